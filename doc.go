@@ -1,0 +1,21 @@
+// Package relist keeps a local copy of a Kubernetes resource type in step with
+// the API server. It has no code of its own: the packages below it do.
+//
+// The loop, from the wire to the caller:
+//
+//	transport   sends a GET, or opens a watch as a stream of frames
+//	listwatch   turns bytes into objects: pages of a list, events of a watch
+//	reflector   decides what to ask next: list, watch, wait, list again
+//	deltafifo   queues what changed, one entry per key, until someone takes it
+//	store       holds the objects by key, with indexes
+//	informer    puts these together and calls handlers
+//
+// One round: list everything, replace the copy, watch from the list's
+// resourceVersion, and apply each event. A watch that ends is resumed from the
+// last resourceVersion seen. When the server says that this version is gone,
+// list again; what the new list lacks was deleted while nobody watched, and is
+// delivered as a deletion whose final state is unknown.
+//
+// Begin with package informer for a live cache, with package reflector for the
+// protocol, and with reflector/machine.go for the rules on one page.
+package relist
