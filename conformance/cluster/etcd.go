@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strconv"
+)
+
+// StartEtcd starts etcd again after StopEtcd, with the data that it had, and
+// returns when it answers.
+func (c *Cluster) StartEtcd(ctx context.Context) error {
+	peer := fmt.Sprintf("http://127.0.0.1:%d", c.peerPort)
+	args := append([]string{
+		"--name=conformance",
+		"--data-dir=" + filepath.Join(c.dir, "etcd"),
+		"--listen-client-urls=" + c.etcdURL,
+		"--advertise-client-urls=" + c.etcdURL,
+		"--listen-peer-urls=" + peer,
+		"--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=conformance=" + peer,
+		"--unsafe-no-fsync", // the data need only survive the process, which the page cache does
+		"--log-level=warn",
+	}, c.opts.EtcdFlags...)
+	return c.start(ctx, &c.etcd, "etcd", args, func(ctx context.Context) error {
+		_, err := c.CurrentRevision(ctx)
+		return err
+	})
+}
+
+// StopEtcd kills etcd. The API server stays up and answers 500, or nothing, until StartEtcd.
+func (c *Cluster) StopEtcd() error { return c.kill(&c.etcd) }
+
+// CurrentRevision returns etcd's revision: the resource version of the newest
+// write of any kind.
+func (c *Cluster) CurrentRevision(ctx context.Context) (int64, error) {
+	// A read of a key that does not exist: the answer's header has the revision.
+	header, err := c.etcdCall(ctx, "/v3/kv/range", map[string]string{"key": encode("conformance")})
+	if err != nil {
+		return 0, err
+	}
+	return header, nil
+}
+
+// Compact makes etcd forget what lies before a revision, or before now if
+// revision is 0, and returns that revision. It first writes the key
+// from which API servers learn that they compacted, as they do themselves;
+// see the package comment for when each kind of request notices.
+func (c *Cluster) Compact(ctx context.Context, revision int64) (int64, error) {
+	if revision == 0 {
+		now, err := c.CurrentRevision(ctx)
+		if err != nil {
+			return 0, err
+		}
+		revision = now
+	}
+	text := strconv.FormatInt(revision, 10)
+	if _, err := c.etcdCall(ctx, "/v3/kv/put", map[string]string{"key": encode("compact_rev_key"), "value": encode(text)}); err != nil {
+		return 0, err
+	}
+	if _, err := c.etcdCall(ctx, "/v3/kv/compaction", map[string]any{"revision": text, "physical": true}); err != nil {
+		return 0, err
+	}
+	return revision, nil
+}
+
+// encode gives a key or value as etcd's JSON gateway takes it.
+func encode(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+
+// etcdCall calls etcd's JSON gateway (https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/)
+// and returns the revision in the answer's header.
+func (c *Cluster) etcdCall(ctx context.Context, path string, body any) (int64, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return 0, fmt.Errorf("etcd %s: %w", path, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.etcdURL+path, bytes.NewReader(data))
+	if err != nil {
+		return 0, fmt.Errorf("etcd %s: %w", path, err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("etcd %s: %w", path, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // the body was read to its end or is of no use
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, fmt.Errorf("etcd %s: %w", path, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("etcd %s: %s: %s", path, resp.Status, bytes.TrimSpace(answer))
+	}
+	var parsed struct {
+		Header struct {
+			Revision int64 `json:"revision,string"`
+		} `json:"header"`
+	}
+	if err := json.Unmarshal(answer, &parsed); err != nil {
+		return 0, fmt.Errorf("etcd %s: %w", path, err)
+	}
+	return parsed.Header.Revision, nil
+}

@@ -1,0 +1,11 @@
+//go:build unix && !linux
+
+package cluster
+
+import "syscall"
+
+// processAttributes gives the program its own process group. Outside Linux
+// nothing ends it when this process is killed.
+func processAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}
