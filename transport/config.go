@@ -1,0 +1,127 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// Protocol is the version of HTTP that a Client speaks.
+type Protocol uint8
+
+const (
+	// ProtocolAuto is HTTP/2 over TLS if the server agrees to it (ALPN), and
+	// HTTP/1.1 otherwise and on plain connections.
+	ProtocolAuto Protocol = iota
+
+	// ProtocolHTTP1 is HTTP/1.1 always: a connection for each watch.
+	ProtocolHTTP1
+
+	// ProtocolHTTP2 is HTTP/2 always: over TLS a server that does not agree is an
+	// error, on a plain connection the server is known beforehand to speak it
+	// (RFC 9113, section 3.3). A plain connection cannot go through a proxy.
+	ProtocolHTTP2
+)
+
+// String returns the name used in messages.
+func (p Protocol) String() string {
+	switch p {
+	case ProtocolAuto:
+		return "auto"
+	case ProtocolHTTP1:
+		return "HTTP/1.1"
+	case ProtocolHTTP2:
+		return "HTTP/2"
+	}
+	return "unknown protocol"
+}
+
+// Config says where an API server is and how to speak to it. Only Server is
+// required. In every number, zero is the default and negative is off.
+type Config struct {
+	// Server is the base URL, http or https. It may carry a path prefix, as behind
+	// a gateway. It must not carry credentials, a query or a fragment.
+	Server string
+
+	// TLS is used when Server is https.
+	TLS TLSConfig
+
+	// BearerToken is sent as "Authorization: Bearer". BearerTokenFile names a file
+	// that holds it, and wins over BearerToken: the file is read again every 10 s
+	// and at once after a 401, so that a rotated token is picked up.
+	BearerToken     string
+	BearerTokenFile string
+
+	// Username and Password are sent as basic authentication. They cannot be
+	// combined with a bearer token.
+	Username string
+	Password string
+
+	// Namespace is the one that the kubeconfig's context or the pod names.
+	// The Client does not use it; it is here for the caller.
+	Namespace string
+
+	// ProxyURL is the proxy for every connection: http, https, socks5 or socks5h.
+	// If empty, the environment decides (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), unless
+	// Dial is set.
+	ProxyURL string
+
+	// UserAgent is sent with every request.
+	// If empty, it is "relist/<version> (<os>/<arch>)".
+	UserAgent string
+
+	// Protocol is the version of HTTP.
+	Protocol Protocol
+
+	// ReadIdleTimeout is how long an HTTP/2 connection may be silent before a ping
+	// is sent, and PingTimeout how long its answer may take before the connection
+	// and everything on it fails. A half-open connection is thus found in their sum.
+	// If zero, 30 s and 15 s. If either is negative, no pings are sent.
+	ReadIdleTimeout time.Duration
+	PingTimeout     time.Duration
+
+	// DialTimeout bounds the making of a connection, and TLSHandshakeTimeout the
+	// handshake on it. If zero, 30 s and 10 s. If negative, unbounded.
+	DialTimeout         time.Duration
+	TLSHandshakeTimeout time.Duration
+
+	// IdleConnTimeout is how long an unused connection is kept.
+	// If zero, 90 s. If negative, until Close.
+	IdleConnTimeout time.Duration
+
+	// MaxFrameBytes is the size of the largest frame of a watch that is accepted;
+	// a larger one is a [FrameTooLargeError]. If zero, 64 MiB. If negative, unlimited.
+	MaxFrameBytes int
+
+	// MaxErrorBytes bounds how much of an error's body is read.
+	// If zero, 1 MiB. If negative, unlimited.
+	MaxErrorBytes int
+
+	// Dial makes connections, to a proxy too if ProxyURL is set; TLS is done on top
+	// of it. If nil, a net.Dialer does. With net.Pipe it is a network for tests.
+	// It may be called by several goroutines at once.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Defaults of the numbers in Config.
+const (
+	defaultReadIdleTimeout     = 30 * time.Second
+	defaultPingTimeout         = 15 * time.Second
+	defaultDialTimeout         = 30 * time.Second
+	defaultTLSHandshakeTimeout = 10 * time.Second
+	defaultIdleConnTimeout     = 90 * time.Second
+	defaultMaxFrameBytes       = 64 << 20
+	defaultMaxErrorBytes       = 1 << 20
+)
+
+// orDefault applies the one rule of every number in Config: zero is the default,
+// negative is off, and off is 0 in what it returns.
+func orDefault[N int | time.Duration](n, def N) N {
+	switch {
+	case n == 0:
+		return def
+	case n < 0:
+		return 0
+	}
+	return n
+}

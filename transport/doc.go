@@ -1,0 +1,36 @@
+// Package transport moves bytes between a program and a Kubernetes API server.
+// It knows connections, credentials, requests and framing, and nothing of
+// objects: package listwatch decodes what this package delivers.
+//
+// A [Config], written by hand or read by [LoadKubeconfig] or [InCluster], makes
+// a [Client]. A Client sends GET requests only, in two shapes:
+//
+//	resp, err := client.Get(ctx, transport.Request{Path: "/api/v1/pods"})
+//	// resp.Body streams the answer; any status but 2xx is err.
+//
+//	stream, err := client.Watch(ctx, transport.Request{Path: "/api/v1/pods", Query: q})
+//	defer stream.Close()
+//	for {
+//		frame, err := stream.Next() // one JSON value, as soon as its last byte is here
+//		if err != nil {
+//			break // io.EOF: the server ended the watch, as it does every few minutes
+//		}
+//		decode(frame.Data) // valid until the next call of Next
+//	}
+//
+// A stream is pulled, not pushed: it has no goroutine and no channel, so nothing
+// is read ahead of the caller, no error is lost and nothing leaks but what the
+// caller forgets to close.
+//
+// Every error of a request is a [RequestError] that says what was being done, to
+// which URL. Under it, for errors.As and errors.Is, is one of these:
+//
+//   - *apierrors.StatusError: the server, or a proxy before it, said no;
+//   - [UnexpectedContentError]: it said yes, in a format that cannot be right;
+//   - [FrameError], [FrameTooLargeError]: a watch stream that cannot be framed;
+//   - the error of the network, of TLS, or of ctx.
+//
+// Credentials appear in no error.
+//
+// Begin with [Config] and [NewClient]; frames are cut in frame.go and scan.go.
+package transport
