@@ -67,7 +67,7 @@ func (c *Cluster) get(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // what is not read is of no use
+	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 2048))
 	if err != nil {
 		return fmt.Errorf("GET %s: %w", path, err)

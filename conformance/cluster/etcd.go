@@ -87,7 +87,7 @@ func (c *Cluster) etcdCall(ctx context.Context, path string, body any) (int64, e
 	if err != nil {
 		return 0, fmt.Errorf("etcd %s: %w", path, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // the body was read to its end or is of no use
+	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return 0, fmt.Errorf("etcd %s: %w", path, err)

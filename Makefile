@@ -1,0 +1,71 @@
+# Works with make, git and Go alone. Everything else is built from Go modules,
+# into git-ignored folders, when the go.mod that pins it changes.
+
+FUZZTIME = 10s
+ARGS =
+TESTFLAGS =
+
+LINT = bin/golangci-lint
+PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
+
+KUBE_VERSION = v1.36.3
+KUBE_LDFLAGS = -s -w \
+	-X k8s.io/component-base/version.gitVersion=$(KUBE_VERSION) \
+	-X k8s.io/component-base/version.gitMajor=1 \
+	-X k8s.io/component-base/version.gitMinor=36
+
+.PHONY: help demo test lint fuzz conformance conformance-bin cluster ci clean
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
+
+demo: ## mirror a server that misbehaves, and show what happens
+	go run ./cmd/relist demo $(ARGS)
+
+# The race detector needs a C compiler that can find its headers.
+test: ## run all tests of the library and the command
+	@race=-race; \
+	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >.race-probe.c; \
+	CGO_ENABLED=1 $$(go env CC) -o .race-probe .race-probe.c >/dev/null 2>&1 || { \
+		race=; echo 'make test: no C compiler that works, so without the race detector'; }; \
+	rm -f .race-probe .race-probe.c; \
+	if [ -n "$$race" ]; then export CGO_ENABLED=1; fi; \
+	set -x; go test $$race -shuffle=on $(TESTFLAGS) ./...
+
+lint: $(LINT) ## run the linters over every module of ours
+	$(LINT) run ./...
+	cd conformance && ../$(LINT) run --config ../.golangci.yml ./...
+
+fuzz: ## run each fuzz target for FUZZTIME (10s)
+	@for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "== $$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl
+	cd conformance && go test -count=1 -timeout 20m $(TESTFLAGS) ./...
+
+conformance-bin: $(PROGRAMS) ## build kube-apiserver, etcd and kubectl; the first time takes 5 minutes
+
+cluster: conformance-bin ## run a real kube-apiserver on loopback until interrupted
+	cd conformance && go build -o bin/cluster ./cmd/cluster && exec bin/cluster $(ARGS)
+
+ci: ## what has to pass before a change goes in
+	.ci/run
+
+clean: ## remove everything that was built
+	rm -rf bin conformance/bin
+
+conformance/bin/kubectl conformance/bin/kube-apiserver: conformance/kubernetes/go.mod conformance/kubernetes/go.sum
+	cd conformance/kubernetes && go build -trimpath -ldflags '$(KUBE_LDFLAGS)' -o ../bin/$(@F) k8s.io/kubernetes/cmd/$(@F)
+	@touch $@
+
+conformance/bin/etcd: conformance/etcd/go.mod conformance/etcd/go.sum
+	cd conformance/etcd && go build -trimpath -ldflags '-s -w' -o ../bin/etcd go.etcd.io/etcd/server/v3
+	@touch $@
+
+$(LINT): tools/lint/go.mod tools/lint/go.sum
+	cd tools/lint && go build -trimpath -ldflags '-s -w' -o ../../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
