@@ -1,0 +1,66 @@
+package store
+
+import (
+	"fmt"
+	"iter"
+	"sort"
+	"strings"
+)
+
+// view is one state of a store: what a reader sees. Its methods take no lock.
+type view[T Object] struct {
+	items    tree[T]
+	indexers []indexer[T]
+	indexes  []index[T] // by position in indexers
+	rv       string
+}
+
+// byIndex returns the objects that the named index has under value, in key order.
+func (v *view[T]) byIndex(name, value string) ([]T, error) {
+	i, found := v.indexer(name)
+	if !found {
+		return nil, v.unknown(name)
+	}
+	objects, _ := v.indexes[i].byValue.get(value)
+	return objects.values(), nil
+}
+
+// indexer returns the position of the named index, or where it would be.
+func (v *view[T]) indexer(name string) (int, bool) {
+	i := sort.Search(len(v.indexers), func(i int) bool { return v.indexers[i].name >= name })
+	return i, i < len(v.indexers) && v.indexers[i].name == name
+}
+
+func (v *view[T]) unknown(name string) error {
+	names := make([]string, len(v.indexers))
+	for i := range v.indexers {
+		names[i] = v.indexers[i].name
+	}
+	return fmt.Errorf("%w %q: the store has [%s]", ErrUnknownIndex, name, strings.Join(names, " "))
+}
+
+// Snapshot is the state of a [Store] at one moment. It never changes, and reading it takes no lock.
+//
+// It keeps what it shows alive: hold it for as long as a piece of work takes, not for ever.
+type Snapshot[T Object] struct{ view view[T] }
+
+// Get returns the object of key.
+func (s *Snapshot[T]) Get(key string) (T, bool) { return s.view.items.get(key) }
+
+// List returns all objects in key order.
+func (s *Snapshot[T]) List() []T { return s.view.items.values() }
+
+// All is an iterator over keys and objects, in key order.
+func (s *Snapshot[T]) All() iter.Seq2[string, T] { return s.view.items.walk }
+
+// Keys returns all keys, sorted.
+func (s *Snapshot[T]) Keys() []string { return s.view.items.keys() }
+
+// Len returns the number of objects.
+func (s *Snapshot[T]) Len() int { return s.view.items.len }
+
+// ByIndex returns the objects that an index has under value, in key order; see [Store.ByIndex].
+func (s *Snapshot[T]) ByIndex(name, value string) ([]T, error) { return s.view.byIndex(name, value) }
+
+// ResourceVersion returns what [Store.ResourceVersion] returned at that moment.
+func (s *Snapshot[T]) ResourceVersion() string { return s.view.rv }

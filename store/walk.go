@@ -1,0 +1,55 @@
+package store
+
+// walk calls yield for each entry in key order until yield says false. It must not run while the nodes are written to.
+func (t *tree[V]) walk(yield func(key string, value V) bool) {
+	if t.root != nil {
+		t.root.walk(yield)
+	}
+}
+
+func (n *node[V]) walk(yield func(string, V) bool) bool {
+	for _, child := range n.children {
+		if !child.walk(yield) {
+			return false
+		}
+	}
+	for i, v := range n.values {
+		if !yield(n.keys[i], v) {
+			return false
+		}
+	}
+	return true
+}
+
+// values returns all values in key order. The slice is all that it allocates.
+func (t *tree[V]) values() []V {
+	if t.root == nil {
+		return []V{}
+	}
+	return t.root.appendValues(make([]V, 0, t.len))
+}
+
+func (n *node[V]) appendValues(out []V) []V {
+	for _, child := range n.children {
+		out = child.appendValues(out)
+	}
+	return append(out, n.values...)
+}
+
+// keys returns all keys in order.
+func (t *tree[V]) keys() []string {
+	if t.root == nil {
+		return []string{}
+	}
+	return t.root.appendKeys(make([]string, 0, t.len))
+}
+
+func (n *node[V]) appendKeys(out []string) []string {
+	if n.children == nil {
+		return append(out, n.keys...)
+	}
+	for _, child := range n.children {
+		out = child.appendKeys(out)
+	}
+	return out
+}
