@@ -1,0 +1,128 @@
+package deltafifo
+
+import (
+	"sync"
+
+	"github.com/relist-go/relist/store"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Known is what the consumer of a queue holds: the objects already delivered. A *store.Store is one.
+//
+// The consumer's process function must have brought it up to date when it returns, or else return an error. Its methods
+// are called from the producer's goroutine while no lock of the queue is held.
+type Known[T any] interface {
+	Get(key string) (T, bool)
+	Keys() []string
+}
+
+// Options configure a [Queue]. The zero value is ready.
+type Options[T store.Object] struct {
+	// Known is what the consumer holds. If nil, only what is queued or being processed counts as existing: Delete and
+	// Replace say nothing of an object that has been consumed, and Resync does nothing.
+	Known Known[T]
+
+	// Coalesce makes of consecutive Updated deltas of a key one, the newest, so that a slow consumer costs memory for
+	// each key and not for each event. An update that changes the UID is not one of them.
+	// If false, every update is delivered.
+	Coalesce bool
+}
+
+// Queue is a queue of entries, one per key, each with the deltas of that key. Entries leave in the order in which their
+// keys were first queued.
+//
+// There is one producer: Add, Update, Delete, Replace and Resync are called from one goroutine, or one after the other.
+// Everything else may be called from any goroutine.
+type Queue[T store.Object] struct {
+	known    Known[T]
+	coalesce bool
+	synced   chan struct{}
+	wake     chan struct{} // holds a token when a waiting Pop should look again
+
+	mu      sync.Mutex
+	entries map[string]*entry[T]
+	order   ring[*entry[T]]
+	spare   []*entry[T] // empty entries, to be used again
+	peak    int         // the most entries there were since the map was made
+	closed  bool
+	waiting int // Pops that wait for wake
+
+	// What Pop is at: at most one entry is being processed.
+	busy       bool
+	processing state[T] // valid while busy
+
+	lists   uint64 // how many times Replace was called
+	initial int    // entries of the first that have not been processed
+
+	// While the producer reads Known without the lock: the keys whose processing ended meanwhile.
+	watched bool
+	ended   []string
+}
+
+// entry is the queued form of an [Entry].
+type entry[T any] struct {
+	state[T]
+	deltas  []Delta[T]
+	list    uint64 // the last Replace that had it, counted from 1
+	initial bool   // part of the first Replace
+}
+
+// state is what a key will be at once its last delta has been processed.
+type state[T any] struct {
+	key  string
+	uid  types.UID // of object
+	last Type
+	obj  T
+}
+
+// New returns an empty queue.
+func New[T store.Object](opts Options[T]) *Queue[T] {
+	return &Queue[T]{
+		known:    opts.Known,
+		coalesce: opts.Coalesce,
+		synced:   make(chan struct{}),
+		wake:     make(chan struct{}, 1),
+		entries:  map[string]*entry[T]{},
+	}
+}
+
+// Len returns the number of keys that wait. The one being processed is not among them.
+func (q *Queue[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.order.len
+}
+
+// Synced returns a channel that is closed once the last entry of the first Replace has been processed; at once if that
+// list was empty and nothing had to be deleted. An entry that process failed on counts as processed.
+func (q *Queue[T]) Synced() <-chan struct{} { return q.synced }
+
+// HasSynced reports whether the channel that [Queue.Synced] returns is closed.
+func (q *Queue[T]) HasSynced() bool {
+	select {
+	case <-q.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close makes every later call of a producer return [ErrClosed], and Pop too once what is queued has been taken. Closing
+// again does nothing.
+func (q *Queue[T]) Close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.signal()
+}
+
+// signal lets one waiting Pop look again. It needs mu. A Pop that takes the token and leaves without an entry passes it on.
+func (q *Queue[T]) signal() {
+	if q.waiting == 0 {
+		return
+	}
+	select {
+	case q.wake <- struct{}{}:
+	default: // it has been called already
+	}
+}

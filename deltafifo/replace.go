@@ -1,0 +1,115 @@
+package deltafifo
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Replace queues a Replaced for every object of a list, in the list's order, and then, by key, a Deleted with a Tombstone
+// for every object that the list lacks and that is known, queued or being processed. An object whose UID is not the one
+// last seen under its key was deleted and made again: a Deleted with a Tombstone comes before its Replaced. A key that
+// comes twice in the list is queued twice, in one entry, so that the last wins.
+//
+// Keys that are queued already keep their place. The resourceVersion is the list's; the queue has no use for it.
+//
+// An item without a key is an error, as is a panic of Known; then nothing is queued, and it was not the first Replace.
+func (q *Queue[T]) Replace(items []T, _ string) error {
+	ids := make([]identity, len(items))
+	for i, obj := range items {
+		var err error
+		if ids[i].key, ids[i].uid, err = identify(obj); err != nil {
+			return fmt.Errorf("deltafifo: replace: item %d of %d: %w", i, len(items), err)
+		}
+	}
+	var closed bool
+	err := q.withKnown(func(v *knownView[T]) {
+		if closed = q.closed; !closed {
+			q.replace(items, ids, v)
+		}
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("deltafifo: replace: %w", err)
+	case closed:
+		return fmt.Errorf("replace: %w", ErrClosed)
+	}
+	return nil
+}
+
+// identity is what tells one object from another.
+type identity struct {
+	key string
+	uid types.UID
+}
+
+// replace queues the list and what it lacks. It needs mu.
+func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
+	q.lists++
+	q.reserve(len(items))
+	for i, obj := range items {
+		id := ids[i]
+		if s, ok := q.expected(id.key, v); ok && another(s.uid, id.uid) {
+			q.bury(s)
+		}
+		q.pushListed(id.key, id.uid, Delta[T]{Type: Replaced, Object: obj})
+	}
+	for _, key := range q.unlisted(v) {
+		if s, ok := q.expected(key, v); ok {
+			q.bury(s)
+		}
+	}
+	if q.lists == 1 && q.initial == 0 {
+		close(q.synced)
+	}
+}
+
+// expected returns the object that will be there under key once all that is queued or being processed has been processed.
+// It needs mu.
+func (q *Queue[T]) expected(key string, v *knownView[T]) (state[T], bool) {
+	if s, ok := q.pending(key); ok {
+		return s, s.last != Deleted
+	}
+	return v.get(key)
+}
+
+// unlisted returns the keys that the list just queued has not touched, sorted. It needs mu.
+func (q *Queue[T]) unlisted(v *knownView[T]) []string {
+	var keys []string
+	consider := func(key string) {
+		if e := q.entries[key]; e == nil || e.list != q.lists {
+			keys = append(keys, key)
+		}
+	}
+	for i := range v.states {
+		consider(v.states[i].key)
+	}
+	for key := range v.fresh { // in any order: sorted below
+		consider(key)
+	}
+	if q.busy {
+		consider(q.processing.key)
+	}
+	for i := range q.order.len {
+		consider(q.order.at(i).key)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// bury queues the inferred deletion of an object. It needs mu.
+func (q *Queue[T]) bury(s state[T]) {
+	tombstone := &DeletedFinalStateUnknown[T]{Key: s.key, Obj: s.obj}
+	q.pushListed(s.key, s.uid, Delta[T]{Type: Deleted, Object: s.obj, Tombstone: tombstone})
+}
+
+// pushListed pushes a delta that came of a list. It needs mu.
+func (q *Queue[T]) pushListed(key string, uid types.UID, d Delta[T]) {
+	e := q.push(key, uid, d)
+	e.list = q.lists
+	if q.lists == 1 && !e.initial {
+		e.initial = true
+		q.initial++
+	}
+}
