@@ -8,12 +8,6 @@ TESTFLAGS =
 LINT = bin/golangci-lint
 PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
 
-KUBE_VERSION = v1.36.3
-KUBE_LDFLAGS = -s -w \
-	-X k8s.io/component-base/version.gitVersion=$(KUBE_VERSION) \
-	-X k8s.io/component-base/version.gitMajor=1 \
-	-X k8s.io/component-base/version.gitMinor=36
-
 .PHONY: help demo test lint fuzz conformance conformance-bin cluster ci clean
 
 help: ## list what can be made
@@ -24,13 +18,15 @@ demo: ## mirror a server that misbehaves, and show what happens
 
 # The race detector needs a C compiler that can find its headers.
 test: ## run all tests of the library and the command
-	@race=-race; \
-	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >.race-probe.c; \
-	CGO_ENABLED=1 $$(go env CC) -o .race-probe .race-probe.c >/dev/null 2>&1 || { \
-		race=; echo 'make test: no C compiler that works, so without the race detector'; }; \
-	rm -f .race-probe .race-probe.c; \
-	if [ -n "$$race" ]; then export CGO_ENABLED=1; fi; \
-	set -x; go test $$race -shuffle=on $(TESTFLAGS) ./...
+	@race=-race; dir=$$(mktemp -d) || exit 1; \
+	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >$$dir/probe.c; \
+	if $$(go env CC) -o $$dir/probe $$dir/probe.c >/dev/null 2>&1; then \
+		export CGO_ENABLED=1; \
+	else \
+		race=; echo 'make test: no C compiler that works, so without the race detector'; \
+	fi; \
+	rm -rf $$dir; set -x; \
+	go test $$race -shuffle=on $(TESTFLAGS) ./...
 
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
@@ -59,7 +55,8 @@ clean: ## remove everything that was built
 	rm -rf bin conformance/bin
 
 conformance/bin/kubectl conformance/bin/kube-apiserver: conformance/kubernetes/go.mod conformance/kubernetes/go.sum
-	cd conformance/kubernetes && go build -trimpath -ldflags '$(KUBE_LDFLAGS)' -o ../bin/$(@F) k8s.io/kubernetes/cmd/$(@F)
+	cd conformance/kubernetes && version=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes) && \
+		go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" -o ../bin/$(@F) k8s.io/kubernetes/cmd/$(@F)
 	@touch $@
 
 conformance/bin/etcd: conformance/etcd/go.mod conformance/etcd/go.sum

@@ -18,19 +18,18 @@
 // test says so and at no other time. What works, and how long it takes:
 //
 //   - A watch, by restart: KillAPIServer, StartAPIServer. The new window begins at
-//     the revision of the new process's first list, so each watch from before it
-//     is refused. At least one write of any kind has to lie between, else
-//     the two versions are equal and the watch goes on; CreateMarker in this
-//     package's test shows it. Takes 3 to 5 seconds. The refusal is an ERROR event in a
-//     200 response: "too old resource version: 200 (230)".
-//   - A watch, by more than 100 events: these only widen the window when they are
-//     less than 75 seconds old, up to 102,400 events. So on a fresh server this does not work.
+//     the revision at which the new process lists, so a watch from before that is
+//     refused, with an ERROR event in a 200 response: "too old resource version:
+//     200 (230)". A write of any kind has to lie between, or the two revisions are
+//     equal and the watch goes on; the server's own at start, of its lease, do
+//     not always come early enough to count on. Takes 3 to 5 seconds.
 //   - A watch, by compaction: start with Uncached("configmaps"), which has etcd
 //     itself serve the watches of that resource; then Compact. At once.
-//   - A list with a continue token or resourceVersionMatch=Exact: Compact. The
-//     server answers those from snapshots of its cache where it can, and drops the
-//     snapshots that etcd has forgotten up to 15 seconds after it was told (it
-//     polls); Uncached, or a restart, makes it immediate.
+//   - A list with a continue token, or with resourceVersionMatch=Exact: Compact.
+//     The server answers those from snapshots of its cache where it can, and looks every
+//     15 seconds whether etcd has forgotten some. With Uncached: at once.
+//   - Not by many events: a full window doubles rather than drop what is younger
+//     than 75 seconds, up to 102,400 events.
 //
 // What tells the server of a compaction is the key compact_rev_key in etcd, which
 // API servers write when they compact. Compact writes it too.
