@@ -96,12 +96,3 @@ func checkToken(token string) error {
 	}
 	return nil
 }
-
-// redact removes a credential that a server sent back, as debugging proxies do.
-func redact(body []byte, authorization string) []byte {
-	_, secret, _ := strings.Cut(authorization, " ")
-	if len(secret) < 6 { // not a secret, and found in any text
-		return body
-	}
-	return []byte(strings.ReplaceAll(string(body), secret, "REDACTED"))
-}

@@ -2,18 +2,11 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
-
-// errorBodyTimeout bounds the wait for the body of an error, which nobody else may
-// be guarding: a watch has no timeout.
-const errorBodyTimeout = 10 * time.Second
 
 // Client sends requests to one API server. It may be used by several goroutines at
 // once, and shares connections among them.
@@ -72,20 +65,7 @@ func (c *Client) Close() { c.connections.closeIdle() }
 // *apierrors.StatusError. Redirects are not followed. When ctx ends, so do the
 // request and the reading of the body.
 func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	resp, err := c.do(ctx, cancel, "get", req)
-	if err != nil {
-		cancel(nil)
-		return nil, err
-	}
-	return &Response{
-		Body:       &body{ReadCloser: resp.Body, cancel: cancel},
-		MediaType:  mediaType(resp.Header.Get("Content-Type")),
-		StatusCode: resp.StatusCode,
-		Header:     resp.Header,
-		op:         "get",
-		url:        c.base + req.Path,
-	}, nil
+	return c.do(ctx, "get", req)
 }
 
 // Watch sends a request and returns the frames of its endless response. The
@@ -93,65 +73,63 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 // but 200 is an error, and so is a format that is not known here: only JSON is.
 // Nothing but ctx, Close and the server ends the stream: it has no timeout.
 func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	resp, err := c.do(ctx, cancel, "watch", req)
+	resp, err := c.do(ctx, "watch", req)
 	if err != nil {
-		cancel(nil)
 		return nil, err
 	}
-	mt := mediaType(resp.Header.Get("Content-Type"))
-	if resp.StatusCode != http.StatusOK || mt != jsonMediaType {
-		r := Response{Body: &body{ReadCloser: resp.Body, cancel: cancel}, StatusCode: resp.StatusCode, Header: resp.Header, op: "watch", url: c.base + req.Path}
-		defer time.AfterFunc(errorBodyTimeout, func() { cancel(errSlowBody) }).Stop()
-		return nil, r.UnexpectedContent()
+	if resp.StatusCode != http.StatusOK || resp.MediaType != jsonMediaType {
+		return nil, resp.UnexpectedContent()
 	}
-	return &jsonStream{
-		frames:    newFrameReader(resp.Body, c.maxFrame),
-		body:      resp.Body,
-		mediaType: mt,
-		op:        "watch",
-		url:       c.base + req.Path,
-		ended:     func() error { return context.Cause(ctx) },
-		cancel:    cancel,
+	return newJSONStream(resp, c.maxFrame), nil
+}
+
+// do sends a request and returns its response if the status is 2xx.
+func (c *Client) do(ctx context.Context, op string, req Request) (*Response, error) {
+	x := &exchange{op: op, url: c.base + req.Path}
+	ctx, x.cancel = context.WithCancelCause(ctx)
+	x.ended = func() error { return endOf(ctx) }
+	resp, err := c.try(ctx, x, req)
+	if err != nil {
+		x.cancel(nil)
+		return nil, x.fail(err)
+	}
+	return &Response{
+		Body:       &body{ReadCloser: resp.Body, exchange: x},
+		MediaType:  mediaType(resp.Header.Get("Content-Type")),
+		StatusCode: resp.StatusCode,
+		Header:     resp.Header,
+		exchange:   x,
 	}, nil
 }
 
-var errSlowBody = errors.New("the body of the error did not arrive in time")
-
-// do sends a request and returns its response if the status is 2xx. It ends ctx, by
-// cancel, when the body of an error takes too long.
-func (c *Client) do(ctx context.Context, cancel context.CancelCauseFunc, op string, req Request) (*http.Response, error) {
-	fail := func(err error) error {
-		return &RequestError{Op: op, URL: c.base + req.Path, Err: err}
-	}
+// try sends a request, and once more if it was refused for a token that has been
+// rotated meanwhile.
+func (c *Client) try(ctx context.Context, x *exchange, req Request) (*http.Response, error) {
 	hr, err := c.newRequest(ctx, req)
 	if err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
-	resp, err := c.send(hr)
+	resp, err := c.send(x, hr)
+	if err != nil || resp.StatusCode/100 == 2 {
+		return resp, err
+	}
+	refused := c.refused(x, resp)
+	if resp.StatusCode != http.StatusUnauthorized || c.credentials.file == "" || req.Header.Get("Authorization") != "" {
+		return nil, refused
+	}
+	header, err := c.credentials.reread()
 	if err != nil {
-		return nil, fail(err)
+		return nil, fmt.Errorf("%w (and a new token cannot be read: %w)", refused, err)
 	}
-	if resp.StatusCode == http.StatusUnauthorized && c.credentials.file != "" && req.Header.Get("Authorization") == "" {
-		// The token may have been rotated since the file was read. If it was, nobody
-		// need know. If it was not, asking again would not help.
-		header, err := c.credentials.reread()
-		if err != nil {
-			return nil, fail(fmt.Errorf("%w (and its replacement cannot be read: %w)", c.refused(cancel, hr, resp), err))
-		}
-		if header != hr.Header.Get("Authorization") {
-			_ = c.refused(cancel, hr, resp) // read to its end, for the connection's sake
-			hr = hr.Clone(ctx)
-			hr.Header.Set("Authorization", header)
-			if resp, err = c.send(hr); err != nil {
-				return nil, fail(err)
-			}
-		}
+	if header == hr.Header.Get("Authorization") {
+		return nil, refused // it is this token that is refused, and asking again would not help
 	}
-	if resp.StatusCode/100 != 2 {
-		return nil, fail(c.refused(cancel, hr, resp))
+	hr = hr.Clone(ctx)
+	hr.Header.Set("Authorization", header)
+	if resp, err = c.send(x, hr); err != nil || resp.StatusCode/100 == 2 {
+		return resp, err
 	}
-	return resp, nil
+	return nil, c.refused(x, resp)
 }
 
 func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, error) {
@@ -182,13 +160,14 @@ func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, er
 	return hr, nil
 }
 
-// send is one exchange. It uses the RoundTripper, not an http.Client: that one
-// would follow redirects, and a credential must not go to another host.
-func (c *Client) send(hr *http.Request) (*http.Response, error) {
+// send uses the RoundTripper, not an http.Client: that one would follow redirects,
+// and a credential must not go to another host.
+func (c *Client) send(x *exchange, hr *http.Request) (*http.Response, error) {
+	x.authorization = hr.Header.Get("Authorization")
 	resp, err := c.connections.RoundTrip(hr)
 	if err != nil {
-		if cause := context.Cause(hr.Context()); cause != nil {
-			return nil, cause
+		if ended := x.ended(); ended != nil {
+			return nil, ended
 		}
 		return nil, err
 	}
@@ -200,22 +179,8 @@ func (c *Client) send(hr *http.Request) (*http.Response, error) {
 }
 
 // refused makes the error of a response that is not a success, and closes it.
-func (c *Client) refused(cancel context.CancelCauseFunc, hr *http.Request, resp *http.Response) *apierrors.StatusError {
-	timer := time.AfterFunc(errorBodyTimeout, func() { cancel(errSlowBody) })
-	defer timer.Stop()
+func (c *Client) refused(x *exchange, resp *http.Response) *apierrors.StatusError {
+	defer x.hurry().Stop()
 	defer resp.Body.Close()
-	return statusError(resp, redact(readErrorBody(resp.Body, c.maxError), hr.Header.Get("Authorization")))
+	return statusError(resp, x.redact(readErrorBody(resp.Body, c.maxError)))
 }
-
-// body ends the context of its request when it is closed.
-type body struct {
-	io.ReadCloser
-	cancel context.CancelCauseFunc
-}
-
-func (b *body) Close() error {
-	err := b.ReadCloser.Close()
-	b.cancel(ErrClosed)
-	return err
-}
-

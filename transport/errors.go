@@ -57,8 +57,8 @@ const maxHead = 256
 
 // readHead returns the first bytes of a body for an error message. It asks for no
 // more than one read that brings something, since a stream may have no end.
-func readHead(body io.Reader) string {
+func readHead(body io.Reader) []byte {
 	buf := make([]byte, maxHead)
 	n, _ := io.ReadAtLeast(body, buf, 1)
-	return string(buf[:n])
+	return buf[:n]
 }

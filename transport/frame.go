@@ -194,7 +194,7 @@ func (f *frameReader) tooLarge(done bool) error {
 func (f *frameReader) fill() {
 	if f.readErr != nil {
 		f.err = f.readErr
-		if f.inFrame && errors.Is(f.readErr, io.EOF) {
+		if f.inFrame && f.readErr == io.EOF { //nolint:errorlint // only the bare one is an end
 			f.err = fmt.Errorf("the stream ends inside a frame, %d bytes in: %w", f.end-f.start, io.ErrUnexpectedEOF)
 		}
 		return

@@ -29,7 +29,7 @@ type KubeconfigOptions struct {
 // ignored. The format:
 // https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
 func LoadKubeconfig(opts KubeconfigOptions) (Config, error) {
-	path, err := kubeconfigPath(opts.Path, os.Getenv)
+	path, err := kubeconfigPath(opts.Path)
 	if err != nil {
 		return Config{}, err
 	}
@@ -48,24 +48,21 @@ func LoadKubeconfig(opts KubeconfigOptions) (Config, error) {
 	return cfg, nil
 }
 
-func kubeconfigPath(path string, getenv func(string) string) (string, error) {
+func kubeconfigPath(path string) (string, error) {
 	if path != "" {
 		return path, nil
 	}
-	if list := getenv("KUBECONFIG"); list != "" {
+	if list := os.Getenv("KUBECONFIG"); list != "" {
 		for _, p := range filepath.SplitList(list) {
-			if _, err := os.Stat(p); p != "" && err == nil {
+			if _, err := os.Stat(p); err == nil {
 				return p, nil
 			}
 		}
 		return "", fmt.Errorf("kubeconfig: no file of KUBECONFIG=%s exists", list)
 	}
-	home := getenv("HOME")
-	if home == "" {
-		var err error
-		if home, err = os.UserHomeDir(); err != nil {
-			return "", fmt.Errorf("kubeconfig: no path is given, KUBECONFIG is empty, and %w", err)
-		}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("kubeconfig: no path is given, KUBECONFIG is empty, and %w", err)
 	}
 	return filepath.Join(home, ".kube", "config"), nil
 }

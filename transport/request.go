@@ -43,7 +43,7 @@ type Response struct {
 	// Header is the response's header.
 	Header http.Header
 
-	op, url string
+	exchange *exchange
 }
 
 const jsonMediaType = "application/json"
@@ -53,11 +53,12 @@ const jsonMediaType = "application/json"
 // is for a MediaType that the caller does not know.
 func (r *Response) UnexpectedContent() error {
 	defer r.Body.Close()
-	return &RequestError{Op: r.op, URL: r.url, Err: &UnexpectedContentError{
+	defer r.exchange.hurry().Stop()
+	return r.exchange.fail(&UnexpectedContentError{
 		StatusCode:  r.StatusCode,
 		ContentType: r.Header.Get("Content-Type"),
-		Head:        readHead(r.Body),
-	}}
+		Head:        string(r.exchange.redact(readHead(r.Body))),
+	})
 }
 
 // EscapePath joins segments to an absolute path in which each one is escaped, so

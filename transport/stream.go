@@ -1,10 +1,8 @@
 package transport
 
 import (
-	"context"
 	"errors"
 	"io"
-	"sync"
 )
 
 // Frame is one message of a watch: the bytes of one event.
@@ -38,50 +36,39 @@ type Stream interface {
 // jsonStream is a chunked body of concatenated JSON objects.
 type jsonStream struct {
 	frames    *frameReader
-	body      io.ReadCloser
+	body      io.Closer
+	exchange  *exchange
 	mediaType string
-	op, url   string
+}
 
-	// ended returns why the context of the watch ended, nil if it did not. Close
-	// ends it by cancel, with ErrClosed.
-	ended  func() error
-	cancel context.CancelCauseFunc
-
-	close sync.Once
+func newJSONStream(resp *Response, limit int) *jsonStream {
+	return &jsonStream{
+		frames:    newFrameReader(resp.Body, limit),
+		body:      resp.Body,
+		exchange:  resp.exchange,
+		mediaType: resp.MediaType,
+	}
 }
 
 func (s *jsonStream) Next() (Frame, error) {
-	if err := s.ended(); err != nil {
-		return Frame{}, s.fail(err)
+	if ended := s.exchange.ended(); ended != nil {
+		return Frame{}, s.exchange.fail(ended)
 	}
 	data, err := s.frames.next()
-	if err == nil {
+	var known *RequestError
+	switch {
+	case err == nil:
 		return Frame{Data: data}, nil
+	case err == io.EOF, errors.As(err, &known): //nolint:errorlint // only the bare one is a clean end
+		return Frame{}, err // the body's own errors name the request already
 	}
-	// A body that is read while its context ends fails in several ways, by
-	// protocol and by chance. The reason is the context.
-	if ended := s.ended(); ended != nil {
-		return Frame{}, s.fail(ended)
-	}
-	if errors.Is(err, io.EOF) {
-		return Frame{}, io.EOF
-	}
-	return Frame{}, s.fail(err)
+	return Frame{}, s.exchange.fail(err)
 }
 
-func (s *jsonStream) fail(err error) error {
-	return &RequestError{Op: s.op, URL: s.url, Err: err}
-}
-
-// Close cancels first: over HTTP/2 that sends RST_STREAM at once, and on either
-// protocol it frees a Next that waits in Read.
+// Close reports nothing: a watch is cut off in its middle, as a rule, and what the
+// body says of that is of no use to the caller.
 func (s *jsonStream) Close() error {
-	s.close.Do(func() {
-		s.cancel(ErrClosed)
-		// The body of a watch is never at its end here, so its Close reports nothing
-		// that the caller could act on.
-		_ = s.body.Close()
-	})
+	_ = s.body.Close()
 	return nil
 }
 

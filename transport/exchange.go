@@ -1,0 +1,90 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// exchange is one request from its start until its body is closed: what errors need
+// to know of it, and how to end it.
+type exchange struct {
+	op, url       string
+	authorization string // as sent
+
+	// ended returns why the context of the exchange has ended, nil if it has not.
+	ended  func() error
+	cancel context.CancelCauseFunc
+}
+
+// errorBodyTimeout bounds the wait for the body of an error, which nobody else may
+// be guarding: a watch has no timeout.
+const errorBodyTimeout = 10 * time.Second
+
+var errSlowBody = errors.New("the body of the error did not arrive in time")
+
+// hurry ends the exchange when reading the body of an error takes too long.
+func (x *exchange) hurry() *time.Timer {
+	return time.AfterFunc(errorBodyTimeout, func() { x.cancel(errSlowBody) })
+}
+
+// fail says which request an error is about.
+func (x *exchange) fail(err error) error {
+	return &RequestError{Op: x.op, URL: x.url, Err: err}
+}
+
+// failRead makes the error of a failed read. A body that is read while its context
+// ends fails in several ways, by protocol and by chance: the reason is the context.
+func (x *exchange) failRead(err error) error {
+	if ended := x.ended(); ended != nil {
+		err = ended
+	}
+	return x.fail(err)
+}
+
+// redact removes a credential that a server sent back, as debugging proxies do.
+func (x *exchange) redact(text []byte) []byte {
+	_, secret, _ := strings.Cut(x.authorization, " ")
+	if len(secret) < 6 {
+		return text // not a secret, and to be found in any text
+	}
+	return bytes.ReplaceAll(text, []byte(secret), []byte("REDACTED"))
+}
+
+// endOf returns why ctx has ended, nil if it has not. If the caller of a request
+// gave a cause of its own, both that and context.Canceled can be found in it.
+func endOf(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(cause, err), errors.Is(cause, ErrClosed), errors.Is(cause, errSlowBody):
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// body is that of a response. Its errors say which request they are about.
+type body struct {
+	io.ReadCloser
+	exchange *exchange
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = b.exchange.failRead(err)
+	}
+	return n, err
+}
+
+// Close ends the exchange first: over HTTP/2 that sends RST_STREAM at once, and on
+// either protocol it frees a Read that waits.
+func (b *body) Close() error {
+	b.exchange.cancel(ErrClosed)
+	return b.ReadCloser.Close()
+}
