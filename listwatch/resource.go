@@ -1,0 +1,147 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion/queryparams"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+// Resource lists and watches one resource of an API server. It is safe for use
+// by several goroutines.
+type Resource[T store.Object] struct {
+	client  *transport.Client
+	path    string
+	what    string
+	opts    Options[T]
+	decoder *decoder[T]
+}
+
+// Options of a [Resource]. The zero value means every object of every
+// namespace, as it is.
+type Options[T store.Object] struct {
+	// Namespace limits the resource to one namespace. If empty, all namespaces
+	// are meant, or the resource is cluster-scoped.
+	Namespace string
+
+	// LabelSelector and FieldSelector limit the objects, in the API's own
+	// syntax: "app=web,tier!=db", "spec.nodeName=n1".
+	LabelSelector string
+	FieldSelector string
+
+	// Transform changes an object before it is kept: it may drop what the
+	// program does not need, and return another value. It runs once for every
+	// object that is received, on the goroutine that decodes. An error or a
+	// panic in it is an [ObjectError]. The version of an object is taken before
+	// the transform, so that clearing its resourceVersion hides no update.
+	Transform func(T) (T, error)
+}
+
+// New returns a Resource that decodes objects into T: a pointer to a struct with
+// JSON tags and an embedded metav1.ObjectMeta, *unstructured.Unstructured, or
+// *metav1.PartialObjectMetadata, for which the server is asked to send metadata
+// alone.
+//
+// As with client-go, structs come without kind and apiVersion (items of a list
+// have none on the wire), and unstructured objects always have both.
+func New[T store.Object](client *transport.Client, resource schema.GroupVersionResource, opts Options[T]) (*Resource[T], error) {
+	if client == nil {
+		return nil, errors.New("listwatch: no transport client")
+	}
+	path, err := Path(resource, opts.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	decoder, err := newDecoder(opts.Transform)
+	if err != nil {
+		return nil, err
+	}
+	what := resource.GroupResource().String()
+	if opts.Namespace != "" {
+		what += " in " + opts.Namespace
+	}
+	return &Resource[T]{client: client, path: path, what: what, opts: opts, decoder: decoder}, nil
+}
+
+// String names the resource as errors do: "deployments.apps in default".
+func (r *Resource[T]) String() string { return r.what }
+
+// List implements [ListWatcher].
+func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
+	page, err := r.list(ctx, opts)
+	if err != nil {
+		return nil, describe("list", r.what, err)
+	}
+	return page, nil
+}
+
+func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
+	req, err := r.request(opts, r.decoder.acceptList)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.client.Get(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	page, err := decodePage(resp, r.decoder)
+	return page, errors.Join(err, resp.Body.Close())
+}
+
+// Watch implements [ListWatcher]. It sets opts.Watch.
+func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T], error) {
+	opts.Watch = true
+	req, err := r.request(opts, r.decoder.acceptWatch)
+	if err != nil {
+		return nil, describe("watch", r.what, err)
+	}
+	stream, err := r.client.Watch(ctx, req)
+	if err != nil {
+		return nil, describe("watch", r.what, err)
+	}
+	return &watch[T]{stream: stream, what: r.what, decoder: r.decoder}, nil
+}
+
+// request adds the resource's own selectors, which win over those in opts.
+func (r *Resource[T]) request(opts metav1.ListOptions, accept string) (transport.Request, error) {
+	if r.opts.LabelSelector != "" {
+		opts.LabelSelector = r.opts.LabelSelector
+	}
+	if r.opts.FieldSelector != "" {
+		opts.FieldSelector = r.opts.FieldSelector
+	}
+	query, err := queryparams.Convert(&opts)
+	if err != nil {
+		return transport.Request{}, fmt.Errorf("encode list options: %w", err)
+	}
+	return transport.Request{Path: r.path, Query: query, Accept: accept}, nil
+}
+
+// Path returns the path of a collection: /api/v1/pods for the core group,
+// /apis/apps/v1/namespaces/default/deployments for a group and a namespace.
+// Every part is escaped, so that no name can reach another path.
+func Path(resource schema.GroupVersionResource, namespace string) (string, error) {
+	for _, part := range []string{resource.Group, resource.Version, resource.Resource, namespace} {
+		if part == "." || part == ".." {
+			return "", fmt.Errorf("listwatch: %q cannot be part of the path of %s", part, resource)
+		}
+	}
+	if resource.Version == "" || resource.Resource == "" {
+		return "", fmt.Errorf("listwatch: resource %q needs a version and a plural name, such as v1 and pods", resource)
+	}
+	segments := []string{"api"}
+	if resource.Group != "" {
+		segments = []string{"apis", resource.Group}
+	}
+	segments = append(segments, resource.Version)
+	if namespace != "" {
+		segments = append(segments, "namespaces", namespace)
+	}
+	return transport.EscapePath(append(segments, resource.Resource)...), nil
+}

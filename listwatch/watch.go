@@ -1,0 +1,154 @@
+package listwatch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+// watch reads events from a stream of frames.
+type watch[T store.Object] struct {
+	stream  transport.Stream
+	what    string
+	decoder *decoder[T]
+}
+
+// Next implements [Watch].
+func (w *watch[T]) Next() (Event[T], error) {
+	frame, err := w.stream.Next()
+	var tooLarge *transport.FrameTooLargeError
+	if errors.As(err, &tooLarge) {
+		// One object is lost; the stream is whole, and the others go on.
+		return Event[T]{Type: Modified, Err: &ObjectError{Err: tooLarge}}, nil
+	}
+	if errors.Is(err, io.EOF) {
+		return Event[T]{}, io.EOF
+	}
+	if err != nil {
+		return Event[T]{}, describe("watch", w.what, err)
+	}
+	event, err := w.decode(frame.Data)
+	if err != nil {
+		return Event[T]{}, describe("watch", w.what, err)
+	}
+	return event, nil
+}
+
+// Close implements [Watch].
+func (w *watch[T]) Close() error { return w.stream.Close() }
+
+// decode returns an error where the stream must end: an ERROR event, or a frame
+// that is not an event.
+func (w *watch[T]) decode(frame []byte) (Event[T], error) {
+	if typ, object, ok := splitEnvelope(frame); ok {
+		event := w.event(typ, object)
+		// What was cut out is no JSON value where members follow the object.
+		if event.Err == nil || !isSyntactic(event.Err) {
+			return event, nil
+		}
+	}
+	word, object, err := parseEnvelope(frame)
+	if err != nil {
+		return Event[T]{}, err
+	}
+	if word == "ERROR" {
+		return Event[T]{}, statusError(object)
+	}
+	typ, ok := parseType(word)
+	if !ok {
+		return Event[T]{}, fmt.Errorf("%w: event of the unknown type %.50q", errMalformed, word)
+	}
+	if typ == Bookmark {
+		return bookmark[T](object)
+	}
+	return w.event(typ, object), nil
+}
+
+func (w *watch[T]) event(typ Type, object []byte) Event[T] {
+	event := Event[T]{Type: typ}
+	event.Object, event.Meta, event.Err = w.decoder.decode(object, schema.GroupVersionKind{})
+	return event
+}
+
+// bookmark reads the two things that a BOOKMARK says. Its object has the
+// resource's kind and nothing else, so it is never decoded into a T.
+func bookmark[T any](object []byte) (Event[T], error) {
+	var partial struct {
+		Metadata struct {
+			ResourceVersion string            `json:"resourceVersion"`
+			Annotations     map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(object, &partial, lenient); err != nil {
+		return Event[T]{}, fmt.Errorf("%w: decode a bookmark: %w", errMalformed, err)
+	}
+	return Event[T]{
+		Type:             Bookmark,
+		Meta:             Meta{ResourceVersion: partial.Metadata.ResourceVersion},
+		InitialEventsEnd: partial.Metadata.Annotations[metav1.InitialEventsAnnotationKey] == "true",
+	}, nil
+}
+
+// statusError turns the object of an ERROR event into the error it stands for.
+func statusError(object []byte) error {
+	var status metav1.Status
+	err := json.Unmarshal(object, &status, lenient)
+	if err == nil && status.Kind == "Status" {
+		return &apierrors.StatusError{ErrStatus: status}
+	}
+	return apierrors.NewInternalError(fmt.Errorf("the server sent an ERROR event without a Status: %.200q", object))
+}
+
+// The envelope as every API server writes it.
+const (
+	envelopeStart  = `{"type":"`
+	envelopeMiddle = `","object":`
+)
+
+// splitEnvelope splits {"type":"ADDED","object":{...}} without parsing it: the
+// frame is known to be one balanced JSON value, and the object is parsed once,
+// by its decoder. Other spellings, and events without an object of the
+// resource, are left to parseEnvelope.
+func splitEnvelope(frame []byte) (typ Type, object []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(bytes.TrimSpace(frame), []byte(envelopeStart))
+	if !ok {
+		return 0, nil, false
+	}
+	for typ := Added; typ <= Deleted; typ++ {
+		object, ok := bytes.CutPrefix(rest, []byte(typ.String()+envelopeMiddle))
+		if ok && len(object) > 0 {
+			return typ, object[:len(object)-1], true
+		}
+	}
+	return 0, nil, false
+}
+
+func isSyntactic(err error) bool {
+	var syntactic *jsontext.SyntacticError
+	return errors.As(err, &syntactic)
+}
+
+// parseEnvelope reads an envelope of any spelling and order.
+func parseEnvelope(frame []byte) (word string, object []byte, err error) {
+	var event struct {
+		Type   string         `json:"type"`
+		Object jsontext.Value `json:"object"`
+	}
+	if err := json.Unmarshal(frame, &event, lenient); err != nil {
+		return "", nil, fmt.Errorf("%w: frame is not a watch event: %w (%.200q)", errMalformed, err, frame)
+	}
+	if event.Type == "" || len(event.Object) == 0 {
+		return "", nil, fmt.Errorf("%w: a watch event needs a type and an object (%.200q)", errMalformed, frame)
+	}
+	return event.Type, event.Object, nil
+}

@@ -1,0 +1,105 @@
+package reflector
+
+import (
+	"time"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+// input is what the machine is told.
+type input interface{ input() }
+
+type (
+	// tick: the clock has reached what wake asked for, or more.
+	tick struct{}
+
+	// listed: the list that was asked for is here, in this many pages.
+	listed struct {
+		version string
+		pages   int
+	}
+
+	// listFailed: the list that was asked for did not come.
+	listFailed struct{ err error }
+
+	// opened: the server has answered the watch.
+	opened struct{}
+
+	// event: the stream delivered one.
+	event struct {
+		typ         listwatch.Type
+		version     string
+		undecodable bool // there is an event, but no object to apply
+	}
+
+	// ended: the watch was refused, or its stream is over.
+	ended struct{ err error }
+
+	// sinkFailed: the sink did not take the last replace, apply or resync. What
+	// was to follow it has not been performed.
+	sinkFailed struct{ err error }
+)
+
+func (tick) input()       {}
+func (listed) input()     {}
+func (listFailed) input() {}
+func (opened) input()     {}
+func (event) input()      {}
+func (ended) input()      {}
+func (sinkFailed) input() {}
+
+// effect is what the machine wants done.
+type effect interface{ effect() }
+
+type (
+	// list: ask for everything.
+	list struct {
+		version string
+		limit   int64
+	}
+
+	// replace: give the list that came to the sink.
+	replace struct{ version string }
+
+	// watch: open a stream.
+	watch struct {
+		version string
+		timeout time.Duration
+	}
+
+	// apply: give the event that came to the sink.
+	apply struct{}
+
+	// hangUp: close the stream, for this reason.
+	hangUp struct{ err error }
+
+	// resync: have the sink offer everything again.
+	resync struct{}
+
+	// bookmark, relist, backoff and problem are for the Trace.
+	bookmark struct{ version string }
+	relist   struct {
+		reason Reason
+		err    error
+	}
+	backoff struct {
+		delay  time.Duration
+		reason Reason
+		err    error
+	}
+	problem struct {
+		class ProblemClass
+		err   error
+	}
+)
+
+func (list) effect()     {}
+func (replace) effect()  {}
+func (watch) effect()    {}
+func (apply) effect()    {}
+func (hangUp) effect()   {}
+func (resync) effect()   {}
+func (bookmark) effect() {}
+func (relist) effect()   {}
+func (backoff) effect()  {}
+func (problem) effect()  {}

@@ -1,0 +1,111 @@
+package reflector
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+// operation is the one request that a reflector has open, on a goroutine of its
+// own, because reading blocks. What it receives goes to messages in order.
+type operation[T any] struct {
+	messages chan message[T]
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when the goroutine has ended
+
+	started time.Time
+	watch   bool // a watch, not a list
+	open    bool // the watch has been answered; owned by the driver, as is events
+	events  int  // received, without bookmarks
+}
+
+// message is an input for the machine with the objects that belong to it, which
+// the machine does not see.
+type message[T any] struct {
+	in    input
+	list  *listwatch.List[T]
+	event listwatch.Event[T]
+}
+
+// readAhead is how many events may be decoded while another is being applied.
+const readAhead = 16
+
+func start[T any](ctx context.Context, watch bool, run func(context.Context, *operation[T])) *operation[T] {
+	ctx, cancel := context.WithCancel(ctx)
+	o := &operation[T]{
+		messages: make(chan message[T], readAhead),
+		cancel:   cancel,
+		done:     make(chan struct{}),
+		started:  time.Now(),
+		watch:    watch,
+	}
+	go func() {
+		defer close(o.done)
+		defer cancel()
+		run(ctx, o)
+	}()
+	return o
+}
+
+// stop gives the request up and waits for its goroutine. What it has received
+// and nobody has taken is dropped.
+func (o *operation[T]) stop() {
+	o.cancel()
+	<-o.done
+}
+
+func (o *operation[T]) send(ctx context.Context, m message[T]) bool {
+	select {
+	case o.messages <- m:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func runList[T any](lw listwatch.ListWatcher[T], eff list) func(context.Context, *operation[T]) {
+	return func(ctx context.Context, o *operation[T]) {
+		all, err := listwatch.All(ctx, lw, metav1.ListOptions{ResourceVersion: eff.version, Limit: eff.limit})
+		if err != nil {
+			o.send(ctx, message[T]{in: listFailed{err: err}})
+			return
+		}
+		o.send(ctx, message[T]{in: listed{version: all.ResourceVersion, pages: all.Pages}, list: all})
+	}
+}
+
+func runWatch[T any](lw listwatch.ListWatcher[T], eff watch) func(context.Context, *operation[T]) {
+	return func(ctx context.Context, o *operation[T]) {
+		seconds := int64(eff.timeout / time.Second)
+		stream, err := lw.Watch(ctx, metav1.ListOptions{
+			ResourceVersion:     eff.version,
+			AllowWatchBookmarks: true,
+			TimeoutSeconds:      &seconds,
+		})
+		if err == nil {
+			o.send(ctx, message[T]{in: opened{}})
+			err = o.read(ctx, stream)
+			// The stream is closed before its end is told, so that never two
+			// are open.
+			_ = stream.Close()
+		}
+		o.send(ctx, message[T]{in: ended{err: err}})
+	}
+}
+
+// read passes events on until the stream ends.
+func (o *operation[T]) read(ctx context.Context, stream listwatch.Watch[T]) error {
+	for {
+		e, err := stream.Next()
+		if err != nil {
+			return err
+		}
+		in := event{typ: e.Type, version: e.Meta.ResourceVersion, undecodable: e.Err != nil}
+		if !o.send(ctx, message[T]{in: in, event: e}) {
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package reflector
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Options of a [Reflector]. The zero value is ready. Every field follows one
+// rule: zero is the default, negative is off.
+type Options struct {
+	// PageSize is the number of objects asked for in one list request.
+	// If zero, it is 500 where the API server pages in any case (a first list,
+	// a list of the most recent state, and every list once a server that keeps
+	// no watch cache has been met), and no limit where that would keep the list
+	// from being served by the watch cache. If positive, it is always asked
+	// for. If negative, lists are not paged.
+	PageSize int
+
+	// Resync is the period after which the sink is told to offer every object
+	// again. If zero or negative, it is never told.
+	Resync time.Duration
+
+	// MinWatchTimeout is the least time that the server is asked to keep a watch
+	// open. The time asked for is spread evenly between it and twice its value,
+	// so that watches opened together do not end together. It is sent in whole
+	// seconds. If zero, 5 minutes. Set it lower where something between client
+	// and server cuts connections that live longer.
+	MinWatchTimeout time.Duration
+
+	// BackoffBase is the first pause after a failure, and BackoffCap the longest
+	// one, before jitter. A pause doubles from one failure to the next, and up
+	// to its own length is added at random. If zero, 800 ms and 30 s, as in
+	// client-go. If negative, there are no pauses; do that in tests only.
+	BackoffBase time.Duration
+	BackoffCap  time.Duration
+
+	// Rand returns a number in [0, 1) for timeouts and jitter. If nil,
+	// math/rand/v2 is used. It is called on the reflector's goroutine.
+	Rand func() float64
+
+	// Trace is told what happens. If nil, nobody is.
+	Trace *Trace
+}
+
+// rules are the options as the machine uses them: every default filled in.
+type rules struct {
+	pageSize   int64
+	resync     time.Duration
+	minTimeout time.Duration
+	base, cap  time.Duration
+	rand       func() float64
+}
+
+// Backoff: https://github.com/kubernetes/kubernetes/pull/87795 chose these
+// figures, so that an API server that comes back is not run over.
+const (
+	defaultBackoffBase = 800 * time.Millisecond
+	defaultBackoffCap  = 30 * time.Second
+)
+
+const defaultMinWatchTimeout = 5 * time.Minute
+
+func (o Options) rules() *rules {
+	r := &rules{
+		pageSize:   int64(o.PageSize),
+		resync:     o.Resync,
+		minTimeout: orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
+		base:       orDefault(o.BackoffBase, defaultBackoffBase),
+		cap:        orDefault(o.BackoffCap, defaultBackoffCap),
+		rand:       o.Rand,
+	}
+	if r.rand == nil {
+		r.rand = rand.Float64
+	}
+	return r
+}
+
+// orDefault is the rule of [Options]: zero is the default, negative is off.
+func orDefault(value, byDefault time.Duration) time.Duration {
+	if value == 0 {
+		return byDefault
+	}
+	return max(value, 0)
+}

@@ -1,0 +1,126 @@
+package reflector
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+// Reason says why a request or a stream ended, and so why the reflector waits
+// or lists again.
+type Reason uint8
+
+// The reasons, one for each way in which the reflector reacts.
+const (
+	// Closed: the server ended the stream in good order.
+	Closed Reason = iota + 1
+	// Cut: the connection broke under an open stream.
+	Cut
+	// TimedOut: the server kept the stream open past the time it was given, so
+	// that it is taken for dead.
+	TimedOut
+	// Unreachable: no answer came at all.
+	Unreachable
+	// Unavailable: 502, 503 or 504, often of a proxy.
+	Unavailable
+	// Throttled: 429.
+	Throttled
+	// Expired: 410; the server no longer has the resourceVersion asked for.
+	Expired
+	// TooLarge: the server does not have the resourceVersion yet.
+	TooLarge
+	// Denied: 401, 403 or 404; someone has to change something first.
+	Denied
+	// Failed: any other error status.
+	Failed
+	// Malformed: an answer that is not a list or a watch.
+	Malformed
+	// Empty: a stream that ended at once and without an event, again.
+	Empty
+	// Unanchored: a watch without a resourceVersion, which cannot be resumed.
+	Unanchored
+	// SinkFailed: the sink did not take a change.
+	SinkFailed
+)
+
+var reasonWords = [...]string{
+	Closed: "closed", Cut: "cut", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
+	Throttled: "throttled", Expired: "expired", TooLarge: "tooLarge", Denied: "denied", Failed: "failed",
+	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed",
+}
+
+// String returns the reason as one word, for logs and for -o json.
+func (r Reason) String() string {
+	if int(r) >= len(reasonWords) || reasonWords[r] == "" {
+		return "unknown"
+	}
+	return reasonWords[r]
+}
+
+// errTimedOut is what a stream ends with when the client's own timer fires.
+var errTimedOut = errors.New("the server did not end the watch at its timeout")
+
+// classify maps an error from a list or a watch to the way it is reacted to.
+func classify(err error) Reason {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return classifyStatus(err, status.Status())
+	}
+	switch {
+	case errors.Is(err, errTimedOut):
+		return TimedOut
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return Cut
+	case errors.Is(err, io.EOF):
+		return Closed
+	case listwatch.IsMalformed(err):
+		return Malformed
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Unreachable
+	}
+	return Cut
+}
+
+func classifyStatus(err error, status metav1.Status) Reason {
+	switch {
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), status.Code == http.StatusGone:
+		return Expired
+	case isTooLarge(status):
+		return TooLarge
+	case apierrors.IsTooManyRequests(err):
+		return Throttled
+	}
+	switch status.Code {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return Denied
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return Unavailable
+	}
+	return Failed
+}
+
+// tooLargeMessage is all that servers before 1.19 said:
+// https://github.com/kubernetes/kubernetes/pull/94316.
+const tooLargeMessage = "Too large resource version"
+
+// isTooLarge recognises a server that is behind: its watch cache has waited 3 s
+// for the version and not seen it.
+// Source: https://github.com/kubernetes/kubernetes/pull/92537
+func isTooLarge(status metav1.Status) bool {
+	if status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			if cause.Type == metav1.CauseTypeResourceVersionTooLarge || cause.Message == tooLargeMessage {
+				return true
+			}
+		}
+	}
+	timeout := status.Reason == metav1.StatusReasonTimeout || status.Code == http.StatusGatewayTimeout
+	return timeout && strings.Contains(status.Message, tooLargeMessage)
+}

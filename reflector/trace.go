@@ -1,0 +1,170 @@
+package reflector
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+// Trace is a set of functions that are told what a reflector does, in the
+// manner of net/http/httptrace.ClientTrace. Any of them may be nil. They are
+// called one at a time, in order, on the reflector's goroutine, which waits for
+// them: they must be quick, and must not call the reflector.
+//
+// Nothing else reports: logs, metrics and a program's own view are built on it.
+type Trace struct {
+	// ListStart: a list is asked for.
+	ListStart func(ListStart)
+
+	// ListDone: a whole list has come and the sink has it, or it has failed.
+	ListDone func(ListDone)
+
+	// WatchStart: a watch is asked for.
+	WatchStart func(WatchStart)
+
+	// WatchOpen: the server has answered the watch.
+	WatchOpen func()
+
+	// Event: an event that is no bookmark was applied to the sink.
+	Event func(Event)
+
+	// Bookmark: the server has said that nothing is missing up to a version.
+	Bookmark func(resourceVersion string)
+
+	// WatchEnd: a watch was refused, has ended, or was hung up.
+	WatchEnd func(WatchEnd)
+
+	// Relist: the resume point is given up, and a list will follow.
+	Relist func(Relist)
+
+	// Backoff: nothing will be asked for until a delay has passed.
+	Backoff func(Backoff)
+
+	// Synced: the sink has its first whole list.
+	Synced func()
+
+	// Problem: something is wrong that the protocol does not provide for.
+	Problem func(Problem)
+}
+
+// ListStart is given to [Trace.ListStart].
+type ListStart struct {
+	ResourceVersion string // "" asks for the most recent state, "0" for any
+	Limit           int64  // objects a page; 0 is no limit
+}
+
+// ListDone is given to [Trace.ListDone].
+type ListDone struct {
+	ResourceVersion string // of the list
+	Items           int
+	Pages           int
+	Duration        time.Duration // from the first request to the end of the last answer
+	Err             error
+}
+
+// WatchStart is given to [Trace.WatchStart].
+type WatchStart struct {
+	ResourceVersion string
+	Timeout         time.Duration // what the server is asked for
+}
+
+// Event is given to [Trace.Event].
+type Event struct {
+	Type            listwatch.Type
+	Key             string
+	UID             types.UID
+	ResourceVersion string
+}
+
+// WatchEnd is given to [Trace.WatchEnd].
+type WatchEnd struct {
+	ResourceVersion string // the resume point
+	Reason          Reason
+	Err             error
+	Events          int           // received, without bookmarks
+	Duration        time.Duration // since the watch was asked for
+}
+
+// Relist is given to [Trace.Relist].
+type Relist struct {
+	ResourceVersion string // the resume point
+	Reason          Reason
+	Err             error
+}
+
+// Backoff is given to [Trace.Backoff].
+type Backoff struct {
+	Delay  time.Duration
+	Reason Reason
+	Err    error
+}
+
+// Problem is given to [Trace.Problem].
+type Problem struct {
+	Class ProblemClass
+	Key   string // the object concerned, if one is
+	Err   error
+}
+
+// ProblemClass says what a problem concerns.
+type ProblemClass uint8
+
+// The classes of problems.
+const (
+	// ListProblem: a list failed, and will be tried again.
+	ListProblem ProblemClass = iota + 1
+	// WatchProblem: a watch failed with an error that is not part of its life.
+	WatchProblem
+	// ObjectProblem: an object could not be decoded or transformed. The sink
+	// lacks its present version.
+	ObjectProblem
+	// VersionProblem: a list, event or bookmark came without a
+	// resourceVersion, or with one that is older than what was seen.
+	VersionProblem
+	// SinkProblem: the sink did not take a change.
+	SinkProblem
+)
+
+var problemWords = [...]string{
+	ListProblem: "list", WatchProblem: "watch", ObjectProblem: "object", VersionProblem: "version", SinkProblem: "sink",
+}
+
+// String returns the class as one word.
+func (c ProblemClass) String() string {
+	if int(c) >= len(problemWords) || problemWords[c] == "" {
+		return "unknown"
+	}
+	return problemWords[c]
+}
+
+// withDefaults returns a Trace in which every function can be called.
+func (t *Trace) withDefaults() Trace {
+	var full Trace
+	if t != nil {
+		full = *t
+	}
+	fill(&full.ListStart)
+	fill(&full.ListDone)
+	fill(&full.WatchStart)
+	fill(&full.Event)
+	fill(&full.Bookmark)
+	fill(&full.WatchEnd)
+	fill(&full.Relist)
+	fill(&full.Backoff)
+	fill(&full.Problem)
+	if full.WatchOpen == nil {
+		full.WatchOpen = func() {}
+	}
+	if full.Synced == nil {
+		full.Synced = func() {}
+	}
+	return full
+}
+
+func fill[A any](f *func(A)) {
+	if *f == nil {
+		*f = func(A) {}
+	}
+}
