@@ -1,0 +1,180 @@
+package transport
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const exampleKubeconfig = `
+apiVersion: v1
+kind: Config
+current-context: dev
+preferences: {}
+contexts:
+- name: prod
+  context: {cluster: prod, user: admin, namespace: shop}
+- name: dev
+  context: {cluster: dev, user: me}
+- name: anonymous
+  context: {cluster: dev}
+- name: basic
+  context: {cluster: dev, user: basic}
+- name: tokenfile
+  context: {cluster: dev, user: tokenfile}
+- name: exec
+  context: {cluster: dev, user: exec}
+- name: provider
+  context: {cluster: dev, user: provider}
+- name: as
+  context: {cluster: dev, user: as}
+- name: lost-cluster
+  context: {cluster: gone, user: me}
+- name: lost-user
+  context: {cluster: dev, user: gone}
+- name: no-server
+  context: {cluster: no-server}
+clusters:
+- name: prod
+  cluster:
+    server: https://10.0.0.1:6443/prefix
+    certificate-authority-data: Y2E=
+    tls-server-name: kubernetes
+    proxy-url: http://proxy.example:3128
+- name: dev
+  cluster:
+    server: https://127.0.0.1:6443
+    certificate-authority: pki/ca.crt
+- name: insecure
+  cluster: {server: https://127.0.0.1, insecure-skip-tls-verify: true}
+- name: no-server
+  cluster: {}
+users:
+- name: admin
+  user: {client-certificate-data: Y2VydA==, client-key-data: a2V5}
+- name: me
+  user: {client-certificate: pki/me.crt, client-key: /etc/me.key, token: t0ken}
+- name: basic
+  user: {username: u, password: p}
+- name: tokenfile
+  user: {tokenFile: token}
+- name: exec
+  user: {exec: {command: aws}}
+- name: provider
+  user: {auth-provider: {name: gcp}}
+- name: as
+  user: {token: x, as: root}
+`
+
+func TestKubeconfig(t *testing.T) {
+	dev := func(change func(*Config)) Config {
+		cfg := Config{Server: "https://127.0.0.1:6443", TLS: TLSConfig{CAFile: "/dir/pki/ca.crt"}}
+		change(&cfg)
+		return cfg
+	}
+	tests := []struct {
+		context string
+		want    Config
+		wantErr string
+	}{
+		{context: "", want: dev(func(c *Config) {
+			c.TLS.CertFile, c.TLS.KeyFile, c.BearerToken = "/dir/pki/me.crt", "/etc/me.key", "t0ken"
+		})},
+		{context: "prod", want: Config{
+			Server: "https://10.0.0.1:6443/prefix", Namespace: "shop", ProxyURL: "http://proxy.example:3128",
+			TLS: TLSConfig{CAData: []byte("ca"), CertData: []byte("cert"), KeyData: []byte("key"), ServerName: "kubernetes"},
+		}},
+		{context: "anonymous", want: dev(func(*Config) {})},
+		{context: "basic", want: dev(func(c *Config) { c.Username, c.Password = "u", "p" })},
+		{context: "tokenfile", want: dev(func(c *Config) { c.BearerTokenFile = "/dir/token" })},
+		{context: "exec", wantErr: `user "exec": credentials from a program (exec) are not supported yet`},
+		{context: "provider", wantErr: `user "provider": auth-provider is not supported`},
+		{context: "as", wantErr: `user "as": impersonation (as) is not supported yet`},
+		{context: "lost-cluster", wantErr: `context "lost-cluster" names the cluster "gone", which is not there; known clusters: dev, insecure, no-server, prod`},
+		{context: "lost-user", wantErr: `context "lost-user" names the user "gone", which is not there; known users: admin, as, basic,`},
+		{context: "no-server", wantErr: `cluster "no-server" has no server`},
+		{context: "nope", wantErr: `no context "nope"; known contexts: anonymous, as, basic, dev, exec,`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.context, func(t *testing.T) {
+			got, err := parseKubeconfig([]byte(exampleKubeconfig), "/dir", tt.context)
+			checkError(t, err, tt.wantErr)
+			if diff := cmp.Diff(tt.want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Dial" }, cmp.Ignore())); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// checkError fails the test unless err's text contains want; "" is no error.
+func checkError(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Fatalf("error %v, want none", err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Fatalf("error %v\nwant one with %q", err, want)
+	}
+}
+
+func TestKubeconfigErrors(t *testing.T) {
+	tests := []struct{ name, in, wantErr string }{
+		{"empty", "", "no context is asked for and current-context is not set; it has no contexts"},
+		{"no current-context", "contexts: [{name: a}, {name: B}]", "known contexts: B, a"},
+		{"not YAML", "a: b: c", "yaml"},
+		{"not base64", "clusters: [{name: a, cluster: {certificate-authority-data: '!'}}]", "base64"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := parseKubeconfig([]byte(tt.in), "/dir", "")
+			checkError(t, err, tt.wantErr)
+		})
+	}
+}
+
+func TestLoadKubeconfigFindsItsFile(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, server string) string {
+		path := filepath.Join(dir, name)
+		text := "current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\nclusters: [{name: c, cluster: {certificate-authority: ca, server: '" + server + "'}}]\n"
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	given := write("given", "https://given")
+	listed := write("listed", "https://listed")
+	write(".kube/config", "https://home")
+	missing := filepath.Join(dir, "missing")
+	t.Setenv("HOME", dir)
+
+	for _, tt := range []struct{ name, env, path, want, wantErr string }{
+		{"the path first", listed, given, "https://given", ""},
+		{"then the first file of KUBECONFIG that exists", missing + ":" + listed + ":" + given, "", "https://listed", ""},
+		{"then the home directory", "", "", "https://home", ""},
+		{"a path that is not there", listed, missing, "", "kubeconfig: open " + missing},
+		{"no file of KUBECONFIG is there", missing, "", "", "no file of KUBECONFIG=" + missing + " exists"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", tt.env)
+			cfg, err := LoadKubeconfig(KubeconfigOptions{Path: tt.path})
+			checkError(t, err, tt.wantErr)
+			if cfg.Server != tt.want {
+				t.Errorf("server %q, want %q", cfg.Server, tt.want)
+			}
+			if err == nil && !filepath.IsAbs(cfg.TLS.CAFile) {
+				t.Errorf("CA file %q is not absolute", cfg.TLS.CAFile)
+			}
+		})
+	}
+	t.Run("the error names file and context", func(t *testing.T) {
+		_, err := LoadKubeconfig(KubeconfigOptions{Path: given, Context: "x"})
+		checkError(t, err, "kubeconfig "+given+`: no context "x"; known contexts: c`)
+	})
+}
