@@ -47,6 +47,9 @@ type watching struct {
 	progress bool      // it has delivered something
 }
 
+// alive is how long ago the watch was asked for.
+func (p watching) alive(now time.Time) time.Duration { return now.Sub(p.asked) }
+
 // waiting: nothing is asked for until a time has come.
 type waiting struct {
 	until time.Time
@@ -277,13 +280,7 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 	if !p.open {
 		reason = requestReason(err)
 	}
-	alive := now.Sub(p.asked)
-	if p.open && alive >= healthy {
-		s.pace = pace{}
-	}
-	if p.progress {
-		s.pace.failures, s.pace.empties = 0, 0
-	}
+	s.pace = s.pace.after(p, now)
 	if unanchored(p.version) {
 		return s.relist(now, Unanchored, err)
 	}
@@ -309,9 +306,8 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 
 // dropped follows a stream that was open and then ended without saying why.
 func (s state) dropped(now time.Time, p watching, reason Reason, err error) (state, []effect) {
-	alive := now.Sub(p.asked)
 	switch {
-	case alive >= healthy:
+	case p.alive(now) >= healthy:
 		return s.watch(now, nil)
 	case p.progress && !s.pace.reconnected:
 		s.pace.reconnected = true
@@ -320,7 +316,7 @@ func (s state) dropped(now time.Time, p watching, reason Reason, err error) (sta
 		return s.wait(now, toWatch, reason, err, nil)
 	}
 	s.pace.empties++
-	if s.pace.empties >= maxEmpties && alive < short || s.pace.empties > maxEmpties {
+	if s.pace.empties >= maxEmpties && p.alive(now) < short || s.pace.empties > maxEmpties {
 		s.pace.empties = 0
 		return s.relist(now, Empty, err)
 	}
@@ -335,6 +331,9 @@ func (s state) relist(now time.Time, reason Reason, err error) (state, []effect)
 // sinkFailed lists again, because the sink lacks something that will not be
 // sent a second time.
 func (s state) sinkFailed(now time.Time, err error) (state, []effect) {
+	if p, ok := s.phase.(watching); ok {
+		s.pace = s.pace.after(p, now)
+	}
 	next, more := s.relist(now, SinkFailed, err)
 	return next, append([]effect{problem{class: SinkProblem, err: err}, hangUp{err: err}}, more...)
 }

@@ -41,6 +41,18 @@ const (
 	maxEmpties = 2
 )
 
+// after returns the pace once a watch is over: a long life makes good for
+// everything, and an event for the failures before it.
+func (p pace) after(w watching, now time.Time) pace {
+	if w.open && w.alive(now) >= healthy {
+		return pace{}
+	}
+	if w.progress {
+		p.failures, p.empties = 0, 0
+	}
+	return p
+}
+
 // next returns the pause before the next request and moves along the curve. A
 // Retry-After in err is the least that is waited; jitter comes on top of it, so
 // that clients told the same do not come back together.

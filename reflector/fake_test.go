@@ -1,0 +1,209 @@
+package reflector
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+// fake is a server in memory: each call waits for the test to say what it
+// answers, and notes what was asked.
+type fake struct {
+	asked   chan string
+	lists   chan listAnswer
+	watches chan watchAnswer
+}
+
+type listAnswer struct {
+	page *listwatch.Page[string]
+	err  error
+}
+
+type watchAnswer struct {
+	stream *stream
+	err    error
+}
+
+func newFake() *fake {
+	return &fake{asked: make(chan string, 100), lists: make(chan listAnswer), watches: make(chan watchAnswer)}
+}
+
+func (f *fake) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[string], error) {
+	f.asked <- fmt.Sprintf("list %q limit %d continue %q", opts.ResourceVersion, opts.Limit, opts.Continue)
+	select {
+	case a := <-f.lists:
+		return a.page, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[string], error) {
+	f.asked <- fmt.Sprintf("watch %q for %ds", opts.ResourceVersion, *opts.TimeoutSeconds)
+	select {
+	case a := <-f.watches:
+		if a.err != nil {
+			return nil, a.err
+		}
+		a.stream.ctx = ctx
+		return a.stream, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// page answers the list that is waited for.
+func (f *fake) page(version string, items ...string) {
+	f.lists <- listAnswer{page: &listwatch.Page[string]{Items: items, ResourceVersion: version}}
+}
+
+// open answers the watch that is waited for.
+func (f *fake) open() *stream {
+	s := &stream{events: make(chan any)}
+	f.watches <- watchAnswer{stream: s}
+	return s
+}
+
+// stream is a watch that the test speaks on.
+type stream struct {
+	ctx    context.Context //nolint:containedctx // set by the call whose stream it is
+	events chan any        // listwatch.Event[string] or error
+	closed bool
+}
+
+func (s *stream) Next() (listwatch.Event[string], error) {
+	select {
+	case e := <-s.events:
+		if err, ok := e.(error); ok {
+			return listwatch.Event[string]{}, err
+		}
+		return e.(listwatch.Event[string]), nil
+	case <-s.ctx.Done():
+		return listwatch.Event[string]{}, s.ctx.Err()
+	}
+}
+
+func (s *stream) Close() error {
+	s.closed = true
+	return nil
+}
+
+func (s *stream) event(typ listwatch.Type, object, version string) {
+	s.events <- listwatch.Event[string]{
+		Type:   typ,
+		Object: object,
+		Meta:   listwatch.Meta{Key: object, ResourceVersion: version},
+	}
+}
+
+// notes is a sink that writes down what it is told.
+type notes struct {
+	mu    sync.Mutex
+	lines []string
+	fail  map[string]error
+}
+
+func (n *notes) note(format string, args ...any) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	line := fmt.Sprintf(format, args...)
+	n.lines = append(n.lines, line)
+	err := n.fail[line]
+	delete(n.fail, line)
+	return err
+}
+
+func (n *notes) take() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	defer func() { n.lines = nil }()
+	return strings.Join(n.lines, "; ")
+}
+
+func (n *notes) Add(obj string) error    { return n.note("add %s", obj) }
+func (n *notes) Update(obj string) error { return n.note("update %s", obj) }
+func (n *notes) Delete(obj string) error { return n.note("delete %s", obj) }
+func (n *notes) Resync() error           { return n.note("resync") }
+func (n *notes) Replace(items []string, version string) error {
+	return n.note("replace %s @%s", strings.Join(items, ","), version)
+}
+
+// rig is a reflector under test, in a synctest bubble.
+type rig struct {
+	t    *testing.T
+	fake *fake
+	sink *notes
+	*Reflector[string]
+	stop context.CancelFunc
+	done chan error
+}
+
+func newRig(t *testing.T, opts Options) *rig {
+	t.Helper()
+	opts.Rand = func() float64 { return 0 }
+	r := &rig{t: t, fake: newFake(), sink: &notes{fail: map[string]error{}}}
+	r.Reflector = New(r.fake, r.sink, opts)
+	r.run()
+	t.Cleanup(r.end)
+	return r
+}
+
+func (r *rig) run() {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	r.stop, r.done = cancel, make(chan error, 1)
+	go func(done chan<- error) { done <- r.Run(ctx) }(r.done)
+}
+
+func (r *rig) end() {
+	r.stop()
+	<-r.done
+	r.done <- nil
+}
+
+// expect waits for the reflector to settle and compares what it asked for.
+func (r *rig) expect(want string) {
+	r.t.Helper()
+	synctest.Wait()
+	select {
+	case got := <-r.fake.asked:
+		if got != want {
+			r.t.Fatalf("asked for %s, want %s", got, want)
+		}
+	default:
+		if want != "" {
+			r.t.Fatalf("asked for nothing, want %s", want)
+		}
+	}
+}
+
+func (r *rig) told(want string) {
+	r.t.Helper()
+	synctest.Wait()
+	if got := r.sink.take(); got != want {
+		r.t.Fatalf("sink was told %q, want %q", got, want)
+	}
+}
+
+// synced brings the reflector to an open watch at 10, with a and b listed.
+func (r *rig) synced() *stream {
+	r.t.Helper()
+	r.expect(`list "0" limit 500 continue ""`)
+	r.fake.page("10", "a", "b")
+	r.told("replace a,b @10")
+	r.expect(`watch "10" for 300s`)
+	return r.fake.open()
+}
+
+// later lets virtual time pass.
+func later(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}

@@ -1,0 +1,258 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+func TestRunListsThenWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.event(listwatch.Added, "c", "11")
+		s.event(listwatch.Modified, "a", "12")
+		s.event(listwatch.Deleted, "b", "13")
+		r.told("add c; update a; delete b")
+		s.event(listwatch.Bookmark, "", "20")
+		r.told("")
+		s.events <- io.EOF
+		r.expect(`watch "20" for 300s`)
+		if !s.closed {
+			t.Error("the stream that ended was not closed before the next was opened")
+		}
+	})
+}
+
+func TestStopInEveryPhase(t *testing.T) {
+	forbidden := statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)
+	for name, reach := range map[string]func(r *rig){
+		"listing":               func(r *rig) { r.expect(`list "0" limit 500 continue ""`) },
+		"waiting for the watch": func(r *rig) { r.synced2(); r.expect(`watch "10" for 300s`) },
+		"watching":              func(r *rig) { r.synced() },
+		"backing off":           func(r *rig) { r.fake.lists <- listAnswer{err: forbidden} },
+		"behind on events": func(r *rig) {
+			s := r.synced()
+			for range 3 {
+				s.event(listwatch.Added, "c", "11")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, Options{})
+				reach(r)
+				synctest.Wait()
+				before := time.Now()
+				r.stop()
+				err := <-r.done
+				r.done <- err
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("Run returned %v, want context.Canceled", err)
+				}
+				if took := time.Since(before); took != 0 {
+					t.Errorf("Run took %v to stop", took)
+				}
+			})
+		})
+	}
+}
+
+// synced2 gives the list but leaves the watch unanswered.
+func (r *rig) synced2() {
+	r.t.Helper()
+	r.expect(`list "0" limit 500 continue ""`)
+	r.fake.page("10", "a", "b")
+	synctest.Wait()
+}
+
+func TestRunTwiceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.synced()
+		if err := r.Run(t.Context()); !errors.Is(err, ErrRunning) {
+			t.Errorf("second Run returned %v, want ErrRunning", err)
+		}
+	})
+}
+
+func TestRunAgainGoesOnWithTheWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.event(listwatch.Added, "c", "11")
+		r.told("add c")
+		r.stop()
+		<-r.done
+		r.run()
+		r.expect(`watch "11" for 300s`)
+	})
+}
+
+func TestRunAgainListsWhenNothingWasListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.expect(`list "0" limit 500 continue ""`)
+		r.stop()
+		<-r.done
+		r.run()
+		r.expect(`list "0" limit 500 continue ""`)
+	})
+}
+
+func TestSinkThatFailsIsListedAgain(t *testing.T) {
+	full := errors.New("disk full")
+	for name, test := range map[string]struct {
+		fail string
+		then func(s *stream)
+	}{
+		"add":     {"add c", func(s *stream) { s.event(listwatch.Added, "c", "11") }},
+		"update":  {"update c", func(s *stream) { s.event(listwatch.Modified, "c", "11") }},
+		"delete":  {"delete c", func(s *stream) { s.event(listwatch.Deleted, "c", "11") }},
+		"resync":  {"resync", func(*stream) { later(time.Minute) }},
+		"replace": {"replace a,b @10", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var problems []Problem
+				trace := &Trace{Problem: func(p Problem) { problems = append(problems, p) }}
+				r := newRig(t, Options{Trace: trace, Resync: time.Minute})
+				r.sink.fail[test.fail] = full
+				if test.then == nil {
+					r.expect(`list "0" limit 500 continue ""`)
+					r.fake.page("10", "a", "b")
+				} else {
+					test.then(r.synced())
+				}
+				r.told(test.fail)
+				r.expect("")
+				later(time.Second)
+				if got := <-r.fake.asked; got[:4] != "list" {
+					t.Errorf("after the sink failed, asked for %s, want a list", got)
+				}
+				if len(problems) != 1 || problems[0].Class != SinkProblem || !errors.Is(problems[0].Err, full) {
+					t.Errorf("reported %v, want one problem of the sink", problems)
+				}
+			})
+		})
+	}
+}
+
+// A server that accepts the watch and then says nothing at all is half-open.
+func TestStreamThatOutlivesItsTimeoutIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ends []WatchEnd
+		r := newRig(t, Options{Trace: &Trace{WatchEnd: func(e WatchEnd) { ends = append(ends, e) }}})
+		s := r.synced()
+		s.event(listwatch.Added, "c", "11")
+		later(5*time.Minute + 9*time.Second)
+		r.expect("")
+		later(2 * time.Second)
+		r.expect(`watch "11" for 300s`)
+		if !s.closed {
+			t.Error("the dead stream was not closed")
+		}
+		if len(ends) != 1 || ends[0].Reason != TimedOut || ends[0].Events != 1 || ends[0].ResourceVersion != "11" {
+			t.Errorf("reported %+v, want one end: timed out after 1 event at 11", ends)
+		}
+	})
+}
+
+func TestResync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{Resync: time.Minute})
+		r.synced()
+		later(3*time.Minute + time.Second)
+		r.told("resync; resync; resync")
+	})
+}
+
+func TestObjectThatCannotBeDecodedIsReportedAndPassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var problems []string
+		trace := &Trace{Problem: func(p Problem) { problems = append(problems, p.Class.String()+" "+p.Key) }}
+		r := newRig(t, Options{Trace: trace})
+		bad := func(key, version string) *listwatch.ObjectError {
+			return &listwatch.ObjectError{Meta: listwatch.Meta{Key: key, ResourceVersion: version}, Err: errors.New("bad field")}
+		}
+		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{
+			Items: []string{"a"}, Errors: []*listwatch.ObjectError{bad("x", "5")}, ResourceVersion: "10",
+		}}
+		r.told("replace a @10")
+		s := r.fake.open()
+		s.events <- listwatch.Event[string]{Type: listwatch.Modified, Meta: listwatch.Meta{Key: "y", ResourceVersion: "11"}, Err: bad("y", "11")}
+		s.event(listwatch.Modified, "a", "12")
+		r.told("update a")
+		if want := []string{"object x", "object y"}; !slices.Equal(problems, want) {
+			t.Errorf("reported %q, want %q", problems, want)
+		}
+	})
+}
+
+func TestTraceTellsTheStoryInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var story []string
+		tell := func(what string) { story = append(story, what) }
+		r := newRig(t, Options{Trace: &Trace{
+			ListStart:  func(e ListStart) { tell("list " + e.ResourceVersion) },
+			ListDone:   func(e ListDone) { tell("listed " + e.ResourceVersion) },
+			WatchStart: func(e WatchStart) { tell("watch " + e.ResourceVersion) },
+			WatchOpen:  func() { tell("open") },
+			Event:      func(e Event) { tell(e.Type.String() + " " + e.Key) },
+			Bookmark:   func(version string) { tell("bookmark " + version) },
+			WatchEnd:   func(e WatchEnd) { tell("end " + e.Reason.String()) },
+			Relist:     func(e Relist) { tell("relist " + e.Reason.String()) },
+			Backoff:    func(e Backoff) { tell("wait " + e.Delay.String()) },
+			Synced:     func() { tell("synced") },
+			Problem:    func(e Problem) { tell("problem " + e.Class.String()) },
+		}})
+		s := r.synced()
+		s.event(listwatch.Added, "c", "11")
+		s.event(listwatch.Bookmark, "", "12")
+		s.event(listwatch.Bookmark, "", "9")
+		s.events <- gone()
+		later(time.Second)
+		r.fake.page("20", "a")
+		synctest.Wait()
+		want := []string{
+			"list 0", "listed 10", "synced", "watch 10", "open", "ADDED c", "bookmark 12", "problem version",
+			"end expired", "relist expired", "wait 800ms", "list 12", "listed 20", "watch 20",
+		}
+		if !slices.Equal(story, want) {
+			t.Errorf("trace told\n%q, want\n%q", story, want)
+		}
+	})
+}
+
+// The rate at which streams are opened follows the curve even where each
+// delivers something.
+func TestStreamsThatDieYoungSlowDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		begin := time.Now()
+		var gaps []time.Duration
+		for range 8 {
+			s.event(listwatch.Modified, "a", "11")
+			s.events <- io.ErrUnexpectedEOF
+			<-r.fake.asked
+			gaps = append(gaps, time.Since(begin))
+			begin = time.Now()
+			s = r.fake.open()
+		}
+		ms := time.Millisecond
+		want := []time.Duration{0, 800 * ms, 1600 * ms, 3200 * ms, 6400 * ms, 12800 * ms, 25600 * ms, 30000 * ms}
+		if !slices.Equal(gaps, want) {
+			t.Errorf("streams were opened after %v, want %v", gaps, want)
+		}
+	})
+}

@@ -1,0 +1,279 @@
+package reflector
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/states.md from the code")
+
+const statesFile = "../docs/states.md"
+
+// TestStates prints the machine as a table and compares it with the one that
+// people read. Every row is one call of step.
+func TestStates(t *testing.T) {
+	got := printStates()
+	if *update {
+		if err := os.WriteFile(statesFile, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(statesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs from the code; run go test ./reflector -run TestStates -update and read the diff (-file +code):\n%s", statesFile, diff)
+	}
+}
+
+const statesHead = `# The states of the reflector
+
+Printed from ` + "`reflector/machine.go`" + ` by ` + "`go test ./reflector -run TestStates -update`" + `; do not edit.
+
+The machine is always in one of three phases. It remembers a resume point, the
+resourceVersion up to which the sink has everything, and where it stands on the
+backoff curve. Jitter is left out here: each delay is its least value. In every
+row the resume point is 100 and nothing has failed before, unless the row says
+otherwise; a stream "alive" for a time was asked for that long ago.
+
+`
+
+// row is one transition. before prepares the state, which starts as the phase of
+// its section with resume point 100.
+type row struct {
+	in     string
+	before func(*state)
+	input  input
+}
+
+func printStates() string {
+	var b strings.Builder
+	b.WriteString(statesHead)
+	for _, section := range []struct {
+		title string
+		phase phase
+		rows  []row
+	}{
+		{"waiting", waiting{until: t0, then: toList}, waitingRows},
+		{"listing", listing{version: "100"}, listingRows},
+		{"watching", watching{version: "100", asked: t0, deadline: t0.Add(time.Hour), open: true}, watchingRows},
+	} {
+		fmt.Fprintf(&b, "## %s\n\n| input | next | effects |\n| --- | --- | --- |\n", section.title)
+		for _, r := range section.rows {
+			s := state{rules: tableRules, phase: section.phase, resume: "100"}
+			if r.before != nil {
+				r.before(&s)
+			}
+			next, effects := step(s, t0, r.input)
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", r.in, describeNext(s, next), describeEffects(effects))
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+var (
+	t0         = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	tableRules = Options{Rand: func() float64 { return 0 }}.rules()
+)
+
+var waitingRows = []row{
+	{"time is up, before the first list", func(s *state) { s.resume = "" }, tick{}},
+	{"time is up, then list", nil, tick{}},
+	{"time is up, then list, and the resume point was refused", func(s *state) { s.refused = true }, tick{}},
+	{"time is up, then list, from a server that pages every list", func(s *state) { s.paged = true }, tick{}},
+	{"time is up, then watch", thenWatch, tick{}},
+	{"time is not up", func(s *state) { s.phase = waiting{until: t0.Add(time.Minute), then: toList} }, tick{}},
+	{"resync is due", func(s *state) {
+		s.phase = waiting{until: t0.Add(time.Minute), then: toWatch}
+		s.rules = Options{Resync: time.Hour}.rules()
+		s.resyncAt = t0
+	}, tick{}},
+	{"sink failed at a resync", nil, sinkFailed{io.ErrShortWrite}},
+}
+
+var listingRows = []row{
+	{"list at 120 came", nil, listed{version: "120", pages: 1}},
+	{"list at 120 came in pages, where version 0 was asked for", func(s *state) { s.phase = listing{version: "0"} }, listed{version: "120", pages: 3}},
+	{"list came without a resourceVersion", nil, listed{pages: 1}},
+	{"410", nil, listFailed{gone()}},
+	{"410, and the most recent state was asked for", atMostRecent, listFailed{gone()}},
+	{"504 Too large resource version", nil, listFailed{tooLarge()}},
+	{"429 with Retry-After: 7", nil, listFailed{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 7)}},
+	{"500", nil, listFailed{statusErr(http.StatusInternalServerError, metav1.StatusReasonInternalError, 0)}},
+	{"500, for the third time", func(s *state) { s.pace.step = 2 }, listFailed{statusErr(http.StatusInternalServerError, metav1.StatusReasonInternalError, 0)}},
+	{"401", nil, listFailed{statusErr(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, 0)}},
+	{"403", nil, listFailed{statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}},
+	{"404", nil, listFailed{statusErr(http.StatusNotFound, metav1.StatusReasonNotFound, 0)}},
+	{"connection refused", nil, listFailed{syscall.ECONNREFUSED}},
+	{"cut in mid-list", nil, listFailed{io.ErrUnexpectedEOF}},
+	{"sink failed", nil, sinkFailed{io.ErrShortWrite}},
+}
+
+var watchingRows = []row{
+	{"answered", unanswered, opened{}},
+	{"ADDED at 101", nil, event{typ: listwatch.Added, version: "101"}},
+	{"MODIFIED at 101", nil, event{typ: listwatch.Modified, version: "101"}},
+	{"DELETED at 101", nil, event{typ: listwatch.Deleted, version: "101"}},
+	{"MODIFIED at 101 that cannot be decoded", nil, event{typ: listwatch.Modified, version: "101", undecodable: true}},
+	{"MODIFIED at 99", nil, event{typ: listwatch.Modified, version: "99"}},
+	{"MODIFIED without a resourceVersion", nil, event{typ: listwatch.Modified}},
+	{"BOOKMARK at 150", nil, event{typ: listwatch.Bookmark, version: "150"}},
+	{"BOOKMARK at 99", nil, event{typ: listwatch.Bookmark, version: "99"}},
+	{"BOOKMARK without a resourceVersion", nil, event{typ: listwatch.Bookmark}},
+	{"ADDED at 101, in a watch without a resourceVersion", withoutVersion, event{typ: listwatch.Added, version: "101"}},
+	{"orderly end, alive 10 s", aliveFor(healthy), ended{io.EOF}},
+	{"cut, alive 10 s", aliveFor(healthy), ended{io.ErrUnexpectedEOF}},
+	{"orderly end or cut, alive less, with events", delivered, ended{io.ErrUnexpectedEOF}},
+	{"the same again", func(s *state) { delivered(s); s.pace.reconnected = true }, ended{io.ErrUnexpectedEOF}},
+	{"orderly end or cut at once, without events", nil, ended{io.EOF}},
+	{"the same again", func(s *state) { s.pace.empties = 1 }, ended{io.EOF}},
+	{"orderly end or cut, alive 5 s, without events", aliveFor(5 * time.Second), ended{io.EOF}},
+	{"the same for the third time", func(s *state) { aliveFor(5 * time.Second)(s); s.pace.empties = 2 }, ended{io.EOF}},
+	{"end of a watch without a resourceVersion", withoutVersion, ended{io.EOF}},
+	{"410, in the stream or as the answer", nil, ended{gone()}},
+	{"Too large resource version", unanswered, ended{tooLarge()}},
+	{"429, in the stream or as the answer, Retry-After: 7", nil, ended{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 7)}},
+	{"connection refused, no answer", unanswered, ended{syscall.ECONNREFUSED}},
+	{"connection cut before an answer", unanswered, ended{io.EOF}},
+	{"502, 503 or 504", unanswered, ended{statusErr(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0)}},
+	{"500, or another ERROR event", unanswered, ended{statusErr(http.StatusInternalServerError, metav1.StatusReasonInternalError, 0)}},
+	{"the same for the third time in a row", func(s *state) { s.pace.failures = 2; s.pace.step = 2 }, ended{statusErr(http.StatusInternalServerError, metav1.StatusReasonInternalError, 0)}},
+	{"401", unanswered, ended{statusErr(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, 0)}},
+	{"403", unanswered, ended{statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}},
+	{"404", unanswered, ended{statusErr(http.StatusNotFound, metav1.StatusReasonNotFound, 0)}},
+	{"the server has let its timeout pass by 10 s", func(s *state) {
+		s.phase = watching{version: "100", asked: t0.Add(-310 * time.Second), deadline: t0, open: true}
+	}, tick{}},
+	{"sink failed", nil, sinkFailed{io.ErrShortWrite}},
+}
+
+func thenWatch(s *state)    { s.phase = waiting{until: t0, then: toWatch} }
+func atMostRecent(s *state) { s.phase = listing{version: ""}; s.refused = true }
+func unanswered(s *state)   { s.phase = watching{version: "100", asked: t0, deadline: t0.Add(time.Hour)} }
+
+func withoutVersion(s *state) {
+	s.resume = ""
+	s.phase = watching{asked: t0, deadline: t0.Add(time.Hour), open: true}
+}
+
+func aliveFor(d time.Duration) func(*state) {
+	return func(s *state) {
+		s.phase = watching{version: "100", asked: t0.Add(-d), deadline: t0.Add(time.Hour), open: true}
+	}
+}
+
+func delivered(s *state) {
+	s.phase = watching{version: "100", asked: t0, deadline: t0.Add(time.Hour), open: true, progress: true}
+}
+
+func statusErr(code int32, reason metav1.StatusReason, retryAfter int32) error {
+	status := metav1.Status{Code: code, Reason: reason, Message: "message"}
+	if retryAfter > 0 {
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
+	}
+	return &apierrors.StatusError{ErrStatus: status}
+}
+
+func gone() error { return statusErr(http.StatusGone, metav1.StatusReasonExpired, 0) }
+
+func tooLarge() error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Code:   http.StatusGatewayTimeout,
+		Reason: metav1.StatusReasonTimeout,
+		Details: &metav1.StatusDetails{
+			RetryAfterSeconds: 1,
+			Causes:            []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}},
+		},
+	}}
+}
+
+func describeNext(before, after state) string {
+	text := after.phase.name()
+	if w, ok := after.phase.(waiting); ok {
+		text += map[next]string{toList: ", then list", toWatch: ", then watch"}[w.then]
+	}
+	if after.resume != before.resume {
+		text += fmt.Sprintf("; resume point %s", orNone(after.resume))
+	}
+	if after.refused && !before.refused {
+		text += "; the resume point is refused"
+	}
+	if after.paged && !before.paged {
+		text += "; every list is paged"
+	}
+	if reflect.DeepEqual(after, before) {
+		text += " (as before)"
+	}
+	return text
+}
+
+func describeEffects(effects []effect) string {
+	if len(effects) == 0 {
+		return "none"
+	}
+	texts := make([]string, 0, len(effects))
+	for _, e := range effects {
+		texts = append(texts, describeEffect(e))
+	}
+	return strings.Join(texts, "; ")
+}
+
+func describeEffect(e effect) string {
+	switch e := e.(type) {
+	case list:
+		text := "list at " + orMostRecent(e.version)
+		if e.limit > 0 {
+			text += fmt.Sprintf(" in pages of %d", e.limit)
+		}
+		return text
+	case replace:
+		return "replace at " + orNone(e.version)
+	case watch:
+		return fmt.Sprintf("watch from %s for %v", orNone(e.version), e.timeout)
+	case apply:
+		return "apply"
+	case hangUp:
+		return "hang up"
+	case resync:
+		return "resync"
+	case bookmark:
+		return "tell: bookmark"
+	case relist:
+		return fmt.Sprintf("tell: relist (%v)", e.reason)
+	case backoff:
+		return fmt.Sprintf("tell: wait %v (%v)", e.delay, e.reason)
+	case problem:
+		return fmt.Sprintf("tell: problem (%v)", e.class)
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func orNone(version string) string {
+	if version == "" {
+		return "no version"
+	}
+	return version
+}
+
+func orMostRecent(version string) string {
+	if version == "" {
+		return "most recent"
+	}
+	return version
+}
