@@ -3,6 +3,7 @@ package deltafifo
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 )
 
 // ErrClosed is what Pop returns once the queue is closed and empty, and what every producer's call returns, wrapped, once
@@ -11,19 +12,37 @@ var ErrClosed = errors.New("deltafifo: the queue is closed")
 
 var errNoProcess = errors.New("deltafifo: pop: the process function is nil; nothing was taken from the queue")
 
-// PanicError is what Pop returns when process panicked.
+// PanicError is what Pop returns when process panicked, and what a producer's call returns, wrapped, when [Known] did.
 type PanicError struct {
-	Key   string // of the entry
-	Value any    // what process panicked with
+	Key   string // of the entry, or empty if there was none
+	Value any    // what the code panicked with
 	Stack []byte // where, as runtime/debug.Stack formats it
 }
 
+func newPanicError(key string, value any) *PanicError {
+	return &PanicError{Key: key, Value: value, Stack: debug.Stack()}
+}
+
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("deltafifo: process entry %q: panic: %v", e.Key, e.Value)
+	if e.Key == "" {
+		return fmt.Sprintf("panic: %v", e.Value)
+	}
+	return fmt.Sprintf("process %q: panic: %v", e.Key, e.Value)
 }
 
 // Unwrap returns the panic value if it is an error, so that errors.Is finds it.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
+}
+
+// guard calls f, which is user code, and returns its panic as an error.
+func guard(f func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = newPanicError("", v)
+		}
+	}()
+	f()
+	return nil
 }

@@ -57,7 +57,7 @@ func (q *Queue[T]) withKnown(f func(*knownView[T])) error {
 		q.mu.Lock()
 		ended := q.ended
 		q.ended = nil
-		if len(ended) == 0 || q.known == nil {
+		if len(ended) == 0 {
 			defer q.mu.Unlock()
 			f(v)
 			return nil

@@ -1,9 +1,6 @@
 package deltafifo
 
-import (
-	"context"
-	"runtime/debug"
-)
+import "context"
 
 // Pop waits for an entry, takes the oldest and returns what process returns for it. It returns ctx.Err() when ctx ends
 // first, and [ErrClosed] once the queue is closed and empty.
@@ -25,7 +22,7 @@ func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) (err e
 	defer q.finish(e.Initial)
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Key: e.Key, Value: v, Stack: debug.Stack()}
+			err = newPanicError(e.Key, v)
 		}
 	}()
 	return process(e)
@@ -40,7 +37,7 @@ func (q *Queue[T]) take(ctx context.Context) (Entry[T], error) {
 			q.signal() // this Pop may have been called to look; another has to, then
 			return Entry[T]{}, err
 		}
-		if !q.busy && q.order.len > 0 {
+		if q.processing == nil && q.order.len > 0 {
 			return q.begin(), nil
 		}
 		if q.closed && q.order.len == 0 {
@@ -61,17 +58,9 @@ func (q *Queue[T]) take(ctx context.Context) (Entry[T], error) {
 // begin takes the oldest entry. It needs mu.
 func (q *Queue[T]) begin() Entry[T] {
 	e := q.order.pop()
-	delete(q.entries, e.key)
-	if q.order.len == 0 && q.peak > manyEntries {
-		// A map never gives memory back: start anew after a burst.
-		q.entries, q.peak = map[string]*entry[T]{}, 0
-	}
-	q.busy, q.processing = true, e.state
 	out := Entry[T]{Key: e.key, Deltas: e.deltas, Initial: e.initial}
-	*e = entry[T]{}
-	if len(q.spare) < maxSpare {
-		q.spare = append(q.spare, e)
-	}
+	e.deltas, e.initial = nil, false
+	q.processing = e
 	return out
 }
 
@@ -79,20 +68,17 @@ func (q *Queue[T]) begin() Entry[T] {
 func (q *Queue[T]) finish(initial bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	e := q.processing
+	q.processing = nil
 	if q.watched {
-		q.ended = append(q.ended, q.processing.key)
+		q.ended = append(q.ended, e.key)
 	}
-	q.busy, q.processing = false, state[T]{}
 	if initial {
 		q.initial--
 		if q.initial == 0 {
 			close(q.synced)
 		}
 	}
+	q.rest(e)
 	q.signal()
 }
-
-const (
-	manyEntries = 1024 // a map that held more is replaced once it is empty
-	maxSpare    = 64   // entries kept for use again
-)

@@ -2,9 +2,7 @@ package deltafifo
 
 import (
 	"fmt"
-	"runtime/debug"
 
-	"github.com/relist-go/relist/store"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -15,144 +13,106 @@ func (q *Queue[T]) Add(obj T) error { return q.produce("add", Added, obj) }
 func (q *Queue[T]) Update(obj T) error { return q.produce("update", Updated, obj) }
 
 func (q *Queue[T]) produce(op string, t Type, obj T) error {
-	key, uid, err := identify(obj)
+	var buf [keySize]byte
+	key, uid, err := identify(buf[:0], obj)
 	if err != nil {
 		return fmt.Errorf("deltafifo: %s: %w", op, err)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		return fmt.Errorf("%s %q: %w", op, key, ErrClosed)
+		return fmt.Errorf("%s %q: %w", op, string(key), ErrClosed)
 	}
-	q.push(key, uid, Delta[T]{Type: t, Object: obj})
+	e := q.entries[string(key)] // does not allocate
+	if e == nil {
+		e = q.enter(string(key))
+	}
+	q.push(e, uid, Delta[T]{Type: t, Object: obj})
 	return nil
 }
 
 // Delete queues a Deleted delta, unless the object is gone already: it is neither queued nor known, or its deletion is
-// queued or being processed. An observed deletion takes the place of an inferred one that is still queued.
+// being processed. An observed deletion takes the place of an inferred one that is still queued.
 // Errors are those of Add, and a [PanicError] if Known panics.
 func (q *Queue[T]) Delete(obj T) error {
-	key, uid, err := identify(obj)
+	var buf [keySize]byte
+	key, uid, err := identify(buf[:0], obj)
 	if err != nil {
 		return fmt.Errorf("deltafifo: delete: %w", err)
 	}
-	d := Delta[T]{Type: Deleted, Object: obj}
-
-	q.mu.Lock()
-	if q.closed {
-		q.mu.Unlock()
-		return fmt.Errorf("delete %q: %w", key, ErrClosed)
+	// If the key is not pending now, then it will not be in a moment, for there is one producer; and what Known says of it
+	// stays true.
+	if done, err := q.deletePending(key, uid, obj); done || err != nil {
+		return err
 	}
-	s, ok := q.pending(key)
-	queued := q.entries[key] != nil
-	if queued || (ok && s.last != Deleted) {
-		q.push(key, uid, d)
-		q.mu.Unlock()
+	if q.known == nil {
 		return nil
 	}
-	q.mu.Unlock()
-	if ok || q.known == nil {
-		return nil // it is being deleted, or nobody knows it
+	known, k := false, string(key)
+	if err := guard(func() { _, known = q.known.Get(k) }); err != nil {
+		return fmt.Errorf("deltafifo: delete %q: known objects: %w", k, err)
 	}
-	// The key is not queued and there is one producer: what Known says of it stays true.
-	known := false
-	if err := guard(func() { _, known = q.known.Get(key) }); err != nil {
-		return fmt.Errorf("deltafifo: delete %q: known objects: %w", key, err)
+	if !known {
+		return nil
 	}
-	if known {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.push(key, uid, d)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return fmt.Errorf("delete %q: %w", k, ErrClosed)
 	}
+	q.pushKey(k, uid, Delta[T]{Type: Deleted, Object: obj})
 	return nil
 }
 
-// pending returns what a key will be once everything queued or being processed has been. It needs mu.
-func (q *Queue[T]) pending(key string) (state[T], bool) {
-	if e := q.entries[key]; e != nil {
-		return e.state, true
+// deletePending deals with the deletion of an object that is queued or being processed, and reports whether it was.
+func (q *Queue[T]) deletePending(key []byte, uid types.UID, obj T) (done bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false, fmt.Errorf("delete %q: %w", string(key), ErrClosed)
 	}
-	if q.busy && q.processing.key == key {
-		return q.processing, true
+	e := q.entries[string(key)]
+	if !q.pending(e) {
+		return false, nil
 	}
-	return state[T]{}, false
+	if e.deltas == nil && e.last == Deleted {
+		return true, nil // the consumer is deleting it now
+	}
+	q.push(e, uid, Delta[T]{Type: Deleted, Object: obj})
+	return true, nil
 }
 
-// push appends a delta to the entry of key, and makes one at the end of the queue if there is none. It needs mu.
-func (q *Queue[T]) push(key string, uid types.UID, d Delta[T]) *entry[T] {
+// pushKey is push for a key of which the caller does not know whether it has an entry. It needs mu.
+func (q *Queue[T]) pushKey(key string, uid types.UID, d Delta[T]) *entry[T] {
 	e := q.entries[key]
 	if e == nil {
-		e = q.newEntry()
-		e.key = key
-		e.deltas = []Delta[T]{d}
-		q.entries[key] = e
-		q.order.push(e)
-		q.peak = max(q.peak, q.order.len)
-		q.signal()
-	} else {
-		e.deltas = q.join(e, uid, d)
+		e = q.enter(key)
 	}
-	last := e.deltas[len(e.deltas)-1]
-	e.last, e.obj = last.Type, last.Object
-	e.uid = uid
+	q.push(e, uid, d)
 	return e
 }
 
-// join returns the deltas of e with d at the end, or in the place of one that it makes superfluous.
-func (q *Queue[T]) join(e *entry[T], uid types.UID, d Delta[T]) []Delta[T] {
-	last := &e.deltas[len(e.deltas)-1]
-	switch {
-	case d.Type == Deleted && last.Type == Deleted:
+// push queues a delta: in the entry of its key if that is queued, or else at the end. It needs mu.
+func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
+	switch n := len(e.deltas); {
+	case n == 0:
+		e.deltas = []Delta[T]{d}
+		q.order.push(e)
+		q.signal()
+	case d.Type == Deleted && e.last == Deleted:
 		// Two deletions in a row are one; what was observed is better than what was inferred.
-		if last.Tombstone != nil {
-			*last = d
+		if e.deltas[n-1].Tombstone == nil {
+			return
 		}
-		return e.deltas
-	case q.coalesce && d.Type == Updated && last.Type == Updated && !another(e.uid, uid):
-		*last = d
-		return e.deltas
+		e.deltas[n-1] = d
+	case q.coalesce && d.Type == Updated && e.last == Updated && !another(e.uid, uid):
+		e.deltas[n-1] = d
+	default:
+		e.deltas = append(e.deltas, d)
 	}
-	return append(e.deltas, d)
+	e.last, e.obj, e.uid = d.Type, d.Object, uid
 }
 
-// reserve makes room for the first n entries of a queue that is empty. It needs mu.
-func (q *Queue[T]) reserve(n int) {
-	if len(q.entries) == 0 && n > manyEntries {
-		q.entries = make(map[string]*entry[T], n)
-	}
-}
-
-func (q *Queue[T]) newEntry() *entry[T] {
-	if n := len(q.spare); n > 0 {
-		e := q.spare[n-1]
-		q.spare = q.spare[:n-1]
-		return e
-	}
-	return new(entry[T])
-}
-
-// another reports whether two UIDs are known and differ: one object was deleted, and another made under its name. An
-// object without a UID, which a transform may have taken away, says nothing.
-func another(a, b types.UID) bool { return a != b && a != "" && b != "" }
-
-// identify returns what the queue asks of an object before it takes its lock.
-func identify[T store.Object](obj T) (key string, uid types.UID, err error) {
-	if key, err = store.KeyOf(obj); err != nil {
-		return "", "", err
-	}
-	if err := guard(func() { uid = obj.GetUID() }); err != nil {
-		return "", "", fmt.Errorf("uid of object %q: %w", key, err)
-	}
-	return key, uid, nil
-}
-
-// guard calls f, which is or contains user code, and returns its panic as an error.
-func guard(f func()) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
-	f()
-	return nil
-}
+// keySize is the length of the longest key that is not a custom resource's odd one: a namespace of 63 bytes, a slash and a
+// name of 253. A longer one costs an allocation.
+const keySize = 63 + 1 + 253

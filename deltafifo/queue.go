@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/relist-go/relist/store"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Known is what the consumer of a queue holds: the objects already delivered. A *store.Store is one.
@@ -40,16 +39,15 @@ type Queue[T store.Object] struct {
 	wake     chan struct{} // holds a token when a waiting Pop should look again
 
 	mu      sync.Mutex
-	entries map[string]*entry[T]
-	order   ring[*entry[T]]
-	spare   []*entry[T] // empty entries, to be used again
-	peak    int         // the most entries there were since the map was made
+	entries map[string]*entry[T] // queued, being processed or idle
+	order   ring[*entry[T]]      // those queued
+	idle    ring[*entry[T]]      // those that were idle, oldest first; some may be queued again
+	spare   []*entry[T]          // in no use
+	peak    int                  // the most entries there were in the map since it was made
 	closed  bool
 	waiting int // Pops that wait for wake
 
-	// What Pop is at: at most one entry is being processed.
-	busy       bool
-	processing state[T] // valid while busy
+	processing *entry[T] // what Pop is at: at most one
 
 	lists   uint64 // how many times Replace was called
 	initial int    // entries of the first that have not been processed
@@ -57,22 +55,6 @@ type Queue[T store.Object] struct {
 	// While the producer reads Known without the lock: the keys whose processing ended meanwhile.
 	watched bool
 	ended   []string
-}
-
-// entry is the queued form of an [Entry].
-type entry[T any] struct {
-	state[T]
-	deltas  []Delta[T]
-	list    uint64 // the last Replace that had it, counted from 1
-	initial bool   // part of the first Replace
-}
-
-// state is what a key will be at once its last delta has been processed.
-type state[T any] struct {
-	key  string
-	uid  types.UID // of object
-	last Type
-	obj  T
 }
 
 // New returns an empty queue.

@@ -16,12 +16,14 @@ import (
 //
 // An item without a key is an error, as is a panic of Known; then nothing is queued, and it was not the first Replace.
 func (q *Queue[T]) Replace(items []T, _ string) error {
+	var buf [keySize]byte
 	ids := make([]identity, len(items))
 	for i, obj := range items {
-		var err error
-		if ids[i].key, ids[i].uid, err = identify(obj); err != nil {
+		key, uid, err := identify(buf[:0], obj)
+		if err != nil {
 			return fmt.Errorf("deltafifo: replace: item %d of %d: %w", i, len(items), err)
 		}
+		ids[i] = identity{string(key), uid}
 	}
 	var closed bool
 	err := q.withKnown(func(v *knownView[T]) {
@@ -68,8 +70,8 @@ func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
 // expected returns the object that will be there under key once all that is queued or being processed has been processed.
 // It needs mu.
 func (q *Queue[T]) expected(key string, v *knownView[T]) (state[T], bool) {
-	if s, ok := q.pending(key); ok {
-		return s, s.last != Deleted
+	if e := q.entries[key]; q.pending(e) {
+		return e.state, e.last != Deleted
 	}
 	return v.get(key)
 }
@@ -88,7 +90,7 @@ func (q *Queue[T]) unlisted(v *knownView[T]) []string {
 	for key := range v.fresh { // in any order: sorted below
 		consider(key)
 	}
-	if q.busy {
+	if q.processing != nil {
 		consider(q.processing.key)
 	}
 	for i := range q.order.len {
@@ -106,7 +108,7 @@ func (q *Queue[T]) bury(s state[T]) {
 
 // pushListed pushes a delta that came of a list. It needs mu.
 func (q *Queue[T]) pushListed(key string, uid types.UID, d Delta[T]) {
-	e := q.push(key, uid, d)
+	e := q.pushKey(key, uid, d)
 	e.list = q.lists
 	if q.lists == 1 && !e.initial {
 		e.initial = true

@@ -26,11 +26,11 @@ func (q *Queue[T]) Resync() error {
 func (q *Queue[T]) resync(v *knownView[T]) {
 	for i := range v.states {
 		key := v.states[i].key
-		if _, ok := q.pending(key); ok {
+		if q.pending(q.entries[key]) {
 			continue
 		}
 		if s, ok := v.get(key); ok {
-			q.push(key, s.uid, Delta[T]{Type: Sync, Object: s.obj})
+			q.pushKey(key, s.uid, Delta[T]{Type: Sync, Object: s.obj})
 		}
 	}
 }

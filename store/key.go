@@ -26,6 +26,14 @@ func Key(obj Object) string {
 	return join(obj.GetNamespace(), obj.GetName())
 }
 
+// AppendKey appends what [Key] returns to dst, for those who look a key up more often than they keep it.
+func AppendKey(dst []byte, obj Object) []byte {
+	if namespace := obj.GetNamespace(); namespace != "" {
+		dst = append(append(dst, namespace...), '/')
+	}
+	return append(dst, obj.GetName()...)
+}
+
 // KeyOf is [Key] for an object that nobody has checked yet. A nil object, or one whose getters panic, is an error; so is
 // one without a name, which satisfies errors.Is with [ErrNoName].
 func KeyOf[T Object](obj T) (key string, err error) {

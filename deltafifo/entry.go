@@ -1,0 +1,107 @@
+package deltafifo
+
+import (
+	"github.com/relist-go/relist/store"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// entry is the queue's side of an [Entry]. It is queued, being processed, both at once, or idle: kept in case its key is
+// queued again soon, as the few busy keys of a type are, which saves the key and two changes of the map.
+type entry[T any] struct {
+	state[T]
+	deltas  []Delta[T] // nil unless it is queued
+	list    uint64     // the last Replace that queued something for it, counted from 1
+	initial bool       // queued, and part of the first Replace
+	resting bool       // in the ring of idle entries
+}
+
+// state is what a key will be once its last delta has been processed.
+type state[T any] struct {
+	key  string
+	uid  types.UID // of obj
+	last Type
+	obj  T
+}
+
+const (
+	maxIdle     = 256  // idle entries kept
+	maxSpare    = 64   // unused entries kept
+	manyEntries = 1024 // a map that held more is given up once it holds none that matters
+)
+
+// pending reports whether an entry is queued or being processed: then its state is what its key will be afterwards.
+// It needs mu.
+func (q *Queue[T]) pending(e *entry[T]) bool {
+	return e != nil && (e.deltas != nil || e == q.processing)
+}
+
+// enter returns a new entry for a key that has none. It needs mu.
+func (q *Queue[T]) enter(key string) *entry[T] {
+	e := new(entry[T])
+	if n := len(q.spare); n > 0 {
+		e, q.spare = q.spare[n-1], q.spare[:n-1]
+	}
+	e.key = key
+	q.entries[key] = e
+	q.peak = max(q.peak, len(q.entries))
+	return e
+}
+
+// rest takes note that an entry has been processed and may be idle. It needs mu.
+func (q *Queue[T]) rest(e *entry[T]) {
+	if q.order.len == 0 && q.peak > manyEntries {
+		// A map never gives memory back: after a burst it has to go. Nothing is queued or being processed.
+		q.entries, q.idle, q.peak = map[string]*entry[T]{}, ring[*entry[T]]{}, 0
+		return
+	}
+	if e.deltas == nil {
+		e.state = state[T]{key: e.key} // let go of the object
+	}
+	if e.resting {
+		return
+	}
+	e.resting = true
+	q.idle.push(e)
+	if q.idle.len <= maxIdle {
+		return
+	}
+	old := q.idle.pop()
+	old.resting = false
+	if q.pending(old) {
+		return // it will be back
+	}
+	delete(q.entries, old.key)
+	if len(q.spare) < maxSpare {
+		*old = entry[T]{}
+		q.spare = append(q.spare, old)
+	}
+}
+
+// reserve makes room for n entries, if that can be done without moving any. It needs mu.
+func (q *Queue[T]) reserve(n int) {
+	if n > manyEntries && q.order.len == 0 && q.processing == nil {
+		q.entries, q.idle, q.peak = make(map[string]*entry[T], n), ring[*entry[T]]{}, n
+	}
+}
+
+// another reports whether two UIDs are known and differ: one object was deleted, and another made under its name. An
+// object without a UID, which a transform may have taken away, says nothing.
+func another(a, b types.UID) bool { return a != b && a != "" && b != "" }
+
+// identify appends the key of an object to buf, and returns it with the UID. It is what the queue asks of an object before
+// it takes its lock; a nil object, a panic of a getter and an object without a name are errors.
+func identify[T store.Object](buf []byte, obj T) (key []byte, uid types.UID, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			_, err = store.KeyOf(obj) // says what is wrong with it in the same words as the store
+			if err == nil {
+				err = newPanicError("", v)
+			}
+		}
+	}()
+	if obj.GetName() == "" {
+		_, err = store.KeyOf(obj)
+		return nil, "", err
+	}
+	return store.AppendKey(buf, obj), obj.GetUID(), nil
+}
