@@ -1,0 +1,48 @@
+package apitest
+
+import "time"
+
+// bookmarkLead is how long before its timeout a watch gets a last bookmark, so that the next one starts near the present.
+const bookmarkLead = 2 * time.Second
+
+// A watchClock says when a watch ends, and when its next bookmark is due.
+type watchClock struct {
+	end      time.Time // zero: never
+	period   time.Duration
+	deadline <-chan time.Time
+	timer    *time.Timer
+	bookmark *time.Timer
+}
+
+func newWatchClock(timeout, period time.Duration, bookmarks bool) *watchClock {
+	c := &watchClock{period: period}
+	if timeout > 0 {
+		c.end = time.Now().Add(timeout)
+		c.timer = time.NewTimer(timeout)
+		c.deadline = c.timer.C
+	}
+	c.bookmark = time.NewTimer(time.Hour)
+	c.bookmark.Stop()
+	if bookmarks && period > 0 {
+		c.nextBookmark()
+	}
+	return c
+}
+
+// nextBookmark sets the timer: a period from now, or shortly before the end, whichever is first.
+func (c *watchClock) nextBookmark() {
+	d := c.period
+	if !c.end.IsZero() {
+		if last := time.Until(c.end) - bookmarkLead; last > 0 {
+			d = min(d, last)
+		}
+	}
+	c.bookmark.Reset(d)
+}
+
+func (c *watchClock) stop() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.bookmark.Stop()
+}

@@ -1,0 +1,139 @@
+package apitest
+
+import (
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// table finds a type by its ID.
+func (s *Server) table(resource string) (*table, error) {
+	if t := s.storage.tables[resource]; t != nil {
+		return t, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "resources"}, resource)
+}
+
+// Create stores a new object as a POST would, and returns the version of the commit. obj is not changed or kept.
+// Errors are those that a client would get: apierrors.IsAlreadyExists and its like work on them.
+func (s *Server) Create(resource string, obj map[string]any) (resourceVersion string, err error) {
+	t, err := s.table(resource)
+	if err != nil {
+		return "", err
+	}
+	r, err := s.storage.create(t, str(metadataOf(obj), "namespace"), obj)
+	return versionOf(r, err)
+}
+
+// Update replaces an object as a PUT would: with a metadata.resourceVersion in obj it conflicts unless that is current.
+func (s *Server) Update(resource string, obj map[string]any) (resourceVersion string, err error) {
+	t, err := s.table(resource)
+	if err != nil {
+		return "", err
+	}
+	meta := metadataOf(obj)
+	r, err := s.storage.update(t, str(meta, "namespace"), str(meta, "name"), obj, "")
+	return versionOf(r, err)
+}
+
+// Patch applies a JSON merge patch (RFC 7386).
+func (s *Server) Patch(resource, namespace, name string, patch map[string]any) (resourceVersion string, err error) {
+	t, err := s.table(resource)
+	if err != nil {
+		return "", err
+	}
+	r, err := s.storage.modify(t, namespace, name, "", func(obj map[string]any) (map[string]any, error) {
+		return mergePatch(obj, patch), nil
+	})
+	return versionOf(r, err)
+}
+
+// Delete removes an object. One with finalizers only gets a deletionTimestamp, as from kube-apiserver.
+func (s *Server) Delete(resource, namespace, name string) (resourceVersion string, err error) {
+	t, err := s.table(resource)
+	if err != nil {
+		return "", err
+	}
+	r, err := s.storage.remove(t, namespace, name, preconditions{})
+	return versionOf(r, err)
+}
+
+// Get returns a copy of an object, with kind and apiVersion.
+func (s *Server) Get(resource, namespace, name string) (map[string]any, error) {
+	t, err := s.table(resource)
+	if err != nil {
+		return nil, err
+	}
+	s.storage.mu.RLock()
+	r := t.current(objectKey(namespace, name))
+	s.storage.mu.RUnlock()
+	if r == nil {
+		return nil, notFound(t.res, name)
+	}
+	return r.decode(t.res)
+}
+
+// List returns copies of all objects of a namespace, or of all with "", in key order, and the version they are of.
+func (s *Server) List(resource, namespace string) (items []map[string]any, resourceVersion string, err error) {
+	t, err := s.table(resource)
+	if err != nil {
+		return nil, "", err
+	}
+	sel := everything(namespace)
+	s.storage.mu.RLock()
+	p := t.page(sel, sel.prefix(), s.storage.rv, 0)
+	s.storage.mu.RUnlock()
+	for _, r := range p.items {
+		obj, err := r.decode(t.res)
+		if err != nil {
+			return nil, "", err
+		}
+		items = append(items, obj)
+	}
+	return items, p.meta.ResourceVersion, nil
+}
+
+// ResourceVersion returns the version of the last commit.
+func (s *Server) ResourceVersion() string {
+	s.storage.mu.RLock()
+	defer s.storage.mu.RUnlock()
+	return formatRV(s.storage.rv)
+}
+
+// CommitTime returns when a version was committed, to measure how long it took to reach someone.
+// It is false for a version that was never given out, or is more than 32,768 commits old.
+func (s *Server) CommitTime(resourceVersion string) (time.Time, bool) {
+	rv, err := parseRV(resourceVersion)
+	if err != nil {
+		return time.Time{}, false
+	}
+	s.storage.mu.RLock()
+	defer s.storage.mu.RUnlock()
+	return s.storage.commits.at(rv)
+}
+
+func versionOf(r *revision, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return formatRV(r.rv), nil
+}
+
+func metadataOf(obj map[string]any) map[string]any {
+	m, ok := obj["metadata"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	return m
+}
+
+// namespaceMismatch is the error of an object that is sent to another namespace than it names.
+func namespaceMismatch() error {
+	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+}
+
+func nameMismatch(inBody, inPath string) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", inBody, inPath))
+}

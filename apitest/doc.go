@@ -1,0 +1,38 @@
+// Package apitest is an API server for tests of list and watch clients: real HTTP, the rules of kube-apiserver 1.36, and
+// faults on demand.
+//
+// It keeps every state of every object under one counter, as etcd does, and serves watches from a window of the last
+// changes, as kube-apiserver's watch cache does:
+//
+//	storage    ... 7 ADDED pods a   8 ADDED secrets s   9 MODIFIED pods a   10 DELETED secrets s
+//	replica ""     sees 10          a watch at 8 gets 9; a watch older than the window gets 410
+//	replica "b"    frozen at 8      lists are of 8; a client that has seen 9 is told "Too large resource version"
+//
+// A list, a watch, a replica and a continue token are all just positions in that history, and the bytes of an object are
+// encoded once, when it is committed. So a watch queues nothing: it pulls what comes after its position, and is closed when
+// the window has moved past it.
+//
+// # Intended use
+//
+// A test makes a [Server] with [New], fills it with [Server.Create], hands it to the client under test, and then does to
+// the client what a cluster would: [Server.Update] and [Server.Delete] objects, [Server.CutWatches] in the middle of an
+// event, [Server.Compact] so that the client has to list again, [Replica.Freeze] a second server and [Server.Route] the
+// client to it. In the end [Server.List] says what the client should have.
+//
+// There are three ways to connect: [Server.Listen] on loopback, for real clients and for kubectl; the server as the
+// handler of an [net/http/httptest] server; and the server as the handler of an [net/http.Server] whose connections are
+// in memory, which makes everything here work inside [testing/synctest], with hours of bookmarks in no time. The server
+// starts no goroutine of its own but a listener's.
+//
+// # Faults over HTTP
+//
+// Every fault is also a POST below /_faults/, for programs in other languages and for a terminal; a GET of /_faults/ lists
+// them.
+//
+// # What it is not
+//
+// There is no schema: an object is any JSON with metadata, defaults are not filled in, unknown fields are kept, and
+// fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
+// controllers or garbage collection; a namespace need not exist, and deleting one leaves what is in it. Strategic merge
+// patches know lists by their names, and server-side apply is a merge without field ownership.
+package apitest

@@ -1,0 +1,266 @@
+package apitest
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// faults is what the server was told to do wrong. Faults concern every replica; only Freeze is one replica's own.
+type faults struct {
+	mu       sync.Mutex
+	streams  map[*stream]struct{}
+	cuts     []*Cut // for watches to come, oldest first
+	failures []*Failure
+	goAway   int
+	refused  bool
+	stalled  chan struct{} // closed when writing goes on; nil when it is not held
+	swallow  map[string]bool
+	reopen   *time.Timer
+}
+
+// What bookmarks to swallow.
+const (
+	swallowBookmarks        = "bookmarks"
+	swallowInitialEventsEnd = "initial-events-end"
+)
+
+func (f *faults) init() {
+	f.streams = make(map[*stream]struct{})
+	f.swallow = make(map[string]bool)
+}
+
+// stop ends what waits in the background.
+func (f *faults) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.reopen != nil {
+		f.reopen.Stop()
+	}
+}
+
+// open registers the answer to a watch.
+func (f *faults) open(w http.ResponseWriter) *stream {
+	st := &stream{faults: f, w: w, rc: http.NewResponseController(w), wake: make(chan struct{}, 1)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.streams[st] = struct{}{}
+	if len(f.cuts) > 0 {
+		st.cut, st.left = f.cuts[0], f.cuts[0].After
+		f.cuts = f.cuts[1:]
+		st.signal()
+	}
+	return st
+}
+
+func (f *faults) release(st *stream) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.streams, st)
+}
+
+// each changes every open stream and wakes it.
+func (f *faults) each(change func(*stream)) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for st := range f.streams { // each by itself: the order does not matter
+		st.mu.Lock()
+		change(st)
+		st.mu.Unlock()
+		st.signal()
+	}
+	return len(f.streams)
+}
+
+func (f *faults) stalledUntil() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stalled
+}
+
+func (f *faults) swallows(what string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.swallow[what]
+}
+
+// connection applies the faults of the connection to a request: it is refused, or told to go away.
+func (f *faults) connection(w http.ResponseWriter) {
+	f.mu.Lock()
+	refused, away := f.refused, f.goAway > 0
+	if away && !refused {
+		f.goAway--
+	}
+	f.mu.Unlock()
+	if refused {
+		panic(http.ErrAbortHandler) // the listener is shut; this is for servers that use the handler alone
+	}
+	if away {
+		w.Header().Set("Connection", "close") // net/http's HTTP/2 server sends GOAWAY for it
+	}
+}
+
+// fail answers the request if a failure is waiting for one like it.
+func (f *faults) fail(w http.ResponseWriter, verb string, res *Resource) bool {
+	f.mu.Lock()
+	i := slices.IndexFunc(f.failures, func(x *Failure) bool {
+		return (x.Verb == "" || x.Verb == verb) && (x.Resource == "" || x.Resource == res.ID())
+	})
+	if i < 0 {
+		f.mu.Unlock()
+		return false
+	}
+	x := *f.failures[i]
+	if f.failures[i].Count--; f.failures[i].Count <= 0 {
+		f.failures = slices.Delete(f.failures, i, i+1)
+	}
+	f.mu.Unlock()
+	x.write(w)
+	return true
+}
+
+// CutWatches makes every open watch end once it has sent that many more bytes of its body, in the middle of an event if
+// that is where the last byte falls. 0 is at once. It returns the number of watches.
+func (s *Server) CutWatches(after int64) int { return s.Cut(Cut{After: after}) }
+
+// A Cut ends watches at a byte.
+type Cut struct {
+	// After is the number of bytes of the body still to be sent.
+	After int64
+	// Next, if above zero, cuts the next watches that are opened, so many of them, instead of those that are open.
+	Next int
+	// Clean ends the stream in an orderly way, as at a timeout.
+	Clean bool
+	// Reset sends a TCP reset instead of closing the connection. Over HTTP/2 the stream is reset in either case.
+	Reset bool
+}
+
+// Cut ends watches as c says, and returns how many it concerns.
+func (s *Server) Cut(c Cut) int {
+	if c.Next > 0 {
+		s.faults.mu.Lock()
+		defer s.faults.mu.Unlock()
+		for range c.Next {
+			s.faults.cuts = append(s.faults.cuts, &c)
+		}
+		return c.Next
+	}
+	return s.faults.each(func(st *stream) { st.cut, st.left = &c, c.After })
+}
+
+// EndWatches ends every open watch in an orderly way, as a server does that is shut down. It returns the number of watches.
+func (s *Server) EndWatches() int {
+	return s.faults.each(func(st *stream) { st.ended = true })
+}
+
+// Inject writes raw bytes into every open watch: half an event, an event of an unknown type, what a proxy might add.
+// It returns the number of watches.
+func (s *Server) Inject(raw []byte) int {
+	raw = slices.Clone(raw)
+	return s.faults.each(func(st *stream) { st.inject = append(st.inject, raw) })
+}
+
+// Stall holds back all bytes of all watches, also past their timeout, with the connections open. Resume ends it.
+func (s *Server) Stall() {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	if s.faults.stalled == nil {
+		s.faults.stalled = make(chan struct{})
+	}
+}
+
+// Resume ends Stall and Refuse.
+func (s *Server) Resume() error {
+	s.faults.mu.Lock()
+	if s.faults.stalled != nil {
+		close(s.faults.stalled)
+		s.faults.stalled = nil
+	}
+	s.faults.mu.Unlock()
+	return s.accept()
+}
+
+// GoAway answers the next requests, so many of them, and asks the client to leave the connection: GOAWAY over HTTP/2,
+// "Connection: close" over HTTP/1.1.
+func (s *Server) GoAway(requests int) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.goAway = requests
+}
+
+// SwallowBookmarks withholds bookmarks, as some proxies do, or stops doing so. The one that ends initial events has a
+// switch of its own.
+func (s *Server) SwallowBookmarks(on bool) { s.setSwallow(swallowBookmarks, on) }
+
+// SwallowInitialEventsEnd withholds the bookmark that ends initial events, or stops doing so.
+func (s *Server) SwallowInitialEventsEnd(on bool) { s.setSwallow(swallowInitialEventsEnd, on) }
+
+func (s *Server) setSwallow(what string, on bool) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.swallow[what] = on
+}
+
+// A Failure is the answer to requests that would have succeeded.
+type Failure struct {
+	// Count is the number of requests. If zero, 1.
+	Count int
+	// Verb limits it to one of list, watch, get, create, update, patch, delete, deletecollection.
+	Verb string
+	// Resource limits it to one type: "pods", "deployments.apps".
+	Resource string
+	// Status is the HTTP status. If zero, 500.
+	Status int
+	// Reason and Message override what kube-apiserver says with that status.
+	Reason  metav1.StatusReason
+	Message string
+	// RetryAfter is sent in the header and in the Status, in whole seconds, if it is above zero.
+	RetryAfter time.Duration
+	// InStream answers 200 and sends the failure as an ERROR event. It suits watches.
+	InStream bool
+	// Raw is sent instead of a Status, with ContentType: what a proxy in between might say.
+	Raw         []byte
+	ContentType string
+}
+
+// FailNext makes the next requests that x describes fail. Failures that were asked for earlier come first.
+func (s *Server) FailNext(x Failure) {
+	x.Count = max(x.Count, 1)
+	if x.Status == 0 {
+		x.Status = http.StatusInternalServerError
+	}
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.failures = append(s.faults.failures, &x)
+}
+
+func (x Failure) status() *metav1.Status {
+	status := statusOf(apierrors.NewGenericServerResponse(x.Status, "", metaGroupResource, "", "", int(x.RetryAfter/time.Second), false))
+	status.Details = nil
+	if x.RetryAfter >= time.Second {
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(x.RetryAfter / time.Second)}
+	}
+	if x.Reason != "" {
+		status.Reason = x.Reason
+	}
+	if x.Message != "" {
+		status.Message = x.Message
+	}
+	return status
+}
+
+func (x Failure) write(w http.ResponseWriter) {
+	status := x.status()
+	switch {
+	case x.InStream:
+		writeBytes(w, http.StatusOK, "application/json", appendErrorEvent(nil, status))
+	case x.Raw != nil:
+		writeBytes(w, x.Status, x.ContentType, x.Raw)
+	default:
+		writeError(w, &apierrors.StatusError{ErrStatus: *status})
+	}
+}

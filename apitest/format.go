@@ -1,0 +1,176 @@
+package apitest
+
+import (
+	"encoding/json"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// negotiate chooses the first form in the Accept header that this server can write, as kube-apiserver does.
+// Quality values are not looked at: no client of a kube-apiserver relies on them.
+func negotiate(req *http.Request, t *table, list bool) (format, error) {
+	accept := strings.Join(req.Header.Values("Accept"), ",")
+	if accept == "" {
+		return jsonFormat{t}, nil
+	}
+	for clause := range strings.SplitSeq(accept, ",") {
+		media, params, err := mime.ParseMediaType(clause)
+		if err != nil {
+			continue
+		}
+		switch media {
+		case "application/json", "application/*", "*/*":
+		default:
+			continue
+		}
+		as, group, version := params["as"], params["g"], params["v"]
+		if as == "" {
+			return jsonFormat{t}, nil
+		}
+		if group != "meta.k8s.io" || version != "v1" && version != "v1beta1" {
+			continue
+		}
+		switch as {
+		case "Table":
+			return newTableFormat(t, version, req.URL.Query().Get("includeObject")), nil
+		case "PartialObjectMetadata":
+			// A list cannot be one object; a watch asks for this form.
+			if !list {
+				return metadataFormat{version: version}, nil
+			}
+		case "PartialObjectMetadataList":
+			if list {
+				return metadataFormat{version: version}, nil
+			}
+		}
+	}
+	return nil, notAcceptable()
+}
+
+func notAcceptable() error {
+	const message = "only the following media types are accepted: application/json, application/json;stream=watch"
+	return apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "", schema.GroupResource{}, "", message, 0, true)
+}
+
+// jsonFormat is the type's own JSON.
+type jsonFormat struct{ t *table }
+
+func (f jsonFormat) contentType(bool) string { return "application/json" }
+
+func (f jsonFormat) object(b []byte, r *revision) []byte {
+	return append(append(b, f.t.words.object...), r.body...)
+}
+
+func (f jsonFormat) listHead(b []byte, meta metav1.ListMeta) []byte {
+	b = append(b, f.t.words.list...)
+	return append(appendListMeta(b, meta), `,"items":[`...)
+}
+
+func (f jsonFormat) item(b []byte, i int, r *revision) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	return append(append(b, f.t.words.item...), r.body...)
+}
+
+func (f jsonFormat) listTail(b []byte) []byte { return append(b, "]}\n"...) }
+
+func (f jsonFormat) event(b []byte, typ eventType, r *revision) []byte {
+	return closeEvent(f.object(openEvent(b, typ), r))
+}
+
+func (f jsonFormat) bookmark(b []byte, rv uint64, end bool) []byte {
+	b = append(openEvent(b, "BOOKMARK"), f.t.words.object...)
+	return closeEvent(append(appendBookmarkMeta(b, rv, end), '}'))
+}
+
+func (f jsonFormat) status(b []byte, status *metav1.Status) []byte {
+	return appendErrorEvent(b, status)
+}
+
+// metadataFormat is PartialObjectMetadata, alone or in a list.
+type metadataFormat struct{ version string }
+
+func (f metadataFormat) words(suffix string) string {
+	return `{"kind":"PartialObjectMetadata` + suffix + `","apiVersion":"meta.k8s.io/` + f.version + `",`
+}
+
+func (f metadataFormat) contentType(bool) string { return "application/json" }
+
+func (f metadataFormat) object(b []byte, r *revision) []byte {
+	b = append(b, f.words("")...)
+	return append(append(b, r.body[:r.meta]...), '}')
+}
+
+func (f metadataFormat) listHead(b []byte, meta metav1.ListMeta) []byte {
+	b = append(b, f.words("List")...)
+	return append(appendListMeta(b, meta), `,"items":[`...)
+}
+
+func (f metadataFormat) item(b []byte, i int, r *revision) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	return f.object(b, r)
+}
+
+func (f metadataFormat) listTail(b []byte) []byte { return append(b, "]}\n"...) }
+
+func (f metadataFormat) event(b []byte, typ eventType, r *revision) []byte {
+	return closeEvent(f.object(openEvent(b, typ), r))
+}
+
+func (f metadataFormat) bookmark(b []byte, rv uint64, end bool) []byte {
+	b = append(openEvent(b, "BOOKMARK"), f.words("")...)
+	return closeEvent(append(appendBookmarkMeta(b, rv, end), '}'))
+}
+
+func (f metadataFormat) status(b []byte, status *metav1.Status) []byte {
+	return appendErrorEvent(b, status)
+}
+
+func openEvent(b []byte, typ eventType) []byte {
+	b = append(b, `{"type":"`...)
+	b = append(b, typ...)
+	return append(b, `","object":`...)
+}
+
+func closeEvent(b []byte) []byte { return append(b, "}\n"...) }
+
+func appendErrorEvent(b []byte, status *metav1.Status) []byte {
+	enc, err := json.Marshal(status)
+	if err != nil {
+		// unreachable: a Status holds strings and numbers only.
+		panic("apitest: encode Status: " + err.Error())
+	}
+	return closeEvent(append(openEvent(b, "ERROR"), enc...))
+}
+
+func appendListMeta(b []byte, meta metav1.ListMeta) []byte {
+	b = append(b, `"metadata":{"resourceVersion":"`...)
+	b = append(append(b, meta.ResourceVersion...), '"')
+	if meta.Continue != "" {
+		b = append(b, `,"continue":"`...)
+		b = append(append(b, meta.Continue...), '"')
+	}
+	if meta.RemainingItemCount != nil {
+		b = append(b, `,"remainingItemCount":`...)
+		b = strconv.AppendInt(b, *meta.RemainingItemCount, 10)
+	}
+	return append(b, '}')
+}
+
+func appendBookmarkMeta(b []byte, rv uint64, end bool) []byte {
+	b = append(b, `"metadata":{"resourceVersion":"`...)
+	b = append(strconv.AppendUint(b, rv, 10), '"')
+	if end {
+		b = append(b, `,"annotations":{"`+metav1.InitialEventsAnnotationKey+`":"true"}`...)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,143 @@
+package apitest
+
+import (
+	"context"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A page is the answer to one list request: revisions are shared with the storage, so it costs a slice of pointers.
+type page struct {
+	meta  metav1.ListMeta
+	items []*revision
+}
+
+// list answers a list request.
+func (r *Replica) list(ctx context.Context, t *table, sel selection, opts *internalversion.ListOptions) (*page, error) {
+	rv, err := parseRV(opts.ResourceVersion)
+	if err != nil {
+		return nil, apierrors.NewBadRequest("invalid resource version: " + err.Error())
+	}
+	limit := opts.Limit
+	switch {
+	case opts.Continue != "":
+		return r.listContinue(t, sel, opts)
+	case opts.ResourceVersion == "":
+		return r.listLatest(ctx, t, sel, limit)
+	case opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact,
+		// "limit" with a resourceVersion and no match rule means Exact, for the sake of clients older than the rule.
+		// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
+		opts.ResourceVersionMatch == "" && limit > 0 && rv > 0:
+		return r.listExact(t, sel, rv, limit)
+	}
+	if rv == 0 {
+		limit = 0 // kube-apiserver ignores it: the whole list is in its cache
+	}
+	if err := r.waitFor(ctx, rv); err != nil {
+		return nil, err
+	}
+	defer r.srv.storage.mu.RUnlock()
+	return t.page(sel, sel.prefix(), r.rv(), limit), nil
+}
+
+// listLatest waits until the cache has caught up with the storage; failing that, it reads the storage.
+func (r *Replica) listLatest(ctx context.Context, t *table, sel selection, limit int64) (*page, error) {
+	s := r.srv.storage
+	s.mu.RLock()
+	rv := s.rv
+	s.mu.RUnlock()
+	err := r.waitFor(ctx, rv)
+	if err == nil {
+		defer s.mu.RUnlock()
+		return t.page(sel, sel.prefix(), r.rv(), limit), nil
+	}
+	if !apierrors.IsTimeout(err) {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return t.page(sel, sel.prefix(), s.rv, limit), nil
+}
+
+// listExact reads one snapshot.
+func (r *Replica) listExact(t *table, sel selection, rv uint64, limit int64) (*page, error) {
+	s := r.srv.storage
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if rv > s.rv {
+		return nil, tooLarge(rv, s.rv)
+	}
+	if rv < s.compacted {
+		return nil, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	}
+	return t.page(sel, sel.prefix(), rv, limit), nil
+}
+
+// listContinue goes on in the snapshot that the token names.
+func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.ListOptions) (*page, error) {
+	start, rv, err := decodeContinue(opts.Continue, sel.prefix())
+	if err != nil {
+		return nil, err
+	}
+	if opts.ResourceVersion != "" && opts.ResourceVersion != "0" {
+		return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+	}
+	s := r.srv.storage
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	at := s.rv
+	if rv > 0 {
+		if at = uint64(rv); at > s.rv {
+			return nil, tooLarge(at, s.rv)
+		}
+		if at < s.compacted || at <= s.tokens {
+			return nil, expiredContinue(start, sel.prefix())
+		}
+	}
+	return t.page(sel, start, at, opts.Limit), nil
+}
+
+// page collects up to limit objects. The caller holds the read lock.
+func (t *table) page(sel selection, start string, rv uint64, limit int64) *page {
+	p := &page{meta: metav1.ListMeta{ResourceVersion: formatRV(rv)}}
+	var remaining int64
+	t.walk(sel, start, rv, func(_ int, r *revision) bool {
+		if limit > 0 && int64(len(p.items)) == limit {
+			// One more object exists, so there is another page, be it an empty one for these selectors.
+			if remaining == 0 {
+				p.meta.Continue = encodeContinue(p.items[limit-1].key, sel.prefix(), rv)
+			}
+			remaining++
+			return sel.everything()
+		}
+		if sel.matches(r) {
+			p.items = append(p.items, r)
+		}
+		return true
+	})
+	if remaining > 0 && sel.everything() {
+		p.meta.RemainingItemCount = &remaining
+	}
+	return p
+}
+
+// listChunk is how many bytes of a list are gathered for one write.
+const listChunk = 64 << 10
+
+func writeList(w http.ResponseWriter, f format, p *page) {
+	w.Header().Set("Content-Type", f.contentType(false))
+	b := f.listHead(nil, p.meta)
+	for i, r := range p.items {
+		b = f.item(b, i, r)
+		if len(b) >= listChunk {
+			if _, err := w.Write(b); err != nil {
+				return // the client hung up
+			}
+			b = b[:0]
+		}
+	}
+	_, _ = w.Write(f.listTail(b)) // as above
+}

@@ -1,0 +1,105 @@
+package apitest
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// A Listener serves a handler on a TCP address: HTTP/1.1, and HTTP/2 without TLS for clients that begin with it.
+type Listener struct {
+	// URL is the address as a client wants it: "http://127.0.0.1:40123".
+	URL string
+
+	srv     *Server
+	addr    string
+	handler http.Handler
+	wg      sync.WaitGroup // the accept loop and the requests
+
+	mu     sync.Mutex
+	closed bool
+	http   *http.Server // nil while connections are refused
+}
+
+// Listen serves s on addr; "127.0.0.1:0" chooses a free port. Close of the server or of the listener ends it.
+func (s *Server) Listen(addr string) (*Listener, error) { return s.listen(addr, s) }
+
+// Listen serves r on addr, at the same time as other replicas on theirs.
+func (r *Replica) Listen(addr string) (*Listener, error) { return r.srv.listen(addr, r) }
+
+func (s *Server) listen(addr string, handler http.Handler) (*Listener, error) {
+	l := &Listener{srv: s, addr: addr, handler: handler}
+	if err := l.open(); err != nil {
+		return nil, fmt.Errorf("listen for API requests on %s: %w", addr, err)
+	}
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.listeners[l] = struct{}{}
+	}
+	s.mu.Unlock()
+	if closed {
+		return nil, errors.Join(fmt.Errorf("listen for API requests on %s: the server is closed", addr), l.Close())
+	}
+	return l, nil
+}
+
+// open starts to accept. After the first time, it does so on the port that was chosen then.
+func (l *Listener) open() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.http != nil {
+		return nil
+	}
+	ln, err := net.Listen("tcp", l.addr)
+	if err != nil {
+		return err
+	}
+	l.addr = ln.Addr().String()
+	l.URL = "http://" + l.addr
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	srv := &http.Server{
+		Protocols: &protocols,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			l.wg.Add(1)
+			defer l.wg.Done()
+			l.handler.ServeHTTP(w, req)
+		}),
+	}
+	l.http = srv
+	l.wg.Add(1)
+	go func() {
+		defer l.wg.Done()
+		_ = srv.Serve(ln) // it ends with ErrServerClosed, by shut
+	}()
+	return nil
+}
+
+// shut closes the port and every connection, so that the next one is refused.
+func (l *Listener) shut() error {
+	l.mu.Lock()
+	srv := l.http
+	l.http = nil
+	l.mu.Unlock()
+	if srv == nil {
+		return nil
+	}
+	return srv.Close()
+}
+
+// Close stops accepting, closes every connection and waits until the requests in progress have ended.
+func (l *Listener) Close() error {
+	l.srv.mu.Lock()
+	delete(l.srv.listeners, l)
+	l.srv.mu.Unlock()
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	err := l.shut()
+	l.wg.Wait()
+	return err
+}

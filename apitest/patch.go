@@ -1,0 +1,108 @@
+package apitest
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// patch applies a patch of any of kube-apiserver's kinds, and returns the status code to answer with.
+//
+// Server-side apply is a merge: it makes the object if there is none, and does not track who owns which field, so fields
+// that a later apply leaves out stay.
+func (s *storage) patch(t target, body []byte, media string) (*revision, int, error) {
+	var change func(obj map[string]any) (map[string]any, error)
+	switch types.PatchType(media) {
+	case types.JSONPatchType:
+		var ops []jsonPatchOp
+		if err := json.Unmarshal(body, &ops, json.WithUnmarshalers(wholeNumbers)); err != nil {
+			return nil, 0, badPatch(err)
+		}
+		change = func(obj map[string]any) (map[string]any, error) {
+			out, err := applyJSONPatch(obj, ops)
+			if err != nil {
+				return nil, invalidPatch(t, err)
+			}
+			return out, nil
+		}
+	case types.MergePatchType:
+		patch, err := decodeObject(body)
+		if err != nil {
+			return nil, 0, badPatch(err)
+		}
+		change = func(obj map[string]any) (map[string]any, error) { return mergePatch(obj, patch), nil }
+	case types.StrategicMergePatchType:
+		if t.table.res.Custom {
+			return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
+		}
+		patch, err := decodeObject(body)
+		if err != nil {
+			return nil, 0, badPatch(err)
+		}
+		change = func(obj map[string]any) (map[string]any, error) { return strategicMerge(obj, patch), nil }
+	case types.ApplyYAMLPatchType:
+		return s.apply(t, body)
+	default:
+		return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, "+
+			"application/strategic-merge-patch+json, application/apply-patch+yaml")
+	}
+	r, err := s.modify(t.table, t.namespace, t.name, t.subresource, change)
+	return r, http.StatusOK, err
+}
+
+func (s *storage) apply(t target, body []byte) (*revision, int, error) {
+	data, err := yaml.YAMLToJSON(body)
+	if err != nil {
+		return nil, 0, badPatch(err)
+	}
+	obj, err := readObject(t.table.res, data, "application/json")
+	if err != nil {
+		return nil, 0, err
+	}
+	if n := str(metadataOf(obj), "name"); n != "" && n != t.name {
+		return nil, 0, nameMismatch(n, t.name)
+	}
+	r, err := s.modify(t.table, t.namespace, t.name, t.subresource, func(cur map[string]any) (map[string]any, error) {
+		return strategicMerge(cur, obj), nil
+	})
+	if !apierrors.IsNotFound(err) {
+		return r, http.StatusOK, err
+	}
+	obj, meta := shallow(obj)
+	meta["name"] = t.name
+	r, err = s.create(t.table, t.namespace, obj)
+	return r, http.StatusCreated, err
+}
+
+// mergePatch applies a JSON merge patch, RFC 7386: null deletes, objects merge, everything else replaces.
+// It may change obj; the patch is left alone.
+func mergePatch(obj, patch map[string]any) map[string]any {
+	if obj == nil {
+		obj = make(map[string]any, len(patch))
+	}
+	for k, v := range patch { // each key by itself: the order does not matter
+		switch v := v.(type) {
+		case nil:
+			delete(obj, k)
+		case map[string]any:
+			old, _ := obj[k].(map[string]any)
+			obj[k] = mergePatch(maps.Clone(old), v)
+		default:
+			obj[k] = v
+		}
+	}
+	return obj
+}
+
+func badPatch(err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+}
+
+func invalidPatch(t target, err error) error {
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", t.table.res.GroupResource(), t.name, err.Error(), 0, false)
+}

@@ -1,0 +1,113 @@
+package apitest
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Resource describes one type that the server serves.
+type Resource struct {
+	// Group is empty for the core group.
+	Group   string
+	Version string
+	// Plural is the name in the path: "configmaps".
+	Plural string
+	Kind   string
+	// Singular defaults to the lower-case Kind.
+	Singular   string
+	ShortNames []string
+	Categories []string
+
+	// ClusterScoped is true for a type whose objects have no namespace.
+	ClusterScoped bool
+
+	// Custom is true for a type that kube-apiserver would serve from a CustomResourceDefinition.
+	// Only such a type carries kind and apiVersion in every item of a list; built-in types leave them to the list.
+	Custom bool
+
+	// Status is true when discovery is to name a status subresource.
+	// A write to it changes status alone. A write to the object itself may change status as well, which a
+	// kube-apiserver would ignore: tests want to make a running Pod in one step.
+	Status bool
+
+	// Fields are the field selectors of the type, besides metadata.name and metadata.namespace:
+	// the label and the path are the same, "spec.nodeName".
+	Fields []string
+}
+
+// ID is how this package's functions name a resource: "configmaps", "deployments.apps".
+func (r *Resource) ID() string { return r.GroupResource().String() }
+
+// GroupResource returns the group and the plural name.
+func (r *Resource) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.Group, Resource: r.Plural}
+}
+
+func (r *Resource) apiVersion() string {
+	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
+}
+
+// root is the path of the resource's group and version: "/api/v1", "/apis/apps/v1".
+func (r *Resource) root() string {
+	if r.Group == "" {
+		return "/api/" + r.Version
+	}
+	return "/apis/" + r.Group + "/" + r.Version
+}
+
+func (r *Resource) verbs() []string {
+	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+}
+
+// complete fills what can be derived.
+func (r Resource) complete() Resource {
+	if r.Version == "" {
+		r.Version = "v1"
+	}
+	if r.Singular == "" {
+		r.Singular = strings.ToLower(r.Kind)
+	}
+	r.Fields = slices.Clone(r.Fields)
+	return r
+}
+
+// DefaultResources returns the types that a server has when Options.Resources is nil: those that people list and watch
+// most, and one custom type, widgets.example.com.
+func DefaultResources() []Resource {
+	all := []string{"all"}
+	return []Resource{
+		{Plural: "configmaps", Kind: "ConfigMap", ShortNames: []string{"cm"}},
+		{Plural: "endpoints", Kind: "Endpoints", Singular: "endpoints", ShortNames: []string{"ep"}},
+		{Plural: "events", Kind: "Event", ShortNames: []string{"ev"}, Fields: []string{
+			"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+			"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
+			"reason", "reportingComponent", "source", "type",
+		}},
+		{Plural: "namespaces", Kind: "Namespace", ShortNames: []string{"ns"}, ClusterScoped: true, Status: true, Fields: []string{"status.phase"}},
+		{Plural: "nodes", Kind: "Node", ShortNames: []string{"no"}, ClusterScoped: true, Status: true, Fields: []string{"spec.unschedulable"}},
+		{Plural: "persistentvolumeclaims", Kind: "PersistentVolumeClaim", ShortNames: []string{"pvc"}, Status: true},
+		{Plural: "persistentvolumes", Kind: "PersistentVolume", ShortNames: []string{"pv"}, ClusterScoped: true, Status: true},
+		{Plural: "pods", Kind: "Pod", ShortNames: []string{"po"}, Categories: all, Status: true, Fields: []string{
+			"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.nominatedNodeName",
+		}},
+		{Plural: "replicationcontrollers", Kind: "ReplicationController", ShortNames: []string{"rc"}, Categories: all, Status: true, Fields: []string{"status.replicas"}},
+		{Plural: "secrets", Kind: "Secret", Fields: []string{"type"}},
+		{Plural: "serviceaccounts", Kind: "ServiceAccount", ShortNames: []string{"sa"}},
+		{Plural: "services", Kind: "Service", ShortNames: []string{"svc"}, Categories: all, Status: true, Fields: []string{"spec.clusterIP", "spec.type"}},
+		{Group: "apps", Plural: "daemonsets", Kind: "DaemonSet", ShortNames: []string{"ds"}, Categories: all, Status: true},
+		{Group: "apps", Plural: "deployments", Kind: "Deployment", ShortNames: []string{"deploy"}, Categories: all, Status: true},
+		{Group: "apps", Plural: "replicasets", Kind: "ReplicaSet", ShortNames: []string{"rs"}, Categories: all, Status: true, Fields: []string{"status.replicas"}},
+		{Group: "apps", Plural: "statefulsets", Kind: "StatefulSet", ShortNames: []string{"sts"}, Categories: all, Status: true},
+		{Group: "batch", Plural: "cronjobs", Kind: "CronJob", ShortNames: []string{"cj"}, Categories: all, Status: true},
+		{Group: "batch", Plural: "jobs", Kind: "Job", Categories: all, Status: true, Fields: []string{"status.successful"}},
+		{Group: "coordination.k8s.io", Plural: "leases", Kind: "Lease"},
+		{Group: "discovery.k8s.io", Plural: "endpointslices", Kind: "EndpointSlice"},
+		{Group: "networking.k8s.io", Plural: "ingresses", Kind: "Ingress", ShortNames: []string{"ing"}, Status: true},
+		{Group: "networking.k8s.io", Plural: "networkpolicies", Kind: "NetworkPolicy", ShortNames: []string{"netpol"}},
+		{Group: "rbac.authorization.k8s.io", Plural: "clusterroles", Kind: "ClusterRole", ClusterScoped: true},
+		{Group: "rbac.authorization.k8s.io", Plural: "roles", Kind: "Role"},
+		{Group: "example.com", Plural: "widgets", Kind: "Widget", ShortNames: []string{"wd"}, Custom: true, Status: true},
+	}
+}

@@ -1,0 +1,119 @@
+package apitest
+
+import (
+	"crypto/subtle"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// serve answers one request from r's view of the storage.
+func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
+	if strings.HasPrefix(req.URL.Path, faultsPath) {
+		s.serveFaults(w, req)
+		return
+	}
+	s.faults.connection(w)
+	w.Header().Set("Cache-Control", "no-cache, private")
+	switch req.URL.Path {
+	case "/healthz", "/livez", "/readyz":
+		writeBytes(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok"))
+		return
+	}
+	if !s.authorized(req) {
+		writeError(w, apierrors.NewUnauthorized("Unauthorized"))
+		return
+	}
+	if s.serveMeta(w, req) {
+		return
+	}
+	t, ok := s.route(req.URL.Path)
+	if !ok {
+		http.NotFound(w, req)
+		return
+	}
+	v := verb(req, t)
+	if s.faults.fail(w, v, t.table.res) {
+		return
+	}
+	if err := s.serveResource(r, w, req, t, v); err != nil {
+		writeError(w, err)
+	}
+}
+
+func (s *Server) authorized(req *http.Request) bool {
+	want := "Bearer " + s.opts.Token
+	return s.opts.Token == "" || subtle.ConstantTimeCompare([]byte(req.Header.Get("Authorization")), []byte(want)) == 1
+}
+
+// serveResource does what v says. An error that it returns was not yet sent.
+func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Request, t target, v string) error {
+	f, err := negotiate(req, t.table, v == "list")
+	if err != nil {
+		return err
+	}
+	switch v {
+	case "list", "watch":
+		opts, err := listOptions(req)
+		if err != nil {
+			return err
+		}
+		sel, err := newSelection(t.table.res, t.namespace, t.name, opts)
+		if err != nil {
+			return err
+		}
+		if v == "watch" {
+			return r.watch(w, req, t.table, f, sel, opts)
+		}
+		p, err := r.list(req.Context(), t.table, sel, opts)
+		if err != nil {
+			return err
+		}
+		writeList(w, f, p)
+		return nil
+	case "get":
+		rev, err := r.get(req, t)
+		if err != nil {
+			return err
+		}
+		s.writeObject(w, f, http.StatusOK, rev)
+		return nil
+	case "create", "update", "patch", "delete", "deletecollection":
+		return s.serveWrite(w, req, t, v, f)
+	}
+	return apierrors.NewMethodNotSupported(t.table.res.GroupResource(), strings.ToLower(req.Method))
+}
+
+func (s *Server) writeObject(w http.ResponseWriter, f format, code int, r *revision) {
+	writeBytes(w, code, f.contentType(false), append(f.object(nil, r), '\n'))
+}
+
+// get reads one object: without a resourceVersion from storage, with one from the replica's cache.
+func (r *Replica) get(req *http.Request, t target) (*revision, error) {
+	s := r.srv.storage
+	asked := req.URL.Query().Get("resourceVersion")
+	rv, err := parseRV(asked)
+	if err != nil {
+		return nil, apierrors.NewBadRequest("invalid resource version: " + err.Error())
+	}
+	if err := r.waitFor(req.Context(), rv); err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	at := s.rv
+	if asked != "" {
+		at = r.rv()
+	}
+	if i, ok := t.table.find(objectKey(t.namespace, t.name)); ok {
+		if rev := t.table.items[i].at(at); rev != nil {
+			return rev, nil
+		}
+	}
+	return nil, notFound(t.table.res, t.name)
+}
+
+func notFound(res *Resource, name string) error {
+	return apierrors.NewNotFound(schema.GroupResource{Group: res.Group, Resource: res.Plural}, name)
+}

@@ -1,0 +1,130 @@
+package apitest
+
+import (
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// metaGroupResource stands where an error of no particular type names one.
+var metaGroupResource = schema.GroupResource{}
+
+// tooOld is the ERROR event of a watch that starts before the window (watch-rv-too-old.http).
+func tooOld(rv, floor uint64) error {
+	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", rv, floor))
+}
+
+// Compact empties the window and forgets every superseded state: a watch or an exact list at an earlier version, and a
+// continue token from one, get a 410. Watches that are open go on.
+func (s *Server) Compact() {
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	s.storage.compact()
+	for _, t := range s.storage.tables { // each by itself: the order does not matter
+		t.floor = s.storage.rv
+	}
+}
+
+// ExpireContinue makes every continue token given out so far expire. The 410 that it gets carries another token, which
+// goes on without a snapshot.
+func (s *Server) ExpireContinue() {
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	s.storage.tokens = s.storage.rv
+}
+
+// DropEvent makes the watches of every replica miss the next changes of that type: "ADDED", "MODIFIED" or "DELETED".
+// Lists show them. No client can notice by the protocol.
+func (s *Server) DropEvent(typ string, count int) error {
+	switch t := eventType(typ); t {
+	case added, modified, deleted:
+		s.storage.mu.Lock()
+		defer s.storage.mu.Unlock()
+		s.storage.drops[t] = count
+		return nil
+	}
+	return fmt.Errorf("drop the next %q event: want ADDED, MODIFIED or DELETED", typ)
+}
+
+// RestoreBackup takes the storage back to the state at an earlier version, as restoring etcd from a backup does. The
+// counter goes back too and will give the same numbers to other changes. Every watch is ended, every replica starts anew.
+// It fails if the version lies in the future or was compacted.
+func (s *Server) RestoreBackup(resourceVersion string) error {
+	rv, err := parseRV(resourceVersion)
+	if err != nil {
+		return fmt.Errorf("restore a backup: %w", err)
+	}
+	s.mu.Lock()
+	replicas := make([]*Replica, 0, len(s.replicas))
+	for _, r := range s.replicas { // all are reset: the order does not matter
+		replicas = append(replicas, r)
+	}
+	s.mu.Unlock()
+
+	st := s.storage
+	st.mu.Lock()
+	if rv < st.compacted || rv > st.rv {
+		have, oldest := st.rv, st.compacted
+		st.mu.Unlock()
+		return fmt.Errorf("restore the backup at resource version %d: only %d to %d are kept", rv, oldest, have)
+	}
+	st.restore(rv)
+	for _, r := range replicas {
+		r.born, r.frozen = rv, nil
+	}
+	st.mu.Unlock()
+	s.EndWatches()
+	return nil
+}
+
+// Refuse closes the listeners and every connection, so that new ones are refused. With d above zero it lasts that long,
+// else until Resume. Requests to the handler itself are aborted meanwhile.
+func (s *Server) Refuse(d time.Duration) error {
+	s.faults.mu.Lock()
+	s.faults.refused = true
+	if s.faults.reopen != nil {
+		s.faults.reopen.Stop()
+		s.faults.reopen = nil
+	}
+	if d > 0 {
+		// A port that was taken meanwhile stays refused; Resume reports it.
+		s.faults.reopen = time.AfterFunc(d, func() { _ = s.accept() })
+	}
+	s.faults.mu.Unlock()
+	var first error
+	for _, l := range s.allListeners() {
+		if err := l.shut(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// accept ends Refuse.
+func (s *Server) accept() error {
+	s.faults.mu.Lock()
+	was := s.faults.refused
+	s.faults.refused = false
+	s.faults.mu.Unlock()
+	if !was {
+		return nil
+	}
+	for _, l := range s.allListeners() {
+		if err := l.open(); err != nil {
+			return fmt.Errorf("accept connections again on %s: %w", l.addr, err)
+		}
+	}
+	return nil
+}
+
+func (s *Server) allListeners() []*Listener {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*Listener, 0, len(s.listeners))
+	for l := range s.listeners { // all get the same: the order does not matter
+		all = append(all, l)
+	}
+	return all
+}

@@ -1,0 +1,112 @@
+package apitest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// A stream is the answer to one watch, seen from the faults: a place where its bytes can be held back, cut or added to.
+type stream struct {
+	faults *faults
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	wake   chan struct{} // holds one token: something below has changed
+
+	mu     sync.Mutex
+	cut    *Cut
+	left   int64 // bytes to write before the cut
+	ended  bool  // an orderly end was asked for
+	inject [][]byte
+}
+
+// signal makes the owner of the stream look at it, now or when it next waits.
+func (st *stream) signal() {
+	select {
+	case st.wake <- struct{}{}:
+	default: // it has been told already
+	}
+}
+
+func (st *stream) flush() error { return st.rc.Flush() }
+
+// errEnded makes the handler of a watch return, which ends the stream in an orderly way.
+var errEnded = http.ErrServerClosed
+
+// awaitResume blocks while watches are stalled. It fails when the request has ended, by whatever side.
+// A cut or an end reaches a stalled stream too.
+func (st *stream) awaitResume(ctx context.Context, done <-chan struct{}) error {
+	for {
+		resumed := st.faults.stalledUntil()
+		if resumed == nil {
+			return nil
+		}
+		select {
+		case <-resumed:
+		case <-st.wake:
+			st.mu.Lock()
+			now := st.ended || st.cut != nil && st.left <= 0
+			st.mu.Unlock()
+			if now {
+				return st.write(nil)
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-done:
+			return errEnded
+		}
+	}
+}
+
+// write sends what was injected, then b, and flushes. If a cut falls within these bytes, it sends those before it and
+// then breaks the stream, which does not return.
+func (st *stream) write(b []byte) error {
+	st.mu.Lock()
+	if len(st.inject) > 0 {
+		var all []byte
+		for _, raw := range st.inject {
+			all = append(all, raw...)
+		}
+		st.inject = nil
+		b = append(all, b...)
+	}
+	cut, ended := st.cut, st.ended
+	if cut != nil {
+		b = b[:min(int64(len(b)), st.left)]
+		st.left -= int64(len(b))
+		if st.left > 0 {
+			cut = nil
+		}
+	}
+	st.mu.Unlock()
+	if len(b) > 0 {
+		if _, err := st.w.Write(b); err != nil {
+			return err
+		}
+		if err := st.flush(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case cut != nil && cut.Clean, ended:
+		return errEnded
+	case cut != nil:
+		st.abort(cut.Reset)
+	}
+	return nil
+}
+
+// abort breaks the stream without an end: over HTTP/1.1 the connection closes without the last chunk, or with a TCP reset;
+// over HTTP/2 the stream is reset.
+func (st *stream) abort(reset bool) {
+	if reset {
+		if conn, _, err := st.rc.Hijack(); err == nil {
+			if tcp, ok := conn.(*net.TCPConn); ok {
+				_ = tcp.SetLinger(0) // without it, the close below is an orderly one of TCP
+			}
+			_ = conn.Close() // it was to break
+		}
+	}
+	panic(http.ErrAbortHandler)
+}

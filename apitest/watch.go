@@ -1,0 +1,221 @@
+package apitest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+)
+
+// A watch is one open watch request. The goroutine of the request owns it; stream is what faults reach.
+//
+// It pulls: it holds a position, and takes what the replica's window has after it. Nothing is queued for it, so a client
+// that does not read costs nothing, and is closed when the window has moved past its position.
+type watch struct {
+	replica *Replica
+	table   *table
+	sel     selection
+	format  format
+	stream  *stream
+
+	pos       uint64 // every change up to here was considered
+	start     uint64 // bookmarks must be newer than this
+	bookmarks bool
+}
+
+// watchBatch bounds how many changes are encoded before they are written.
+const watchBatch = 256
+
+// watch answers a watch request. An error that it returns was not yet sent; what goes wrong later is an ERROR event.
+func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f format, sel selection, opts *internalversion.ListOptions) error {
+	rv, err := parseRV(opts.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	ctx := req.Context()
+	timeout := r.srv.opts.WatchTimeout
+	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
+		timeout = time.Duration(*opts.TimeoutSeconds) * time.Second
+	}
+	clock := newWatchClock(timeout, r.srv.opts.BookmarkPeriod, opts.AllowWatchBookmarks)
+	defer clock.stop()
+
+	wa := &watch{replica: r, table: t, sel: sel, format: f, pos: rv, start: rv, bookmarks: opts.AllowWatchBookmarks}
+	initial, err := wa.begin(ctx, rv, opts)
+
+	w.Header().Set("Content-Type", f.contentType(true))
+	w.WriteHeader(http.StatusOK)
+	wa.stream = r.srv.faults.open(w)
+	defer r.srv.faults.release(wa.stream)
+	if flushErr := wa.stream.flush(); flushErr != nil {
+		return nil // the client hung up
+	}
+	if err != nil {
+		// Once a watch was accepted, its failures are events (watch-rv-too-old.http).
+		_ = wa.write(ctx, f.status(nil, statusOf(err)))
+		return nil
+	}
+	if initial != nil && wa.sendInitial(ctx, initial.items) != nil {
+		return nil
+	}
+	wa.run(ctx, clock)
+	return nil
+}
+
+// begin finds the position to start from, and the objects to send first, if any.
+func (wa *watch) begin(ctx context.Context, rv uint64, opts *internalversion.ListOptions) (*page, error) {
+	r, s := wa.replica, wa.replica.srv.storage
+	withInitial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
+	if opts.SendInitialEvents != nil {
+		want := rv
+		if opts.ResourceVersion == "" {
+			s.mu.RLock()
+			want = s.rv // "most recent"
+			s.mu.RUnlock()
+		}
+		if err := r.waitFor(ctx, want); err != nil {
+			return nil, err
+		}
+	} else {
+		s.mu.RLock()
+	}
+	defer s.mu.RUnlock()
+	switch {
+	case withInitial:
+		wa.pos, wa.start = r.rv(), r.rv()
+		return wa.table.page(wa.sel, wa.sel.prefix(), wa.pos, 0), nil
+	case rv == 0:
+		wa.pos, wa.start = r.rv(), r.rv() // initial events were declined: from now on
+		return nil, nil
+	}
+	if floor := r.window(wa.table).floor; rv < floor {
+		return nil, tooOld(rv, floor)
+	}
+	return nil, nil
+}
+
+// sendInitial writes the state as ADDED events, and the bookmark that ends it if bookmarks were asked for.
+func (wa *watch) sendInitial(ctx context.Context, items []*revision) error {
+	var b []byte
+	for chunk := range slices.Chunk(items, watchBatch) {
+		b = b[:0]
+		for _, r := range chunk {
+			b = wa.format.event(b, added, r)
+		}
+		if err := wa.write(ctx, b); err != nil {
+			return err
+		}
+	}
+	if !wa.bookmarks || wa.replica.srv.faults.swallows(swallowInitialEventsEnd) {
+		return nil
+	}
+	return wa.write(ctx, wa.format.bookmark(nil, wa.pos, true))
+}
+
+// run sends changes and bookmarks until the watch ends.
+func (wa *watch) run(ctx context.Context, clock *watchClock) {
+	s := wa.replica.srv.storage
+	var b []byte
+	bookmark := false
+	for {
+		s.mu.RLock()
+		changed := s.changed
+		batch, more, ok := wa.next()
+		s.mu.RUnlock()
+		if !ok {
+			return // too slow
+		}
+		b = wa.append(b[:0], batch)
+		if bookmark && !more {
+			bookmark = false
+			if wa.pos > wa.start && !wa.replica.srv.faults.swallows(swallowBookmarks) {
+				b = wa.format.bookmark(b, wa.pos, false)
+			}
+		}
+		if len(b) > 0 && wa.write(ctx, b) != nil {
+			return
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-wa.stream.wake:
+			if wa.write(ctx, nil) != nil {
+				return
+			}
+		case <-clock.bookmark.C:
+			bookmark = true
+			clock.nextBookmark()
+		case <-clock.deadline:
+			// A stalled watch is not ended in an orderly way: the client must find out by itself.
+			_ = wa.stream.awaitResume(ctx, wa.replica.srv.done)
+			return
+		case <-ctx.Done():
+			return
+		case <-wa.replica.srv.done:
+			return
+		}
+	}
+}
+
+// next takes up to watchBatch changes from the window and moves the position past them.
+// It reports false when changes that this watch has not seen have left the window. The caller holds the lock.
+func (wa *watch) next() (batch []change, more, ok bool) {
+	win, rv := wa.replica.window(wa.table), wa.replica.rv()
+	if wa.pos >= rv {
+		return nil, false, true // nothing new, or a position in the future
+	}
+	if wa.pos < win.lost {
+		return nil, false, false
+	}
+	i, _ := slices.BinarySearchFunc(win.log, wa.pos+1, func(c change, rv uint64) int {
+		switch {
+		case c.cur.rv < rv:
+			return -1
+		case c.cur.rv > rv:
+			return 1
+		}
+		return 0
+	})
+	batch = win.log[i:]
+	if len(batch) > watchBatch {
+		batch, more = batch[:watchBatch], true
+		wa.pos = batch[watchBatch-1].cur.rv
+		return batch, more, true
+	}
+	wa.pos = rv
+	return batch, false, true
+}
+
+// append encodes the changes that concern this watch. An object that leaves the selection is DELETED in its last
+// selected state, one that enters it is ADDED.
+func (wa *watch) append(b []byte, batch []change) []byte {
+	for _, c := range batch {
+		if wa.sel.namespace != "" && c.cur.namespace != wa.sel.namespace {
+			continue // most changes in most watches: spare them the selectors
+		}
+		before, after := wa.sel.matches(c.prev), wa.sel.matches(c.cur)
+		switch {
+		case before && after:
+			b = wa.format.event(b, modified, c.cur)
+		case after:
+			b = wa.format.event(b, added, c.cur)
+		case before && c.cur.deleted:
+			b = wa.format.event(b, deleted, c.cur)
+		case before:
+			b = wa.format.event(b, deleted, c.prev.at(c.cur.rv))
+		}
+	}
+	return b
+}
+
+// write sends b in one piece, subject to faults.
+func (wa *watch) write(ctx context.Context, b []byte) error {
+	if err := wa.stream.awaitResume(ctx, wa.replica.srv.done); err != nil {
+		return err
+	}
+	return wa.stream.write(b)
+}
