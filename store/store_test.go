@@ -1,0 +1,124 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/store/storetest"
+)
+
+type object = storetest.Object
+
+func TestStore(t *testing.T) {
+	storetest.Test(t, func(x store.Indexers[*object]) storetest.Store {
+		return store.New(store.Options[*object]{Indexers: x})
+	})
+}
+
+// A snapshot's readers see what the store's saw, so the same tests hold for a store that is only read through one.
+func TestSnapshotReads(t *testing.T) {
+	storetest.Test(t, func(x store.Indexers[*object]) storetest.Store {
+		return throughSnapshot{store.New(store.Options[*object]{Indexers: x})}
+	})
+}
+
+type throughSnapshot struct{ *store.Store[*object] }
+
+func (s throughSnapshot) Get(key string) (*object, bool) { return s.Snapshot().Get(key) }
+func (s throughSnapshot) List() []*object                { return s.Snapshot().List() }
+func (s throughSnapshot) Keys() []string                 { return s.Snapshot().Keys() }
+func (s throughSnapshot) Len() int                       { return s.Snapshot().Len() }
+func (s throughSnapshot) ResourceVersion() string        { return s.Snapshot().ResourceVersion() }
+func (s throughSnapshot) ByIndex(name, value string) ([]*object, error) {
+	return s.Snapshot().ByIndex(name, value)
+}
+
+func TestAllMayWrite(t *testing.T) {
+	s := store.New(store.Options[*object]{})
+	for _, name := range []string{"a", "b", "c", "d"} {
+		must(t, s.Add(storetest.New("", name, "1")))
+	}
+	var seen []string
+	for key, obj := range s.All() {
+		seen = append(seen, key)
+		must(t, s.Delete(obj))
+		must(t, s.Add(storetest.New("", key+"-again", "2")))
+		if key == "c" {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c"}, seen); diff != "" {
+		t.Errorf("the iteration saw its own writes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a-again", "b-again", "c-again", "d"}, s.Keys()); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for _, test := range []struct{ current, next, want string }{
+		{"", "5", "5"},
+		{"5", "", "5"},
+		{"5", "0", "5"},
+		{"", "0", ""},
+		{"9", "10", "10"},
+		{"10", "9", "10"},
+		{"10", "10", "10"},
+		{"18446744073709551615", "18446744073709551616", "18446744073709551616"}, // beyond 64 bits
+		{"5", "abc", "5"},
+		{"5", "007", "5"},
+		{"", "abc", "abc"},
+		{"abc", "abd", "abd"},
+		{"abc", "1", "1"},
+	} {
+		s := store.New(store.Options[*object]{})
+		s.Bookmark(test.current)
+		s.Bookmark(test.next)
+		if got := s.ResourceVersion(); got != test.want {
+			t.Errorf("%q, then %q: %q, want %q", test.current, test.next, got, test.want)
+		}
+	}
+	s := store.New(store.Options[*object]{})
+	s.Bookmark("5000")
+	s.SetResourceVersion("3000")
+	if got := s.ResourceVersion(); got != "3000" {
+		t.Errorf("after SetResourceVersion: %q, want 3000: it is meant to go back", got)
+	}
+}
+
+func TestErrorsSayWhat(t *testing.T) {
+	s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"color": storetest.ByColor}})
+	err := s.Add(storetest.New("ns", "a", "1", "panic"))
+	var indexError *store.IndexError
+	if !errors.As(err, &indexError) || indexError.Key != "ns/a" || indexError.Index != "color" || len(indexError.Stack) == 0 {
+		t.Errorf("a panic in an index function: %#v", err)
+	}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{err, `store: add: index "color" of object "ns/a": panic: an index function that panics`},
+		{s.Replace([]*object{storetest.New("ns", "", "1")}, "1"), `store: replace: item 0 of 1: key of a *storetest.Object in namespace "ns" with uid "uid-": object has no name`},
+		{func() error { _, err := s.ByIndex("x", "y"); return err }(), `unknown index "x": the store has [color]`},
+	} {
+		if test.err == nil || test.err.Error() != test.want {
+			t.Errorf("error %v\nwant  %s", test.err, test.want)
+		}
+	}
+	if err := s.Add(storetest.New("ns", "", "1")); !errors.Is(err, store.ErrNoName) {
+		t.Errorf("an object without a name: %v", err)
+	}
+	if _, err := s.ByIndex("x", "y"); !errors.Is(err, store.ErrUnknownIndex) {
+		t.Errorf("an unknown index: %v", err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
