@@ -37,11 +37,15 @@ func (x *exchange) fail(err error) error {
 	return &RequestError{Op: x.op, URL: x.url, Err: err}
 }
 
-// failRead makes the error of a failed read. A body that is read while its context
-// ends fails in several ways, by protocol and by chance: the reason is the context.
+// failRead makes the error of a read. A body that is read while its context ends
+// fails in several ways, by protocol and by chance, or even ends cleanly, when the
+// server saw the client go and had time to say goodbye. The reason is the context.
 func (x *exchange) failRead(err error) error {
 	if ended := x.ended(); ended != nil {
-		err = ended
+		return x.fail(ended)
+	}
+	if err == io.EOF {
+		return err
 	}
 	return x.fail(err)
 }
@@ -76,7 +80,7 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil {
 		err = b.exchange.failRead(err)
 	}
 	return n, err

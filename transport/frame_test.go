@@ -96,6 +96,14 @@ func capturedResponse(t testing.TB, path string) captured {
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+	// The files end with a newline of their own.
+	raw = bytes.TrimSuffix(raw, []byte("\r\n\n"))
+	if len(raw) < len(data)-start {
+		raw = append(raw, "\r\n"...)
+	}
+	if resp.ContentLength >= 0 {
+		raw = raw[:bytes.Index(raw, []byte("\r\n\r\n"))+4+len(body)]
+	}
 	return captured{resp, raw, body}
 }
 

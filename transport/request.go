@@ -99,9 +99,12 @@ func parseServer(server string) (*url.URL, error) {
 		return nil, errors.New("Server is empty: set the URL of the API server, such as https://127.0.0.1:6443")
 	}
 	u, err := url.Parse(server)
-	if err != nil {
+	if err != nil && strings.Contains(server, "@") {
 		// The error of url.Parse quotes its input, which may hold a password.
-		return nil, fmt.Errorf("Server is not a URL: %w", errors.Unwrap(err))
+		return nil, errors.New("Server is not a URL, and seems to carry credentials: use Username and Password")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("Server is not a URL: %w", err)
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":

@@ -1,0 +1,116 @@
+package transport
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// tokenServer accepts one bearer token, and says which ones it was shown.
+type tokenServer struct {
+	accepted string
+	seen     []string
+}
+
+func (s *tokenServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	s.seen = append(s.seen, token)
+	if token != s.accepted {
+		http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}`, http.StatusUnauthorized)
+	}
+}
+
+// take returns the tokens shown since the last call.
+func (s *tokenServer) take() string {
+	seen := strings.Join(s.seen, " ")
+	s.seen = nil
+	return seen
+}
+
+func TestTokenRotation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	write := func(token string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first-token")
+	synctest.Test(t, func(t *testing.T) {
+		network, server := newNetwork(), &tokenServer{accepted: "first-token"}
+		defer serveOn(network, server.ServeHTTP)()
+		c := newTestClient(t, Config{Server: "http://api.example", Dial: network.Dial, BearerToken: "ignored", BearerTokenFile: path})
+		defer c.Close()
+		get := func(wantErr, wantSeen string) {
+			t.Helper()
+			resp, err := c.Get(t.Context(), Request{Path: "/"})
+			checkError(t, err, wantErr)
+			if err == nil {
+				resp.Body.Close()
+			}
+			if seen := server.take(); seen != wantSeen {
+				t.Errorf("the server was shown %q, want %q", seen, wantSeen)
+			}
+		}
+
+		get("", "first-token")
+		write("second-token") // while the old one is good still
+		get("", "first-token")
+		time.Sleep(tokenAge) // in virtual time
+		server.accepted = "second-token"
+		get("", "second-token")
+
+		write("third-token")
+		server.accepted = "third-token" // and the old one is refused at once
+		get("", "second-token third-token")
+		get("", "third-token")
+
+		server.accepted = "another" // refused, and the file has nothing new
+		get("401 Unauthorized", "third-token")
+		write("fourth-token") // something new, but no better
+		get("401 Unauthorized", "third-token fourth-token")
+
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(tokenAge)
+		server.accepted = "fourth-token"
+		get("", "fourth-token") // the last one is used as long as it is good
+		server.accepted = "another"
+		get("Unauthorized (and a new token cannot be read: BearerTokenFile: open "+path, "fourth-token")
+	})
+}
+
+func TestTokenIsNotReplacedIfTheCallerGaveOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := &tokenServer{accepted: "mine"}
+	cfg := serve(t, server.ServeHTTP)
+	cfg.BearerTokenFile = path
+	_, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/", Header: http.Header{"Authorization": {"Bearer theirs"}}})
+	checkError(t, err, "401 Unauthorized")
+	if seen := server.take(); seen != "theirs" {
+		t.Errorf("the server was shown %q", seen)
+	}
+}
+
+// TestCredentialsStayWithTheirServer has a server that redirects to another one.
+func TestCredentialsStayWithTheirServer(t *testing.T) {
+	other := &tokenServer{}
+	elsewhere := serve(t, other.ServeHTTP).Server
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere+"/stolen", http.StatusFound)
+	})
+	cfg.BearerToken = "s3cr3t-token"
+	_, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/"})
+	checkError(t, err, "redirects are not followed")
+	if seen := other.take(); seen != "" {
+		t.Errorf("the other server was shown %q", seen)
+	}
+}

@@ -1,0 +1,322 @@
+package transport
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// lossy is a connection of which the other end can vanish without a word: what is
+// written goes nowhere, and nothing is read any more.
+type lossy struct {
+	net.Conn
+	lost chan struct{} // closed: the other end is gone
+	shut chan struct{} // closed: this end is closed
+	once sync.Once
+}
+
+func (l *lossy) Write(p []byte) (int, error) {
+	select {
+	case <-l.lost:
+		return len(p), nil
+	default:
+	}
+	return l.Conn.Write(p)
+}
+
+func (l *lossy) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p)
+	select {
+	case <-l.lost:
+		<-l.shut
+		return 0, net.ErrClosed
+	default:
+		return n, err
+	}
+}
+
+func (l *lossy) Close() error {
+	l.once.Do(func() { close(l.shut) })
+	return l.Conn.Close()
+}
+
+// TestPingFindsALostConnection loses the other end of an idle watch, in virtual
+// time. The bubble fails the test if a goroutine is left.
+func TestPingFindsALostConnection(t *testing.T) {
+	tests := []struct {
+		name       string
+		idle, ping time.Duration
+		want       time.Duration // 0: not found
+	}{
+		{"by default", 0, 0, 45 * time.Second},
+		{"as configured", 5 * time.Second, 2 * time.Second, 7 * time.Second},
+		{"pings are off", -1, 0, 0},
+		{"pings without an end are off", 0, -1, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network, lost := newNetwork(), make(chan struct{})
+				stop := serveOn(network, holdOpen(`{}`))
+				c, err := NewClient(Config{
+					Server: "http://api.example", Protocol: ProtocolHTTP2, ReadIdleTimeout: tt.idle, PingTimeout: tt.ping,
+					Dial: func(ctx context.Context, n, a string) (net.Conn, error) {
+						conn, err := network.Dial(ctx, n, a)
+						return &lossy{Conn: conn, lost: lost, shut: make(chan struct{})}, err
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				s, err := c.Watch(ctx, Request{Path: "/"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Next(); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				close(lost)
+				begun := time.Now()
+				_, err = s.Next()
+				waited := time.Since(begun)
+				found := tt.want != 0
+				if !found {
+					tt.want = time.Hour
+				}
+				if waited > tt.want || !found && waited < tt.want || err == nil {
+					t.Errorf("found after %v, want %v: %v", waited, tt.want, err)
+				}
+				if errors.Is(err, context.DeadlineExceeded) == found {
+					t.Errorf("error %v", err)
+				}
+				s.Close()
+				c.Close()
+				stop()
+			})
+		})
+	}
+}
+
+// TestPingKeepsAHealthyConnection is silent for an hour.
+func TestPingKeepsAHealthyConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := newNetwork()
+		stop := serveOn(network, func(w http.ResponseWriter, _ *http.Request) {
+			writeFrames(w, `{}`)
+			time.Sleep(time.Hour) // in virtual time
+			writeFrames(w, `{"late":1}`)
+		})
+		c := newTestClient(t, Config{Server: "http://api.example", Protocol: ProtocolHTTP2, Dial: network.Dial})
+		s, err := c.Watch(t.Context(), Request{Path: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := s.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Next(); err != io.EOF { //nolint:errorlint // io.EOF itself is promised
+			t.Errorf("end: %v", err)
+		}
+		s.Close()
+		c.Close()
+		stop()
+	})
+}
+
+// TestNothingIsLeftBehind ends requests and streams in each way there is. The bubble
+// fails the test if a goroutine outlives them.
+func TestNothingIsLeftBehind(t *testing.T) {
+	for _, protocol := range []Protocol{ProtocolHTTP1, ProtocolHTTP2} {
+		t.Run(protocol.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := newNetwork()
+				stop := serveOn(network, func(w http.ResponseWriter, r *http.Request) {
+					switch r.URL.Path {
+					case "/refused":
+						http.Error(w, "no", 403)
+					case "/html":
+						w.Header().Set("Content-Type", "text/html")
+						_ = http.NewResponseController(w).Flush()
+						_, _ = io.WriteString(w, "<html>")
+					case "/cut":
+						writeFrames(w, `{}`)
+						panic(http.ErrAbortHandler)
+					default:
+						holdOpen(`{}`)(w, r)
+					}
+				})
+				c, err := NewClient(Config{Server: "http://api.example", Protocol: protocol, Dial: network.Dial})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				for _, path := range []string{"/refused", "/html"} {
+					if _, err := c.Watch(ctx, Request{Path: path}); err == nil {
+						t.Errorf("%s: no error", path)
+					}
+				}
+				resp, err := c.Get(ctx, Request{Path: "/abandoned"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				for _, path := range []string{"/closed", "/cut", "/canceled"} {
+					s, err := c.Watch(ctx, Request{Path: path})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := s.Next(); err != nil {
+						t.Fatal(err)
+					}
+					switch path {
+					case "/closed":
+						s.Close()
+					case "/canceled":
+						cancel()
+					}
+					if _, err := s.Next(); err == nil || err == io.EOF { //nolint:errorlint // io.EOF itself is meant
+						t.Errorf("%s: %v", path, err)
+					}
+					s.Close()
+				}
+				c.Close()
+				stop()
+			})
+		})
+	}
+}
+
+// newCert makes a certificate for names, signed by parent or by itself.
+func newCert(t *testing.T, parent *tls.Certificate, names ...string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "relist"}, DNSNames: names,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	issuer, signer := template, any(key)
+	if parent == nil {
+		template.IsCA, template.BasicConstraintsValid = true, true
+	} else {
+		issuer, signer = parent.Leaf, parent.PrivateKey
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+}
+
+func pemOfKey(t *testing.T, c tls.Certificate) []byte {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+}
+
+// TestTLS has a server whose certificate is for another name, and which asks for a
+// client's.
+func TestTLS(t *testing.T) {
+	ca := newCert(t, nil)
+	serverCert, clientCert := newCert(t, &ca, "kubernetes"), newCert(t, &ca)
+	clients := x509.NewCertPool()
+	clients.AddCert(ca.Leaf)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{serverCert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}
+	srv.Config.ErrorLog = nil
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+
+	dir := t.TempDir()
+	file := func(name string, data []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	caPEM, certPEM, keyPEM := pemOf(ca.Certificate[0]), pemOf(clientCert.Certificate[0]), pemOfKey(t, clientCert)
+	tests := []struct {
+		name    string
+		tls     TLSConfig
+		wantErr string
+	}{
+		{"data", TLSConfig{CAData: caPEM, CertData: certPEM, KeyData: keyPEM, ServerName: "kubernetes"}, ""},
+		{"files", TLSConfig{CAFile: file("ca", caPEM), CertFile: file("crt", certPEM), KeyFile: file("key", keyPEM), ServerName: "kubernetes"}, ""},
+		{"data wins over a file", TLSConfig{CAFile: "/missing", CAData: caPEM, CertFile: "/missing", CertData: certPEM, KeyFile: "/missing", KeyData: keyPEM, ServerName: "kubernetes"}, ""},
+		{"insecure", TLSConfig{Insecure: true, CertData: certPEM, KeyData: keyPEM}, ""},
+		{"system CA only", TLSConfig{CertData: certPEM, KeyData: keyPEM, ServerName: "kubernetes"}, "certificate signed by unknown authority"},
+		{"another name", TLSConfig{CAData: caPEM, CertData: certPEM, KeyData: keyPEM, ServerName: "other"}, "certificate is valid for kubernetes, not other"},
+		{"no client certificate", TLSConfig{CAData: caPEM, ServerName: "kubernetes"}, "certificate required"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := Config{Server: srv.URL, TLS: tt.tls}
+			if tt.name == "no client certificate" {
+				// The refusal comes after the handshake of TLS 1.3, and HTTP/2 hides it.
+				cfg.Protocol = ProtocolHTTP1
+			}
+			resp, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/"})
+			checkError(t, err, tt.wantErr)
+			if err == nil {
+				resp.Body.Close()
+			}
+		})
+	}
+}
+
+// TestDialIsUsedOnEveryWire counts the connections that the caller made itself.
+func TestDialIsUsedOnEveryWire(t *testing.T) {
+	for _, w := range wires {
+		t.Run(w.name, func(t *testing.T) {
+			cfg := w.serve(t, func(http.ResponseWriter, *http.Request) {})
+			dialled := make(chan string, 9)
+			cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				dialled <- addr
+				return new(net.Dialer).DialContext(ctx, network, addr)
+			}
+			resp, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if got := len(dialled); got != 1 {
+				t.Errorf("%d connections were dialled, want 1", got)
+			}
+		})
+	}
+}

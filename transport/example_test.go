@@ -1,0 +1,78 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+
+	"github.com/relist-go/relist/transport"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// A watch is read frame by frame until the server ends it.
+func ExampleClient_Watch() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintln(w, `{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"web-0"}}}`)
+		fmt.Fprintln(w, `{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"42"}}}`)
+	}))
+	defer server.Close()
+
+	client, err := transport.NewClient(transport.Config{Server: server.URL})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	stream, err := client.Watch(context.Background(), transport.Request{
+		Path:  transport.EscapePath("api", "v1", "namespaces", "default", "pods"),
+		Query: url.Values{"watch": {"1"}, "resourceVersion": {"41"}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stream.Close()
+	for {
+		frame, err := stream.Next()
+		if errors.Is(err, io.EOF) {
+			fmt.Println("the server ended the watch")
+			return
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s\n", frame.Data)
+	}
+	// Output:
+	// {"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"web-0"}}}
+	// {"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"42"}}}
+	// the server ended the watch
+}
+
+// Whatever answers with an error, a server or a proxy, apierrors can tell it.
+func ExampleClient_Get_error() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "slow down", http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+
+	client, err := transport.NewClient(transport.Config{Server: server.URL})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	_, err = client.Get(context.Background(), transport.Request{Path: "/api/v1/pods"})
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	fmt.Println(apierrors.IsTooManyRequests(err), seconds)
+	// Output: true 5
+}
