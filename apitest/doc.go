@@ -35,4 +35,7 @@
 // fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
 // controllers or garbage collection; a namespace need not exist, and deleting one leaves what is in it. Strategic merge
 // patches know lists by their names, and server-side apply is a merge without field ownership.
+//
+// Everything is JSON, and bodies may be YAML. kubectl's get, describe, apply, create -f, patch, edit, replace, diff, wait and
+// delete work; "kubectl create configmap" and the like send protobuf and get a 415.
 package apitest

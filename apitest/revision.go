@@ -84,6 +84,9 @@ func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error
 		return err
 	}
 	for _, name := range orderedKeys(meta, metadataOrder) {
+		if isEmpty(meta[name]) && !res.Custom {
+			continue // as the Go types of kube-apiserver do: omitempty
+		}
 		if err := member(name, meta[name]); err != nil {
 			return nil, fmt.Errorf("encode metadata.%s of %s %s: %w", name, res.ID(), r.key, err)
 		}
@@ -92,7 +95,7 @@ func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error
 	r.meta = len(b)
 	first = false
 	for _, name := range orderedKeys(obj, nil) {
-		if name == "kind" || name == "apiVersion" || name == "metadata" {
+		if name == "kind" || name == "apiVersion" || name == "metadata" || obj[name] == nil {
 			continue
 		}
 		if err := member(name, obj[name]); err != nil {
@@ -146,6 +149,21 @@ func orderedKeys(m map[string]any, order []string) []string {
 	}
 	rest := slices.Sorted(maps.Keys(m))
 	return append(keys, slices.DeleteFunc(rest, func(k string) bool { return slices.Contains(order, k) })...)
+}
+
+// isEmpty is true for null and for an object or a list without members.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case map[string]string:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
 }
 
 // appendJSON writes v as kube-apiserver does: keys sorted, <, > and & escaped.

@@ -1,0 +1,128 @@
+package apitest
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// serveMeta answers what describes the server: discovery, the version and OpenAPI. It reports whether it did.
+func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
+	path := strings.TrimSuffix(req.URL.Path, "/")
+	switch path {
+	case "/version":
+		writeJSON(w, http.StatusOK, version.Info{
+			Major: "1", Minor: "36", GitVersion: "v1.36.0", GitTreeState: "clean", GoVersion: "go1.26", Compiler: "gc", Platform: "linux/amd64",
+		})
+		return true
+	case "/api", "/apis":
+		if media := aggregated(req); media != "" {
+			writeAggregated(w, media, s.groupDiscovery(path == "/api"))
+		} else if path == "/api" {
+			writeJSON(w, http.StatusOK, legacyVersions(req))
+		} else {
+			writeJSON(w, http.StatusOK, s.groupList())
+		}
+		return true
+	case "/openapi/v2":
+		serveOpenAPIv2(w)
+		return true
+	case "/openapi/v3":
+		writeJSON(w, http.StatusOK, s.openAPIIndex())
+		return true
+	}
+	if root, ok := strings.CutPrefix(path, "/openapi/v3"); ok {
+		return s.serveOpenAPIv3(w, root)
+	}
+	if group, ok := strings.CutPrefix(path, "/apis/"); ok && !strings.Contains(group, "/") {
+		for _, g := range s.groupList().Groups {
+			if g.Name == group {
+				g.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+				writeJSON(w, http.StatusOK, g)
+				return true
+			}
+		}
+	}
+	if in := s.resourcesAt(path); len(in) > 0 {
+		writeJSON(w, http.StatusOK, resourceList(in))
+		return true
+	}
+	return false
+}
+
+// resourcesAt returns the types below a path such as /api/v1, by name.
+func (s *Server) resourcesAt(root string) []*Resource {
+	var in []*Resource
+	for _, t := range s.storage.tables { // sorted below
+		if t.res.root() == root {
+			in = append(in, t.res)
+		}
+	}
+	slices.SortFunc(in, func(a, b *Resource) int { return cmp.Compare(a.Plural, b.Plural) })
+	return in
+}
+
+// roots returns the paths of all groups and versions, the core group first, and a resource of each.
+func (s *Server) roots() []*Resource {
+	byRoot := make(map[string]*Resource)
+	for _, t := range s.storage.tables { // one of each root: its group and version are all that is used
+		byRoot[t.res.root()] = t.res
+	}
+	var out []*Resource
+	for _, r := range byRoot { // sorted below
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b *Resource) int { return cmp.Compare(a.root(), b.root()) })
+	return out
+}
+
+func legacyVersions(req *http.Request) metav1.APIVersions {
+	return metav1.APIVersions{
+		TypeMeta:                   metav1.TypeMeta{Kind: "APIVersions"},
+		Versions:                   []string{"v1"},
+		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: req.Host}},
+	}
+}
+
+func (s *Server) groupList() metav1.APIGroupList {
+	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+	for _, r := range s.roots() {
+		if r.Group == "" {
+			continue
+		}
+		gv := metav1.GroupVersionForDiscovery{GroupVersion: r.apiVersion(), Version: r.Version}
+		if n := len(list.Groups); n > 0 && list.Groups[n-1].Name == r.Group {
+			list.Groups[n-1].Versions = append(list.Groups[n-1].Versions, gv)
+			continue
+		}
+		list.Groups = append(list.Groups, metav1.APIGroup{
+			Name: r.Group, Versions: []metav1.GroupVersionForDiscovery{gv}, PreferredVersion: gv,
+		})
+	}
+	return list
+}
+
+func resourceList(in []*Resource) metav1.APIResourceList {
+	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: in[0].apiVersion()}
+	if in[0].Group != "" {
+		list.APIVersion = "v1"
+	}
+	for _, r := range in {
+		list.APIResources = append(list.APIResources, metav1.APIResource{
+			Name: r.Plural, SingularName: r.Singular, Namespaced: !r.ClusterScoped, Kind: r.Kind,
+			Verbs: r.verbs(), ShortNames: r.ShortNames, Categories: r.Categories,
+		})
+		if r.Status {
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: r.Plural + "/status", Namespaced: !r.ClusterScoped, Kind: r.Kind, Verbs: statusVerbs,
+			})
+		}
+	}
+	return list
+}
+
+var statusVerbs = metav1.Verbs{"get", "patch", "update"}
