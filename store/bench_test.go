@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/store/storetest"
+)
+
+// benchObjects are 100,000 objects in the order of a list.
+func benchObjects() (objects []*object, keys []string) {
+	for i := range 100_000 {
+		obj := storetest.New(fmt.Sprintf("namespace-%03d", i/1000), fmt.Sprintf("object-%05d", i), strconv.Itoa(i+1))
+		objects, keys = append(objects, obj), append(keys, store.Key(obj))
+	}
+	return objects, keys
+}
+
+func benchStore(b *testing.B, indexers store.Indexers[*object]) (s *store.Store[*object], objects []*object, keys []string) {
+	objects, keys = benchObjects()
+	s = store.New(store.Options[*object]{Indexers: indexers})
+	must(b, s.Replace(objects, "1"))
+	b.ReportAllocs()
+	return s, objects, keys
+}
+
+// stride visits every object in an order that no cache likes: it is prime to 100,000.
+const stride = 61_803
+
+func BenchmarkStoreGet(b *testing.B) {
+	s, _, keys := benchStore(b, nil)
+	i := 0
+	for b.Loop() {
+		s.Get(keys[i])
+		i = (i + stride) % len(keys)
+	}
+}
+
+func BenchmarkStoreUpdate(b *testing.B) {
+	byNamespace := func(obj *object) []string { return []string{obj.Namespace} }
+	for _, indexers := range []store.Indexers[*object]{nil, {"namespace": byNamespace}} {
+		b.Run(fmt.Sprintf("indexes=%d", len(indexers)), func(b *testing.B) {
+			s, objects, _ := benchStore(b, indexers)
+			i := 0
+			for b.Loop() {
+				must(b, s.Update(objects[i]))
+				i = (i + stride) % len(objects)
+			}
+		})
+	}
+}
+
+func BenchmarkStoreList(b *testing.B) {
+	s, _, _ := benchStore(b, nil)
+	for b.Loop() {
+		s.List()
+	}
+}
+
+func BenchmarkStoreReplace(b *testing.B) {
+	s, objects, _ := benchStore(b, nil)
+	for b.Loop() {
+		must(b, s.Replace(objects, "1"))
+	}
+}
+
+func BenchmarkStoreSnapshot(b *testing.B) {
+	s, _, _ := benchStore(b, nil)
+	for b.Loop() {
+		s.Snapshot()
+	}
+}

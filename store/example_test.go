@@ -1,0 +1,40 @@
+package store_test
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/store"
+)
+
+// Pod is as much of a Pod as this program needs.
+type Pod struct {
+	metav1.ObjectMeta
+	Node string
+}
+
+func Example() {
+	pods := store.New(store.Options[*Pod]{Indexers: store.Indexers[*Pod]{
+		"node": func(p *Pod) []string { return []string{p.Node} },
+	}})
+	pod := func(name, version, node string) *Pod {
+		return &Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, ResourceVersion: version}, Node: node}
+	}
+	if err := pods.Replace([]*Pod{pod("web-1", "7", "worker-1"), pod("web-2", "9", "worker-2")}, "10"); err != nil {
+		fmt.Println(err)
+	}
+	before := pods.Snapshot()
+	if err := pods.Update(pod("web-1", "11", "worker-2")); err != nil {
+		fmt.Println(err)
+	}
+	moved, err := pods.ByIndex("node", "worker-2")
+	fmt.Println(len(moved), err, pods.ResourceVersion())
+	for key, p := range before.All() {
+		fmt.Println(key, p.Node)
+	}
+	// Output:
+	// 2 <nil> 11
+	// shop/web-1 worker-1
+	// shop/web-2 worker-2
+}

@@ -1,0 +1,139 @@
+package store_test
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/store/storetest"
+)
+
+// model is a store as one would write it first: a map, and a scan for everything else.
+type model struct {
+	objects map[string]*object
+	rv      int
+}
+
+func (m model) clone() model { return model{maps.Clone(m.objects), m.rv} }
+
+func (m model) keys() []string { return slices.Sorted(maps.Keys(m.objects)) }
+
+func (m model) list() []*object {
+	var out []*object
+	for _, key := range m.keys() {
+		out = append(out, m.objects[key])
+	}
+	return out
+}
+
+func (m model) byColor(color string) []*object {
+	return slices.DeleteFunc(m.list(), func(obj *object) bool { return !slices.Contains(obj.Colors, color) })
+}
+
+var colors = [][]string{nil, {"red"}, {"blue"}, {"red", "blue"}, {"blue", "blue"}, {"panic"}}
+
+// FuzzStore runs a script of three bytes a step (what, which object, what it looks like) against a store and the model.
+func FuzzStore(f *testing.F) {
+	f.Add([]byte{0, 1, 1, 1, 1, 2, 4, 0, 0, 2, 1, 0})
+	f.Add([]byte{3, 9, 3, 5, 0, 0, 3, 200, 4, 0, 7, 5, 3, 2, 1})
+	f.Fuzz(func(t *testing.T, script []byte) {
+		s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"color": storetest.ByColor}})
+		m := model{objects: map[string]*object{}}
+		type moment struct {
+			*store.Snapshot[*object]
+			model
+		}
+		var moments []moment
+		rv := 100
+		for ; len(script) >= 3; script = script[3:] {
+			what, which, look := script[0]%6, int(script[1]), int(script[2])
+			rv = max(0, rv+look-100) // it goes back now and then, and to 0, which is no version
+			obj := fuzzObject(which, look, rv)
+			bad := slices.Contains(obj.Colors, "panic")
+			switch what {
+			case 0, 1:
+				if err := s.Add(obj); (err != nil) != bad {
+					t.Fatalf("Add(%v): %v", obj, err)
+				}
+				if !bad {
+					m.objects[store.Key(obj)] = obj
+					m.rv = max(m.rv, rv)
+				}
+			case 2:
+				must(t, s.Delete(obj))
+				delete(m.objects, store.Key(obj))
+				m.rv = max(m.rv, rv)
+			case 3:
+				var items []*object
+				next := model{map[string]*object{}, max(m.rv, rv)}
+				bad = false
+				for i := range which % 150 {
+					item := fuzzObject(i*look, i*look+look, rv)
+					items = append(items, item)
+					next.objects[store.Key(item)] = item
+				}
+				for _, item := range next.objects {
+					bad = bad || slices.Contains(item.Colors, "panic")
+				}
+				if err := s.Replace(items, strconv.Itoa(rv)); (err != nil) != bad {
+					t.Fatalf("Replace: %v", err)
+				}
+				if !bad {
+					m = next
+				}
+			case 4:
+				moments = append(moments, moment{s.Snapshot(), m.clone()})
+			case 5:
+				name := "late" + strconv.Itoa(which%3)
+				if s.AddIndexer(name, byName) == nil {
+					if _, err := s.ByIndex(name, "x"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		compare(t, s, m)
+		for _, then := range moments {
+			compare(t, then.Snapshot, then.model)
+		}
+	})
+}
+
+func fuzzObject(which, look, rv int) *object {
+	which %= 200
+	return storetest.New([]string{"", "ns", "other"}[which%3], strconv.Itoa(which), strconv.Itoa(rv), colors[look%len(colors)]...)
+}
+
+func compare(t *testing.T, s interface {
+	List() []*object
+	Keys() []string
+	Len() int
+	ByIndex(name, value string) ([]*object, error)
+	ResourceVersion() string
+}, m model,
+) {
+	t.Helper()
+	if !slices.Equal(s.List(), m.list()) {
+		t.Errorf("List (-want +got):\n%s", cmp.Diff(m.list(), s.List()))
+	}
+	if !slices.Equal(s.Keys(), m.keys()) || s.Len() != len(m.objects) {
+		t.Errorf("Keys (-want +got):\n%s", cmp.Diff(m.keys(), s.Keys()))
+	}
+	for _, color := range []string{"red", "blue", "none"} {
+		got, err := s.ByIndex("color", color)
+		if err != nil || !slices.Equal(got, m.byColor(color)) {
+			t.Errorf("%s: error %v (-want +got):\n%s", color, err, cmp.Diff(m.byColor(color), got))
+		}
+	}
+	want := ""
+	if m.rv > 0 {
+		want = strconv.Itoa(m.rv)
+	}
+	if got := s.ResourceVersion(); got != want {
+		t.Errorf("ResourceVersion %q, want %q", got, want)
+	}
+}

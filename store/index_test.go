@@ -1,0 +1,170 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/store/storetest"
+)
+
+// Adding an index to a filled store files what is there, and what comes later.
+func TestAddIndexer(t *testing.T) {
+	s := store.New(store.Options[*object]{})
+	must(t, s.Replace([]*object{storetest.New("ns", "a", "1", "red"), storetest.New("ns", "b", "2", "red")}, "2"))
+	before := s.Snapshot()
+	must(t, s.AddIndexer("color", storetest.ByColor))
+	must(t, s.Add(storetest.New("ns", "c", "3", "red")))
+	must(t, s.Update(storetest.New("ns", "a", "4", "blue")))
+
+	got, err := s.ByIndex("color", "red")
+	must(t, err)
+	if diff := cmp.Diff([]string{"ns/b", "ns/c"}, keysOf(got)); diff != "" {
+		t.Errorf("red (-want +got):\n%s", diff)
+	}
+	if _, err := before.ByIndex("color", "red"); !errors.Is(err, store.ErrUnknownIndex) {
+		t.Errorf("a snapshot from before the index: %v", err)
+	}
+}
+
+func TestAddIndexerRefuses(t *testing.T) {
+	s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"name": byName}})
+	must(t, s.Add(storetest.New("ns", "a", "1", "panic")))
+	for _, test := range []struct {
+		name, want string
+		fn         func(*object) []string
+	}{
+		{"name", "the name is taken", byName},
+		{"nothing", "the function is nil", nil},
+		{"color", `index "color" of object "ns/a": panic`, storetest.ByColor},
+	} {
+		if err := s.AddIndexer(test.name, test.fn); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("AddIndexer(%s): %v; want %s", test.name, err, test.want)
+		}
+	}
+	// A refused name is free again once the reason is gone.
+	must(t, s.Update(storetest.New("ns", "a", "2", "red")))
+	must(t, s.AddIndexer("color", storetest.ByColor))
+}
+
+// An index function may call the store, even to write: no lock is held. What is written while AddIndexer builds is in the
+// index when it returns, a replacement of everything too.
+func TestAddIndexerWhileWriting(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		write func(*store.Store[*object]) error
+		want  []string
+	}{
+		{"add", func(s *store.Store[*object]) error { return s.Add(storetest.New("", "z", "9", "red")) }, []string{"a", "b", "z"}},
+		{"update", func(s *store.Store[*object]) error { return s.Update(storetest.New("", "a", "9", "blue")) }, []string{"b"}},
+		{"delete", func(s *store.Store[*object]) error { return s.Delete(storetest.New("", "a", "9")) }, []string{"b"}},
+		{"replace", func(s *store.Store[*object]) error {
+			return s.Replace([]*object{storetest.New("", "y", "9", "red")}, "9")
+		}, []string{"y"}},
+		{"the same name", func(s *store.Store[*object]) error {
+			if err := s.AddIndexer("color", storetest.ByColor); err == nil {
+				return errors.New("a name that is being added was not refused")
+			}
+			return nil
+		}, []string{"a", "b"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := store.New(store.Options[*object]{})
+			must(t, s.Add(storetest.New("", "a", "1", "red")))
+			must(t, s.Add(storetest.New("", "b", "2", "red")))
+			var once sync.Once
+			must(t, s.AddIndexer("color", func(obj *object) []string {
+				once.Do(func() { must(t, test.write(s)) })
+				return storetest.ByColor(obj)
+			}))
+			got, err := s.ByIndex("color", "red")
+			must(t, err)
+			if diff := cmp.Diff(test.want, keysOf(got)); diff != "" {
+				t.Errorf("red (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An index that is added while Add or Replace runs an index function is not missed by them.
+func TestWriteWhileAddingIndexer(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		write func(*store.Store[*object], *object) error
+	}{
+		{"add", func(s *store.Store[*object], obj *object) error { return s.Add(obj) }},
+		{"replace", func(s *store.Store[*object], obj *object) error { return s.Replace([]*object{obj}, "1") }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var s *store.Store[*object]
+			var once sync.Once
+			s = store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"name": func(obj *object) []string {
+				once.Do(func() { must(t, s.AddIndexer("color", storetest.ByColor)) })
+				return byName(obj)
+			}}})
+			must(t, test.write(s, storetest.New("", "a", "1", "red")))
+			got, err := s.ByIndex("color", "red")
+			must(t, err)
+			if diff := cmp.Diff([]string{"a"}, keysOf(got)); diff != "" {
+				t.Errorf("red (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An object that somebody changed in the store must not leave its old values behind, nor may a slice that an index
+// function goes on using.
+func TestIndexRemembersItsValues(t *testing.T) {
+	shared := make([]string, 1)
+	s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"color": func(obj *object) []string {
+		shared[0] = obj.Colors[0]
+		return shared
+	}}})
+	a := storetest.New("", "a", "1", "red")
+	must(t, s.Add(a))
+	must(t, s.Add(storetest.New("", "b", "1", "blue")))
+	a.Colors[0] = "green"
+	must(t, s.Delete(a))
+	for _, color := range []string{"red", "green"} {
+		if got, err := s.ByIndex("color", color); err != nil || len(got) != 0 {
+			t.Errorf("%s: %v, %v; want nothing", color, got, err)
+		}
+	}
+}
+
+func TestReadsAllocateTheirSliceOnly(t *testing.T) {
+	s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"color": storetest.ByColor}})
+	for i := range 1000 {
+		must(t, s.Add(storetest.New("ns", fmt.Sprint(i), "1", "red")))
+	}
+	for _, test := range []struct {
+		name string
+		want float64
+		read func()
+	}{
+		{"Get", 0, func() { s.Get("ns/500") }},
+		{"List", 1, func() { s.List() }},
+		{"Keys", 1, func() { s.Keys() }},
+		{"ByIndex", 1, func() { _, _ = s.ByIndex("color", "red") }},
+		{"ByIndex without result", 0, func() { _, _ = s.ByIndex("color", "none") }},
+	} {
+		if got := testing.AllocsPerRun(100, test.read); got > test.want {
+			t.Errorf("%s: %v allocations, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func byName(obj *object) []string { return []string{obj.GetName()} }
+
+func keysOf(objects []*object) []string {
+	var keys []string
+	for _, obj := range objects {
+		keys = append(keys, store.Key(obj))
+	}
+	return keys
+}
