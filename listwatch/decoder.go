@@ -121,7 +121,7 @@ func (d *decoder[T]) decode(data []byte, kind schema.GroupVersionKind) (obj T, m
 		return *new(T), meta, &ObjectError{Meta: meta, Err: errors.New("metadata.name is missing")}
 	}
 	meta = Meta{Key: store.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
-	if d.setKind != nil {
+	if d.setKind != nil && !kind.Empty() {
 		d.setKind(obj, kind)
 	}
 	obj, err = d.apply(obj)

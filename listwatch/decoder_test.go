@@ -1,0 +1,174 @@
+package listwatch
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/store"
+)
+
+const objectJSON = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"},"data":{"k":"v"}}`
+
+func decodeWith[T store.Object](t *testing.T, transform func(T) (T, error), data string) (T, Meta, *ObjectError) {
+	t.Helper()
+	d, err := newDecoder(transform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.decode([]byte(data), schema.GroupVersionKind{})
+}
+
+func TestStructsComeWithoutKind(t *testing.T) {
+	obj, meta, bad := decodeWith[*configMap](t, nil, objectJSON)
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	want := &configMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "n", UID: "u", ResourceVersion: "5"},
+		Data:       map[string]string{"k": "v"},
+	}
+	if diff := cmp.Diff(want, obj); diff != "" {
+		t.Errorf("object differs (-want +got):\n%s", diff)
+	}
+	if want := (Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}); meta != want {
+		t.Errorf("meta is %+v, want %+v", meta, want)
+	}
+}
+
+func TestStructByValue(t *testing.T) {
+	obj, _, bad := decodeWith[slimValue](t, nil, objectJSON)
+	if bad != nil || obj.GetName() != "a" {
+		t.Errorf("got %+v, %v", obj, bad)
+	}
+}
+
+// slimValue has its getters on the value, as metav1.ObjectMeta has not.
+type slimValue struct {
+	Metadata struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+}
+
+func (s slimValue) GetNamespace() string       { return "" }
+func (s slimValue) GetName() string            { return s.Metadata.Name }
+func (s slimValue) GetUID() types.UID          { return "" }
+func (s slimValue) GetResourceVersion() string { return "" }
+
+func TestMetaIsTakenBeforeTheTransform(t *testing.T) {
+	strip := func(c *configMap) (*configMap, error) {
+		c.ResourceVersion, c.UID = "", ""
+		return c, nil
+	}
+	obj, meta, bad := decodeWith(t, strip, objectJSON)
+	if bad != nil || obj.ResourceVersion != "" || meta.ResourceVersion != "5" || meta.UID != "u" {
+		t.Errorf("got %+v, %+v, %v", obj, meta, bad)
+	}
+}
+
+func TestTransformThatFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		transform func(*configMap) (*configMap, error)
+		want      string
+	}{
+		"error": {func(*configMap) (*configMap, error) { return nil, errors.New("no room") }, "transform: no room"},
+		"panic": {func(*configMap) (*configMap, error) { panic("oops") }, "transform panicked: oops"},
+		"nil":   {func(*configMap) (*configMap, error) { return nil, nil }, "transform returned nil"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, meta, bad := decodeWith(t, test.transform, objectJSON)
+			if bad == nil || !strings.Contains(bad.Error(), test.want) || bad.Meta.Key != "n/a" || meta.Key != "n/a" {
+				t.Errorf("error is %v, want one of n/a with %q", bad, test.want)
+			}
+		})
+	}
+}
+
+func TestUnstructuredEqualsApimachinerys(t *testing.T) {
+	for _, data := range []string{
+		objectJSON,
+		`{"kind":"X","apiVersion":"g/v1","metadata":{"name":"a"},"spec":{"i":1,"neg":-7,"f":1.5,"e":1e3,"big":9223372036854775807,"over":9223372036854775808,"z":-0,"t":true,"no":false,"nil":null,"list":[1,"a",null,{},[]],"empty":{}}}`,
+		`{"kind":"X","apiVersion":"v1","metadata":{"name":"ä\u00e4\n\"","labels":{}},"twice":1,"twice":2}`,
+	} {
+		got, err := decodeUnstructured([]byte(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want unstructured.Unstructured
+		if err := want.UnmarshalJSON([]byte(data)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.Object, got.Object); diff != "" {
+			t.Errorf("%s differs (-apimachinery +ours):\n%s", data, diff)
+		}
+	}
+}
+
+// The 300 Pods are as a kube-apiserver sent them.
+func TestUnstructuredPodsEqualApimachinerys(t *testing.T) {
+	file, err := os.Open("../testdata/pods-300.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct{ Items []json.RawMessage }
+	if err := json.NewDecoder(unzipped).Decode(&list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != 300 {
+		t.Fatalf("file has %d pods, want 300", len(list.Items))
+	}
+	for _, data := range list.Items {
+		got, err := decodeUnstructured(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.SetKind("Pod")
+		got.SetAPIVersion("v1")
+		var want unstructured.Unstructured
+		withKind := `{"kind":"Pod","apiVersion":"v1",` + strings.TrimPrefix(string(data), "{")
+		if err := want.UnmarshalJSON([]byte(withKind)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.Object, got.Object); diff != "" {
+			t.Fatalf("pod differs (-apimachinery +ours):\n%s", diff)
+		}
+	}
+}
+
+func TestReadMetaTakesWhatItCan(t *testing.T) {
+	for data, want := range map[string]Meta{
+		objectJSON: {Key: "n/a", UID: "u", ResourceVersion: "5"},
+		`{"spec":[1,{"name":"x"}],"metadata":{"labels":{"name":"x"},"name":"a"}}`: {Key: "a"},
+		`{"metadata":{"name":7,"namespace":"n","uid":"u"}}`:                       {UID: "u"},
+		`{"metadata":{"name":"a","resourceVersion":"5","data":`:                   {Key: "a", ResourceVersion: "5"},
+		`{"metadata":"a"}`:        {},
+		`{"metadata":null,"x":1}`: {},
+		`[]`:                      {},
+		``:                        {},
+		"{\x00":                   {},
+	} {
+		if got := readMeta([]byte(data)); got != want {
+			t.Errorf("readMeta(%s) = %+v, want %+v", data, got, want)
+		}
+	}
+}
+
+func TestNewRefusesTypesThatHoldNoObject(t *testing.T) {
+	if _, err := newDecoder[store.Object](nil); err == nil {
+		t.Error("an interface was accepted")
+	}
+}

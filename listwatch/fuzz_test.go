@@ -1,0 +1,96 @@
+package listwatch
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/relist-go/relist/transport"
+)
+
+// FuzzUnstructured compares with apimachinery's decoder wherever that one takes
+// the object.
+func FuzzUnstructured(f *testing.F) {
+	f.Add([]byte(objectJSON))
+	f.Add([]byte(`{"kind":"X","a":[1,-0,1.5,1e400,9223372036854775808,null,{"b":[]}]}`))
+	f.Add([]byte(`{"kind":"X","a":"\ud800","a":{"b":1}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := decodeUnstructured(data)
+		var want unstructured.Unstructured
+		if want.UnmarshalJSON(data) != nil || want.IsList() {
+			return
+		}
+		if err != nil {
+			t.Fatalf("apimachinery takes %q, we say %v", data, err)
+		}
+		if diff := cmp.Diff(want.Object, got.Object); diff != "" {
+			t.Fatalf("%q differs (-apimachinery +ours):\n%s", data, diff)
+		}
+	})
+}
+
+// FuzzPage feeds bodies to the list reader. What it accepts, it accepts whole.
+func FuzzPage(f *testing.F) {
+	f.Add([]byte(`{"kind":"ConfigMapList","metadata":{"resourceVersion":"9","continue":"c"},"items":[` + objectJSON + `,null]}`))
+	f.Add([]byte(`{"items":[{"metadata":{"name":"a"`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := newDecoder[*configMap](nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(data)), MediaType: jsonMediaType}, d)
+		if (page == nil) == (err == nil) {
+			t.Fatalf("page %v with error %v", page, err)
+		}
+		if err != nil {
+			return
+		}
+		for _, item := range page.Items {
+			if item == nil || item.Name == "" {
+				t.Fatalf("%q has the item %+v", data, item)
+			}
+		}
+	})
+}
+
+// FuzzFrame feeds frames to the watch. The quick way to split an envelope must
+// agree with parsing it.
+func FuzzFrame(f *testing.F) {
+	f.Add([]byte(`{"type":"ADDED","object":` + objectJSON + `}`))
+	f.Add([]byte(`{"type":"ADDED","object":{"metadata":{"name":"a"}},"type":"DELETED"}`))
+	f.Add([]byte(`{"type":"ERROR","object":{"kind":"Status","code":410}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := newDecoder[*unstructured.Unstructured](nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &watch[*unstructured.Unstructured]{what: "things", decoder: d}
+		event, err := w.decode(data)
+		word, object, parseErr := parseEnvelope(data)
+		if parseErr != nil {
+			if err == nil && event.Err == nil {
+				t.Fatalf("%q is no envelope, and gave %+v", data, event)
+			}
+			return
+		}
+		if err != nil {
+			return
+		}
+		if event.Type.String() != word {
+			t.Fatalf("%q has type %s, got %v", data, word, event.Type)
+		}
+		if event.Type == Bookmark || event.Err != nil {
+			return
+		}
+		want, err := decodeUnstructured(object)
+		if err != nil {
+			t.Fatalf("%q gave %+v, parsed it is %v", data, event, err)
+		}
+		if diff := cmp.Diff(want.Object, event.Object.Object); diff != "" {
+			t.Fatalf("%q differs (-parsed +split):\n%s", data, diff)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// script answers list requests in order and writes them down.
+type script struct {
+	answers []answer
+	asked   []string
+}
+
+type answer struct {
+	page Page[string]
+	err  error
+}
+
+func (s *script) List(_ context.Context, opts metav1.ListOptions) (*Page[string], error) {
+	s.asked = append(s.asked, fmt.Sprintf("rv=%s match=%s limit=%d continue=%s", opts.ResourceVersion, opts.ResourceVersionMatch, opts.Limit, opts.Continue))
+	if len(s.answers) == 0 {
+		return nil, errors.New("the script has ended")
+	}
+	a := s.answers[0]
+	s.answers = s.answers[1:]
+	return &a.page, a.err
+}
+
+func (s *script) Watch(context.Context, metav1.ListOptions) (Watch[string], error) {
+	return nil, errors.New("the script has no watch")
+}
+
+func page(version, token string, items ...string) answer {
+	return answer{page: Page[string]{Items: items, ResourceVersion: version, Continue: token}}
+}
+
+func expired() answer {
+	return answer{err: &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired}}}
+}
+
+func TestAll(t *testing.T) {
+	const first = "rv=0 match=NotOlderThan limit=2 continue="
+	for name, test := range map[string]struct {
+		answers []answer
+		asked   []string
+		items   string
+		version string
+		pages   int
+		err     string
+	}{
+		"one page":   {[]answer{page("7", "", "a", "b")}, []string{first}, "a b", "7", 1, ""},
+		"no objects": {[]answer{page("7", "")}, []string{first}, "", "7", 1, ""},
+		"three pages; the version is asked for once": {
+			[]answer{page("7", "p2", "a", "b"), page("7", "p3", "c", "d"), page("7", "", "e")},
+			[]string{first, "rv= match= limit=2 continue=p2", "rv= match= limit=2 continue=p3"}, "a b c d e", "7", 3, "",
+		},
+		"empty pages": {
+			[]answer{page("7", "p2"), page("7", "p3", "a"), page("7", "")},
+			[]string{first, "rv= match= limit=2 continue=p2", "rv= match= limit=2 continue=p3"}, "a", "7", 3, "",
+		},
+		"limit ignored": {[]answer{page("7", "", "a", "b", "c", "d")}, []string{first}, "a b c d", "7", 1, ""},
+		"pages at several versions": {
+			[]answer{page("7", "p2", "a"), page("9", "", "b")},
+			[]string{first, "rv= match= limit=2 continue=p2"}, "a b", "7", 2, "",
+		},
+		"token expired: all at once": {
+			[]answer{page("7", "p2", "a", "b"), expired(), page("9", "", "a", "c")},
+			[]string{first, "rv= match= limit=2 continue=p2", "rv=0 match=NotOlderThan limit=0 continue="}, "a c", "9", 2, "",
+		},
+		"token expired twice": {
+			[]answer{page("7", "p2", "a"), expired(), page("9", "p2", "a"), expired()},
+			[]string{first, "rv= match= limit=2 continue=p2", "rv=0 match=NotOlderThan limit=0 continue=", "rv= match= limit=0 continue=p2"}, "", "", 0, "410",
+		},
+		"first page expired": {[]answer{expired()}, []string{first}, "", "", 0, "410"},
+		"other error": {
+			[]answer{page("7", "p2", "a"), {err: errors.New("no route")}},
+			[]string{first, "rv= match= limit=2 continue=p2"}, "", "", 0, "no route",
+		},
+		"token that comes back": {
+			[]answer{page("7", "p2", "a"), page("7", "p2", "a")},
+			[]string{first, "rv= match= limit=2 continue=p2"}, "", "", 0, "continue token",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &script{answers: test.answers}
+			list, err := All(t.Context(), s, metav1.ListOptions{ResourceVersion: "0", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, Limit: 2})
+			if diff := cmp.Diff(test.asked, s.asked); diff != "" {
+				t.Errorf("requests differ (-want +got):\n%s", diff)
+			}
+			if test.err != "" {
+				if err == nil || !strings.Contains(fmt.Sprintf("%v %d", err, codeOf(err)), test.err) {
+					t.Errorf("error is %v, want %s", err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(list.Items, " "); got != test.items || list.ResourceVersion != test.version || list.Pages != test.pages {
+				t.Errorf("list is %q at %s in %d pages, want %q at %s in %d", got, list.ResourceVersion, list.Pages, test.items, test.version, test.pages)
+			}
+		})
+	}
+}
+
+func codeOf(err error) int32 {
+	var status *apierrors.StatusError
+	if errors.As(err, &status) {
+		return status.ErrStatus.Code
+	}
+	return 0
+}
