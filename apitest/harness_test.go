@@ -1,0 +1,249 @@
+package apitest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A fixture is a server and a client of it over connections in memory, so that both live in a synctest bubble.
+type fixture struct {
+	*testing.T
+	*Server
+	client *http.Client
+}
+
+// serve starts a fixture. Everything has ended when the test does.
+func serve(t *testing.T, opts Options) *fixture {
+	t.Helper()
+	s := New(opts)
+	return &fixture{t, s, memoryClient(t, s, s)}
+}
+
+// memoryClient returns a client whose every connection is a pipe to handler.
+func memoryClient(t *testing.T, s *Server, handler http.Handler) *http.Client {
+	ln := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+	srv := &http.Server{Handler: handler}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = srv.Serve(ln) // ends with ErrServerClosed
+	}()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return ln.dial(ctx) }}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		_ = srv.Close()
+		<-ended
+	})
+	return &http.Client{Transport: transport}
+}
+
+type pipeListener struct {
+	conns chan net.Conn
+	once  sync.Once
+	done  chan struct{}
+}
+
+func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.conns <- server:
+		return client, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
+
+// an answer, read to its end.
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+	err    error // of reading the body
+	took   time.Duration
+}
+
+func (f *fixture) do(method, path, body string, header ...string) answer {
+	f.Helper()
+	return request(f.T, f.client, method, "http://192.0.2.2:16443"+path, body, header...)
+}
+
+func (f *fixture) get(path string, header ...string) answer {
+	f.Helper()
+	return f.do(http.MethodGet, path, "", header...)
+}
+
+func request(t *testing.T, client *http.Client, method, addr, body string, header ...string) answer {
+	t.Helper()
+	began := time.Now()
+	resp := open(t, client, method, addr, body, header...)
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Header, string(b), err, time.Since(began)}
+}
+
+func open(t *testing.T, client *http.Client, method, addr, body string, header ...string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, addr, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, addr, err)
+	}
+	return resp
+}
+
+// A watcher reads the frames of one watch.
+type watcher struct {
+	*testing.T
+	body io.ReadCloser
+	r    *bufio.Reader
+}
+
+type frame struct {
+	Type   string
+	Object struct {
+		Kind     string
+		Code     int
+		Reason   string
+		Message  string
+		Metadata struct {
+			Name, Namespace, UID, ResourceVersion string
+			Annotations, Labels                   map[string]string
+		}
+		Data map[string]string
+	}
+}
+
+func (f frame) String() string {
+	if f.Type == "ERROR" {
+		return "ERROR " + f.Object.Reason
+	}
+	if f.Type == "BOOKMARK" {
+		end := ""
+		if f.Object.Metadata.Annotations["k8s.io/initial-events-end"] == "true" {
+			end = " end"
+		}
+		return "BOOKMARK@" + f.Object.Metadata.ResourceVersion + end
+	}
+	return f.Type + " " + f.Object.Metadata.Name + "@" + f.Object.Metadata.ResourceVersion
+}
+
+func (f *fixture) watch(path string, header ...string) *watcher {
+	f.Helper()
+	resp := open(f.T, f.client, http.MethodGet, "http://192.0.2.2:16443"+path, "", header...)
+	if resp.StatusCode != http.StatusOK {
+		f.Fatalf("watch %s: %s", path, resp.Status)
+	}
+	f.Cleanup(func() { _ = resp.Body.Close() })
+	return &watcher{f.T, resp.Body, bufio.NewReader(resp.Body)}
+}
+
+// next reads one frame; the error is that of the stream.
+func (w *watcher) next() (frame, error) {
+	line, err := w.r.ReadBytes('\n')
+	if err != nil {
+		return frame{}, err
+	}
+	var f frame
+	if err := json.Unmarshal(line, &f); err != nil {
+		w.Fatalf("frame %q: %v", line, err)
+	}
+	return f, nil
+}
+
+// want reads as many frames as are given.
+func (w *watcher) want(frames ...string) {
+	w.Helper()
+	for _, want := range frames {
+		f, err := w.next()
+		if err != nil {
+			w.Fatalf("want %s, the stream ended: %v", want, err)
+		}
+		if f.String() != want {
+			w.Fatalf("got %s, want %s", f, want)
+		}
+	}
+}
+
+// wantEnd reads the end of the stream.
+func (w *watcher) wantEnd(want error) {
+	w.Helper()
+	if f, err := w.next(); err != want {
+		w.Fatalf("got %v and error %v, want the stream to end with %v", f, err, want)
+	}
+}
+
+func configMap(namespace, name string, data ...string) map[string]any {
+	m := make(map[string]any)
+	for i := 0; i+1 < len(data); i += 2 {
+		m[data[i]] = data[i+1]
+	}
+	return map[string]any{"metadata": map[string]any{"namespace": namespace, "name": name}, "data": m}
+}
+
+// must fails the test on an error, and returns the other value.
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// create makes ConfigMaps "namespace/name" and returns the last version.
+func (f *fixture) create(keys ...string) (rv string) {
+	f.Helper()
+	for _, key := range keys {
+		ns, name, _ := strings.Cut(key, "/")
+		rv = must[string](f.T)(f.Create("configmaps", configMap(ns, name, "v", "1")))
+	}
+	return rv
+}
+
+// touch changes one ConfigMap.
+func (f *fixture) touch(key string) (rv string) {
+	f.Helper()
+	ns, name, _ := strings.Cut(key, "/")
+	return must[string](f.T)(f.Patch("configmaps", ns, name, map[string]any{"data": map[string]any{"t": f.Server.ResourceVersion()}}))
+}
+
