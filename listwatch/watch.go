@@ -124,10 +124,12 @@ func splitEnvelope(frame []byte) (typ Type, object []byte, ok bool) {
 	if !ok {
 		return 0, nil, false
 	}
+	if rest, ok = bytes.CutSuffix(rest, []byte("}")); !ok {
+		return 0, nil, false
+	}
 	for typ := Added; typ <= Deleted; typ++ {
-		object, ok := bytes.CutPrefix(rest, []byte(typ.String()+envelopeMiddle))
-		if ok && len(object) > 0 {
-			return typ, object[:len(object)-1], true
+		if object, ok := bytes.CutPrefix(rest, []byte(typ.String()+envelopeMiddle)); ok {
+			return typ, object, true
 		}
 	}
 	return 0, nil, false
