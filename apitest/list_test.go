@@ -1,0 +1,250 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A listing is a list as the tests look at it.
+type listing struct {
+	Kind     string
+	Metadata struct {
+		ResourceVersion    string
+		Continue           string
+		RemainingItemCount *int64
+	}
+	Items []struct {
+		Kind     string
+		Metadata struct{ Name, Namespace, ResourceVersion string }
+	}
+	Code    int
+	Reason  string
+	Message string
+}
+
+func (l listing) names() []string {
+	names := []string{}
+	for _, it := range l.Items {
+		names = append(names, it.Metadata.Namespace+"/"+it.Metadata.Name)
+	}
+	return names
+}
+
+func (f *fixture) list(path string) listing {
+	f.Helper()
+	a := f.get(path)
+	var l listing
+	if err := json.Unmarshal([]byte(a.body), &l); err != nil {
+		f.Fatalf("%s: %v in %q", path, err, a.body)
+	}
+	if a.code == http.StatusOK {
+		return l
+	}
+	if l.Kind != "Status" || l.Code != a.code {
+		f.Errorf("%s: HTTP %d with %s %d", path, a.code, l.Kind, l.Code)
+	}
+	return l
+}
+
+// TestResourceVersionRules is the table of the API concepts page, on a replica at 5 of a storage at 9.
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
+func TestResourceVersionRules(t *testing.T) {
+	const all5, all9 = "5: d/a d/b d/c d/d", "9: d/b d/c d/d d/e"
+	for _, tt := range []struct {
+		query string
+		live  string // on a replica that follows
+		stale string // on one frozen at 5; "" if the same
+		wait  time.Duration
+	}{
+		{query: "", live: all9, wait: 3 * time.Second},
+		{query: "limit=2", live: "9: d/b d/c ...2", wait: 3 * time.Second},
+		{query: "resourceVersion=0", live: all9, stale: all5},
+		{query: "resourceVersion=0&limit=2", live: all9, stale: all5},
+		{query: "resourceVersion=0&limit=2&resourceVersionMatch=NotOlderThan", live: all9, stale: all5},
+		{query: "resourceVersion=5", live: all9, stale: all5},
+		{query: "resourceVersion=5&resourceVersionMatch=NotOlderThan&limit=3", live: "9: d/b d/c d/d ...1", stale: "5: d/a d/b d/c ...1"},
+		{query: "resourceVersion=7", live: all9, stale: "504 Timeout", wait: 3 * time.Second},
+		{query: "resourceVersion=7&resourceVersionMatch=Exact", live: "7: d/a d/b d/c d/d d/e"},
+		{query: "resourceVersion=7&limit=2", live: "7: d/a d/b ...3"},
+		{query: "resourceVersion=10", live: "504 Timeout", wait: 3 * time.Second},
+		{query: "resourceVersion=10&resourceVersionMatch=Exact", live: "504 Timeout"},
+		{query: "resourceVersion=2&resourceVersionMatch=Exact", live: "410 Expired"},
+		{query: "resourceVersion=0&resourceVersionMatch=Exact", live: "422 Invalid"},
+		{query: "resourceVersionMatch=Exact", live: "422 Invalid"},
+		{query: "resourceVersion=5&resourceVersionMatch=Newest", live: "422 Invalid"},
+		{query: "sendInitialEvents=true", live: "422 Invalid"},
+		{query: "resourceVersion=-1", live: "400 BadRequest"},
+		{query: "continue=garbage", live: "400 BadRequest"},
+		{query: "limit=many", live: "400 BadRequest"},
+		{query: "labelSelector=!!", live: "400 BadRequest"},
+		{query: "fieldSelector=data.v%3D1", live: "400 BadRequest"},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := serve(t, Options{})
+				f.create("d/a", "d/b") // 2, 3
+				f.Compact()
+				f.create("d/c", "d/d") // 4, 5
+				stale := f.Replica("stale")
+				stale.Freeze()
+				f.create("d/e") // 6
+				f.touch("d/b")  // 7
+				must[string](t)(f.Delete("configmaps", "d", "a"))
+				f.touch("d/c") // 9
+				path := "/api/v1/namespaces/d/configmaps?" + tt.query
+
+				began := time.Now()
+				if got := describe(f.list(path)); got != tt.live {
+					t.Errorf("live: %s, want %s", got, tt.live)
+				}
+				if took := time.Since(began); took != 0 && tt.live != "504 Timeout" {
+					t.Errorf("live: it took %v", took)
+				}
+				f.Route(stale)
+				if tt.stale == "" {
+					tt.stale = tt.live
+				}
+				began = time.Now()
+				if got := describe(f.list(path)); got != tt.stale {
+					t.Errorf("stale: %s, want %s", got, tt.stale)
+				}
+				if took := time.Since(began); took != tt.wait {
+					t.Errorf("stale: it took %v, want %v", took, tt.wait)
+				}
+			})
+		})
+	}
+}
+
+// describe sums up a list: "9: d/b d/c ...2", or an error: "504 Timeout".
+func describe(l listing) string {
+	if l.Kind == "Status" {
+		return fmt.Sprintf("%d %s", l.Code, l.Reason)
+	}
+	s := l.Metadata.ResourceVersion + ":"
+	for _, name := range l.names() {
+		s += " " + name
+	}
+	if n := l.Metadata.RemainingItemCount; n != nil {
+		s += fmt.Sprintf(" ...%d", *n)
+	}
+	return s
+}
+
+func TestPagesShowOneSnapshot(t *testing.T) {
+	for limit := 1; limit <= 7; limit++ {
+		synctest.Test(t, func(t *testing.T) {
+			f := serve(t, Options{})
+			want := []string{"a-b/x", "a/x", "a/y", "b/x", "b/y", "c/x"} // etcd's order: '-' is before '/'
+			rv := f.create(want...)
+			base := fmt.Sprintf("/api/v1/configmaps?limit=%d", limit)
+			var got []string
+			for path := base; ; {
+				l := f.list(path)
+				got = append(got, l.names()...)
+				if l.Metadata.ResourceVersion != rv {
+					t.Errorf("limit %d: a page at %s, want %s", limit, l.Metadata.ResourceVersion, rv)
+				}
+				if len(l.Items) > limit {
+					t.Errorf("limit %d: %d items", limit, len(l.Items))
+				}
+				if l.Metadata.Continue == "" {
+					break
+				}
+				if left := *l.Metadata.RemainingItemCount; left != int64(len(want)-len(got)) {
+					t.Errorf("limit %d: %d items are said to remain after %v", limit, left, got)
+				}
+				path = base + "&continue=" + l.Metadata.Continue
+				// Whatever happens between two pages is not seen.
+				if len(got) == limit {
+					f.create("a/a", "c/z")
+					must[string](t)(f.Delete("configmaps", "b", "y"))
+					f.touch("c/x")
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("limit %d: %v, want %v", limit, got, want)
+			}
+		})
+	}
+}
+
+func TestPagesOfASelection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a", "d/b", "d/c")
+		for _, name := range []string{"a", "b"} {
+			must[string](t)(f.Patch("configmaps", "d", name, map[string]any{"metadata": map[string]any{"labels": map[string]any{"on": "1"}}}))
+		}
+		// c does not match, but the server does not look that far: a token leads to an empty page.
+		l := f.list("/api/v1/configmaps?limit=2&labelSelector=on")
+		if got := describe(l); got != "6: d/a d/b" || l.Metadata.Continue == "" {
+			t.Fatalf("first page %s, continue %q", got, l.Metadata.Continue)
+		}
+		l = f.list("/api/v1/configmaps?limit=2&labelSelector=on&continue=" + l.Metadata.Continue)
+		if got := describe(l); got != "6:" || l.Metadata.Continue != "" {
+			t.Errorf("second page %s, continue %q", got, l.Metadata.Continue)
+		}
+	})
+}
+
+func TestContinueExpires(t *testing.T) {
+	expire := map[string]func(f *fixture){
+		"ExpireContinue": func(f *fixture) { f.ExpireContinue() },
+		"Compact":        func(f *fixture) { f.Compact() },
+		"age": func(f *fixture) {
+			time.Sleep(6 * time.Minute)
+			f.touch("d/a") // what is old goes when something is committed
+		},
+	}
+	for name, expire := range expire { // each is a test of its own
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := serve(t, Options{})
+				f.create("d/a", "d/b", "d/c")
+				first := f.list("/api/v1/configmaps?limit=1")
+				must[string](t)(f.Delete("configmaps", "d", "b"))
+				f.create("d/d")
+				expire(f)
+				l := f.list("/api/v1/configmaps?limit=1&continue=" + first.Metadata.Continue)
+				if got := describe(l); got != "410 Expired" || l.Metadata.Continue == "" {
+					t.Fatalf("second page: %s, continue %q", got, l.Metadata.Continue)
+				}
+				l = f.list("/api/v1/configmaps?limit=5&continue=" + l.Metadata.Continue)
+				if want := f.ResourceVersion() + ": d/c d/d"; describe(l) != want {
+					t.Errorf("the rest: %s, want %s", describe(l), want)
+				}
+			})
+		})
+	}
+}
+
+func TestListItemsCarryKindForCustomTypesOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		must[string](t)(f.Create("widgets.example.com", map[string]any{"metadata": map[string]any{"namespace": "d", "name": "w"}}))
+		if l := f.list("/api/v1/configmaps"); l.Kind != "ConfigMapList" || l.Items[0].Kind != "" {
+			t.Errorf("%s of %q", l.Kind, l.Items[0].Kind)
+		}
+		if l := f.list("/apis/example.com/v1/widgets"); l.Kind != "WidgetList" || l.Items[0].Kind != "Widget" {
+			t.Errorf("%s of %q", l.Kind, l.Items[0].Kind)
+		}
+	})
+}
+
+func FuzzDecodeContinue(f *testing.F) {
+	f.Add(encodeContinue("d/a", "d/", 7), "d/")
+	f.Add("garbage", "")
+	f.Fuzz(func(t *testing.T, token, prefix string) {
+		start, rv, err := decodeContinue(token, prefix)
+		if err == nil && (rv == 0 || len(start) < len(prefix) || start[:len(prefix)] != prefix) {
+			t.Errorf("%q below %q leads to %q at %d", token, prefix, start, rv)
+		}
+	})
+}
