@@ -1,0 +1,175 @@
+package deltafifo_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/store"
+)
+
+// Rule 7: whatever process does, its entry alone is consumed, and it is told to the caller of Pop.
+func TestRule7ProcessLosesNoEntry(t *testing.T) {
+	cause := errors.New("cause")
+	for _, test := range []struct {
+		name    string
+		process func(deltafifo.Entry[*object]) error
+		check   func(error) bool
+	}{
+		{"error", func(deltafifo.Entry[*object]) error { return cause }, func(err error) bool { return err == cause }}, //nolint:errorlint // Pop promises the very error.
+		{"panic", func(deltafifo.Entry[*object]) error { panic("no") }, func(err error) bool {
+			var p *deltafifo.PanicError
+			return errors.As(err, &p) && p.Key == "a" && p.Value == "no" &&
+				strings.Contains(string(p.Stack), "TestRule7") && err.Error() == `process "a": panic: no`
+		}},
+		{"panic with an error", func(deltafifo.Entry[*object]) error { panic(cause) }, func(err error) bool {
+			return errors.Is(err, cause)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t, options{})
+			f.replace("a@1", "b@2")
+			if err := f.q.Pop(t.Context(), test.process); !test.check(err) {
+				t.Errorf("Pop: %v", err)
+			}
+			if f.q.HasSynced() {
+				t.Error("synced before the last entry")
+			}
+			f.want("b: Replaced@2 initial")
+			if !f.q.HasSynced() {
+				t.Error("not synced although every entry was processed")
+			}
+		})
+	}
+}
+
+// t.FailNow in a process function ends the goroutine without a panic.
+func TestRule7ProcessEndsItsGoroutine(t *testing.T) {
+	f := newFixture(t, options{})
+	f.replace("a@1", "b@2")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = f.q.Pop(context.Background(), func(deltafifo.Entry[*object]) error { runtime.Goexit(); return nil })
+	}()
+	<-done
+	f.want("b: Replaced@2 initial")
+	if !f.q.HasSynced() {
+		t.Error("not synced although every entry was processed")
+	}
+}
+
+func TestPopWithoutProcessTakesNothing(t *testing.T) {
+	f := newFixture(t, options{})
+	f.add("a@1")
+	if err := f.q.Pop(t.Context(), nil); err == nil {
+		t.Error("no error")
+	}
+	f.want("a: Added@1")
+}
+
+// Rule 7: no lock is held while process runs or Known is asked: both may call the queue.
+func TestRule7UserCodeMayCallTheQueue(t *testing.T) {
+	known := &hooked{Store: store.New(store.Options[*object]{})}
+	f := newFixture(t, options{Known: known}, "z@1")
+	f.known = known.Store
+	f.must(f.known.Add(obj("z@1")))
+	known.onGet = func(string) { f.q.Len(); f.q.HasSynced() }
+	known.afterKeys = func() { f.q.Len() }
+	f.replace("a@1")
+	f.resync()
+	f.delete("z@2")
+	f.pop(func() {
+		f.add("b@1")
+		f.delete("b@2")
+		f.resync()
+		f.q.Len()
+	})
+	f.want("a: Replaced@1 initial", "z: Deleted@2 initial", "b: Added@1 Deleted@2")
+}
+
+// The consumer goes on while the producer reads Known. What it finishes meanwhile is read again.
+func TestRule5ConsumerIsFasterThanReplace(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		known []string
+		queue func(f *fixture)
+		then  func(f *fixture)
+		want  []string
+	}{
+		{"no ghost of what came into Known", nil,
+			func(f *fixture) { f.add("a@1") }, func(f *fixture) { f.replace() },
+			[]string{"a: Added@1", "a: Deleted?@1 initial"}},
+		{"no second deletion of what went from Known", []string{"a@1"},
+			func(f *fixture) { f.delete("a@2") }, func(f *fixture) { f.replace() },
+			[]string{"a: Deleted@2"}},
+		{"the tombstone has the new state", []string{"a@1"},
+			func(f *fixture) { f.update("a@2") }, func(f *fixture) { f.replace() },
+			[]string{"a: Updated@2", "a: Deleted?@2 initial"}},
+		{"the UID is the new one", []string{"a#old@1"},
+			func(f *fixture) { f.delete("a#old@2"); f.add("a#new@3") }, func(f *fixture) { f.replace("a#new@3") },
+			[]string{"a: Deleted@2 Added@3", "a: Replaced@3 initial"}},
+		{"a resync does not go back", []string{"a@1"},
+			func(f *fixture) { f.update("a@2") }, func(f *fixture) { f.resync() },
+			[]string{"a: Updated@2", "a: Sync@2"}},
+		{"a resync does not bring back", []string{"a@1"},
+			func(f *fixture) { f.delete("a@2") }, func(f *fixture) { f.resync() },
+			[]string{"a: Deleted@2"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			known := &hooked{Store: store.New(store.Options[*object]{})}
+			f := newFixture(t, options{Known: known})
+			f.known = known.Store
+			f.must(f.known.Replace(objs(test.known...), "1"))
+			test.queue(f)
+			known.afterKeys = f.drain
+			test.then(f)
+			f.want(test.want...)
+		})
+	}
+}
+
+// A panic of Known, or a bad item, is an error of the call, and the queue is as it was.
+func TestProducerErrors(t *testing.T) {
+	known := &hooked{Store: store.New(store.Options[*object]{})}
+	f := newFixture(t, options{Known: known})
+	f.add("a@1")
+	known.onGet = func(string) { panic("known is broken") }
+	f.must(known.Add(obj("z@1")))
+	var p *deltafifo.PanicError
+	for _, test := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"Replace", f.q.Replace(objs("b@1"), "1"), "deltafifo: replace: known objects: panic: known is broken"},
+		{"Resync", f.q.Resync(), "deltafifo: resync: known objects: panic: known is broken"},
+		{"Delete", f.q.Delete(obj("z@1")), `deltafifo: delete "z": known objects: panic: known is broken`},
+	} {
+		if test.err == nil || test.err.Error() != test.want || !errors.As(test.err, &p) {
+			t.Errorf("%s: %v; want %s", test.name, test.err, test.want)
+		}
+	}
+	for _, err := range []error{
+		f.q.Add(obj("@1")), f.q.Update(obj("@1")), f.q.Delete(obj("@1")), f.q.Replace(objs("b@1", "@1"), "1"),
+	} {
+		if !errors.Is(err, store.ErrNoName) {
+			t.Errorf("an object without a name: %v", err)
+		}
+	}
+	for _, err := range []error{
+		f.q.Add(nil), f.q.Update(nil), f.q.Delete(nil), f.q.Replace([]*object{nil}, "1"),
+	} {
+		if err == nil {
+			t.Error("a nil object: no error")
+		}
+	}
+	if f.q.HasSynced() {
+		t.Error("a Replace that failed counts as the first")
+	}
+	known.onGet = nil
+	f.want("a: Added@1")
+}

@@ -1,0 +1,76 @@
+package deltafifo_test
+
+import "testing"
+
+// Rule 8: synced is when the last entry of the first Replace has been processed, and never anything else.
+func TestRule8Synced(t *testing.T) {
+	f := newFixture(t, options{}, "gone@1")
+	synced := func(want bool, when string) {
+		t.Helper()
+		if got := f.q.HasSynced(); got != want {
+			t.Errorf("%s: HasSynced() = %v", when, got)
+		}
+		select {
+		case <-f.q.Synced():
+			if !want {
+				t.Errorf("%s: Synced() is closed", when)
+			}
+		default:
+			if want {
+				t.Errorf("%s: Synced() is not closed", when)
+			}
+		}
+	}
+	synced(false, "new")
+	f.add("early@1")
+	f.pop()
+	synced(false, "an event before the list")
+	f.replace("early@1", "a@1")
+	f.add("later@1")
+	synced(false, "the list is queued")
+	f.pop()
+	f.pop()
+	f.replace("early@2", "a@1", "later@1") // a second list changes nothing
+	synced(false, "the deletion of the first list is to come")
+	f.pop(func() { synced(false, "the last entry is being processed") })
+	if !f.q.HasSynced() {
+		// The deletion stands behind the event that was queued after the list only if order is broken.
+		t.Errorf("entries so far: %q", f.popped)
+	}
+	synced(true, "the last entry was processed")
+	f.drain()
+	f.replace("x@1")
+	synced(true, "another list is queued")
+}
+
+func TestRule8EmptyList(t *testing.T) {
+	f := newFixture(t, options{})
+	f.replace()
+	if !f.q.HasSynced() {
+		t.Error("an empty list with nothing to delete is synced at once")
+	}
+	f.replace("a@1")
+	f.replace()
+	f.want("a: Replaced@1 Deleted?@1")
+
+	f = newFixture(t, options{}, "a@1")
+	f.replace()
+	if f.q.HasSynced() {
+		t.Error("synced before the deletion was processed")
+	}
+	f.pop()
+	if !f.q.HasSynced() {
+		t.Error("not synced after the deletion was processed")
+	}
+}
+
+// What was deleted before the list came is not part of the list.
+func TestRule8DeletionBeforeTheList(t *testing.T) {
+	f := newFixture(t, options{}, "a@1")
+	f.delete("a@2")
+	f.replace()
+	if !f.q.HasSynced() {
+		t.Error("an empty list that infers nothing is synced at once")
+	}
+	f.want("a: Deleted@2")
+}
