@@ -28,8 +28,7 @@ func (w *watch[T]) Next() (Event[T], error) {
 	frame, err := w.stream.Next()
 	var tooLarge *transport.FrameTooLargeError
 	if errors.As(err, &tooLarge) {
-		// One object is lost; the stream is whole, and the others go on.
-		return Event[T]{Type: Modified, Err: &ObjectError{Err: tooLarge}}, nil
+		return lost[T](tooLarge), nil
 	}
 	if errors.Is(err, io.EOF) {
 		return Event[T]{}, io.EOF
@@ -80,6 +79,18 @@ func (w *watch[T]) event(typ Type, object []byte) Event[T] {
 	return event
 }
 
+// lost is the event of a frame that was larger than the limit. One object is
+// missing; the stream is whole, and the others go on. What is known of it is what
+// its first bytes say.
+func lost[T any](tooLarge *transport.FrameTooLargeError) Event[T] {
+	event := Event[T]{Type: Modified}
+	if typ, object, ok := cutType(tooLarge.Head); ok {
+		event.Type, event.Meta = typ, readMeta(object)
+	}
+	event.Err = &ObjectError{Meta: event.Meta, Err: tooLarge}
+	return event
+}
+
 // bookmark reads the two things that a BOOKMARK says. Its object has the
 // resource's kind and nothing else, so it is never decoded into a T.
 func bookmark[T any](object []byte) (Event[T], error) {
@@ -120,11 +131,17 @@ const (
 // by its decoder. Other spellings, and events without an object of the
 // resource, are left to parseEnvelope.
 func splitEnvelope(frame []byte) (typ Type, object []byte, ok bool) {
-	rest, ok := bytes.CutPrefix(bytes.TrimSpace(frame), []byte(envelopeStart))
+	inside, ok := bytes.CutSuffix(bytes.TrimSpace(frame), []byte("}"))
 	if !ok {
 		return 0, nil, false
 	}
-	if rest, ok = bytes.CutSuffix(rest, []byte("}")); !ok {
+	return cutType(inside)
+}
+
+// cutType returns what follows the type of a frame.
+func cutType(frame []byte) (typ Type, object []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(frame, []byte(envelopeStart))
+	if !ok {
 		return 0, nil, false
 	}
 	for typ := Added; typ <= Deleted; typ++ {

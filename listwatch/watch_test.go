@@ -123,11 +123,11 @@ func TestWatchFrames(t *testing.T) {
 }
 
 func TestFrameThatIsTooLargeIsOneLostObject(t *testing.T) {
-	large := `{"type":"ADDED","object":{"metadata":{"name":"large"},"data":{"k":"` + strings.Repeat("x", 2000) + `"}}}`
+	large := `{"type":"DELETED","object":{"metadata":{"name":"large","resourceVersion":"4"},"data":{"k":"` + strings.Repeat("x", 2000) + `"}}}`
 	small := `{"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"5"}}}`
 	client := serveWith(t, transport.Config{MaxFrameBytes: 1000}, body(large+"\n"+small+"\n"))
 	events, err := readAll(t, mustNew(t, client, Options[*configMap]{}))
-	if want := []string{"MODIFIED @ (bad)", "ADDED a@5"}; !cmp.Equal(want, events) || !errors.Is(err, io.EOF) {
+	if want := []string{"DELETED large@4 (bad)", "ADDED a@5"}; !cmp.Equal(want, events) || !errors.Is(err, io.EOF) {
 		t.Errorf("got %q, %v, want %q", events, err, want)
 	}
 }
