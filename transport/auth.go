@@ -32,7 +32,7 @@ func newCredentials(cfg Config) (*credentials, error) {
 	case basic && (cfg.BearerToken != "" || cfg.BearerTokenFile != ""):
 		return nil, errors.New("both a bearer token and a user name or password are set: a request can carry one of them")
 	case basic && cfg.Username == "":
-		return nil, errors.New("Password is set without Username")
+		return nil, errors.New("a Password is set without a Username")
 	case basic:
 		c.fixed = "Basic " + base64.StdEncoding.EncodeToString([]byte(cfg.Username+":"+cfg.Password))
 	case cfg.BearerTokenFile != "":

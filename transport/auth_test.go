@@ -60,7 +60,7 @@ func TestTokenRotation(t *testing.T) {
 		get("", "first-token")
 		write("second-token") // while the old one is good still
 		get("", "first-token")
-		time.Sleep(tokenAge) // in virtual time
+		time.Sleep(tokenAge) //nolint:forbidigo // virtual time
 		server.accepted = "second-token"
 		get("", "second-token")
 
@@ -77,7 +77,7 @@ func TestTokenRotation(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(tokenAge)
+		time.Sleep(tokenAge) //nolint:forbidigo // virtual time
 		server.accepted = "fourth-token"
 		get("", "fourth-token") // the last one is used as long as it is good
 		server.accepted = "another"

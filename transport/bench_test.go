@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"testing"
@@ -42,7 +43,7 @@ func BenchmarkFrames(b *testing.B) {
 		n := 0
 		for {
 			_, err := f.next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

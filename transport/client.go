@@ -88,7 +88,7 @@ func (c *Client) do(ctx context.Context, op string, req Request) (*Response, err
 	x := &exchange{op: op, url: c.base + req.Path}
 	ctx, x.cancel = context.WithCancelCause(ctx)
 	x.ended = func() error { return endOf(ctx) }
-	resp, err := c.try(ctx, x, req)
+	resp, err := c.try(ctx, x, req) //nolint:bodyclose // Response.Body is the caller's to close
 	if err != nil {
 		x.cancel(nil)
 		return nil, x.fail(err)

@@ -29,7 +29,7 @@ func TestGetAndWatchOnEveryWire(t *testing.T) {
 				}
 				if r.URL.Query().Get("watch") == "" {
 					rw.Header().Set("Content-Type", "application/json; charset=utf-8")
-					fmt.Fprintf(rw, "%s", r.URL)
+					_, _ = io.WriteString(rw, r.URL.String())
 					return
 				}
 				writeFrames(rw, `{"n":1}`)
@@ -91,7 +91,7 @@ func TestProtocolHTTP2RefusesAnOlderServer(t *testing.T) {
 func TestRequestHeader(t *testing.T) {
 	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{"User-Agent", "Accept", "Authorization", "Accept-Encoding", "X-Extra"} {
-			fmt.Fprintf(w, "%s=%s;", name, r.Header.Get(name))
+			_, _ = fmt.Fprintf(w, "%s=%s;", name, r.Header.Get(name))
 		}
 	})
 	cfg.BearerToken, cfg.UserAgent = "secret", "me/1"
@@ -204,11 +204,13 @@ func TestCancelEndsAPendingRequest(t *testing.T) {
 func TestConnectionsAreReusedAfterErrors(t *testing.T) {
 	large := strings.Repeat("x", 4095)
 	answers := map[string]func(http.ResponseWriter){
-		"/status":   func(w http.ResponseWriter) { http.Error(w, `{"kind":"Status","code":410,"reason":"Expired"}`, 410) },
-		"/text":     func(w http.ResponseWriter) { http.Error(w, large[:3000], 502) },
+		"/status": func(w http.ResponseWriter) {
+			http.Error(w, `{"kind":"Status","code":410,"reason":"Expired"}`, http.StatusGone)
+		},
+		"/text":     func(w http.ResponseWriter) { http.Error(w, large[:3000], http.StatusBadGateway) },
 		"/empty":    func(w http.ResponseWriter) { w.WriteHeader(500) },
 		"/redirect": func(w http.ResponseWriter) { w.Header().Set("Location", "/x"); w.WriteHeader(302) },
-		"/exact":    func(w http.ResponseWriter) { http.Error(w, large, 500) }, // with the newline, as long as the bound
+		"/exact":    func(w http.ResponseWriter) { http.Error(w, large, http.StatusInternalServerError) }, // with the newline, as long as the bound
 	}
 	ports := make(chan string, 100)
 	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -26,7 +26,7 @@ func TestNewClientChecksItsConfig(t *testing.T) {
 		cfg     Config
 		wantErr string
 	}{
-		{"no server", Config{}, "Server is empty"},
+		{"no server", Config{}, "no Server is set"},
 		{"no URL", Config{Server: "https://u:pass-word@[::1"}, "Server is not a URL"},
 		{"no scheme", Config{Server: "127.0.0.1:6443"}, "Server"},
 		{"another scheme", Config{Server: "ftp://u:pass-word@x"}, "is not an http or https URL"},
@@ -46,7 +46,7 @@ func TestNewClientChecksItsConfig(t *testing.T) {
 		{"pair is junk", Config{TLS: TLSConfig{CertFile: junk, KeyData: []byte("x")}}, "client certificate (TLS.CertFile " + junk + ", TLS.KeyData)"},
 		{"token and password", Config{BearerToken: "pass-word", Username: "u"}, "a request can carry one of them"},
 		{"token file and password", Config{BearerTokenFile: junk, Password: "pass-word"}, "a request can carry one of them"},
-		{"password only", Config{Password: "pass-word"}, "without Username"},
+		{"password only", Config{Password: "pass-word"}, "without a Username"},
 		{"token with a newline", Config{BearerToken: "pass-word\n"}, "BearerToken: the token has a space or a control character at byte 9"},
 		{"token file is missing", Config{BearerTokenFile: missing}, "BearerTokenFile: open " + missing},
 		{"token file is empty", Config{BearerTokenFile: empty}, "BearerTokenFile " + empty + ": the token is empty"},

@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-
-	"golang.org/x/net/http2"
 )
 
 // connector makes connections by the rules of a Config.
@@ -63,44 +61,10 @@ func newConnector(cfg Config, server *url.URL) (*connector, error) {
 		tlsConfig.NextProtos = []string{"http/1.1"}
 		return &connector{RoundTripper: h1, closeIdle: h1.CloseIdleConnections}, nil
 	}
-	h2, err := http2.ConfigureTransports(h1)
-	if err != nil {
-		return nil, fmt.Errorf("configure HTTP/2: %w", err)
-	}
-	setPings(h2, cfg)
 	if cfg.Protocol == ProtocolHTTP2 {
-		tlsConfig.NextProtos = []string{http2.NextProtoTLS}
+		tlsConfig.NextProtos = []string{"h2"}
 	}
-	return &connector{RoundTripper: h1, closeIdle: func() {
-		h1.CloseIdleConnections()
-		h2.CloseIdleConnections()
-	}}, nil
-}
-
-// plainHTTP2 speaks HTTP/2 without TLS to a server known to understand it.
-func plainHTTP2(cfg Config, dial func(context.Context, string, string) (net.Conn, error)) *connector {
-	h2 := &http2.Transport{
-		AllowHTTP:          true,
-		DisableCompression: true,
-		IdleConnTimeout:    orDefault(cfg.IdleConnTimeout, defaultIdleConnTimeout),
-		DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
-			return dial(ctx, network, addr)
-		},
-	}
-	setPings(h2, cfg)
-	return &connector{RoundTripper: h2, closeIdle: h2.CloseIdleConnections}
-}
-
-// setPings lets HTTP/2 find a connection whose other end is gone without a word: a
-// watch on it would wait for the whole of its timeout otherwise, and so would every
-// request that shares the connection.
-func setPings(h2 *http2.Transport, cfg Config) {
-	idle := orDefault(cfg.ReadIdleTimeout, defaultReadIdleTimeout)
-	answer := orDefault(cfg.PingTimeout, defaultPingTimeout)
-	if idle == 0 || answer == 0 {
-		return // a ping that may stay unanswered for ever tells nothing
-	}
-	h2.ReadIdleTimeout, h2.PingTimeout = idle, answer
+	return withHTTP2(cfg, h1)
 }
 
 // proxyFunc says which proxy a request goes through. Its errors do not quote the

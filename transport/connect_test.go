@@ -123,7 +123,7 @@ func TestPingKeepsAHealthyConnection(t *testing.T) {
 		network := newNetwork()
 		stop := serveOn(network, func(w http.ResponseWriter, _ *http.Request) {
 			writeFrames(w, `{}`)
-			time.Sleep(time.Hour) // in virtual time
+			time.Sleep(time.Hour) //nolint:forbidigo // virtual time
 			writeFrames(w, `{"late":1}`)
 		})
 		c := newTestClient(t, Config{Server: "http://api.example", Protocol: ProtocolHTTP2, Dial: network.Dial})
@@ -155,7 +155,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				stop := serveOn(network, func(w http.ResponseWriter, r *http.Request) {
 					switch r.URL.Path {
 					case "/refused":
-						http.Error(w, "no", 403)
+						http.Error(w, "no", http.StatusForbidden)
 					case "/html":
 						w.Header().Set("Content-Type", "text/html")
 						_ = http.NewResponseController(w).Flush()

@@ -9,16 +9,17 @@ import (
 	"net/http/httptest"
 	"net/url"
 
-	"github.com/relist-go/relist/transport"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/relist-go/relist/transport"
 )
 
 // A watch is read frame by frame until the server ends it.
 func ExampleClient_Watch() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintln(w, `{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"web-0"}}}`)
-		fmt.Fprintln(w, `{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"42"}}}`)
+		_, _ = fmt.Fprintln(w, `{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"web-0"}}}`)
+		_, _ = fmt.Fprintln(w, `{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"42"}}}`)
 	}))
 	defer server.Close()
 
@@ -58,7 +59,7 @@ func ExampleClient_Watch() {
 
 // Whatever answers with an error, a server or a proxy, apierrors can tell it.
 func ExampleClient_Get_error() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "slow down", http.StatusTooManyRequests)
 	}))

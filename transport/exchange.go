@@ -44,7 +44,7 @@ func (x *exchange) failRead(err error) error {
 	if ended := x.ended(); ended != nil {
 		return x.fail(ended)
 	}
-	if err == io.EOF {
+	if err == io.EOF { //nolint:errorlint // only the bare one is an end
 		return err
 	}
 	return x.fail(err)

@@ -96,25 +96,25 @@ func checkPath(path string) error {
 // parseServer checks Config.Server and returns it without a trailing slash.
 func parseServer(server string) (*url.URL, error) {
 	if server == "" {
-		return nil, errors.New("Server is empty: set the URL of the API server, such as https://127.0.0.1:6443")
+		return nil, errors.New("no Server is set: give the URL of the API server, such as https://127.0.0.1:6443")
 	}
 	u, err := url.Parse(server)
 	if err != nil && strings.Contains(server, "@") {
 		// The error of url.Parse quotes its input, which may hold a password.
-		return nil, errors.New("Server is not a URL, and seems to carry credentials: use Username and Password")
+		return nil, errors.New("the Server is not a URL, and seems to carry credentials: use Username and Password")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Server is not a URL: %w", err)
+		return nil, fmt.Errorf("the Server is not a URL: %w", err)
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("Server %s is not an http or https URL", u.Redacted())
+		return nil, fmt.Errorf("the Server %s is not an http or https URL", u.Redacted())
 	case u.Host == "":
-		return nil, fmt.Errorf("Server %s names no host", u.Redacted())
+		return nil, fmt.Errorf("the Server %s names no host", u.Redacted())
 	case u.User != nil:
-		return nil, errors.New("Server carries credentials: use Username and Password")
+		return nil, errors.New("the Server carries credentials: use Username and Password")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, fmt.Errorf("Server %s has a query or a fragment", u.Redacted())
+		return nil, fmt.Errorf("the Server %s has a query or a fragment", u.Redacted())
 	}
 	trimmed := *u
 	trimmed.Path = strings.TrimRight(u.Path, "/")

@@ -133,7 +133,7 @@ func TestStatusFromAnythingElse(t *testing.T) {
 func TestStatusDoesNotTellTheCredential(t *testing.T) {
 	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(500)
-		fmt.Fprintf(w, "your headers were: %v", r.Header)
+		_, _ = fmt.Fprintf(w, "your headers were: %v", r.Header)
 	})
 	for _, with := range []func(*Config){
 		func(c *Config) { c.BearerToken = "s3cr3t-token" },

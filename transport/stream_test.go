@@ -9,9 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
-
 	"testing/synctest"
+	"time"
 )
 
 // holdOpen sends frames and then nothing until the client goes.

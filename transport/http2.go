@@ -1,0 +1,65 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+
+	"golang.org/x/net/http2"
+)
+
+// withHTTP2 lets a transport speak HTTP/2 too, where TLS agrees to it.
+//
+// x/net/http2 is deprecated in favour of the copy inside net/http, but that one is
+// chosen by the toolchain of whoever builds the program, while go.mod chooses this
+// one: what finds a dead connection is then what was tested here.
+//
+//nolint:staticcheck // for the reason above
+func withHTTP2(cfg Config, h1 *http.Transport) (*connector, error) {
+	offered := slices.Clone(h1.TLSClientConfig.NextProtos)
+	h2, err := http2.ConfigureTransports(h1)
+	if err != nil {
+		return nil, fmt.Errorf("configure HTTP/2: %w", err)
+	}
+	if offered != nil {
+		h1.TLSClientConfig.NextProtos = offered // ConfigureTransports adds http/1.1
+	}
+	setPings(h2, cfg)
+	return &connector{RoundTripper: h1, closeIdle: func() {
+		h1.CloseIdleConnections()
+		h2.CloseIdleConnections()
+	}}, nil
+}
+
+// plainHTTP2 speaks HTTP/2 without TLS to a server known to understand it.
+//
+//nolint:staticcheck // see withHTTP2
+func plainHTTP2(cfg Config, dial func(context.Context, string, string) (net.Conn, error)) *connector {
+	h2 := &http2.Transport{
+		AllowHTTP:          true,
+		DisableCompression: true,
+		IdleConnTimeout:    orDefault(cfg.IdleConnTimeout, defaultIdleConnTimeout),
+		DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
+			return dial(ctx, network, addr)
+		},
+	}
+	setPings(h2, cfg)
+	return &connector{RoundTripper: h2, closeIdle: h2.CloseIdleConnections}
+}
+
+// setPings lets HTTP/2 find a connection whose other end is gone without a word: a
+// watch on it would wait for the whole of its timeout otherwise, and so would every
+// request that shares the connection.
+//
+//nolint:staticcheck // see withHTTP2
+func setPings(h2 *http2.Transport, cfg Config) {
+	idle := orDefault(cfg.ReadIdleTimeout, defaultReadIdleTimeout)
+	answer := orDefault(cfg.PingTimeout, defaultPingTimeout)
+	if idle == 0 || answer == 0 {
+		return // a ping that may stay unanswered for ever tells nothing
+	}
+	h2.ReadIdleTimeout, h2.PingTimeout = idle, answer
+}
