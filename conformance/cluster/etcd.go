@@ -40,11 +40,7 @@ func (c *Cluster) StopEtcd() error { return c.kill(&c.etcd) }
 // write of any kind.
 func (c *Cluster) CurrentRevision(ctx context.Context) (int64, error) {
 	// A read of a key that does not exist: the answer's header has the revision.
-	header, err := c.etcdCall(ctx, "/v3/kv/range", map[string]string{"key": encode("conformance")})
-	if err != nil {
-		return 0, err
-	}
-	return header, nil
+	return c.etcdCall(ctx, "/v3/kv/range", map[string]string{"key": encode("conformance")})
 }
 
 // Compact makes etcd forget what lies before a revision, or before now if
@@ -104,4 +100,14 @@ func (c *Cluster) etcdCall(ctx context.Context, path string, body any) (int64, e
 		return 0, fmt.Errorf("etcd %s: %w", path, err)
 	}
 	return parsed.Header.Revision, nil
+}
+
+// DeleteStored deletes an object of the core group from etcd itself, past the API
+// server; resource is its plural. While the API server is down, this is how
+// an object vanishes unseen: the next server's watch cache never had it.
+func (c *Cluster) DeleteStored(ctx context.Context, resource, namespace, name string) error {
+	_, err := c.etcdCall(ctx, "/v3/kv/deleterange", map[string]string{
+		"key": encode("/registry/" + resource + "/" + namespace + "/" + name),
+	})
+	return err
 }
