@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,4 +114,35 @@ func TestCredentialsStayWithTheirServer(t *testing.T) {
 	if seen := other.take(); seen != "" {
 		t.Errorf("the other server was shown %q", seen)
 	}
+}
+
+// TestTokenIsSharedByManyRequests rotates the token under them; the race detector
+// watches.
+func TestTokenIsSharedByManyRequests(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte("old-token"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer new-token" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	cfg.BearerTokenFile = path
+	c := newTestClient(t, cfg)
+	if err := os.WriteFile(path, []byte("new-token"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			resp, err := c.Get(t.Context(), Request{Path: "/"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp.Body.Close()
+		})
+	}
+	all.Wait()
 }

@@ -204,6 +204,7 @@ func TestCancelEndsAPendingRequest(t *testing.T) {
 func TestConnectionsAreReusedAfterErrors(t *testing.T) {
 	large := strings.Repeat("x", 4095)
 	answers := map[string]func(http.ResponseWriter){
+		"/ok": func(w http.ResponseWriter) { writeFrames(w, large, large) },
 		"/status": func(w http.ResponseWriter) {
 			http.Error(w, `{"kind":"Status","code":410,"reason":"Expired"}`, http.StatusGone)
 		},
@@ -219,8 +220,18 @@ func TestConnectionsAreReusedAfterErrors(t *testing.T) {
 	})
 	cfg.MaxErrorBytes = 4096
 	c := newTestClient(t, cfg)
-	first := ""
+	resp, err := c.Get(t.Context(), Request{Path: "/ok"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.Body.Close() != nil {
+		t.Fatal(err)
+	}
+	first := <-ports
 	for path := range answers {
+		if path == "/ok" {
+			continue
+		}
 		for _, ask := range []func() error{
 			func() error { _, err := c.Get(t.Context(), Request{Path: path}); return err },
 			func() error { _, err := c.Watch(t.Context(), Request{Path: path}); return err },
@@ -228,11 +239,7 @@ func TestConnectionsAreReusedAfterErrors(t *testing.T) {
 			if err := ask(); err == nil {
 				t.Fatalf("%s: no error", path)
 			}
-			port := <-ports
-			if first == "" {
-				first = port
-			}
-			if port != first {
+			if port := <-ports; port != first {
 				t.Fatalf("%s: a second connection", path)
 			}
 		}

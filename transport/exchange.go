@@ -62,14 +62,16 @@ func (x *exchange) redact(text []byte) []byte {
 // endOf returns why ctx has ended, nil if it has not. If the caller of a request
 // gave a cause of its own, both that and context.Canceled can be found in it.
 func endOf(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	switch {
-	case err == nil:
-		return nil
+	err := ctx.Err()
+	if err == nil {
+		return nil // as before each frame: no lock is taken
+	}
+	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, err), errors.Is(cause, ErrClosed), errors.Is(cause, errSlowBody):
 		return cause
+	default:
+		return fmt.Errorf("%w: %w", err, cause)
 	}
-	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // body is that of a response. Its errors say which request they are about.

@@ -7,6 +7,13 @@ import (
 	"testing"
 )
 
+func TestInClusterOutsideOfOne(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	if _, err := InCluster(); !errors.Is(err, ErrNotInCluster) {
+		t.Errorf("error %v, want ErrNotInCluster", err)
+	}
+}
+
 func TestInCluster(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{}

@@ -3,6 +3,7 @@ package transport
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -105,15 +106,22 @@ func (n *network) Accept() (net.Conn, error) {
 func (n *network) Close() error   { n.close.Do(func() { close(n.done) }); return nil }
 func (n *network) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
 
-// serveOn serves HTTP/1.1 and plain HTTP/2 on a network until stop is called.
-func serveOn(n *network, handler http.HandlerFunc) (stop func()) {
+// serveOn serves HTTP/1.1 and HTTP/2 on a network until stop is called, over TLS if
+// certificates are given.
+func serveOn(n *network, handler http.HandlerFunc, certs ...tls.Certificate) (stop func()) {
 	srv := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
 	srv.Protocols.SetHTTP1(true)
+	srv.Protocols.SetHTTP2(true)
 	srv.Protocols.SetUnencryptedHTTP2(true)
+	srv.TLSConfig = &tls.Config{Certificates: certs, MinVersion: tls.VersionTLS12}
+	serve := srv.Serve
+	if len(certs) > 0 {
+		serve = func(l net.Listener) error { return srv.ServeTLS(l, "", "") }
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = srv.Serve(n) // always http.ErrServerClosed
+		_ = serve(n) // always http.ErrServerClosed
 	}()
 	return func() {
 		_ = srv.Close()

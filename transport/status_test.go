@@ -130,6 +130,20 @@ func TestStatusFromAnythingElse(t *testing.T) {
 	}
 }
 
+// TestReasonsAreThoseOfTheAPI asks apimachinery itself about each status.
+func TestReasonsAreThoseOfTheAPI(t *testing.T) {
+	for code, is := range map[int]func(error) bool{
+		400: apierrors.IsBadRequest, 401: apierrors.IsUnauthorized, 403: apierrors.IsForbidden, 404: apierrors.IsNotFound,
+		405: apierrors.IsMethodNotSupported, 406: apierrors.IsNotAcceptable, 409: apierrors.IsConflict, 410: apierrors.IsResourceExpired,
+		413: apierrors.IsRequestEntityTooLargeError, 415: apierrors.IsUnsupportedMediaType, 422: apierrors.IsInvalid,
+		429: apierrors.IsTooManyRequests, 500: apierrors.IsInternalError, 503: apierrors.IsServiceUnavailable, 504: apierrors.IsTimeout,
+	} {
+		if err := statusError(&http.Response{StatusCode: code}, nil); !is(err) {
+			t.Errorf("%d: %v", code, err)
+		}
+	}
+}
+
 func TestStatusDoesNotTellTheCredential(t *testing.T) {
 	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(500)
