@@ -1,0 +1,240 @@
+package deltafifo_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/deltafifo"
+)
+
+// model is the queue as the rules have it, without a thought for speed: slices that are searched.
+type model struct {
+	coalesce   bool
+	known      []modelState // by key
+	queue      []modelEntry
+	processing *modelState // what its key will be
+	listed     bool
+}
+
+// modelState is an object, or the lack of one, under a key.
+type modelState struct {
+	key, uid, version string
+	gone              bool
+}
+
+type modelEntry struct {
+	modelState // after the last delta
+	deltas     []string
+	initial    bool
+}
+
+func (m *model) push(s modelState, what string, initial bool) {
+	s.gone = strings.HasPrefix(what, "Deleted")
+	delta := what + "@" + s.version
+	i := slices.IndexFunc(m.queue, func(e modelEntry) bool { return e.key == s.key })
+	if i < 0 {
+		m.queue = append(m.queue, modelEntry{s, []string{delta}, initial})
+		return
+	}
+	e := &m.queue[i]
+	e.initial = e.initial || initial
+	last := e.deltas[len(e.deltas)-1]
+	switch {
+	case s.gone && e.gone:
+		if !strings.HasPrefix(last, "Deleted?") {
+			return
+		}
+		e.deltas[len(e.deltas)-1] = delta
+	case m.coalesce && what == "Updated" && strings.HasPrefix(last, "Updated") && e.uid == s.uid:
+		e.deltas[len(e.deltas)-1] = delta
+	default:
+		e.deltas = append(e.deltas, delta)
+	}
+	e.modelState = s
+}
+
+// future returns what key will be once all is processed, and whether that is still to come.
+func (m *model) future(key string) (s modelState, pending bool) {
+	for _, e := range m.queue {
+		if e.key == key {
+			return e.modelState, true
+		}
+	}
+	if m.processing != nil && m.processing.key == key {
+		return *m.processing, true
+	}
+	for _, k := range m.known {
+		if k.key == key {
+			return k, false
+		}
+	}
+	return modelState{key: key, gone: true}, false
+}
+
+func (m *model) delete(s modelState) {
+	future, _ := m.future(s.key)
+	queued := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return e.key == s.key })
+	if queued || !future.gone {
+		m.push(s, "Deleted", false)
+	}
+}
+
+func (m *model) replace(list []modelState) {
+	first := !m.listed
+	m.listed = true
+	for _, s := range list {
+		if old, _ := m.future(s.key); !old.gone && old.uid != s.uid {
+			m.push(old, "Deleted?", first)
+		}
+		m.push(s, "Replaced", first)
+	}
+	for k := range fuzzKeys { // in key order
+		key := fuzzKey(k)
+		if slices.ContainsFunc(list, func(s modelState) bool { return s.key == key }) {
+			continue
+		}
+		if old, _ := m.future(key); !old.gone {
+			m.push(old, "Deleted?", first)
+		}
+	}
+}
+
+func (m *model) resync() {
+	for _, s := range slices.Clone(m.known) {
+		if _, pending := m.future(s.key); !pending {
+			m.push(s, "Sync", false)
+		}
+	}
+}
+
+func (m *model) begin() string {
+	e := m.queue[0]
+	m.queue = m.queue[1:]
+	m.processing = &e.modelState
+	out := e.key + ": " + strings.Join(e.deltas, " ")
+	if e.initial {
+		out += " initial"
+	}
+	return out
+}
+
+// finish ends the processing, and with it the consumer knows the outcome, if it did not fail.
+func (m *model) finish(failed bool) {
+	s := *m.processing
+	m.processing = nil
+	if failed {
+		return
+	}
+	m.known = slices.DeleteFunc(m.known, func(k modelState) bool { return k.key == s.key })
+	if !s.gone {
+		m.known = append(m.known, s)
+		slices.SortFunc(m.known, func(a, b modelState) int { return strings.Compare(a.key, b.key) })
+	}
+}
+
+func (m *model) synced() bool {
+	return m.listed && !slices.ContainsFunc(m.queue, func(e modelEntry) bool { return e.initial })
+}
+
+const fuzzKeys = 6
+
+func fuzzKey(i int) string { return string(rune('a' + i%fuzzKeys)) }
+
+// FuzzQueue runs a script of two bytes a step against the queue and the model. A step that takes an entry may run the
+// next one while it processes it.
+func FuzzQueue(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 1, 3, 9, 5, 0}, false)
+	f.Add([]byte{3, 7, 6, 0, 3, 1, 4, 0, 7, 0, 2, 3, 5, 0}, true)
+	f.Fuzz(func(t *testing.T, script []byte, coalesce bool) {
+		fx := newFixture(t, options{Coalesce: coalesce})
+		m := &model{coalesce: coalesce}
+		var want []string
+		version := 0
+		// step runs one step, on both sides, and returns how many steps of the script it took.
+		var step func(script []byte, nested bool) int
+		step = func(script []byte, nested bool) int {
+			if len(script) < 2 {
+				return 1
+			}
+			version++
+			arg := int(script[1])
+			s := modelState{key: fuzzKey(arg), uid: fmt.Sprint("u", arg/fuzzKeys%2), version: fmt.Sprint(version)}
+			spec := s.key + "#" + s.uid + "@" + s.version
+			switch what := script[0] % 8; what {
+			case 0:
+				fx.add(spec)
+				m.push(s, "Added", false)
+			case 1:
+				fx.update(spec)
+				m.push(s, "Updated", false)
+			case 2:
+				fx.delete(spec)
+				m.delete(s)
+			case 3:
+				var list []modelState
+				var specs []string
+				for i := range 1 + fuzzKeys {
+					if arg&(1<<i) != 0 { // bit 6 is key a again
+						s := modelState{key: fuzzKey(i), uid: fmt.Sprint("u", arg>>7), version: s.version}
+						list, specs = append(list, s), append(specs, s.key+"#"+s.uid+"@"+s.version)
+					}
+				}
+				fx.replace(specs...)
+				m.replace(list)
+			case 4:
+				fx.resync()
+				m.resync()
+			default:
+				if nested || fx.q.Len() == 0 {
+					return 1
+				}
+				failed, used := what == 7, 1
+				during := func() {}
+				if what >= 6 {
+					during = func() { used += step(script[2:], true) }
+				}
+				entry := m.begin()
+				if failed {
+					want = append(want, entry+" failed")
+					fx.popFailing(during)
+				} else {
+					want = append(want, entry)
+					fx.pop(during)
+				}
+				m.finish(failed)
+				if fx.q.HasSynced() != m.synced() {
+					t.Errorf("after %q: HasSynced() = %v, want %v", want, fx.q.HasSynced(), m.synced())
+				}
+				return used
+			}
+			if fx.q.Len() != len(m.queue) {
+				t.Errorf("Len() = %d, want %d", fx.q.Len(), len(m.queue))
+			}
+			return 1
+		}
+		for len(script) >= 2 {
+			script = script[min(len(script), 2*step(script, false)):]
+		}
+		for len(m.queue) > 0 {
+			want = append(want, m.begin())
+			m.finish(false)
+		}
+		fx.drain()
+		if diff := cmp.Diff(want, fx.popped); diff != "" {
+			t.Errorf("entries (-want +got):\n%s", diff)
+		}
+		var known []string
+		for _, s := range m.known {
+			known = append(known, s.key)
+		}
+		if got := fx.known.Keys(); !slices.Equal(got, known) {
+			t.Errorf("the consumer holds %q, want %q", got, known)
+		}
+	})
+}
+
+var _ deltafifo.Known[*object] = (*hooked)(nil)
