@@ -1,0 +1,226 @@
+package apitest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const configMaps = "/api/v1/configmaps?watch=1"
+
+func TestWatchResumes(t *testing.T) {
+	for _, tt := range []struct {
+		query string
+		want  string // after b@3, a@4, deletion of b@5; with the window at 3 and later
+	}{
+		{"", "ADDED a@4"},
+		{"&resourceVersion=0", "ADDED a@4"},
+		{"&resourceVersion=0&allowWatchBookmarks=1", "ADDED a@4, BOOKMARK@5 end"},
+		{"&resourceVersion=5", ""},
+		{"&resourceVersion=4", "DELETED b@5"},
+		{"&resourceVersion=3", "MODIFIED a@4, DELETED b@5"},
+		{"&resourceVersion=2", "ERROR Expired"},
+		{"&resourceVersion=99", ""},
+		{"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "ADDED a@4"},
+		{"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=5&allowWatchBookmarks=1", "ADDED a@4, BOOKMARK@5 end"},
+		{"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99", "ERROR Timeout"},
+		{"&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", ""},
+		{"&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=4", "DELETED b@5"},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := serve(t, Options{})
+				f.create("d/a", "d/b") // 2, 3
+				f.Compact()
+				f.touch("d/a") // 4
+				must[string](t)(f.Delete("configmaps", "d", "b"))
+				a := f.get(configMaps + "&timeoutSeconds=1" + tt.query)
+				if a.err != nil {
+					t.Fatal(a.err)
+				}
+				if got := frames(t, a.body); got != tt.want {
+					t.Errorf("%s, want %s", got, tt.want)
+				}
+				if took := a.took; took != time.Second && !strings.HasPrefix(tt.want, "ERROR") {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// frames sums up the body of a watch.
+func frames(t *testing.T, body string) string {
+	w := &watcher{T: t, r: bufio.NewReader(strings.NewReader(body))}
+	var all []string
+	for {
+		f, err := w.next()
+		if err == io.EOF {
+			return strings.Join(all, ", ")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, f.String())
+	}
+}
+
+func TestWatchSelections(t *testing.T) {
+	label := func(v any) map[string]any {
+		return map[string]any{"metadata": map[string]any{"labels": map[string]any{"on": v}}}
+	}
+	for _, tt := range []struct{ path, want string }{
+		{"/api/v1/namespaces/d/pods?", "ADDED a@3, MODIFIED a@4, MODIFIED a@6, MODIFIED a@7, DELETED a@8"},
+		{"/api/v1/namespaces/d/pods?labelSelector=on%3D1", "ADDED a@4, MODIFIED a@6, DELETED a@7"},
+		{"/api/v1/pods?fieldSelector=spec.nodeName%3Dn", "ADDED a@6, MODIFIED a@7, DELETED a@8"},
+		{"/api/v1/pods?fieldSelector=spec.nodeName!%3Dn", "ADDED a@3, MODIFIED a@4, ADDED b@5, DELETED a@6"},
+		{"/api/v1/pods?fieldSelector=metadata.name%3Db", "ADDED b@5"},
+		{"/api/v1/pods?fieldSelector=metadata.namespace%3De,status.phase%3D", "ADDED b@5"},
+		{"/api/v1/namespaces/e/pods/b?", "ADDED b@5"},
+	} {
+		t.Run(tt.path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := serve(t, Options{})
+				f.create("d/first") // so that there is a version to start from
+				go func() {
+					time.Sleep(time.Second)
+					patch := func(p map[string]any) { must[string](t)(f.Patch("pods", "d", "a", p)) }
+					pod := func(ns, name string) map[string]any {
+						return map[string]any{"metadata": map[string]any{"namespace": ns, "name": name}, "spec": map[string]any{}}
+					}
+					must[string](t)(f.Create("pods", pod("d", "a")))               // 3
+					patch(label("1"))                                              // 4
+					must[string](t)(f.Create("pods", pod("e", "b")))               // 5
+					patch(map[string]any{"spec": map[string]any{"nodeName": "n"}}) // 6
+					patch(label("2"))                                              // 7
+					must[string](t)(f.Delete("pods", "d", "a"))                    // 8
+				}()
+				a := f.get(tt.path + "&watch=true&resourceVersion=2&timeoutSeconds=2")
+				if got := frames(t, a.body); got != tt.want {
+					t.Errorf("%s\nwant %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestObjectThatLeavesIsDeletedInItsLastSelectedState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{ResourceVersion: 8})
+		obj := configMap("d", "a", "v", "old")
+		metadataOf(obj)["labels"] = map[string]string{"on": "1"}
+		must[string](t)(f.Create("configmaps", obj)) // 9
+		w := f.watch(configMaps + "&labelSelector=on&resourceVersion=9")
+		must[string](t)(f.Patch("configmaps", "d", "a", map[string]any{
+			"metadata": map[string]any{"labels": nil}, "data": map[string]any{"v": "new"},
+		}))
+		got := must[frame](t)(w.next())
+		if got.String() != "DELETED a@10" || got.Object.Data["v"] != "old" || got.Object.Metadata.Labels["on"] != "1" {
+			t.Errorf("%s with %v and %v", got, got.Object.Data, got.Object.Metadata.Labels)
+		}
+	})
+}
+
+func TestBookmarks(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		opts  Options
+		query string
+		want  []string // "seconds frame"
+	}{
+		{name: "default", query: "&timeoutSeconds=150", want: []string{"60 BOOKMARK@3", "120 BOOKMARK@4", "148 BOOKMARK@4"}},
+		{name: "short watch", query: "&timeoutSeconds=31", want: []string{"29 BOOKMARK@3"}},
+		{name: "period", opts: Options{BookmarkPeriod: 10 * time.Second}, query: "&timeoutSeconds=25", want: []string{"10 BOOKMARK@3", "20 BOOKMARK@3", "23 BOOKMARK@3"}},
+		{name: "none", opts: Options{BookmarkPeriod: -1}, query: "&timeoutSeconds=150"},
+		{name: "not asked for", query: "&timeoutSeconds=150&allowWatchBookmarks=0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := serve(t, tt.opts)
+				f.create("d/a")
+				began := time.Now()
+				if !strings.Contains(tt.query, "allow") {
+					tt.query += "&allowWatchBookmarks=1"
+				}
+				w := f.watch(configMaps + "&resourceVersion=2" + tt.query)
+				synctest.Wait()
+				other := func() { // a change of another type, which only bookmarks tell of
+					must[string](t)(f.Create("secrets", map[string]any{"metadata": map[string]any{"namespace": "d", "generateName": "s-"}}))
+				}
+				other()
+				defer time.AfterFunc(100*time.Second, other).Stop()
+				var got []string
+				for {
+					fr, err := w.next()
+					if err == io.EOF {
+						break
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, fmt.Sprintf("%.0f %s", time.Since(began).Seconds(), fr))
+				}
+				if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+					t.Errorf("%q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestNoBookmarkRepeatsTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		a := f.get(configMaps + "&resourceVersion=2&allowWatchBookmarks=1&timeoutSeconds=200")
+		if a.body != "" {
+			t.Errorf("an idle watch that began at the last version got %s", a.body)
+		}
+	})
+}
+
+func TestWatchEndsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		if a := f.get(configMaps + "&resourceVersion=2"); a.took != 45*time.Minute || a.err != nil {
+			t.Errorf("a watch without timeoutSeconds ended after %v, %v", a.took, a.err)
+		}
+	})
+}
+
+// A watcher that does not read holds nothing in the server, and is closed once the window has passed it.
+func TestSlowWatchIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{Window: 10})
+		f.create("d/a")
+		w := f.watch(configMaps + "&resourceVersion=2")
+		synctest.Wait()
+		f.Stall() // what a client that does not read looks like
+		f.touch("d/a")
+		synctest.Wait() // the watch holds this one, and waits
+		for range 11 {
+			f.touch("d/a")
+		}
+		if err := f.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for {
+			if _, err := w.next(); err != nil {
+				if err != io.EOF {
+					t.Errorf("it ended with %v", err)
+				}
+				break
+			}
+			n++
+		}
+		if n != 1 {
+			t.Errorf("it got %d changes of 12, want the one that it held", n)
+		}
+	})
+}
