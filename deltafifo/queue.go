@@ -27,8 +27,20 @@ type Options[T store.Object] struct {
 	Coalesce bool
 }
 
-// Queue is a queue of entries, one per key, each with the deltas of that key. Entries leave in the order in which their
-// keys were first queued.
+// Queue is a queue of entries, one per key, each with the deltas of that key. It obeys nine rules:
+//
+//  1. There is one entry per key, with that key's deltas oldest first. Entries leave in the order in which their keys were
+//     first queued.
+//  2. Two deletions in a row become one; an observed one is kept over an inferred one, and the first of two observed.
+//  3. Delete of a key that neither the queue nor Known holds does nothing.
+//  4. Replace queues a Replaced for every item in list order; then, by key, a Deleted with a Tombstone for every key that
+//     is there and not in the list, once. An object that is there with another UID was deleted and made again: a Deleted
+//     with a Tombstone comes before its Replaced.
+//  5. What is being processed counts as there, or as gone if it is being deleted: for Replace, Delete and Resync.
+//  6. Resync queues a Sync for every known key that has nothing queued.
+//  7. No user code runs under the queue's lock. A process function that fails or panics loses no entry: see [Queue.Pop].
+//  8. HasSynced is true once the last entry of the first Replace has been processed.
+//  9. With [Options.Coalesce], consecutive Updated deltas of a key are one.
 //
 // There is one producer: Add, Update, Delete, Replace and Resync are called from one goroutine, or one after the other.
 // Everything else may be called from any goroutine.

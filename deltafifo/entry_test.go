@@ -1,0 +1,91 @@
+package deltafifo
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestRing(t *testing.T) {
+	var r ring[int]
+	in, out := 0, 0
+	for _, step := range []int{1, -1, 40, -10, 500, -520, 3, -13, 1000, -1000} {
+		for ; step > 0; step-- {
+			r.push(in)
+			in++
+		}
+		for ; step < 0; step++ {
+			if got := r.at(0); got != out {
+				t.Fatalf("at(0) = %d, want %d", got, out)
+			}
+			if got := r.pop(); got != out {
+				t.Fatalf("pop() = %d, want %d", got, out)
+			}
+			out++
+		}
+		if r.len != in-out {
+			t.Fatalf("len = %d, want %d", r.len, in-out)
+		}
+	}
+	if len(r.slots) > minRing {
+		t.Errorf("an empty ring has %d slots", len(r.slots))
+	}
+}
+
+// A burst must not cost memory for ever, nor may keys that come once: what the queue keeps is bounded.
+func TestQueueForgets(t *testing.T) {
+	const keys = 5000
+	q := New(Options[*metav1.PartialObjectMetadata]{})
+	add := func(i int) {
+		obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}}
+		if err := q.Add(obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pop := func() {
+		if err := q.Pop(t.Context(), func(Entry[*metav1.PartialObjectMetadata]) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		if len(q.entries) > maxIdle || q.idle.len > maxIdle || len(q.spare) > maxSpare || len(q.order.slots) > minRing {
+			t.Errorf("%s: %d entries, %d idle, %d spare, %d slots",
+				when, len(q.entries), q.idle.len, len(q.spare), len(q.order.slots))
+		}
+		for _, e := range q.entries {
+			if e.obj != nil || e.deltas != nil {
+				t.Errorf("%s: the queue holds on to object %s", when, e.key)
+			}
+		}
+	}
+	for i := range keys {
+		add(i)
+		pop()
+	}
+	check("one at a time")
+	for i := range keys {
+		add(i)
+	}
+	for range keys {
+		pop()
+	}
+	check("after a burst")
+	if q.peak > manyEntries {
+		t.Errorf("after a burst: the map of %d entries is still there", q.peak)
+	}
+}
+
+func TestBusyKeysAllocateTheirDeltaOnly(t *testing.T) {
+	q := New(Options[*metav1.PartialObjectMetadata]{})
+	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "namespace", Name: "name"}}
+	process := func(Entry[*metav1.PartialObjectMetadata]) error { return nil }
+	ctx := t.Context()
+	if got := testing.AllocsPerRun(1000, func() {
+		_ = q.Add(obj)
+		_ = q.Pop(ctx, process)
+	}); got > 1 {
+		t.Errorf("%v allocations for Add and Pop, want 1", got)
+	}
+}
