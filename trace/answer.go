@@ -1,0 +1,249 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What the server says. Each is said to the newest request without a full
+// answer.
+type (
+	// list is a whole response: objects, then what stands above them.
+	list struct {
+		version, token string
+		words          words
+		items          []object
+	}
+
+	// reply is a whole response.
+	reply struct {
+		code        int
+		contentType string
+		retryAfter  string
+		body        []byte
+	}
+
+	// open is the head of a response that goes on in chunks.
+	open struct{}
+
+	// chunk is a chunk of it, or several when it is split.
+	chunk struct {
+		data  []byte
+		split []int // byte offsets, ascending
+	}
+
+	// bare is bytes without the framing of a chunk.
+	bare struct{ data []byte }
+
+	eof    struct{} // the final chunk
+	cut    struct{} // the end of the connection
+	reset  struct{} // the same by RST
+	refuse struct{} // the next dial
+)
+
+func parseAnswer(text string) (stimulus, error) {
+	word, rest, _ := strings.Cut(text, " ")
+	s, err := parseAnswerWord(word, rest)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", word, err)
+	}
+	return s, nil
+}
+
+func parseAnswerWord(word, rest string) (stimulus, error) {
+	switch word {
+	case "ADDED", "MODIFIED", "DELETED":
+		return parseEvent(word, rest)
+	case "BOOKMARK":
+		return parseBookmark(rest)
+	case "ERROR":
+		return parseErrorEvent(rest)
+	case "raw", "wire":
+		return parseBytes(word, rest)
+	}
+	if bare := map[string]stimulus{"eof": eof{}, "cut": cut{}, "reset": reset{}, "refuse": refuse{}}[word]; bare != nil {
+		if rest != "" {
+			return nil, fmt.Errorf("nothing can follow, and there is %q", rest)
+		}
+		return bare, nil
+	}
+	code, err := parseCode(word)
+	if err != nil {
+		return nil, fmt.Errorf("the server cannot say that: want a status, an event, raw, wire, eof, cut, reset or refuse")
+	}
+	return parseResponse(code, rest)
+}
+
+func parseCode(text string) (int, error) {
+	code, err := strconv.Atoi(text)
+	if err != nil || len(text) != 3 || code < 100 {
+		return 0, fmt.Errorf("%q is not a status code", text)
+	}
+	return code, nil
+}
+
+func parseResponse(code int, rest string) (stimulus, error) {
+	w, err := parseWords(rest, "rv", "continue", "retry-after")
+	if err != nil {
+		return nil, err
+	}
+	form := ""
+	if len(w.plain) > 0 {
+		form = w.plain[0]
+	}
+	switch {
+	case code == 200 && form == "list":
+		return parseList(w)
+	case code == 200 && rest == "watch":
+		return open{}, nil
+	case w.has("rv"), w.has("continue"):
+		return nil, fmt.Errorf("rv and continue belong to a list")
+	case form == "body":
+		if err := w.count(3, `body "content type" "bytes"`); err != nil {
+			return nil, err
+		}
+		r := &reply{code: code, contentType: w.plain[1], body: []byte(w.plain[2]), retryAfter: w.options["retry-after"]}
+		return r, w.noJSON()
+	}
+	if code == 200 {
+		return nil, fmt.Errorf("want 200 list, 200 watch or 200 body")
+	}
+	if err := w.count(2, `Reason "message"; the reason may be -`); err != nil {
+		return nil, err
+	}
+	status, err := statusOf(code, w.plain[0], w.plain[1], w.json)
+	return &reply{code: code, contentType: mediaType, body: withNewline(status), retryAfter: w.options["retry-after"]}, err
+}
+
+const mediaType = "application/json"
+
+func parseList(w words) (stimulus, error) {
+	if err := w.count(1, "list rv=V [continue=T]"); err != nil {
+		return nil, err
+	}
+	if !w.has("rv") || w.has("retry-after") {
+		return nil, fmt.Errorf("want list rv=V [continue=T]")
+	}
+	// The body is made when the items are known; what is wrong with it is said now.
+	if _, err := listOf("", "", nil, w.json); err != nil {
+		return nil, err
+	}
+	return &list{version: w.options["rv"], token: w.options["continue"], words: w}, nil
+}
+
+func parseEvent(typ, rest string) (stimulus, error) {
+	w, err := parseWords(rest, "uid", "split")
+	if err != nil {
+		return nil, err
+	}
+	obj, err := w.object()
+	if err != nil {
+		return nil, err
+	}
+	return w.event(typ, obj.withKind())
+}
+
+func parseBookmark(rest string) (stimulus, error) {
+	w, err := parseWords(rest, "split")
+	if err != nil {
+		return nil, err
+	}
+	if err := w.count(1, "BOOKMARK @V"); err != nil {
+		return nil, err
+	}
+	version, ok := strings.CutPrefix(w.plain[0], "@")
+	if !ok {
+		return nil, fmt.Errorf("want BOOKMARK @V")
+	}
+	obj, err := bookmarkOf(version, w.json)
+	if err != nil {
+		return nil, err
+	}
+	return w.event("BOOKMARK", obj)
+}
+
+func parseErrorEvent(rest string) (stimulus, error) {
+	w, err := parseWords(rest, "split")
+	if err != nil {
+		return nil, err
+	}
+	if err := w.count(3, `ERROR code Reason "message"`); err != nil {
+		return nil, err
+	}
+	code, err := parseCode(w.plain[0])
+	if err != nil {
+		return nil, err
+	}
+	status, err := statusOf(code, w.plain[1], w.plain[2], w.json)
+	if err != nil {
+		return nil, err
+	}
+	return w.event("ERROR", status)
+}
+
+// event makes the line of a watch, which is one chunk unless it is split.
+func (w *words) event(typ string, obj object) (stimulus, error) {
+	c := &chunk{data: withNewline(object{"type": value(typ), "object": value(obj)})}
+	return c, c.splitAt(w.options["split"])
+}
+
+func parseBytes(word, rest string) (stimulus, error) {
+	w, err := parseWords(rest, "split")
+	if err != nil {
+		return nil, err
+	}
+	if err := w.noJSON(); err != nil {
+		return nil, err
+	}
+	if err := w.count(1, `the bytes, in quotes`); err != nil {
+		return nil, err
+	}
+	if w.plain[0] == "" {
+		return nil, fmt.Errorf("no bytes") // an empty chunk would be the final one
+	}
+	if word == "wire" {
+		if w.has("split") {
+			return nil, fmt.Errorf("split has no meaning here: write two lines")
+		}
+		return &bare{data: []byte(w.plain[0])}, nil
+	}
+	c := &chunk{data: []byte(w.plain[0])}
+	return c, c.splitAt(w.options["split"])
+}
+
+// splitAt notes where the data is cut, "40" or "1,40".
+func (c *chunk) splitAt(offsets string) error {
+	if offsets == "" {
+		return nil
+	}
+	last := 0
+	for text := range strings.SplitSeq(offsets, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n <= last || n >= len(c.data) {
+			return fmt.Errorf("split=%s: want ascending numbers from 1 to %d", offsets, len(c.data)-1)
+		}
+		c.split = append(c.split, n)
+		last = n
+	}
+	return nil
+}
+
+// parts returns the chunks.
+func (c *chunk) parts() [][]byte {
+	var parts [][]byte
+	last := 0
+	for _, at := range append(slices.Clone(c.split), len(c.data)) {
+		parts = append(parts, c.data[last:at])
+		last = at
+	}
+	return parts
+}
+
+func (w *words) has(option string) bool {
+	_, ok := w.options[option]
+	return ok
+}
+
+func withNewline(o object) []byte { return append(o.encode(), '\n') }

@@ -1,0 +1,138 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The commands.
+type (
+	start struct {
+		options Options
+		headers []string // of requests, to be printed
+	}
+	pop     struct{ n int }
+	store   struct{}
+	sleep   struct{ d time.Duration }
+	wait    struct{ d time.Duration }
+	stop    struct{}
+	restart struct{}
+)
+
+// maxWait is how long wait waits when it is not told.
+const maxWait = time.Hour
+
+func parseCommand(text string) (stimulus, error) {
+	name, rest, hasRest := strings.Cut(text, " ")
+	if hasRest && rest == "" {
+		return nil, fmt.Errorf("%q ends with a space", text)
+	}
+	if name == "start" {
+		return parseStart(rest)
+	}
+	var args []string
+	if hasRest {
+		args = strings.Split(rest, " ")
+	}
+	switch {
+	case name == "pop" && len(args) == 1:
+		n, err := parseCount(args[0])
+		return pop{n: n}, err
+	case name == "sleep" && len(args) == 1:
+		d, err := parseDuration(args[0])
+		return sleep{d: d}, err
+	case name == "wait" && len(args) == 0:
+		return wait{d: maxWait}, nil
+	case name == "wait" && len(args) == 1:
+		d, err := parseDuration(args[0])
+		return wait{d: d}, err
+	case name == "store" && len(args) == 0:
+		return store{}, nil
+	case name == "stop" && len(args) == 0:
+		return stop{}, nil
+	case name == "restart" && len(args) == 0:
+		return restart{}, nil
+	case slices.Contains([]string{"pop", "sleep", "wait", "store", "stop", "restart"}, name):
+		return nil, fmt.Errorf("%s: want pop N, sleep D, wait [D], store, stop or restart", text)
+	}
+	return nil, fmt.Errorf("unknown command %q: want start, pop, store, sleep, wait, stop or restart", name)
+}
+
+// parseStart refuses what this runner cannot do yet, rather than run something
+// else than the file says.
+func parseStart(text string) (stimulus, error) {
+	w, err := parseWords(text, "limit", "resync", "encoding", "transport", "headers")
+	if err != nil {
+		return nil, fmt.Errorf("start: %w", err)
+	}
+	if err := w.noJSON(); err != nil {
+		return nil, fmt.Errorf("start: %w", err)
+	}
+	s := &start{}
+	for i, word := range w.plain {
+		switch {
+		case slices.Contains(w.plain[:i], word):
+			return nil, fmt.Errorf("start: %q stands twice", word)
+		case word == "watchlist":
+			s.options.WatchList = true
+		case word == "coalesce":
+			s.options.Coalesce = true
+		default:
+			return nil, fmt.Errorf("start: unknown word %q: want watchlist or coalesce", word)
+		}
+	}
+	if text, ok := w.options["limit"]; ok {
+		if s.options.Limit, err = parseCount(text); err != nil {
+			return nil, fmt.Errorf("start: limit: %w", err)
+		}
+	}
+	if text, ok := w.options["resync"]; ok {
+		if s.options.Resync, err = parseDuration(text); err != nil {
+			return nil, fmt.Errorf("start: resync: %w", err)
+		}
+	}
+	if encoding, ok := w.options["encoding"]; ok && encoding != "json" {
+		return nil, fmt.Errorf("start: encoding=%s: this runner speaks json only", encoding)
+	}
+	if transport, ok := w.options["transport"]; ok && transport != "http1" {
+		return nil, fmt.Errorf("start: transport=%s: this runner speaks http1 only", transport)
+	}
+	if headers, ok := w.options["headers"]; ok {
+		s.headers = strings.Split(headers, ",")
+		if slices.Contains(s.headers, "") {
+			return nil, fmt.Errorf("start: headers=%s: a name is empty", headers)
+		}
+	}
+	return s, nil
+}
+
+func parseCount(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is not a number of 1 or more", text)
+	}
+	return n, nil
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is not a time such as 800ms, 1.6s or 5m10s", text)
+	}
+	return d, nil
+}
+
+// formatDuration leaves out the units that are zero: 5m, where Go says 5m0s.
+func formatDuration(d time.Duration) string {
+	text := d.String()
+	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = rest + "m"
+	}
+	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = rest + "h"
+	}
+	return text
+}

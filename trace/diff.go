@@ -1,0 +1,128 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+)
+
+// contextLines is how many equal lines stand around a change.
+const contextLines = 3
+
+// diff returns the hunks of a unified diff, "" if the texts are equal. Each hunk
+// begins at the comment that encloses its first change, so that it says what the
+// conversation was about.
+func diff(want, got []string) string {
+	edits := compareLines(want, got)
+	var b strings.Builder
+	for at := 0; at < len(edits); {
+		first := at
+		for first < len(edits) && edits[first].op == ' ' {
+			first++
+		}
+		if first == len(edits) {
+			break
+		}
+		begin := max(enclosing(edits, first), at)
+		end := hunkEnd(edits, first)
+		writeHunk(&b, edits, begin, end)
+		at = end
+	}
+	return b.String()
+}
+
+// enclosing returns the index of the first line of the comment above a change,
+// or of the context if there is none.
+func enclosing(edits []edit, change int) int {
+	at := change
+	for at > 0 && !strings.HasPrefix(edits[at].text, "#") {
+		at--
+	}
+	for at > 0 && strings.HasPrefix(edits[at-1].text, "#") {
+		at--
+	}
+	if !strings.HasPrefix(edits[at].text, "#") {
+		return max(change-contextLines, 0)
+	}
+	return at
+}
+
+// hunkEnd returns where the hunk with a change ends: after it and the changes
+// close behind, and some context.
+func hunkEnd(edits []edit, change int) int {
+	last := change
+	for i := change; i < len(edits) && i-last <= 2*contextLines; i++ {
+		if edits[i].op != ' ' {
+			last = i
+		}
+	}
+	return min(last+1+contextLines, len(edits))
+}
+
+func writeHunk(b *strings.Builder, edits []edit, begin, end int) {
+	wantLine, gotLine := 1, 1
+	for _, e := range edits[:begin] {
+		wantLine += e.inWant()
+		gotLine += e.inGot()
+	}
+	wantLen, gotLen := 0, 0
+	for _, e := range edits[begin:end] {
+		wantLen += e.inWant()
+		gotLen += e.inGot()
+	}
+	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@\n", wantLine, wantLen, gotLine, gotLen)
+	for _, e := range edits[begin:end] {
+		fmt.Fprintf(b, "%c%s\n", e.op, e.text)
+	}
+}
+
+// edit is one line of a diff: in both texts (' '), only in the wanted one ('-')
+// or only in the one that was got ('+').
+type edit struct {
+	op   byte
+	text string
+}
+
+func (e edit) inWant() int { return ifTrue(e.op != '+') }
+func (e edit) inGot() int  { return ifTrue(e.op != '-') }
+
+func ifTrue(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// compareLines finds a longest common subsequence, by the textbook: traces are
+// short.
+func compareLines(want, got []string) []edit {
+	// common[i][j] is the length of the longest one of want[i:] and got[j:].
+	common := make([][]int, len(want)+1)
+	for i := range common {
+		common[i] = make([]int, len(got)+1)
+	}
+	for i := len(want) - 1; i >= 0; i-- {
+		for j := len(got) - 1; j >= 0; j-- {
+			if want[i] == got[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	var edits []edit
+	i, j := 0, 0
+	for i < len(want) || j < len(got) {
+		switch {
+		case i < len(want) && j < len(got) && want[i] == got[j]:
+			edits = append(edits, edit{' ', want[i]})
+			i, j = i+1, j+1
+		case i < len(want) && (j == len(got) || common[i+1][j] >= common[i][j+1]):
+			edits = append(edits, edit{'-', want[i]})
+			i++
+		default:
+			edits = append(edits, edit{'+', got[j]})
+			j++
+		}
+	}
+	return edits
+}

@@ -1,0 +1,193 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+)
+
+// File is a parsed trace.
+type File struct {
+	// Name stands before the line number in messages.
+	Name string
+
+	lines []line
+}
+
+// line is one line of a file. Its text is kept as it is, so that what nobody has
+// to change stays the same to the byte.
+type line struct {
+	text     string
+	kind     kind
+	stimulus stimulus // of a line of that kind
+}
+
+// kind says who wrote a line, and what for.
+type kind uint8
+
+const (
+	comment  kind = iota + 1
+	blank         // kept for the eye
+	stimuli       // a command, or what the server says
+	listItem      // an object of the list above; belongs to that stimulus
+	observed      // what the run saw
+)
+
+// stimulus is one thing that the author makes happen.
+type stimulus interface {
+	play(r *run) error
+}
+
+// Parse reads a trace. The error names the file and the line, and is returned
+// for anything that is not understood: nothing is passed over.
+func Parse(name string, src []byte) (*File, error) {
+	f := &File{Name: name}
+	if len(src) == 0 {
+		return f, nil
+	}
+	text, ok := strings.CutSuffix(string(src), "\n")
+	if !ok {
+		return nil, fmt.Errorf("%s:%d: the last line does not end", name, strings.Count(text, "\n")+1)
+	}
+	p := parser{}
+	for text := range strings.SplitSeq(text, "\n") {
+		l, err := p.line(text)
+		if err != nil {
+			return nil, f.errorAt(len(f.lines), err)
+		}
+		f.lines = append(f.lines, l)
+	}
+	return f, nil
+}
+
+// Format returns the text of a trace. It is the inverse of [Parse]: what was
+// accepted comes out as it was.
+func Format(f *File) []byte {
+	return join(f.texts())
+}
+
+// Differs returns the anchor in docs/differences.md that explains why another
+// client behaves otherwise here, or "" where none does. It is what the first
+// line says as "# differs: anchor".
+func (f *File) Differs() string {
+	if len(f.lines) == 0 {
+		return ""
+	}
+	anchor, ok := strings.CutPrefix(f.lines[0].text, "# differs: ")
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(anchor)
+}
+
+// purpose returns the comment that a file begins with: why it exists.
+func (f *File) purpose() []string {
+	for i, l := range f.lines {
+		if l.kind != comment {
+			return f.texts()[:i]
+		}
+	}
+	return f.texts()
+}
+
+func (f *File) texts() []string {
+	texts := make([]string, len(f.lines))
+	for i, l := range f.lines {
+		texts[i] = l.text
+	}
+	return texts
+}
+
+// errorAt says where err happened; lines are counted from zero here and from one
+// in messages.
+func (f *File) errorAt(index int, err error) error {
+	return fmt.Errorf("%s:%d: %w", f.Name, index+1, err)
+}
+
+func join(lines []string) []byte {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l)
+		b.WriteByte('\n')
+	}
+	return []byte(b.String())
+}
+
+// parser is what Parse has to remember from line to line.
+type parser struct {
+	started bool
+	above   kind  // of the previous line
+	list    *list // the stimulus that a list item would belong to
+}
+
+func (p *parser) line(text string) (line, error) {
+	l := line{text: text}
+	var err error
+	switch first := strings.TrimLeft(text, " "); {
+	case text == "":
+		l.kind = blank
+	case text[0] == '#':
+		l.kind = comment
+	case first == "" || first != text:
+		err = fmt.Errorf("a line cannot begin with a space")
+	case text[0] == '\t':
+		l.kind = listItem
+		err = p.item(text[1:])
+	case strings.ContainsRune(">=!~", rune(text[0])):
+		l.kind = observed
+		err = p.observed(text)
+	default:
+		l.kind = stimuli
+		l.stimulus, err = p.stimulus(text)
+	}
+	if l.kind != listItem {
+		p.list, _ = l.stimulus.(*list)
+	}
+	p.above = l.kind
+	return l, err
+}
+
+func (p *parser) item(text string) error {
+	if p.list == nil {
+		return fmt.Errorf("an object with nothing above it to be listed in")
+	}
+	obj, err := parseObject(text)
+	if err != nil {
+		return err
+	}
+	p.list.items = append(p.list.items, obj)
+	return nil
+}
+
+// observed checks that the run would put a line here, directly below a stimulus.
+func (p *parser) observed(text string) error {
+	if len(text) < 3 || text[1] != ' ' {
+		return fmt.Errorf("%q: want a space and something after %q", text, text[:1])
+	}
+	if p.above != stimuli && p.above != listItem && p.above != observed {
+		return fmt.Errorf("an observed line must follow what caused it directly")
+	}
+	return nil
+}
+
+func (p *parser) stimulus(text string) (stimulus, error) {
+	answer, isAnswer := strings.CutPrefix(text, "<")
+	if isAnswer {
+		rest, ok := strings.CutPrefix(answer, " ")
+		if !ok {
+			return nil, fmt.Errorf("%q: want a space after <", text)
+		}
+		return parseAnswer(rest)
+	}
+	s, err := parseCommand(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, start := s.(*start); start == p.started {
+		if start {
+			return nil, fmt.Errorf("start: the program was started above; use stop and restart")
+		}
+		return nil, fmt.Errorf("%s: the first command must be start", text)
+	}
+	p.started = true
+	return s, nil
+}

@@ -1,0 +1,119 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// keyOrder is the order in which an API server writes the members that matter
+// here. Others follow, by name. The order is fixed because split=N counts bytes.
+var keyOrder = []string{
+	"type", "object", "kind", "apiVersion", "metadata", "name", "namespace", "uid", "resourceVersion", "continue",
+	"status", "message", "reason", "details", "code",
+}
+
+// object is a JSON object that is being put together.
+type object map[string]jsontext.Value
+
+// value is the JSON of v, which is a string, a number, an object, a list of
+// values or a value already.
+func value(v any) jsontext.Value {
+	switch v := v.(type) {
+	case jsontext.Value:
+		return v
+	case object:
+		return v.encode()
+	case []jsontext.Value:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = string(v[i])
+		}
+		return jsontext.Value("[" + strings.Join(parts, ",") + "]")
+	}
+	data, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		panic("trace: unreachable: strings and numbers can be encoded: " + err.Error())
+	}
+	return data
+}
+
+// encode writes the members in their order, without any space.
+func (o object) encode() jsontext.Value {
+	keys := make([]string, 0, len(o))
+	for key := range o { // in any order: sorted below
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		if byRank := rank(a) - rank(b); byRank != 0 {
+			return byRank
+		}
+		return strings.Compare(a, b)
+	})
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, key := range keys {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(value(key))
+		b.WriteByte(':')
+		b.Write(o[key])
+	}
+	b.WriteByte('}')
+	return jsontext.Value(b.String())
+}
+
+func rank(key string) int {
+	if i := slices.Index(keyOrder, key); i >= 0 {
+		return i
+	}
+	return len(keyOrder)
+}
+
+// merge lays patch over o as RFC 7386 says: objects member by member, null
+// removes, and anything else replaces.
+func (o object) merge(patch jsontext.Value) error {
+	if patch == nil {
+		return nil
+	}
+	merged, err := mergeValue(o.encode(), patch)
+	if err != nil {
+		return err
+	}
+	clear(o)
+	return json.Unmarshal(merged, &o)
+}
+
+func mergeValue(base, patch jsontext.Value) (jsontext.Value, error) {
+	if patch.Kind() != '{' {
+		patch = patch.Clone()
+		err := patch.Compact()
+		return patch, err
+	}
+	var members object
+	if err := json.Unmarshal(patch, &members); err != nil {
+		return nil, fmt.Errorf("merge %s: %w", patch, err)
+	}
+	out := object{}
+	if base.Kind() == '{' {
+		if err := json.Unmarshal(base, &out); err != nil {
+			return nil, fmt.Errorf("merge over %s: %w", base, err)
+		}
+	}
+	for key, member := range members { // in any order: each key is on its own
+		if member.Kind() == 'n' {
+			delete(out, key)
+			continue
+		}
+		merged, err := mergeValue(out[key], member)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = merged
+	}
+	return out.encode(), nil
+}

@@ -1,0 +1,112 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
+	objectstore "github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+// Mirror is the Program of this module: a reflector that fills a queue, whose
+// entries are popped into a store. There is no jitter.
+func Mirror(env Env) (Client, error) {
+	if env.Options.WatchList {
+		return nil, errors.New("watchlist: the reflector cannot ask for initial events by watch")
+	}
+	client, err := transport.NewClient(transport.Config{
+		Server:   env.Server,
+		Dial:     env.Dial,
+		Protocol: transport.ProtocolHTTP1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	lw, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+		listwatch.Options[*configMap]{Namespace: "default"})
+	if err != nil {
+		return nil, err
+	}
+	m := &mirror{client: client, objects: objectstore.New(objectstore.Options[*configMap]{})}
+	m.queue = deltafifo.New(deltafifo.Options[*configMap]{Known: m.objects, Coalesce: env.Options.Coalesce})
+	m.reflector = reflector.New(lw, m.queue, reflector.Options{
+		PageSize: env.Options.Limit,
+		Resync:   env.Options.Resync,
+		Rand:     func() float64 { return 0 },
+		Trace: &reflector.Trace{
+			Problem: func(p reflector.Problem) { env.Problem(p.Class.String(), p.Key) },
+		},
+	})
+	return m, nil
+}
+
+type mirror struct {
+	client    *transport.Client
+	reflector *reflector.Reflector[*configMap]
+	queue     *deltafifo.Queue[*configMap]
+	objects   *objectstore.Store[*configMap]
+}
+
+// configMap is as much of a ConfigMap as traces look at. Data has a type, so that
+// an object can be undecodable.
+type configMap struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Data              map[string]string `json:"data"`
+}
+
+func (m *mirror) Run(ctx context.Context) error { return m.reflector.Run(ctx) }
+
+// Pop moves an entry from the queue to the store.
+func (m *mirror) Pop() (entry string, ok bool) {
+	if m.queue.Len() == 0 {
+		return "", false
+	}
+	err := m.queue.Pop(context.Background(), func(e deltafifo.Entry[*configMap]) error {
+		entry = e.Key
+		var errs []error
+		for _, d := range e.Deltas {
+			entry += " " + describe(d)
+			if d.Type == deltafifo.Deleted {
+				errs = append(errs, m.objects.Delete(d.Object))
+			} else {
+				errs = append(errs, m.objects.Update(d.Object))
+			}
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil {
+		entry += " " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	return entry, true
+}
+
+func describe(d deltafifo.Delta[*configMap]) string {
+	text := d.Type.String() + "@" + d.Object.ResourceVersion
+	if d.Tombstone != nil {
+		text += " (final state unknown)"
+	}
+	return text
+}
+
+func (m *mirror) Synced() bool { return m.queue.HasSynced() }
+
+func (m *mirror) Store() []string {
+	var lines []string
+	for key, obj := range m.objects.All() {
+		lines = append(lines, key+"@"+obj.ResourceVersion)
+	}
+	return lines
+}
+
+func (m *mirror) Close() {
+	m.queue.Close()
+	m.client.Close()
+}

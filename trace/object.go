@@ -1,0 +1,108 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The collection that traces are about.
+const (
+	collection = "/api/v1/namespaces/default/configmaps"
+	apiVersion = "v1"
+	objectKind = "ConfigMap"
+)
+
+// parseObject reads "[namespace/]name@version [uid=X] [json]".
+func parseObject(text string) (object, error) {
+	w, err := parseWords(text, "uid")
+	if err != nil {
+		return nil, err
+	}
+	return w.object()
+}
+
+// object makes the object that the words of a line describe, without kind and
+// apiVersion, as it stands in a list.
+func (w *words) object() (object, error) {
+	if err := w.count(1, "one object, as in default/a@101"); err != nil {
+		return nil, err
+	}
+	key, version, ok := strings.Cut(w.plain[0], "@")
+	if !ok {
+		return nil, fmt.Errorf("%s: an object needs a version, as in a@101", w.plain[0])
+	}
+	namespace, name, ok := strings.Cut(key, "/")
+	if !ok {
+		namespace, name = "default", key
+	}
+	if namespace == "" || name == "" {
+		return nil, fmt.Errorf("%s: an object needs a name, as in a@101 or default/a@101", w.plain[0])
+	}
+	uid, ok := w.options["uid"]
+	if !ok {
+		uid = "uid-" + name
+	}
+	meta := object{"name": value(name), "namespace": value(namespace), "uid": value(uid)}
+	if version != "" {
+		meta["resourceVersion"] = value(version)
+	}
+	obj := object{"metadata": value(meta)}
+	return obj, obj.merge(w.json)
+}
+
+// withKind returns obj as it stands in a watch. What the author says of kind and
+// apiVersion counts.
+func (o object) withKind() object {
+	full := object{"kind": value(objectKind), "apiVersion": value(apiVersion)}
+	for key, member := range o { // in any order: it is a copy
+		full[key] = member
+	}
+	return full
+}
+
+// listOf makes the body of a list.
+func listOf(version, token string, items []object, patch jsontext.Value) (object, error) {
+	meta := object{"resourceVersion": value(version)}
+	if token != "" {
+		meta["continue"] = value(token)
+	}
+	values := make([]jsontext.Value, len(items))
+	for i, item := range items {
+		values[i] = value(item)
+	}
+	body := object{
+		"kind":       value(objectKind + "List"),
+		"apiVersion": value(apiVersion),
+		"metadata":   value(meta),
+		"items":      value(values),
+	}
+	return body, body.merge(patch)
+}
+
+// bookmarkOf makes the object of a bookmark: a kind and a version, if there is one.
+func bookmarkOf(version string, patch jsontext.Value) (object, error) {
+	meta := object{}
+	if version != "" {
+		meta["resourceVersion"] = value(version)
+	}
+	obj := object{"kind": value(objectKind), "apiVersion": value(apiVersion), "metadata": value(meta)}
+	return obj, obj.merge(patch)
+}
+
+// statusOf makes a Status. The reason "-" is none.
+func statusOf(code int, reason, message string, patch jsontext.Value) (object, error) {
+	status := object{
+		"kind":       value("Status"),
+		"apiVersion": value("v1"),
+		"metadata":   value(object{}),
+		"status":     value("Failure"),
+		"message":    value(message),
+		"code":       value(code),
+	}
+	if reason != "-" {
+		status["reason"] = value(reason)
+	}
+	return status, status.merge(patch)
+}

@@ -1,0 +1,254 @@
+package trace
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// peer is the server's side of a run. It does nothing by itself: it notes what
+// the client does, and says what the trace tells it to.
+type peer struct {
+	headers []string      // of requests, to be noted
+	visible chan struct{} // holds a token when something was noted
+
+	readers sync.WaitGroup // one goroutine per connection
+
+	mu       sync.Mutex
+	links    []*link
+	requests []*request // oldest first
+	notes    []note
+	refusals int // dials that will fail
+	err      error
+}
+
+// link is one connection.
+type link struct {
+	number int // in order of dialling
+	conn   *conn
+	hungUp bool // by the client
+}
+
+// request is a request and how far it was answered.
+type request struct {
+	link     *link
+	started  bool // the head of the answer was sent
+	answered bool // the whole answer was
+}
+
+// note is something that the client did.
+type note struct {
+	at     time.Time
+	link   *link // of a close; nil for what is in order already
+	closed bool
+	lines  []string
+}
+
+func newPeer() *peer {
+	return &peer{visible: make(chan struct{}, 1)}
+}
+
+// dial makes a connection, and the goroutine that reads from it.
+func (p *peer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refusals > 0 {
+		p.refusals--
+		p.note(note{lines: []string{"> refused"}})
+		return nil, refused()
+	}
+	client, server := newConns()
+	l := &link{number: len(p.links), conn: server}
+	p.links = append(p.links, l)
+	p.readers.Go(func() { p.read(l) })
+	return client, nil
+}
+
+// read notes the requests on a connection until the client closes it.
+func (p *peer) read(l *link) {
+	r := bufio.NewReader(l.conn)
+	for {
+		req, err := http.ReadRequest(r)
+		if err == nil {
+			_, err = io.Copy(io.Discard, req.Body)
+		}
+		if err != nil {
+			p.closed(l, err)
+			return
+		}
+		p.requested(l, req)
+	}
+}
+
+func (p *peer) requested(l *link, req *http.Request) {
+	n := note{link: l, lines: []string{"> " + req.Method + " " + target(req)}}
+	for _, name := range p.headers {
+		for _, value := range req.Header.Values(name) {
+			n.lines = append(n.lines, "> "+name+": "+value)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests = append(p.requests, &request{link: l})
+	p.note(n)
+}
+
+// target is the path and the sorted query of a request. A timeoutSeconds is
+// chosen at random, within a range that is for another test to check.
+func target(req *http.Request) string {
+	query := req.URL.Query()
+	if query.Has("timeoutSeconds") {
+		query.Set("timeoutSeconds", "T")
+	}
+	if len(query) == 0 {
+		return req.URL.EscapedPath()
+	}
+	return req.URL.EscapedPath() + "?" + query.Encode()
+}
+
+// closed notes a hang-up if the client still had something to hear. One that
+// gives up an idle connection does nothing worth telling.
+func (p *peer) closed(l *link, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.hungUp = true
+	_ = l.conn.Close()
+	owed := false
+	for _, r := range p.requests {
+		if r.link == l && !r.answered {
+			r.answered, owed = true, true
+		}
+	}
+	switch {
+	case errors.Is(err, net.ErrClosed): // the server's own doing: cut or reset
+	case !errors.Is(err, io.EOF):
+		p.err = errors.Join(p.err, fmt.Errorf("the client sent something that is no request: %w", err))
+	case owed:
+		p.note(note{link: l, closed: true, lines: []string{"> close"}})
+	}
+}
+
+// note needs mu.
+func (p *peer) note(n note) {
+	n.at = time.Now()
+	p.notes = append(p.notes, n)
+	select {
+	case p.visible <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+// problem notes what the program reports.
+func (p *peer) problem(class, key string) {
+	text := "! " + class
+	if key != "" {
+		text += " " + key
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(note{lines: []string{text}})
+}
+
+// take returns what was noted since the last time, in order, and an error if
+// the client broke the protocol.
+//
+// The notes of one instant are in order of cause but for hang-ups: a client that
+// closes a connection does not wait for the server to see it. Each one goes
+// before whatever else happened, but after what the same connection carried.
+func (p *peer) take() ([]note, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	notes := p.notes
+	p.notes = nil
+	for i, n := range notes {
+		if !n.closed {
+			continue
+		}
+		at := i
+		for at > 0 && notes[at-1].before(n) {
+			at--
+		}
+		copy(notes[at+1:i+1], notes[at:i])
+		notes[at] = n
+	}
+	return notes, p.err
+}
+
+// before reports whether the hang-up h goes before n, which was noted before it.
+func (n note) before(h note) bool {
+	switch {
+	case !n.at.Equal(h.at):
+		return false
+	case n.closed:
+		return n.link.number > h.link.number
+	}
+	return n.link != h.link
+}
+
+var errNoRequest = errors.New("no request waits for an answer")
+
+// newest returns the request that is to be answered.
+func (p *peer) newest() (*request, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range slices.Backward(p.requests) {
+		if !r.answered {
+			return r, nil
+		}
+	}
+	return nil, errNoRequest
+}
+
+// send writes to a request's connection. What the client no longer wants to hear
+// is noted by the goroutine that reads.
+func (p *peer) send(r *request, data []byte) {
+	_, _ = r.link.conn.Write(data)
+}
+
+// finish says that a request has its answer.
+func (p *peer) finish(r *request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.answered = true
+}
+
+// refuse makes the next dial fail.
+func (p *peer) refuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refusals++
+}
+
+// leaked returns how many connections the client left open.
+func (p *peer) leaked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, l := range p.links {
+		if !l.hungUp {
+			n++
+		}
+	}
+	return n
+}
+
+// shutDown ends every connection and waits for their goroutines.
+func (p *peer) shutDown() {
+	p.mu.Lock()
+	links := slices.Clone(p.links)
+	p.mu.Unlock()
+	for _, l := range links {
+		_ = l.conn.Close()
+	}
+	p.readers.Wait()
+}

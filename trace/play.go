@@ -1,0 +1,182 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing/synctest"
+	"time"
+)
+
+// What each stimulus does.
+
+func (s *start) play(r *run) error { return r.start(s) }
+
+// pop takes the entries that are there, up to n.
+func (s pop) play(r *run) error {
+	for range s.n {
+		entry, ok := r.client.Pop()
+		if !ok {
+			return nil
+		}
+		r.put("= " + entry)
+		r.settle()
+	}
+	return nil
+}
+
+func (store) play(r *run) error {
+	objects := r.client.Store()
+	if len(objects) == 0 {
+		r.put("= store empty")
+	}
+	for _, object := range objects {
+		r.put("= store " + object)
+	}
+	return nil
+}
+
+func (s sleep) play(r *run) error {
+	<-time.After(s.d)
+	r.settle()
+	return nil
+}
+
+func (s wait) play(r *run) error {
+	select {
+	case <-r.peer.visible:
+	case <-time.After(s.d):
+	}
+	r.settle()
+	return nil
+}
+
+func (stop) play(r *run) error { return r.stop() }
+
+func (restart) play(r *run) error {
+	if r.done != nil {
+		return errors.New("restart: the program runs; stop it first")
+	}
+	r.launch()
+	r.settle()
+	return nil
+}
+
+func (l *list) play(r *run) error {
+	body, err := listOf(l.version, l.token, l.items, l.words.json)
+	if err != nil {
+		return err
+	}
+	return (&reply{code: http.StatusOK, contentType: mediaType, body: withNewline(body)}).play(r)
+}
+
+func (a *reply) play(r *run) error {
+	req, err := r.peer.newest()
+	if err != nil {
+		return err
+	}
+	if req.started {
+		return errAnswered
+	}
+	retryAfter := ""
+	if a.retryAfter != "" {
+		retryAfter = "Retry-After: " + a.retryAfter + "\r\n"
+	}
+	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n",
+		a.code, http.StatusText(a.code), a.contentType, retryAfter, len(a.body))
+	r.peer.finish(req)
+	r.peer.send(req, append([]byte(head), a.body...))
+	r.settle()
+	return nil
+}
+
+func (open) play(r *run) error {
+	req, err := r.peer.newest()
+	if err != nil {
+		return err
+	}
+	if req.started {
+		return errAnswered
+	}
+	req.started = true
+	r.peer.send(req, []byte("HTTP/1.1 200 OK\r\nContent-Type: "+mediaType+"\r\nTransfer-Encoding: chunked\r\n\r\n"))
+	r.settle()
+	return nil
+}
+
+// Between the parts of a split chunk the client gets to read what it has.
+func (c *chunk) play(r *run) error {
+	req, err := r.streaming()
+	if err != nil {
+		return err
+	}
+	for _, part := range c.parts() {
+		r.peer.send(req, fmt.Appendf(nil, "%x\r\n%s\r\n", len(part), part))
+		synctest.Wait()
+	}
+	r.settle()
+	return nil
+}
+
+func (b *bare) play(r *run) error {
+	req, err := r.peer.newest()
+	if err != nil {
+		return err
+	}
+	req.started = true
+	r.peer.send(req, b.data)
+	r.settle()
+	return nil
+}
+
+func (eof) play(r *run) error {
+	req, err := r.streaming()
+	if err != nil {
+		return err
+	}
+	r.peer.finish(req)
+	r.peer.send(req, []byte("0\r\n\r\n"))
+	r.settle()
+	return nil
+}
+
+func (cut) play(r *run) error {
+	req, err := r.peer.newest()
+	if err != nil {
+		return err
+	}
+	r.peer.finish(req)
+	_ = req.link.conn.Close()
+	r.settle()
+	return nil
+}
+
+func (reset) play(r *run) error {
+	req, err := r.peer.newest()
+	if err != nil {
+		return err
+	}
+	r.peer.finish(req)
+	req.link.conn.reset()
+	r.settle()
+	return nil
+}
+
+func (refuse) play(r *run) error {
+	r.peer.refuse()
+	return nil
+}
+
+var (
+	errAnswered = errors.New("the newest request without a full answer has a part of one: end that with eof, cut or reset")
+	errNoHead   = errors.New("the newest request without a full answer has no head yet: begin with < 200 watch")
+)
+
+// streaming returns the request whose answer goes on.
+func (r *run) streaming() (*request, error) {
+	req, err := r.peer.newest()
+	if err == nil && !req.started {
+		err = errNoHead
+	}
+	return req, err
+}

@@ -1,0 +1,264 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing/synctest"
+	"time"
+)
+
+// server is a name that is never resolved.
+const server = "http://apiserver.test"
+
+// run is one file being run. It belongs to one goroutine, in a bubble of
+// testing/synctest whose clock begins at midnight of 2000-01-01, UTC.
+type run struct {
+	file    *File
+	program Program
+	echo    func(line string) // is told each line as it is written
+
+	lines  []string // written so far: those of the author, and what was observed
+	since  time.Time
+	synced bool
+
+	peer   *peer
+	client Client
+	cancel context.CancelFunc
+	done   chan struct{} // closed when Run has returned; nil when it does not run
+	ended  error         // what Run returned, once done is closed
+}
+
+// play runs a file and returns the text that it should have. The error says why
+// the run could not go on; the text then ends at the line that could not be played.
+func play(f *File, program Program, echo func(string)) ([]string, error) {
+	r := &run{file: f, program: program, echo: echo, peer: newPeer()}
+	at, err := r.all()
+	err = errors.Join(err, r.end(err == nil))
+	if err != nil {
+		err = f.errorAt(max(at, 0), err)
+	}
+	return r.lines, err
+}
+
+// all plays every line, and returns the index of the one it ended at.
+func (r *run) all() (at int, err error) {
+	lines := r.file.lines
+	for i, l := range lines {
+		if l.kind == observed {
+			continue
+		}
+		r.write(l.text)
+		if l.stimulus != nil {
+			at = i
+		}
+		more := i+1 < len(lines) && lines[i+1].kind == listItem
+		if (l.kind != stimuli && l.kind != listItem) || more {
+			continue
+		}
+		r.since = time.Now()
+		if err := lines[at].stimulus.play(r); err != nil {
+			return at, err
+		}
+		synctest.Wait()
+		if err := r.observe(); err != nil {
+			return at, err
+		}
+	}
+	return at, nil
+}
+
+// write adds a line to the text.
+func (r *run) write(text string) {
+	r.lines = append(r.lines, text)
+	r.echo(text)
+}
+
+// put writes down something that was seen just now.
+func (r *run) put(text string) { r.putAt(time.Now(), text) }
+
+func (r *run) putAt(at time.Time, text string) {
+	if passed := at.Sub(r.since); passed > 0 {
+		r.write("~ " + formatDuration(passed))
+		r.since = at
+	}
+	r.write(text)
+}
+
+// settle lets the program run until it waits for something, and writes down what
+// came out.
+//
+// An error of observe stays, and is looked at once the stimulus has been played.
+func (r *run) settle() {
+	synctest.Wait()
+	_ = r.observe()
+}
+
+// observe writes down what came out.
+func (r *run) observe() error {
+	notes, err := r.peer.take()
+	for _, n := range notes {
+		for _, text := range n.lines {
+			r.putAt(n.at, text)
+		}
+	}
+	select {
+	case <-r.peer.visible: // all of it has been seen now
+	default:
+	}
+	if !r.synced && r.client != nil && r.client.Synced() {
+		r.synced = true
+		r.put("= synced")
+	}
+	return err
+}
+
+func (r *run) start(s *start) error {
+	r.peer.headers = s.headers
+	client, err := r.program(Env{
+		Server:  server,
+		Path:    collection,
+		Dial:    r.peer.dial,
+		Options: s.options,
+		Problem: r.peer.problem,
+	})
+	if err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	r.client = client
+	r.launch()
+	r.settle()
+	return nil
+}
+
+func (r *run) launch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	r.cancel, r.done = cancel, done
+	go func() {
+		defer close(done)
+		r.ended = r.client.Run(ctx)
+	}()
+}
+
+// patience is how long a program may take to stop before the run gives up.
+const patience = time.Hour
+
+// stop ends Run. One that does not end at once is told of, with the time it took.
+// Nothing else but a hang-up may come of it.
+func (r *run) stop() error {
+	if r.done == nil {
+		return errors.New("stop: the program does not run")
+	}
+	before := len(r.lines)
+	r.cancel()
+	synctest.Wait()
+	select {
+	case <-r.done:
+	default:
+		select {
+		case <-r.done:
+			r.settle()
+			r.put("= stopped")
+		case <-time.After(patience):
+			return fmt.Errorf("stop: the program still runs after %s", formatDuration(patience))
+		}
+	}
+	r.done = nil
+	r.settle()
+	for _, text := range r.lines[before:] {
+		if text != "> close" && text != "= stopped" && text[0] != '~' {
+			return fmt.Errorf("stop: the program must do nothing more than hang up: %s", text)
+		}
+	}
+	return nil
+}
+
+// end takes everything down, whatever state the run is in. After a whole run it
+// checks that the client left nothing behind.
+func (r *run) end(whole bool) error {
+	if r.client == nil {
+		return nil
+	}
+	var err error
+	if r.done != nil {
+		lines := r.lines
+		r.echo = func(string) {} // nobody asked for it
+		err = r.stop()
+		r.lines = lines
+	}
+	r.client.Close()
+	synctest.Wait()
+	if n := r.peer.leaked(); n > 0 && whole {
+		err = errors.Join(err, fmt.Errorf("the program has stopped, and left %d connections open", n))
+	}
+	r.peer.shutDown()
+	synctest.Wait()
+	return err
+}
+
+// compare returns a Failure if the text of a run is not that of its file.
+func compare(f *File, lines []string, err error) error {
+	want := f.texts()
+	if err != nil && len(lines) > 0 {
+		want = want[:f.upTo(lines)]
+	}
+	d := diff(want, lines)
+	if d == "" && err == nil {
+		return nil
+	}
+	return &Failure{Name: f.Name, Purpose: strings.Join(f.purpose(), "\n"), Diff: d, Err: err}
+}
+
+// upTo returns how many lines of the file a run that ended early has been
+// through: up to the last author's line that it wrote.
+func (f *File) upTo(lines []string) int {
+	written := 0
+	for _, text := range lines {
+		if !strings.ContainsRune(">=!~", rune((text + "#")[0])) {
+			written++
+		}
+	}
+	for i, l := range f.lines {
+		if l.kind != observed {
+			written--
+		}
+		if written == 0 {
+			return i + 1
+		}
+	}
+	return len(f.lines)
+}
+
+// Failure says how a run differed from its file.
+type Failure struct {
+	Name string // of the file
+
+	// Purpose is the comment that the file begins with.
+	Purpose string
+
+	// Diff has the lines of the file that the run lacks (-), and those that the
+	// run has instead (+), from the enclosing comment on.
+	Diff string
+
+	// Err says why the run could not go on to the end of the file, if so.
+	Err error
+}
+
+func (f *Failure) Error() string {
+	var b strings.Builder
+	if f.Purpose != "" {
+		b.WriteString(f.Purpose + "\n\n")
+	}
+	if f.Diff != "" {
+		fmt.Fprintf(&b, "--- %s\n+++ run\n%s", f.Name, f.Diff)
+	}
+	if f.Err != nil {
+		b.WriteString(f.Err.Error() + "\n")
+	}
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (f *Failure) Unwrap() error { return f.Err }

@@ -1,0 +1,112 @@
+package trace
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// Run runs every file of fsys that is called *.txt, each in a subtest.
+//
+// If the test's binary has a boolean flag called update and it is set, the
+// observed lines of files that differ are rewritten instead; fsys must then be
+// one of files on disk, as os.DirFS and os.Root give. The flag is the caller's:
+//
+//	var _ = flag.Bool("update", false, "rewrite the observed lines of traces")
+//
+//	func TestTrace(t *testing.T) { trace.Run(t, os.DirFS("testdata"), program) }
+func Run(t *testing.T, fsys fs.FS, program Program) {
+	t.Helper()
+	names, err := fs.Glob(fsys, "*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) == 0 {
+		t.Fatal("no *.txt to run")
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(name, path.Ext(name)), func(t *testing.T) {
+			f, place, err := read(fsys, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := inBubble(t, f, program, func(string) {})
+			if err == nil && updating() {
+				if err := rewrite(f, place, got); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if err := compare(f, got, err); err != nil {
+				t.Errorf("\n%s", err)
+			}
+		})
+	}
+}
+
+// Play runs one file and returns how it differs, as a [*Failure]. It is for
+// tests that expect a difference; the others use [Run].
+func Play(t *testing.T, f *File, program Program) error {
+	t.Helper()
+	got, err := inBubble(t, f, program, func(string) {})
+	return compare(f, got, err)
+}
+
+func inBubble(t *testing.T, f *File, program Program, echo func(string)) (got []string, err error) {
+	synctest.Test(t, func(*testing.T) { got, err = play(f, program, echo) })
+	return got, err
+}
+
+// read parses a file and says where it is on disk, if it is there.
+func read(fsys fs.FS, name string) (f *File, place string, err error) {
+	file, err := fsys.Open(name)
+	if err != nil {
+		return nil, "", err
+	}
+	if onDisk, ok := file.(*os.File); ok {
+		place = onDisk.Name()
+	}
+	if err := file.Close(); err != nil {
+		return nil, "", err
+	}
+	src, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, "", err
+	}
+	if place == "" {
+		f, err = Parse(name, src)
+	} else {
+		f, err = Parse(place, src)
+	}
+	return f, place, err
+}
+
+func updating() bool {
+	f := flag.Lookup("update")
+	if f == nil {
+		return false
+	}
+	value, ok := f.Value.(flag.Getter)
+	if !ok {
+		return false
+	}
+	on, _ := value.Get().(bool)
+	return on
+}
+
+// rewrite puts the text of a run into its file, if they differ.
+func rewrite(f *File, place string, got []string) error {
+	text := join(got)
+	if string(text) == string(Format(f)) {
+		return nil
+	}
+	if place == "" {
+		return errors.New(f.Name + " cannot be updated: it is not a file on disk")
+	}
+	return os.WriteFile(place, text, 0o666) //nolint:gosec // source files are for everyone to read
+}
