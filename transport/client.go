@@ -165,10 +165,15 @@ func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, er
 func (c *Client) send(x *exchange, hr *http.Request) (*http.Response, error) {
 	x.authorization = hr.Header.Get("Authorization")
 	resp, err := c.connections.RoundTrip(hr)
-	if err != nil {
-		if ended := x.ended(); ended != nil {
-			return nil, ended
+	if ended := x.ended(); ended != nil {
+		// A server that sees the client go may still answer, before the connection is
+		// down. It answers a request that nobody waits for.
+		if err == nil {
+			_ = resp.Body.Close()
 		}
+		return nil, ended
+	}
+	if err != nil {
 		return nil, err
 	}
 	if c.onlyHTTP2 && resp.ProtoMajor != 2 {
