@@ -1,0 +1,132 @@
+package kubectl
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/conformance/cluster"
+)
+
+// patience is how long one command may take. It is only spent when a test fails.
+const patience = 30 * time.Second
+
+// A shell runs kubectl against one server.
+type shell struct {
+	kubectl string
+	home    string   // where kubectl caches discovery
+	connect []string // flags that name the server
+}
+
+func newShell(t *testing.T, connect ...string) *shell {
+	t.Helper()
+	path, err := cluster.FindProgram("kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &shell{kubectl: path, home: t.TempDir(), connect: connect}
+}
+
+func (s *shell) command(ctx context.Context, stdin string, args []string) *exec.Cmd {
+	// Flags go last: kubectl takes a flag before its command for the name of a plugin.
+	cmd := exec.CommandContext(ctx, s.kubectl, append(args[:len(args):len(args)], s.connect...)...)
+	cmd.Env = append(os.Environ(), "HOME="+s.home, "KUBECONFIG="+os.DevNull)
+	cmd.Stdin = strings.NewReader(stdin)
+	return cmd
+}
+
+// run runs one command to its end and returns what it printed, without what differs
+// from one server and one moment to the next.
+func (s *shell) run(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	out, err := s.command(ctx, stdin, args).CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Sprintf("did not end within %v:\n%s", patience, out)
+	case errors.As(err, &exit):
+		return normal(string(out)) + fmt.Sprintf("exit status %d\n", exit.ExitCode())
+	case err != nil:
+		t.Fatalf("run kubectl %s: %v", strings.Join(args, " "), err)
+	}
+	return normal(string(out))
+}
+
+var (
+	// ages are at the ends of lines: 5s, 2m10s.
+	ages = regexp.MustCompile(`(?m) +(\d+[smh])+$`)
+	gaps = regexp.MustCompile(` {2,}`)
+	// counts are the column of a ConfigMap's entries. apitest prints names and ages only, for every type.
+	counts = regexp.MustCompile(`(?m)  (DATA|\d+)  AGE$`)
+	// fields of an object that each server fills by itself.
+	ownFields = regexp.MustCompile(`(?m)^ *(uid|resourceVersion|creationTimestamp): .*\n`)
+)
+
+func normal(out string) string {
+	out = ownFields.ReplaceAllString(out, "")
+	out = ages.ReplaceAllString(out, "  AGE")
+	// The width of a column depends on the ages in it. Indentation stays.
+	lines := strings.Split(out, "\n")
+	for i, line := range lines {
+		text := strings.TrimLeft(line, " ")
+		lines[i] = line[:len(line)-len(text)] + gaps.ReplaceAllString(text, "  ")
+	}
+	return counts.ReplaceAllString(strings.Join(lines, "\n"), "  AGE")
+}
+
+// follow starts a command that goes on, such as get -w, and returns a function
+// that waits for its next line. The command ends with the test.
+func (s *shell) follow(t *testing.T, args ...string) (next func() string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := s.command(ctx, "", args)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var problems strings.Builder
+	cmd.Stderr = &problems
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(out); scanner.Scan(); {
+			select {
+			case lines <- normal(scanner.Text()):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		for range lines { // until the reader has ended, as Wait asks for
+		}
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("kubectl %s, on stderr: %s", strings.Join(args, " "), problems.String())
+		}
+	})
+	return func() string {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				return "(ended)"
+			}
+			return line
+		case <-time.After(patience):
+			return fmt.Sprintf("(nothing within %v)", patience)
+		}
+	}
+}
