@@ -1,8 +1,9 @@
 package deltafifo
 
 import (
-	"github.com/relist-go/relist/store"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/store"
 )
 
 // entry is the queue's side of an [Entry]. It is queued, being processed, both at once, or idle: kept in case its key is

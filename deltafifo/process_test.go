@@ -100,24 +100,41 @@ func TestRule5ConsumerIsFasterThanReplace(t *testing.T) {
 		then  func(f *fixture)
 		want  []string
 	}{
-		{"no ghost of what came into Known", nil,
+		{
+			"no ghost of what came into Known", nil,
 			func(f *fixture) { f.add("a@1") }, func(f *fixture) { f.replace() },
-			[]string{"a: Added@1", "a: Deleted?@1 initial"}},
-		{"no second deletion of what went from Known", []string{"a@1"},
+			[]string{"a: Added@1", "a: Deleted?@1 initial"},
+		},
+		{
+			"no second deletion of what went from Known",
+			[]string{"a@1"},
 			func(f *fixture) { f.delete("a@2") }, func(f *fixture) { f.replace() },
-			[]string{"a: Deleted@2"}},
-		{"the tombstone has the new state", []string{"a@1"},
+			[]string{"a: Deleted@2"},
+		},
+		{
+			"the tombstone has the new state",
+			[]string{"a@1"},
 			func(f *fixture) { f.update("a@2") }, func(f *fixture) { f.replace() },
-			[]string{"a: Updated@2", "a: Deleted?@2 initial"}},
-		{"the UID is the new one", []string{"a#old@1"},
+			[]string{"a: Updated@2", "a: Deleted?@2 initial"},
+		},
+		{
+			"the UID is the new one",
+			[]string{"a#old@1"},
 			func(f *fixture) { f.delete("a#old@2"); f.add("a#new@3") }, func(f *fixture) { f.replace("a#new@3") },
-			[]string{"a: Deleted@2 Added@3", "a: Replaced@3 initial"}},
-		{"a resync does not go back", []string{"a@1"},
+			[]string{"a: Deleted@2 Added@3", "a: Replaced@3 initial"},
+		},
+		{
+			"a resync does not go back",
+			[]string{"a@1"},
 			func(f *fixture) { f.update("a@2") }, func(f *fixture) { f.resync() },
-			[]string{"a: Updated@2", "a: Sync@2"}},
-		{"a resync does not bring back", []string{"a@1"},
+			[]string{"a: Updated@2", "a: Sync@2"},
+		},
+		{
+			"a resync does not bring back",
+			[]string{"a@1"},
 			func(f *fixture) { f.delete("a@2") }, func(f *fixture) { f.resync() },
-			[]string{"a: Deleted@2"}},
+			[]string{"a: Deleted@2"},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			known := &hooked{Store: store.New(store.Options[*object]{})}

@@ -220,8 +220,13 @@ func TestRule5WhatIsBeingProcessedCounts(t *testing.T) {
 
 func TestRule6ResyncQueuesWhatIsNotQueued(t *testing.T) {
 	runRule(t, []ruleCase{
-		{"by key", options{}, []string{"c@1", "a@1", "b@1"}, func(f *fixture) { f.resync() },
-			[]string{"a: Sync@1", "b: Sync@1", "c: Sync@1"}},
+		{
+			"by key",
+			options{},
+			[]string{"c@1", "a@1", "b@1"},
+			func(f *fixture) { f.resync() },
+			[]string{"a: Sync@1", "b: Sync@1", "c: Sync@1"},
+		},
 		{"not what is queued", options{}, []string{"a@1", "b@1"}, func(f *fixture) {
 			f.update("b@2")
 			f.resync()

@@ -109,6 +109,7 @@ func fuzzObject(which, look, rv int) *object {
 }
 
 func compare(t *testing.T, s interface {
+	Get(key string) (*object, bool)
 	List() []*object
 	Keys() []string
 	Len() int
@@ -122,6 +123,12 @@ func compare(t *testing.T, s interface {
 	}
 	if !slices.Equal(s.Keys(), m.keys()) || s.Len() != len(m.objects) {
 		t.Errorf("Keys (-want +got):\n%s", cmp.Diff(m.keys(), s.Keys()))
+	}
+	for i := range 200 {
+		key := store.Key(fuzzObject(i, 0, 0))
+		if got, _ := s.Get(key); got != m.objects[key] {
+			t.Errorf("Get(%q) = %v, want %v", key, got, m.objects[key])
+		}
 	}
 	for _, color := range []string{"red", "blue", "none"} {
 		got, err := s.ByIndex("color", color)

@@ -21,6 +21,10 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 
 	o := new(owner)
 	next := view[T]{items: build(o, all), indexers: s.currentIndexers()}
+	byKey := make(map[string]T, len(all.keys))
+	for i, key := range all.keys {
+		byKey[key] = all.values[i]
+	}
 	for {
 		next.indexes = make([]index[T], len(next.indexers))
 		for i := range next.indexers {
@@ -32,7 +36,7 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 		s.mu.Lock()
 		if same(next.indexers, s.view.indexers) {
 			next.rv = later(s.view.rv, resourceVersion)
-			s.view, s.owner = next, o
+			s.view, s.byKey, s.owner = next, byKey, o
 			s.shared.Store(false)
 			for _, b := range s.builds {
 				b.replaced, b.changed = true, nil
