@@ -1,0 +1,235 @@
+package informer_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/store"
+)
+
+// thing is the object type of the tests.
+type thing struct {
+	metav1.ObjectMeta
+	Value int
+}
+
+// fake is an API server in memory, with one resource, a log of its events, and a window on that log.
+type fake struct {
+	mu      sync.Mutex
+	version int
+	serial  int // of UIDs
+	objects map[string]*thing
+	log     []listwatch.Event[*thing]
+	oldest  int           // a watch from an older version is refused
+	more    chan struct{} // closed when there is something new
+	cut     chan struct{} // closed to end the open watches
+	strip   bool          // a transform clears the resourceVersion of objects
+	lists   int
+}
+
+func newFake(keys ...string) *fake {
+	f := &fake{objects: map[string]*thing{}, more: make(chan struct{}), cut: make(chan struct{})}
+	for _, key := range keys {
+		f.set(key, 0)
+	}
+	return f
+}
+
+// set creates or updates an object.
+func (f *fake) set(key string, value int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	typ, uid := listwatch.Modified, types.UID("")
+	if old := f.objects[key]; old != nil {
+		uid = old.UID
+	} else {
+		f.serial++
+		typ, uid = listwatch.Added, types.UID(fmt.Sprint("uid-", f.serial))
+	}
+	f.objects[key] = f.object(key, uid, value)
+	f.emit(typ, f.objects[key])
+}
+
+// remove deletes an object, if it is there.
+func (f *fake) remove(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if old := f.objects[key]; old != nil {
+		delete(f.objects, key)
+		f.emit(listwatch.Deleted, f.object(key, old.UID, old.Value))
+	}
+}
+
+func (f *fake) object(key string, uid types.UID, value int) *thing {
+	f.version++
+	namespace, name, _ := store.SplitKey(key)
+	obj := &thing{Value: value}
+	obj.Namespace, obj.Name, obj.UID, obj.ResourceVersion = namespace, name, uid, strconv.Itoa(f.version)
+	return obj
+}
+
+// emit appends to the log. It needs mu.
+func (f *fake) emit(typ listwatch.Type, obj *thing) {
+	f.log = append(f.log, listwatch.Event[*thing]{
+		Type:   typ,
+		Object: f.transformed(obj),
+		Meta:   listwatch.Meta{Key: store.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion},
+	})
+	close(f.more)
+	f.more = make(chan struct{})
+}
+
+func (f *fake) transformed(obj *thing) *thing {
+	if !f.strip {
+		return obj
+	}
+	bare := *obj
+	bare.ResourceVersion = ""
+	return &bare
+}
+
+// bookmark says that nothing is missing up to now.
+func (f *fake) bookmark() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version++
+	version := strconv.Itoa(f.version)
+	f.log = append(f.log, listwatch.Event[*thing]{Type: listwatch.Bookmark, Meta: listwatch.Meta{ResourceVersion: version}})
+	close(f.more)
+	f.more = make(chan struct{})
+	return version
+}
+
+// gap ends the watches, has f change things while nobody watches, and forgets what happened, so that the resource has to
+// be listed again.
+func (f *fake) gap(change func()) {
+	f.mu.Lock()
+	close(f.cut)
+	f.cut = make(chan struct{})
+	f.version++
+	f.oldest = 1 << 30 // until the change has been made
+	f.mu.Unlock()
+	change()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version++
+	f.oldest = f.version
+}
+
+// keys and values, sorted by key, as the tests compare them.
+func (f *fake) state() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return describe(f.items())
+}
+
+func describe(items []*thing) []string {
+	var out []string
+	for _, obj := range items {
+		out = append(out, fmt.Sprintf("%s %s %d", store.Key(obj), obj.UID, obj.Value))
+	}
+	return out
+}
+
+// items needs mu.
+func (f *fake) items() []*thing {
+	items := slices.Collect(maps.Values(f.objects))
+	slices.SortFunc(items, func(a, b *thing) int { return cmp.Compare(store.Key(a), store.Key(b)) })
+	return items
+}
+
+func (f *fake) List(context.Context, metav1.ListOptions) (*listwatch.Page[*thing], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lists++
+	items := f.items()
+	for i, obj := range items {
+		again := *f.transformed(obj) // decoded anew for every list, as over HTTP
+		items[i] = &again
+	}
+	return &listwatch.Page[*thing]{Items: items, ResourceVersion: strconv.Itoa(f.version)}, nil
+}
+
+func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[*thing], error) {
+	from, err := strconv.Atoi(opts.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if from < f.oldest {
+		return nil, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, f.oldest))
+	}
+	next := len(f.log)
+	for next > 0 && versionOf(f.log[next-1]) > from {
+		next--
+	}
+	return &stream{fake: f, next: next, done: ctx.Done(), cut: f.cut}, nil
+}
+
+func versionOf(e listwatch.Event[*thing]) int {
+	v, _ := strconv.Atoi(e.Meta.ResourceVersion)
+	return v
+}
+
+type stream struct {
+	fake      *fake
+	next      int
+	done, cut <-chan struct{}
+}
+
+func (s *stream) Next() (listwatch.Event[*thing], error) {
+	for {
+		s.fake.mu.Lock()
+		more := s.fake.more
+		if s.next < len(s.fake.log) {
+			e := s.fake.log[s.next]
+			s.next++
+			s.fake.mu.Unlock()
+			return e, nil
+		}
+		s.fake.mu.Unlock()
+		select {
+		case <-more:
+		case <-s.cut:
+			return listwatch.Event[*thing]{}, io.EOF
+		case <-s.done:
+			return listwatch.Event[*thing]{}, io.ErrUnexpectedEOF
+		}
+	}
+}
+
+func (s *stream) Close() error { return nil }
+
+// orphan sends a deletion of an object that never was.
+func (f *fake) orphan(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.emit(listwatch.Deleted, f.object(key, "nobody", 0))
+}
+
+// swap deletes an object and makes it again, and sends only the second half.
+func (f *fake) swap(key string, value int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.objects[key] = f.object(key, "another", value)
+	f.emit(listwatch.Added, f.objects[key])
+}
+
+// repeat sends an object as it is.
+func (f *fake) repeat(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.emit(listwatch.Modified, f.objects[key])
+}

@@ -1,0 +1,134 @@
+package informer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/store"
+)
+
+// rig is an informer that runs in a synctest bubble against a fake server.
+type rig struct {
+	*informer.Informer[*thing]
+	t    *testing.T
+	fake *fake
+	stop context.CancelFunc
+	done chan error
+}
+
+func newRig(t *testing.T, f *fake, opts informer.Options[*thing]) *rig {
+	t.Helper()
+	opts.Reflector.Rand = func() float64 { return 0 }
+	return &rig{Informer: informer.New(f, opts), t: t, fake: f, done: make(chan error, 1)}
+}
+
+// start runs the informer until the test ends, which fails if the informer does not say why it ended.
+func (r *rig) start() {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	r.stop = cancel
+	go func() { r.done <- r.Run(ctx) }()
+	r.t.Cleanup(func() {
+		cancel()
+		if err := <-r.done; !errors.Is(err, context.Canceled) {
+			r.t.Errorf("Run returned %v, want %v", err, context.Canceled)
+		}
+		r.done <- nil
+	})
+	synctest.Wait()
+}
+
+func (r *rig) add(h informer.Handler[*thing]) *informer.Registration {
+	r.t.Helper()
+	registration, err := r.AddHandler(h)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return registration
+}
+
+// diary is a handler that writes down what it is told.
+type diary struct {
+	mu    sync.Mutex
+	lines []string
+
+	// hold, if it is not nil, is called by each callback before it writes.
+	hold func(line string)
+}
+
+func (d *diary) handler() informer.Handler[*thing] {
+	return informer.Handler[*thing]{
+		OnAdd: func(obj *thing, initial bool) {
+			d.write(fmt.Sprintf("add %s=%d%s", store.Key(obj), obj.Value, when(initial, " initial")))
+		},
+		OnUpdate: func(old, obj *thing) {
+			d.write(fmt.Sprintf("update %s=%d->%d", store.Key(obj), old.Value, obj.Value))
+		},
+		OnDelete: func(obj *thing, unknown bool) {
+			d.write(fmt.Sprintf("delete %s=%d%s", store.Key(obj), obj.Value, when(unknown, " unknown")))
+		},
+	}
+}
+
+func when(cond bool, text string) string {
+	if cond {
+		return text
+	}
+	return ""
+}
+
+func (d *diary) write(line string) {
+	if d.hold != nil {
+		d.hold(line)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, line)
+}
+
+func (d *diary) take() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	defer func() { d.lines = nil }()
+	return strings.Join(d.lines, "; ")
+}
+
+// expect waits until nothing moves any more and compares what was written since the last time.
+func (d *diary) expect(t *testing.T, want string) {
+	t.Helper()
+	synctest.Wait()
+	if got := d.take(); got != want {
+		t.Errorf("handler was told\n\t%s\nwant\n\t%s", got, want)
+	}
+}
+
+// agree fails unless the store is what the server holds.
+func (r *rig) agree() {
+	r.t.Helper()
+	synctest.Wait()
+	if got, want := describe(r.Store().List()), r.fake.state(); !slices.Equal(got, want) {
+		r.t.Errorf("store holds\n\t%q\nserver\n\t%q", got, want)
+	}
+}
+
+// later lets virtual time pass.
+func later(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
