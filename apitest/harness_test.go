@@ -44,6 +44,7 @@ func memoryClient(t *testing.T, s *Server, handler http.Handler) *http.Client {
 		}
 		_ = srv.Close()
 		<-ended
+		time.Sleep(time.Second) // virtual: net/http lingers on a connection whose request it did not read to the end
 	})
 	return &http.Client{Transport: transport}
 }
@@ -246,4 +247,3 @@ func (f *fixture) touch(key string) (rv string) {
 	ns, name, _ := strings.Cut(key, "/")
 	return must[string](f.T)(f.Patch("configmaps", ns, name, map[string]any{"data": map[string]any{"t": f.Server.ResourceVersion()}}))
 }
-

@@ -1,0 +1,123 @@
+package apitest
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPatches(t *testing.T) {
+	const merge, strategic, jsonPatch = "merge-patch", "strategic-merge-patch", "json-patch"
+	const was = `{"a":"1","l":["x","y"],"o":{"p":"q","r":"s"},"containers":[{"name":"c","image":"i","env":[{"name":"E","value":"1"}]}],"ports":[{"port":80}]}`
+	for _, tt := range []struct{ kind, patch, want string }{
+		{merge, `{"a":null,"o":{"p":null,"n":{"m":null,"k":1}},"l":["z"]}`, `{"l":["z"],"o":{"r":"s","n":{"k":1}},"containers":[{"name":"c","image":"i","env":[{"name":"E","value":"1"}]}],"ports":[{"port":80}]}`},
+		{merge, `{"containers":[{"name":"d"}],"l":null,"o":null,"ports":null,"a":null}`, `{"containers":[{"name":"d"}]}`},
+		{strategic, `{"containers":[{"name":"c","image":"j"},{"name":"d"}],"$setElementOrder/containers":[{"name":"c"},{"name":"d"}]}`,
+			`{"a":"1","l":["x","y"],"o":{"p":"q","r":"s"},"containers":[{"name":"c","image":"j","env":[{"name":"E","value":"1"}]},{"name":"d"}],"ports":[{"port":80}]}`},
+		{strategic, `{"containers":[{"name":"c","env":[{"name":"E","$patch":"delete"},{"name":"F","value":"2"}]}],"l":["z"]}`,
+			`{"a":"1","l":["z"],"o":{"p":"q","r":"s"},"containers":[{"name":"c","image":"i","env":[{"name":"F","value":"2"}]}],"ports":[{"port":80}]}`},
+		{strategic, `{"containers":[{"$patch":"replace"},{"name":"d"}],"o":{"$patch":"replace","n":"m"},"a":null,"l":null}`,
+			`{"o":{"n":"m"},"containers":[{"name":"d"}],"ports":[{"port":80}]}`},
+		{strategic, `{"o":{"$retainKeys":["r","t"],"t":"u"},"$deleteFromPrimitiveList/l":["x"],"ports":[{"port":80,"name":"w"},{"port":81}],"containers":[{"name":"c","$patch":"delete"}]}`,
+			`{"a":"1","l":["y"],"o":{"r":"s","t":"u"},"containers":[],"ports":[{"port":80,"name":"w"},{"port":81}]}`},
+		{strategic, `{"o":{"$patch":"delete"},"containers":null,"ports":null,"finalizers":["f"]}`, `{"a":"1","l":["x","y"],"finalizers":["f"]}`},
+		{jsonPatch, `[{"op":"test","path":"/spec/a","value":"1"},{"op":"remove","path":"/spec/a"},{"op":"add","path":"/spec/l/1","value":"z"},
+			{"op":"add","path":"/spec/l/-","value":"w"},{"op":"replace","path":"/spec/o","value":{"~/":1}},{"op":"copy","from":"/spec/l/0","path":"/spec/c"},
+			{"op":"move","from":"/spec/o/~0~1","path":"/spec/m"},{"op":"remove","path":"/spec/containers/0"},{"op":"replace","path":"/spec/ports/0/port","value":81}]`,
+			`{"l":["x","z","y","w"],"o":{},"c":"x","m":1,"containers":[],"ports":[{"port":81}]}`},
+	} {
+		t.Run(tt.kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := serve(t, Options{})
+				const deployments = "/apis/apps/v1/namespaces/d/deployments"
+				f.do("POST", deployments, `{"metadata":{"name":"x"},"spec":`+was+`}`)
+				patch := tt.patch
+				if tt.kind != jsonPatch {
+					patch = `{"spec":` + patch + `}`
+				}
+				a := f.do("PATCH", deployments+"/x", patch, "Content-Type: application/"+tt.kind+"+json")
+				if a.code != http.StatusOK {
+					t.Fatalf("%d %s", a.code, a.body)
+				}
+				want := must[map[string]any](t)(decodeObject([]byte(tt.want)))
+				got := must[map[string]any](t)(decodeObject([]byte(a.body)))
+				if diff := cmp.Diff(any(want), got["spec"]); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestBadPatches(t *testing.T) {
+	for _, tt := range []struct {
+		kind, patch string
+		code        int
+	}{
+		{"application/merge-patch+json", `[]`, 400},
+		{"application/strategic-merge-patch+json", `1`, 400},
+		{"application/json-patch+json", `{}`, 400},
+		{"application/json-patch+json", `[{"op":"test","path":"/data/v","value":"2"}]`, 422},
+		{"application/json-patch+json", `[{"op":"remove","path":"/data/x"}]`, 422},
+		{"application/json-patch+json", `[{"op":"add","path":"/data/v/x","value":1}]`, 422},
+		{"application/json-patch+json", `[{"op":"add","path":"data","value":1}]`, 422},
+		{"application/json-patch+json", `[{"op":"copy","from":"/metadata/labels","path":"/data"}]`, 422},
+		{"application/json-patch+json", `[{"op":"copy","from":"x","path":"/data"}]`, 422},
+		{"application/json-patch+json", `[{"op":"replace","path":"","value":1}]`, 422},
+		{"application/json-patch+json", `[{"op":"dance","path":"/data"}]`, 422},
+		{"application/apply-patch+yaml", `{`, 400},
+		{"application/apply-patch+yaml", `{metadata: {name: other}}`, 400},
+		{"application/merge-patch+json", `{"metadata":{"resourceVersion":"1"}}`, 409},
+		{"text/plain", `x`, 415},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := serve(t, Options{})
+			f.create("d/a")
+			a := f.do("PATCH", inD+"/a", tt.patch, "Content-Type: "+tt.kind)
+			if a.code != tt.code || f.ResourceVersion() != "2" {
+				t.Errorf("%s %s: %d %s, want %d", tt.kind, tt.patch, a.code, a.body, tt.code)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		a := f.do("PATCH", "/apis/example.com/v1/namespaces/d/widgets/w", `{}`, "Content-Type: application/strategic-merge-patch+json")
+		if a.code != http.StatusUnsupportedMediaType {
+			t.Errorf("a strategic patch of a custom type: %d", a.code)
+		}
+	})
+}
+
+func TestServerSideApply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		for i, tt := range []struct {
+			body string
+			code int
+			want map[string]any
+		}{
+			{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: z}", 201, map[string]any{"x": "z"}},
+			{"metadata: {name: a}\ndata: {v: w}", 200, map[string]any{"x": "z", "v": "w"}},
+		} {
+			a := f.do("PATCH", inD+"/a?fieldManager=t&force=true", tt.body, "Content-Type: application/apply-patch+yaml")
+			if a.code != tt.code {
+				t.Fatalf("%d: %d %s", i, a.code, a.body)
+			}
+			if diff := cmp.Diff(any(tt.want), object(t, a)["data"]); diff != "" {
+				t.Errorf("%d: %s", i, diff)
+			}
+		}
+	})
+}
+
+func FuzzJSONPatch(f *testing.F) {
+	f.Add("add", "/l/1", "/o", "/l/-")
+	f.Add("move", "/o/p", "/l/0", "")
+	f.Fuzz(func(t *testing.T, op, path, from, second string) {
+		obj := map[string]any{"l": []any{"x", "y"}, "o": map[string]any{"p": "q"}}
+		// Nothing to compare with: it must not panic.
+		_, _ = applyJSONPatch(obj, []jsonPatchOp{{Op: op, Path: path, From: from, Value: 1}, {Op: "copy", Path: second, From: path}})
+	})
+}

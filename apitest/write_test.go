@@ -1,0 +1,222 @@
+package apitest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+const inD = "/api/v1/namespaces/d/configmaps"
+
+// object decodes an answer.
+func object(t *testing.T, a answer) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(a.body), &m); err != nil {
+		t.Fatalf("%v in %q", err, a.body)
+	}
+	return m
+}
+
+func TestWriteRules(t *testing.T) {
+	for _, tt := range []struct {
+		name, method, path, body string
+		header                   string
+		code                     int
+		message                  string // a part of it
+	}{
+		{"create", "POST", inD, `{"metadata":{"name":"n"}}`, "", 201, ""},
+		{"create from YAML", "POST", inD, "metadata: {name: new}", "Content-Type: application/yaml", 201, ""},
+		{"create, generated name", "POST", inD, `{"metadata":{"generateName":"n-"}}`, "", 201, ""},
+		{"create without a name", "POST", inD, `{}`, "", 400, "name or generateName is required"},
+		{"create again", "POST", inD, `{"metadata":{"name":"a"}}`, "", 409, `configmaps "a" already exists`},
+		{"create with a bad name", "POST", inD, `{"metadata":{"name":"A b"}}`, "", 400, "metadata.name"},
+		{"create in another namespace", "POST", inD, `{"metadata":{"name":"n","namespace":"e"}}`, "", 400, "namespace of the provided object"},
+		{"create outside namespaces", "POST", "/api/v1/configmaps", `{"metadata":{"name":"n"}}`, "", 400, "empty namespace"},
+		{"create another kind", "POST", inD, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"n"}}`, "", 400, "cannot be handled as a ConfigMap"},
+		{"create with a version", "POST", inD, `{"metadata":{"name":"n","resourceVersion":"7"}}`, "", 400, "resourceVersion should not be set"},
+		{"create in protobuf", "POST", inD, "k8s\x00", "Content-Type: application/vnd.kubernetes.protobuf", 415, "unknown format"},
+		{"create nonsense", "POST", inD, `[`, "", 400, "unrecognized"},
+		{"create too much", "POST", inD, `{"data":{"v":"` + strings.Repeat("x", maxBody) + `"}}`, "", 413, "limit is 3145728"},
+		{"update", "PUT", inD + "/a", `{"metadata":{"name":"a"},"data":{"v":"2"}}`, "", 200, ""},
+		{"update at the version", "PUT", inD + "/a", `{"metadata":{"name":"a","resourceVersion":"2"},"data":{"v":"2"}}`, "", 200, ""},
+		{"update at an old version", "PUT", inD + "/a", `{"metadata":{"name":"a","resourceVersion":"1"}}`, "", 409, `Operation cannot be fulfilled on configmaps "a": the object has been modified`},
+		{"update of another uid", "PUT", inD + "/a", `{"metadata":{"name":"a","uid":"x"}}`, "", 409, "UID in precondition: x"},
+		{"update under another name", "PUT", inD + "/a", `{"metadata":{"name":"b"}}`, "", 400, "does not match the name on the URL"},
+		{"update of nothing", "PUT", inD + "/b", `{"metadata":{"name":"b"}}`, "", 404, `configmaps "b" not found`},
+		{"delete", "DELETE", inD + "/a", ``, "", 200, ""},
+		{"delete at an old version", "DELETE", inD + "/a", `{"preconditions":{"resourceVersion":"1"}}`, "", 409, "ResourceVersion in precondition: 1"},
+		{"delete of another uid", "DELETE", inD + "/a", `{"preconditions":{"uid":"x"}}`, "", 409, "UID in precondition: x"},
+		{"delete of nothing", "DELETE", inD + "/b", ``, "", 404, "not found"},
+		{"get of nothing", "GET", inD + "/b", ``, "", 404, `configmaps "b" not found`},
+		{"get at no version", "GET", inD + "/a?resourceVersion=x", ``, "", 400, "invalid resource version"},
+		{"get in a form of its own", "GET", inD + "/a", ``, "Accept: application/vnd.kubernetes.protobuf", 406, "only the following media types"},
+		{"post to an object", "POST", inD + "/a", `{"metadata":{"name":"a"}}`, "", 405, ""},
+		{"put to a collection", "PUT", inD, `{"metadata":{"name":"a"}}`, "", 400, "does not match"},
+		{"another method", "OPTIONS", inD, ``, "", 405, ""},
+		{"another type", "GET", "/api/v1/namespaces/d/widgets", ``, "", 404, ""},
+		{"another version", "GET", "/apis/apps/v2/deployments", ``, "", 404, ""},
+		{"a cluster-scoped type in a namespace", "GET", "/api/v1/namespaces/d/nodes", ``, "", 404, ""},
+		{"another subresource", "GET", inD + "/a/scale", ``, "", 404, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := serve(t, Options{})
+				f.create("d/a")
+				var header []string
+				if tt.header != "" {
+					header = append(header, tt.header)
+				}
+				a := f.do(tt.method, tt.path, tt.body, header...)
+				if a.code != tt.code || !strings.Contains(strings.ReplaceAll(a.body, `\"`, `"`), tt.message) {
+					t.Errorf("%d %s\nwant %d %s", a.code, a.body, tt.code, tt.message)
+				}
+				if changed := f.ResourceVersion() != "2"; changed != (tt.code < 300 && tt.method != "GET") {
+					t.Errorf("the storage is at %s", f.ResourceVersion())
+				}
+			})
+		})
+	}
+}
+
+func TestServerSetsMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		const pods = "/api/v1/namespaces/d/pods"
+		made := object(t, f.do("POST", pods, `{"metadata":{"generateName":"p-","labels":{}},"spec":{"x":9007199254740993}}`))
+		meta := metadataOf(made)
+		name := str(meta, "name")
+		if len(name) != len("p-")+5 || str(meta, "namespace") != "d" || len(str(meta, "uid")) != 36 || str(meta, "creationTimestamp") != "2000-01-01T00:00:00Z" ||
+			meta["generation"] != 1.0 || str(meta, "resourceVersion") != "2" || meta["labels"] != nil {
+			t.Errorf("%v", meta)
+		}
+		// The server's members stay, whatever the client sends; a change of spec counts.
+		a := f.do("PUT", pods+"/"+name, `{"metadata":{"name":"`+name+`","creationTimestamp":"1999-01-01T00:00:00Z","generation":9},"spec":{"x":9007199254740992}}`)
+		next := metadataOf(object(t, a))
+		if next["uid"] != meta["uid"] || next["creationTimestamp"] != meta["creationTimestamp"] || next["generation"] != 2.0 {
+			t.Errorf("%v", next)
+		}
+		if !strings.Contains(a.body, `"x":9007199254740992`) {
+			t.Errorf("a whole number was rounded: %s", a.body)
+		}
+		// A write that changes nothing commits nothing.
+		rv := f.ResourceVersion()
+		f.do("PUT", pods+"/"+name, `{"metadata":{"name":"`+name+`"},"spec":{"x":9007199254740992}}`)
+		if f.ResourceVersion() != rv {
+			t.Error("an equal object was committed")
+		}
+		// Status alone, and no generation for it.
+		next = object(t, f.do("PUT", pods+"/"+name+"/status", `{"metadata":{"name":"`+name+`"},"spec":{"x":0},"status":{"phase":"Running"}}`))
+		if metadataOf(next)["generation"] != 2.0 || lookup(next, "spec.x") != 9007199254740992.0 || lookup(next, "status.phase") != "Running" {
+			t.Errorf("%v", next)
+		}
+	})
+}
+
+func TestFinalizers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.do("POST", inD, `{"metadata":{"name":"a","finalizers":["x/y"]}}`)
+		w := f.watch(configMaps + "&resourceVersion=2")
+		a := f.do("DELETE", inD+"/a", "")
+		if meta := metadataOf(object(t, a)); a.code != http.StatusOK || meta["deletionTimestamp"] == nil {
+			t.Errorf("%d %v", a.code, meta)
+		}
+		f.do("DELETE", inD+"/a", "") // nothing more
+		f.do("PATCH", inD+"/a", `{"metadata":{"finalizers":null}}`, "Content-Type: application/merge-patch+json")
+		w.want("MODIFIED a@3", "DELETED a@4")
+		if a := f.get(inD + "/a"); a.code != http.StatusNotFound {
+			t.Errorf("afterwards: %d", a.code)
+		}
+	})
+}
+
+func TestDeleteCollection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a", "d/b", "e/a")
+		if a := f.do("DELETE", inD+"?fieldSelector=metadata.name%3Da&dryRun=All", ""); a.code != http.StatusOK || f.ResourceVersion() != "4" {
+			t.Errorf("dry run: %d, now at %s", a.code, f.ResourceVersion())
+		}
+		f.do("DELETE", inD+"?fieldSelector=metadata.name%3Da", "")
+		if l := f.list("/api/v1/configmaps"); describe(l) != "5: d/b e/a" {
+			t.Error(describe(l))
+		}
+		f.do("DELETE", inD, "")
+		if l := f.list("/api/v1/configmaps"); describe(l) != "6: e/a" {
+			t.Error(describe(l))
+		}
+	})
+}
+
+func TestDryRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		for _, tt := range []struct {
+			method, path, body string
+			code               int
+		}{
+			{"POST", inD, `{"metadata":{"name":"a"}}`, 409},
+			{"POST", inD, `{"metadata":{"name":"b"}}`, 201},
+			{"PUT", inD + "/a", `{"metadata":{"name":"a"}}`, 200},
+			{"DELETE", inD + "/a", ``, 200},
+			{"DELETE", inD + "/b", ``, 404},
+		} {
+			if a := f.do(tt.method, tt.path+"?dryRun=All", tt.body); a.code != tt.code {
+				t.Errorf("%s %s: %d %s", tt.method, tt.path, a.code, a.body)
+			}
+		}
+		if l := f.list("/api/v1/configmaps"); describe(l) != "2: d/a" {
+			t.Error(describe(l))
+		}
+	})
+}
+
+func TestDirectAccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{})
+		obj := configMap("d", "a", "v", "1")
+		rv := must[string](t)(s.Create("configmaps", obj))
+		if _, ok := metadataOf(obj)["uid"]; ok {
+			t.Error("the caller's object was changed")
+		}
+		if at, ok := s.CommitTime(rv); !ok || at.IsZero() {
+			t.Error("no commit time")
+		}
+		got := must[map[string]any](t)(s.Get("configmaps", "d", "a"))
+		if got["kind"] != "ConfigMap" || lookup(got, "data.v") != "1" || str(metadataOf(got), "resourceVersion") != rv {
+			t.Errorf("%v", got)
+		}
+		got["data"] = map[string]any{"v": "2"}
+		rv = must[string](t)(s.Update("configmaps", got))
+		if _, err := s.Update("configmaps", got); !apierrors.IsConflict(err) {
+			t.Errorf("update at an old version: %v", err)
+		}
+		if _, err := s.Create("configmaps", obj); !apierrors.IsAlreadyExists(err) {
+			t.Errorf("create again: %v", err)
+		}
+		items, at, err := s.List("configmaps", "")
+		if err != nil || at != rv || len(items) != 1 || lookup(items[0], "data.v") != "2" {
+			t.Errorf("%v at %s, %v", items, at, err)
+		}
+		must[string](t)(s.Delete("configmaps", "d", "a"))
+		for _, err := range []error{
+			second(s.Get("configmaps", "d", "a")), second(s.Delete("configmaps", "d", "a")), second(s.Get("nope", "d", "a")),
+			second(s.Create("nope", obj)), second(s.Patch("nope", "d", "a", nil)), second(s.Update("nope", obj)), second(s.Delete("nope", "", "")),
+		} {
+			if !apierrors.IsNotFound(err) {
+				t.Errorf("%v is no NotFound", err)
+			}
+		}
+		if _, err := s.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "d", "name": "x"}, "data": func() {}}); err == nil {
+			t.Error("a function was stored")
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
