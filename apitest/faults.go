@@ -21,6 +21,7 @@ type faults struct {
 	stalled  chan struct{} // closed when writing goes on; nil when it is not held
 	swallow  map[string]bool
 	reopen   *time.Timer
+	pending  sync.WaitGroup // the timer above
 }
 
 // What bookmarks to swallow.
@@ -37,10 +38,17 @@ func (f *faults) init() {
 // stop ends what waits in the background.
 func (f *faults) stop() {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.reopen != nil {
-		f.reopen.Stop()
+	f.cancelReopen()
+	f.mu.Unlock()
+	f.pending.Wait()
+}
+
+// cancelReopen stops the timer of Refuse. The caller holds the lock.
+func (f *faults) cancelReopen() {
+	if f.reopen != nil && f.reopen.Stop() {
+		f.pending.Done()
 	}
+	f.reopen = nil
 }
 
 // open registers the answer to a watch.

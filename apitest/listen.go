@@ -65,7 +65,9 @@ func (l *Listener) open() error {
 	srv := &http.Server{
 		Protocols: &protocols,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			l.wg.Add(1)
+			if !l.enter() {
+				panic(http.ErrAbortHandler) // it was read as the connection was closed
+			}
 			defer l.wg.Done()
 			l.handler.ServeHTTP(w, req)
 		}),
@@ -77,6 +79,17 @@ func (l *Listener) open() error {
 		_ = srv.Serve(ln) // it ends with ErrServerClosed, by shut
 	}()
 	return nil
+}
+
+// enter counts a request, unless Close may already be waiting for the last one.
+func (l *Listener) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.wg.Add(1)
+	return true
 }
 
 // shut closes the port and every connection, so that the next one is refused.

@@ -84,13 +84,13 @@ func (s *Server) RestoreBackup(resourceVersion string) error {
 func (s *Server) Refuse(d time.Duration) error {
 	s.faults.mu.Lock()
 	s.faults.refused = true
-	if s.faults.reopen != nil {
-		s.faults.reopen.Stop()
-		s.faults.reopen = nil
-	}
+	s.faults.cancelReopen()
 	if d > 0 {
-		// A port that was taken meanwhile stays refused; Resume reports it.
-		s.faults.reopen = time.AfterFunc(d, func() { _ = s.accept() })
+		s.faults.pending.Add(1)
+		s.faults.reopen = time.AfterFunc(d, func() {
+			defer s.faults.pending.Done()
+			_ = s.accept() // a port that was taken meanwhile stays refused
+		})
 	}
 	s.faults.mu.Unlock()
 	var first error

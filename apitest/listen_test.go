@@ -1,0 +1,192 @@
+package apitest
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// protocols are the ways to talk to a listener.
+func protocols(t *testing.T, test func(t *testing.T, http2 bool)) {
+	t.Run("HTTP/1.1", func(t *testing.T) { test(t, false) })
+	t.Run("HTTP/2", func(t *testing.T) { test(t, true) })
+}
+
+func listen(t *testing.T, http2 bool) (*Server, *Listener, *http.Client) {
+	t.Helper()
+	s := New(Options{})
+	l := must[*Listener](t)(s.Listen("127.0.0.1:0"))
+	var p http.Protocols
+	p.SetHTTP1(!http2)
+	p.SetUnencryptedHTTP2(http2)
+	transport := &http.Transport{Protocols: &p}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, l, &http.Client{Transport: transport}
+}
+
+func TestListen(t *testing.T) {
+	protocols(t, func(t *testing.T, http2 bool) {
+		s, l, client := listen(t, http2)
+		a := request(t, client, "POST", l.URL+inD, `{"metadata":{"name":"a"}}`)
+		if a.code != http.StatusCreated {
+			t.Fatalf("%d %s", a.code, a.body)
+		}
+		resp := open(t, client, "GET", l.URL+configMaps+"&resourceVersion=2", "")
+		defer func() { _ = resp.Body.Close() }()
+		if want := 1; resp.ProtoMajor != want && !http2 || http2 && resp.ProtoMajor != 2 {
+			t.Errorf("answered by %s", resp.Proto)
+		}
+		w := &watcher{t, resp.Body, bufio.NewReader(resp.Body)}
+		must[string](t)(s.Patch("configmaps", "d", "a", map[string]any{"data": map[string]any{"v": "1"}}))
+		w.want("MODIFIED a@3")
+		s.CutWatches(5)
+		must[string](t)(s.Delete("configmaps", "d", "a"))
+		rest, err := io.ReadAll(w.r)
+		if string(rest) != `{"typ` || err == nil {
+			t.Errorf("cut at 5: %q, %v", rest, err)
+		}
+		if !http2 && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("cut: %v", err)
+		}
+		if http2 && !strings.Contains(err.Error(), "INTERNAL_ERROR") {
+			t.Errorf("cut: %v", err)
+		}
+	})
+}
+
+func TestReset(t *testing.T) {
+	s, l, client := listen(t, false)
+	resp := open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "")
+	defer func() { _ = resp.Body.Close() }()
+	s.Cut(Cut{Reset: true})
+	if _, err := io.ReadAll(resp.Body); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%v, want a reset", err)
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	protocols(t, func(t *testing.T, http2 bool) {
+		s, l, client := listen(t, http2)
+		resp := open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "")
+		defer func() { _ = resp.Body.Close() }()
+		if err := s.Refuse(0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(resp.Body); err == nil {
+			t.Error("the watch had an orderly end")
+		}
+		if resp, err := client.Get(l.URL + "/version"); !errors.Is(err, syscall.ECONNREFUSED) {
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			t.Errorf("%v, want connection refused", err)
+		}
+		if err := s.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		if a := request(t, client, "GET", l.URL+"/version", ""); a.code != http.StatusOK {
+			t.Errorf("afterwards: %d", a.code)
+		}
+	})
+}
+
+func TestGoAwayOverHTTP2(t *testing.T) {
+	s, l, client := listen(t, true)
+	watch := open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "")
+	defer func() { _ = watch.Body.Close() }()
+	s.GoAway(1)
+	request(t, client, "GET", l.URL+"/healthz", "")
+	// The connection stays for the watch; what comes later takes another one.
+	must[string](t)(s.Create("configmaps", configMap("d", "a")))
+	(&watcher{t, watch.Body, bufio.NewReader(watch.Body)}).want("ADDED a@2")
+	if a := request(t, client, "GET", l.URL+"/healthz", ""); a.body != "ok" {
+		t.Errorf("after GOAWAY: %q", a.body)
+	}
+}
+
+func TestReplicaListens(t *testing.T) {
+	s, _, client := listen(t, false)
+	b := s.Replica("b")
+	b.Freeze()
+	must[string](t)(s.Create("configmaps", configMap("d", "a")))
+	l := must[*Listener](t)(b.Listen("127.0.0.1:0"))
+	if a := request(t, client, "GET", l.URL+inD+"?resourceVersion=0", ""); !strings.Contains(a.body, `"items":[]`) {
+		t.Errorf("the frozen replica has %s", a.body)
+	}
+}
+
+// TestClose has every kind of request open when the server is closed, and looks for what is left.
+func TestClose(t *testing.T) {
+	protocols(t, func(t *testing.T, http2 bool) {
+		s, l, client := listen(t, http2)
+		b := must[*Listener](t)(s.Replica("b").Listen("127.0.0.1:0"))
+		var bodies []io.ReadCloser
+		for range 3 {
+			bodies = append(bodies, open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "").Body)
+		}
+		waiting := make(chan error, 1)
+		go func() {
+			resp, err := client.Get(b.URL + inD + "?resourceVersion=99")
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			waiting <- err
+		}()
+		s.Stall()
+		bodies = append(bodies, open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "").Body)
+		if err := s.Refuse(time.Hour); err != nil {
+			t.Error(err)
+		}
+		began := time.Now()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("closed again: %v", err)
+		}
+		for _, body := range bodies {
+			_, _ = io.ReadAll(body) // however it ends, it ends
+			_ = body.Close()
+		}
+		<-waiting
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if conn, err := net.Dial("tcp", strings.TrimPrefix(l.URL, "http://")); err == nil {
+			_ = conn.Close()
+			t.Error("the port is still open")
+		}
+		if _, err := s.Listen("127.0.0.1:0"); err == nil {
+			t.Error("a closed server listens")
+		}
+		for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+			stacks := make([]byte, 1<<20)
+			left := string(stacks[:runtime.Stack(stacks, true)])
+			if !strings.Contains(left, "apitest.(*Server).serve(") && !strings.Contains(left, "apitest.(*Listener)") {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("goroutines are left:\n%s", left)
+			}
+		}
+	})
+}
+
+func TestListenOnATakenPort(t *testing.T) {
+	s, l, _ := listen(t, false)
+	if _, err := s.Listen(strings.TrimPrefix(l.URL, "http://")); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("%v, want address in use", err)
+	}
+}
