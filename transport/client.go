@@ -56,9 +56,13 @@ func newClient(cfg Config) (*Client, error) {
 	}, nil
 }
 
-// Close closes the connections that nothing is using. Those of pending requests and
-// open streams are closed when these end. The Client stays usable.
-func (c *Client) Close() { c.connections.closeIdle() }
+// Close closes the connections that nothing is using. If requests are pending or
+// bodies and streams open, the rest are closed when the last of these is. The Client
+// stays usable, and needs another Close then.
+func (c *Client) Close() {
+	c.connections.closeIdle()
+	c.connections.conns.close()
+}
 
 // Get sends a request and returns the response, with the body still to be read, for
 // any 2xx status. For any other it returns a [RequestError] over an
@@ -85,12 +89,13 @@ func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
 
 // do sends a request and returns its response if the status is 2xx.
 func (c *Client) do(ctx context.Context, op string, req Request) (*Response, error) {
-	x := &exchange{op: op, url: c.base + req.Path}
+	x := &exchange{op: op, url: c.base + req.Path, done: c.connections.conns.begin()}
 	ctx, x.cancel = context.WithCancelCause(ctx)
 	x.ended = func() error { return endOf(ctx) }
 	resp, err := c.try(ctx, x, req) //nolint:bodyclose // Response.Body is the caller's to close
 	if err != nil {
 		x.cancel(nil)
+		x.done()
 		return nil, x.fail(err)
 	}
 	return &Response{

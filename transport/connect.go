@@ -14,6 +14,7 @@ import (
 type connector struct {
 	http.RoundTripper
 	closeIdle func()
+	conns     *conns
 }
 
 func newConnector(cfg Config, server *url.URL) (*connector, error) {
@@ -28,7 +29,8 @@ func newConnector(cfg Config, server *url.URL) (*connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	dial := cfg.Dial
+	open := new(conns)
+	dial := dialFunc(cfg.Dial)
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: orDefault(cfg.DialTimeout, defaultDialTimeout)}).DialContext
 	} else if timeout := orDefault(cfg.DialTimeout, defaultDialTimeout); timeout > 0 {
@@ -38,12 +40,13 @@ func newConnector(cfg Config, server *url.URL) (*connector, error) {
 			return cfg.Dial(ctx, network, addr)
 		}
 	}
+	dial = open.track(dial)
 
 	if cfg.Protocol == ProtocolHTTP2 && server.Scheme == "http" {
 		if cfg.ProxyURL != "" {
 			return nil, errors.New("ProxyURL cannot be used with HTTP/2 on a plain connection: use https, or ProtocolHTTP1")
 		}
-		return plainHTTP2(cfg, dial), nil
+		return plainHTTP2(cfg, dial, open), nil
 	}
 
 	h1 := &http.Transport{
@@ -59,12 +62,12 @@ func newConnector(cfg Config, server *url.URL) (*connector, error) {
 		// An empty map, not nil, is how net/http is told to leave HTTP/2 alone.
 		h1.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 		tlsConfig.NextProtos = []string{"http/1.1"}
-		return &connector{RoundTripper: h1, closeIdle: h1.CloseIdleConnections}, nil
+		return &connector{RoundTripper: h1, closeIdle: h1.CloseIdleConnections, conns: open}, nil
 	}
 	if cfg.Protocol == ProtocolHTTP2 {
 		tlsConfig.NextProtos = []string{"h2"}
 	}
-	return withHTTP2(cfg, h1)
+	return withHTTP2(cfg, h1, open)
 }
 
 // proxyFunc says which proxy a request goes through. Its errors do not quote the

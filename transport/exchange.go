@@ -19,6 +19,8 @@ type exchange struct {
 	// ended returns why the context of the exchange has ended, nil if it has not.
 	ended  func() error
 	cancel context.CancelCauseFunc
+	// done says that the exchange no longer uses a connection.
+	done func()
 }
 
 // errorBodyTimeout bounds the wait for the body of an error, which nobody else may
@@ -92,5 +94,6 @@ func (b *body) Read(p []byte) (int, error) {
 // either protocol it frees a Read that waits.
 func (b *body) Close() error {
 	b.exchange.cancel(ErrClosed)
+	defer b.exchange.done()
 	return b.ReadCloser.Close()
 }

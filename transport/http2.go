@@ -18,7 +18,7 @@ import (
 // one: what finds a dead connection is then what was tested here.
 //
 //nolint:staticcheck // for the reason above
-func withHTTP2(cfg Config, h1 *http.Transport) (*connector, error) {
+func withHTTP2(cfg Config, h1 *http.Transport, open *conns) (*connector, error) {
 	offered := slices.Clone(h1.TLSClientConfig.NextProtos)
 	h2, err := http2.ConfigureTransports(h1)
 	if err != nil {
@@ -28,7 +28,7 @@ func withHTTP2(cfg Config, h1 *http.Transport) (*connector, error) {
 		h1.TLSClientConfig.NextProtos = offered // ConfigureTransports adds http/1.1
 	}
 	setPings(h2, cfg)
-	return &connector{RoundTripper: h1, closeIdle: func() {
+	return &connector{RoundTripper: h1, conns: open, closeIdle: func() {
 		h1.CloseIdleConnections()
 		h2.CloseIdleConnections()
 	}}, nil
@@ -37,7 +37,7 @@ func withHTTP2(cfg Config, h1 *http.Transport) (*connector, error) {
 // plainHTTP2 speaks HTTP/2 without TLS to a server known to understand it.
 //
 //nolint:staticcheck // see withHTTP2
-func plainHTTP2(cfg Config, dial func(context.Context, string, string) (net.Conn, error)) *connector {
+func plainHTTP2(cfg Config, dial dialFunc, open *conns) *connector {
 	h2 := &http2.Transport{
 		AllowHTTP:          true,
 		DisableCompression: true,
@@ -47,7 +47,7 @@ func plainHTTP2(cfg Config, dial func(context.Context, string, string) (net.Conn
 		},
 	}
 	setPings(h2, cfg)
-	return &connector{RoundTripper: h2, closeIdle: h2.CloseIdleConnections}
+	return &connector{RoundTripper: h2, closeIdle: h2.CloseIdleConnections, conns: open}
 }
 
 // setPings lets HTTP/2 find a connection whose other end is gone without a word: a

@@ -1,0 +1,89 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// dialFunc makes a connection, as net.Dialer.DialContext does.
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// conns knows the open connections of a Client and how many exchanges use them.
+// net/http closes only what is idle at the moment it is asked, and an HTTP/2 stream
+// that was just closed may keep its connection from being so: one would stay behind
+// for as long as IdleConnTimeout. Here, a Close that comes too early is done when the
+// last exchange ends.
+type conns struct {
+	mu      sync.Mutex
+	open    map[*trackedConn]struct{}
+	active  int  // exchanges begun and not ended
+	closing bool // Close was called, and no exchange has begun since
+}
+
+// trackedConn is a connection that leaves the set when it is closed.
+type trackedConn struct {
+	net.Conn
+	set *conns
+}
+
+func (c *trackedConn) Close() error {
+	c.set.mu.Lock()
+	delete(c.set.open, c)
+	c.set.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// track returns dial with its connections in the set.
+func (s *conns) track(dial dialFunc) dialFunc {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		tracked := &trackedConn{Conn: conn, set: s}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.open == nil {
+			s.open = make(map[*trackedConn]struct{})
+		}
+		s.open[tracked] = struct{}{}
+		return tracked, nil
+	}
+}
+
+// begin counts an exchange; the function it returns counts it off, once.
+func (s *conns) begin() (end func()) {
+	s.mu.Lock()
+	s.active++
+	s.closing = false
+	s.mu.Unlock()
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		s.active--
+		s.mu.Unlock()
+		s.closeUnused()
+	})
+}
+
+// close closes all connections, at once or when the last exchange ends.
+func (s *conns) close() {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.closeUnused()
+}
+
+func (s *conns) closeUnused() {
+	s.mu.Lock()
+	var unused []*trackedConn
+	if s.closing && s.active == 0 {
+		for c := range s.open { // in any order: they have nothing to do with each other
+			unused = append(unused, c)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range unused {
+		_ = c.Close() // nobody is waiting for what it might say
+	}
+}
