@@ -193,6 +193,10 @@ func (s *stream) Next() (listwatch.Event[*thing], error) {
 	for {
 		s.fake.mu.Lock()
 		more := s.fake.more
+		if closed(s.cut) {
+			s.fake.mu.Unlock()
+			return listwatch.Event[*thing]{}, io.EOF
+		}
 		if s.next < len(s.fake.log) {
 			e := s.fake.log[s.next]
 			s.next++
@@ -203,7 +207,6 @@ func (s *stream) Next() (listwatch.Event[*thing], error) {
 		select {
 		case <-more:
 		case <-s.cut:
-			return listwatch.Event[*thing]{}, io.EOF
 		case <-s.done:
 			return listwatch.Event[*thing]{}, io.ErrUnexpectedEOF
 		}

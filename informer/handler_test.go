@@ -1,0 +1,279 @@
+package informer_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/store"
+)
+
+// What is left of several changes that wait for a handler which is busy with another object. It knows a, and not n.
+func TestMerging(t *testing.T) {
+	tests := []struct {
+		name   string
+		happen func(f *fake)
+		want   string
+	}{
+		{"updates", func(f *fake) { f.set("a", 1); f.set("a", 2); f.set("a", 3) }, "update a=0->3"},
+		{"update, delete", func(f *fake) { f.set("a", 1); f.remove("a") }, "delete a=1"},
+		{"delete, create", func(f *fake) { f.remove("a"); f.set("a", 1) }, "delete a=0; add a=1"},
+		{"delete, create, update", func(f *fake) { f.remove("a"); f.set("a", 1); f.set("a", 2) }, "delete a=0; add a=2"},
+		{"delete, create, delete", func(f *fake) { f.remove("a"); f.set("a", 1); f.remove("a") }, "delete a=0"},
+		{
+			"delete and create, twice",
+			func(f *fake) { f.remove("a"); f.set("a", 1); f.remove("a"); f.set("a", 2) },
+			"delete a=0; add a=2",
+		},
+		{"create, update", func(f *fake) { f.set("n", 1); f.set("n", 2) }, "add n=2"},
+		{"create, delete", func(f *fake) { f.set("n", 1); f.remove("n") }, ""},
+		{"create, delete, create", func(f *fake) { f.set("n", 1); f.remove("n"); f.set("n", 2) }, "add n=2"},
+		{"delete unseen", func(f *fake) { f.set("a", 1); synctest.Wait(); f.gap(func() { f.remove("a") }) }, "delete a=1 unknown"},
+		{"two objects", func(f *fake) { f.set("n", 1); f.set("a", 1); f.set("n", 2) }, "add n=2; update a=0->1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, newFake("a", "busy"), informer.Options[*thing]{})
+				release := make(chan struct{})
+				d := diary{hold: func(line string) {
+					if line == "update busy=0->1" {
+						<-release
+					}
+				}}
+				r.add(d.handler())
+				r.start()
+				d.expect(t, "add a=0 initial; add busy=0 initial")
+				r.fake.set("busy", 1)
+				synctest.Wait() // the handler is in its callback
+				test.happen(r.fake)
+				later(time.Minute)
+				close(release)
+				want := "update busy=0->1"
+				if test.want != "" {
+					want += "; " + test.want
+				}
+				d.expect(t, want)
+			})
+		})
+	}
+}
+
+// A handler that does not return delays nobody, and what waits for it is as much as there are objects, and not as much as
+// happened to them.
+func TestSlowHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		release := make(chan struct{})
+		slow := diary{hold: func(string) { <-release }}
+		reg := r.add(slow.handler())
+		var updates int
+		r.add(informer.Handler[*thing]{OnUpdate: func(*thing, *thing) { updates++ }})
+		r.start()
+		for i := range 500 {
+			r.fake.set("a", i+1)
+			r.fake.set("b", i+1)
+			name := fmt.Sprint("short-lived-", i)
+			r.fake.set(name, 0)
+			r.fake.remove(name)
+			synctest.Wait()
+		}
+		if updates != 1000 {
+			t.Errorf("the fast handler was told of %d updates, want 1000", updates)
+		}
+		r.agree()
+		if got := reg.Pending(); got != 2 || reg.HasSynced() {
+			t.Errorf("%d objects wait for the slow handler, synced %v; want 2, false", got, reg.HasSynced())
+		}
+		close(release)
+		slow.expect(t, "add a=0 initial; add b=500 initial; update a=0->500")
+		if reg.Pending() != 0 || !reg.HasSynced() {
+			t.Errorf("in the end %d objects wait, synced %v", reg.Pending(), reg.HasSynced())
+		}
+	})
+}
+
+// Each handler has its own synced: once its last initial OnAdd has returned.
+func TestHandlerSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		step := make(chan struct{})
+		early := diary{hold: func(string) { <-step }}
+		first := r.add(early.handler())
+		r.start()
+		late := diary{hold: func(string) { <-step }}
+		second := r.add(late.handler())
+		synctest.Wait()
+		if !r.HasSynced() {
+			t.Fatal("the store has not synced")
+		}
+		for range 4 {
+			if first.HasSynced() && second.HasSynced() {
+				t.Fatal("synced before the last initial OnAdd has returned")
+			}
+			step <- struct{}{}
+			synctest.Wait()
+		}
+		if !first.HasSynced() || !second.HasSynced() {
+			t.Fatal("not synced")
+		}
+		early.expect(t, "add a=0 initial; add b=0 initial")
+		late.expect(t, "add a=0 initial; add b=0 initial")
+	})
+}
+
+// A handler that comes late is told of what there is, then of what happens.
+func TestLateHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		r.start()
+		r.fake.set("b", 1)
+		r.fake.remove("a")
+		r.fake.set("c", 1)
+		synctest.Wait()
+		var d diary
+		r.add(d.handler())
+		d.expect(t, "add b=1 initial; add c=1 initial")
+		r.fake.set("b", 2)
+		r.fake.set("d", 2)
+		d.expect(t, "update b=1->2; add d=2")
+	})
+}
+
+// A handler that comes while the first list is being taken in has synced when that list has been.
+func TestHandlerInTheMiddleOfTheFirstList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *rig
+		var d diary
+		var reg *informer.Registration
+		// An index function runs on the consumer's goroutine: here, when a has been taken in and b has not.
+		index := func(obj *thing) []string {
+			if obj.Name == "b" && reg == nil {
+				reg = r.add(d.handler())
+			}
+			return nil
+		}
+		r = newRig(t, newFake("a", "b", "c"), informer.Options[*thing]{Indexers: store.Indexers[*thing]{"x": index}})
+		r.start()
+		d.expect(t, "add a=0 initial; add b=0 initial; add c=0 initial")
+		if !reg.HasSynced() {
+			t.Error("not synced")
+		}
+	})
+}
+
+func TestRemove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		release := make(chan struct{})
+		d := diary{hold: func(string) { <-release }}
+		reg := r.add(d.handler())
+		var other diary
+		r.add(other.handler())
+		r.start()
+		removed := make(chan struct{})
+		go func() { reg.Remove(); close(removed) }()
+		synctest.Wait()
+		if closed(removed) {
+			t.Fatal("Remove returned while a callback was being called")
+		}
+		close(release)
+		<-removed
+		d.expect(t, "add a=0 initial") // b was dropped
+		r.fake.set("a", 1)
+		d.expect(t, "")
+		other.expect(t, "add a=0 initial; add b=0 initial; update a=0->1")
+		reg.Remove() // again
+		if reg.HasSynced() || reg.Pending() != 0 {
+			t.Errorf("removed, but synced is %v and %d objects wait", reg.HasSynced(), reg.Pending())
+		}
+	})
+}
+
+func TestRemoveBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d diary
+		reg := r.add(d.handler())
+		reg.Remove()
+		r.start()
+		d.expect(t, "")
+		if !closed(reg.Done()) {
+			t.Error("not done")
+		}
+	})
+}
+
+// A callback may remove its own handler, and two may remove each other.
+func TestRemoveFromCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		var d diary
+		var self, one, two *informer.Registration
+		h := d.handler()
+		add := h.OnAdd
+		h.OnAdd = func(obj *thing, initial bool) {
+			add(obj, initial)
+			self.Remove()
+			self.Remove()
+		}
+		self = r.add(h)
+		var both sync.WaitGroup
+		both.Add(2)
+		meet := func(other **informer.Registration) informer.Handler[*thing] {
+			return informer.Handler[*thing]{OnAdd: onNamed("a", func() {
+				both.Done()
+				both.Wait() // now each of them is in its callback
+				(*other).Remove()
+			})}
+		}
+		one, two = r.add(meet(&two)), r.add(meet(&one))
+		r.start()
+		d.expect(t, "add a=0 initial")
+		for _, reg := range []*informer.Registration{self, one, two} {
+			if !closed(reg.Done()) {
+				t.Error("a removed handler is not done")
+			}
+		}
+	})
+}
+
+// OnDelete may remove the handler, which then hears nothing of the re-creation.
+func TestRemoveBetweenDeleteAndAdd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d diary
+		var reg *informer.Registration
+		h := d.handler()
+		remove := h.OnDelete
+		h.OnDelete = func(obj *thing, unknown bool) { remove(obj, unknown); reg.Remove() }
+		reg = r.add(h)
+		r.start()
+		r.fake.gap(func() { r.fake.remove("a"); r.fake.set("a", 1) })
+		later(time.Minute)
+		d.expect(t, "add a=0 initial; delete a=0 unknown")
+	})
+}
+
+// A callback may add handlers, read the store, and stop the informer.
+func TestCallbackUsesInformer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d diary
+		r.add(informer.Handler[*thing]{
+			OnAdd:    func(*thing, bool) { r.add(d.handler()) },
+			OnDelete: func(*thing, bool) { r.stop() },
+		})
+		r.start()
+		d.expect(t, "add a=0 initial")
+		r.fake.remove("a")
+		if err := <-r.done; err == nil {
+			t.Error("Run returned nil")
+		}
+		r.done <- context.Canceled
+	})
+}

@@ -1,0 +1,82 @@
+package informer_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/informer"
+)
+
+// One handler is offered every object each minute; the other, which did not ask, is not.
+func TestResync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		var asked, other diary
+		h := asked.handler()
+		h.Resync = time.Minute
+		r.add(h)
+		r.add(other.handler())
+		r.start()
+		asked.expect(t, "add a=0 initial; add b=0 initial")
+		other.expect(t, "add a=0 initial; add b=0 initial")
+		later(time.Minute)
+		asked.expect(t, "")
+		later(30 * time.Second)
+		asked.expect(t, "update a=0->0")
+		r.fake.remove("a")
+		r.fake.set("c", 0)
+		asked.expect(t, "delete a=0; add c=0")
+		later(30 * time.Second)
+		asked.expect(t, "update b=0->0") // c was not there when the period began
+		later(time.Minute)
+		asked.expect(t, "update b=0->0; update c=0->0")
+		other.expect(t, "delete a=0; add c=0")
+	})
+}
+
+// An object with a pending change, or whose callback is being called, is not offered again; a change that comes after the
+// offer takes its place.
+func TestResyncOfPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b", "c"), informer.Options[*thing]{})
+		release := make(chan struct{})
+		d := diary{hold: func(line string) {
+			if line == "update a=0->1" {
+				<-release
+			}
+		}}
+		h := d.handler()
+		h.Resync = time.Minute
+		reg := r.add(h)
+		r.start()
+		d.expect(t, "add a=0 initial; add b=0 initial; add c=0 initial")
+		r.fake.set("a", 1)
+		r.fake.set("b", 1)
+		later(5 * time.Minute)
+		if reg.Pending() != 2 {
+			t.Errorf("%d objects wait, want b, which changed, and c, which is offered", reg.Pending())
+		}
+		r.fake.set("c", 1)
+		synctest.Wait()
+		close(release)
+		d.expect(t, "update a=0->1; update b=0->1; update c=0->1")
+	})
+}
+
+// A handler that is removed leaves no timer behind that would offer anything to anyone.
+func TestResyncEndsWithHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d diary
+		h := d.handler()
+		h.Resync = time.Minute
+		reg := r.add(h)
+		r.start()
+		later(2 * time.Minute)
+		d.expect(t, "add a=0 initial; update a=0->0")
+		reg.Remove()
+		later(time.Hour)
+		d.expect(t, "")
+	})
+}
