@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/cmd/relist/internal/demo"
+	"github.com/relist-go/relist/cmd/relist/internal/report"
+)
+
+// demoFlags are the flags of `relist demo`.
+type demoFlags struct {
+	opts   demo.Options
+	output string
+	format report.Format
+}
+
+func newDemo() *cobra.Command {
+	f := &demoFlags{}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Mirror a server that misbehaves, and see what happens",
+		Long: `Start an API server with two replicas on loopback, change its objects all the time, and
+mirror it while connections are cut, history is compacted, replicas lag behind, tokens
+expire, objects vanish unseen and a connection goes silent. Then compare the mirror with
+the server.
+
+Exit status: 0 if they match and every fault was met, 1 if not.
+
+With -o json, stdout has one object a line, of the kinds of 'relist mirror' (without
+deltas that a watch delivered), and "fault", "recovered" and "result".`,
+		Example: `  relist demo
+  relist demo --objects 20000 --rate 2000 --duration 1m
+  relist demo -o json | jq -c 'select(.kind == "recovered")'`,
+		Args:    noArgs,
+		PreRunE: func(*cobra.Command, []string) error { return f.check() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.IntVar(&f.opts.Objects, "objects", 2000, "number of ConfigMaps, 20 or more")
+	flags.DurationVar(&f.opts.Duration, "duration", 15*time.Second, "how long to go on; it takes longer where the faults do")
+	flags.Float64Var(&f.opts.Rate, "rate", 200, "changes a second")
+	flags.Uint64Var(&f.opts.Seed, "seed", 0, "seed of the changes (default: a new one each time, which is printed)")
+	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	completeWords(cmd, "output", "text", "json")
+	return cmd
+}
+
+func (f *demoFlags) check() error {
+	var err error
+	if f.format, err = report.ParseFormat(f.output, report.Text, report.JSON); err != nil {
+		return &usageError{err}
+	}
+	switch {
+	case f.opts.Objects < 20:
+		return usage("--objects %d: want 20 or more, so that there is something to delete", f.opts.Objects)
+	case f.opts.Duration < 0:
+		return usage("--duration %s: want 0 or more", f.opts.Duration)
+	case f.opts.Rate < 0:
+		return usage("--rate %v: want 0 or more", f.opts.Rate)
+	}
+	if f.opts.Seed == 0 {
+		f.opts.Seed = 1 + uint64(rand.Uint32())
+	}
+	return nil
+}
+
+func (f *demoFlags) run(cmd *cobra.Command) error {
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	opts := report.Terminal(cmd.OutOrStdout(), f.format)
+	opts.Failed = func(error) { stop() } // Close returns it
+	f.opts.Out = report.NewPrinter(cmd.OutOrStdout(), opts)
+	f.opts.Verbose = f.format == report.JSON
+	err := demo.Run(ctx, f.opts)
+	if closeErr := f.opts.Out.Close(); closeErr != nil {
+		return fmt.Errorf("write the output: %w", closeErr)
+	}
+	if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return errors.New("interrupted before every fault was shown")
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package connect
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Explain turns the error of a first request into one line that says what is wrong and
+// what to do. The cause stays under it.
+func Explain(err error, server string, timeout time.Duration) error {
+	advice := adviceFor(err, server, timeout)
+	if advice == "" {
+		return err
+	}
+	return &explained{text: advice, err: err}
+}
+
+type explained struct {
+	text string
+	err  error
+}
+
+func (e *explained) Error() string { return e.text }
+
+func (e *explained) Unwrap() error { return e.err }
+
+func adviceFor(err error, server string, timeout time.Duration) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return adviceForStatus(err, server, int(status.Status().Code), status.Status().Message)
+	}
+	var (
+		dns       *net.DNSError
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		record    tls.RecordHeaderError
+		network   net.Error
+	)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout() && !errors.As(err, &dns):
+		return fmt.Sprintf("%s did not answer within %s: check the address, the network, and the proxy settings (HTTPS_PROXY, NO_PROXY)", server, timeout)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("cannot reach %s: connection refused; is the API server running, and is this its address?", server)
+	case errors.As(err, &dns):
+		return fmt.Sprintf("cannot reach %s: %v; is the name in --server or the kubeconfig right?", server, dns)
+	case errors.As(err, &authority):
+		return fmt.Sprintf("the certificate of %s is not trusted (%v): give its authority with --certificate-authority FILE, or for a test use --insecure-skip-tls-verify", server, authority)
+	case errors.As(err, &hostname), errors.As(err, &invalid):
+		return fmt.Sprintf("the certificate of %s is not valid: %s; check the address and the server's certificate", server, cause(err))
+	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		return fmt.Sprintf("%s does not speak TLS: is it an http:// address?", server)
+	}
+	return ""
+}
+
+func adviceForStatus(err error, server string, code int, message string) string {
+	switch code {
+	case http.StatusUnauthorized:
+		return fmt.Sprintf("%s refuses the credential (401 %s): check --token, --token-file or the kubeconfig's user, or log in again", server, message)
+	case http.StatusForbidden:
+		return fmt.Sprintf("%s does not permit this (403): %s; ask for the verbs list and watch, or use another --context or credential", server, message)
+	case http.StatusBadRequest:
+		if strings.Contains(message, "HTTP request to an HTTPS server") {
+			return fmt.Sprintf("%s speaks TLS: use an https:// address", server)
+		}
+		return fmt.Sprintf("%s refuses the request (400): %s; check the selectors", server, message)
+	case http.StatusNotFound:
+		return fmt.Sprintf("%s does not have what an API server has (404): %s; is this its address, with the right path?", server, cause(err))
+	}
+	return ""
+}
+
+// cause is the innermost error's text.
+func cause(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}

@@ -1,0 +1,100 @@
+// Package connect finds the API server that a person means, from flags, a kubeconfig or
+// the pod that the command runs in, and explains why it cannot be used.
+//
+// Begin with Flags.Config and Explain.
+package connect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/relist-go/relist/transport"
+)
+
+// Flags say which server, and with what credential. The zero value means the
+// kubeconfig's current context.
+type Flags struct {
+	Kubeconfig string
+	Context    string
+	Server     string
+	Token      string
+	TokenFile  string
+	CAFile     string
+	Insecure   bool
+}
+
+// Add defines the flags. Their names are those of kubectl, where it has them.
+func (f *Flags) Add(set *pflag.FlagSet) {
+	set.StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, or ~/.kube/config)")
+	set.StringVar(&f.Context, "context", "", "context of the kubeconfig to use (default: its current-context)")
+	set.StringVar(&f.Server, "server", "", "`URL` of the API server. Without --kubeconfig and --context,\nno kubeconfig is read, so that its credentials go nowhere else")
+	set.StringVar(&f.Token, "token", "", "bearer token. Other users of the machine can see it: rather use --token-file")
+	set.StringVar(&f.TokenFile, "token-file", "", "`file` that holds the bearer token; it is read again when it changes")
+	set.StringVar(&f.CAFile, "certificate-authority", "", "`file` with the certificates that the server's must lead to")
+	set.BoolVar(&f.Insecure, "insecure-skip-tls-verify", false, "accept any certificate of the server: for tests only")
+}
+
+// Check reports flags that contradict each other.
+func (f *Flags) Check() error {
+	switch {
+	case f.Token != "" && f.TokenFile != "":
+		return errors.New("--token and --token-file cannot be used together")
+	case f.CAFile != "" && f.Insecure:
+		return errors.New("--certificate-authority and --insecure-skip-tls-verify cannot be used together")
+	}
+	return nil
+}
+
+// Config returns the server. What a flag says wins over the kubeconfig.
+func (f *Flags) Config() (transport.Config, error) {
+	cfg, err := f.base()
+	if err != nil {
+		return transport.Config{}, err
+	}
+	cfg.Server = cmp.Or(f.Server, cfg.Server)
+	if f.Token != "" || f.TokenFile != "" {
+		cfg.BearerToken, cfg.BearerTokenFile = f.Token, f.TokenFile
+		cfg.Username, cfg.Password = "", ""
+	}
+	if f.CAFile != "" {
+		cfg.TLS.CAFile, cfg.TLS.CAData, cfg.TLS.Insecure = f.CAFile, nil, false
+	}
+	if f.Insecure {
+		cfg.TLS.CAFile, cfg.TLS.CAData, cfg.TLS.Insecure = "", nil, true
+	}
+	return cfg, nil
+}
+
+// base is the Config before flags change it.
+func (f *Flags) base() (transport.Config, error) {
+	switch {
+	case f.Kubeconfig != "" || f.Context != "":
+	case f.Server != "":
+		return transport.Config{}, nil
+	case os.Getenv("KUBECONFIG") == "" && !defaultExists():
+		cfg, err := transport.InCluster()
+		if errors.Is(err, transport.ErrNotInCluster) {
+			return transport.Config{}, errors.New("no API server is named: use --kubeconfig, set KUBECONFIG, or give --server URL (~/.kube/config does not exist)")
+		}
+		return cfg, err
+	}
+	cfg, err := transport.LoadKubeconfig(transport.KubeconfigOptions{Path: f.Kubeconfig, Context: f.Context})
+	if errors.Is(err, os.ErrNotExist) {
+		return cfg, fmt.Errorf("%w; name another with --kubeconfig, or give --server URL", err)
+	}
+	return cfg, err
+}
+
+func defaultExists() bool {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(home, ".kube", "config"))
+	return err == nil
+}

@@ -1,0 +1,97 @@
+package discover
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// NameError is a name that cannot be one of a resource.
+type NameError struct {
+	Name   string
+	Advice string
+}
+
+// Error says what to write instead.
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%q is not the name of a resource: %s", e.Name, e.Advice)
+}
+
+// NotFoundError is a name that no resource of the server has.
+type NotFoundError struct {
+	Name    string
+	Near    []string // names that look like it, at most four
+	Missing []string // groups that could not be asked
+}
+
+// Error names what is there instead.
+func (e *NotFoundError) Error() string {
+	msg := fmt.Sprintf("the server has no resource %q", e.Name)
+	if len(e.Near) > 0 {
+		msg += "; did you mean " + strings.Join(e.Near, ", ") + "?"
+	} else {
+		msg += "; `kubectl api-resources` lists what it has"
+	}
+	if len(e.Missing) > 0 {
+		msg += " (these groups did not answer: " + strings.Join(e.Missing, ", ") + ")"
+	}
+	return msg
+}
+
+// maxNear is how many names an error offers.
+const maxNear = 4
+
+// near returns the resources whose names are like the one that was typed, the most
+// alike first.
+func (c *catalog) near(q query) []string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var found []candidate
+	for _, r := range c.resources {
+		best := len(q.resource)
+		for _, name := range append([]string{r.Resource, r.Singular}, r.ShortNames...) {
+			best = min(best, unlike(q.resource, name))
+		}
+		// A third of the letters may differ, and in a right name the group.
+		if best > max(1, len(q.resource)/3) || !r.Can("watch") {
+			continue
+		}
+		name := r.GroupResource().String()
+		if !slices.ContainsFunc(found, func(f candidate) bool { return f.name == name }) {
+			found = append(found, candidate{name, best})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	var names []string
+	for _, f := range found[:min(len(found), maxNear)] {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// unlike is how far apart two names are: their edit distance, or 1 if the one typed
+// is a long beginning of the other.
+func unlike(typed, name string) int {
+	if len(typed) >= 3 && strings.HasPrefix(name, typed) {
+		return min(1, len(name)-len(typed))
+	}
+	previous := make([]int, len(name)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := range len(typed) {
+		current := make([]int, len(name)+1)
+		current[0] = i + 1
+		for j := range len(name) {
+			change := previous[j]
+			if typed[i] != name[j] {
+				change++
+			}
+			current[j+1] = min(change, previous[j+1]+1, current[j]+1)
+		}
+		previous = current
+	}
+	return previous[len(name)]
+}

@@ -1,0 +1,172 @@
+// Package mirror is the whole pipeline, assembled: a reflector fills a queue, a
+// consumer empties it into a store, and each step is a line of a report.
+//
+// Begin with Mirror.
+package mirror
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/relist-go/relist/cmd/relist/internal/object"
+	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
+)
+
+// Options of a [Mirror].
+type Options struct {
+	// Source is where objects come from.
+	Source listwatch.ListWatcher[*object.Object]
+
+	// Reflector are the options of the reflector. Its Trace is called too, after
+	// the mirror's own.
+	Reflector reflector.Options
+
+	// Report is given each line, one at a time, from the reflector's goroutine or the
+	// consumer's. If nil, nobody is.
+	Report func(report.Line)
+
+	// Applied is called after each delta has been applied to the store, on the
+	// consumer's goroutine. If nil, nobody is.
+	Applied func(deltafifo.Delta[*object.Object])
+
+	// FailEarly ends Run when the first list is refused for a reason that waiting will
+	// not mend, such as a credential or a selector.
+	FailEarly bool
+}
+
+// Mirror keeps a copy of a resource.
+type Mirror struct {
+	opts   Options
+	store  *store.Store[*object.Object]
+	queue  *deltafifo.Queue[*object.Object]
+	synced chan struct{}
+
+	// order is held while a list goes into the queue until its line is out, and while
+	// deltas are reported: a list comes before the deltas that it brought.
+	order sync.Mutex
+	held  bool // order is locked for a list; owned by the reflector's goroutine
+
+	mu      sync.Mutex
+	start   time.Time
+	isSync  bool
+	summary report.Summary
+}
+
+// New returns a Mirror that has not started.
+func New(opts Options) *Mirror {
+	if opts.Report == nil {
+		opts.Report = func(report.Line) {}
+	}
+	if opts.Applied == nil {
+		opts.Applied = func(deltafifo.Delta[*object.Object]) {}
+	}
+	m := &Mirror{opts: opts, store: store.New(store.Options[*object.Object]{}), synced: make(chan struct{})}
+	m.queue = deltafifo.New(deltafifo.Options[*object.Object]{Known: m.store})
+	return m
+}
+
+// Store is the copy.
+func (m *Mirror) Store() *store.Store[*object.Object] { return m.store }
+
+// Pending is the number of objects with changes that have arrived and wait to be applied.
+func (m *Mirror) Pending() int { return m.queue.Len() }
+
+// Synced is closed when everything of the first list has been applied.
+func (m *Mirror) Synced() <-chan struct{} { return m.synced }
+
+// Run mirrors until ctx ends, applies what has arrived by then, and returns nil; or the
+// error for which FailEarly gave up. It is called once.
+func (m *Mirror) Run(ctx context.Context) error {
+	m.mu.Lock()
+	m.start = time.Now()
+	m.mu.Unlock()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+
+	opts := m.opts.Reflector
+	opts.Trace = m.trace(m.opts.Reflector.Trace, fail)
+	r := reflector.New(m.opts.Source, &sink{Queue: m.queue, mirror: m}, opts)
+
+	var consumer sync.WaitGroup
+	consumer.Go(m.consume)
+	// Run returns the error of ctx, which is no news here.
+	_ = r.Run(ctx)
+	m.queue.Close()
+	consumer.Wait()
+
+	var hopeless *hopelessError
+	if errors.As(context.Cause(ctx), &hopeless) {
+		return hopeless.err
+	}
+	return nil
+}
+
+// consume empties the queue until it is closed and nothing is left.
+func (m *Mirror) consume() {
+	for {
+		// The context has no end: what has arrived is applied, and Run closes the queue.
+		err := m.queue.Pop(context.Background(), m.process) //nolint:contextcheck // see above
+		switch {
+		case errors.Is(err, deltafifo.ErrClosed):
+			return
+		case err != nil:
+			m.problem(report.Problem{Class: "store", Message: err.Error()})
+		}
+		m.checkSynced()
+	}
+}
+
+// process applies one entry of the queue.
+func (m *Mirror) process(e deltafifo.Entry[*object.Object]) error {
+	m.order.Lock()
+	defer m.order.Unlock()
+	for _, d := range e.Deltas {
+		if err := m.apply(d); err != nil {
+			return err
+		}
+		m.countDelta(d)
+		m.opts.Applied(d)
+		m.opts.Report(report.Delta{
+			Type:            d.Type.String(),
+			Key:             e.Key,
+			UID:             d.Object.GetUID(),
+			ResourceVersion: d.Object.GetResourceVersion(),
+			Inferred:        d.Tombstone != nil,
+		})
+	}
+	return nil
+}
+
+func (m *Mirror) apply(d deltafifo.Delta[*object.Object]) error {
+	if d.Type == deltafifo.Deleted {
+		return m.store.Delete(d.Object)
+	}
+	return m.store.Update(d.Object)
+}
+
+// checkSynced reports the moment in which the first list has been applied. It is called
+// after each entry, and after the first list, which may be empty.
+func (m *Mirror) checkSynced() {
+	if !m.queue.HasSynced() {
+		return
+	}
+	m.mu.Lock()
+	first := !m.isSync
+	m.isSync = true
+	took := time.Since(m.start)
+	if first {
+		m.summary.SyncSeconds = report.Seconds(took)
+	}
+	line := report.Synced{ResourceVersion: m.summary.ResourceVersion, Objects: m.store.Len(), Seconds: report.Seconds(took)}
+	m.mu.Unlock()
+	if first {
+		m.opts.Report(line)
+		close(m.synced)
+	}
+}

@@ -1,0 +1,105 @@
+package mirror
+
+import (
+	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/reflector"
+)
+
+// trace turns what the reflector tells into lines and counts, and passes it on.
+func (m *Mirror) trace(next *reflector.Trace, fail func(error)) *reflector.Trace {
+	if next == nil {
+		next = &reflector.Trace{}
+	}
+	t := &reflector.Trace{
+		ListStart: next.ListStart,
+		WatchOpen: next.WatchOpen,
+		Event: func(e reflector.Event) {
+			m.advance(e.ResourceVersion)
+			call(next.Event, e)
+		},
+		Bookmark: func(rv string) {
+			m.advance(rv)
+			m.count(func(s *report.Summary) { s.Bookmarks++ })
+			m.opts.Report(report.Bookmark{ResourceVersion: rv})
+			call(next.Bookmark, rv)
+		},
+		Synced: func() {
+			m.checkSynced()
+			if next.Synced != nil {
+				next.Synced()
+			}
+		},
+		Problem: func(p reflector.Problem) {
+			m.problem(report.Problem{Class: p.Class.String(), Key: p.Key, Message: p.Err.Error()})
+			call(next.Problem, p)
+		},
+	}
+	t.ListDone = func(l reflector.ListDone) {
+		m.listDone(l, fail)
+		call(next.ListDone, l)
+	}
+	m.traceWatches(t, next)
+	return t
+}
+
+// traceWatches fills in what concerns watches and pauses.
+func (m *Mirror) traceWatches(t, next *reflector.Trace) {
+	t.WatchStart = func(w reflector.WatchStart) {
+		m.count(func(s *report.Summary) { s.Watches++ })
+		m.opts.Report(report.Watch{ResourceVersion: w.ResourceVersion, TimeoutSeconds: report.Seconds(w.Timeout)})
+		call(next.WatchStart, w)
+	}
+	t.WatchEnd = func(w reflector.WatchEnd) {
+		m.opts.Report(report.WatchEnd{
+			ResourceVersion: w.ResourceVersion,
+			Reason:          w.Reason.String(),
+			Message:         cause(w.Err),
+			Events:          w.Events,
+			Seconds:         report.Seconds(w.Duration),
+		})
+		call(next.WatchEnd, w)
+	}
+	t.Relist = func(r reflector.Relist) {
+		m.count(func(s *report.Summary) { s.Relists++ })
+		m.opts.Report(report.Relist{ResourceVersion: r.ResourceVersion, Reason: r.Reason.String(), Message: cause(r.Err)})
+		call(next.Relist, r)
+	}
+	t.Backoff = func(b reflector.Backoff) {
+		m.opts.Report(report.Backoff{Seconds: report.Seconds(b.Delay), Reason: b.Reason.String()})
+		call(next.Backoff, b)
+	}
+}
+
+// listDone reports a list that came, and lets the consumer at it. One that failed is
+// reported by what follows: a problem or a relist.
+func (m *Mirror) listDone(l reflector.ListDone, fail func(error)) {
+	if l.Err == nil {
+		m.listedAt(l.ResourceVersion)
+		m.count(func(s *report.Summary) { s.Lists++ })
+		m.opts.Report(report.List{
+			ResourceVersion: l.ResourceVersion,
+			Items:           l.Items,
+			Pages:           l.Pages,
+			Seconds:         report.Seconds(l.Duration),
+		})
+	}
+	if m.held {
+		m.held = false
+		m.order.Unlock()
+	}
+	if m.opts.FailEarly && l.Err != nil && !m.listed() && isHopeless(l.Err) {
+		fail(&hopelessError{err: l.Err})
+	}
+}
+
+func (m *Mirror) problem(p report.Problem) {
+	m.count(func(s *report.Summary) { s.Problems++ })
+	m.opts.Report(p)
+}
+
+func call[A any](f func(A), arg A) {
+	if f != nil {
+		f(arg)
+	}
+}
+

@@ -1,0 +1,75 @@
+// Package object has the type that the command mirrors any resource into.
+package object
+
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Object is a whole object of any kind: the bytes that the server sent, and what
+// identifies them.
+//
+// A tree of maps, as Unstructured is, takes several times the memory of the bytes, and
+// the command looks at nothing but the identity.
+type Object struct {
+	namespace, name string
+	uid             types.UID
+	resourceVersion string
+	raw             []byte
+}
+
+// GetNamespace returns the namespace, empty for a cluster-scoped object.
+func (o *Object) GetNamespace() string { return o.namespace }
+
+// GetName returns the name.
+func (o *Object) GetName() string { return o.name }
+
+// GetUID returns the UID.
+func (o *Object) GetUID() types.UID { return o.uid }
+
+// GetResourceVersion returns the version of the object.
+func (o *Object) GetResourceVersion() string { return o.resourceVersion }
+
+// Raw returns the object's JSON. It must not be changed.
+func (o *Object) Raw() []byte { return o.raw }
+
+// identity is the part of an object that is read.
+type identity struct {
+	Metadata struct {
+		Namespace       string    `json:"namespace"`
+		Name            string    `json:"name"`
+		UID             types.UID `json:"uid"`
+		ResourceVersion string    `json:"resourceVersion"`
+	} `json:"metadata"`
+}
+
+var errNotObject = errors.New("not a JSON object")
+
+// UnmarshalJSONFrom keeps the next value of dec.
+func (o *Object) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if value.Kind() != '{' {
+		return errNotObject
+	}
+	var id identity
+	if err := json.Unmarshal(value, &id, dec.Options()); err != nil {
+		return err
+	}
+	// The decoder's buffer is used again, and has room to spare: keep a copy that fits.
+	raw := make([]byte, len(value))
+	copy(raw, value)
+	*o = Object{
+		namespace:       id.Metadata.Namespace,
+		name:            id.Metadata.Name,
+		uid:             id.Metadata.UID,
+		resourceVersion: id.Metadata.ResourceVersion,
+		raw:             raw,
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Line is one thing to report.
+type Line interface {
+	// Kind is the line's "kind" in JSON.
+	Kind() string
+
+	// Text is the line for people, without time and kind.
+	Text() string
+}
+
+// Delta is a change that the mirror has applied.
+type Delta struct {
+	Type            string    `json:"type"`
+	Key             string    `json:"key"`
+	UID             types.UID `json:"uid"`
+	ResourceVersion string    `json:"resourceVersion"`
+	Inferred        bool      `json:"inferred"` // the deletion was not seen; a list lacked the object
+}
+
+// Synced says that everything of the first list has been applied.
+type Synced struct {
+	ResourceVersion string  `json:"resourceVersion"`
+	Objects         int     `json:"objects"`
+	Seconds         float64 `json:"seconds"` // since the start
+}
+
+// List is a list that came whole.
+type List struct {
+	ResourceVersion string  `json:"resourceVersion"`
+	Items           int     `json:"items"`
+	Pages           int     `json:"pages"`
+	Seconds         float64 `json:"seconds"`
+}
+
+// Watch is a watch that is asked for.
+type Watch struct {
+	ResourceVersion string  `json:"resourceVersion"`
+	TimeoutSeconds  float64 `json:"timeoutSeconds"`
+}
+
+// Bookmark is the server's word that nothing is missing up to a version.
+type Bookmark struct {
+	ResourceVersion string `json:"resourceVersion"`
+}
+
+// WatchEnd is a watch that was refused or has ended.
+type WatchEnd struct {
+	ResourceVersion string  `json:"resourceVersion"` // where the next one goes on
+	Reason          string  `json:"reason"`
+	Message         string  `json:"message,omitempty"`
+	Events          int     `json:"events"`
+	Seconds         float64 `json:"seconds"`
+}
+
+// Relist is the decision to list again.
+type Relist struct {
+	ResourceVersion string `json:"resourceVersion"` // the one that is given up
+	Reason          string `json:"reason"`
+	Message         string `json:"message,omitempty"`
+}
+
+// Backoff is a pause before the next request.
+type Backoff struct {
+	Seconds float64 `json:"seconds"`
+	Reason  string  `json:"reason"`
+}
+
+// Problem is something that the protocol does not provide for.
+type Problem struct {
+	Class   string `json:"class"`
+	Message string `json:"message"`
+	Key     string `json:"key,omitempty"`
+}
+
+// Deltas counts deltas by type.
+type Deltas struct {
+	Added    int `json:"Added"`
+	Updated  int `json:"Updated"`
+	Deleted  int `json:"Deleted"`
+	Replaced int `json:"Replaced"`
+	Sync     int `json:"Sync"`
+}
+
+// Summary is the last line.
+type Summary struct {
+	Objects         int     `json:"objects"`
+	ResourceVersion string  `json:"resourceVersion"` // up to which the mirror has everything
+	Digest          string  `json:"digest"`
+	Lists           int     `json:"lists"`   // that came whole
+	Watches         int     `json:"watches"` // asked for
+	Bookmarks       int     `json:"bookmarks"`
+	Relists         int     `json:"relists"`
+	Tombstones      int     `json:"tombstones"`
+	Deltas          Deltas  `json:"deltas"`
+	Problems        int     `json:"problems"`
+	SyncSeconds     float64 `json:"syncSeconds"`  // from the start to Synced; 0 if it did not come
+	CPUSeconds      float64 `json:"cpuSeconds"`   // of the process, user and system; 0 where the system does not say
+	PeakRSSBytes    int64   `json:"peakRSSBytes"` // of the process; 0 where the system does not say
+}
+
+// Kind is "delta".
+func (Delta) Kind() string { return "delta" }
+
+// Kind is "synced".
+func (Synced) Kind() string { return "synced" }
+
+// Kind is "list".
+func (List) Kind() string { return "list" }
+
+// Kind is "watch".
+func (Watch) Kind() string { return "watch" }
+
+// Kind is "bookmark".
+func (Bookmark) Kind() string { return "bookmark" }
+
+// Kind is "watchEnd".
+func (WatchEnd) Kind() string { return "watchEnd" }
+
+// Kind is "relist".
+func (Relist) Kind() string { return "relist" }
+
+// Kind is "backoff".
+func (Backoff) Kind() string { return "backoff" }
+
+// Kind is "problem".
+func (Problem) Kind() string { return "problem" }
+
+// Kind is "summary".
+func (Summary) Kind() string { return "summary" }
+
+// Seconds is a duration as lines give it.
+func Seconds(d time.Duration) float64 { return d.Round(time.Microsecond).Seconds() }

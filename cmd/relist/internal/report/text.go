@@ -1,0 +1,145 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Text implements [Line].
+func (d Delta) Text() string {
+	if d.Inferred {
+		return fmt.Sprintf("%-8s %s  (final state unknown, last seen at %s)", d.Type, d.Key, d.ResourceVersion)
+	}
+	return fmt.Sprintf("%-8s %s  at %s", d.Type, d.Key, d.ResourceVersion)
+}
+
+// Text implements [Line].
+func (s Synced) Text() string {
+	return fmt.Sprintf("%s at %s", count(s.Objects, "object"), s.ResourceVersion)
+}
+
+// Text implements [Line].
+func (l List) Text() string {
+	return fmt.Sprintf("%s in %s at %s, took %s", count(l.Items, "object"), count(l.Pages, "page"), l.ResourceVersion, short(l.Seconds))
+}
+
+// Text implements [Line].
+func (w Watch) Text() string {
+	return fmt.Sprintf("from %s, for %s", orNone(w.ResourceVersion), short(w.TimeoutSeconds))
+}
+
+// Text implements [Line].
+func (b Bookmark) Text() string { return "at " + b.ResourceVersion }
+
+// Text implements [Line].
+func (w WatchEnd) Text() string {
+	return withMessage(fmt.Sprintf("%s after %s and %s", w.Reason, short(w.Seconds), count(w.Events, "event")), w.Message)
+}
+
+// Text implements [Line].
+func (r Relist) Text() string {
+	return withMessage(fmt.Sprintf("%s is given up: %s", orNone(r.ResourceVersion), r.Reason), r.Message)
+}
+
+// Text implements [Line].
+func (b Backoff) Text() string { return short(b.Seconds) + " because " + b.Reason }
+
+// Text implements [Line].
+func (p Problem) Text() string {
+	if p.Key != "" {
+		return p.Class + " " + p.Key + ": " + oneLine(p.Message)
+	}
+	return p.Class + ": " + oneLine(p.Message)
+}
+
+// Table returns the rows that people read at the end.
+func (s Summary) Table() []Row {
+	rows := []Row{
+		{"objects", fmt.Sprint(s.Objects)},
+		{"resourceVersion", orNone(s.ResourceVersion)},
+		{"digest", s.Digest},
+		{"lists", fmt.Sprintf("%d, relists decided %d", s.Lists, s.Relists)},
+		{"watches", fmt.Sprint(s.Watches)},
+		{"bookmarks", fmt.Sprint(s.Bookmarks)},
+		{"deltas", fmt.Sprintf("%d added, %d updated, %d deleted (%s), %d replaced, %d resynced",
+			s.Deltas.Added, s.Deltas.Updated, s.Deltas.Deleted, count(s.Tombstones, "tombstone"), s.Deltas.Replaced, s.Deltas.Sync)},
+		{"problems", fmt.Sprint(s.Problems)},
+		{"synced in", orNone(map[bool]string{true: short(s.SyncSeconds)}[s.SyncSeconds > 0])},
+	}
+	if s.CPUSeconds > 0 {
+		rows = append(rows, Row{"CPU", short(s.CPUSeconds)})
+	}
+	if s.PeakRSSBytes > 0 {
+		rows = append(rows, Row{"peak RSS", fmt.Sprintf("%.1f MiB", float64(s.PeakRSSBytes)/(1<<20))})
+	}
+	return rows
+}
+
+// Text implements [Line].
+func (s Summary) Text() string { return FormatRows(s.Table()) }
+
+// Row is a line of a table.
+type Row struct{ Name, Value string }
+
+// FormatRows aligns rows under a line of their own.
+func FormatRows(rows []Row) string {
+	width := 0
+	for _, r := range rows {
+		width = max(width, len(r.Name))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		fmt.Fprintf(&b, "\n  %-*s  %s", width, r.Name, r.Value)
+	}
+	return b.String()
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// short is a time span with three digits that matter.
+func short(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
+	}
+	return d.Round(time.Microsecond).String()
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
+
+func withMessage(text, message string) string {
+	if message == "" {
+		return text
+	}
+	return text + " (" + oneLine(message) + ")"
+}
+
+// oneLine keeps what a server said from breaking the output, or a terminal.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}

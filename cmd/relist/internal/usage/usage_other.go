@@ -1,0 +1,5 @@
+//go:build !unix
+
+package usage
+
+func now() Usage { return Usage{} }

@@ -1,0 +1,21 @@
+// Command relist mirrors a resource of a Kubernetes API server, and shows what it takes
+// to keep the copy right.
+//
+//	relist demo                     mirror a server that misbehaves, and see what happens
+//	relist mirror pods -A           mirror a real one
+//	relist serve --objects 1000     run the misbehaving server alone
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once, even if the output is stuck.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/cmd/relist/internal/connect"
+	"github.com/relist-go/relist/cmd/relist/internal/discover"
+	"github.com/relist-go/relist/cmd/relist/internal/mirror"
+	"github.com/relist-go/relist/cmd/relist/internal/object"
+	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/transport"
+)
+
+// startTimeout bounds the first contact: whoever types a command should not have to
+// guess for long whether it works.
+const startTimeout = 4 * time.Second
+
+// mirrorFlags are the flags of `relist mirror`.
+type mirrorFlags struct {
+	connect       connect.Flags
+	namespace     string
+	allNamespaces bool
+	labels        string
+	fields        string
+	pageSize      int
+	resync        time.Duration
+	runFor        time.Duration
+	exitOnSync    bool
+	output        string
+	format        report.Format
+}
+
+func newMirror() *cobra.Command {
+	f := &mirrorFlags{}
+	cmd := &cobra.Command{
+		Use:   "mirror RESOURCE[.VERSION.GROUP]",
+		Short: "Keep a copy of a resource and print every change",
+		Long: `Keep a copy of a resource in memory, and print every change and every step taken to
+keep it right, until Ctrl-C or --for.
+
+RESOURCE is written as for kubectl: pods, pod, po, deployments.apps, deployments.v1.apps.
+Without -n and -A it is mirrored in the namespace of the kubeconfig's context, or else
+in "default". Objects are kept whole, as the JSON that the server sent.
+
+With -o json, stdout has one object a line. Its "kind" says what happened:
+  delta      an object was Added, Updated, Deleted, Replaced (listed) or offered again
+             (Sync); "inferred" marks a deletion that no watch saw and a list revealed
+  synced     everything of the first list has been applied
+  list       a list came whole            watch      a watch is asked for
+  bookmark   nothing is missing so far    watchEnd   a watch was refused or has ended
+  relist     a list is needed             backoff    a pause before the next request
+  problem    something is wrong           summary    counts and a digest; the last line
+Each has "time". The lines of one object are in order; lines about the connection may be
+ahead of the deltas that it brought.`,
+		Example: `  relist mirror pods -A
+  relist mirror deploy -n web -l app=shop --for 10m
+  relist mirror configmaps -A -o json | jq -c 'select(.kind == "delta")'
+  relist mirror pods -A -o none --exit-on-sync       # how long, how much memory?
+  relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("name one resource, such as pods or deployments.apps")
+			}
+			return nil
+		},
+		PreRunE: func(*cobra.Command, []string) error { return f.check() },
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "mirror the objects of this namespace")
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "mirror those of all namespaces")
+	flags.StringVarP(&f.labels, "selector", "l", "", "mirror only objects with these labels, such as app=web,tier!=db")
+	flags.StringVar(&f.fields, "field-selector", "", "mirror only objects with these fields, such as spec.nodeName=n1")
+	flags.StringVarP(&f.output, "output", "o", "text", "text, json, or none for the summary alone")
+	flags.DurationVar(&f.runFor, "for", 0, "stop after this time, such as 90s (default: at Ctrl-C)")
+	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")
+	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
+	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
+	f.connect.Add(flags)
+	completeWords(cmd, "output", "text", "json", "none")
+	return cmd
+}
+
+// check reads what the flags mean.
+func (f *mirrorFlags) check() error {
+	var err error
+	if f.format, err = report.ParseFormat(f.output, report.Text, report.JSON, report.None); err != nil {
+		return &usageError{err}
+	}
+	if err := f.connect.Check(); err != nil {
+		return &usageError{err}
+	}
+	switch {
+	case f.namespace != "" && f.allNamespaces:
+		return usage("-n and -A cannot be used together")
+	case f.runFor < 0:
+		return usage("--for %s: want a positive time", f.runFor)
+	case f.resync < 0:
+		return usage("--resync %s: want a positive time", f.resync)
+	}
+	return nil
+}
+
+// run connects, then mirrors until it is told to stop.
+func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
+	ctx := cmd.Context()
+	cfg, err := f.connect.Config()
+	if err != nil {
+		return err
+	}
+	client, err := transport.NewClient(cfg)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	source, err := f.find(ctx, client, cfg, name)
+	if ctx.Err() != nil {
+		return f.stoppedEarly(cmd)
+	}
+	if err != nil {
+		return err
+	}
+	return f.mirror(cmd, cfg, source)
+}
+
+// find returns the resource that the server has under name.
+func (f *mirrorFlags) find(ctx context.Context, client *transport.Client, cfg transport.Config, name string) (*listwatch.Resource[*object.Object], error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	found, err := discover.Find(ctx, client, name)
+	if err != nil {
+		return nil, connect.Explain(err, cfg.Server, startTimeout)
+	}
+	return listwatch.New(client, found.GroupVersionResource, listwatch.Options[*object.Object]{
+		Namespace:     f.namespaceOf(found, cfg),
+		LabelSelector: f.labels,
+		FieldSelector: f.fields,
+	})
+}
+
+func (f *mirrorFlags) namespaceOf(r *discover.Resource, cfg transport.Config) string {
+	switch {
+	case !r.Namespaced || f.allNamespaces:
+		return ""
+	case f.namespace != "":
+		return f.namespace
+	case cfg.Namespace != "":
+		return cfg.Namespace
+	}
+	return "default"
+}
+
+// mirror runs the pipeline until ctx ends, and prints the summary.
+func (f *mirrorFlags) mirror(cmd *cobra.Command, cfg transport.Config, source *listwatch.Resource[*object.Object]) error {
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	opts := report.Terminal(cmd.OutOrStdout(), f.format)
+	opts.Live = false
+	opts.Failed = func(error) { stop() } // Close returns it
+	out := report.NewPrinter(cmd.OutOrStdout(), opts)
+	out.Say("mirroring %s from %s", source, cfg.Server)
+
+	m := mirror.New(mirror.Options{
+		Source:    source,
+		Reflector: reflector.Options{PageSize: f.pageSize, Resync: f.resync},
+		Report: func(l report.Line) {
+			out.Print(l)
+			if _, synced := l.(report.Synced); synced && f.exitOnSync {
+				stop()
+			}
+		},
+		FailEarly: true,
+	})
+	if f.runFor > 0 {
+		timer := time.AfterFunc(f.runFor, stop)
+		defer timer.Stop()
+	}
+	err := m.Run(ctx)
+	if err == nil {
+		out.Print(m.Summary())
+	} else {
+		err = connect.Explain(err, cfg.Server, startTimeout)
+	}
+	if closeErr := out.Close(); err == nil && closeErr != nil {
+		return fmt.Errorf("write the output: %w", closeErr)
+	}
+	return err
+}
+
+// stoppedEarly prints the summary of a mirror that was stopped before it began.
+func (f *mirrorFlags) stoppedEarly(cmd *cobra.Command) error {
+	out := report.NewPrinter(cmd.OutOrStdout(), report.Options{Format: f.format})
+	out.Print(mirror.New(mirror.Options{}).Summary())
+	return out.Close()
+}
+
+// completeWords lets the shell complete a flag's value.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		// unreachable: the flag was defined above.
+		panic("relist: " + err.Error())
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses.
+const (
+	exitOK    = 0
+	exitError = 1 // what was asked for could not be done
+	exitUsage = 2 // it is not clear what was asked for
+)
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// run is the command without the process: it returns the exit status, and ends soon
+// after ctx.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE):
+		return exitOK // who read the output has seen enough
+	case errors.As(err, new(*usageError)):
+		fmt.Fprintf(stderr, "%s: %s\nSee '%s --help'.\n", cmd.CommandPath(), oneLine(err), cmd.CommandPath())
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), oneLine(err))
+	return exitError
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "relist",
+		Short: "Mirror a Kubernetes resource, and see what it takes",
+		Long: `relist keeps a local copy of a Kubernetes resource in step with the API server:
+it lists, watches, and lists again when it has to.
+
+Exit status: 0 if all went well, 1 if not, 2 if the command line is not understood.`,
+		Example: `  relist demo                      # mirror a server that misbehaves, and see what happens
+  relist mirror pods -A            # mirror a real one, until Ctrl-C
+  relist serve --objects 1000      # run the misbehaving server alone`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q: want demo, mirror or serve", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("relist {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.AddCommand(newDemo(), newMirror(), newServe())
+	return root
+}
+
+// noArgs refuses arguments.
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("unexpected argument %q", args[0])
+	}
+	return nil
+}
+
+// oneLine keeps an error on one line, whatever a server has put into it.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

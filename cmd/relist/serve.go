@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/cmd/relist/internal/churn"
+)
+
+// serveFlags are the flags of `relist serve`.
+type serveFlags struct {
+	listen   string
+	objects  int
+	rate     float64
+	replicas int
+}
+
+// faultsPath is where the server has its fault switches.
+const faultsPath = "/_faults/"
+
+func newServe() *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run an API server for tests, with faults on demand",
+		Long: `Run an API server for tests until Ctrl-C. It keeps objects in memory, behaves as
+kube-apiserver does where lists and watches are concerned, and asks for no credential.
+Whoever can reach it can do everything: leave it on loopback.
+
+It prints a line for each address: "serving URL" for the API, one for each replica, and
+"faults URL" for the switches that make it misbehave.`,
+		Example: `  relist serve --objects 1000 --rate 50
+  kubectl --server http://127.0.0.1:8080 get configmaps -A -w
+  curl -X POST http://127.0.0.1:8080/_faults/compact`,
+		Args:    noArgs,
+		PreRunE: func(*cobra.Command, []string) error { return f.check() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to serve on; port 0 is any free one")
+	flags.IntVar(&f.objects, "objects", 0, "number of ConfigMaps to begin with, in several namespaces")
+	flags.Float64Var(&f.rate, "rate", 0, "changes to them a second")
+	flags.IntVar(&f.replicas, "replicas", 1, "number of servers over the same objects, each with its own watch cache;\neach after the first is on the next port, or any free one")
+	return cmd
+}
+
+func (f *serveFlags) check() error {
+	switch {
+	case f.objects < 0:
+		return usage("--objects %d: want 0 or more", f.objects)
+	case f.rate < 0:
+		return usage("--rate %v: want 0 or more", f.rate)
+	case f.replicas < 1:
+		return usage("--replicas %d: want 1 or more", f.replicas)
+	}
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return usage("--listen %q: want HOST:PORT, such as 127.0.0.1:8080", f.listen)
+	}
+	return nil
+}
+
+func (f *serveFlags) run(cmd *cobra.Command) (err error) {
+	server := apitest.New(apitest.Options{})
+	defer func() { err = errors.Join(err, server.Close()) }()
+	changes := churn.New(server, 1)
+	if err := changes.Fill(f.objects); err != nil {
+		return err
+	}
+	urls, err := f.listenAll(server)
+	if err != nil {
+		return err
+	}
+	for _, url := range urls {
+		fmt.Fprintln(cmd.OutOrStdout(), "serving", url)
+	}
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), "faults", urls[0]+faultsPath); err != nil {
+		return err
+	}
+	return changes.Run(cmd.Context(), f.rate)
+}
+
+// listenAll opens an address for each replica.
+func (f *serveFlags) listenAll(server *apitest.Server) ([]string, error) {
+	first, err := server.Listen(f.listen)
+	if err != nil {
+		return nil, fmt.Errorf("%w; choose another address with --listen", err)
+	}
+	urls := []string{first.URL}
+	for i := 1; i < f.replicas; i++ {
+		l, err := server.Replica("replica-" + strconv.Itoa(i)).Listen(f.nextAddress(i))
+		if err != nil {
+			return nil, fmt.Errorf("%w; choose another address with --listen", err)
+		}
+		urls = append(urls, l.URL)
+	}
+	return urls, nil
+}
+
+// nextAddress is the address of the replica after i others.
+func (f *serveFlags) nextAddress(i int) string {
+	host, port, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		// unreachable: check has split it.
+		panic("relist: " + err.Error())
+	}
+	if n, err := strconv.Atoi(port); err == nil && n > 0 {
+		port = strconv.Itoa(n + i)
+	}
+	return net.JoinHostPort(host, port)
+}
