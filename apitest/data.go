@@ -16,7 +16,8 @@ func (s *Server) table(resource string) (*table, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "resources"}, resource)
 }
 
-// Create stores a new object as a POST would, and returns the version of the commit. obj is not changed or kept.
+// Create stores a new object as a POST would, and returns the version of the commit. obj is not changed or kept; the
+// Object of an unstructured.Unstructured will do.
 // Errors are those that a client would get: apierrors.IsAlreadyExists and its like work on them.
 func (s *Server) Create(resource string, obj map[string]any) (resourceVersion string, err error) {
 	t, err := s.table(resource)

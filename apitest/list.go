@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"context"
-	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -122,22 +121,4 @@ func (t *table) page(sel selection, start string, rv uint64, limit int64) *page 
 		p.meta.RemainingItemCount = &remaining
 	}
 	return p
-}
-
-// listChunk is how many bytes of a list are gathered for one write.
-const listChunk = 64 << 10
-
-func writeList(w http.ResponseWriter, f format, p *page) {
-	w.Header().Set("Content-Type", f.contentType(false))
-	b := f.listHead(nil, p.meta)
-	for i, r := range p.items {
-		b = f.item(b, i, r)
-		if len(b) >= listChunk {
-			if _, err := w.Write(b); err != nil {
-				return // the client hung up
-			}
-			b = b[:0]
-		}
-	}
-	_, _ = w.Write(f.listTail(b)) // as above
 }

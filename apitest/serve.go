@@ -71,7 +71,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		writeList(w, f, p)
+		writeList(w, req, f, p)
 		return nil
 	case "get":
 		rev, err := r.get(req, t)

@@ -109,7 +109,7 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request,
 	p := t.table.page(sel, sel.prefix(), st.rv, 0)
 	st.mu.RUnlock()
 	if dryRun {
-		writeList(w, f, p)
+		writeList(w, req, f, p)
 		return nil
 	}
 	for _, r := range p.items {
@@ -117,7 +117,7 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request,
 			return err
 		}
 	}
-	writeList(w, f, p)
+	writeList(w, req, f, p)
 	return nil
 }
 

@@ -28,11 +28,14 @@ func (s *Server) Compact() {
 }
 
 // ExpireContinue makes every continue token given out so far expire. The 410 that it gets carries another token, which
-// goes on without a snapshot.
+// goes on without a snapshot. The counter moves on by one, so that lists from now on give tokens that work.
 func (s *Server) ExpireContinue() {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
 	s.storage.tokens = s.storage.rv
+	s.storage.rv++
+	s.storage.commits.add(time.Now())
+	s.storage.wake()
 }
 
 // DropEvent makes the watches of every replica miss the next changes of that type: "ADDED", "MODIFIED" or "DELETED".

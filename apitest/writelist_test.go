@@ -1,0 +1,108 @@
+package apitest
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func TestLargeListsAreCompressedForThoseWhoAccept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("small/a")
+		for i := range 40 {
+			must[string](t)(f.Create("configmaps", configMap("large", fmt.Sprint("c", i), "v", strings.Repeat("x", 10_000))))
+		}
+		for _, tt := range []struct {
+			namespace, accept string
+			zipped            bool
+		}{
+			{"small", "gzip", false}, {"large", "gzip", true}, {"large", "br;q=1, gzip;q=0.5", true}, {"large", "identity", false},
+		} {
+			a := f.get("/api/v1/namespaces/"+tt.namespace+"/configmaps", "Accept-Encoding: "+tt.accept)
+			body := a.body
+			if zipped := a.header.Get("Content-Encoding") == "gzip"; zipped != tt.zipped {
+				t.Errorf("%s for %s: Content-Encoding %q", tt.namespace, tt.accept, a.header.Get("Content-Encoding"))
+			} else if zipped {
+				r := must[*gzip.Reader](t)(gzip.NewReader(strings.NewReader(body)))
+				body = string(must[[]byte](t)(io.ReadAll(r)))
+			}
+			var l listing
+			if err := json.Unmarshal([]byte(body), &l); err != nil || len(l.Items) == 0 {
+				t.Errorf("%s for %s: %d items, %v", tt.namespace, tt.accept, len(l.Items), err)
+			}
+		}
+	})
+}
+
+// BenchmarkList is a list of 20,000 objects of 8 KB.
+func BenchmarkList(b *testing.B) {
+	s := New(Options{})
+	for i := range 20_000 {
+		if _, err := s.Create("configmaps", configMap("d", fmt.Sprintf("c%05d", i), "v", strings.Repeat("x", 8000))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, inD+"?resourceVersion=0", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		w := &discard{header: make(http.Header)}
+		s.ServeHTTP(w, req)
+		b.SetBytes(w.n)
+	}
+}
+
+// BenchmarkCommit is an update of an object of 8 KB that three watches follow.
+func BenchmarkCommit(b *testing.B) {
+	s := New(Options{})
+	defer func() { _ = s.Close() }()
+	if _, err := s.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", 8000))); err != nil {
+		b.Fatal(err)
+	}
+	ended := make(chan struct{})
+	for range 3 {
+		req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, configMaps+"&resourceVersion=2", nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		go func() {
+			s.ServeHTTP(&discard{header: make(http.Header)}, req)
+			ended <- struct{}{}
+		}()
+	}
+	i := 0
+	for b.Loop() {
+		i++
+		if _, err := s.Patch("configmaps", "d", "a", map[string]any{"data": map[string]any{"n": fmt.Sprint(i)}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for range 3 {
+		<-ended
+	}
+}
+
+// discard is a client that is always ready.
+type discard struct {
+	header http.Header
+	n      int64
+}
+
+func (d *discard) Header() http.Header { return d.header }
+func (d *discard) WriteHeader(int)     {}
+func (d *discard) Flush()              {}
+func (d *discard) Write(b []byte) (int, error) {
+	d.n += int64(len(b))
+	return len(b), nil
+}
