@@ -1,0 +1,57 @@
+// Quickstart prints the ConfigMaps of a cluster as they come and go.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os/signal"
+	"syscall"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/transport"
+)
+
+// ConfigMap has what this program wants to know of one; the rest is not decoded.
+type ConfigMap struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Data map[string]string `json:"data"`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); ctx.Err() == nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
+	config, err := transport.LoadKubeconfig(transport.KubeconfigOptions{})
+	if err != nil {
+		return err
+	}
+	client, err := transport.NewClient(config)
+	if err != nil {
+		return err
+	}
+	configMaps, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*ConfigMap]{})
+	if err != nil {
+		return err
+	}
+	cache := informer.New(configMaps, informer.Options[*ConfigMap]{})
+	_, err = cache.AddHandler(informer.Handler[*ConfigMap]{
+		OnAdd:    func(c *ConfigMap, initial bool) { fmt.Println("+", c.Namespace, c.Name) },
+		OnUpdate: func(old, c *ConfigMap) { fmt.Println("~", c.Namespace, c.Name, len(old.Data), "->", len(c.Data)) },
+		OnDelete: func(c *ConfigMap, unseen bool) { fmt.Println("-", c.Namespace, c.Name) },
+	})
+	if err != nil {
+		return err
+	}
+	return cache.Run(ctx)
+}
