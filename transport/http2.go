@@ -13,11 +13,12 @@ import (
 
 // withHTTP2 lets a transport speak HTTP/2 too, where TLS agrees to it.
 //
-// x/net/http2 is deprecated in favour of the copy inside net/http, but that one is
-// chosen by the toolchain of whoever builds the program, while go.mod chooses this
-// one: what finds a dead connection is then what was tested here.
+// x/net/http2 is deprecated in favour of the copy inside net/http. Up to Go 1.26 it is
+// the one that go.mod chooses, whatever toolchain builds the program, so what finds a
+// dead connection is what was tested here; from Go 1.27 on it is a wrapper of
+// net/http. To do without it, set http.Transport.Protocols and HTTP2 in this file.
 //
-//nolint:staticcheck // for the reason above
+//nolint:staticcheck // for the reasons above
 func withHTTP2(cfg Config, h1 *http.Transport, open *conns) (*connector, error) {
 	offered := slices.Clone(h1.TLSClientConfig.NextProtos)
 	h2, err := http2.ConfigureTransports(h1)
