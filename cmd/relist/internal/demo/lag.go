@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -85,5 +86,6 @@ func (l *lag) rate(events int) float64 {
 	if !l.running {
 		return 0
 	}
-	return float64(events) / max(report.Seconds(time.Since(l.since)), 1e-3)
+	perSecond := float64(events) / max(report.Seconds(time.Since(l.since)), 1e-3)
+	return math.Round(perSecond*10) / 10
 }

@@ -59,6 +59,9 @@ func (c *catalog) near(q query) []string {
 			continue
 		}
 		name := r.GroupResource().String()
+		if len(q.readings) > 1 { // a version was given, perhaps the wrong one
+			name = strings.TrimSuffix(r.Resource+"."+r.Version+"."+r.Group, ".")
+		}
 		if !slices.ContainsFunc(found, func(f candidate) bool { return f.name == name }) {
 			found = append(found, candidate{name, best})
 		}

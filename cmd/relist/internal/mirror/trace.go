@@ -102,4 +102,3 @@ func call[A any](f func(A), arg A) {
 		f(arg)
 	}
 }
-

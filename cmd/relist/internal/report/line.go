@@ -135,5 +135,5 @@ func (Problem) Kind() string { return "problem" }
 // Kind is "summary".
 func (Summary) Kind() string { return "summary" }
 
-// Seconds is a duration as lines give it.
-func Seconds(d time.Duration) float64 { return d.Round(time.Microsecond).Seconds() }
+// Seconds is a duration as lines give it, to the microsecond.
+func Seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }

@@ -1,0 +1,89 @@
+package connect
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/transport"
+)
+
+// Each server is one that a person runs into. The errors are what transport makes of it.
+func TestExplain(t *testing.T) {
+	status := func(code int, body string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+		})
+	}
+	plain := func(h http.Handler) string {
+		srv := httptest.NewServer(h)
+		t.Cleanup(srv.Close)
+		return srv.URL
+	}
+	secure := httptest.NewUnstartedServer(status(200, "{}"))
+	secure.Config.ErrorLog = discard()
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	for name, tt := range map[string]struct {
+		server string
+		want   []string
+	}{
+		"nobody there": {closedPort(t), []string{"connection refused; is the API server running"}},
+		"unknown name": {"http://api.invalid", []string{"cannot reach http://api.invalid", "is the name in --server"}},
+		"refused": {
+			plain(status(401, `{"kind":"Status","status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}`)),
+			[]string{"refuses the credential (401 Unauthorized)", "--token"},
+		},
+		"forbidden": {
+			plain(status(403, `{"kind":"Status","status":"Failure","message":"pods is forbidden","reason":"Forbidden","code":403}`)),
+			[]string{"does not permit this (403): pods is forbidden", "list and watch"},
+		},
+		"no API server":   {plain(http.NotFoundHandler()), []string{"(404)", "is this its address"}},
+		"unknown issuer":  {secure.URL, []string{"is not trusted", "--certificate-authority"}},
+		"plain to secure": {"http://" + secure.Listener.Addr().String(), []string{"speaks TLS: use an https:// address"}},
+		"secure to plain": {"https" + strings.TrimPrefix(plain(status(200, "{}")), "http"), []string{"does not speak TLS"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := transport.NewClient(transport.Config{Server: tt.server})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			_, cause := client.Get(t.Context(), transport.Request{Path: "/api"})
+			if cause == nil {
+				t.Fatal("the request succeeded")
+			}
+			err = Explain(cause, tt.server, time.Second)
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("explained as %q, want %q in it\ncause: %v", err, want, cause)
+				}
+			}
+			if !errors.Is(err, cause) {
+				t.Error("the cause is lost")
+			}
+		})
+	}
+}
+
+func closedPort(t *testing.T) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return "http://" + ln.Addr().String()
+}
+
+func TestExplainKeepsWhatItDoesNotKnow(t *testing.T) {
+	err := errors.New("something else")
+	if got := Explain(err, "http://x", time.Second); got != err { //nolint:errorlint // the very same
+		t.Errorf("got %v", got)
+	}
+}

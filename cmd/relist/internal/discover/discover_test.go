@@ -1,0 +1,197 @@
+package discover
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/transport"
+)
+
+// captured returns the body of an answer of a kube-apiserver 1.36.
+func captured(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, answer, _ := strings.Cut(string(data), "HTTP/1.1 200 OK")
+	_, body, ok := strings.Cut(answer, "\r\n\r\n")
+	if !ok {
+		t.Fatalf("%s: no body", file)
+	}
+	return strings.TrimSpace(body)
+}
+
+const appsV1 = `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[
+	{"name":"deployments","singularName":"","namespaced":true,"kind":"Deployment","verbs":["get","list","watch"],"shortNames":["deploy"]},
+	{"name":"deployments/scale","singularName":"","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale","verbs":["get"]}]}`
+
+// newClient returns a client of handler.
+func newClient(t *testing.T, handler http.Handler) *transport.Client {
+	t.Helper()
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	client, err := transport.NewClient(transport.Config{Server: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// legacy answers as a server before aggregated discovery; most of its groups are down.
+func legacy(t *testing.T) http.Handler {
+	answers := map[string]string{
+		"/api":          captured(t, "discovery-api.http"),
+		"/api/v1":       captured(t, "discovery-api-v1.http"),
+		"/apis":         captured(t, "discovery-apis.http"),
+		"/apis/apps/v1": appsV1,
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, ok := answers[req.URL.Path]
+		if !ok {
+			http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(body))
+	})
+}
+
+// aggregated answers /apis with everything in one document, and has no core group.
+func aggregated(t *testing.T) http.Handler {
+	body := captured(t, "discovery-apis-aggregated.http")
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		// A proxy in between may have dropped the parameters of the media type.
+		w.Header().Set("Content-Type", "application/json")
+		if req.URL.Path == "/api" {
+			body := `{"kind":"APIGroupDiscoveryList","items":[]}`
+			_, _ = w.Write([]byte(body))
+			return
+		}
+		_, _ = w.Write([]byte(body))
+	})
+}
+
+func TestFind(t *testing.T) {
+	server := apitest.New(apitest.Options{})
+	t.Cleanup(func() { _ = server.Close() })
+	clients := map[string]*transport.Client{
+		"apitest":    newClient(t, server),
+		"legacy":     newClient(t, legacy(t)),
+		"aggregated": newClient(t, aggregated(t)),
+	}
+	const deployments = "apps/v1, Resource=deployments"
+	for _, tt := range []struct {
+		server, name, want string
+		clusterScoped      bool
+	}{
+		{server: "apitest", name: "configmaps", want: "/v1, Resource=configmaps"},
+		{server: "apitest", name: "configmap", want: "/v1, Resource=configmaps"},
+		{server: "apitest", name: "ConfigMap", want: "/v1, Resource=configmaps"},
+		{server: "apitest", name: "cm", want: "/v1, Resource=configmaps"},
+		{server: "apitest", name: "pods.v1.", want: "/v1, Resource=pods"},
+		{server: "apitest", name: "no", want: "/v1, Resource=nodes", clusterScoped: true},
+		{server: "apitest", name: "deploy", want: deployments},
+		{server: "apitest", name: "deployments.apps", want: deployments},
+		{server: "apitest", name: "deploy.v1.apps", want: deployments},
+		{server: "apitest", name: "wd.example.com", want: "example.com/v1, Resource=widgets"},
+		{server: "legacy", name: "po", want: "/v1, Resource=pods"},
+		{server: "legacy", name: "deployment", want: deployments},
+		{server: "legacy", name: "deployments.v1.apps", want: deployments},
+		{server: "aggregated", name: "deployments", want: deployments},
+		{server: "aggregated", name: "endpointslice.discovery.k8s.io", want: "discovery.k8s.io/v1, Resource=endpointslices"},
+		{server: "aggregated", name: "storageclasses", want: "storage.k8s.io/v1, Resource=storageclasses", clusterScoped: true},
+	} {
+		t.Run(tt.server+"/"+tt.name, func(t *testing.T) {
+			r, err := Find(t.Context(), clients[tt.server], tt.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.GroupVersionResource.String(); got != tt.want {
+				t.Errorf("Find = %s, want %s", got, tt.want)
+			}
+			if r.Namespaced == tt.clusterScoped {
+				t.Errorf("Namespaced = %v", r.Namespaced)
+			}
+		})
+	}
+}
+
+func TestFindErrors(t *testing.T) {
+	server := apitest.New(apitest.Options{})
+	t.Cleanup(func() { _ = server.Close() })
+	api, old := newClient(t, server), newClient(t, legacy(t))
+	for _, tt := range []struct {
+		client     *transport.Client
+		name, want string
+	}{
+		{api, "podz", `the server has no resource "podz"; did you mean pods?`},
+		{api, "deploymnet", `the server has no resource "deploymnet"; did you mean deployments.apps?`},
+		{api, "deployments.v7.apps", `the server has no resource "deployments.v7.apps"; did you mean deployments.v1.apps?`},
+		{api, "xylophones", "the server has no resource \"xylophones\"; `kubectl api-resources` lists what it has"},
+		{api, "pods/web-0", `"pods/web-0" is not the name of a resource: name a resource only, and choose one object with --field-selector metadata.name=NAME`},
+		{api, "pods,nodes", `"pods,nodes" is not the name of a resource: name one resource; run the command once for each`},
+		{api, "pods.", `"pods." is not the name of a resource: write pods, deployments.apps or deployments.v1.apps`},
+		{api, "", `"" is not the name of a resource: write pods, deployments.apps or deployments.v1.apps`},
+		{old, "bindings", "the server does not offer list on bindings, so it cannot be mirrored"},
+		{old, "componentstatuses", "the server does not offer watch on componentstatuses, so it cannot be mirrored"},
+	} {
+		_, err := Find(t.Context(), tt.client, tt.name)
+		if err == nil {
+			t.Errorf("Find(%q) found something", tt.name)
+			continue
+		}
+		if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
+			t.Errorf("Find(%q) (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// A group whose server is down must not look as if it did not exist.
+func TestFindNamesMissingGroups(t *testing.T) {
+	_, err := Find(t.Context(), newClient(t, legacy(t)), "endpointslices")
+	var missing *NotFoundError
+	if !errors.As(err, &missing) {
+		t.Fatalf("err = %v, want a NotFoundError", err)
+	}
+	if !strings.Contains(err.Error(), "did not answer: ") || !strings.Contains(err.Error(), "discovery.k8s.io/v1") {
+		t.Errorf("err = %v, want the groups that did not answer", err)
+	}
+}
+
+func TestFindWrongServer(t *testing.T) {
+	html := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>log in</html>")) })
+	_, err := Find(t.Context(), newClient(t, html), "pods")
+	if err == nil || !strings.Contains(err.Error(), "<html>log in") {
+		t.Errorf("err = %v, want the page quoted", err)
+	}
+	notList := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`["hello"]`))
+	})
+	_, err = Find(t.Context(), newClient(t, notList), "pods")
+	if err == nil || !strings.Contains(err.Error(), "is not what an API server sends") {
+		t.Errorf("err = %v, want advice", err)
+	}
+}
+
+func FuzzParseQuery(f *testing.F) {
+	for _, s := range []string{"pods", "deployments.apps", "deployments.v1.apps", "pods.v1.", "a/b", "..", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		q, err := parseQuery(name)
+		if err == nil && (q.resource == "" || strings.ContainsAny(q.resource, "./,")) {
+			t.Errorf("parseQuery(%q) = %+v", name, q)
+		}
+	})
+}
