@@ -37,5 +37,6 @@
 // patches know lists by their names, and server-side apply is a merge without field ownership.
 //
 // Everything is JSON, and bodies may be YAML. kubectl's get, describe, apply, create -f, patch, edit, replace, diff, wait and
-// delete work; "kubectl create configmap" and the like send protobuf and get a 415.
+// delete work; "kubectl create configmap" and the like send protobuf and get a 415. Of subresources there is only status, so there is
+// no scale.
 package apitest

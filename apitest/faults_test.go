@@ -17,7 +17,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
 		f.create("d/a")
-		rv := f.create("d/b")
+		f.create("d/b")
 		whole := f.get(configMaps + "&resourceVersion=2&timeoutSeconds=1").body
 		for n := range len(whole) {
 			f.Cut(Cut{After: int64(n), Next: 1})
@@ -30,7 +30,6 @@ func TestCutAtEveryByte(t *testing.T) {
 		if a := f.get(configMaps + "&resourceVersion=2"); a.body != whole[:7] || a.err != nil {
 			t.Errorf("clean cut at 7: %q, %v", a.body, a.err)
 		}
-		_ = rv
 	})
 }
 
@@ -91,10 +90,13 @@ func TestStall(t *testing.T) {
 		if waited := time.Since(began); waited != time.Hour {
 			t.Errorf("the event came after %v", waited)
 		}
+		w.wantEnd(io.EOF) // its time was over long ago
+
+		w = f.watch(configMaps + "&resourceVersion=3")
 		f.Stall()
 		f.touch("d/a")
 		synctest.Wait()
-		f.CutWatches(0)
+		f.CutWatches(0) // reaches a stalled watch
 		w.wantEnd(io.ErrUnexpectedEOF)
 	})
 }

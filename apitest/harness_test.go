@@ -83,7 +83,7 @@ func (l *pipeListener) Close() error {
 
 func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
 
-// an answer, read to its end.
+// An answer is a response that was read to its end.
 type answer struct {
 	code   int
 	header http.Header

@@ -57,8 +57,10 @@ func (l *Listener) open() error {
 	if err != nil {
 		return err
 	}
-	l.addr = ln.Addr().String()
-	l.URL = "http://" + l.addr
+	if l.URL == "" { // later it is the same, and read without the lock
+		l.addr = ln.Addr().String()
+		l.URL = "http://" + l.addr
+	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)

@@ -45,7 +45,7 @@ func TestListen(t *testing.T) {
 		}
 		resp := open(t, client, "GET", l.URL+configMaps+"&resourceVersion=2", "")
 		defer func() { _ = resp.Body.Close() }()
-		if want := 1; resp.ProtoMajor != want && !http2 || http2 && resp.ProtoMajor != 2 {
+		if (resp.ProtoMajor == 2) != http2 {
 			t.Errorf("answered by %s", resp.Proto)
 		}
 		w := &watcher{t, resp.Body, bufio.NewReader(resp.Body)}

@@ -61,8 +61,8 @@ func (s *Server) route(path string) (target, bool) {
 func verb(req *http.Request, t target) string {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead:
-		switch q := req.URL.Query().Get("watch"); {
-		case q == "1" || q == "true":
+		switch q := req.URL.Query(); {
+		case q.Has("watch") && q.Get("watch") != "0" && !strings.EqualFold(q.Get("watch"), "false"):
 			return "watch"
 		case t.name == "":
 			return "list"

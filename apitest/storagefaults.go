@@ -116,7 +116,7 @@ func (s *Server) accept() error {
 	}
 	for _, l := range s.allListeners() {
 		if err := l.open(); err != nil {
-			return fmt.Errorf("accept connections again on %s: %w", l.addr, err)
+			return fmt.Errorf("accept connections again at %s: %w", l.URL, err)
 		}
 	}
 	return nil
