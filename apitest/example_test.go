@@ -2,6 +2,7 @@ package apitest_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 
@@ -31,7 +32,12 @@ func Example() {
 		return
 	}
 	watch := func() *http.Response {
-		resp, err := http.Get(listener.URL + "/api/v1/configmaps?watch=true&resourceVersion=" + version)
+		url := listener.URL + "/api/v1/configmaps?watch=true&resourceVersion=" + version
+		req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			panic(err)
 		}

@@ -107,10 +107,8 @@ func TestRefuseWithoutListener(t *testing.T) {
 		if err := f.Refuse(time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := f.client.Get("http://server/api/v1/configmaps")
-		if err == nil {
-			t.Errorf("it answered %s", resp.Status)
-			_ = resp.Body.Close()
+		if err := try(t, f.client, "http://server/api/v1/configmaps"); err == nil {
+			t.Error("it answered")
 		}
 		time.Sleep(time.Minute + 1)
 		if a := f.get("/api/v1/configmaps"); a.code != http.StatusOK {

@@ -111,6 +111,20 @@ func request(t *testing.T, client *http.Client, method, addr, body string, heade
 	return answer{resp.StatusCode, resp.Header, string(b), err, time.Since(began)}
 }
 
+// try asks for the headers of an answer to a GET.
+func try(t *testing.T, client *http.Client, addr string) error {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, addr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
 func open(t *testing.T, client *http.Client, method, addr, body string, header ...string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, addr, strings.NewReader(body))

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -87,10 +86,7 @@ func TestRefuse(t *testing.T) {
 		if _, err := io.ReadAll(resp.Body); err == nil {
 			t.Error("the watch had an orderly end")
 		}
-		if resp, err := client.Get(l.URL + "/version"); !errors.Is(err, syscall.ECONNREFUSED) {
-			if err == nil {
-				_ = resp.Body.Close()
-			}
+		if err := try(t, client, l.URL+"/version"); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("%v, want connection refused", err)
 		}
 		if err := s.Resume(); err != nil {
@@ -137,13 +133,7 @@ func TestClose(t *testing.T) {
 			bodies = append(bodies, open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "").Body)
 		}
 		waiting := make(chan error, 1)
-		go func() {
-			resp, err := client.Get(b.URL + inD + "?resourceVersion=99")
-			if err == nil {
-				err = resp.Body.Close()
-			}
-			waiting <- err
-		}()
+		go func() { waiting <- try(t, client, b.URL+inD+"?resourceVersion=99") }()
 		s.Stall()
 		bodies = append(bodies, open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "").Body)
 		if err := s.Refuse(time.Hour); err != nil {
@@ -164,9 +154,8 @@ func TestClose(t *testing.T) {
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if conn, err := net.Dial("tcp", strings.TrimPrefix(l.URL, "http://")); err == nil {
-			_ = conn.Close()
-			t.Error("the port is still open")
+		if err := try(t, client, l.URL+"/version"); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("the port is still open: %v", err)
 		}
 		if _, err := s.Listen("127.0.0.1:0"); err == nil {
 			t.Error("a closed server listens")
