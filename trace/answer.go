@@ -1,7 +1,9 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,6 +90,9 @@ func parseResponse(code int, rest string) (stimulus, error) {
 	w, err := parseWords(rest, "rv", "continue", "retry-after")
 	if err != nil {
 		return nil, err
+	}
+	if code < 200 || code == http.StatusNoContent || code == http.StatusNotModified {
+		return nil, errors.New("a response with that status has no body")
 	}
 	form := ""
 	if len(w.plain) > 0 {

@@ -71,6 +71,10 @@ func writeHunk(b *strings.Builder, edits []edit, begin, end int) {
 	}
 	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@\n", wantLine, wantLen, gotLine, gotLen)
 	for _, e := range edits[begin:end] {
+		if e.op == ' ' && e.text == "" {
+			b.WriteByte('\n') // no space at the end of a line, as diff --suppress-blank-empty
+			continue
+		}
 		fmt.Fprintf(b, "%c%s\n", e.op, e.text)
 	}
 }

@@ -132,7 +132,7 @@ func (p *parser) line(text string) (line, error) {
 	case text[0] == '\t':
 		l.kind = listItem
 		err = p.item(text[1:])
-	case strings.ContainsRune(">=!~", rune(text[0])):
+	case isObserved(text):
 		l.kind = observed
 		err = p.observed(text)
 	default:
@@ -145,6 +145,9 @@ func (p *parser) line(text string) (line, error) {
 	p.above = l.kind
 	return l, err
 }
+
+// isObserved reports whether a line, which is not empty, is one of the run's.
+func isObserved(text string) bool { return strings.IndexByte(">=!~", text[0]) >= 0 }
 
 func (p *parser) item(text string) error {
 	if p.list == nil {

@@ -212,21 +212,22 @@ func compare(f *File, lines []string, err error) error {
 }
 
 // upTo returns how many lines of the file a run that ended early has been
-// through: up to the last author's line that it wrote.
+// through: up to what should have come of the last author's line that it wrote.
 func (f *File) upTo(lines []string) int {
-	written := 0
+	left := 0
 	for _, text := range lines {
-		if !strings.ContainsRune(">=!~", rune((text + "#")[0])) {
-			written++
+		if text == "" || !isObserved(text) {
+			left++
 		}
 	}
 	for i, l := range f.lines {
-		if l.kind != observed {
-			written--
+		if l.kind == observed {
+			continue
 		}
-		if written == 0 {
-			return i + 1
+		if left == 0 {
+			return i
 		}
+		left--
 	}
 	return len(f.lines)
 }

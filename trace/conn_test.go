@@ -1,0 +1,81 @@
+package trace
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A read returns bytes of one write at most, so that what is split stays split.
+func TestConnKeepsPieces(t *testing.T) {
+	client, server := newConns()
+	for _, piece := range []string{"abc", "", "de"} {
+		if _, err := server.Write([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = server.Close()
+	buf := make([]byte, 2)
+	for _, want := range []string{"ab", "c", "de"} {
+		if n, err := client.Read(buf); err != nil || string(buf[:n]) != want {
+			t.Errorf("read %q, %v, want %q", buf[:n], err, want)
+		}
+	}
+	if _, err := client.Read(buf); !errors.Is(err, io.EOF) {
+		t.Errorf("error %v, want EOF", err)
+	}
+	if _, err := client.Write(buf); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("error %v of a write to nobody, want EPIPE", err)
+	}
+	_ = client.Close()
+	if _, err := client.Write(buf); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("error %v of a write to a closed connection, want ErrClosed", err)
+	}
+}
+
+func TestConnReset(t *testing.T) {
+	client, server := newConns()
+	if _, err := server.Write([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	server.reset()
+	buf := make([]byte, 2)
+	if n, err := client.Read(buf); n != 1 || err != nil {
+		t.Errorf("read %d, %v, want what was written before", n, err)
+	}
+	if _, err := client.Read(buf); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("error %v, want ECONNRESET", err)
+	}
+}
+
+func TestConnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := newConns()
+		defer server.Close()
+		defer client.Close()
+		begin := time.Now()
+		if err := client.SetDeadline(begin.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("error %v, want ErrDeadlineExceeded", err)
+		}
+		if passed := time.Since(begin); passed != time.Minute {
+			t.Errorf("after %v, want 1m", passed)
+		}
+		if err := client.SetDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.Write([]byte("a")); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := client.Read(make([]byte, 1)); n != 1 || err != nil {
+			t.Errorf("read %d, %v without a deadline", n, err)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package trace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParseErrors(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"start", "f.txt:1: the last line does not end"},
+		{"# a\n\nstart limit=0\n", `f.txt:3: start: limit: "0" is not a number of 1 or more`},
+		{"frobnicate\n", `f.txt:1: unknown command "frobnicate"`},
+		{"pop 1\n", "pop 1: the first command must be start"},
+		{"start\nstart\n", "f.txt:2: start: the program was started above"},
+		{"start limit=1 limit=2\n", `option "limit" stands twice`},
+		{"start page=1\n", `unknown option "page"`},
+		{"start now\n", `unknown word "now"`},
+		{"start coalesce coalesce\n", `"coalesce" stands twice`},
+		{"start {}\n", "a JSON object has no meaning here"},
+		{"start \n", "ends with a space"},
+		{"start limit=1  coalesce\n", "want one space between words"},
+		{"start headers=Accept,\n", "a name is empty"},
+		{"start transport=http2\n", "transport=http2: this runner speaks http1 only"},
+		{"start transport=websocket\n", "transport=websocket: this runner speaks http1 only"},
+		{"start encoding=protobuf\n", "encoding=protobuf: this runner speaks json only"},
+		{"start\npop\n", "want pop N"},
+		{"start\npop 1 2\n", "want pop N"},
+		{"start\npop x\n", `"x" is not a number`},
+		{"start\nsleep 5\n", `"5" is not a time`},
+		{"start\nsleep -1s\n", `"-1s" is not a time`},
+		{"start\nwait 1s 2s\n", "want pop N"},
+		{"start\nstop now\n", "want pop N"},
+		{" start\n", "cannot begin with a space"},
+		{"start\n> GET /\n\n> GET /\n", "f.txt:4: an observed line must follow what caused it directly"},
+		{"start\n>GET /\n", "want a space"},
+		{"start\n<eof\n", "want a space after <"},
+		{"< eof now\n", "eof: nothing can follow"},
+		{"< hello\n", "hello: the server cannot say that"},
+		{"< 2000 list rv=1\n", "the server cannot say that"},
+		{"< 200 ok\n", "want 200 list, 200 watch or 200 body"},
+		{"< 200 list\n", "want list rv=V"},
+		{"< 200 list rv=1 retry-after=1\n", "want list rv=V"},
+		{"< 200 list rv=1 {\n", "unexpected EOF"},
+		{"< 204 - \"\"\n", "a response with that status has no body"},
+		{"< 410 Expired\n", `want Reason "message"`},
+		{"< 410 Expired \"a\" rv=1\n", "rv and continue belong to a list"},
+		{"< 410 Expired \"a\n", "not a string in quotes"},
+		{"< 200 body \"a\"\n", `want body "content type" "bytes"`},
+		{"< ADDED a\n", "an object needs a version"},
+		{"< ADDED @1\n", "an object needs a name"},
+		{"< ADDED /a@1\n", "an object needs a name"},
+		{"< ADDED a@1 {} {}\n", "a second JSON object"},
+		{"< ADDED a@1 split=0\n", "want ascending numbers"},
+		{"< ADDED a@1 split=9,9\n", "want ascending numbers"},
+		{"< ADDED a@1 split=9999\n", "want ascending numbers"},
+		{"< ADDED a@1 b@2\n", "want one object"},
+		{"< BOOKMARK 5\n", "want BOOKMARK @V"},
+		{"< ERROR 410 Expired\n", `want ERROR code Reason "message"`},
+		{"< ERROR x Expired \"a\"\n", "not a status code"},
+		{"< raw \"\"\n", "no bytes"},
+		{"< raw {}\n", "a JSON object has no meaning here"},
+		{"< wire \"a\" split=1\n", "split has no meaning here"},
+		{"\ta@1\n", "nothing above it"},
+		{"< 200 list rv=1\n\n\ta@1\n", "f.txt:3: an object with nothing above it"},
+		{"< 200 list rv=1\n\ta@1 split=3\n", `unknown option "split"`},
+	} {
+		_, err := Parse("f.txt", []byte(test.text))
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "f.txt:") {
+			t.Errorf("%q: error %v\nwant %s", test.text, err, test.want)
+		}
+	}
+}
+
+// FuzzParse holds Parse and Format to being each other's inverse.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("../testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no traces", err)
+	}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		file, err := Parse("f.txt", src)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "f.txt:") {
+				t.Errorf("the error names no line: %v", err)
+			}
+			return
+		}
+		if got := Format(file); string(got) != string(src) {
+			t.Errorf("Format(Parse(%q)) = %q", src, got)
+		}
+	})
+}
+
+func TestDiffers(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "",
+		"start\n":                       "",
+		"# Why.\n":                      "",
+		"# differs: backoff\n\nstart\n": "backoff",
+		"# Why.\n# differs: backoff\n":  "",
+	} {
+		f, err := Parse("f.txt", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Differs(); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestFormatDuration(t *testing.T) {
+	for _, text := range []string{"1ms", "800ms", "1.6s", "30s", "1m", "5m10s", "1h", "1h0m1s", "2h30m", "100h"} {
+		d, err := parseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := formatDuration(d); got != text {
+			t.Errorf("%v is written %s, want %s", d, got, text)
+		}
+	}
+}

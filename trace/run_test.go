@@ -1,0 +1,216 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every observed line of every trace counts: changed, left out or written twice,
+// the file fails, and the diff shows the line.
+func TestEveryLineCounts(t *testing.T) {
+	files, err := filepath.Glob("../testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no traces", err)
+	}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Parse(name, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := inBubble(t, f, Mirror, func(string) {})
+		for i, l := range f.lines {
+			if l.kind != observed {
+				continue
+			}
+			for _, instead := range [][]line{
+				{{text: l.text + "?", kind: observed}},
+				{},
+				{l, l},
+			} {
+				spoiled := &File{Name: name}
+				spoiled.lines = append(append(append(spoiled.lines, f.lines[:i]...), instead...), f.lines[i+1:]...)
+				var failure *Failure
+				if !errors.As(compare(spoiled, got, err), &failure) || !strings.Contains(failure.Diff, "\n"+mark(instead)+l.text) {
+					t.Errorf("%s:%d: not shown: %s\n%v", name, i+1, l.text, failure)
+				}
+			}
+		}
+	}
+}
+
+// mark is how a diff marks the line that was replaced.
+func mark(instead []line) string {
+	if len(instead) == 2 {
+		return "-" // one of the two is too many in the file
+	}
+	return "+"
+}
+
+// misbehaved is a program that does what the test says.
+type misbehaved struct {
+	run   func(ctx context.Context) error
+	close func()
+}
+
+func (m *misbehaved) Run(ctx context.Context) error { return m.run(ctx) }
+func (m *misbehaved) Pop() (string, bool)           { return "", false }
+func (m *misbehaved) Synced() bool                  { return false }
+func (m *misbehaved) Store() []string               { return nil }
+func (m *misbehaved) Close()                        { m.close() }
+
+// get sends one and returns the response, which nobody reads.
+func get(ctx context.Context, env Env) (*http.Response, error) {
+	transport := &http.Transport{DialContext: env.Dial}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, env.Server+env.Path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return transport.RoundTrip(req)
+}
+
+func playText(t *testing.T, program Program, text string) error {
+	t.Helper()
+	f, err := Parse("f.txt", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Play(t, f, program)
+}
+
+// A connection that the program forgets is a failure, though all lines are right.
+func TestLeak(t *testing.T) {
+	leaky := func(env Env) (Client, error) {
+		return &misbehaved{
+			run: func(ctx context.Context) error {
+				resp, err := get(ctx, env)
+				if err != nil {
+					return err
+				}
+				_, err = io.Copy(io.Discard, resp.Body)
+				return err
+			},
+			close: func() {},
+		}, nil
+	}
+	err := playText(t, leaky, "start\n> GET "+collection+"\n< 200 list rv=1\nstop\n")
+	if err == nil || !strings.Contains(err.Error(), "left 1 connections open") {
+		t.Errorf("error %v, want one of a connection", err)
+	}
+}
+
+// Stopping late is visible, with the time that it took.
+func TestStopLate(t *testing.T) {
+	late := func(Env) (Client, error) {
+		return &misbehaved{
+			run: func(ctx context.Context) error {
+				<-ctx.Done()
+				<-time.After(30 * time.Second)
+				return ctx.Err()
+			},
+			close: func() {},
+		}, nil
+	}
+	if err := playText(t, late, "start\nsleep 1m\nstop\n~ 30s\n= stopped\n"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A program that asks for more after it was told to stop fails.
+func TestStopIgnored(t *testing.T) {
+	stubborn := func(env Env) (Client, error) {
+		return &misbehaved{
+			run: func(ctx context.Context) error {
+				<-ctx.Done()
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+				defer cancel()
+				_, err := get(ctx, env)
+				return err
+			},
+			close: func() {},
+		}, nil
+	}
+	err := playText(t, stubborn, "start\nstop\n")
+	if err == nil || !strings.Contains(err.Error(), "f.txt:2: stop: the program must do nothing more than hang up: > GET") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What cannot be played is an error with its line, below the diff so far.
+func TestCannotGoOn(t *testing.T) {
+	const begin = "# Why.\n\nstart\n> GET " + collection + "?limit=500&resourceVersion=0\n"
+	for _, test := range []struct{ text, want string }{
+		{"< eof\n", "f.txt:1: no request waits for an answer"},
+		{begin + "< eof\n", "f.txt:5: the newest request without a full answer has no head yet"},
+		{begin + "< ADDED a@1\n", "f.txt:5: the newest request without a full answer has no head yet"},
+		{begin + "< 200 watch\n< 200 watch\n", "f.txt:6: the newest request without a full answer has a part of one"},
+		{begin + "< 200 watch\n< 200 list rv=1\n\ta@1\n", "f.txt:6: the newest request without a full answer has a part of one"},
+		{begin + "restart\n", "f.txt:5: restart: the program runs"},
+		{begin + "stop\n> close\nstop\n", "f.txt:7: stop: the program does not run"},
+		{"start watchlist\n", "f.txt:1: start: watchlist: the reflector cannot"},
+	} {
+		err := playText(t, Mirror, test.text)
+		var failure *Failure
+		if !errors.As(err, &failure) || failure.Err == nil || !strings.Contains(failure.Err.Error(), test.want) {
+			t.Errorf("%s: error %v\nwant %s", test.text, err, test.want)
+			continue
+		}
+		if failure.Diff != "" {
+			t.Errorf("%s: the lines before were right:\n%s", test.text, failure.Diff)
+		}
+	}
+}
+
+func TestFailureText(t *testing.T) {
+	err := playText(t, Mirror, `# Why it exists.
+
+start
+> GET /wrong
+
+# The answer.
+< 200 list rv=1
+> GET /api/v1/namespaces/default/configmaps?allowWatchBookmarks=true&resourceVersion=1&timeoutSeconds=T&watch=true
+= synced
+pop 1
+pop 2
+pop 3
+pop 4
+
+# Then this.
+stop
+< eof
+`)
+	const want = `# Why it exists.
+
+--- f.txt
++++ run
+@@ -1,7 +1,7 @@
+ # Why it exists.
+
+ start
+-> GET /wrong
++> GET /api/v1/namespaces/default/configmaps?limit=500&resourceVersion=0
+
+ # The answer.
+ < 200 list rv=1
+@@ -15,3 +15,4 @@
+ # Then this.
+ stop
++> close
+ < eof
+f.txt:17: no request waits for an answer
+`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
