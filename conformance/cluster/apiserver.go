@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 )
 
 // StartAPIServer starts the API server again after KillAPIServer: the same port,
@@ -51,10 +50,10 @@ func (c *Cluster) KillAPIServer() error { return c.kill(&c.apiServer) }
 
 // PauseAPIServer stops the API server in its tracks: connections stay open, and
 // nothing is answered, not even an HTTP/2 ping. ResumeAPIServer lets it go on.
-func (c *Cluster) PauseAPIServer() error { return c.signal(&c.apiServer, syscall.SIGSTOP) }
+func (c *Cluster) PauseAPIServer() error { return c.signal(&c.apiServer, (*process).pause) }
 
 // ResumeAPIServer ends PauseAPIServer.
-func (c *Cluster) ResumeAPIServer() error { return c.signal(&c.apiServer, syscall.SIGCONT) }
+func (c *Cluster) ResumeAPIServer() error { return c.signal(&c.apiServer, (*process).resume) }
 
 // get sends a GET as the administrator, and wants 200.
 func (c *Cluster) get(ctx context.Context, path string) error {

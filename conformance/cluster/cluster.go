@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -169,11 +168,12 @@ func (c *Cluster) kill(slot **process) error {
 	return err
 }
 
-func (c *Cluster) signal(slot **process, sig syscall.Signal) error {
+// signal does something to a program that runs.
+func (c *Cluster) signal(slot **process, do func(*process) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if *slot == nil {
-		return fmt.Errorf("send %v: the program does not run", sig)
+		return errors.New("send a signal: the program does not run")
 	}
-	return (*slot).signal(sig)
+	return do(*slot)
 }

@@ -74,6 +74,17 @@ func (p *process) kill() error {
 	return nil
 }
 
+// pause stops the process with SIGSTOP, and returns when it no longer runs.
+func (p *process) pause() error {
+	if err := p.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return awaitStop(p.cmd.Process.Pid)
+}
+
+// resume ends pause.
+func (p *process) resume() error { return p.signal(syscall.SIGCONT) }
+
 // ended returns nil while the program runs, and then an error that says how it ended.
 func (p *process) ended() error {
 	select {

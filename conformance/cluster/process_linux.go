@@ -1,8 +1,28 @@
 package cluster
 
-import "syscall"
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // processAttributes has the kernel kill the program when this process dies, even by SIGKILL.
 func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// awaitStop waits until a child that was sent SIGSTOP has stopped: until then its other threads still
+// answer. It asks for stops only, so an exit is left to whoever waits for that.
+func awaitStop(pid int) error {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED, nil)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, unix.EINTR):
+			return fmt.Errorf("wait for process %d to stop: %w", pid, err)
+		}
+	}
 }
