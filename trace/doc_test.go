@@ -1,0 +1,28 @@
+package trace
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The trace in docs/trace-format.md is a real one.
+func TestTraceOfDocument(t *testing.T) {
+	const name = "../docs/trace-format.md"
+	src, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(src), "```trace\n")
+	text, _, found := strings.Cut(rest, "```\n")
+	if !found {
+		t.Fatalf("%s has no trace between ```trace and ```", name)
+	}
+	f, err := Parse(name, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Play(t, f, Mirror); err != nil {
+		t.Error(err)
+	}
+}
