@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/relist-go/relist/cmd/relist/internal/object"
@@ -43,9 +44,11 @@ type Options struct {
 // Mirror keeps a copy of a resource.
 type Mirror struct {
 	opts   Options
+	report func(report.Line)
 	store  *store.Store[*object.Object]
 	queue  *deltafifo.Queue[*object.Object]
 	synced chan struct{}
+	gaveUp atomic.Bool // because of FailEarly
 
 	// order is held while a list goes into the queue until its line is out, and while
 	// deltas are reported: a list comes before the deltas that it brought.
@@ -60,13 +63,16 @@ type Mirror struct {
 
 // New returns a Mirror that has not started.
 func New(opts Options) *Mirror {
-	if opts.Report == nil {
-		opts.Report = func(report.Line) {}
-	}
 	if opts.Applied == nil {
 		opts.Applied = func(deltafifo.Delta[*object.Object]) {}
 	}
 	m := &Mirror{opts: opts, store: store.New(store.Options[*object.Object]{}), synced: make(chan struct{})}
+	m.report = func(l report.Line) {
+		// Who gives up says why once: with the error of Run.
+		if opts.Report != nil && !m.gaveUp.Load() {
+			opts.Report(l)
+		}
+	}
 	m.queue = deltafifo.New(deltafifo.Options[*object.Object]{Known: m.store})
 	return m
 }
@@ -132,7 +138,7 @@ func (m *Mirror) process(e deltafifo.Entry[*object.Object]) error {
 		}
 		m.countDelta(d)
 		m.opts.Applied(d)
-		m.opts.Report(report.Delta{
+		m.report(report.Delta{
 			Type:            d.Type.String(),
 			Key:             e.Key,
 			UID:             d.Object.GetUID(),
@@ -166,7 +172,7 @@ func (m *Mirror) checkSynced() {
 	line := report.Synced{ResourceVersion: m.summary.ResourceVersion, Objects: m.store.Len(), Seconds: report.Seconds(took)}
 	m.mu.Unlock()
 	if first {
-		m.opts.Report(line)
+		m.report(line)
 		close(m.synced)
 	}
 }

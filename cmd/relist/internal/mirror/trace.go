@@ -20,7 +20,7 @@ func (m *Mirror) trace(next *reflector.Trace, fail func(error)) *reflector.Trace
 		Bookmark: func(rv string) {
 			m.advance(rv)
 			m.count(func(s *report.Summary) { s.Bookmarks++ })
-			m.opts.Report(report.Bookmark{ResourceVersion: rv})
+			m.report(report.Bookmark{ResourceVersion: rv})
 			call(next.Bookmark, rv)
 		},
 		Synced: func() {
@@ -46,11 +46,11 @@ func (m *Mirror) trace(next *reflector.Trace, fail func(error)) *reflector.Trace
 func (m *Mirror) traceWatches(t, next *reflector.Trace) {
 	t.WatchStart = func(w reflector.WatchStart) {
 		m.count(func(s *report.Summary) { s.Watches++ })
-		m.opts.Report(report.Watch{ResourceVersion: w.ResourceVersion, TimeoutSeconds: report.Seconds(w.Timeout)})
+		m.report(report.Watch{ResourceVersion: w.ResourceVersion, TimeoutSeconds: report.Seconds(w.Timeout)})
 		call(next.WatchStart, w)
 	}
 	t.WatchEnd = func(w reflector.WatchEnd) {
-		m.opts.Report(report.WatchEnd{
+		m.report(report.WatchEnd{
 			ResourceVersion: w.ResourceVersion,
 			Reason:          w.Reason.String(),
 			Message:         cause(w.Err),
@@ -61,11 +61,11 @@ func (m *Mirror) traceWatches(t, next *reflector.Trace) {
 	}
 	t.Relist = func(r reflector.Relist) {
 		m.count(func(s *report.Summary) { s.Relists++ })
-		m.opts.Report(report.Relist{ResourceVersion: r.ResourceVersion, Reason: r.Reason.String(), Message: cause(r.Err)})
+		m.report(report.Relist{ResourceVersion: r.ResourceVersion, Reason: r.Reason.String(), Message: cause(r.Err)})
 		call(next.Relist, r)
 	}
 	t.Backoff = func(b reflector.Backoff) {
-		m.opts.Report(report.Backoff{Seconds: report.Seconds(b.Delay), Reason: b.Reason.String()})
+		m.report(report.Backoff{Seconds: report.Seconds(b.Delay), Reason: b.Reason.String()})
 		call(next.Backoff, b)
 	}
 }
@@ -76,7 +76,7 @@ func (m *Mirror) listDone(l reflector.ListDone, fail func(error)) {
 	if l.Err == nil {
 		m.listedAt(l.ResourceVersion)
 		m.count(func(s *report.Summary) { s.Lists++ })
-		m.opts.Report(report.List{
+		m.report(report.List{
 			ResourceVersion: l.ResourceVersion,
 			Items:           l.Items,
 			Pages:           l.Pages,
@@ -88,13 +88,14 @@ func (m *Mirror) listDone(l reflector.ListDone, fail func(error)) {
 		m.order.Unlock()
 	}
 	if m.opts.FailEarly && l.Err != nil && !m.listed() && isHopeless(l.Err) {
+		m.gaveUp.Store(true)
 		fail(&hopelessError{err: l.Err})
 	}
 }
 
 func (m *Mirror) problem(p report.Problem) {
 	m.count(func(s *report.Summary) { s.Problems++ })
-	m.opts.Report(p)
+	m.report(p)
 }
 
 func call[A any](f func(A), arg A) {

@@ -36,6 +36,15 @@ func (o *Object) GetResourceVersion() string { return o.resourceVersion }
 // Raw returns the object's JSON. It must not be changed.
 func (o *Object) Raw() []byte { return o.raw }
 
+// Parse returns the object that data holds.
+func Parse(data []byte) (*Object, error) {
+	o := &Object{}
+	if err := json.Unmarshal(data, o); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
 // identity is the part of an object that is read.
 type identity struct {
 	Metadata struct {

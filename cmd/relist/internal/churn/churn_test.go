@@ -1,0 +1,134 @@
+package churn
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/apitest"
+)
+
+func newServer(t *testing.T) *apitest.Server {
+	server := apitest.New(apitest.Options{})
+	t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+// keys are the objects of a server with their contents' versions.
+func keys(t *testing.T, server *apitest.Server) []string {
+	t.Helper()
+	items, _, err := server.List(Resource, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, item := range items {
+		meta := item["metadata"].(map[string]any)
+		all = append(all, fmt.Sprint(meta["namespace"], "/", meta["name"], " ", meta["resourceVersion"]))
+	}
+	return all
+}
+
+func TestSameSeedSameChanges(t *testing.T) {
+	run := func(seed uint64) []string {
+		server := newServer(t)
+		c := New(server, seed)
+		if err := c.Fill(50); err != nil {
+			t.Fatal(err)
+		}
+		for range 500 {
+			if err := c.Change(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return keys(t, server)
+	}
+	first := run(7)
+	if diff := cmp.Diff(first, run(7)); diff != "" {
+		t.Errorf("the second run differs:\n%s", diff)
+	}
+	if cmp.Equal(first, run(8)) {
+		t.Error("another seed made the same changes")
+	}
+	if n := len(first); n < 45 || n > 50 {
+		t.Errorf("%d objects, want about 50", n)
+	}
+}
+
+func TestRunKeepsTheRate(t *testing.T) {
+	for _, rate := range []float64{0.5, 3, 200, 900} {
+		synctest.Test(t, func(t *testing.T) {
+			server := newServer(t)
+			c := New(server, 1)
+			if err := c.Fill(10); err != nil {
+				t.Fatal(err)
+			}
+			const seconds = 10
+			ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second+time.Millisecond)
+			defer cancel()
+			if err := c.Run(ctx, rate); err != nil {
+				t.Fatal(err)
+			}
+			got, err := strconv.Atoi(server.ResourceVersion())
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The server starts at version 1, and each change is one version. The last may
+			// come a nanosecond too early or too late.
+			if want := 1 + 10 + int(rate*seconds); got < want-1 || got > want+1 {
+				t.Errorf("rate %v: at version %d after %d s, want %d", rate, got, seconds, want)
+			}
+		})
+	}
+}
+
+func TestRunWithoutRate(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := New(newServer(t), 1).Run(ctx, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// Someone else may delete what the churner means to change.
+func TestOthersMayDelete(t *testing.T) {
+	server := newServer(t)
+	c := New(server, 1)
+	if err := c.Fill(10); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range c.objects {
+		if _, err := server.Delete(Resource, o.namespace, o.name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Touch(10); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Remove(5); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	server := newServer(t)
+	c := New(server, 1)
+	if err := c.Fill(10); err != nil {
+		t.Fatal(err)
+	}
+	rv, err := c.Remove(4)
+	if err != nil || rv != server.ResourceVersion() {
+		t.Errorf("Remove = %s, %v; the server is at %s", rv, err, server.ResourceVersion())
+	}
+	if n := len(keys(t, server)); n != 6 {
+		t.Errorf("%d objects are left, want 6", n)
+	}
+	if _, err := c.Remove(100); err != nil {
+		t.Error(err)
+	}
+}

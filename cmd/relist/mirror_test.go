@@ -1,0 +1,225 @@
+package main
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/apitest"
+)
+
+func TestMirrorJSON(t *testing.T) {
+	server, url := newServer(t, apitest.Options{BookmarkPeriod: 20 * time.Millisecond})
+	createConfigMap(t, server, "a", "one")
+	createConfigMap(t, server, "b", "two")
+	p := start(t, "mirror", "cm", "-A", "--server", url, "-o", "json")
+	p.await(`"kind":"synced"`)
+	createConfigMap(t, server, "a", "three")
+	p.await(`"type":"Added"`)
+	p.await(`"kind":"bookmark"`)
+	r, took := p.interrupt()
+	if r.status != exitOK || r.stderr != "" {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+	if took > 200*time.Millisecond {
+		t.Errorf("it took %v to stop", took)
+	}
+	has := map[string][]string{
+		"delta":    {"type", "key", "uid", "resourceVersion", "inferred"},
+		"list":     {"resourceVersion", "items", "pages", "seconds"},
+		"watch":    {"resourceVersion"},
+		"bookmark": {"resourceVersion"},
+		"synced":   {"resourceVersion"},
+		"summary": {
+			"objects", "resourceVersion", "digest", "lists", "watches", "bookmarks", "relists", "tombstones",
+			"deltas", "problems", "syncSeconds", "cpuSeconds", "peakRSSBytes",
+		},
+	}
+	seen := map[string]int{}
+	for _, l := range jsonLines(t, r.stdout) {
+		kind, _ := l["kind"].(string)
+		seen[kind]++
+		for _, field := range has[kind] {
+			if _, ok := l[field]; !ok {
+				t.Errorf("%s is missing in %v", field, l)
+			}
+		}
+	}
+	if seen["delta"] != 3 || seen["list"] != 1 || seen["synced"] != 1 || seen["summary"] != 1 || seen["watch"] != 1 {
+		t.Errorf("kinds seen: %v", seen)
+	}
+	if s := summaryOf(t, r.stdout); s["objects"] != 3.0 || s["resourceVersion"] != server.ResourceVersion() {
+		t.Errorf("summary = %v", s)
+	}
+}
+
+func TestMirrorSelects(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	for _, ns := range []string{"default", "a", "b"} {
+		createConfigMap(t, server, ns, "one")
+		createConfigMap(t, server, ns, "two")
+	}
+	for _, tt := range []struct {
+		args string
+		want float64
+	}{
+		{"configmaps", 2},
+		{"configmap -n a", 2},
+		{"cm -A", 6},
+		{"cm -A -l app=one", 3},
+		{"cm -A --field-selector metadata.name=two", 3},
+		{"cm.v1. -n b -l app=one", 1},
+		{"cm -n nowhere", 0},
+		{"nodes -n a", 0},
+		{"cm -A --page-size 1", 6},
+	} {
+		args := append([]string{"mirror"}, strings.Fields(tt.args)...)
+		r := command(t, append(args, "--server", url, "--exit-on-sync", "-o", "json")...)
+		if s := summaryOf(t, r.stdout); r.status != exitOK || s["objects"] != tt.want {
+			t.Errorf("%s: status %d, %v objects, want %v; %s", tt.args, r.status, s["objects"], tt.want, r.stderr)
+		}
+	}
+}
+
+func TestMirrorText(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	createConfigMap(t, server, "a", "one")
+	r := command(t, "mirror", "cm", "-A", "--server", url, "--for", "300ms")
+	for _, want := range []string{"mirroring configmaps from " + url, "Replaced a/one", "synced     1 object", "\nsummary\n", "objects          1"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("%q is not in:\n%s", want, r.stdout)
+		}
+	}
+	if r.status != exitOK || r.took < 300*time.Millisecond || strings.Contains(r.stdout, "\x1b") {
+		t.Errorf("status %d after %v", r.status, r.took)
+	}
+	r = command(t, "mirror", "cm", "-A", "--server", url, "-o", "none", "--exit-on-sync")
+	if r.status != exitOK || !strings.HasPrefix(r.stdout, "summary\n") {
+		t.Errorf("-o none: status %d, stdout %q", r.status, r.stdout)
+	}
+}
+
+func TestMirrorResync(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	createConfigMap(t, server, "a", "one")
+	p := start(t, "mirror", "cm", "-A", "--server", url, "-o", "json", "--resync", "10ms")
+	p.await(`"type":"Sync"`)
+	if r, _ := p.interrupt(); r.status != exitOK {
+		t.Errorf("status %d", r.status)
+	}
+}
+
+// Everything that is wrong at the start is said within 5 s, on one line.
+func TestMirrorStartErrors(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	_, guarded := newServer(t, apitest.Options{Token: "secret"})
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	server.FailNext(apitest.Failure{Verb: "list", Resource: "secrets", Status: 403, Reason: "Forbidden", Message: "secrets is forbidden:\nUser \"x\" cannot list"})
+	for name, tt := range map[string]struct {
+		args []string
+		want string
+	}{
+		"unknown resource":  {[]string{"podz", "--server", url}, `the server has no resource "podz"; did you mean pods?`},
+		"nobody there":      {[]string{"pods", "--server", closedPort(t)}, "connection refused; is the API server running"},
+		"stalled server":    {[]string{"pods", "--server", silentServer(t)}, "did not answer within 4s: check the address"},
+		"no kubeconfig":     {[]string{"pods"}, "no API server is named"},
+		"missing file":      {[]string{"pods", "--kubeconfig", dir + "/none"}, "name another with --kubeconfig"},
+		"broken kubeconfig": {[]string{"pods", "--kubeconfig", file("broken", "{")}, "kubeconfig " + dir + "/broken: "},
+		"unknown context":   {[]string{"pods", "--kubeconfig", file("empty", "contexts: []"), "--context", "x"}, `no context "x"`},
+		"no credential":     {[]string{"pods", "--server", guarded}, "refuses the credential (401 Unauthorized): check --token"},
+		"wrong credential":  {[]string{"pods", "--server", guarded, "--token", "guess"}, "refuses the credential (401 Unauthorized): check --token"},
+		"missing token":     {[]string{"pods", "--server", url, "--token-file", dir + "/none"}, dir + "/none"},
+		"missing authority": {[]string{"pods", "--server", "https://127.0.0.1:1", "--certificate-authority", dir + "/none"}, dir + "/none"},
+		"forbidden":         {[]string{"secrets", "-A", "--server", url}, `does not permit this (403): secrets is forbidden: User "x" cannot list`},
+		"bad selector":      {[]string{"pods", "--server", url, "-l", "a=(b"}, "refuses the request (400)"},
+		"bad server":        {[]string{"pods", "--server", "127.0.0.1:8080"}, "127.0.0.1:8080"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := command(t, append([]string{"mirror", "-o", "json"}, tt.args...)...)
+			if r.status != exitError || r.stdout != "" {
+				t.Errorf("status %d, stdout %q; want %d and nothing", r.status, r.stdout, exitError)
+			}
+			if !strings.HasPrefix(r.stderr, "relist mirror: ") || !strings.Contains(r.stderr, tt.want) || strings.Count(r.stderr, "\n") != 1 {
+				t.Errorf("stderr = %q, want one line with %q", r.stderr, tt.want)
+			}
+			if strings.Contains(r.stderr, "guess") {
+				t.Error("the token was printed")
+			}
+			if r.took > 5*time.Second {
+				t.Errorf("it took %v", r.took)
+			}
+		})
+	}
+}
+
+func TestMirrorToken(t *testing.T) {
+	_, url := newServer(t, apitest.Options{Token: "secret"})
+	r := command(t, "mirror", "pods", "--server", url, "--token", "secret", "--exit-on-sync", "-o", "none")
+	if r.status != exitOK {
+		t.Errorf("status %d: %s", r.status, r.stderr)
+	}
+}
+
+func closedPort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return "http://" + ln.Addr().String()
+}
+
+// silentServer accepts connections and says nothing.
+func silentServer(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() }) // the kernel completes handshakes: nobody needs to accept
+	return "http://" + ln.Addr().String()
+}
+
+// A reader that has seen enough, such as head, ends the command quietly.
+func TestMirrorBrokenPipe(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	createConfigMap(t, server, "a", "one")
+	for name, args := range map[string][]string{
+		"another": {"mirror", "cm", "-A", "--server", url, "-o", "json"},
+		"more":    {"demo"},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stderr := &strings.Builder{}
+		ended := make(chan int, 1)
+		go func() { ended <- run(t.Context(), args, w, stderr) }()
+		if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		createConfigMap(t, server, "a", name)
+		select {
+		case status := <-ended:
+			if status != exitOK || stderr.String() != "" {
+				t.Errorf("%v: status %d, stderr %q", args, status, stderr)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%v does not end", args)
+		}
+		w.Close()
+	}
+}
