@@ -26,7 +26,7 @@ type Node struct {
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1234"},"items":[
+		_, _ = fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1234"},"items":[
 			{"metadata":{"name":"n1"},"spec":{}},
 			{"metadata":{"name":"n2"},"spec":{"unschedulable":true}}]}`)
 	}))

@@ -60,33 +60,40 @@ func TestAll(t *testing.T) {
 		"no objects": {[]answer{page("7", "")}, []string{first}, "", "7", 1, ""},
 		"three pages; the version is asked for once": {
 			[]answer{page("7", "p2", "a", "b"), page("7", "p3", "c", "d"), page("7", "", "e")},
-			[]string{first, "rv= match= limit=2 continue=p2", "rv= match= limit=2 continue=p3"}, "a b c d e", "7", 3, "",
+			[]string{first, "rv= match= limit=2 continue=p2", "rv= match= limit=2 continue=p3"},
+			"a b c d e", "7", 3, "",
 		},
 		"empty pages": {
 			[]answer{page("7", "p2"), page("7", "p3", "a"), page("7", "")},
-			[]string{first, "rv= match= limit=2 continue=p2", "rv= match= limit=2 continue=p3"}, "a", "7", 3, "",
+			[]string{first, "rv= match= limit=2 continue=p2", "rv= match= limit=2 continue=p3"},
+			"a", "7", 3, "",
 		},
 		"limit ignored": {[]answer{page("7", "", "a", "b", "c", "d")}, []string{first}, "a b c d", "7", 1, ""},
 		"pages at several versions": {
 			[]answer{page("7", "p2", "a"), page("9", "", "b")},
-			[]string{first, "rv= match= limit=2 continue=p2"}, "a b", "7", 2, "",
+			[]string{first, "rv= match= limit=2 continue=p2"},
+			"a b", "7", 2, "",
 		},
 		"token expired: all at once": {
 			[]answer{page("7", "p2", "a", "b"), expired(), page("9", "", "a", "c")},
-			[]string{first, "rv= match= limit=2 continue=p2", "rv=0 match=NotOlderThan limit=0 continue="}, "a c", "9", 2, "",
+			[]string{first, "rv= match= limit=2 continue=p2", "rv=0 match=NotOlderThan limit=0 continue="},
+			"a c", "9", 2, "",
 		},
 		"token expired twice": {
 			[]answer{page("7", "p2", "a"), expired(), page("9", "p2", "a"), expired()},
-			[]string{first, "rv= match= limit=2 continue=p2", "rv=0 match=NotOlderThan limit=0 continue=", "rv= match= limit=0 continue=p2"}, "", "", 0, "410",
+			[]string{first, "rv= match= limit=2 continue=p2", "rv=0 match=NotOlderThan limit=0 continue=", "rv= match= limit=0 continue=p2"},
+			"", "", 0, "410",
 		},
 		"first page expired": {[]answer{expired()}, []string{first}, "", "", 0, "410"},
 		"other error": {
 			[]answer{page("7", "p2", "a"), {err: errors.New("no route")}},
-			[]string{first, "rv= match= limit=2 continue=p2"}, "", "", 0, "no route",
+			[]string{first, "rv= match= limit=2 continue=p2"},
+			"", "", 0, "no route",
 		},
 		"token that comes back": {
 			[]answer{page("7", "p2", "a"), page("7", "p2", "a")},
-			[]string{first, "rv= match= limit=2 continue=p2"}, "", "", 0, "continue token",
+			[]string{first, "rv= match= limit=2 continue=p2"},
+			"", "", 0, "continue token",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

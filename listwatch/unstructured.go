@@ -61,8 +61,9 @@ func decodeAny(dec *jsontext.Decoder) (any, error) {
 		return true, nil
 	case 'f':
 		return false, nil
+	default: // 'n'
+		return nil, nil //nolint:nilnil // JSON null is nil, as in apimachinery
 	}
-	return nil, nil //nolint:nilnil // JSON null is nil, as in apimachinery.
 }
 
 func decodeMap(dec *jsontext.Decoder) (map[string]any, error) {

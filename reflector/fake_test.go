@@ -152,7 +152,7 @@ func newRig(t *testing.T, opts Options) *rig {
 	r := &rig{t: t, fake: newFake(), sink: &notes{fail: map[string]error{}}}
 	r.Reflector = New(r.fake, r.sink, opts)
 	r.run()
-	t.Cleanup(r.end)
+	t.Cleanup(func() { _ = r.end() })
 	return r
 }
 
@@ -162,10 +162,12 @@ func (r *rig) run() {
 	go func(done chan<- error) { done <- r.Run(ctx) }(r.done)
 }
 
-func (r *rig) end() {
+// end stops the reflector and returns what Run returned. It may be called again.
+func (r *rig) end() error {
 	r.stop()
-	<-r.done
-	r.done <- nil
+	err := <-r.done
+	r.done <- err
+	return err
 }
 
 // expect waits for the reflector to settle and compares what it asked for.

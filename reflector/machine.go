@@ -300,8 +300,9 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 		return s.wait(now, toWatch, reason, err, []effect{problem{class: WatchProblem, err: err}})
 	case Closed, Cut, TimedOut:
 		return s.dropped(now, p, reason, err)
+	default: // Unreachable, Unavailable, Throttled
+		return s.wait(now, toWatch, reason, err, nil)
 	}
-	return s.wait(now, toWatch, reason, err, nil)
 }
 
 // dropped follows a stream that was open and then ended without saying why.

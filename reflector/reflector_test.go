@@ -53,9 +53,7 @@ func TestStopInEveryPhase(t *testing.T) {
 				reach(r)
 				synctest.Wait()
 				before := time.Now()
-				r.stop()
-				err := <-r.done
-				r.done <- err
+				err := r.end()
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("Run returned %v, want context.Canceled", err)
 				}
@@ -91,8 +89,7 @@ func TestRunAgainGoesOnWithTheWatch(t *testing.T) {
 		s := r.synced()
 		s.event(listwatch.Added, "c", "11")
 		r.told("add c")
-		r.stop()
-		<-r.done
+		_ = r.end()
 		r.run()
 		r.expect(`watch "11" for 300s`)
 	})
@@ -102,8 +99,7 @@ func TestRunAgainListsWhenNothingWasListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
 		r.expect(`list "0" limit 500 continue ""`)
-		r.stop()
-		<-r.done
+		_ = r.end()
 		r.run()
 		r.expect(`list "0" limit 500 continue ""`)
 	})

@@ -3,6 +3,7 @@ package mirror
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -86,7 +87,7 @@ func start(t *testing.T, args ...string) *command {
 		t.Fatal(err)
 	}
 	c := &command{t: t, exited: make(chan error, 1), more: make(chan struct{})}
-	c.cmd = exec.Command(path, append([]string{"mirror", "-o", "json"}, args...)...)
+	c.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), path, append([]string{"mirror", "-o", "json"}, args...)...)
 	c.cmd.Stderr = &c.stderr
 	stdout, err := c.cmd.StdoutPipe()
 	if err != nil {

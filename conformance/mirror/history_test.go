@@ -17,7 +17,7 @@ type object struct{ uid, resourceVersion string }
 func digest(state map[string]object) string {
 	sum := sha256.New()
 	for _, key := range slices.Sorted(maps.Keys(state)) {
-		fmt.Fprintf(sum, "%s %s %s\n", key, state[key].uid, state[key].resourceVersion)
+		_, _ = fmt.Fprintf(sum, "%s %s %s\n", key, state[key].uid, state[key].resourceVersion)
 	}
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }

@@ -4,7 +4,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"log"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -27,7 +27,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); ctx.Err() == nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
@@ -46,9 +46,9 @@ func run(ctx context.Context) error {
 	}
 	cache := informer.New(configMaps, informer.Options[*ConfigMap]{})
 	_, err = cache.AddHandler(informer.Handler[*ConfigMap]{
-		OnAdd:    func(c *ConfigMap, initial bool) { fmt.Println("+", c.Namespace, c.Name) },
+		OnAdd:    func(c *ConfigMap, _ bool) { fmt.Println("+", c.Namespace, c.Name) },
 		OnUpdate: func(old, c *ConfigMap) { fmt.Println("~", c.Namespace, c.Name, len(old.Data), "->", len(c.Data)) },
-		OnDelete: func(c *ConfigMap, unseen bool) { fmt.Println("-", c.Namespace, c.Name) },
+		OnDelete: func(c *ConfigMap, _ bool) { fmt.Println("-", c.Namespace, c.Name) },
 	})
 	if err != nil {
 		return err
