@@ -23,7 +23,7 @@ type consumer[T store.Object] struct {
 
 // run consumes until ctx ends.
 func (c *consumer[T]) run(ctx context.Context) {
-	var waiting context.Context
+	waiting := ctx
 	taken := false
 	process := func(e deltafifo.Entry[T]) error {
 		taken = true

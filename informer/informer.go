@@ -63,7 +63,8 @@ func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 
 // AddHandler makes h one of the handlers. It may be called at any time, also from a callback, and does not wait: a handler
 // that is added while the informer runs is soon told of every object in the store, by OnAdd with initial set, and of every
-// change since, in order. The same Handler may be added several times.
+// change since, in order. The same Handler may be added several times. Its callbacks may be called before AddHandler has
+// returned.
 //
 // It is an error, which satisfies errors.Is with [ErrStopped], once Run has ended or is about to.
 func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) {

@@ -156,7 +156,9 @@ func TestRunOnce(t *testing.T) {
 			t.Errorf("second Run returned %v, want %v", err, informer.ErrStarted)
 		}
 		r.stop()
-		<-r.done
+		if err := <-r.done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v, want %v", err, context.Canceled)
+		}
 		if _, err := r.AddHandler(informer.Handler[*thing]{}); !errors.Is(err, informer.ErrStopped) {
 			t.Errorf("AddHandler returned %v, want %v", err, informer.ErrStopped)
 		}

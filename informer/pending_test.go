@@ -86,7 +86,8 @@ func TestPendingShrinks(t *testing.T) {
 	for i := range 2 * manyChanges {
 		p.add(fmt.Sprint(i), i, false)
 	}
-	for p.take() != nil {
+	for p.len() > 0 {
+		p.take()
 	}
 	if p.byKey != nil || p.peak != 0 {
 		t.Errorf("map of %d keys was kept", p.peak)

@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 
 	// What goes wrong is tried again, and said.
-	trace := &reflector.Trace{Problem: func(p reflector.Problem) { fmt.Fprintln(stderr, "slim:", p.Err) }}
+	trace := &reflector.Trace{Problem: func(p reflector.Problem) { _, _ = fmt.Fprintln(stderr, "slim:", p.Err) }}
 	cache := informer.New(pods, informer.Options[*Pod]{Reflector: reflector.Options{Trace: trace}})
 	if _, err := cache.AddHandler(printer(stdout)); err != nil {
 		return err
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // printer writes a line for each change.
 func printer(w io.Writer) informer.Handler[*Pod] {
 	line := func(sign string, p *Pod, what string) {
-		fmt.Fprintf(w, "%s %s/%s %s\n", sign, p.Metadata.Namespace, p.Metadata.Name, what)
+		_, _ = fmt.Fprintf(w, "%s %s/%s %s\n", sign, p.Metadata.Namespace, p.Metadata.Name, what)
 	}
 	where := func(p *Pod) string {
 		if p.Spec.NodeName == "" {
