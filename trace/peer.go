@@ -159,6 +159,13 @@ func (p *peer) problem(class, key string) {
 	p.note(note{lines: []string{text}})
 }
 
+// stopped notes that the program has ended by itself.
+func (p *peer) stopped() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(note{lines: []string{"= stopped"}})
+}
+
 // take returns what was noted since the last time, in order, and an error if
 // the client broke the protocol.
 //

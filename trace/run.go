@@ -26,8 +26,7 @@ type run struct {
 	peer   *peer
 	client Client
 	cancel context.CancelFunc
-	done   chan struct{} // closed when Run has returned; nil when it does not run
-	ended  error         // what Run returned, once done is closed
+	done   chan struct{} // closed when Run has returned; nil when it was not called
 }
 
 // play runs a file and returns the text that it should have. The error says why
@@ -138,7 +137,10 @@ func (r *run) launch() {
 	r.cancel, r.done = cancel, done
 	go func() {
 		defer close(done)
-		r.ended = r.client.Run(ctx)
+		_ = r.client.Run(ctx) // what it says is for the user of the client
+		if ctx.Err() == nil {
+			r.peer.stopped()
+		}
 	}()
 }
 

@@ -126,6 +126,19 @@ func TestStopLate(t *testing.T) {
 	}
 }
 
+// So is a program that ends without having been told to.
+func TestStopByItself(t *testing.T) {
+	tired := func(Env) (Client, error) {
+		return &misbehaved{
+			run:   func(context.Context) error { <-time.After(30 * time.Second); return errors.New("tired") },
+			close: func() {},
+		}, nil
+	}
+	if err := playText(t, tired, "start\nwait\n~ 30s\n= stopped\nstop\n"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A program that asks for more after it was told to stop fails.
 func TestStopIgnored(t *testing.T) {
 	stubborn := func(env Env) (Client, error) {
