@@ -30,7 +30,7 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 // run is the command without the process: it returns the exit status, and ends soon
 // after ctx.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+	root := newRoot() //nolint:contextcheck // commands take the context that ExecuteContextC gives them
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -39,11 +39,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil, errors.Is(err, syscall.EPIPE):
 		return exitOK // who read the output has seen enough
 	case errors.As(err, new(*usageError)):
-		fmt.Fprintf(stderr, "%s: %s\nSee '%s --help'.\n", cmd.CommandPath(), oneLine(err), cmd.CommandPath())
+		complain(stderr, "%s: %s\nSee '%s --help'.\n", cmd.CommandPath(), oneLine(err), cmd.CommandPath())
 		return exitUsage
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), oneLine(err))
+	complain(stderr, "%s: %s\n", cmd.CommandPath(), oneLine(err))
 	return exitError
+}
+
+// complain writes to stderr. If that fails there is nobody left to tell.
+func complain(stderr io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(stderr, format, args...)
 }
 
 func newRoot() *cobra.Command {

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,11 +78,13 @@ func (f *serveFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	var lines strings.Builder
 	for _, url := range urls {
-		fmt.Fprintln(cmd.OutOrStdout(), "serving", url)
+		lines.WriteString("serving " + url + "\n")
 	}
-	if _, err := fmt.Fprintln(cmd.OutOrStdout(), "faults", urls[0]+faultsPath); err != nil {
-		return err
+	lines.WriteString("faults " + urls[0] + faultsPath + "\n")
+	if _, err := io.WriteString(cmd.OutOrStdout(), lines.String()); err != nil {
+		return fmt.Errorf("write the output: %w", err)
 	}
 	return changes.Run(cmd.Context(), f.rate)
 }

@@ -73,7 +73,7 @@ func TestExplain(t *testing.T) {
 }
 
 func closedPort(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

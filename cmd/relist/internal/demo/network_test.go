@@ -11,7 +11,7 @@ import (
 // pair returns a connection of n and its other end.
 func pair(t *testing.T, n *network) (client, server net.Conn) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

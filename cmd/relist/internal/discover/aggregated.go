@@ -2,8 +2,8 @@ package discover
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// aggregatedGroup is the part of an APIGroupDiscovery that is used.
-// Source: https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/ (apidiscovery.k8s.io/v2)
+// aggregatedGroup is the part of an APIGroupDiscovery (apidiscovery.k8s.io/v2) that is used.
+// Source: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery.
 type aggregatedGroup struct {
 	Metadata struct {
 		Name string `json:"name"`

@@ -116,7 +116,7 @@ func TestFind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := r.GroupVersionResource.String(); got != tt.want {
+			if got := r.String(); got != tt.want {
 				t.Errorf("Find = %s, want %s", got, tt.want)
 			}
 			if r.Namespaced == tt.clusterScoped {

@@ -117,7 +117,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 func (m *Mirror) consume() {
 	for {
 		// The context has no end: what has arrived is applied, and Run closes the queue.
-		err := m.queue.Pop(context.Background(), m.process) //nolint:contextcheck // see above
+		err := m.queue.Pop(context.Background(), m.process)
 		switch {
 		case errors.Is(err, deltafifo.ErrClosed):
 			return

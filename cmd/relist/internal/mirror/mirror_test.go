@@ -78,7 +78,12 @@ func start(t *testing.T, opts Options, setup func(*apitest.Server)) *fixture {
 	ctx, stop := context.WithCancel(t.Context())
 	f.stop = stop
 	go func() { f.done <- f.mirror.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-f.done })
+	t.Cleanup(func() {
+		stop()
+		if err := <-f.done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
 	return f
 }
 

@@ -35,7 +35,7 @@ func (m *Mirror) Summary() report.Summary {
 func Digest[T store.Object](objects iter.Seq2[string, T]) string {
 	h := sha256.New()
 	for key, o := range objects {
-		fmt.Fprintf(h, "%s %s %s\n", key, o.GetUID(), o.GetResourceVersion())
+		_, _ = fmt.Fprintf(h, "%s %s %s\n", key, o.GetUID(), o.GetResourceVersion()) // a hash takes everything
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }

@@ -100,7 +100,7 @@ mirror matches the server
 
 func TestJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(1500 * time.Millisecond) // virtual; synctest begins at midnight UTC, 1 January 2000
+		<-time.After(1500 * time.Millisecond) // virtual; synctest begins at midnight UTC, 1 January 2000
 		lines := strings.SplitAfter(strings.TrimSuffix(printAll(t, Options{Format: JSON}), "\n"), "\n")
 		if want := len(everyLine()); len(lines) != want {
 			t.Fatalf("%d lines, want %d, and nothing that was said", len(lines), want)
