@@ -97,6 +97,7 @@ func TestLeak(t *testing.T) {
 				if err != nil {
 					return err
 				}
+				defer resp.Body.Close()
 				_, err = io.Copy(io.Discard, resp.Body)
 				return err
 			},
@@ -147,7 +148,10 @@ func TestStopIgnored(t *testing.T) {
 				<-ctx.Done()
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 				defer cancel()
-				_, err := get(ctx, env)
+				resp, err := get(ctx, env)
+				if err == nil {
+					err = resp.Body.Close()
+				}
 				return err
 			},
 			close: func() {},
