@@ -316,8 +316,10 @@ func (s state) dropped(now time.Time, p watching, reason Reason, err error) (sta
 	case p.progress:
 		return s.wait(now, toWatch, reason, err, nil)
 	}
-	s.pace.empties++
-	if s.pace.empties >= maxEmpties && p.alive(now) < short || s.pace.empties > maxEmpties {
+	if p.alive(now) < short {
+		s.pace.empties++
+	}
+	if s.pace.empties >= maxEmpties {
 		s.pace.empties = 0
 		return s.relist(now, Empty, err)
 	}

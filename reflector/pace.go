@@ -18,7 +18,7 @@ type pace struct {
 	reconnected bool
 
 	// failures counts watches in a row that failed without an event, and
-	// empties those that ended without one.
+	// empties those that ended at once without one.
 	failures, empties int
 }
 
@@ -37,7 +37,7 @@ const (
 	// is kept above one because a list costs the server far more than a watch.
 	maxFailures = 3
 
-	// maxEmpties short and empty streams in a row do the same.
+	// maxEmpties streams in a row that ended at once without an event do the same.
 	maxEmpties = 2
 )
 

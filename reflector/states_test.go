@@ -144,7 +144,6 @@ var watchingRows = []row{
 	{"orderly end or cut at once, without events", nil, ended{io.EOF}},
 	{"the same again", func(s *state) { s.pace.empties = 1 }, ended{io.EOF}},
 	{"orderly end or cut, alive 5 s, without events", aliveFor(5 * time.Second), ended{io.EOF}},
-	{"the same for the third time", func(s *state) { aliveFor(5 * time.Second)(s); s.pace.empties = 2 }, ended{io.EOF}},
 	{"end of a watch without a resourceVersion", withoutVersion, ended{io.EOF}},
 	{"410, in the stream or as the answer", nil, ended{gone()}},
 	{"Too large resource version", unanswered, ended{tooLarge()}},
