@@ -69,6 +69,9 @@ func adviceForStatus(err error, server string, code int, message string) string 
 	case http.StatusUnauthorized:
 		return fmt.Sprintf("%s refuses the credential (401 %s): check --token, --token-file or the kubeconfig's user, or log in again", server, message)
 	case http.StatusForbidden:
+		if strings.Contains(message, "system:anonymous") {
+			return fmt.Sprintf("%s was given no credential (403: %s): name a kubeconfig with --kubeconfig, or give --token-file", server, message)
+		}
 		return fmt.Sprintf("%s does not permit this (403): %s; ask for the verbs list and watch, or use another --context or credential", server, message)
 	case http.StatusBadRequest:
 		if strings.Contains(message, "HTTP request to an HTTPS server") {

@@ -44,6 +44,10 @@ func TestExplain(t *testing.T) {
 			plain(status(403, `{"kind":"Status","status":"Failure","message":"pods is forbidden","reason":"Forbidden","code":403}`)),
 			[]string{"does not permit this (403): pods is forbidden", "list and watch"},
 		},
+		"anonymous": {
+			plain(status(403, `{"kind":"Status","status":"Failure","message":"forbidden: User \"system:anonymous\" cannot get path","reason":"Forbidden","code":403}`)),
+			[]string{"was given no credential (403: forbidden: ", "--kubeconfig"},
+		},
 		"no API server":   {plain(http.NotFoundHandler()), []string{"(404)", "is this its address"}},
 		"unknown issuer":  {secure.URL, []string{"is not trusted", "--certificate-authority"}},
 		"plain to secure": {"http://" + secure.Listener.Addr().String(), []string{"speaks TLS: use an https:// address"}},

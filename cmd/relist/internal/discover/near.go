@@ -59,8 +59,8 @@ func (c *catalog) near(q query) []string {
 			continue
 		}
 		name := r.GroupResource().String()
-		if len(q.readings) > 1 { // a version was given, perhaps the wrong one
-			name = strings.TrimSuffix(r.Resource+"."+r.Version+"."+r.Group, ".")
+		if len(q.readings) > 1 && r.Group != "" { // a version may have been given, and the wrong one
+			name = r.Resource + "." + r.Version + "." + r.Group
 		}
 		if !slices.ContainsFunc(found, func(f candidate) bool { return f.name == name }) {
 			found = append(found, candidate{name, best})

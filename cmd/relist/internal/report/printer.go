@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"sync"
@@ -17,6 +18,10 @@ type Options struct {
 	// Live keeps a line at the bottom that [Printer.Progress] changes. It is for
 	// terminals.
 	Live bool
+
+	// Width is the number of columns of the terminal, to which the live line is cut: one
+	// that wraps cannot be removed. If zero, 80.
+	Width int
 
 	// Failed is called once, from a goroutine of the Printer, when the output takes no
 	// more; everything after that is dropped. If nil, only Close tells.
@@ -95,6 +100,9 @@ func (p *Printer) Say(format string, args ...any) {
 func (p *Printer) Progress(text string) {
 	if !p.opts.Live {
 		return
+	}
+	if runes, room := []rune(text), cmp.Or(p.opts.Width, 80)-1; len(runes) > room {
+		text = string(runes[:max(0, room)])
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

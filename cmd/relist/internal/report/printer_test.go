@@ -200,8 +200,8 @@ func TestBackpressure(t *testing.T) {
 func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewPrinter(&out, Options{Live: true})
-		p.Progress("50 %")
+		p := NewPrinter(&out, Options{Live: true, Width: 5})
+		p.Progress("50 % done")
 		synctest.Wait()
 		p.Say("news")
 		synctest.Wait()

@@ -17,6 +17,9 @@ func Terminal(out io.Writer, format Format) Options {
 		return opts
 	}
 	opts.Live = true
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		opts.Width = width
+	}
 	opts.Color = os.Getenv("NO_COLOR") == ""
 	return opts
 }
