@@ -24,7 +24,7 @@ type lag struct {
 
 func newLag(committed func(string) (time.Time, bool)) *lag { return &lag{committed: committed} }
 
-// start begins to measure. What came before was there before the mirror.
+// start begins to measure.
 func (l *lag) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *lag) arrived(resourceVersion string) {
 	committed, known := l.committed(resourceVersion)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// An object that a list brings again has been there for long.
+	// What is older was there before the mirror.
 	if l.running && known && committed.After(l.since) {
 		l.all = append(l.all, now.Sub(committed))
 	}
@@ -58,18 +58,22 @@ func (l *lag) quantiles() (p50, p99 time.Duration) {
 }
 
 // applied is called by the mirror for every delta that is in the store.
-func (d *demo) applied(delta deltafifo.Delta[*object.Object]) {
+func (d *demo) applied(delta deltafifo.Delta[*object.Object], before *object.Object) {
 	rv := delta.Object.GetResourceVersion()
-	switch {
-	case delta.Tombstone != nil:
-		d.watcher.change(func(v *view) { v.tombstones++ })
-		return
-	case delta.Type == deltafifo.Replaced:
-		d.watcher.change(func(v *view) { v.reached(rv) })
+	if delta.Tombstone != nil {
+		d.watcher.change(func(v *view) { v.tombstones++ }) // nobody knows when it was deleted
 		return
 	}
-	d.lag.arrived(rv)
-	d.watcher.change(func(v *view) { v.reached(rv); v.events++ })
+	listed := delta.Type == deltafifo.Replaced
+	if !listed || before == nil || before.GetResourceVersion() != rv {
+		d.lag.arrived(rv)
+	}
+	d.watcher.change(func(v *view) {
+		v.reached(rv)
+		if !listed {
+			v.events++
+		}
+	})
 }
 
 // reached notes the newest version.

@@ -33,8 +33,9 @@ type Options struct {
 	Report func(report.Line)
 
 	// Applied is called after each delta has been applied to the store, on the
-	// consumer's goroutine. If nil, nobody is.
-	Applied func(deltafifo.Delta[*object.Object])
+	// consumer's goroutine, with what the store held before: nil if nothing. If nil,
+	// nobody is.
+	Applied func(d deltafifo.Delta[*object.Object], before *object.Object)
 
 	// FailEarly ends Run when the first list is refused for a reason that waiting will
 	// not mend, such as a credential or a selector.
@@ -64,7 +65,7 @@ type Mirror struct {
 // New returns a Mirror that has not started.
 func New(opts Options) *Mirror {
 	if opts.Applied == nil {
-		opts.Applied = func(deltafifo.Delta[*object.Object]) {}
+		opts.Applied = func(deltafifo.Delta[*object.Object], *object.Object) {}
 	}
 	m := &Mirror{opts: opts, store: store.New(store.Options[*object.Object]{}), synced: make(chan struct{})}
 	m.report = func(l report.Line) {
@@ -133,11 +134,12 @@ func (m *Mirror) process(e deltafifo.Entry[*object.Object]) error {
 	m.order.Lock()
 	defer m.order.Unlock()
 	for _, d := range e.Deltas {
+		before, _ := m.store.Get(e.Key) // nil if there is none
 		if err := m.apply(d); err != nil {
 			return err
 		}
 		m.countDelta(d)
-		m.opts.Applied(d)
+		m.opts.Applied(d, before)
 		m.report(report.Delta{
 			Type:            d.Type.String(),
 			Key:             e.Key,
