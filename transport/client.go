@@ -89,7 +89,7 @@ func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
 
 // do sends a request and returns its response if the status is 2xx.
 func (c *Client) do(ctx context.Context, op string, req Request) (*Response, error) {
-	x := &exchange{op: op, url: c.base + req.Path, done: c.connections.conns.begin()}
+	x := &exchange{op: op, url: c.base + req.Path, onRead: readHook(ctx), done: c.connections.conns.begin()}
 	ctx, x.cancel = context.WithCancelCause(ctx)
 	x.ended = func() error { return endOf(ctx) }
 	resp, err := c.try(ctx, x, req) //nolint:bodyclose // Response.Body is the caller's to close

@@ -14,7 +14,8 @@ import (
 // to know of it, and how to end it.
 type exchange struct {
 	op, url       string
-	authorization string // as sent
+	authorization string      // as sent
+	onRead        func(n int) // see [WithReadHook]; nil if nobody asked
 
 	// ended returns why the context of the exchange has ended, nil if it has not.
 	ended  func() error
@@ -84,6 +85,9 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.exchange.onRead != nil {
+		b.exchange.onRead(n)
+	}
 	if err != nil {
 		err = b.exchange.failRead(err)
 	}

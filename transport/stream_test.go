@@ -262,3 +262,33 @@ func TestStreamOfCapturedBytes(t *testing.T) {
 		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want)
 	}
 }
+
+func TestReadHookSeesBytesOfAnUnfinishedFrame(t *testing.T) {
+	const half = `{"type":"ADDED",`
+	for _, w := range wires {
+		t.Run(w.name, func(t *testing.T) {
+			finish := make(chan struct{})
+			client := newTestClient(t, w.serve(t, func(rw http.ResponseWriter, _ *http.Request) {
+				writeFrames(rw, half)
+				<-finish
+			}))
+			read := make(chan int, 10)
+			stream, err := client.Watch(WithReadHook(t.Context(), func(n int) { read <- n }), Request{Path: "/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() {
+				_, err := stream.Next()
+				done <- err
+			}()
+			if n := <-read; n != len(half)+1 { // and a newline
+				t.Errorf("the hook was told of %d bytes, want %d", n, len(half)+1)
+			}
+			close(finish)
+			if err := <-done; !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("Next returned %v, want io.ErrUnexpectedEOF", err)
+			}
+		})
+	}
+}
