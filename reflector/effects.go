@@ -35,6 +35,9 @@ type (
 	// ended: the watch was refused, or its stream is over.
 	ended struct{ err error }
 
+	// listWanted: somebody asks for a list that begins now.
+	listWanted struct{}
+
 	// sinkFailed: the sink did not take the last replace, apply or resync. What
 	// was to follow it has not been performed.
 	sinkFailed struct{ err error }
@@ -46,6 +49,7 @@ func (listFailed) input() {}
 func (opened) input()     {}
 func (event) input()      {}
 func (ended) input()      {}
+func (listWanted) input() {}
 func (sinkFailed) input() {}
 
 // effect is what the machine wants done.

@@ -36,6 +36,7 @@ type phase interface{ name() string }
 // listing: a list was asked for and has not come yet.
 type listing struct {
 	version string // the resourceVersion asked for; "" asks for the most recent
+	again   bool   // another list was asked for since
 }
 
 // watching: a watch was asked for, and it is open or about to be.
@@ -136,6 +137,8 @@ func step(s state, now time.Time, in input) (state, []effect) {
 		if p, ok := s.phase.(watching); ok {
 			return s.ended(now, p, in.err)
 		}
+	case listWanted:
+		return s.listWanted()
 	case sinkFailed:
 		return s.sinkFailed(now, in.err)
 	}
@@ -216,7 +219,24 @@ func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 	if s.resyncAt.IsZero() && s.resync > 0 {
 		s.resyncAt = now.Add(s.resync)
 	}
+	if p.again {
+		s.refused = true
+		return s.list(effects)
+	}
 	return s.watch(now, effects)
+}
+
+// listWanted lists the most recent state: whoever asks may know of a change that the
+// server's watch cache has not seen. A list in progress is followed by another, for
+// it may have begun before that change.
+func (s state) listWanted() (state, []effect) {
+	if p, ok := s.phase.(listing); ok {
+		p.again = true
+		s.phase = p
+		return s, nil
+	}
+	s.refused = true
+	return s.list([]effect{hangUp{err: errAsked}, relist{reason: Asked, err: errAsked}})
 }
 
 // listFailed asks at once for the most recent state when the version asked for

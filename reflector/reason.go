@@ -48,12 +48,14 @@ const (
 	Unanchored
 	// SinkFailed: the sink did not take a change.
 	SinkFailed
+	// Asked: Relist was called.
+	Asked
 )
 
 var reasonWords = [...]string{
 	Closed: "closed", Cut: "cut", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
 	Throttled: "throttled", Expired: "expired", TooLarge: "tooLarge", Denied: "denied", Failed: "failed",
-	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed",
+	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed", Asked: "asked",
 }
 
 // String returns the reason as one word, for logs and for -o json.
@@ -67,6 +69,9 @@ func (r Reason) String() string {
 // errTimedOut is what a stream ends with when the client's own timer fires.
 var errTimedOut = errors.New("the server did not end the watch at its timeout")
 
+// errAsked is what a stream ends with when Relist was called.
+var errAsked = errors.New("a list was asked for")
+
 // classify maps an error from a list or a watch to the way it is reacted to.
 func classify(err error) Reason {
 	var status apierrors.APIStatus
@@ -76,6 +81,8 @@ func classify(err error) Reason {
 	switch {
 	case errors.Is(err, errTimedOut):
 		return TimedOut
+	case errors.Is(err, errAsked):
+		return Asked
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return Cut
 	case errors.Is(err, io.EOF):

@@ -18,7 +18,9 @@ type Reflector[T any] struct {
 
 	running sync.Mutex // held by Run
 	state   state      // owned by Run
-	synced  bool       // Trace.Synced was called; owned by Run
+
+	board   board         // what Status and the others see
+	relists chan struct{} // holds a token when a list is asked for
 }
 
 // ErrRunning is returned by a second [Reflector.Run] while the first still runs.
@@ -31,6 +33,8 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 		sink:  sink,
 		trace: opts.Trace.withDefaults(),
 		state: newState(opts.rules()),
+
+		relists: make(chan struct{}, 1),
 	}
 }
 
@@ -73,10 +77,16 @@ func (d *driver[T]) run(ctx context.Context) error {
 		case <-timer.C:
 			armed = time.Time{}
 			in = tick{}
+		case <-d.relists:
+			in = listWanted{}
 		case m := <-d.messages():
+			if ctx.Err() != nil {
+				return ctx.Err() // the request may have failed for that reason
+			}
 			in = d.take(m)
 		}
 		d.feed(ctx, in)
+		d.board.follow(d.state, time.Now())
 		if at := d.state.wake(); !at.Equal(armed) {
 			armed = at
 			timer.Stop()
@@ -91,6 +101,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 func (d *driver[T]) suspend() {
 	d.drop()
 	d.state = d.state.suspended()
+	d.board.stopped(time.Now())
 }
 
 func (d *driver[T]) messages() <-chan message[T] {
@@ -110,6 +121,7 @@ func (d *driver[T]) take(m message[T]) input {
 		d.drop()
 	case listFailed:
 		d.trace.ListDone(ListDone{Duration: time.Since(d.op.started), Err: in.err})
+		d.board.failed(in.err, time.Now())
 		d.drop()
 	case opened:
 		d.op.open = true
@@ -118,6 +130,7 @@ func (d *driver[T]) take(m message[T]) input {
 		if in.typ != listwatch.Bookmark {
 			d.op.events++
 		}
+		d.board.event(in.typ, time.Now())
 		if d.event.Err != nil {
 			d.trace.Problem(Problem{Class: ObjectProblem, Key: d.event.Meta.Key, Err: d.event.Err})
 		}
@@ -148,10 +161,11 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 	switch eff := eff.(type) {
 	case list:
 		d.trace.ListStart(ListStart{ResourceVersion: eff.version, Limit: eff.limit})
-		d.op = start(ctx, false, runList(d.lw, eff))
+		d.board.listStarted()
+		d.op = start(d.hooked(ctx), false, runList(d.lw, eff))
 	case watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.version, Timeout: eff.timeout})
-		d.op = start(ctx, true, runWatch(d.lw, eff))
+		d.op = start(d.hooked(ctx), true, runWatch(d.lw, eff))
 	case replace:
 		return d.replace(eff)
 	case apply:
@@ -188,8 +202,7 @@ func (d *driver[T]) replace(eff replace) error {
 	if err != nil {
 		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", len(d.list.Items), eff.version, err)
 	}
-	if !d.synced {
-		d.synced = true
+	if d.board.listApplied() {
 		d.trace.Synced()
 	}
 	return nil
@@ -230,6 +243,9 @@ func (d *driver[T]) hangUp(err error) {
 	if !op.open {
 		reason = requestReason(err)
 	}
+	if reason != Closed && reason != Asked {
+		d.board.failed(err, time.Now())
+	}
 	d.trace.WatchEnd(WatchEnd{
 		ResourceVersion: d.state.resume,
 		Reason:          reason,
@@ -237,6 +253,11 @@ func (d *driver[T]) hangUp(err error) {
 		Events:          op.events,
 		Duration:        time.Since(op.started),
 	})
+}
+
+// hooked has the bytes of a request counted as signs of life.
+func (d *driver[T]) hooked(ctx context.Context) context.Context {
+	return listwatch.WithReadHook(ctx, d.board.heard)
 }
 
 // drop ends what is open and waits for its goroutine.

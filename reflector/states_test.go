@@ -104,6 +104,7 @@ var waitingRows = []row{
 		s.rules = Options{Resync: time.Hour}.rules()
 		s.resyncAt = t0
 	}, tick{}},
+	{"a list is asked for", nil, listWanted{}},
 	{"sink failed at a resync", nil, sinkFailed{io.ErrShortWrite}},
 }
 
@@ -122,6 +123,8 @@ var listingRows = []row{
 	{"404", nil, listFailed{statusErr(http.StatusNotFound, metav1.StatusReasonNotFound, 0)}},
 	{"connection refused", nil, listFailed{syscall.ECONNREFUSED}},
 	{"cut in mid-list", nil, listFailed{io.ErrUnexpectedEOF}},
+	{"another list is asked for", nil, listWanted{}},
+	{"list at 120 came, and another is asked for", func(s *state) { s.phase = listing{version: "100", again: true} }, listed{version: "120", pages: 1}},
 	{"sink failed", nil, sinkFailed{io.ErrShortWrite}},
 }
 
@@ -159,6 +162,7 @@ var watchingRows = []row{
 	{"the server has let its timeout pass by 10 s", func(s *state) {
 		s.phase = watching{version: "100", asked: t0.Add(-310 * time.Second), deadline: t0, open: true}
 	}, tick{}},
+	{"a list is asked for", nil, listWanted{}},
 	{"sink failed", nil, sinkFailed{io.ErrShortWrite}},
 }
 

@@ -1,0 +1,204 @@
+package reflector
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+// State is what a reflector is doing.
+type State uint8
+
+// The states of a reflector.
+const (
+	// Stopped: Run has not been called, or has returned.
+	Stopped State = iota
+	// Listing: a list was asked for.
+	Listing
+	// Opening: a watch was asked for, and the server has not answered.
+	Opening
+	// Watching: a watch is open. The copy is as fresh as the server's events.
+	Watching
+	// Waiting: nothing will be asked for until [Status.NextRetry].
+	Waiting
+)
+
+var stateWords = [...]string{Stopped: "stopped", Listing: "listing", Opening: "opening", Watching: "watching", Waiting: "waiting"}
+
+// String returns the state as one word.
+func (s State) String() string {
+	if int(s) >= len(stateWords) {
+		return "unknown"
+	}
+	return stateWords[s]
+}
+
+// Status says how fresh the copy is, and what keeps it from being fresher. Times
+// are zero for what has not happened.
+type Status struct {
+	State State
+	Since time.Time // when State was entered
+
+	// Synced: the sink has had a whole list.
+	Synced bool
+
+	// ResourceVersion is the resume point: up to it the sink has everything.
+	ResourceVersion string
+
+	// LastByte, LastEvent and LastBookmark are when the server last sent anything
+	// at all, an event, and a bookmark. LastByte is known where the requests go
+	// through package transport.
+	LastByte, LastEvent, LastBookmark time.Time
+
+	// FailingSince is when the first request failed after which no watch has been
+	// open. It is zero while a watch is.
+	FailingSince time.Time
+
+	// LastError is the last failure, also when it is long over, and LastErrorTime
+	// when it was. A watch that ends in good order is no failure.
+	LastError     error
+	LastErrorTime time.Time
+
+	// NextRetry is when the wait is over, in the state Waiting.
+	NextRetry time.Time
+}
+
+// Heard returns when the server last sent anything.
+func (s Status) Heard() time.Time {
+	return slices.MaxFunc([]time.Time{s.LastByte, s.LastEvent, s.LastBookmark}, time.Time.Compare)
+}
+
+// Staleness returns how long ago the copy was last known to be whole: since when
+// nothing has been heard, or since when no watch has been open, whichever is longer
+// ago. Between two bookmarks of an idle watch, which are a minute apart as a rule,
+// it grows to that minute. Before anything was heard it is the longest Duration.
+func (s Status) Staleness(now time.Time) time.Duration {
+	heard := s.Heard()
+	if !s.FailingSince.IsZero() && s.FailingSince.Before(heard) {
+		heard = s.FailingSince
+	}
+	return now.Sub(heard)
+}
+
+// Status returns the status at this moment. It may be called from any goroutine,
+// but not from a function of [Trace].
+func (r *Reflector[T]) Status() Status {
+	r.board.mu.Lock()
+	defer r.board.mu.Unlock()
+	status := r.board.status
+	if at := r.board.lastByte.Load(); at != 0 {
+		status.LastByte = time.Unix(0, at)
+	}
+	return status
+}
+
+// board is where a Run writes down how it stands, for others to read and wait on.
+type board struct {
+	lastByte atomic.Int64 // Unix nanoseconds; written by the goroutine that reads
+
+	mu      sync.Mutex
+	status  Status
+	started int           // lists that were asked for
+	applied int           // the number of the last one that the sink took
+	changed chan struct{} // closed at the next change; nil while nobody waits
+}
+
+func (b *board) heard(int) { b.lastByte.Store(time.Now().UnixNano()) }
+
+// update changes the status and wakes who waits for that.
+func (b *board) update(f func(*Status)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f(&b.status)
+	b.wake()
+}
+
+// wake needs mu.
+func (b *board) wake() {
+	if b.changed != nil {
+		close(b.changed)
+		b.changed = nil
+	}
+}
+
+// change returns a channel that is closed at the next change. It needs mu.
+func (b *board) change() <-chan struct{} {
+	if b.changed == nil {
+		b.changed = make(chan struct{})
+	}
+	return b.changed
+}
+
+// follow brings the status up to date with the machine.
+func (b *board) follow(s state, now time.Time) {
+	b.update(func(status *Status) {
+		was := status.State
+		status.ResourceVersion = s.resume
+		status.NextRetry = time.Time{}
+		switch p := s.phase.(type) {
+		case listing:
+			status.State = Listing
+		case watching:
+			status.State = Opening
+			if p.open {
+				status.State = Watching
+				status.FailingSince = time.Time{}
+			}
+		case waiting:
+			status.State = Waiting
+			status.NextRetry = p.until
+		}
+		if status.State != was {
+			status.Since = now
+		}
+	})
+}
+
+// event takes note of one.
+func (b *board) event(typ listwatch.Type, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if typ == listwatch.Bookmark {
+		b.status.LastBookmark = now
+	} else {
+		b.status.LastEvent = now
+	}
+}
+
+// listStarted numbers the list that is asked for now.
+func (b *board) listStarted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.started++
+}
+
+// listApplied takes note that the sink has the list that was asked for last. It
+// reports whether that is the first.
+func (b *board) listApplied() (first bool) {
+	b.update(func(status *Status) {
+		b.applied = b.started
+		first = !status.Synced
+		status.Synced = true
+	})
+	return first
+}
+
+// stopped takes note that Run returns.
+func (b *board) stopped(now time.Time) {
+	b.update(func(status *Status) {
+		status.State, status.Since, status.NextRetry = Stopped, now, time.Time{}
+	})
+}
+
+// failed takes note of a failure.
+func (b *board) failed(err error, now time.Time) {
+	b.update(func(status *Status) {
+		status.LastError, status.LastErrorTime = err, now
+		if status.FailingSince.IsZero() {
+			status.FailingSince = now
+		}
+	})
+}

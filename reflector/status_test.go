@@ -1,0 +1,181 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+func TestStatusFollowsTheReflector(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		begin := time.Now()
+		at := func(d time.Duration) time.Time { return begin.Add(d) }
+		check := func(want Status) {
+			t.Helper()
+			synctest.Wait()
+			got := r.Status()
+			if (got.LastError == nil) != (want.LastError == nil) || got.LastError != nil && !errors.Is(got.LastError, want.LastError) {
+				t.Errorf("last error is %v, want %v", got.LastError, want.LastError)
+			}
+			got.LastError, want.LastError = nil, nil
+			if got != want {
+				t.Errorf("status is\n%+v, want\n%+v", got, want)
+			}
+		}
+		check(Status{State: Listing, Since: begin})
+		if age := r.Status().Staleness(begin); age != math.MaxInt64 {
+			t.Errorf("staleness before anything was heard is %v", age)
+		}
+
+		later(time.Second)
+		r.fake.page("10", "a")
+		check(Status{State: Opening, Since: at(1 * time.Second), Synced: true, ResourceVersion: "10"})
+
+		later(time.Second)
+		s := r.fake.open()
+		check(Status{State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "10"})
+
+		later(time.Second)
+		s.event(listwatch.Added, "b", "11")
+		later(time.Second)
+		s.event(listwatch.Bookmark, "", "12")
+		open := Status{
+			State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "12",
+			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
+		}
+		check(open)
+		if age := r.Status().Staleness(at(9 * time.Second)); age != 5*time.Second {
+			t.Errorf("staleness is %v, want 5s", age)
+		}
+
+		later(time.Second)
+		s.events <- io.ErrUnexpectedEOF // forgiven: opened again at once
+		check(Status{
+			State: Opening, Since: at(5 * time.Second), Synced: true, ResourceVersion: "12",
+			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
+			FailingSince: at(5 * time.Second), LastError: io.ErrUnexpectedEOF, LastErrorTime: at(5 * time.Second),
+		})
+
+		forbidden := statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)
+		later(time.Second)
+		r.fake.watches <- watchAnswer{err: forbidden}
+		check(Status{
+			State: Waiting, Since: at(6 * time.Second), Synced: true, ResourceVersion: "12",
+			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
+			FailingSince: at(5 * time.Second), LastError: forbidden, LastErrorTime: at(6 * time.Second),
+			NextRetry: at(6*time.Second + 800*time.Millisecond),
+		})
+		if age := r.Status().Staleness(at(10 * time.Second)); age != 6*time.Second {
+			t.Errorf("staleness is %v, want 6s: since the last bookmark", age)
+		}
+
+		later(time.Second)
+		r.fake.open()
+		check(Status{
+			State: Watching, Since: at(7 * time.Second), Synced: true, ResourceVersion: "12",
+			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
+			LastError: forbidden, LastErrorTime: at(6 * time.Second),
+		})
+
+		_ = r.end()
+		if got := r.Status(); got.State != Stopped {
+			t.Errorf("state after the end is %v", got.State)
+		}
+	})
+}
+
+func TestWaitFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		waited := make(chan error, 1)
+		go func() { waited <- r.WaitFor(t.Context(), "12") }()
+		s := r.synced()
+		s.event(listwatch.Added, "c", "11")
+		synctest.Wait()
+		select {
+		case err := <-waited:
+			t.Fatalf("WaitFor 12 returned %v at 11", err)
+		default:
+		}
+		s.event(listwatch.Bookmark, "", "13")
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
+		if err := r.WaitFor(t.Context(), "9"); err != nil {
+			t.Errorf("for what is long past: %v", err)
+		}
+		if err := r.WaitFor(t.Context(), "abc"); err == nil {
+			t.Error("a version that cannot be compared was accepted")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.WaitFor(ctx, "99"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("for what does not come: %v", err)
+		}
+	})
+}
+
+func TestRelist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		done := make(chan error, 1)
+		go func() { done <- r.Relist(t.Context()) }()
+		r.expect(`list "" limit 500 continue ""`)
+		if !s.closed {
+			t.Error("the watch was left open")
+		}
+		r.fake.page("20", "a")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		r.expect(`watch "20" for 300s`)
+	})
+}
+
+func TestRelistDuringAListWantsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.expect(`list "0" limit 500 continue ""`)
+		done := make(chan error, 2)
+		for range 2 {
+			go func() { done <- r.Relist(t.Context()) }()
+		}
+		synctest.Wait()
+		r.fake.page("10", "a")
+		r.expect(`list "" limit 500 continue ""`)
+		select {
+		case err := <-done:
+			t.Fatalf("Relist returned %v after a list that began before it", err)
+		default:
+		}
+		r.fake.page("11", "a")
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		r.expect(`watch "11" for 300s`)
+	})
+}
+
+func TestRelistEndsAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.expect(`list "0" limit 500 continue ""`)
+		r.fake.lists <- listAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 3600)}
+		r.expect("")
+		go func() { _ = r.Relist(t.Context()) }()
+		r.expect(`list "" limit 500 continue ""`)
+	})
+}
