@@ -1,0 +1,52 @@
+package traces
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/relist-go/relist/trace"
+)
+
+var _ = flag.Bool("update", false, "rewrite what is observed of client-go in testdata/")
+
+// What docs/differences.md says of client-go can be seen.
+func TestObserved(t *testing.T) {
+	trace.Run(t, os.DirFS("testdata"), clientGo)
+}
+
+// shownByTest are the headings of which no trace can tell, and what does.
+var shownByTest = map[string]func(*testing.T){
+	"tombstones":                       TestTombstones,
+	"when-the-queue-has-synced":        TestSyncedBeforeProcessed,
+	"an-entry-that-is-being-processed": TestLockedWhileProcessing,
+	"what-the-sink-refuses":            TestSinkRefuses,
+}
+
+// Each heading of docs/differences.md was observed, and nothing else was.
+func TestEveryDifferenceIsObserved(t *testing.T) {
+	shown := map[string]bool{}
+	names, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		shown[strings.TrimSuffix(filepath.Base(name), ".txt")] = true
+	}
+	for anchor := range shownByTest {
+		shown[anchor] = true
+	}
+	anchors := headings(t)
+	for anchor := range anchors {
+		if !shown[anchor] {
+			t.Errorf("docs/differences.md says something of client-go under %q that nothing here shows", anchor)
+		}
+	}
+	for anchor := range shown {
+		if !anchors[anchor] {
+			t.Errorf("docs/differences.md has nothing about %q, which is shown here", anchor)
+		}
+	}
+}
