@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/relist-go/relist/trace/internal/pipe"
 )
 
 // peer is the server's side of a run. It does nothing by itself: it notes what
@@ -32,7 +34,7 @@ type peer struct {
 // link is one connection.
 type link struct {
 	number int // in order of dialling
-	conn   *conn
+	conn   *pipe.Conn
 	hungUp bool // by the client
 }
 
@@ -65,9 +67,9 @@ func (p *peer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if p.refusals > 0 {
 		p.refusals--
 		p.note(note{lines: []string{"> refused"}})
-		return nil, refused()
+		return nil, pipe.Refused()
 	}
-	client, server := newConns()
+	client, server := pipe.New()
 	l := &link{number: len(p.links), conn: server}
 	p.links = append(p.links, l)
 	p.readers.Go(func() { p.read(l) })

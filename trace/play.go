@@ -157,7 +157,7 @@ func (reset) play(r *run) error {
 		return err
 	}
 	r.peer.finish(req)
-	req.link.conn.reset()
+	req.link.conn.Reset()
 	r.settle()
 	return nil
 }

@@ -1,4 +1,4 @@
-package trace
+package pipe
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 )
 
 // A read returns bytes of one write at most, so that what is split stays split.
-func TestConnKeepsPieces(t *testing.T) {
-	client, server := newConns()
+func TestKeepsPieces(t *testing.T) {
+	client, server := New()
 	for _, piece := range []string{"abc", "", "de"} {
 		if _, err := server.Write([]byte(piece)); err != nil {
 			t.Fatal(err)
@@ -38,12 +38,12 @@ func TestConnKeepsPieces(t *testing.T) {
 	}
 }
 
-func TestConnReset(t *testing.T) {
-	client, server := newConns()
+func TestReset(t *testing.T) {
+	client, server := New()
 	if _, err := server.Write([]byte("a")); err != nil {
 		t.Fatal(err)
 	}
-	server.reset()
+	server.Reset()
 	buf := make([]byte, 2)
 	if n, err := client.Read(buf); n != 1 || err != nil {
 		t.Errorf("read %d, %v, want what was written before", n, err)
@@ -53,9 +53,9 @@ func TestConnReset(t *testing.T) {
 	}
 }
 
-func TestConnDeadline(t *testing.T) {
+func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, server := newConns()
+		client, server := New()
 		defer server.Close()
 		defer client.Close()
 		begin := time.Now()

@@ -1,6 +1,7 @@
-package trace
+package pipe
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -10,61 +11,14 @@ import (
 	"time"
 )
 
-// conn is one end of a connection that is a piece of memory.
-//
-// Unlike net.Pipe it never blocks a writer, so that neither side can hang the
-// other, and it can be reset. Like TCP with a sender that does not delay, it
-// hands over what was written in the same pieces: one Read returns bytes of one
-// Write at most.
-type conn struct {
-	in, out *stream
-	name    addr
-}
-
-// newConns returns the two ends.
-func newConns() (client, server *conn) {
-	up, down := newStream(), newStream()
-	return &conn{in: down, out: up, name: "client"}, &conn{in: up, out: down, name: "server"}
-}
-
-func (c *conn) Read(p []byte) (int, error)  { return c.in.read(p) }
-func (c *conn) Write(p []byte) (int, error) { return c.out.write(p) }
-
-// Close lets the other end read what was written, and then io.EOF.
-func (c *conn) Close() error {
-	c.in.close(net.ErrClosed)
-	c.out.end(io.EOF)
-	return nil
-}
-
-// reset is Close, with ECONNRESET instead of io.EOF.
-func (c *conn) reset() {
-	c.out.end(&net.OpError{Op: "read", Net: "memory", Err: os.NewSyscallError("read", syscall.ECONNRESET)})
-	_ = c.Close()
-}
-
-func (c *conn) LocalAddr() net.Addr  { return c.name }
-func (c *conn) RemoteAddr() net.Addr { return addr("peer of the " + string(c.name)) }
-
-func (c *conn) SetDeadline(t time.Time) error      { return c.SetReadDeadline(t) }
-func (c *conn) SetReadDeadline(t time.Time) error  { c.in.setDeadline(t); return nil }
-func (c *conn) SetWriteDeadline(_ time.Time) error { return nil } // a write never waits
-
-// refused is what a dial returns where nobody listens.
-func refused() error {
-	return &net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-}
-
-type addr string
-
-func (a addr) Network() string { return "memory" }
-func (a addr) String() string  { return string(a) }
-
 // stream is one direction of a connection.
 type stream struct {
+	over chan struct{} // closed when the writer's side has ended it
+
 	mu       sync.Mutex
-	changed  sync.Cond // when a reader may find something else than before
+	changed  sync.Cond // when somebody may find something else than before
 	pieces   [][]byte
+	readers  int   // reads that wait
 	ended    error // what a read returns after the pieces; nil while more may come
 	closed   error // what a read returns at once
 	deadline time.Time
@@ -72,7 +26,7 @@ type stream struct {
 }
 
 func newStream() *stream {
-	s := &stream{}
+	s := &stream{over: make(chan struct{})}
 	s.changed.L = &s.mu
 	return s
 }
@@ -97,7 +51,10 @@ func (s *stream) read(p []byte) (int, error) {
 		case s.ended != nil:
 			return 0, s.ended
 		}
+		s.readers++
+		s.changed.Broadcast()
 		s.changed.Wait()
+		s.readers--
 	}
 }
 
@@ -119,12 +76,33 @@ func (s *stream) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// settle waits until a read finds nothing, or nobody will read again.
+func (s *stream) settle(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case s.closed != nil, len(s.pieces) == 0 && s.readers > 0:
+			return nil
+		}
+		s.changed.Wait()
+	}
+}
+
 // end is called by the writer's side. The first reason counts.
 func (s *stream) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended == nil {
 		s.ended = err
+		close(s.over)
 	}
 	s.changed.Broadcast()
 }
