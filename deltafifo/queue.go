@@ -91,6 +91,22 @@ func (q *Queue[T]) Len() int {
 // list was empty and nothing had to be deleted. An entry that process failed on counts as processed.
 func (q *Queue[T]) Synced() <-chan struct{} { return q.synced }
 
+// Get returns the object that there will be under key once everything that waits has been processed. Known is read for a
+// key that neither waits nor is being processed.
+func (q *Queue[T]) Get(key string) (T, bool) {
+	q.mu.Lock()
+	if e := q.entries[key]; q.pending(e) {
+		defer q.mu.Unlock()
+		return e.obj, e.last != Deleted
+	}
+	q.mu.Unlock()
+	// Known has what was processed before: process brings it up to date before it returns.
+	if q.known == nil {
+		return *new(T), false
+	}
+	return q.known.Get(key)
+}
+
 // HasSynced reports whether the channel that [Queue.Synced] returns is closed.
 func (q *Queue[T]) HasSynced() bool {
 	select {

@@ -30,6 +30,7 @@ type (
 		typ         listwatch.Type
 		version     string
 		undecodable bool // there is an event, but no object to apply
+		news        bool // if it is older than the resume point: it is news for its object
 	}
 
 	// ended: the watch was refused, or its stream is over.
@@ -61,6 +62,9 @@ type (
 		version string
 		limit   int64
 	}
+
+	// refuse: do not use the list that came.
+	refuse struct{ err error }
 
 	// replace: give the list that came to the sink.
 	replace struct{ version string }
@@ -98,6 +102,7 @@ type (
 )
 
 func (list) effect()     {}
+func (refuse) effect()   {}
 func (replace) effect()  {}
 func (watch) effect()    {}
 func (apply) effect()    {}

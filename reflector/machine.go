@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"errors"
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
@@ -209,10 +210,14 @@ const defaultPageSize = 500
 
 // listed gives the list to the sink and watches from it on.
 func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
-	effects := []effect{replace{version: in.version}}
-	if in.version == "" {
-		effects = append(effects, problem{class: VersionProblem, err: errNoVersion})
+	var effects []effect
+	if _, err := advance(s.resume, in.version); err != nil && s.resume != "" || in.version == "" {
+		if p.version != "" && errors.Is(err, errOlder) {
+			return s.wentBack(err)
+		}
+		effects = append(effects, problem{class: VersionProblem, err: err})
 	}
+	effects = append(effects, replace{version: in.version})
 	s.resume = in.version
 	s.refused = false
 	s.paged = s.paged || p.version == "0" && in.pages > 1
@@ -224,6 +229,18 @@ func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 		return s.list(effects)
 	}
 	return s.watch(now, effects)
+}
+
+// wentBack does not take a list that is older than it was asked to be. Only the most
+// recent state can say that the server's storage went back, as after the restoration of
+// a backup: then that is what there is, and the sink is told all that it changes.
+func (s state) wentBack(err error) (state, []effect) {
+	s.refused = true
+	return s.list([]effect{
+		refuse{err: err},
+		problem{class: VersionProblem, err: err},
+		relist{reason: WentBack, err: err},
+	})
 }
 
 // listWanted lists the most recent state: whoever asks may know of a change that the
@@ -268,27 +285,31 @@ func (s state) watch(now time.Time, effects []effect) (state, []effect) {
 	return s, append(effects, watch{version: s.resume, timeout: timeout})
 }
 
-// event applies one event and moves the resume point past it.
+// event applies one event and moves the resume point past it. One that is older than
+// the resume point is applied only if it is news for its object all the same.
 func (s state) event(p watching, in event) (state, []effect) {
-	var effects []effect
-	if in.typ != listwatch.Bookmark && !in.undecodable {
-		effects = append(effects, apply{})
-	}
 	p.progress = true
 	s.phase = p
-	switch {
-	case unanchored(s.resume) && in.typ == listwatch.Added:
-		return s, effects // the initial events of a watch without a version come in no order
-	case in.undecodable && in.version == "":
-		return s, effects // not even its metadata could be read; that was reported
+	if in.undecodable && in.version == "" {
+		return s, nil // not even its metadata could be read; that was reported
 	}
 	resume, err := advance(s.resume, in.version)
+	var effects []effect
+	switch {
+	case in.typ == listwatch.Bookmark && err == nil:
+		effects = append(effects, bookmark{version: resume})
+	case in.typ == listwatch.Bookmark, in.undecodable:
+	case errors.Is(err, errOlder) && !in.news:
+		// It would bring back what has changed since, or has been deleted.
+	default:
+		effects = append(effects, apply{})
+	}
 	if err != nil {
 		return s, append(effects, problem{class: VersionProblem, err: err})
 	}
-	s.resume = resume
-	if in.typ == listwatch.Bookmark {
-		effects = append(effects, bookmark{version: resume})
+	if !unanchored(s.resume) || in.typ != listwatch.Added {
+		// The initial events of a watch without a version come in no order.
+		s.resume = resume
 	}
 	return s, effects
 }

@@ -50,12 +50,14 @@ const (
 	SinkFailed
 	// Asked: Relist was called.
 	Asked
+	// WentBack: the server's answer is older than what it gave before.
+	WentBack
 )
 
 var reasonWords = [...]string{
 	Closed: "closed", Cut: "cut", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
 	Throttled: "throttled", Expired: "expired", TooLarge: "tooLarge", Denied: "denied", Failed: "failed",
-	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed", Asked: "asked",
+	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed", Asked: "asked", WentBack: "wentBack",
 }
 
 // String returns the reason as one word, for logs and for -o json.

@@ -14,6 +14,7 @@ import (
 type Reflector[T any] struct {
 	lw    listwatch.ListWatcher[T]
 	sink  Sink[T]
+	known func(key string) (listwatch.Meta, bool) // what the sink holds; see [Known]
 	trace Trace
 
 	running sync.Mutex // held by Run
@@ -31,6 +32,7 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 	return &Reflector[T]{
 		lw:    lw,
 		sink:  sink,
+		known: knownMeta(sink),
 		trace: opts.Trace.withDefaults(),
 		state: newState(opts.rules()),
 
@@ -130,6 +132,10 @@ func (d *driver[T]) take(m message[T]) input {
 		if in.typ != listwatch.Bookmark {
 			d.op.events++
 		}
+		if older(in.version, d.state.resume) {
+			in.news = d.isNews(m.event)
+			m.in = in
+		}
 		d.board.event(in.typ, time.Now())
 		if d.event.Err != nil {
 			d.trace.Problem(Problem{Class: ObjectProblem, Key: d.event.Meta.Key, Err: d.event.Err})
@@ -166,6 +172,8 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 	case watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.version, Timeout: eff.timeout})
 		d.op = start(d.hooked(ctx), true, runWatch(d.lw, eff))
+	case refuse:
+		d.trace.ListDone(ListDone{Duration: d.took, Err: eff.err})
 	case replace:
 		return d.replace(eff)
 	case apply:

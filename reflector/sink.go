@@ -21,3 +21,12 @@ type Sink[T any] interface {
 	// Resync offers every object that the sink holds to its consumer again.
 	Resync() error
 }
+
+// Known is what a Sink implements that can say what it holds; deltafifo.Queue and
+// store.Store do. With it a reflector can tell an event that comes late from one
+// that is out of date.
+type Known[T any] interface {
+	// Get returns the object under key as it will be once the sink has worked off
+	// what it was given.
+	Get(key string) (T, bool)
+}

@@ -1,0 +1,54 @@
+package deltafifo_test
+
+import (
+	"testing"
+
+	"github.com/relist-go/relist/deltafifo"
+)
+
+// Get answers for the time when everything has been processed: what waits counts for
+// more than what is being processed, and that for more than what is known.
+func TestGet(t *testing.T) {
+	f := newFixture(t, deltafifo.Options[*object]{}, "a@1", "b@1", "c@1")
+	want := func(key, version string) {
+		t.Helper()
+		obj, ok := f.q.Get(key)
+		if ok != (version != "") || ok && obj.ResourceVersion != version {
+			t.Errorf("Get(%q) = %v, %v, want version %q", key, obj, ok, version)
+		}
+	}
+	f.update("a@2")
+	f.delete("b@2")
+	f.add("d@2")
+	want("a", "2")
+	want("b", "")
+	want("c", "1")
+	want("d", "2")
+	want("e", "")
+	f.pop(func() {
+		want("a", "2") // being processed
+		f.update("a@3")
+		want("a", "3")
+	})
+	f.pop(func() { want("b", "") })
+	f.drain()
+	want("a", "3")
+	want("b", "")
+	want("d", "2")
+}
+
+func TestGetWithoutKnown(t *testing.T) {
+	q := deltafifo.New(deltafifo.Options[*object]{})
+	if err := q.Add(obj("a@1")); err != nil {
+		t.Fatal(err)
+	}
+	if obj, ok := q.Get("a"); !ok || obj.ResourceVersion != "1" {
+		t.Errorf("Get of what waits = %v, %v", obj, ok)
+	}
+	if err := popOne(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	if obj, ok := q.Get("a"); ok {
+		t.Errorf("Get of what was consumed = %v", obj)
+	}
+}

@@ -1,0 +1,172 @@
+package incidents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/relist-go/relist/trace"
+)
+
+// client is what the naive programs of these pages have in common: requests, and
+// a copy of what they were told.
+type client struct {
+	env  trace.Env
+	http http.Client
+	run  func(context.Context, *client) error
+
+	mu      sync.Mutex
+	entries []string
+	held    map[string]string // versions by key
+}
+
+// naive makes a trace.Program of the part that each of them does in its own way.
+func naive(run func(context.Context, *client) error) trace.Program {
+	return func(env trace.Env) (trace.Client, error) {
+		return &client{
+			env:  env,
+			http: http.Client{Transport: &http.Transport{DialContext: env.Dial}},
+			run:  run,
+			held: map[string]string{},
+		}, nil
+	}
+}
+
+// object is a ConfigMap or a Status.
+type object struct {
+	Metadata struct{ Namespace, Name, ResourceVersion string }
+	Message  string
+}
+
+type event struct {
+	Type   string
+	Object object
+}
+
+// watch yields the events of one stream until it ends. Without a version, none
+// is asked for.
+func (c *client) watch(ctx context.Context, version string) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		query := "?watch=true"
+		if version != "" {
+			query = "?resourceVersion=" + version + "&watch=true"
+		}
+		resp, err := c.get(ctx, query)
+		if err != nil {
+			return
+		}
+		defer resp.Body.Close()
+		for dec := json.NewDecoder(resp.Body); ; {
+			var e event
+			if dec.Decode(&e) != nil || !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// list replaces what is held, and returns the version of the list.
+func (c *client) list(ctx context.Context, version string) (string, error) {
+	query := ""
+	if version != "" {
+		query = "?resourceVersion=" + version
+	}
+	resp, err := c.get(ctx, query)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	var list struct {
+		Metadata struct{ ResourceVersion string }
+		Items    []object
+		Message  string
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
+		return "", err
+	}
+	_, _ = io.Copy(io.Discard, resp.Body) // so that the connection is used again
+	if resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("list: %s", list.Message)
+	}
+	c.replace(list.Items)
+	return list.Metadata.ResourceVersion, nil
+}
+
+func (c *client) get(ctx context.Context, query string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.env.Server+c.env.Path+query, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.http.Do(req)
+}
+
+func (c *client) replace(items []object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.held)
+	for _, item := range items {
+		c.held[item.key()] = item.Metadata.ResourceVersion
+		c.entries = append(c.entries, item.key()+" Listed@"+item.Metadata.ResourceVersion)
+	}
+}
+
+// deliver hands an event over.
+func (c *client) deliver(e event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held[e.Object.key()] = e.Object.Metadata.ResourceVersion
+	if e.Type == "DELETED" {
+		delete(c.held, e.Object.key())
+	}
+	c.entries = append(c.entries, fmt.Sprintf("%s %s@%s", e.Object.key(), e.Type, e.Object.Metadata.ResourceVersion))
+}
+
+func (o object) key() string { return o.Metadata.Namespace + "/" + o.Metadata.Name }
+
+// pause waits, and reports whether to go on.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (c *client) Run(ctx context.Context) error {
+	err := c.run(ctx, c)
+	if err != nil && ctx.Err() == nil {
+		c.env.Problem("watch", "")
+	}
+	return err
+}
+
+func (c *client) Pop() (entry string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.entries) == 0 {
+		return "", false
+	}
+	entry, c.entries = c.entries[0], c.entries[1:]
+	return entry, true
+}
+
+func (c *client) Store() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var lines []string
+	for key, version := range c.held {
+		lines = append(lines, key+"@"+version)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (c *client) Synced() bool { return false } // none of them knows
+func (c *client) Close()       { c.http.CloseIdleConnections() }

@@ -1,0 +1,126 @@
+// Package incidents holds the naive clients that the pages beside it tell of. Each
+// runs against the traces in testdata/, so that what a page says of it is so.
+package incidents
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/trace"
+)
+
+var _ = flag.Bool("update", false, "rewrite the observed lines of traces")
+
+func TestTraceNaive(t *testing.T) {
+	for name, run := range map[string]func(context.Context, *client) error{
+		"last-seen":  lastSeen,
+		"forgetful":  forgetful,
+		"restarting": restarting,
+		"insistent":  insistent,
+		"idle":       withoutBookmarks,
+	} {
+		trace.Run(t, file{os.DirFS("testdata"), name + ".txt"}, naive(run))
+	}
+}
+
+// file is a file system of which trace.Run sees one file.
+type file struct {
+	fs.FS
+	name string
+}
+
+func (f file) Glob(string) ([]string, error) { return []string{f.name}, nil }
+
+// lastSeen remembers the version of the last event, and opens the next watch there.
+func lastSeen(ctx context.Context, c *client) error {
+	version := "" // the user gave none
+	for {
+		for e := range c.watch(ctx, version) {
+			if e.Type == "ERROR" {
+				return errors.New(e.Object.Message) // too old resource version
+			}
+			version = e.Object.Metadata.ResourceVersion
+			c.deliver(e)
+		}
+		if !pause(ctx, time.Second) {
+			return ctx.Err()
+		}
+	}
+}
+
+// forgetful does the same, and gives the version up when it is refused.
+func forgetful(ctx context.Context, c *client) error {
+	version := ""
+	for {
+		for e := range c.watch(ctx, version) {
+			if e.Type == "ERROR" {
+				version = ""
+				break
+			}
+			version = e.Object.Metadata.ResourceVersion
+			c.deliver(e)
+		}
+		if !pause(ctx, time.Second) {
+			return ctx.Err()
+		}
+	}
+}
+
+// restarting begins again whenever a watch is over.
+func restarting(ctx context.Context, c *client) error {
+	for ctx.Err() == nil {
+		for e := range c.watch(ctx, "") {
+			if e.Type == "ERROR" {
+				break
+			}
+			c.deliver(e)
+		}
+	}
+	return ctx.Err()
+}
+
+// insistent lists again at the version that it knows, until it gets it.
+func insistent(ctx context.Context, c *client) error {
+	version := "0"
+	for {
+		if next, err := c.list(ctx, version); err == nil {
+			version = next
+			for e := range c.watch(ctx, version) {
+				if e.Type == "ERROR" {
+					break
+				}
+				version = e.Object.Metadata.ResourceVersion
+				c.deliver(e)
+			}
+		}
+		if !pause(ctx, time.Second) {
+			return ctx.Err()
+		}
+	}
+}
+
+// withoutBookmarks lists and watches, and lists again when the watch is refused.
+func withoutBookmarks(ctx context.Context, c *client) error {
+	for ctx.Err() == nil {
+		version, err := c.list(ctx, "0")
+		if err != nil {
+			return err
+		}
+		for expired := false; !expired && ctx.Err() == nil; {
+			for e := range c.watch(ctx, version) {
+				if e.Type == "ERROR" {
+					expired = true
+					break
+				}
+				version = e.Object.Metadata.ResourceVersion
+				c.deliver(e)
+			}
+		}
+	}
+	return ctx.Err()
+}
