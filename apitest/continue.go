@@ -29,12 +29,7 @@ func encodeContinue(key, prefix string, rv uint64) string {
 }
 
 func (t continueToken) String() string {
-	b, err := json.Marshal(t)
-	if err != nil {
-		// unreachable: two strings and a number.
-		panic("apitest: encode continue token: " + err.Error())
-	}
-	return base64.RawURLEncoding.EncodeToString(b)
+	return base64.RawURLEncoding.EncodeToString(mustJSON(t))
 }
 
 // decodeContinue returns the key to go on from.

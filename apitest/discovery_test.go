@@ -79,7 +79,7 @@ func TestTable(t *testing.T) {
 			Metadata          struct{ ResourceVersion, Continue string }
 			ColumnDefinitions []struct{ Name string }
 			Rows              []struct {
-				Cells  []string
+				Cells  []any
 				Object struct {
 					Kind     string
 					Metadata struct{ Name string }
@@ -93,8 +93,8 @@ func TestTable(t *testing.T) {
 			return tb
 		}
 		tb := read(f.get(inD+"?limit=1", accept).body)
-		if tb.Kind != "Table" || tb.Metadata.Continue == "" || len(tb.Rows) != 1 || cmp.Diff(tb.Rows[0].Cells, []string{"a", "0s"}) != "" ||
-			tb.Rows[0].Object.Kind != "PartialObjectMetadata" || len(tb.ColumnDefinitions) != 2 {
+		if tb.Kind != "Table" || tb.Metadata.Continue == "" || len(tb.Rows) != 1 || cmp.Diff(tb.Rows[0].Cells, []any{"a", 1.0, "0s"}) != "" ||
+			tb.Rows[0].Object.Kind != "PartialObjectMetadata" || len(tb.ColumnDefinitions) != 3 {
 			t.Errorf("list: %+v", tb)
 		}
 		tb = read(f.get(inD+"/b?includeObject=Object", accept).body)

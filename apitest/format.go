@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 func negotiate(req *http.Request, t *table, list bool) (format, error) {
 	accept := strings.Join(req.Header.Values("Accept"), ",")
 	if accept == "" {
-		return jsonFormat{t}, nil
+		return jsonFormat{t: t}, nil
 	}
 	for clause := range strings.SplitSeq(accept, ",") {
 		media, params, err := mime.ParseMediaType(clause)
@@ -31,7 +32,7 @@ func negotiate(req *http.Request, t *table, list bool) (format, error) {
 		}
 		as, group, version := params["as"], params["g"], params["v"]
 		if as == "" {
-			return jsonFormat{t}, nil
+			return jsonFormat{t: t}, nil
 		}
 		if group != "meta.k8s.io" || version != "v1" && version != "v1beta1" {
 			continue
@@ -58,10 +59,20 @@ func notAcceptable() error {
 	return apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "", schema.GroupResource{}, "", message, 0, true)
 }
 
-// jsonFormat is the type's own JSON.
-type jsonFormat struct{ t *table }
+// jsonFrames is what all forms of JSON have in common.
+type jsonFrames struct{}
 
-func (f jsonFormat) contentType(bool) string { return "application/json" }
+func (jsonFrames) contentType(bool) string { return "application/json" }
+
+func (jsonFrames) listTail(b []byte) []byte { return append(b, "]}\n"...) }
+
+func (jsonFrames) status(b []byte, status *metav1.Status) []byte { return appendErrorEvent(b, status) }
+
+// jsonFormat is the type's own JSON.
+type jsonFormat struct {
+	jsonFrames
+	t *table
+}
 
 func (f jsonFormat) object(b []byte, r *revision) []byte {
 	return append(append(b, f.t.words.object...), r.body...)
@@ -79,8 +90,6 @@ func (f jsonFormat) item(b []byte, i int, r *revision) []byte {
 	return append(append(b, f.t.words.item...), r.body...)
 }
 
-func (f jsonFormat) listTail(b []byte) []byte { return append(b, "]}\n"...) }
-
 func (f jsonFormat) event(b []byte, typ eventType, r *revision) []byte {
 	return closeEvent(f.object(openEvent(b, typ), r))
 }
@@ -90,18 +99,15 @@ func (f jsonFormat) bookmark(b []byte, rv uint64, end bool) []byte {
 	return closeEvent(append(appendBookmarkMeta(b, rv, end), '}'))
 }
 
-func (f jsonFormat) status(b []byte, status *metav1.Status) []byte {
-	return appendErrorEvent(b, status)
-}
-
 // metadataFormat is PartialObjectMetadata, alone or in a list.
-type metadataFormat struct{ version string }
+type metadataFormat struct {
+	jsonFrames
+	version string
+}
 
 func (f metadataFormat) words(suffix string) string {
 	return `{"kind":"PartialObjectMetadata` + suffix + `","apiVersion":"meta.k8s.io/` + f.version + `",`
 }
-
-func (f metadataFormat) contentType(bool) string { return "application/json" }
 
 func (f metadataFormat) object(b []byte, r *revision) []byte {
 	b = append(b, f.words("")...)
@@ -120,8 +126,6 @@ func (f metadataFormat) item(b []byte, i int, r *revision) []byte {
 	return f.object(b, r)
 }
 
-func (f metadataFormat) listTail(b []byte) []byte { return append(b, "]}\n"...) }
-
 func (f metadataFormat) event(b []byte, typ eventType, r *revision) []byte {
 	return closeEvent(f.object(openEvent(b, typ), r))
 }
@@ -129,10 +133,6 @@ func (f metadataFormat) event(b []byte, typ eventType, r *revision) []byte {
 func (f metadataFormat) bookmark(b []byte, rv uint64, end bool) []byte {
 	b = append(openEvent(b, "BOOKMARK"), f.words("")...)
 	return closeEvent(append(appendBookmarkMeta(b, rv, end), '}'))
-}
-
-func (f metadataFormat) status(b []byte, status *metav1.Status) []byte {
-	return appendErrorEvent(b, status)
 }
 
 func openEvent(b []byte, typ eventType) []byte {
@@ -144,12 +144,17 @@ func openEvent(b []byte, typ eventType) []byte {
 func closeEvent(b []byte) []byte { return append(b, "}\n"...) }
 
 func appendErrorEvent(b []byte, status *metav1.Status) []byte {
-	enc, err := json.Marshal(status)
+	return closeEvent(append(openEvent(b, "ERROR"), mustJSON(status)...))
+}
+
+// mustJSON encodes a value of this package's own making.
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
 	if err != nil {
-		// unreachable: a Status holds strings and numbers only.
-		panic("apitest: encode Status: " + err.Error())
+		// unreachable: it is only called for strings and numbers, in structs and slices.
+		panic(fmt.Sprintf("apitest: encode %T: %v", v, err))
 	}
-	return closeEvent(append(openEvent(b, "ERROR"), enc...))
+	return b
 }
 
 func appendListMeta(b []byte, meta metav1.ListMeta) []byte {

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -8,35 +9,49 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// tableFormat is the form that kubectl get asks for: rows of cells, here the name and the age of every type.
+// tableFormat is the form that kubectl get asks for: rows of cells, which the server words.
 type tableFormat struct {
+	jsonFrames
 	version   string // of meta.k8s.io
+	printer   printer
+	columns   []byte // the definitions
 	rowObject func(b []byte, r *revision) []byte
 	now       time.Time
 }
 
 func newTableFormat(t *table, version, includeObject string) tableFormat {
-	f := tableFormat{version: version, now: time.Now()}
+	f := tableFormat{version: version, printer: printers[t.res.ID()], now: time.Now()}
+	f.columns = f.printer.definitions()
 	switch includeObject {
 	case "None":
 	case "Object":
-		f.rowObject = jsonFormat{t}.object
+		f.rowObject = jsonFormat{t: t}.object
 	default:
-		f.rowObject = metadataFormat{version}.object
+		f.rowObject = metadataFormat{version: version}.object
 	}
 	return f
 }
 
-const tableColumns = `"columnDefinitions":[` +
-	`{"name":"Name","type":"string","format":"name","description":"Name must be unique within a namespace.","priority":0},` +
-	`{"name":"Age","type":"string","format":"","description":"Time since the object was created.","priority":0}]`
-
-func (f tableFormat) contentType(bool) string { return "application/json" }
+// definitions returns the definitions of all columns.
+func (p printer) definitions() []byte {
+	all := []metav1.TableColumnDefinition{{Name: "Name", Format: "name", Description: "Name must be unique within a namespace."}}
+	for _, name := range p.columns {
+		all = append(all, metav1.TableColumnDefinition{Name: name})
+	}
+	all = append(all, metav1.TableColumnDefinition{Name: "Age", Description: "Time since the object was created."})
+	for _, name := range p.wide {
+		all = append(all, metav1.TableColumnDefinition{Name: name, Priority: 1})
+	}
+	for i := range all {
+		all[i].Type = "string" // as kube-apiserver has it, also for most numbers
+	}
+	return mustJSON(all)
+}
 
 func (f tableFormat) head(b []byte, meta metav1.ListMeta) []byte {
 	b = append(b, `{"kind":"Table","apiVersion":"meta.k8s.io/`+f.version+`",`...)
-	b = appendListMeta(b, meta)
-	return append(b, ","+tableColumns+`,"rows":[`...)
+	b = append(appendListMeta(b, meta), `,"columnDefinitions":`...)
+	return append(append(b, f.columns...), `,"rows":[`...)
 }
 
 func (f tableFormat) row(b []byte, r *revision) []byte {
@@ -44,9 +59,9 @@ func (f tableFormat) row(b []byte, r *revision) []byte {
 	if t, err := time.Parse(time.RFC3339, r.created); err == nil {
 		age = duration.HumanDuration(f.now.Sub(t))
 	}
-	b = append(b, `{"cells":[`...)
-	b = append(append(append(b, '"'), r.name...), `","`...)
-	b = append(append(b, age...), `"]`...)
+	cells := slices.Insert(f.printer.row(r, f.now), len(f.printer.columns), any(age))
+	cells = slices.Insert(cells, 0, any(r.name))
+	b = append(append(b, `{"cells":`...), mustJSON(cells)...)
 	if f.rowObject != nil {
 		b = f.rowObject(append(b, `,"object":`...), r)
 	}
@@ -67,8 +82,6 @@ func (f tableFormat) item(b []byte, i int, r *revision) []byte {
 	return f.row(b, r)
 }
 
-func (f tableFormat) listTail(b []byte) []byte { return append(b, "]}\n"...) }
-
 func (f tableFormat) event(b []byte, typ eventType, r *revision) []byte {
 	f.now = time.Now()
 	return closeEvent(f.object(openEvent(b, typ), r))
@@ -78,10 +91,6 @@ func (f tableFormat) bookmark(b []byte, rv uint64, end bool) []byte {
 	b = append(openEvent(b, "BOOKMARK"), `{"kind":"Table","apiVersion":"meta.k8s.io/`+f.version+`","metadata":{"resourceVersion":"`...)
 	b = strconv.AppendUint(b, rv, 10)
 	b = append(b, `"},"columnDefinitions":[],"rows":[{"cells":[],"object":`...)
-	b = append(b, metadataFormat{f.version}.words("")...)
+	b = append(b, metadataFormat{version: f.version}.words("")...)
 	return closeEvent(append(appendBookmarkMeta(b, rv, end), "}}]}"...))
-}
-
-func (f tableFormat) status(b []byte, status *metav1.Status) []byte {
-	return appendErrorEvent(b, status)
 }
