@@ -118,7 +118,7 @@ func edit(v any, path []string, op string, value any) (any, error) {
 	case map[string]any:
 		old, exists := x[name]
 		switch {
-		case !exists && (op != "add" || !last):
+		case !exists && (op == "remove" || !last): // kube-apiserver's "replace" adds what is not there, RFC 6902 or not
 			return nil, fmt.Errorf("no member %q", name)
 		case last && op == "remove":
 			delete(x, name)

@@ -26,7 +26,7 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		change = func(obj map[string]any) (map[string]any, error) {
 			out, err := applyJSONPatch(obj, ops)
 			if err != nil {
-				return nil, invalidPatch(t, err)
+				return nil, invalidPatch(err)
 			}
 			return out, nil
 		}
@@ -103,6 +103,8 @@ func badPatch(err error) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 }
 
-func invalidPatch(t target, err error) error {
-	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", t.table.res.GroupResource(), t.name, err.Error(), 0, false)
+// invalidPatch is the answer to a JSON patch that does not fit the object. kube-apiserver says neither which object it
+// was nor what is wrong: of err, nothing but its being there gets out.
+func invalidPatch(err error) error {
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", metaGroupResource, "", err.Error(), 0, false)
 }

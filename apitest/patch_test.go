@@ -14,19 +14,30 @@ func TestPatches(t *testing.T) {
 	for _, tt := range []struct{ kind, patch, want string }{
 		{merge, `{"a":null,"o":{"p":null,"n":{"m":null,"k":1}},"l":["z"]}`, `{"l":["z"],"o":{"r":"s","n":{"k":1}},"containers":[{"name":"c","image":"i","env":[{"name":"E","value":"1"}]}],"ports":[{"port":80}]}`},
 		{merge, `{"containers":[{"name":"d"}],"l":null,"o":null,"ports":null,"a":null}`, `{"containers":[{"name":"d"}]}`},
-		{strategic, `{"containers":[{"name":"c","image":"j"},{"name":"d"}],"$setElementOrder/containers":[{"name":"c"},{"name":"d"}]}`,
-			`{"a":"1","l":["x","y"],"o":{"p":"q","r":"s"},"containers":[{"name":"c","image":"j","env":[{"name":"E","value":"1"}]},{"name":"d"}],"ports":[{"port":80}]}`},
-		{strategic, `{"containers":[{"name":"c","env":[{"name":"E","$patch":"delete"},{"name":"F","value":"2"}]}],"l":["z"]}`,
-			`{"a":"1","l":["z"],"o":{"p":"q","r":"s"},"containers":[{"name":"c","image":"i","env":[{"name":"F","value":"2"}]}],"ports":[{"port":80}]}`},
-		{strategic, `{"containers":[{"$patch":"replace"},{"name":"d"}],"o":{"$patch":"replace","n":"m"},"a":null,"l":null}`,
-			`{"o":{"n":"m"},"containers":[{"name":"d"}],"ports":[{"port":80}]}`},
-		{strategic, `{"o":{"$retainKeys":["r","t"],"t":"u"},"$deleteFromPrimitiveList/l":["x"],"ports":[{"port":80,"name":"w"},{"port":81}],"containers":[{"name":"c","$patch":"delete"}]}`,
-			`{"a":"1","l":["y"],"o":{"r":"s","t":"u"},"containers":[],"ports":[{"port":80,"name":"w"},{"port":81}]}`},
+		{
+			strategic, `{"containers":[{"name":"c","image":"j"},{"name":"d"}],"$setElementOrder/containers":[{"name":"c"},{"name":"d"}]}`,
+			`{"a":"1","l":["x","y"],"o":{"p":"q","r":"s"},"containers":[{"name":"c","image":"j","env":[{"name":"E","value":"1"}]},{"name":"d"}],"ports":[{"port":80}]}`,
+		},
+		{
+			strategic, `{"containers":[{"name":"c","env":[{"name":"E","$patch":"delete"},{"name":"F","value":"2"}]}],"l":["z"]}`,
+			`{"a":"1","l":["z"],"o":{"p":"q","r":"s"},"containers":[{"name":"c","image":"i","env":[{"name":"F","value":"2"}]}],"ports":[{"port":80}]}`,
+		},
+		{
+			strategic, `{"containers":[{"$patch":"replace"},{"name":"d"}],"o":{"$patch":"replace","n":"m"},"a":null,"l":null}`,
+			`{"o":{"n":"m"},"containers":[{"name":"d"}],"ports":[{"port":80}]}`,
+		},
+		{
+			strategic, `{"o":{"$retainKeys":["r","t"],"t":"u"},"$deleteFromPrimitiveList/l":["x"],"ports":[{"port":80,"name":"w"},{"port":81}],"containers":[{"name":"c","$patch":"delete"}]}`,
+			`{"a":"1","l":["y"],"o":{"r":"s","t":"u"},"containers":[],"ports":[{"port":80,"name":"w"},{"port":81}]}`,
+		},
 		{strategic, `{"o":{"$patch":"delete"},"containers":null,"ports":null,"finalizers":["f"]}`, `{"a":"1","l":["x","y"],"finalizers":["f"]}`},
-		{jsonPatch, `[{"op":"test","path":"/spec/a","value":"1"},{"op":"remove","path":"/spec/a"},{"op":"add","path":"/spec/l/1","value":"z"},
+		{
+			jsonPatch, `[{"op":"test","path":"/spec/a","value":"1"},{"op":"remove","path":"/spec/a"},{"op":"add","path":"/spec/l/1","value":"z"},
 			{"op":"add","path":"/spec/l/-","value":"w"},{"op":"replace","path":"/spec/o","value":{"~/":1}},{"op":"copy","from":"/spec/l/0","path":"/spec/c"},
-			{"op":"move","from":"/spec/o/~0~1","path":"/spec/m"},{"op":"remove","path":"/spec/containers/0"},{"op":"replace","path":"/spec/ports/0/port","value":81}]`,
-			`{"l":["x","z","y","w"],"o":{},"c":"x","m":1,"containers":[],"ports":[{"port":81}]}`},
+			{"op":"move","from":"/spec/o/~0~1","path":"/spec/m"},{"op":"remove","path":"/spec/containers/0"},{"op":"replace","path":"/spec/ports/0/port","value":81},
+			{"op":"replace","path":"/spec/new","value":2}]`,
+			`{"new":2,"l":["x","z","y","w"],"o":{},"c":"x","m":1,"containers":[],"ports":[{"port":81}]}`,
+		},
 	} {
 		t.Run(tt.kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -65,6 +76,7 @@ func TestBadPatches(t *testing.T) {
 		{"application/json-patch+json", `[{"op":"add","path":"data","value":1}]`, 422},
 		{"application/json-patch+json", `[{"op":"copy","from":"/metadata/labels","path":"/data"}]`, 422},
 		{"application/json-patch+json", `[{"op":"copy","from":"x","path":"/data"}]`, 422},
+		{"application/json-patch+json", `[{"op":"replace","path":"/data/x/y","value":1}]`, 422},
 		{"application/json-patch+json", `[{"op":"replace","path":"","value":1}]`, 422},
 		{"application/json-patch+json", `[{"op":"dance","path":"/data"}]`, 422},
 		{"application/apply-patch+yaml", `{`, 400},
@@ -86,6 +98,20 @@ func TestBadPatches(t *testing.T) {
 		a := f.do("PATCH", "/apis/example.com/v1/namespaces/d/widgets/w", `{}`, "Content-Type: application/strategic-merge-patch+json")
 		if a.code != http.StatusUnsupportedMediaType {
 			t.Errorf("a strategic patch of a custom type: %d", a.code)
+		}
+	})
+}
+
+// The words are kube-apiserver's: it does not say which operation failed.
+func TestPatchThatDoesNotFit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		a := f.do("PATCH", inD+"/a", `[{"op":"test","path":"/data/v","value":"2"}]`, "Content-Type: application/json-patch+json")
+		want := `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
+			`"message":"the server rejected our request due to an error in our request","reason":"Invalid","details":{},"code":422}` + "\n"
+		if a.body != want {
+			t.Errorf("%s, want %s", a.body, want)
 		}
 	})
 }
@@ -115,7 +141,7 @@ func TestServerSideApply(t *testing.T) {
 func FuzzJSONPatch(f *testing.F) {
 	f.Add("add", "/l/1", "/o", "/l/-")
 	f.Add("move", "/o/p", "/l/0", "")
-	f.Fuzz(func(t *testing.T, op, path, from, second string) {
+	f.Fuzz(func(_ *testing.T, op, path, from, second string) {
 		obj := map[string]any{"l": []any{"x", "y"}, "o": map[string]any{"p": "q"}}
 		// Nothing to compare with: it must not panic.
 		_, _ = applyJSONPatch(obj, []jsonPatchOp{{Op: op, Path: path, From: from, Value: 1}, {Op: "copy", Path: second, From: path}})

@@ -90,7 +90,7 @@ func DefaultResources() []Resource {
 		{Plural: "persistentvolumeclaims", Kind: "PersistentVolumeClaim", ShortNames: []string{"pvc"}, Status: true},
 		{Plural: "persistentvolumes", Kind: "PersistentVolume", ShortNames: []string{"pv"}, ClusterScoped: true, Status: true},
 		{Plural: "pods", Kind: "Pod", ShortNames: []string{"po"}, Categories: all, Status: true, Fields: []string{
-			"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.nominatedNodeName",
+			"spec.nodeName", "spec.hostNetwork", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.nominatedNodeName",
 		}},
 		{Plural: "replicationcontrollers", Kind: "ReplicationController", ShortNames: []string{"rc"}, Categories: all, Status: true, Fields: []string{"status.replicas"}},
 		{Plural: "secrets", Kind: "Secret", Fields: []string{"type"}},
@@ -98,7 +98,7 @@ func DefaultResources() []Resource {
 		{Plural: "services", Kind: "Service", ShortNames: []string{"svc"}, Categories: all, Status: true, Fields: []string{"spec.clusterIP", "spec.type"}},
 		{Group: "apps", Plural: "daemonsets", Kind: "DaemonSet", ShortNames: []string{"ds"}, Categories: all, Status: true},
 		{Group: "apps", Plural: "deployments", Kind: "Deployment", ShortNames: []string{"deploy"}, Categories: all, Status: true},
-		{Group: "apps", Plural: "replicasets", Kind: "ReplicaSet", ShortNames: []string{"rs"}, Categories: all, Status: true, Fields: []string{"status.replicas"}},
+		{Group: "apps", Plural: "replicasets", Kind: "ReplicaSet", ShortNames: []string{"rs"}, Categories: all, Status: true},
 		{Group: "apps", Plural: "statefulsets", Kind: "StatefulSet", ShortNames: []string{"sts"}, Categories: all, Status: true},
 		{Group: "batch", Plural: "cronjobs", Kind: "CronJob", ShortNames: []string{"cj"}, Categories: all, Status: true},
 		{Group: "batch", Plural: "jobs", Kind: "Job", Categories: all, Status: true, Fields: []string{"status.successful"}},

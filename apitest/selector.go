@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,7 +20,7 @@ type selection struct {
 }
 
 // newSelection reads the selectors of a request. Labels were parsed with the options; a field that the type does not
-// offer is a 400 in kube-apiserver's words.
+// offer is a 400 in kube-apiserver's words: kubectl itself adds what it was looking for.
 func newSelection(res *Resource, namespace, name string, opts *internalversion.ListOptions) (selection, error) {
 	sel := selection{namespace: namespace, name: name, labels: opts.LabelSelector, fields: opts.FieldSelector}
 	if sel.labels == nil {
@@ -30,32 +31,35 @@ func newSelection(res *Resource, namespace, name string, opts *internalversion.L
 	}
 	for _, req := range sel.fields.Requirements() {
 		if !offersField(res, req.Field) {
-			err := fmt.Errorf("field label not supported: %s", req.Field)
-			if !res.Custom {
-				err = fmt.Errorf("field label %q not supported for %s", req.Field, res.Kind)
-			}
-			return sel, apierrors.NewBadRequest(fmt.Sprintf("Unable to find %q that match label selector %q, field selector %q: %v",
-				schemaString(res), sel.labels, sel.fields, err))
+			return sel, apierrors.NewBadRequest(unknownField(res, req.Field))
 		}
 	}
 	return sel, nil
 }
 
-func schemaString(res *Resource) string {
-	return fmt.Sprintf("%s, Resource=%s", res.apiVersion(), res.Plural)
+// unknownField is what kube-apiserver says: types with fields of their own have another sentence than the rest.
+func unknownField(res *Resource, field string) string {
+	switch {
+	case res.ID() == "jobs.batch":
+		return fmt.Sprintf("field label %q not supported for Job", field)
+	case ownFields(res):
+		return "field label not supported: " + field
+	}
+	return fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", field)
 }
 
 func offersField(res *Resource, field string) bool {
-	if field == "metadata.name" || field == "metadata.namespace" {
+	switch field {
+	case "metadata.name":
 		return true
+	case "metadata.namespace":
+		return !res.ClusterScoped || !ownFields(res) // the rest may ask for the namespace that they have not
 	}
-	for _, f := range res.Fields {
-		if f == field {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(res.Fields, field)
 }
+
+// ownFields is true for the types that list their fields one by one.
+func ownFields(res *Resource) bool { return res.Custom || len(res.Fields) > 0 }
 
 // everything is true when no selector narrows the type or the namespace.
 // A list says how many items remain only then.
@@ -91,7 +95,7 @@ func selectableFields(res *Resource, r *revision, obj map[string]any) fields.Set
 			set[path] = fmt.Sprint(v)
 		case strings.HasSuffix(path, "eplicas"), path == "status.successful":
 			set[path] = "0"
-		case path == "spec.unschedulable":
+		case path == "spec.unschedulable", path == "spec.hostNetwork":
 			set[path] = "false"
 		default:
 			set[path] = ""
