@@ -52,11 +52,17 @@ var script = []step{
 	{args: "get cm b -o jsonpath={.data}{.metadata.labels}"},
 	{args: "replace -f -", stdin: configMap("b", "{replaced: '1'}")},
 	{args: "get cm b -o jsonpath={.data}"},
+	{args: `patch configmap b --type=json -p [{"op":"test","path":"/data/replaced","value":"2"}]`},
+	{args: `patch configmap b --type=json -p [{"op":"test","path":"/data/absent","value":"2"}]`},
+	{args: `patch configmap b --type=json -p [{"op":"remove","path":"/data/absent"}]`},
+	{args: `patch configmap b --type=json -p [{"op":"replace","path":"/data/absent","value":"1"}]`},
+	{args: `patch configmap b --type=json -p [{"op":"dance","path":"/data"}]`},
 	{args: `patch configmap missing --type=merge -p {"data":{"a":"1"}}`},
 
 	// Selectors, pages, several types, other namespaces.
 	{args: "create -f -", stdin: configMap("c", "{}")},
 	{args: "label cm c tier=front"},
+	{args: "get cm"},
 	{args: "get cm -o name"},
 	{args: "get cm -o name --chunk-size=1"},
 	{args: "get cm -o name -l tier=front"},
@@ -65,8 +71,23 @@ var script = []step{
 	{args: "get cm -o name -l tier=front,other"},
 	{args: "get cm -o name --field-selector metadata.name=c"},
 	{args: "get cm -o name --field-selector metadata.name!=c"},
+	{args: "get cm --field-selector data.x=1"},
+	{args: "get cm --field-selector=data.x=1,metadata.name=b -l app=b"},
+	{args: "get pods --field-selector spec.x=1"},
+	{args: "get deploy --field-selector spec.x=1"},
+	{args: "get rs --field-selector status.replicas=0"},
+	{args: "get jobs --field-selector spec.x=1"},
+	{args: "get nodes --field-selector spec.x=1"},
+	{args: "get nodes --field-selector metadata.namespace=x"},
+	{args: "get pv --field-selector metadata.namespace=x"},
+	{args: "get cm -w --field-selector data.x=1"},
+	{args: "delete cm --field-selector data.x=1"},
 	{args: "get cm,deploy -o name"},
+	{args: "get deploy"},
 	{args: "create -f -", stdin: "{apiVersion: v1, kind: Namespace, metadata: {name: other}}"},
+	{args: "get ns other"},
+	{args: "create -f -", stdin: "{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: YQ==, b: Yg==}}"},
+	{args: "get secrets"},
 	{args: "create -n other -f -", stdin: configMap("d", "{}")},
 	{args: "get cm -n other -o name"},
 	{args: "get cm -n other"},
@@ -98,14 +119,11 @@ func deployment(containers string) string {
 func TestKubectl(t *testing.T) {
 	ours, theirs := apitestShell(t), realShell(t)
 	t.Run("script", func(t *testing.T) {
-		for i, s := range script {
-			args := strings.Fields(s.args)
-			want, got := theirs.run(t, s.stdin, args...), ours.run(t, s.stdin, args...)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("step %d: kubectl %s (-kube-apiserver +apitest):\n%s", i+1, s.args, diff)
-			}
+		for _, s := range script {
+			compare(t, ours, theirs, s)
 		}
 	})
+	t.Run("pods", func(t *testing.T) { testPods(t, ours, theirs) })
 	for _, flags := range []string{
 		"",
 		"--output-watch-events",
@@ -117,19 +135,22 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
+// compare does one step on both sides, which must print the same.
+func compare(t *testing.T, ours, theirs *shell, s step) {
+	t.Helper()
+	args := strings.Fields(s.args)
+	want, got := theirs.run(t, s.stdin, args...), ours.run(t, s.stdin, args...)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kubectl %s (-kube-apiserver +apitest):\n%s", s.args, diff)
+	}
+}
+
 // testWatch: get -w prints the same line for each change, when it happens.
 func testWatch(t *testing.T, ours, theirs *shell, flags []string) {
-	do := func(s step) {
-		t.Helper()
-		args := strings.Fields(s.args)
-		if want, got := theirs.run(t, s.stdin, args...), ours.run(t, s.stdin, args...); want != got {
-			t.Errorf("kubectl %s: kube-apiserver %q, apitest %q", s.args, want, got)
-		}
-	}
-	do(step{args: "apply -f -", stdin: configMap("b", "{x: '1'}")})
+	compare(t, ours, theirs, step{args: "apply -f -", stdin: configMap("b", "{x: '1'}")})
 	args := append([]string{"get", "configmaps", "-w"}, flags...)
 	nextOfTheirs, nextOfOurs := theirs.follow(t, args...), ours.follow(t, args...)
-	compare := func(after string) string {
+	next := func(after string) string {
 		t.Helper()
 		want, got := nextOfTheirs(), nextOfOurs()
 		if want != got {
@@ -138,15 +159,15 @@ func testWatch(t *testing.T, ours, theirs *shell, flags []string) {
 		return want
 	}
 
-	if strings.Contains(compare("first line"), "NAME") {
-		compare("after the heading")
+	if strings.Contains(next("first line"), "NAME") {
+		next("after the heading")
 	}
 	for _, s := range []step{
 		{args: "apply -f -", stdin: configMap("b", "{x: '2', y: '2'}")},
 		{args: "label configmap b more=1"},
 		{args: "delete configmap b"},
 	} {
-		do(s)
-		compare(s.args)
+		compare(t, ours, theirs, s)
+		next(s.args)
 	}
 }

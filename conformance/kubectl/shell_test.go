@@ -62,25 +62,23 @@ func (s *shell) run(t *testing.T, stdin string, args ...string) string {
 }
 
 var (
-	// ages are at the ends of lines: 5s, 2m10s.
-	ages = regexp.MustCompile(`(?m) +(\d+[smh])+$`)
+	// ages are at the ends of lines, or in a column: 5s, 2m10s.
+	ages = regexp.MustCompile(`(?m) +(\d+[smh])+($| {2,})`)
 	gaps = regexp.MustCompile(` {2,}`)
-	// counts are the column of a ConfigMap's entries. apitest prints names and ages only, for every type.
-	counts = regexp.MustCompile(`(?m)  (DATA|\d+)  AGE$`)
 	// fields of an object that each server fills by itself.
 	ownFields = regexp.MustCompile(`(?m)^ *(uid|resourceVersion|creationTimestamp): .*\n`)
 )
 
 func normal(out string) string {
 	out = ownFields.ReplaceAllString(out, "")
-	out = ages.ReplaceAllString(out, "  AGE")
+	out = ages.ReplaceAllString(out, "  AGE$2")
 	// The width of a column depends on the ages in it. Indentation stays.
 	lines := strings.Split(out, "\n")
 	for i, line := range lines {
 		text := strings.TrimLeft(line, " ")
 		lines[i] = line[:len(line)-len(text)] + gaps.ReplaceAllString(text, "  ")
 	}
-	return counts.ReplaceAllString(strings.Join(lines, "\n"), "  AGE")
+	return strings.Join(lines, "\n")
 }
 
 // follow starts a command that goes on, such as get -w, and returns a function
