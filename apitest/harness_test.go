@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -44,7 +45,7 @@ func memoryClient(t *testing.T, s *Server, handler http.Handler) *http.Client {
 		}
 		_ = srv.Close()
 		<-ended
-		time.Sleep(time.Second) // virtual: net/http lingers on a connection whose request it did not read to the end
+		pass(time.Second) // net/http lingers on a connection whose request it did not read to the end
 	})
 	return &http.Client{Transport: transport}
 }
@@ -183,12 +184,18 @@ func (f frame) String() string {
 
 func (f *fixture) watch(path string, header ...string) *watcher {
 	f.Helper()
-	resp := open(f.T, f.client, http.MethodGet, "http://192.0.2.2:16443"+path, "", header...)
+	return openWatch(f.T, f.client, "http://192.0.2.2:16443"+path, header...)
+}
+
+// openWatch opens a watch, which is closed with the test at the latest.
+func openWatch(t *testing.T, client *http.Client, addr string, header ...string) *watcher {
+	t.Helper()
+	resp := open(t, client, http.MethodGet, addr, "", header...)
 	if resp.StatusCode != http.StatusOK {
-		f.Fatalf("watch %s: %s", path, resp.Status)
+		t.Fatalf("watch %s: %s", addr, resp.Status)
 	}
-	f.Cleanup(func() { _ = resp.Body.Close() })
-	return &watcher{f.T, resp.Body, bufio.NewReader(resp.Body)}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return &watcher{t, resp.Body, bufio.NewReader(resp.Body)}
 }
 
 // next reads one frame; the error is that of the stream.
@@ -221,7 +228,7 @@ func (w *watcher) want(frames ...string) {
 // wantEnd reads the end of the stream.
 func (w *watcher) wantEnd(want error) {
 	w.Helper()
-	if f, err := w.next(); err != want {
+	if f, err := w.next(); !errors.Is(err, want) {
 		w.Fatalf("got %v and error %v, want the stream to end with %v", f, err, want)
 	}
 }
@@ -259,5 +266,8 @@ func (f *fixture) create(keys ...string) (rv string) {
 func (f *fixture) touch(key string) (rv string) {
 	f.Helper()
 	ns, name, _ := strings.Cut(key, "/")
-	return must[string](f.T)(f.Patch("configmaps", ns, name, map[string]any{"data": map[string]any{"t": f.Server.ResourceVersion()}}))
+	return must[string](f.T)(f.Patch("configmaps", ns, name, map[string]any{"data": map[string]any{"t": f.ResourceVersion()}}))
 }
+
+// pass lets time go by in a synctest bubble: none, for the one who waits for the test.
+func pass(d time.Duration) { <-time.After(d) }

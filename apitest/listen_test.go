@@ -67,10 +67,9 @@ func TestListen(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	s, l, client := listen(t, false)
-	resp := open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "")
-	defer func() { _ = resp.Body.Close() }()
+	w := openWatch(t, client, l.URL+configMaps+"&resourceVersion=1")
 	s.Cut(Cut{Reset: true})
-	if _, err := io.ReadAll(resp.Body); !errors.Is(err, syscall.ECONNRESET) {
+	if _, err := io.ReadAll(w.r); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%v, want a reset", err)
 	}
 }
@@ -78,12 +77,11 @@ func TestReset(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	protocols(t, func(t *testing.T, http2 bool) {
 		s, l, client := listen(t, http2)
-		resp := open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "")
-		defer func() { _ = resp.Body.Close() }()
+		w := openWatch(t, client, l.URL+configMaps+"&resourceVersion=1")
 		if err := s.Refuse(0); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.ReadAll(resp.Body); err == nil {
+		if _, err := io.ReadAll(w.r); err == nil {
 			t.Error("the watch had an orderly end")
 		}
 		if err := try(t, client, l.URL+"/version"); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -100,13 +98,12 @@ func TestRefuse(t *testing.T) {
 
 func TestGoAwayOverHTTP2(t *testing.T) {
 	s, l, client := listen(t, true)
-	watch := open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "")
-	defer func() { _ = watch.Body.Close() }()
+	w := openWatch(t, client, l.URL+configMaps+"&resourceVersion=1")
 	s.GoAway(1)
 	request(t, client, "GET", l.URL+"/healthz", "")
 	// The connection stays for the watch; what comes later takes another one.
 	must[string](t)(s.Create("configmaps", configMap("d", "a")))
-	(&watcher{t, watch.Body, bufio.NewReader(watch.Body)}).want("ADDED a@2")
+	w.want("ADDED a@2")
 	if a := request(t, client, "GET", l.URL+"/healthz", ""); a.body != "ok" {
 		t.Errorf("after GOAWAY: %q", a.body)
 	}
@@ -128,14 +125,24 @@ func TestClose(t *testing.T) {
 	protocols(t, func(t *testing.T, http2 bool) {
 		s, l, client := listen(t, http2)
 		b := must[*Listener](t)(s.Replica("b").Listen("127.0.0.1:0"))
-		var bodies []io.ReadCloser
-		for range 3 {
-			bodies = append(bodies, open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "").Body)
+		var watches []*watcher
+		for range 100 {
+			watches = append(watches, openWatch(t, client, l.URL+configMaps+"&resourceVersion=1"))
 		}
-		waiting := make(chan error, 1)
-		go func() { waiting <- try(t, client, b.URL+inD+"?resourceVersion=99") }()
+		full := openWatch(t, client, l.URL+"/api/v1/secrets?watch=1&resourceVersion=1")
+		for range 12 { // more than the buffers of a connection hold, and nobody reads
+			must[string](t)(s.Create("secrets", map[string]any{
+				"metadata": map[string]any{"namespace": "d", "generateName": "s-"}, "data": strings.Repeat("x", 1<<20),
+			}))
+		}
+		watches = append(watches, full)
+		waiting := make(chan struct{})
+		go func() {
+			defer close(waiting)
+			_ = try(t, client, b.URL+inD+"?resourceVersion=99") // however it ends, it ends
+		}()
 		s.Stall()
-		bodies = append(bodies, open(t, client, "GET", l.URL+configMaps+"&resourceVersion=1", "").Body)
+		watches = append(watches, openWatch(t, client, l.URL+configMaps+"&resourceVersion=1"))
 		if err := s.Refuse(time.Hour); err != nil {
 			t.Error(err)
 		}
@@ -146,9 +153,8 @@ func TestClose(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Errorf("closed again: %v", err)
 		}
-		for _, body := range bodies {
-			_, _ = io.ReadAll(body) // however it ends, it ends
-			_ = body.Close()
+		for _, w := range watches {
+			_, _ = io.ReadAll(w.r) // likewise
 		}
 		<-waiting
 		if took := time.Since(began); took > time.Second {

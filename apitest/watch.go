@@ -25,8 +25,9 @@ type watch struct {
 	bookmarks bool
 }
 
-// watchBatch bounds how many changes are encoded before they are written.
-const watchBatch = 256
+// watchBatch bounds how many changes are encoded before they are written, and with that what a watch holds: 256 KB of
+// usual Pods.
+const watchBatch = 32
 
 // watch answers a watch request. An error that it returns was not yet sent; what goes wrong later is an ERROR event.
 func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f format, sel selection, opts *internalversion.ListOptions) error {

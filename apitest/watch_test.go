@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -59,7 +60,7 @@ func frames(t *testing.T, body string) string {
 	var all []string
 	for {
 		f, err := w.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return strings.Join(all, ", ")
 		}
 		if err != nil {
@@ -87,7 +88,7 @@ func TestWatchSelections(t *testing.T) {
 				f := serve(t, Options{})
 				f.create("d/first") // so that there is a version to start from
 				go func() {
-					time.Sleep(time.Second)
+					pass(time.Second)
 					patch := func(p map[string]any) { must[string](t)(f.Patch("pods", "d", "a", p)) }
 					pod := func(ns, name string) map[string]any {
 						return map[string]any{"metadata": map[string]any{"namespace": ns, "name": name}, "spec": map[string]any{}}
@@ -156,7 +157,7 @@ func TestBookmarks(t *testing.T) {
 				var got []string
 				for {
 					fr, err := w.next()
-					if err == io.EOF {
+					if errors.Is(err, io.EOF) {
 						break
 					}
 					if err != nil {
@@ -193,26 +194,24 @@ func TestWatchEndsByItself(t *testing.T) {
 	})
 }
 
-// A watcher that does not read holds nothing in the server, and is closed once the window has passed it.
+// A watcher that does not read keeps nobody waiting, holds one batch in the server, and is closed once the window has
+// passed it.
 func TestSlowWatchIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{Window: 10})
-		f.create("d/a")
-		w := f.watch(configMaps + "&resourceVersion=2")
+		const large = 100_000 // more than the buffers on the way
+		must[string](t)(f.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", large))))
+		w, quick := f.watch(configMaps+"&resourceVersion=2"), f.watch(configMaps+"&resourceVersion=2")
 		synctest.Wait()
-		f.Stall() // what a client that does not read looks like
-		f.touch("d/a")
-		synctest.Wait() // the watch holds this one, and waits
-		for range 11 {
+		for i := range 12 {
 			f.touch("d/a")
-		}
-		if err := f.Resume(); err != nil {
-			t.Fatal(err)
+			quick.want(fmt.Sprint("MODIFIED a@", i+3))
+			synctest.Wait() // the slow watch is in the middle of the first one
 		}
 		n := 0
 		for {
 			if _, err := w.next(); err != nil {
-				if err != io.EOF {
+				if !errors.Is(err, io.EOF) {
 					t.Errorf("it ended with %v", err)
 				}
 				break

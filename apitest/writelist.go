@@ -11,7 +11,7 @@ import (
 // list for a client that accepts it. Watches are never compressed.
 const listChunk = 128 << 10
 
-// writeList sends a list without ever holding all of it.
+// writeList sends a list without ever holding all of it: listChunk bytes and one object at the most.
 func writeList(w http.ResponseWriter, req *http.Request, f format, p *page) {
 	w.Header().Set("Content-Type", f.contentType(false))
 	out := io.Writer(w)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,23 @@ func TestLargeListsAreCompressedForThoseWhoAccept(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a list allocates does not grow with its objects' size: 16 MB are sent here.
+func TestListIsNotHeldWhole(t *testing.T) {
+	s := New(Options{})
+	for i := range 2000 {
+		must[string](t)(s.Create("configmaps", configMap("d", fmt.Sprint("c", i), "v", strings.Repeat("x", 8000))))
+	}
+	w := &discard{header: make(http.Header)}
+	req := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, inD+"?resourceVersion=0", nil))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s.ServeHTTP(w, req)
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; w.n < 16_000_000 || allocated > 2_000_000 {
+		t.Errorf("%d bytes were allocated to send %d", allocated, w.n)
+	}
 }
 
 // BenchmarkList is a list of 20,000 objects of 8 KB.
