@@ -63,7 +63,7 @@ func TestCaptures(t *testing.T) {
 			c.set("a", "2")
 			synctest.Wait()
 			c.set("a", "3")
-			time.Sleep(1500 * time.Millisecond) // past the bookmark, two seconds before the timeout
+			pass(1500 * time.Millisecond) // past the bookmark, two seconds before the timeout
 			c.remove("e")
 			synctest.Wait()
 			c.add("f", "2026-11-20T11:29:42Z", map[string]any{"x": "y"})
@@ -93,16 +93,16 @@ func TestCaptures(t *testing.T) {
 				}
 				if tt.during != nil {
 					go func() {
-						time.Sleep(500 * time.Millisecond)
+						pass(500 * time.Millisecond)
 						tt.during(c)
 					}()
 				}
-				got := c.get(want.path, want.header...)
+				got := c.get(want.path, want.asked...)
 				if got.err != nil || got.code != want.code {
 					t.Errorf("status %d (%v), want %d", got.code, got.err, want.code)
 				}
 				for _, h := range []string{"Content-Type", "Cache-Control", "Retry-After", "X-Content-Type-Options"} {
-					if got, want := got.header.Get(h), want.response.Header.Get(h); got != want {
+					if got, want := got.header.Get(h), want.header.Get(h); got != want {
 						t.Errorf("%s: %q, want %q", h, got, want)
 					}
 				}
@@ -154,11 +154,11 @@ func (c *captured) burn(rv uint64) {
 }
 
 type capture struct {
-	path     string
-	header   []string
-	code     int
-	response *http.Response
-	body     string
+	path   string
+	asked  []string // the headers of the request
+	code   int
+	header http.Header // of the response
+	body   string
 }
 
 // managedFields holds no lists, so that the first "}]" is its end.
@@ -175,14 +175,15 @@ func readCapture(t *testing.T, name string) capture {
 			c.path, _, _ = strings.Cut(get, " ") // a remark in brackets may follow
 			continue
 		}
-		c.header = append(c.header, line)
+		c.asked = append(c.asked, line)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(rest)), nil)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
+	defer func() { _ = resp.Body.Close() }()
 	body := must[[]byte](t)(io.ReadAll(resp.Body))
-	c.code, c.response = resp.StatusCode, resp
+	c.code, c.header = resp.StatusCode, resp.Header
 	c.body = managedFields.ReplaceAllString(string(body), "")
 	return c
 }

@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -31,7 +32,7 @@ func TestWatchGuarantees(t *testing.T) {
 					wg.Go(fo.run)
 				}
 				events := workload(f, rand.New(rand.NewPCG(seed, 1)))
-				time.Sleep(5 * time.Second) // until every follower has had a bookmark at the end
+				pass(5 * time.Second) // until every follower has had a bookmark at the end
 				close(done)
 				f.EndWatches()
 				wg.Wait()
@@ -84,7 +85,7 @@ func workload(f *fixture, rnd *rand.Rand) (changes int) {
 		if rnd.IntN(8) == 0 {
 			f.Cut(Cut{After: int64(rnd.IntN(2000)), Clean: rnd.IntN(3) == 0})
 		}
-		time.Sleep(time.Duration(rnd.IntN(20)) * time.Millisecond)
+		pass(time.Duration(rnd.IntN(20)) * time.Millisecond)
 	}
 	return changes
 }
@@ -114,7 +115,7 @@ func (fo *follower) run() {
 		w := &watcher{fo.f.T, resp.Body, bufio.NewReader(resp.Body)}
 		for {
 			fr, err := w.next()
-			if err == io.EOF || err == io.ErrUnexpectedEOF {
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 				break
 			}
 			if err != nil {
@@ -125,7 +126,7 @@ func (fo *follower) run() {
 		}
 		_ = resp.Body.Close()
 		// A stream that is cut at its first byte must not be opened again in no time: the bubble's clock would stand still.
-		time.Sleep(time.Millisecond)
+		pass(time.Millisecond)
 	}
 }
 

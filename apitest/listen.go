@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -53,7 +54,8 @@ func (l *Listener) open() error {
 	if l.closed || l.http != nil {
 		return nil
 	}
-	ln, err := net.Listen("tcp", l.addr)
+	var config net.ListenConfig
+	ln, err := config.Listen(context.Background(), "tcp", l.addr) // an address of numbers: there is no lookup to wait for
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,8 @@ func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error
 			return nil, fmt.Errorf("encode %s of %s %s: %w", name, res.ID(), r.key, err)
 		}
 	}
-	r.body = append(b, '}')
+	b = append(b, '}')
+	r.body = b
 	return r, nil
 }
 

@@ -12,10 +12,26 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// preconditions of a deletion; empty members ask for nothing.
+// preconditions of a change; empty members ask for nothing.
 type preconditions struct {
 	uid             string
 	resourceVersion string
+}
+
+// check compares them with the present state.
+func (p preconditions) check(res *Resource, cur *revision) error {
+	failed := func(what, want, have string) error {
+		//nolint:staticcheck // kube-apiserver's words, its capital too
+		err := fmt.Errorf("Precondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s", what, want, have)
+		return apierrors.NewConflict(res.GroupResource(), cur.name, err)
+	}
+	switch {
+	case p.uid != "" && p.uid != cur.uid:
+		return failed("UID", p.uid, cur.uid)
+	case p.resourceVersion != "" && p.resourceVersion != formatRV(cur.rv):
+		return failed("ResourceVersion", p.resourceVersion, formatRV(cur.rv))
+	}
+	return nil
 }
 
 // create stores a new object.
@@ -111,9 +127,8 @@ func (s *storage) modify(t *table, namespace, name, subresource string, change f
 		return nil, apierrors.NewConflict(t.res.GroupResource(), name, fmt.Errorf(
 			"the object has been modified; please apply your changes to the latest version and try again"))
 	}
-	if uid := str(meta, "uid"); uid != "" && uid != cur.uid {
-		return nil, apierrors.NewConflict(t.res.GroupResource(), name, fmt.Errorf(
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, cur.uid))
+	if err := (preconditions{uid: str(meta, "uid")}).check(t.res, cur); err != nil {
+		return nil, err
 	}
 	oldMeta := metadataOf(old)
 	if subresource == "status" {
@@ -158,13 +173,8 @@ func (s *storage) remove(t *table, namespace, name string, pre preconditions) (*
 	if cur == nil {
 		return nil, notFound(t.res, name)
 	}
-	if pre.uid != "" && pre.uid != cur.uid {
-		return nil, apierrors.NewConflict(t.res.GroupResource(), name, fmt.Errorf(
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", pre.uid, cur.uid))
-	}
-	if pre.resourceVersion != "" && pre.resourceVersion != formatRV(cur.rv) {
-		return nil, apierrors.NewConflict(t.res.GroupResource(), name, fmt.Errorf(
-			"Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %d", pre.resourceVersion, cur.rv))
+	if err := pre.check(t.res, cur); err != nil {
+		return nil, err
 	}
 	obj, err := cur.decode(t.res)
 	if err != nil {

@@ -1,0 +1,56 @@
+package apitest
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestFrozenReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		b := f.Replica("b")
+		b.Freeze()
+		b.Freeze() // does nothing more
+		f.touch("d/a")
+		f.create("d/b")
+		f.Compact() // does not take the frozen state away
+		f.Route(b)
+		if rv, frozen := b.Frozen(); rv != "2" || !frozen {
+			t.Errorf("frozen at %s: %v", rv, frozen)
+		}
+		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "2: d/a" {
+			t.Errorf("its cache has %s", describe(l))
+		}
+		old := f.watch(configMaps + "&resourceVersion=2")
+		ahead := f.watch(configMaps + "&resourceVersion=3")
+		synctest.Wait()
+		b.Unfreeze()
+		old.want("MODIFIED a@3", "ADDED b@4")
+		ahead.want("ADDED b@4")
+		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "4: d/a d/b" {
+			t.Errorf("it has caught up to %s", describe(l))
+		}
+		// A new replica has no history.
+		f.Route(f.Replica("c"))
+		f.watch(configMaps + "&resourceVersion=3").want("ERROR Expired")
+	})
+}
+
+// A list that waits for a frozen replica is answered when it catches up.
+func TestWaitForReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		b := f.Replica("b")
+		b.Freeze()
+		rv := f.create("d/a")
+		f.Route(b)
+		time.AfterFunc(2*time.Second, b.Unfreeze)
+		a := f.get("/api/v1/configmaps?resourceVersion=" + rv)
+		if a.code != http.StatusOK || a.took != 2*time.Second {
+			t.Errorf("%d after %v", a.code, a.took)
+		}
+	})
+}
