@@ -14,6 +14,7 @@ import (
 type (
 	// list is a whole response: objects, then what stands above them.
 	list struct {
+		of             resource
 		version, token string
 		words          words
 		items          []object
@@ -45,21 +46,21 @@ type (
 	refuse struct{} // the next dial
 )
 
-func parseAnswer(text string) (stimulus, error) {
+func parseAnswer(text string, of resource) (stimulus, error) {
 	word, rest, _ := strings.Cut(text, " ")
-	s, err := parseAnswerWord(word, rest)
+	s, err := parseAnswerWord(word, rest, of)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", word, err)
 	}
 	return s, nil
 }
 
-func parseAnswerWord(word, rest string) (stimulus, error) {
+func parseAnswerWord(word, rest string, of resource) (stimulus, error) {
 	switch word {
 	case "ADDED", "MODIFIED", "DELETED":
-		return parseEvent(word, rest)
+		return parseEvent(word, rest, of)
 	case "BOOKMARK":
-		return parseBookmark(rest)
+		return parseBookmark(rest, of)
 	case "ERROR":
 		return parseErrorEvent(rest)
 	case "raw", "wire":
@@ -75,7 +76,7 @@ func parseAnswerWord(word, rest string) (stimulus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server cannot say that: want a status, an event, raw, wire, eof, cut, reset or refuse")
 	}
-	return parseResponse(code, rest)
+	return parseResponse(code, rest, of)
 }
 
 func parseCode(text string) (int, error) {
@@ -86,7 +87,7 @@ func parseCode(text string) (int, error) {
 	return code, nil
 }
 
-func parseResponse(code int, rest string) (stimulus, error) {
+func parseResponse(code int, rest string, of resource) (stimulus, error) {
 	w, err := parseWords(rest, "rv", "continue", "retry-after")
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func parseResponse(code int, rest string) (stimulus, error) {
 	}
 	switch {
 	case code == 200 && form == "list":
-		return parseList(w)
+		return parseList(w, of)
 	case code == 200 && rest == "watch":
 		return open{}, nil
 	case w.has("rv"), w.has("continue"):
@@ -124,7 +125,7 @@ func parseResponse(code int, rest string) (stimulus, error) {
 
 const mediaType = "application/json"
 
-func parseList(w words) (stimulus, error) {
+func parseList(w words, of resource) (stimulus, error) {
 	if err := w.count(1, "list rv=V [continue=T]"); err != nil {
 		return nil, err
 	}
@@ -132,13 +133,13 @@ func parseList(w words) (stimulus, error) {
 		return nil, fmt.Errorf("want list rv=V [continue=T]")
 	}
 	// The body is made when the items are known; what is wrong with it is said now.
-	if _, err := listOf("", "", nil, w.json); err != nil {
+	if _, err := listOf(of, "", "", nil, w.json); err != nil {
 		return nil, err
 	}
-	return &list{version: w.options["rv"], token: w.options["continue"], words: w}, nil
+	return &list{of: of, version: w.options["rv"], token: w.options["continue"], words: w}, nil
 }
 
-func parseEvent(typ, rest string) (stimulus, error) {
+func parseEvent(typ, rest string, of resource) (stimulus, error) {
 	w, err := parseWords(rest, "uid", "split")
 	if err != nil {
 		return nil, err
@@ -147,10 +148,10 @@ func parseEvent(typ, rest string) (stimulus, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.event(typ, obj.withKind())
+	return w.event(typ, obj.withKind(of))
 }
 
-func parseBookmark(rest string) (stimulus, error) {
+func parseBookmark(rest string, of resource) (stimulus, error) {
 	w, err := parseWords(rest, "split")
 	if err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func parseBookmark(rest string) (stimulus, error) {
 	if !ok {
 		return nil, fmt.Errorf("want BOOKMARK @V")
 	}
-	obj, err := bookmarkOf(version, w.json)
+	obj, err := bookmarkOf(of, version, w.json)
 	if err != nil {
 		return nil, err
 	}

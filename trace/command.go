@@ -11,6 +11,7 @@ import (
 // The commands.
 type (
 	start struct {
+		of      resource
 		options Options
 		headers []string // of requests, to be printed
 	}
@@ -64,14 +65,17 @@ func parseCommand(text string) (stimulus, error) {
 // parseStart refuses what this runner cannot do yet, rather than run something
 // else than the file says.
 func parseStart(text string) (stimulus, error) {
-	w, err := parseWords(text, "limit", "resync", "encoding", "transport", "headers")
+	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "limit", "resync", "encoding", "transport", "headers")
 	if err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
 	if err := w.noJSON(); err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
-	s := &start{}
+	s := &start{options: Options{LabelSelector: w.options["selector"], FieldSelector: w.options["field-selector"]}}
+	if s.of, err = w.resource(); err != nil {
+		return nil, fmt.Errorf("start: %w", err)
+	}
 	for i, word := range w.plain {
 		switch {
 		case slices.Contains(w.plain[:i], word):
@@ -107,6 +111,18 @@ func parseStart(text string) (stimulus, error) {
 		}
 	}
 	return s, nil
+}
+
+// resource returns what path and kind say.
+func (w *words) resource() (resource, error) {
+	path, kind := configMaps.path, configMaps.kind
+	if text, ok := w.options["path"]; ok {
+		path = text
+	}
+	if text, ok := w.options["kind"]; ok {
+		kind = text
+	}
+	return resourceAt(path, kind)
 }
 
 func parseCount(text string) (int, error) {

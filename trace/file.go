@@ -48,7 +48,7 @@ func Parse(name string, src []byte) (*File, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s:%d: the last line does not end", name, strings.Count(text, "\n")+1)
 	}
-	p := parser{}
+	p := parser{of: configMaps}
 	for text := range strings.SplitSeq(text, "\n") {
 		l, err := p.line(text)
 		if err != nil {
@@ -115,6 +115,7 @@ func join(lines []string) []byte {
 // parser is what Parse has to remember from line to line.
 type parser struct {
 	started bool
+	of      resource
 	above   kind  // of the previous line
 	list    *list // the stimulus that a list item would belong to
 }
@@ -179,17 +180,21 @@ func (p *parser) stimulus(text string) (stimulus, error) {
 		if !ok {
 			return nil, fmt.Errorf("%q: want a space after <", text)
 		}
-		return parseAnswer(rest)
+		return parseAnswer(rest, p.of)
 	}
 	s, err := parseCommand(text)
 	if err != nil {
 		return nil, err
 	}
-	if _, start := s.(*start); start == p.started {
-		if start {
+	begin, isStart := s.(*start)
+	if isStart == p.started {
+		if isStart {
 			return nil, fmt.Errorf("start: the program was started above; use stop and restart")
 		}
 		return nil, fmt.Errorf("%s: the first command must be start", text)
+	}
+	if isStart {
+		p.of = begin.of
 	}
 	p.started = true
 	return s, nil

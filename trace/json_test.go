@@ -19,6 +19,7 @@ func TestWire(t *testing.T) {
 			`BOOKMARK @7 {"metadata":{"annotations":{"k":"v"}}}`,
 			`{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7","annotations":{"k":"v"}}}}` + "\n",
 		},
+		{`DELETED /a@7`, `{"type":"DELETED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","uid":"uid-a","resourceVersion":"7"}}}` + "\n"},
 		{`BOOKMARK @`, `{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{}}}` + "\n"},
 		{
 			`ERROR 410 Expired "too \"old\""`,
@@ -28,7 +29,7 @@ func TestWire(t *testing.T) {
 		{`raw "\x00\n"`, "\x00\n"},
 		{"raw `\\x00`", `\x00`},
 	} {
-		s, err := parseAnswer(test.line)
+		s, err := parseAnswer(test.line, configMaps)
 		if err != nil {
 			t.Errorf("%s: %v", test.line, err)
 			continue
@@ -40,7 +41,7 @@ func TestWire(t *testing.T) {
 }
 
 func TestWireResponses(t *testing.T) {
-	s, err := parseAnswer(`503 - "down" retry-after="soon, or not" {"details":{"retryAfterSeconds":7}}`)
+	s, err := parseAnswer(`503 - "down" retry-after="soon, or not" {"details":{"retryAfterSeconds":7}}`, configMaps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestWireResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := f.lines[0].stimulus.(*list)
-	body, err := listOf(l.version, l.token, l.items, l.words.json)
+	body, err := listOf(l.of, l.version, l.token, l.items, l.words.json)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
@@ -18,6 +17,13 @@ import (
 // Mirror is the Program of this module: a reflector that fills a queue, whose
 // entries are popped into a store. There is no jitter.
 func Mirror(env Env) (Client, error) {
+	if env.Kind == configMaps.kind {
+		return newMirror[*configMap](env)
+	}
+	return newMirror[*anyObject](env)
+}
+
+func newMirror[T objectstore.Object](env Env) (Client, error) {
 	if env.Options.WatchList {
 		return nil, errors.New("watchlist: the reflector cannot ask for initial events by watch")
 	}
@@ -29,13 +35,20 @@ func Mirror(env Env) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	lw, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
-		listwatch.Options[*configMap]{Namespace: "default"})
+	resource, namespace, err := ParsePath(env.Path)
 	if err != nil {
 		return nil, err
 	}
-	m := &mirror{client: client, objects: objectstore.New(objectstore.Options[*configMap]{})}
-	m.queue = deltafifo.New(deltafifo.Options[*configMap]{Known: m.objects, Coalesce: env.Options.Coalesce})
+	lw, err := listwatch.New(client, resource, listwatch.Options[T]{
+		Namespace:     namespace,
+		LabelSelector: env.Options.LabelSelector,
+		FieldSelector: env.Options.FieldSelector,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := &mirror[T]{client: client, objects: objectstore.New(objectstore.Options[T]{})}
+	m.queue = deltafifo.New(deltafifo.Options[T]{Known: m.objects, Coalesce: env.Options.Coalesce})
 	m.reflector = reflector.New(lw, m.queue, reflector.Options{
 		PageSize: env.Options.Limit,
 		Resync:   env.Options.Resync,
@@ -47,11 +60,11 @@ func Mirror(env Env) (Client, error) {
 	return m, nil
 }
 
-type mirror struct {
+type mirror[T objectstore.Object] struct {
 	client    *transport.Client
-	reflector *reflector.Reflector[*configMap]
-	queue     *deltafifo.Queue[*configMap]
-	objects   *objectstore.Store[*configMap]
+	reflector *reflector.Reflector[T]
+	queue     *deltafifo.Queue[T]
+	objects   *objectstore.Store[T]
 }
 
 // configMap is as much of a ConfigMap as traces look at. Data has a type, so that
@@ -62,14 +75,20 @@ type configMap struct {
 	Data              map[string]string `json:"data"`
 }
 
-func (m *mirror) Run(ctx context.Context) error { return m.reflector.Run(ctx) }
+// anyObject is as much as traces look at of an object of another kind.
+type anyObject struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+}
+
+func (m *mirror[T]) Run(ctx context.Context) error { return m.reflector.Run(ctx) }
 
 // Pop moves an entry from the queue to the store.
-func (m *mirror) Pop() (entry string, ok bool) {
+func (m *mirror[T]) Pop() (entry string, ok bool) {
 	if m.queue.Len() == 0 {
 		return "", false
 	}
-	err := m.queue.Pop(context.Background(), func(e deltafifo.Entry[*configMap]) error {
+	err := m.queue.Pop(context.Background(), func(e deltafifo.Entry[T]) error {
 		entry = e.Key
 		var errs []error
 		for _, d := range e.Deltas {
@@ -88,25 +107,25 @@ func (m *mirror) Pop() (entry string, ok bool) {
 	return entry, true
 }
 
-func describe(d deltafifo.Delta[*configMap]) string {
-	text := d.Type.String() + "@" + d.Object.ResourceVersion
+func describe[T objectstore.Object](d deltafifo.Delta[T]) string {
+	text := d.Type.String() + "@" + d.Object.GetResourceVersion()
 	if d.Tombstone != nil {
 		text += " (final state unknown)"
 	}
 	return text
 }
 
-func (m *mirror) Synced() bool { return m.queue.HasSynced() }
+func (m *mirror[T]) Synced() bool { return m.queue.HasSynced() }
 
-func (m *mirror) Store() []string {
+func (m *mirror[T]) Store() []string {
 	var lines []string
 	for key, obj := range m.objects.All() {
-		lines = append(lines, key+"@"+obj.ResourceVersion)
+		lines = append(lines, key+"@"+obj.GetResourceVersion())
 	}
 	return lines
 }
 
-func (m *mirror) Close() {
+func (m *mirror[T]) Close() {
 	m.queue.Close()
 	m.client.Close()
 }

@@ -7,14 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The collection that traces are about.
-const (
-	collection = "/api/v1/namespaces/default/configmaps"
-	apiVersion = "v1"
-	objectKind = "ConfigMap"
-)
-
-// parseObject reads "[namespace/]name@version [uid=X] [json]".
+// parseObject reads "[[namespace]/]name@version [uid=X] [json]".
 func parseObject(text string) (object, error) {
 	w, err := parseWords(text, "uid")
 	if err != nil {
@@ -37,14 +30,17 @@ func (w *words) object() (object, error) {
 	if !ok {
 		namespace, name = "default", key
 	}
-	if namespace == "" || name == "" {
-		return nil, fmt.Errorf("%s: an object needs a name, as in a@101 or default/a@101", w.plain[0])
+	if name == "" {
+		return nil, fmt.Errorf("%s: an object needs a name, as in a@101, default/a@101, or /a@101 without a namespace", w.plain[0])
 	}
 	uid, ok := w.options["uid"]
 	if !ok {
 		uid = "uid-" + name
 	}
-	meta := object{"name": value(name), "namespace": value(namespace), "uid": value(uid)}
+	meta := object{"name": value(name), "uid": value(uid)}
+	if namespace != "" {
+		meta["namespace"] = value(namespace)
+	}
 	if version != "" {
 		meta["resourceVersion"] = value(version)
 	}
@@ -54,8 +50,8 @@ func (w *words) object() (object, error) {
 
 // withKind returns obj as it stands in a watch. What the author says of kind and
 // apiVersion counts.
-func (o object) withKind() object {
-	full := object{"kind": value(objectKind), "apiVersion": value(apiVersion)}
+func (o object) withKind(of resource) object {
+	full := object{"kind": value(of.kind), "apiVersion": value(of.apiVersion)}
 	for key, member := range o { // in any order: it is a copy
 		full[key] = member
 	}
@@ -63,7 +59,7 @@ func (o object) withKind() object {
 }
 
 // listOf makes the body of a list.
-func listOf(version, token string, items []object, patch jsontext.Value) (object, error) {
+func listOf(of resource, version, token string, items []object, patch jsontext.Value) (object, error) {
 	meta := object{"resourceVersion": value(version)}
 	if token != "" {
 		meta["continue"] = value(token)
@@ -73,8 +69,8 @@ func listOf(version, token string, items []object, patch jsontext.Value) (object
 		values[i] = value(item)
 	}
 	body := object{
-		"kind":       value(objectKind + "List"),
-		"apiVersion": value(apiVersion),
+		"kind":       value(of.kind + "List"),
+		"apiVersion": value(of.apiVersion),
 		"metadata":   value(meta),
 		"items":      value(values),
 	}
@@ -82,12 +78,12 @@ func listOf(version, token string, items []object, patch jsontext.Value) (object
 }
 
 // bookmarkOf makes the object of a bookmark: a kind and a version, if there is one.
-func bookmarkOf(version string, patch jsontext.Value) (object, error) {
+func bookmarkOf(of resource, version string, patch jsontext.Value) (object, error) {
 	meta := object{}
 	if version != "" {
 		meta["resourceVersion"] = value(version)
 	}
-	obj := object{"kind": value(objectKind), "apiVersion": value(apiVersion), "metadata": value(meta)}
+	obj := object{"kind": value(of.kind), "apiVersion": value(of.apiVersion), "metadata": value(meta)}
 	return obj, obj.merge(patch)
 }
 

@@ -63,7 +63,7 @@ func (restart) play(r *run) error {
 }
 
 func (l *list) play(r *run) error {
-	body, err := listOf(l.version, l.token, l.items, l.words.json)
+	body, err := listOf(l.of, l.version, l.token, l.items, l.words.json)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,10 @@ type Program func(Env) (Client, error)
 // Env is what a run gives to a Program.
 type Env struct {
 	// Server is the base URL of the API server, and Path that of the collection
-	// which the trace is about.
+	// which the trace is about, whose objects are of that Kind.
 	Server string
 	Path   string
+	Kind   string
 
 	// Dial makes every connection. It needs no network, and must not be
 	// replaced by one.
@@ -32,6 +33,10 @@ type Env struct {
 // Options are what a trace can ask of a Program on its start line. A Program
 // that cannot do what is asked returns an error.
 type Options struct {
+	// LabelSelector and FieldSelector limit the objects, in the API's syntax.
+	LabelSelector string
+	FieldSelector string
+
 	// Limit is the page size of lists. If zero, it is the client's default.
 	Limit int
 

@@ -55,16 +55,21 @@ func (r *run) all() (at int, err error) {
 		if (l.kind != stimuli && l.kind != listItem) || more {
 			continue
 		}
-		r.since = time.Now()
-		if err := lines[at].stimulus.play(r); err != nil {
-			return at, err
-		}
-		synctest.Wait()
-		if err := r.observe(); err != nil {
+		if err := r.play(lines[at].stimulus); err != nil {
 			return at, err
 		}
 	}
 	return at, nil
+}
+
+// play does one thing of the author's, and writes down what came of it.
+func (r *run) play(s stimulus) error {
+	r.since = time.Now()
+	if err := s.play(r); err != nil {
+		return err
+	}
+	synctest.Wait()
+	return r.observe()
 }
 
 // write adds a line to the text.
@@ -116,7 +121,8 @@ func (r *run) start(s *start) error {
 	r.peer.headers = s.headers
 	client, err := r.program(Env{
 		Server:  server,
-		Path:    collection,
+		Path:    s.of.path,
+		Kind:    s.of.kind,
 		Dial:    r.peer.dial,
 		Options: s.options,
 		Problem: r.peer.problem,

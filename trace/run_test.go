@@ -104,7 +104,7 @@ func TestLeak(t *testing.T) {
 			close: func() {},
 		}, nil
 	}
-	err := playText(t, leaky, "start\n> GET "+collection+"\n< 200 list rv=1\nstop\n")
+	err := playText(t, leaky, "start\n> GET "+configMaps.path+"\n< 200 list rv=1\nstop\n")
 	if err == nil || !strings.Contains(err.Error(), "left 1 connections open") {
 		t.Errorf("error %v, want one of a connection", err)
 	}
@@ -165,7 +165,7 @@ func TestStopIgnored(t *testing.T) {
 
 // What cannot be played is an error with its line, below the diff so far.
 func TestCannotGoOn(t *testing.T) {
-	const begin = "# Why.\n\nstart\n> GET " + collection + "?limit=500&resourceVersion=0\n"
+	begin := "# Why.\n\nstart\n> GET " + configMaps.path + "?limit=500&resourceVersion=0\n"
 	for _, test := range []struct{ text, want string }{
 		{"< eof\n", "f.txt:1: no request waits for an answer"},
 		{begin + "< eof\n", "f.txt:5: the newest request without a full answer has no head yet"},
