@@ -20,10 +20,12 @@ type podView struct {
 	}
 	Status struct {
 		Phase, Reason, PodIP, NominatedNodeName  string
-		Conditions                               []struct{ Type, Status, Reason string }
+		Conditions                               []podCondition
 		InitContainerStatuses, ContainerStatuses []containerStatus
 	}
 }
+
+type podCondition struct{ Type, Status, Reason string }
 
 type containerStatus struct {
 	Name             string
@@ -80,66 +82,81 @@ func (p *podView) is(condition string) bool {
 	return false
 }
 
-// progress sums up the containers: how many are ready, what keeps the first of those that are not, and the restarts.
-// While it initializes a Pod shows the init containers' restarts, and later those of the containers that stay.
+// progress sums up the containers: how many are ready, why the first of those that are not is not, and the restarts.
 func (p *podView) progress() (ready int, status string, counted restarts) {
-	status = cmp.Or(p.Status.Reason, p.Status.Phase, "Pending")
-	for _, c := range p.Status.Conditions {
-		if c.Type == "PodScheduled" && c.Reason == "SchedulingGated" {
-			status = c.Reason
+	ready, waits, initial, sidecars := p.initProgress()
+	if waits != "" && !p.is("Initialized") {
+		return ready, waits, initial
+	}
+	status = cmp.Or(waits, p.Status.Reason, p.Status.Phase, "Pending")
+	if waits == "" && p.gated() {
+		status = "SchedulingGated"
+	}
+	more, status, counted := p.mainProgress(status)
+	counted.merge(sidecars)
+	return ready + more, status, counted
+}
+
+// gated is true for a Pod that the scheduler is to leave alone for now.
+func (p *podView) gated() bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c podCondition) bool {
+		return c.Type == "PodScheduled" && c.Reason == "SchedulingGated"
+	})
+}
+
+// initProgress goes through the init containers up to the first that the others wait for; waits says why, or is "".
+// Sidecars are among them. Their restarts are counted for themselves too, because only those count later.
+func (p *podView) initProgress() (ready int, waits string, all, sidecars restarts) {
+	for i, c := range p.Status.InitContainerStatuses {
+		sidecar := p.sidecar(c.Name)
+		all.add(c)
+		if sidecar {
+			sidecars.add(c)
+		}
+		switch t := c.State.Terminated; {
+		case t != nil && t.ExitCode == 0: // done
+		case sidecar && c.Started:
+			if c.Ready {
+				ready++
+			}
+		default:
+			what := c.State.describe()
+			if what == "" || what == "PodInitializing" {
+				what = fmt.Sprintf("%d/%d", i, len(p.Spec.InitContainers))
+			}
+			return ready, "Init:" + what, all, sidecars
 		}
 	}
-	var initial, staying restarts
-	initializing := false
-	for i, c := range p.Status.InitContainerStatuses {
-		initial.add(c)
-		sidecar := p.sidecar(c.Name)
-		if sidecar {
-			staying.add(c)
-		}
-		if t := c.State.Terminated; t != nil && t.ExitCode == 0 {
-			continue
-		}
-		if sidecar && c.Started {
-			if c.Ready {
+	return ready, "", all, sidecars
+}
+
+// mainProgress goes through the other containers. Of those that do not run, the first one has the last word.
+func (p *podView) mainProgress(status string) (ready int, word string, counted restarts) {
+	failure := ""
+	for _, c := range slices.Backward(p.Status.ContainerStatuses) {
+		counted.add(c)
+		what := c.State.describe()
+		if what == "" {
+			if c.Ready && c.State.Running != nil {
 				ready++
 			}
 			continue
 		}
-		what := c.State.describe()
-		if what == "" || what == "PodInitializing" {
-			what = fmt.Sprintf("%d/%d", i, len(p.Spec.InitContainers))
-		}
-		initializing, status = true, "Init:"+what
-		break
-	}
-	if initializing && !p.is("Initialized") {
-		return ready, status, initial
-	}
-	running, failure := false, ""
-	for _, c := range slices.Backward(p.Status.ContainerStatuses) { // the first one has the last word
-		staying.add(c)
-		if what := c.State.describe(); what != "" {
-			status = what
-			if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-				failure = what
-			}
-		} else if c.Ready && c.State.Running != nil {
-			running = true
-			ready++
+		status = what
+		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
+			failure = what
 		}
 	}
-	if status == "Completed" { // so one of them is: what about the others?
-		switch {
-		case running && p.is("Ready"):
-			status = "Running"
-		case failure != "":
-			status = failure
-		case running:
-			status = "NotReady"
-		}
+	switch {
+	case status != "Completed": // else one of them is: what about the others?
+	case ready > 0 && p.is("Ready"):
+		status = "Running"
+	case failure != "":
+		status = failure
+	case ready > 0:
+		status = "NotReady"
 	}
-	return ready, status, staying
+	return ready, status, counted
 }
 
 // sidecar is true for an init container that goes on beside the others.
@@ -193,6 +210,13 @@ func (r *restarts) add(c containerStatus) {
 		if at, err := time.Parse(time.RFC3339, t.FinishedAt); err == nil && at.After(r.last) {
 			r.last = at
 		}
+	}
+}
+
+func (r *restarts) merge(o restarts) {
+	r.count += o.count
+	if o.last.After(r.last) {
+		r.last = o.last
 	}
 }
 
