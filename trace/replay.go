@@ -15,7 +15,9 @@ type ReplayOptions struct {
 	// Update rewrites the observed lines of files that differ.
 	Update bool
 
-	// Line is told each line of the conversation as it happens. If nil, nobody is.
+	// Line is told each line of the conversation as it happens, inside the run's
+	// bubble: it must not use a channel, a timer or a WaitGroup made outside. If
+	// nil, nobody is.
 	Line func(file, line string)
 
 	// Done is told how each file ended: nil, a [*Failure], or why it could not

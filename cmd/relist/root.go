@@ -75,7 +75,7 @@ Exit status: 0 if all went well, 1 if not, 2 if the command line is not understo
 	}
 	root.SetVersionTemplate("relist {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newDemo(), newMirror(), newServe())
+	root.AddCommand(newDemo(), newMirror(), newServe(), newReplay())
 	return root
 }
 

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/trace"
+)
+
+// replayFlags are the flags of `relist replay`.
+type replayFlags struct {
+	update  bool
+	verbose bool
+}
+
+func newReplay() *cobra.Command {
+	f := &replayFlags{}
+	cmd := &cobra.Command{
+		Use:   "replay FILE...",
+		Short: "Run traces: recorded or written conversations with an API server",
+		Long: `Run traces: conversations between an API server and a watch client, written by hand or by
+relist record. The server's side is played byte by byte to the reflector of this program, in
+virtual time; what the reflector does must be what the file says.
+
+FILE is a trace, a directory (all *.txt in it), or a pattern such as 'testdata/watch-*.txt'.
+docs/trace-format.md describes the language.
+
+Each file gets a line that begins with ok or FAIL; what differs follows as a diff. The exit
+status is 0 if all pass, 1 if one does not, and 2 if the command line is not understood.`,
+		Example: `  relist replay testdata
+  relist replay -v testdata/expired.txt
+  relist replay --update recorded.txt    # after a change that was meant`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files, err := traceFiles(args)
+			if err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), cmd.OutOrStdout(), files)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print each conversation, as it went")
+	flags.BoolVar(&f.update, "update", false, "rewrite the lines of the client in files that differ")
+	return cmd
+}
+
+// traceFiles returns the files that the arguments mean, in their order.
+func traceFiles(args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, usage("name a trace, or a directory of traces")
+	}
+	var files []string
+	for _, arg := range args {
+		pattern := arg
+		if info, err := os.Stat(arg); err == nil {
+			if !info.IsDir() {
+				files = append(files, arg)
+				continue
+			}
+			pattern = filepath.Join(escapePattern(arg), "*.txt")
+		}
+		matches, err := filepath.Glob(pattern)
+		switch {
+		case err != nil:
+			return nil, usage("%s: %w", arg, err)
+		case len(matches) == 0 && pattern == arg:
+			return nil, usage("%s: no such file", arg)
+		case len(matches) == 0:
+			return nil, usage("%s: no *.txt in this directory", arg)
+		}
+		files = append(files, matches...)
+	}
+	return files, nil
+}
+
+// escapePattern makes a pattern that only path matches.
+func escapePattern(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// run replays the files, one after the other, until ctx ends.
+func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) error {
+	r := &replayed{out: out, verbose: f.verbose}
+	for _, name := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		before, _ := os.ReadFile(name) // Replay says what is wrong with it
+		err := trace.Replay(trace.ReplayOptions{
+			Update: f.update,
+			Line:   r.line,
+			Done: func(_ string, err error) {
+				after, _ := os.ReadFile(name)
+				r.done(name, err, string(before) != string(after))
+			},
+		}, name)
+		if r.err != nil {
+			return fmt.Errorf("write the output: %w", r.err)
+		}
+		if err != nil {
+			r.failed++
+		}
+	}
+	if r.failed > 0 {
+		return fmt.Errorf("%d of %d traces did not pass", r.failed, len(files))
+	}
+	return nil
+}
+
+// replayed prints what comes of each file.
+type replayed struct {
+	out     io.Writer
+	verbose bool
+	failed  int
+	err     error // of the output; the first one
+
+	// conversation is that of the file at hand. A run is over before anybody could
+	// read along, and what happens in one must not reach a writer from outside.
+	conversation strings.Builder
+}
+
+func (r *replayed) print(format string, args ...any) {
+	if _, err := fmt.Fprintf(r.out, format, args...); r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *replayed) line(_, line string) {
+	if r.verbose {
+		r.conversation.WriteString(line + "\n")
+	}
+}
+
+func (r *replayed) done(name string, err error, updated bool) {
+	if r.verbose {
+		r.print("%s\n", r.conversation.String())
+		r.conversation.Reset()
+	}
+	var failure *trace.Failure
+	switch {
+	case errors.As(err, &failure):
+		r.print("FAIL %s\n%s\n", name, failure)
+	case err != nil:
+		r.print("FAIL %s\n%v\n\n", name, err)
+	case updated:
+		r.print("ok   %s (updated)\n", name)
+	default:
+		r.print("ok   %s\n", name)
+	}
+}

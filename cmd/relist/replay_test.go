@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const traces = "../../testdata"
+
+func TestReplayDirectory(t *testing.T) {
+	files, err := filepath.Glob(traces + "/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no traces", err)
+	}
+	r := command(t, "replay", traces)
+	if r.status != exitOK || r.stderr != "" || strings.Count(r.stdout, "ok   ") != len(files) {
+		t.Errorf("status %d, stderr %q, %d files:\n%s", r.status, r.stderr, len(files), r.stdout)
+	}
+	if r := command(t, "replay", traces+"/watch-*.txt", traces+"/expired.txt"); r.status != exitOK || !strings.HasSuffix(r.stdout, "expired.txt\n") {
+		t.Errorf("status %d:\n%s", r.status, r.stdout)
+	}
+}
+
+func TestReplayVerbose(t *testing.T) {
+	const name = traces + "/expired.txt"
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := command(t, "replay", "-v", name)
+	if want := string(whole) + "\nok   " + name + "\n"; r.status != exitOK || r.stdout != want {
+		t.Errorf("status %d, stdout\n%s\nwant\n%s", r.status, r.stdout, want)
+	}
+}
+
+func TestReplayFails(t *testing.T) {
+	whole, err := os.ReadFile(traces + "/expired.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := filepath.Join(t.TempDir(), "bad.txt")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(strings.Replace(string(whole), "~ 800ms", "~ 900ms", 1))
+	r := command(t, "replay", bad, traces+"/expired.txt")
+	for _, want := range []string{"FAIL " + bad, "# A watch breaks three ways", "\n-~ 900ms\n+~ 800ms\n", "\nok   "} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("%q is not in\n%s", want, r.stdout)
+		}
+	}
+	if r.status != exitError || r.stderr != "relist replay: 1 of 2 traces did not pass\n" {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+
+	if r := command(t, "replay", "--update", bad); r.status != exitOK || r.stdout != "ok   "+bad+" (updated)\n" {
+		t.Errorf("status %d, stdout %q", r.status, r.stdout)
+	}
+	if updated, err := os.ReadFile(bad); err != nil || string(updated) != string(whole) {
+		t.Errorf("updated to %v\n%s", err, updated)
+	}
+
+	write("start\nfrob\n")
+	if r := command(t, "replay", bad); r.status != exitError || !strings.Contains(r.stdout, bad+`:2: unknown command "frob"`) {
+		t.Errorf("status %d, stdout %q", r.status, r.stdout)
+	}
+}
+
+func TestReplayUsage(t *testing.T) {
+	empty := t.TempDir()
+	for want, args := range map[string][]string{
+		"name a trace":        {"replay"},
+		"none: no such file":  {"replay", "none"},
+		"no *.txt":            {"replay", empty},
+		"syntax error":        {"replay", "[", traces},
+		"unknown flag: --fly": {"replay", "--fly"},
+	} {
+		if r := command(t, args...); r.status != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, want) {
+			t.Errorf("%q: status %d, stderr %q, want %q", args, r.status, r.stderr, want)
+		}
+	}
+}
