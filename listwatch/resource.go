@@ -17,6 +17,7 @@ import (
 // by several goroutines.
 type Resource[T store.Object] struct {
 	client  *transport.Client
+	gvr     schema.GroupVersionResource
 	path    string
 	what    string
 	opts    Options[T]
@@ -66,7 +67,7 @@ func New[T store.Object](client *transport.Client, resource schema.GroupVersionR
 	if opts.Namespace != "" {
 		what += " in " + opts.Namespace
 	}
-	return &Resource[T]{client: client, path: path, what: what, opts: opts, decoder: decoder}, nil
+	return &Resource[T]{client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder}, nil
 }
 
 // String names the resource as errors do: "deployments.apps in default".

@@ -27,10 +27,10 @@ type (
 
 	// event: the stream delivered one.
 	event struct {
-		typ         listwatch.Type
-		version     string
-		undecodable bool // there is an event, but no object to apply
-		news        bool // if it is older than the resume point: it is news for its object
+		typ      listwatch.Type
+		version  string
+		withheld bool // there is no object to apply
+		news     bool // if it is older than the resume point: it is news for its object
 	}
 
 	// ended: the watch was refused, or its stream is over.

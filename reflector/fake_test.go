@@ -121,6 +121,13 @@ func (n *notes) note(format string, args ...any) error {
 	return err
 }
 
+// refuse makes the next call that is noted as line fail.
+func (n *notes) refuse(line string, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fail[line] = err
+}
+
 func (n *notes) take() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -12,33 +12,28 @@ type identified interface {
 	GetResourceVersion() string
 }
 
-// knownMeta returns a function that says which version of an object a sink holds. It
-// knows nothing if the sink does not say, or if its objects have no version.
-func knownMeta[T any](sink Sink[T]) func(key string) (listwatch.Meta, bool) {
-	known, ok := sink.(Known[T])
+// holds returns the object that the sink has under key, and which version it is. It
+// is false if there is none, or if the sink does not say.
+func (d *driver[T]) holds(key string) (T, listwatch.Meta, bool) {
+	var none T
+	if d.known == nil || key == "" {
+		return none, listwatch.Meta{}, false
+	}
+	obj, ok := d.known.Get(key)
 	if !ok {
-		return func(string) (listwatch.Meta, bool) { return listwatch.Meta{}, false }
+		return none, listwatch.Meta{}, false
 	}
-	return func(key string) (listwatch.Meta, bool) {
-		obj, ok := known.Get(key)
-		if !ok {
-			return listwatch.Meta{}, false
-		}
-		id, ok := any(obj).(identified)
-		if !ok {
-			return listwatch.Meta{}, false
-		}
-		return listwatch.Meta{Key: key, UID: id.GetUID(), ResourceVersion: id.GetResourceVersion()}, true
+	meta := listwatch.Meta{Key: key}
+	if id, ok := any(obj).(identified); ok {
+		meta.UID, meta.ResourceVersion = id.GetUID(), id.GetResourceVersion()
 	}
+	return obj, meta, true
 }
 
 // isNews reports whether an event that is older than the resume point tells more of
 // its object than the sink knows: the object is there, it is the same one, and its
 // version is older still. An object that is not there may have been deleted since.
 func (d *driver[T]) isNews(e listwatch.Event[T]) bool {
-	held, ok := d.known(e.Meta.Key)
-	if !ok || held.UID != e.Meta.UID {
-		return false
-	}
-	return older(held.ResourceVersion, e.Meta.ResourceVersion)
+	_, held, ok := d.holds(e.Meta.Key)
+	return ok && held.UID == e.Meta.UID && older(held.ResourceVersion, e.Meta.ResourceVersion)
 }

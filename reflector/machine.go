@@ -290,15 +290,15 @@ func (s state) watch(now time.Time, effects []effect) (state, []effect) {
 func (s state) event(p watching, in event) (state, []effect) {
 	p.progress = true
 	s.phase = p
-	if in.undecodable && in.version == "" {
-		return s, nil // not even its metadata could be read; that was reported
+	if in.withheld && in.version == "" {
+		return s, nil // it cannot be read at all; that was reported
 	}
 	resume, err := advance(s.resume, in.version)
 	var effects []effect
 	switch {
 	case in.typ == listwatch.Bookmark && err == nil:
 		effects = append(effects, bookmark{version: resume})
-	case in.typ == listwatch.Bookmark, in.undecodable:
+	case in.typ == listwatch.Bookmark, in.withheld:
 	case errors.Is(err, errOlder) && !in.news:
 		// It would bring back what has changed since, or has been deleted.
 	default:

@@ -50,6 +50,14 @@ func start[T any](ctx context.Context, watch bool, run func(context.Context, *op
 	return o
 }
 
+// received is where messages come from; nil, which never delivers, if nothing is open.
+func (o *operation[T]) received() <-chan message[T] {
+	if o == nil {
+		return nil
+	}
+	return o.messages
+}
+
 // stop gives the request up and waits for its goroutine. What it has received
 // and nobody has taken is dropped.
 func (o *operation[T]) stop() {
@@ -103,7 +111,7 @@ func (o *operation[T]) read(ctx context.Context, stream listwatch.Watch[T]) erro
 		if err != nil {
 			return err
 		}
-		in := event{typ: e.Type, version: e.Meta.ResourceVersion, undecodable: e.Err != nil}
+		in := event{typ: e.Type, version: e.Meta.ResourceVersion}
 		if !o.send(ctx, message[T]{in: in, event: e}) {
 			return ctx.Err()
 		}

@@ -105,15 +105,12 @@ func TestRunAgainListsWhenNothingWasListed(t *testing.T) {
 	})
 }
 
-func TestSinkThatFailsIsListedAgain(t *testing.T) {
+func TestSinkThatFailsAsAWholeIsListedAgain(t *testing.T) {
 	full := errors.New("disk full")
 	for name, test := range map[string]struct {
 		fail string
 		then func(s *stream)
 	}{
-		"add":     {"add c", func(s *stream) { s.event(listwatch.Added, "c", "11") }},
-		"update":  {"update c", func(s *stream) { s.event(listwatch.Modified, "c", "11") }},
-		"delete":  {"delete c", func(s *stream) { s.event(listwatch.Deleted, "c", "11") }},
 		"resync":  {"resync", func(*stream) { later(time.Minute) }},
 		"replace": {"replace a,b @10", nil},
 	} {
@@ -122,7 +119,7 @@ func TestSinkThatFailsIsListedAgain(t *testing.T) {
 				var problems []Problem
 				trace := &Trace{Problem: func(p Problem) { problems = append(problems, p) }}
 				r := newRig(t, Options{Trace: trace, Resync: time.Minute})
-				r.sink.fail[test.fail] = full
+				r.sink.refuse(test.fail, full)
 				if test.then == nil {
 					r.expect(`list "0" limit 500 continue ""`)
 					r.fake.page("10", "a", "b")

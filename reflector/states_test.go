@@ -133,7 +133,7 @@ var watchingRows = []row{
 	{"ADDED at 101", nil, event{typ: listwatch.Added, version: "101"}},
 	{"MODIFIED at 101", nil, event{typ: listwatch.Modified, version: "101"}},
 	{"DELETED at 101", nil, event{typ: listwatch.Deleted, version: "101"}},
-	{"MODIFIED at 101 that cannot be decoded", nil, event{typ: listwatch.Modified, version: "101", undecodable: true}},
+	{"MODIFIED at 101 that cannot be decoded", nil, event{typ: listwatch.Modified, version: "101", withheld: true}},
 	{"MODIFIED at 99", nil, event{typ: listwatch.Modified, version: "99"}},
 	{"MODIFIED without a resourceVersion", nil, event{typ: listwatch.Modified}},
 	{"BOOKMARK at 150", nil, event{typ: listwatch.Bookmark, version: "150"}},

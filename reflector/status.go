@@ -64,6 +64,10 @@ type Status struct {
 
 	// NextRetry is when the wait is over, in the state Waiting.
 	NextRetry time.Time
+
+	// Quarantined are the objects of which the sink lacks the present version, by
+	// key. Do not change the slice.
+	Quarantined []Quarantined
 }
 
 // Heard returns when the server last sent anything.
@@ -191,6 +195,11 @@ func (b *board) stopped(now time.Time) {
 	b.update(func(status *Status) {
 		status.State, status.Since, status.NextRetry = Stopped, now, time.Time{}
 	})
+}
+
+// quarantined takes note of who is in quarantine.
+func (b *board) quarantined(all []Quarantined) {
+	b.update(func(status *Status) { status.Quarantined = all })
 }
 
 // failed takes note of a failure.

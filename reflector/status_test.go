@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
@@ -19,7 +20,7 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
 		begin := time.Now()
-		at := func(d time.Duration) time.Time { return begin.Add(d) }
+		at := begin.Add
 		check := func(want Status) {
 			t.Helper()
 			synctest.Wait()
@@ -28,8 +29,8 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 				t.Errorf("last error is %v, want %v", got.LastError, want.LastError)
 			}
 			got.LastError, want.LastError = nil, nil
-			if got != want {
-				t.Errorf("status is\n%+v, want\n%+v", got, want)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("status differs (-want +got):\n%s", diff)
 			}
 		}
 		check(Status{State: Listing, Since: begin})

@@ -29,13 +29,13 @@ func advance(resume, version string) (string, error) {
 		return resume, err
 	}
 	if order < 0 {
-		return resume, fmt.Errorf("resourceVersion %s is %w %s", version, errOlder, resume)
+		return resume, fmt.Errorf("resourceVersion %s is %w, %s", version, errOlder, resume)
 	}
 	return version, nil
 }
 
 // errOlder is in the errors for what is older than the resume point.
-var errOlder = errors.New("older than what was seen before:")
+var errOlder = errors.New("older than what was seen before")
 
 // older reports whether a version is known to lie before another.
 func older(version, than string) bool {

@@ -1,0 +1,55 @@
+package listwatch
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+// Get implements [Getter].
+func (r *Resource[T]) Get(ctx context.Context, key string) (T, Meta, error) {
+	obj, meta, err := r.get(ctx, key)
+	if err != nil {
+		return obj, meta, describe("get "+key+" of", r.gvr.GroupResource().String(), err)
+	}
+	return obj, meta, nil
+}
+
+func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, err error) {
+	namespace, name, err := store.SplitKey(key)
+	if err != nil {
+		return obj, meta, err
+	}
+	path, err := Path(r.gvr, namespace)
+	if err != nil {
+		return obj, meta, err
+	}
+	resp, err := r.client.Get(ctx, transport.Request{Path: path + transport.EscapePath(name), Accept: r.decoder.acceptWatch})
+	if err != nil {
+		return obj, meta, err
+	}
+	defer resp.Body.Close()
+	if resp.MediaType != jsonMediaType {
+		return obj, meta, resp.UnexpectedContent()
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxObjectBytes+1))
+	switch {
+	case err != nil:
+		return obj, meta, err
+	case len(data) > maxObjectBytes:
+		return obj, meta, ErrObjectTooLarge
+	}
+	obj, meta, bad := r.decoder.decode(data, schema.GroupVersionKind{})
+	if bad != nil {
+		return obj, meta, bad
+	}
+	if meta.Key != key {
+		return obj, meta, fmt.Errorf("%w: %s instead of %s", errMalformed, meta.Key, key)
+	}
+	return obj, meta, nil
+}

@@ -1,0 +1,144 @@
+package reflector
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+var errFull = errors.New("disk full")
+
+// What the sink refuses is offered again, and holds nothing else up.
+func TestEventThatTheSinkRefusesIsOfferedAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		typ  listwatch.Type
+		told string
+	}{
+		"add":    {listwatch.Added, "add c"},
+		"update": {listwatch.Modified, "update c"},
+		"delete": {listwatch.Deleted, "delete c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var problems []Problem
+				r := newRig(t, Options{Trace: &Trace{Problem: func(p Problem) { problems = append(problems, p) }}})
+				s := r.synced()
+				r.sink.refuse(test.told, errFull)
+				s.event(test.typ, "c", "11")
+				s.event(listwatch.Modified, "a", "12")
+				r.told(test.told + "; update a")
+				status := r.Status()
+				if status.ResourceVersion != "12" || len(status.Quarantined) != 1 || status.Quarantined[0].Meta.Key != "c" || !errors.Is(status.Quarantined[0].Err, errFull) {
+					t.Errorf("status is %+v, want c in quarantine at 12", status)
+				}
+				if len(problems) != 1 || problems[0].Class != SinkProblem || problems[0].Key != "c" {
+					t.Errorf("reported %v, want one problem of c", problems)
+				}
+				r.sink.refuse(test.told, errFull)
+				later(time.Second)
+				r.told(test.told)
+				later(time.Second)
+				r.told("")
+				later(time.Second)
+				r.told(test.told)
+				if q := r.Status().Quarantined; len(q) != 0 {
+					t.Errorf("in quarantine are %v, want nobody", q)
+				}
+				later(time.Hour)
+				r.expect(`watch "12" for 300s`)
+			})
+		})
+	}
+}
+
+// A newer event makes up for the one that was refused.
+func TestNextEventReleasesFromQuarantine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		r.sink.refuse("add c", errFull)
+		s.event(listwatch.Added, "c", "11")
+		s.event(listwatch.Modified, "c", "12")
+		r.told("add c; update c")
+		later(time.Minute)
+		r.told("")
+	})
+}
+
+// A sink that refuses everything is not a matter of single objects.
+func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		for i := range maxRefused + 1 {
+			key := fmt.Sprintf("k%d", i)
+			r.sink.refuse("add "+key, errFull)
+			s.event(listwatch.Added, key, fmt.Sprint(11+i))
+		}
+		later(time.Second)
+		r.expect(`list "111" limit 0 continue ""`)
+		r.fake.page("200", "a")
+		synctest.Wait()
+		if q := r.Status().Quarantined; len(q) != 0 {
+			t.Errorf("in quarantine are %d, want nobody after a list", len(q))
+		}
+	})
+}
+
+// Without a way to fetch it, only an event helps an object that cannot be decoded.
+func TestUndecodableObjectWaitsForAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		bad := &listwatch.ObjectError{Meta: listwatch.Meta{Key: "a", ResourceVersion: "11"}, Err: errors.New("bad field")}
+		s.events <- listwatch.Event[string]{Type: listwatch.Modified, Meta: bad.Meta, Err: bad}
+		later(time.Minute)
+		if q := r.Status().Quarantined; len(q) != 1 || !q[0].NextTry.IsZero() {
+			t.Errorf("in quarantine are %v, want a, for good", q)
+		}
+		s.event(listwatch.Modified, "a", "12")
+		r.told("update a")
+		if q := r.Status().Quarantined; len(q) != 0 {
+			t.Errorf("in quarantine are %v, want nobody", q)
+		}
+	})
+}
+
+// The sink of this test cannot say what it holds, so that a deletion of which only
+// the name can be read needs a list.
+func TestUndecodableDeletionNeedsAListWithoutKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		bad := &listwatch.ObjectError{Meta: listwatch.Meta{Key: "a", ResourceVersion: "11"}, Err: errors.New("bad field")}
+		s.events <- listwatch.Event[string]{Type: listwatch.Deleted, Meta: bad.Meta, Err: bad}
+		later(time.Second)
+		r.expect(`list "10" limit 0 continue ""`)
+	})
+}
+
+func TestQuarantineCurve(t *testing.T) {
+	q := newQuarantine[string](Options{Rand: func() float64 { return 0 }}.rules(), true)
+	now := t0
+	q.admit(listwatch.Meta{Key: "a"}, errFull, nil, now)
+	var waits []time.Duration
+	for range 12 {
+		p := q.patients["a"]
+		waits = append(waits, p.NextTry.Sub(now))
+		if q.due(p.NextTry.Add(-1)) != nil || q.due(p.NextTry) != p {
+			t.Fatalf("not due at %v", p.NextTry)
+		}
+		now = p.NextTry
+		q.postpone(p, now)
+	}
+	s := time.Second
+	want := []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 128 * s, 256 * s, 512 * s, 600 * s, 600 * s}
+	if !slices.Equal(waits, want) {
+		t.Errorf("waits are %v, want %v", waits, want)
+	}
+}

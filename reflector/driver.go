@@ -1,0 +1,180 @@
+package reflector
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+// take keeps the objects of a message and reports what its input says of the
+// request.
+func (d *driver[T]) take(m message[T]) input {
+	d.list, d.event = m.list, m.event
+	switch in := m.in.(type) {
+	case listed:
+		d.took = time.Since(d.op.started)
+		d.drop()
+	case listFailed:
+		d.trace.ListDone(ListDone{Duration: time.Since(d.op.started), Err: in.err})
+		d.board.failed(in.err, time.Now())
+		d.drop()
+	case opened:
+		d.op.open = true
+		d.trace.WatchOpen()
+	case event:
+		d.board.event(in.typ, time.Now())
+		if in.typ != listwatch.Bookmark {
+			d.op.events++
+			return d.examine(in)
+		}
+	case ended:
+		d.hangUp(in.err)
+	}
+	return m.in
+}
+
+// feed gives one input to the machine and performs what comes of it.
+func (d *driver[T]) feed(ctx context.Context, in input) {
+	for in != nil {
+		var effects []effect
+		d.state, effects = step(d.state, time.Now(), in)
+		in = nil
+		for _, eff := range effects {
+			if err := d.perform(ctx, eff); err != nil {
+				in = sinkFailed{err: err}
+				break
+			}
+		}
+	}
+	d.list, d.event = nil, listwatch.Event[T]{}
+}
+
+// perform does one effect. It returns an error of the sink.
+func (d *driver[T]) perform(ctx context.Context, eff effect) error {
+	switch eff := eff.(type) {
+	case list:
+		d.trace.ListStart(ListStart{ResourceVersion: eff.version, Limit: eff.limit})
+		d.board.listStarted()
+		d.endVisit() // what it brings may be ahead of the list
+		d.op = start(d.hooked(ctx), false, runList(d.lw, eff))
+	case watch:
+		d.trace.WatchStart(WatchStart{ResourceVersion: eff.version, Timeout: eff.timeout})
+		d.op = start(d.hooked(ctx), true, runWatch(d.lw, eff))
+	case refuse:
+		d.trace.ListDone(ListDone{Duration: d.took, Err: eff.err})
+	case replace:
+		return d.replace(eff)
+	case apply:
+		return d.apply(d.event)
+	case resync:
+		return d.sink.Resync()
+	case hangUp:
+		d.hangUp(eff.err)
+	case bookmark:
+		d.trace.Bookmark(eff.version)
+	case relist:
+		d.trace.Relist(Relist{ResourceVersion: d.state.resume, Reason: eff.reason, Err: eff.err})
+	case backoff:
+		d.trace.Backoff(Backoff{Delay: eff.delay, Reason: eff.reason, Err: eff.err})
+	case problem:
+		d.trace.Problem(Problem{Class: eff.class, Key: d.event.Meta.Key, Err: eff.err})
+	}
+	return nil
+}
+
+// replace gives the list to the sink. An object that is in the list but cannot be
+// used stays in the sink as it was: it has not been deleted.
+func (d *driver[T]) replace(eff replace) error {
+	items := d.list.Items
+	for _, bad := range d.list.Errors {
+		if obj, held, ok := d.holds(bad.Meta.Key); ok && (held.UID == bad.Meta.UID || bad.Meta.UID == "") {
+			items = append(items, obj)
+		}
+	}
+	err := d.sink.Replace(items, eff.version)
+	d.trace.ListDone(ListDone{
+		ResourceVersion: eff.version,
+		Items:           len(d.list.Items),
+		Pages:           d.list.Pages,
+		Duration:        d.took,
+		Err:             err,
+	})
+	for _, bad := range d.list.Errors {
+		d.trace.Problem(Problem{Class: ObjectProblem, Key: bad.Meta.Key, Err: bad})
+	}
+	if err != nil {
+		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", len(items), eff.version, err)
+	}
+	d.quarantine.relisted(d.list.Errors, time.Now())
+	d.board.quarantined(d.quarantine.list())
+	if d.board.listApplied() {
+		d.trace.Synced()
+	}
+	return nil
+}
+
+// apply gives an event to the sink. One that the sink does not take is put aside.
+func (d *driver[T]) apply(e listwatch.Event[T]) error {
+	if err := d.give(e); err != nil {
+		err = fmt.Errorf("apply %v of %s at resourceVersion %s: %w", e.Type, e.Meta.Key, e.Meta.ResourceVersion, err)
+		return d.putAside(e, err)
+	}
+	d.wellAgain(e.Meta.Key)
+	d.trace.Event(Event{Type: e.Type, Key: e.Meta.Key, UID: e.Meta.UID, ResourceVersion: e.Meta.ResourceVersion})
+	return nil
+}
+
+// give calls the sink.
+func (d *driver[T]) give(e listwatch.Event[T]) error {
+	switch e.Type {
+	case listwatch.Added:
+		return d.sink.Add(e.Object)
+	case listwatch.Modified:
+		return d.sink.Update(e.Object)
+	case listwatch.Deleted:
+		return d.sink.Delete(e.Object)
+	case listwatch.Bookmark:
+	}
+	panic("reflector: unreachable: the machine applies no bookmark, and listwatch has no other types")
+}
+
+// hangUp ends what is open and reports the end of a watch.
+func (d *driver[T]) hangUp(err error) {
+	op := d.op
+	if op == nil {
+		return
+	}
+	d.drop()
+	if !op.watch {
+		return
+	}
+	reason := classify(err)
+	if !op.open {
+		reason = requestReason(err)
+	}
+	if reason != Closed && reason != Asked {
+		d.board.failed(err, time.Now())
+	}
+	d.trace.WatchEnd(WatchEnd{
+		ResourceVersion: d.state.resume,
+		Reason:          reason,
+		Err:             err,
+		Events:          op.events,
+		Duration:        time.Since(op.started),
+	})
+}
+
+// hooked has the bytes of a request counted as signs of life.
+func (d *driver[T]) hooked(ctx context.Context) context.Context {
+	return listwatch.WithReadHook(ctx, d.board.heard)
+}
+
+// drop ends what is open and waits for its goroutine.
+func (d *driver[T]) drop() {
+	if d.op != nil {
+		d.op.stop()
+		d.op = nil
+	}
+}
