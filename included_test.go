@@ -1,0 +1,44 @@
+package relist
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// includedMark stands in a page above a fenced block that is a part of a file.
+const includedMark = "<!-- from "
+
+var includedBlock = regexp.MustCompile("(?s)" + includedMark + "(\\S+) -->\n```\\w*\n(.*?)\n?```\n")
+
+// included is a part of a page that comes from a file of the repository.
+type included struct{ file, text string }
+
+// includedIn returns those parts of a page, in order. Each must be in its file as
+// the page shows it, line for line.
+func includedIn(t *testing.T, page string) []included {
+	t.Helper()
+	text := readText(t, page)
+	var parts []included
+	for _, match := range includedBlock.FindAllStringSubmatch(text, -1) {
+		part := included{match[1], match[2]}
+		if part.text == "" || !strings.Contains("\n"+readText(t, part.file), "\n"+part.text+"\n") {
+			t.Errorf("%s shows something that is not in %s:\n%s", page, part.file, part.text)
+		}
+		parts = append(parts, part)
+	}
+	if want := strings.Count(text, includedMark); len(parts) != want {
+		t.Errorf("%s has %d marks, and %d fenced blocks below one", page, want, len(parts))
+	}
+	return parts
+}
+
+func readText(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
