@@ -1,0 +1,103 @@
+package reflector
+
+import (
+	"errors"
+	"time"
+)
+
+// list asks for a list at the version that was last applied, so that the answer
+// can come from the server's watch cache and cannot be older than what the sink
+// holds. A first list takes any version the server has at hand.
+//
+// resourceVersionMatch is left out: a resourceVersion alone means "not older
+// than". Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
+func (s state) list(effects []effect) (state, []effect) {
+	version := s.resume
+	if version == "" {
+		version = "0"
+	}
+	if s.refused {
+		version = ""
+	}
+	s.phase = listing{version: version}
+	return s, append(effects, list{version: version, limit: s.limit(version)})
+}
+
+// limit is the page size of a list at version.
+//
+// A list at a given version is not paged unless that is asked for, because a
+// limit used to send it past the watch cache to etcd. One at "0" carries a limit
+// for servers without a watch cache, and "" goes to etcd in any case.
+func (s state) limit(version string) int64 {
+	switch {
+	case s.pageSize != 0:
+		return max(s.pageSize, 0)
+	case s.paged, version == "", version == "0":
+		return defaultPageSize
+	}
+	return 0
+}
+
+const defaultPageSize = 500
+
+// listed gives the list to the sink and watches from it on.
+func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
+	var effects []effect
+	if _, err := advance(s.resume, in.version); err != nil && s.resume != "" || in.version == "" {
+		if p.version != "" && errors.Is(err, errOlder) {
+			return s.wentBack(err)
+		}
+		effects = append(effects, problem{class: VersionProblem, err: err})
+	}
+	effects = append(effects, replace{version: in.version})
+	s.resume = in.version
+	s.refused = false
+	s.paged = s.paged || p.version == "0" && in.pages > 1
+	if s.resyncAt.IsZero() && s.resync > 0 {
+		s.resyncAt = now.Add(s.resync)
+	}
+	if p.again {
+		s.refused = true
+		return s.list(effects)
+	}
+	return s.watch(now, effects)
+}
+
+// wentBack does not take a list that is older than it was asked to be. Only the most
+// recent state can say that the server's storage went back, as after the restoration of
+// a backup: then that is what there is, and the sink is told all that it changes.
+func (s state) wentBack(err error) (state, []effect) {
+	s.refused = true
+	return s.list([]effect{
+		refuse{err: err},
+		problem{class: VersionProblem, err: err},
+		relist{reason: WentBack, err: err},
+	})
+}
+
+// listWanted lists the most recent state: whoever asks may know of a change that the
+// server's watch cache has not seen. A list in progress is followed by another, for
+// it may have begun before that change.
+func (s state) listWanted() (state, []effect) {
+	if p, ok := s.phase.(listing); ok {
+		p.again = true
+		s.phase = p
+		return s, nil
+	}
+	s.refused = true
+	return s.list([]effect{hangUp{err: errAsked}, relist{reason: Asked, err: errAsked}})
+}
+
+// listFailed asks at once for the most recent state when the version asked for
+// is gone or has not arrived, and tries again after a pause otherwise. A version
+// that was refused is not asked for again.
+func (s state) listFailed(now time.Time, p listing, err error) (state, []effect) {
+	reason := requestReason(err)
+	if reason == Expired || reason == TooLarge {
+		s.refused = true
+		if p.version != "" {
+			return s.list([]effect{relist{reason: reason, err: err}})
+		}
+	}
+	return s.wait(now, toList, reason, err, []effect{problem{class: ListProblem, err: err}})
+}

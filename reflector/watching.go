@@ -1,0 +1,136 @@
+package reflector
+
+import (
+	"errors"
+	"time"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+// margin is what a server is given beyond the timeout it was asked for before
+// its silence counts as death. Without a timer here, a half-open connection
+// holds a watch for as long as the kernel likes.
+const margin = 10 * time.Second
+
+// watch opens a stream at the resume point. Bookmarks keep the resume point in
+// the server's window while nothing changes, and the timeout spreads evenly
+// over [minTimeout, 2 minTimeout) so that a fleet does not return as one.
+func (s state) watch(now time.Time, effects []effect) (state, []effect) {
+	timeout := s.minTimeout + time.Duration(s.rand()*float64(s.minTimeout))
+	timeout = max(timeout.Truncate(time.Second), time.Second)
+	s.phase = watching{version: s.resume, asked: now, deadline: now.Add(timeout + margin)}
+	return s, append(effects, watch{version: s.resume, timeout: timeout})
+}
+
+// event applies one event and moves the resume point past it. One that is older than
+// the resume point is applied only if it is news for its object all the same.
+func (s state) event(p watching, in event) (state, []effect) {
+	p.progress = true
+	s.phase = p
+	if in.withheld && in.version == "" {
+		return s, nil // it cannot be read at all; that was reported
+	}
+	resume, err := advance(s.resume, in.version)
+	var effects []effect
+	switch {
+	case in.typ == listwatch.Bookmark && err == nil:
+		effects = append(effects, bookmark{version: resume})
+	case in.typ == listwatch.Bookmark, in.withheld:
+	case errors.Is(err, errOlder) && !in.news:
+		// It would bring back what has changed since, or has been deleted.
+	default:
+		effects = append(effects, apply{})
+	}
+	if err != nil {
+		return s, append(effects, problem{class: VersionProblem, err: err})
+	}
+	if !unanchored(s.resume) || in.typ != listwatch.Added {
+		// The initial events of a watch without a version come in no order.
+		s.resume = resume
+	}
+	return s, effects
+}
+
+// ended decides between opening the watch again where it stopped, which sends
+// no object twice, and listing.
+func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
+	reason := classify(err)
+	if !p.open {
+		reason = requestReason(err)
+	}
+	s.pace = s.pace.after(p, now)
+	if unanchored(p.version) {
+		return s.relist(now, Unanchored, err)
+	}
+	switch reason {
+	case Expired, TooLarge:
+		return s.relist(now, reason, err)
+	case Failed, Malformed:
+		effects := []effect{problem{class: WatchProblem, err: err}}
+		s.pace.failures++
+		if s.pace.failures < maxFailures {
+			return s.wait(now, toWatch, reason, err, effects)
+		}
+		s.pace.failures = 0
+		next, more := s.relist(now, reason, err)
+		return next, append(effects, more...)
+	case Denied:
+		return s.wait(now, toWatch, reason, err, []effect{problem{class: WatchProblem, err: err}})
+	case Closed, Cut, TimedOut:
+		return s.dropped(now, p, reason, err)
+	default: // Unreachable, Unavailable, Throttled
+		return s.wait(now, toWatch, reason, err, nil)
+	}
+}
+
+// dropped follows a stream that was open and then ended without saying why.
+func (s state) dropped(now time.Time, p watching, reason Reason, err error) (state, []effect) {
+	switch {
+	case p.alive(now) >= healthy:
+		return s.watch(now, nil)
+	case p.progress && !s.pace.reconnected:
+		s.pace.reconnected = true
+		return s.watch(now, nil)
+	case p.progress:
+		return s.wait(now, toWatch, reason, err, nil)
+	}
+	if p.alive(now) < short {
+		s.pace.empties++
+	}
+	if s.pace.empties >= maxEmpties {
+		s.pace.empties = 0
+		return s.relist(now, Empty, err)
+	}
+	return s.wait(now, toWatch, reason, err, nil)
+}
+
+// relist gives the resume point up, after a pause.
+func (s state) relist(now time.Time, reason Reason, err error) (state, []effect) {
+	return s.wait(now, toList, reason, err, []effect{relist{reason: reason, err: err}})
+}
+
+// sinkFailed lists again, because the sink lacks something that will not be
+// sent a second time.
+func (s state) sinkFailed(now time.Time, err error) (state, []effect) {
+	if p, ok := s.phase.(watching); ok {
+		s.pace = s.pace.after(p, now)
+	}
+	next, more := s.relist(now, SinkFailed, err)
+	return next, append([]effect{problem{class: SinkProblem, err: err}, hangUp{err: err}}, more...)
+}
+
+func (s state) wait(now time.Time, then next, reason Reason, err error, effects []effect) (state, []effect) {
+	delay := s.pace.next(s.rules, err)
+	s.phase = waiting{until: now.Add(delay), then: then}
+	return s, append(effects, backoff{delay: delay, reason: reason, err: err})
+}
+
+// requestReason is the reason for a request that had no answer: what would have
+// cut a stream has kept it from opening.
+func requestReason(err error) Reason {
+	reason := classify(err)
+	if reason == Cut || reason == Closed {
+		return Unreachable
+	}
+	return reason
+}
