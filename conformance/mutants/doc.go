@@ -2,7 +2,7 @@
 // library in many ways, one at a time, and runs the traces against each: the trace
 // that is about what was broken has to fail.
 //
-// A [mutation] replaces text that has to be there exactly once, so that one that
+// A [mutation] replaces text that has to be in a package exactly once, so that one that
 // no longer fits says so. Nothing is copied or written: the go command is given an
 // overlay. docs/reliability.md lists the mutations; -update rewrites that list.
 //

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,8 +24,9 @@ func TestMutants(t *testing.T) {
 	}
 	for _, m := range mutations {
 		t.Run(strings.ReplaceAll(m.what, " ", "-"), func(t *testing.T) {
+			t.Parallel() // most of the time is the linker's
 			failed := runTraces(t, overlay(t, m))
-			t.Logf("%s: %s: caught by %s", m.file, m.what, strings.Join(failed, ", "))
+			t.Logf("%s: %s: caught by %s", m.dir, m.what, strings.Join(failed, ", "))
 			if !slices.Contains(failed, m.trace) {
 				t.Errorf("the trace %s does not notice: %s", m.trace, m.what)
 			}
@@ -37,23 +37,15 @@ func TestMutants(t *testing.T) {
 // overlay writes the mutated file and what the go command has to know of it.
 func overlay(t *testing.T, m mutation) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(root, m.file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(src)
+	path, text := source(t, m.dir, m.edits[0].old)
 	for _, e := range m.edits {
 		if n := strings.Count(text, e.old); n != 1 {
-			t.Fatalf("%s has this %d times, want 1; bring the mutation up to date:\n%s", m.file, n, e.old)
+			t.Fatalf("%s has this %d times, want 1; bring the mutation up to date:\n%s", path, n, e.old)
 		}
 		text = strings.Replace(text, e.old, e.by, 1)
 	}
 	dir := t.TempDir()
-	mutant := filepath.Join(dir, filepath.Base(m.file))
+	mutant := filepath.Join(dir, filepath.Base(path))
 	spec, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutant}})
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +55,38 @@ func overlay(t *testing.T, m mutation) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// source finds the file of a package that has a text.
+func source(t *testing.T, dir, part string) (path, text string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(src), part) {
+			continue
+		}
+		if path != "" {
+			t.Fatalf("%s and %s both have this; bring the mutation up to date:\n%s", path, name, part)
+		}
+		path, text = name, string(src)
+	}
+	if path == "" {
+		t.Fatalf("no file of %s has this; bring the mutation up to date:\n%s", dir, part)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		t.Fatal(err)
+	}
+	return path, text
 }
 
 // patience is for one mutant: to compile it, and to run what may never end.
@@ -120,5 +144,21 @@ func failures(out []byte) (failed []string, ran int) {
 // tail is enough of an output to see what is wrong.
 func tail(out []byte) string {
 	const most = 4000
-	return fmt.Sprintf("%s", out[max(0, len(out)-most):])
+	return string(out[max(0, len(out)-most):])
+}
+
+// A run that ends in the middle has a trace at fault, too.
+func TestFailures(t *testing.T) {
+	failed, ran := failures([]byte(`{"Action":"run","Test":"TestTrace"}
+{"Action":"run","Test":"TestTrace/a"}
+{"Action":"pass","Test":"TestTrace/a"}
+{"Action":"run","Test":"TestTrace/b"}
+{"Action":"fail","Test":"TestTrace/b"}
+{"Action":"run","Test":"TestTrace/c"}
+{"Action":"output","Test":"TestTrace/c","Output":"panic: ..."}
+{"Action":"fail"}
+`))
+	if ran != 3 || !slices.Equal(failed, []string{"b", "c"}) {
+		t.Errorf("%d ran, and %v failed; want 3, b and c", ran, failed)
+	}
 }

@@ -5,16 +5,17 @@ type mutation struct {
 	// what it does, as it stands in docs/reliability.md.
 	what string
 
-	// file is relative to the root of the module.
-	file string
+	// dir is that of the package, relative to the root of the module.
+	dir string
 
+	// edits are in one file, whichever it is.
 	edits []edit
 
 	// trace is the one that is about this. Others may fail as well.
 	trace string
 }
 
-// edit replaces text that is in the file exactly once.
+// edit replaces text that is in the package exactly once, tests aside.
 type edit struct{ old, by string }
 
 func one(old, by string) []edit { return []edit{{old, by}} }
@@ -24,68 +25,68 @@ func one(old, by string) []edit { return []edit{{old, by}} }
 var mutations = []mutation{
 	{
 		what: "keep resourceVersion beside the continue token",
-		file: "listwatch/pager.go",
+		dir:  "listwatch",
 		edits: one(`next.ResourceVersion, next.ResourceVersionMatch = "", ""`,
 			`next.ResourceVersionMatch = ""`),
 		trace: "pages",
 	},
 	{
 		what:  "do not list again when the continue token has expired",
-		file:  "listwatch/pager.go",
+		dir:   "listwatch",
 		edits: one(`!restarted && apierrors`, `restarted && apierrors`),
 		trace: "continue-expired",
 	},
 	{
 		what:  "follow a continue token that repeats",
-		file:  "listwatch/pager.go",
+		dir:   "listwatch",
 		edits: one(`page.Continue != "" && page.Continue == next.Continue`, `page.Continue != "" && page.Continue == ""`),
 		trace: "continue-repeats",
 	},
 	{
 		what:  "relist at resourceVersion=0",
-		file:  "reflector/listing.go",
+		dir:   "reflector",
 		edits: one("version := s.resume\n", "version := \"\"\n"),
 		trace: "relist",
 	},
 	{
 		what:  "send a limit with every list",
-		file:  "reflector/listing.go",
+		dir:   "reflector",
 		edits: one(`case s.paged, version == "", version == "0":`, `case s.paged, true:`),
 		trace: "relist",
 	},
 	{
 		what:  "forget that a server without a watch cache pages",
-		file:  "reflector/listing.go",
+		dir:   "reflector",
 		edits: one(`s.paged = s.paged ||`, `s.paged = s.paged &&`),
 		trace: "paged-for-good",
 	},
 	{
 		what:  "never fall back to the most recent state after a 410",
-		file:  "reflector/listing.go",
+		dir:   "reflector",
 		edits: one(`if reason == Expired || reason == TooLarge {`, `if reason == TooLarge {`),
 		trace: "expired",
 	},
 	{
 		what:  "ask for the most recent state for ever after one 410",
-		file:  "reflector/listing.go",
+		dir:   "reflector",
 		edits: one("s.refused = false\n", "\n"),
 		trace: "expired-for-ever",
 	},
 	{
 		what:  `do not recognise "Too large resource version"`,
-		file:  "reflector/reason.go",
+		dir:   "reflector",
 		edits: one("\tcase isTooLarge(status):", "\tcase false && isTooLarge(status):"),
 		trace: "too-large",
 	},
 	{
 		what:  "do not ask for bookmarks",
-		file:  "reflector/operation.go",
+		dir:   "reflector",
 		edits: one("AllowWatchBookmarks: true,", "AllowWatchBookmarks: false,"),
 		trace: "bookmarks",
 	},
 	{
 		what: "send no timeoutSeconds",
-		file: "reflector/operation.go",
+		dir:  "reflector",
 		edits: []edit{
 			{"seconds := int64(", "_ = int64("},
 			{"TimeoutSeconds:      &seconds,", ""},
@@ -94,32 +95,32 @@ var mutations = []mutation{
 	},
 	{
 		what:  "accept compressed streams",
-		file:  "transport/connect.go",
+		dir:   "transport",
 		edits: one("DisableCompression:  true,", "DisableCompression:  false,"),
 		trace: "headers",
 	},
 	{
 		what: "relist when a watch ends in good order",
-		file: "reflector/watching.go",
+		dir:  "reflector",
 		edits: one("case p.alive(now) >= healthy:\n\t\treturn s.watch(now, nil)",
 			"case p.alive(now) >= healthy:\n\t\treturn s.relist(now, reason, err)"),
 		trace: "watch-end",
 	},
 	{
 		what:  "relist at the first error",
-		file:  "reflector/watching.go",
+		dir:   "reflector",
 		edits: one("if s.pace.failures < maxFailures {", "if s.pace.failures < 1 {"),
 		trace: "watch-failing",
 	},
 	{
 		what:  "reopen an empty stream for ever",
-		file:  "reflector/watching.go",
+		dir:   "reflector",
 		edits: one("if s.pace.empties >= maxEmpties {", "if s.pace.empties < 0 {"),
 		trace: "empty-streams",
 	},
 	{
 		what: "leave a stream open that brought an ERROR",
-		file: "reflector/operation.go",
+		dir:  "reflector",
 		edits: []edit{
 			{"\t\tdefer cancel()\n", ""},
 			{"_ = stream.Close()", ""},
@@ -132,97 +133,97 @@ var mutations = []mutation{
 	},
 	{
 		what:  "wait for a silent stream for ever",
-		file:  "reflector/machine.go",
+		dir:   "reflector",
 		edits: one("at = earliest(at, p.deadline)", ""),
 		trace: "watch-silent",
 	},
 	{
 		what:  "list when started again",
-		file:  "reflector/machine.go",
+		dir:   "reflector",
 		edits: one("case watching:\n\t\tthen = toWatch", "case watching:\n\t\tthen = toList"),
 		trace: "stop-and-restart",
 	},
 	{
 		what:  "no backoff",
-		file:  "reflector/pace.go",
+		dir:   "reflector",
 		edits: one("return floor + ", "return 0*floor + "),
 		trace: "list-backoff",
 	},
 	{
 		what:  "start the curve afresh after every watch",
-		file:  "reflector/pace.go",
+		dir:   "reflector",
 		edits: one("if w.open && w.alive(now) >= healthy {", "if w.open {"),
 		trace: "expired-event-forms",
 	},
 	{
 		what:  "reopen streams at once that deliver one event",
-		file:  "reflector/watching.go",
+		dir:   "reflector",
 		edits: one("case p.progress && !s.pace.reconnected:", "case p.progress:"),
 		trace: "short-streams",
 	},
 	{
 		what:  "ignore Retry-After",
-		file:  "reflector/pace.go",
+		dir:   "reflector",
 		edits: one("floor = max(floor, time.Duration(seconds)*time.Second)", "_ = seconds"),
 		trace: "retry-after",
 	},
 	{
 		what:  "ignore a Retry-After that is a date",
-		file:  "transport/retryafter.go",
+		dir:   "transport",
 		edits: one("at, err := http.ParseTime(value)", `at, err := http.ParseTime("")`),
 		trace: "retry-after",
 	},
 	{
 		what:  "drop the version of a bookmark",
-		file:  "reflector/watching.go",
+		dir:   "reflector",
 		edits: one("s.resume = resume\n", "if in.typ != listwatch.Bookmark {\n\t\ts.resume = resume\n\t}\n"),
 		trace: "bookmarks",
 	},
 	{
 		what:  "drop the version of an event",
-		file:  "reflector/watching.go",
+		dir:   "reflector",
 		edits: one("s.resume = resume\n", "if in.typ == listwatch.Bookmark {\n\t\ts.resume = resume\n\t}\n"),
 		trace: "watch-end",
 	},
 	{
 		what:  "resume at a version that is older than one seen before",
-		file:  "reflector/version.go",
+		dir:   "reflector",
 		edits: one("if order < 0 {", "if order < -1 {"),
 		trace: "bookmark-without-version",
 	},
 	{
 		what:  "compare versions as text",
-		file:  "reflector/version.go",
+		dir:   "reflector",
 		edits: one("if order < 0 {", "if version < resume && order < 2 {"),
 		trace: "version-large",
 	},
 	{
 		what:  "resume at an initial event of a watch without a version",
-		file:  "reflector/watching.go",
+		dir:   "reflector",
 		edits: one("if !unanchored(s.resume) || in.typ != listwatch.Added {", "if true {"),
 		trace: "list-without-version",
 	},
 	{
-		what:  "apply an object that does not decode",
-		file:  "reflector/watching.go",
+		what:  "apply what cannot be read",
+		dir:   "reflector",
 		edits: one("case in.typ == listwatch.Bookmark, in.withheld:", "case in.typ == listwatch.Bookmark:"),
-		trace: "event-undecodable",
+		trace: "event-of-another-kind",
 	},
 	{
 		what:  "apply an event that is older than what is held",
-		file:  "reflector/watching.go",
+		dir:   "reflector",
 		edits: one("case errors.Is(err, errOlder) && !in.news:", "case errors.Is(err, errOlder) && false:"),
 		trace: "version-late-events",
 	},
 	{
 		what:  "forget deletions that were not seen",
-		file:  "deltafifo/replace.go",
+		dir:   "deltafifo",
 		edits: one("range q.unlisted(v) {", "range q.unlisted(v)[:0] {"),
 		trace: "queue-replace-order",
 	},
 	{
 		what: "do not say that a deletion was inferred",
-		file: "deltafifo/replace.go",
+		dir:  "deltafifo",
 		edits: []edit{
 			{"tombstone := &DeletedFinalStateUnknown", "_ = &DeletedFinalStateUnknown"},
 			{", Tombstone: tombstone}", "}"},
@@ -231,61 +232,61 @@ var mutations = []mutation{
 	},
 	{
 		what:  "infer deletions in no order",
-		file:  "deltafifo/replace.go",
+		dir:   "deltafifo",
 		edits: one("\tslices.Sort(keys)\n\treturn slices.Compact(keys)", "\tslices.Sort(keys)\n\tkeys = slices.Compact(keys)\n\tslices.Reverse(keys)\n\treturn keys"),
 		trace: "queue-replace-order",
 	},
 	{
 		what:  "ignore that the UID has changed",
-		file:  "deltafifo/replace.go",
+		dir:   "deltafifo",
 		edits: one("another(s.uid, id.uid)", "another(s.uid, s.uid)"),
 		trace: "queue-recreated-in-gap",
 	},
 	{
 		what:  "be synced when the list has come",
-		file:  "deltafifo/replace.go",
+		dir:   "deltafifo",
 		edits: one("if q.lists == 1 && q.initial == 0 {\n", "if q.lists == 1 {\n\t\tq.initial = 0\n"),
 		trace: "queue-synced",
 	},
 	{
 		what:  "coalesce without being asked to",
-		file:  "deltafifo/produce.go",
+		dir:   "deltafifo",
 		edits: one("case q.coalesce && d.Type == Updated", "case d.Type == Updated"),
 		trace: "expired",
 	},
 	{
 		what:  "coalesce across a re-creation",
-		file:  "deltafifo/produce.go",
+		dir:   "deltafifo",
 		edits: one(" && !another(e.uid, uid):", ":"),
 		trace: "coalesce",
 	},
 	{
 		what:  "keep two deletions in a row",
-		file:  "deltafifo/produce.go",
+		dir:   "deltafifo",
 		edits: one("case d.Type == Deleted && e.last == Deleted:", "case false:"),
 		trace: "queue-two-deletions",
 	},
 	{
 		what:  "prefer an inferred deletion to an observed one",
-		file:  "deltafifo/produce.go",
+		dir:   "deltafifo",
 		edits: one("if e.deltas[n-1].Tombstone == nil {", "if d.Tombstone == nil {"),
 		trace: "queue-two-deletions",
 	},
 	{
 		what:  "queue the deletion of what nobody has heard of",
-		file:  "deltafifo/produce.go",
+		dir:   "deltafifo",
 		edits: one("\tif !known {\n", "\tif !known && q == nil {\n"),
 		trace: "queue-delete-unknown",
 	},
 	{
 		what:  "never resync",
-		file:  "reflector/listing.go",
+		dir:   "reflector",
 		edits: one("if s.resyncAt.IsZero() && s.resync > 0 {", "if s.resyncAt.IsZero() && s.resync < 0 {"),
 		trace: "resync",
 	},
 	{
 		what:  "resync objects that are queued",
-		file:  "deltafifo/resync.go",
+		dir:   "deltafifo",
 		edits: one("if q.pending(q.entries[key]) {", "if false {"),
 		trace: "resync",
 	},

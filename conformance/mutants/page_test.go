@@ -50,7 +50,7 @@ func table() string {
 	var b strings.Builder
 	b.WriteString("\n| what is broken | where | the trace that fails |\n| --- | --- | --- |\n")
 	for _, m := range mutations {
-		fmt.Fprintf(&b, "| %s | %s | [%s](../testdata/%s.txt) |\n", m.what, m.file, m.trace, m.trace)
+		fmt.Fprintf(&b, "| %s | %s | [%s](../testdata/%s.txt) |\n", m.what, m.dir, m.trace, m.trace)
 	}
 	b.WriteString("\n")
 	return b.String()

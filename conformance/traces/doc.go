@@ -11,8 +11,8 @@
 //     watches, and nothing that happens in a stream.
 //   - Keys of known objects are listed in order. The order of inferred deletions
 //     and of a resync is random in client-go.
-//   - "= synced" is HasSynced of the queue, which client-go's is before the last entry is
-//     processed; both are asked after.
+//   - "= synced" is what HasSynced says once an entry has been processed.
+//     client-go's queue says so while the last one still is.
 //
 // Where relist does something else on purpose, the trace says so in its first
 // line, "# differs: anchor", and docs/differences.md why, under that heading. A

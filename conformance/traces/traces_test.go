@@ -95,5 +95,15 @@ func withoutProblems(src string) string {
 }
 
 func observed(line string) bool {
-	return line != "" && strings.Contains(">=~", line[:1])
+	return strings.HasPrefix(line, "> ") || strings.HasPrefix(line, "= ") || strings.HasPrefix(line, "~ ")
+}
+
+func TestWithoutProblems(t *testing.T) {
+	const (
+		src  = "wait\n~ 1s\n! list\n> GET /\n! object a\nwait\n~ 2s\n! list\nstop\n"
+		want = "wait\n~ 1s\n> GET /\nwait\nstop\n"
+	)
+	if got := withoutProblems(src); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }
