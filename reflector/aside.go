@@ -104,8 +104,11 @@ func (d *driver[T]) treat(ctx context.Context) {
 
 // tooBusy reports whether patients have to wait.
 func (d *driver[T]) tooBusy() bool {
-	_, lists := d.state.phase.(listing)
-	return lists || d.visit != nil
+	switch d.state.phase.(type) {
+	case listing, streaming:
+		return true
+	}
+	return d.visit != nil
 }
 
 // again offers the sink an event that it has refused.

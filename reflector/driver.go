@@ -16,9 +16,11 @@ func (d *driver[T]) take(m message[T]) input {
 	case listed:
 		d.took = time.Since(d.op.started)
 		d.drop()
+	case probed:
+		d.drop()
 	case listFailed:
 		d.trace.ListDone(ListDone{Duration: time.Since(d.op.started), Err: in.err})
-		d.board.failed(in.err, time.Now())
+		d.failed(in.err)
 		d.drop()
 	case opened:
 		d.op.open = true
@@ -27,6 +29,9 @@ func (d *driver[T]) take(m message[T]) input {
 		d.board.event(in.typ, time.Now())
 		if in.typ != listwatch.Bookmark {
 			d.op.events++
+			if _, initial := d.state.phase.(streaming); initial {
+				return in
+			}
 			return d.examine(in)
 		}
 	case ended:
@@ -60,12 +65,21 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 		d.endVisit() // what it brings may be ahead of the list
 		d.op = start(d.hooked(ctx), false, runList(d.lw, eff))
 	case watch:
-		d.trace.WatchStart(WatchStart{ResourceVersion: eff.version, Timeout: eff.timeout})
+		d.trace.WatchStart(WatchStart{ResourceVersion: eff.version, Timeout: eff.timeout, Initial: eff.initial})
+		if eff.initial {
+			d.board.listStarted()
+			d.endVisit()
+			d.collected = newCollection[T]()
+		}
 		d.op = start(d.hooked(ctx), true, runWatch(d.lw, eff))
 	case refuse:
 		d.trace.ListDone(ListDone{Duration: d.took, Err: eff.err})
 	case replace:
 		return d.replace(eff)
+	case collect:
+		d.collected.add(d.event)
+	case probe:
+		d.op = start(d.hooked(ctx), false, runProbe(d.lw, eff))
 	case apply:
 		return d.apply(d.event)
 	case resync:
@@ -87,6 +101,10 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 // replace gives the list to the sink. An object that is in the list but cannot be
 // used stays in the sink as it was: it has not been deleted.
 func (d *driver[T]) replace(eff replace) error {
+	if d.list == nil {
+		d.list, d.collected = d.collected.list(eff.version), nil
+		d.took = time.Since(d.op.started)
+	}
 	items := d.list.Items
 	for _, bad := range d.list.Errors {
 		if obj, held, ok := d.holds(bad.Meta.Key); ok && (held.UID == bad.Meta.UID || bad.Meta.UID == "") {
@@ -155,7 +173,7 @@ func (d *driver[T]) hangUp(err error) {
 		reason = requestReason(err)
 	}
 	if reason != Closed && reason != Asked {
-		d.board.failed(err, time.Now())
+		d.failed(err)
 	}
 	d.trace.WatchEnd(WatchEnd{
 		ResourceVersion: d.state.resume,
@@ -164,6 +182,18 @@ func (d *driver[T]) hangUp(err error) {
 		Events:          op.events,
 		Duration:        time.Since(op.started),
 	})
+}
+
+// failed takes note of a failure, and asks whether to go on after it.
+func (d *driver[T]) failed(err error) {
+	now := time.Now()
+	since := d.board.failed(err, now)
+	if d.fatal == nil {
+		return
+	}
+	if outage := (&Outage{Since: since, Err: err}); d.fatal(outage) {
+		d.end = outage
+	}
 }
 
 // hooked has the bytes of a request counted as signs of life.

@@ -10,8 +10,9 @@ import (
 type input interface{ input() }
 
 type (
-	// tick: the clock has reached what wake asked for, or more.
-	tick struct{}
+	// tick: the clock has reached what wake asked for, or more. heard is when the
+	// last byte came.
+	tick struct{ heard time.Time }
 
 	// listed: the list that was asked for is here, in this many pages.
 	listed struct {
@@ -22,15 +23,22 @@ type (
 	// listFailed: the list that was asked for did not come.
 	listFailed struct{ err error }
 
+	// probed: the answer to a probe, at this version.
+	probed struct {
+		version string
+		err     error
+	}
+
 	// opened: the server has answered the watch.
 	opened struct{}
 
 	// event: the stream delivered one.
 	event struct {
-		typ      listwatch.Type
-		version  string
-		withheld bool // there is no object to apply
-		news     bool // if it is older than the resume point: it is news for its object
+		typ        listwatch.Type
+		version    string
+		initialEnd bool // a bookmark that ends the initial events
+		withheld   bool // there is no object to apply
+		news       bool // if it is older than the resume point: it is news for its object
 	}
 
 	// ended: the watch was refused, or its stream is over.
@@ -47,6 +55,7 @@ type (
 func (tick) input()       {}
 func (listed) input()     {}
 func (listFailed) input() {}
+func (probed) input()     {}
 func (opened) input()     {}
 func (event) input()      {}
 func (ended) input()      {}
@@ -69,11 +78,19 @@ type (
 	// replace: give the list that came to the sink.
 	replace struct{ version string }
 
-	// watch: open a stream.
+	// watch: open a stream; initial asks for the whole state first.
 	watch struct {
 		version string
 		timeout time.Duration
+		initial bool
 	}
+
+	// collect: keep the initial event that came for the replace that follows.
+	collect struct{}
+
+	// probe: ask for one object at the resume point, to see whether the server has
+	// come to it.
+	probe struct{ version string }
 
 	// apply: give the event that came to the sink.
 	apply struct{}
@@ -105,6 +122,8 @@ func (list) effect()     {}
 func (refuse) effect()   {}
 func (replace) effect()  {}
 func (watch) effect()    {}
+func (collect) effect()  {}
+func (probe) effect()    {}
 func (apply) effect()    {}
 func (hangUp) effect()   {}
 func (resync) effect()   {}

@@ -5,6 +5,14 @@ import (
 	"time"
 )
 
+// sync asks for the whole state, in the way that the options say.
+func (s state) sync(now time.Time, effects []effect) (state, []effect) {
+	if s.initial == Watch && !now.Before(s.listUntil) {
+		return s.stream(now, effects)
+	}
+	return s.list(effects)
+}
+
 // list asks for a list at the version that was last applied, so that the answer
 // can come from the server's watch cache and cannot be older than what the sink
 // holds. A first list takes any version the server has at hand.
@@ -13,7 +21,7 @@ import (
 // than". Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
 func (s state) list(effects []effect) (state, []effect) {
 	version := s.resume
-	if version == "" {
+	if version == "" && s.initial == ListAny {
 		version = "0"
 	}
 	if s.refused {
@@ -50,17 +58,23 @@ func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 		effects = append(effects, problem{class: VersionProblem, err: err})
 	}
 	effects = append(effects, replace{version: in.version})
-	s.resume = in.version
-	s.refused = false
+	s = s.synced(now, in.version)
 	s.paged = s.paged || p.version == "0" && in.pages > 1
-	if s.resyncAt.IsZero() && s.resync > 0 {
-		s.resyncAt = now.Add(s.resync)
-	}
 	if p.again {
 		s.refused = true
 		return s.list(effects)
 	}
 	return s.watch(now, effects)
+}
+
+// synced takes note that the sink has the whole state at a version.
+func (s state) synced(now time.Time, version string) state {
+	s.resume = version
+	s.refused = false
+	if s.resyncAt.IsZero() && s.resync > 0 {
+		s.resyncAt = now.Add(s.resync)
+	}
+	return s
 }
 
 // wentBack does not take a list that is older than it was asked to be. Only the most
@@ -78,14 +92,19 @@ func (s state) wentBack(err error) (state, []effect) {
 // listWanted lists the most recent state: whoever asks may know of a change that the
 // server's watch cache has not seen. A list in progress is followed by another, for
 // it may have begun before that change.
-func (s state) listWanted() (state, []effect) {
-	if p, ok := s.phase.(listing); ok {
+func (s state) listWanted(now time.Time) (state, []effect) {
+	switch p := s.phase.(type) {
+	case listing:
+		p.again = true
+		s.phase = p
+		return s, nil
+	case streaming:
 		p.again = true
 		s.phase = p
 		return s, nil
 	}
 	s.refused = true
-	return s.list([]effect{hangUp{err: errAsked}, relist{reason: Asked, err: errAsked}})
+	return s.sync(now, []effect{hangUp{err: errAsked}, relist{reason: Asked, err: errAsked}})
 }
 
 // listFailed asks at once for the most recent state when the version asked for

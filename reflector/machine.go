@@ -21,6 +21,15 @@ type state struct {
 	// pages, so there is no watch cache, and every list is paged from now on.
 	paged bool
 
+	// bookmarkGap is the time between the last two bookmarks of one stream; zero
+	// before the server has sent two.
+	bookmarkGap time.Duration
+
+	// incomplete counts the streams in a row whose initial events did not come to an
+	// end; and no stream is asked for initial events before listUntil.
+	incomplete int
+	listUntil  time.Time
+
 	// resyncAt is when the next resync is due. It is zero before the first list,
 	// and where there are no resyncs.
 	resyncAt time.Time
@@ -42,7 +51,18 @@ type watching struct {
 	deadline time.Time // when the server should long have ended it
 	open     bool      // the server has answered
 	progress bool      // it has delivered something
+	heard    time.Time // when anything came last
+	bookmark time.Time // when a bookmark came last; zero before the first
 }
+
+// streaming: a watch was asked for that begins with the whole state.
+type streaming struct {
+	watching
+	again bool // a list was asked for since
+}
+
+// probing: the server is asked whether it has come to the resume point.
+type probing struct{}
 
 // alive is how long ago the watch was asked for.
 func (p watching) alive(now time.Time) time.Duration { return now.Sub(p.asked) }
@@ -53,9 +73,11 @@ type waiting struct {
 	then  next
 }
 
-func (listing) name() string  { return "listing" }
-func (watching) name() string { return "watching" }
-func (waiting) name() string  { return "waiting" }
+func (listing) name() string   { return "listing" }
+func (streaming) name() string { return "streaming" }
+func (probing) name() string   { return "probing" }
+func (watching) name() string  { return "watching" }
+func (waiting) name() string   { return "waiting" }
 
 // next is what follows a wait.
 type next uint8
@@ -75,7 +97,7 @@ func newState(r *rules) state {
 func (s state) suspended() state {
 	then := toList
 	switch p := s.phase.(type) {
-	case watching:
+	case watching, probing:
 		then = toWatch
 	case waiting:
 		then = p.then
@@ -89,7 +111,9 @@ func (s state) wake() time.Time {
 	at := s.resyncAt
 	switch p := s.phase.(type) {
 	case watching:
-		at = earliest(at, p.deadline)
+		at = earliest(at, earliest(p.deadline, s.silence(p)))
+	case streaming:
+		at = earliest(at, p.heard.Add(maxPause))
 	case waiting:
 		at = earliest(at, p.until)
 	}
@@ -111,7 +135,7 @@ func earliest(a, b time.Time) time.Time {
 func step(s state, now time.Time, in input) (state, []effect) {
 	switch in := in.(type) {
 	case tick:
-		return s.tick(now)
+		return s.tick(now, in)
 	case listed:
 		if p, ok := s.phase.(listing); ok {
 			return s.listed(now, p, in)
@@ -120,21 +144,35 @@ func step(s state, now time.Time, in input) (state, []effect) {
 		if p, ok := s.phase.(listing); ok {
 			return s.listFailed(now, p, in.err)
 		}
+	case probed:
+		if _, ok := s.phase.(probing); ok {
+			return s.probed(now, in)
+		}
 	case opened:
-		if p, ok := s.phase.(watching); ok {
-			p.open = true
+		switch p := s.phase.(type) {
+		case watching:
+			p.open, p.heard = true, now
+			s.phase = p
+		case streaming:
+			p.open, p.heard = true, now
 			s.phase = p
 		}
 	case event:
-		if p, ok := s.phase.(watching); ok {
-			return s.event(p, in)
+		switch p := s.phase.(type) {
+		case watching:
+			return s.event(now, p, in)
+		case streaming:
+			return s.initialEvent(now, p, in)
 		}
 	case ended:
-		if p, ok := s.phase.(watching); ok {
+		switch p := s.phase.(type) {
+		case watching:
 			return s.ended(now, p, in.err)
+		case streaming:
+			return s.streamEnded(now, p, in.err)
 		}
 	case listWanted:
-		return s.listWanted()
+		return s.listWanted(now)
 	case sinkFailed:
 		return s.sinkFailed(now, in.err)
 	}
@@ -142,7 +180,7 @@ func step(s state, now time.Time, in input) (state, []effect) {
 }
 
 // tick does what is due.
-func (s state) tick(now time.Time) (state, []effect) {
+func (s state) tick(now time.Time, in tick) (state, []effect) {
 	var effects []effect
 	if !s.resyncAt.IsZero() && !now.Before(s.resyncAt) {
 		s.resyncAt = now.Add(s.resync)
@@ -156,14 +194,28 @@ func (s state) tick(now time.Time) (state, []effect) {
 		if p.then == toWatch {
 			return s.watch(now, effects)
 		}
-		return s.list(effects)
+		return s.sync(now, effects)
 	case watching:
-		if now.Before(p.deadline) {
+		if in.heard.After(p.heard) {
+			p.heard = in.heard
+			s.phase = p
+		}
+		silence := s.silence(p)
+		switch {
+		case !now.Before(p.deadline):
+			return s.giveUp(now, p, errTimedOut, effects)
+		case !silence.IsZero() && !now.Before(silence):
+			return s.giveUp(now, p, errSilent, effects)
+		}
+	case streaming:
+		if in.heard.After(p.heard) {
+			p.heard = in.heard
+			s.phase = p
+		}
+		if now.Before(p.heard.Add(maxPause)) {
 			break
 		}
-		effects = append(effects, hangUp{err: errTimedOut})
-		next, more := s.ended(now, p, errTimedOut)
-		return next, append(effects, more...)
+		return s.doWithoutStream(now, errIncomplete, append(effects, hangUp{err: errIncomplete}))
 	}
 	return s, effects
 }

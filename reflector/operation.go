@@ -85,14 +85,34 @@ func runList[T any](lw listwatch.ListWatcher[T], eff list) func(context.Context,
 	}
 }
 
+func runProbe[T any](lw listwatch.ListWatcher[T], eff probe) func(context.Context, *operation[T]) {
+	return func(ctx context.Context, o *operation[T]) {
+		page, err := lw.List(ctx, metav1.ListOptions{
+			ResourceVersion:      eff.version,
+			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+			Limit:                1,
+		})
+		in := probed{err: err}
+		if err == nil {
+			in.version = page.ResourceVersion
+		}
+		o.send(ctx, message[T]{in: in})
+	}
+}
+
 func runWatch[T any](lw listwatch.ListWatcher[T], eff watch) func(context.Context, *operation[T]) {
 	return func(ctx context.Context, o *operation[T]) {
 		seconds := int64(eff.timeout / time.Second)
-		stream, err := lw.Watch(ctx, metav1.ListOptions{
+		opts := metav1.ListOptions{
 			ResourceVersion:     eff.version,
 			AllowWatchBookmarks: true,
 			TimeoutSeconds:      &seconds,
-		})
+		}
+		if eff.initial {
+			opts.SendInitialEvents = &eff.initial
+			opts.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+		}
+		stream, err := lw.Watch(ctx, opts)
 		if err == nil {
 			o.send(ctx, message[T]{in: opened{}})
 			err = o.read(ctx, stream)
@@ -111,7 +131,7 @@ func (o *operation[T]) read(ctx context.Context, stream listwatch.Watch[T]) erro
 		if err != nil {
 			return err
 		}
-		in := event{typ: e.Type, version: e.Meta.ResourceVersion}
+		in := event{typ: e.Type, version: e.Meta.ResourceVersion, initialEnd: e.InitialEventsEnd}
 		if !o.send(ctx, message[T]{in: in, event: e}) {
 			return ctx.Err()
 		}

@@ -16,6 +16,17 @@ type Options struct {
 	// for. If negative, lists are not paged.
 	PageSize int
 
+	// Initial says how the reflector gets the whole state: at first, and when it has
+	// lost touch. If zero, ListAny.
+	Initial Initial
+
+	// Fatal is asked about each list and watch that fails whether Run should end with
+	// that error, for cases in which trying again is hopeless: a type that was removed
+	// (apierrors.IsNotFound), a right that was taken away (IsForbidden). The error is
+	// an [*Outage], which says since when it has been like this. If nil, Run goes on
+	// for ever. It is called on the reflector's goroutine.
+	Fatal func(err error) bool
+
 	// Resync is the period after which the sink is told to offer every object
 	// again. If zero or negative, it is never told.
 	Resync time.Duration
@@ -45,6 +56,7 @@ type Options struct {
 // rules are the options as the machine uses them: every default filled in.
 type rules struct {
 	pageSize   int64
+	initial    Initial
 	resync     time.Duration
 	minTimeout time.Duration
 	base, cap  time.Duration
@@ -63,6 +75,7 @@ const defaultMinWatchTimeout = 5 * time.Minute
 func (o Options) rules() *rules {
 	r := &rules{
 		pageSize:   int64(o.PageSize),
+		initial:    o.Initial,
 		resync:     o.Resync,
 		minTimeout: orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
 		base:       orDefault(o.BackoffBase, defaultBackoffBase),

@@ -50,6 +50,10 @@ const (
 	SinkFailed
 	// Asked: Relist was called.
 	Asked
+	// Silent: nothing came any more from a server that had sent bookmarks.
+	Silent
+	// Incomplete: the initial events of a watch did not come to an end.
+	Incomplete
 	// WentBack: the server's answer is older than what it gave before.
 	WentBack
 )
@@ -57,7 +61,7 @@ const (
 var reasonWords = [...]string{
 	Closed: "closed", Cut: "cut", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
 	Throttled: "throttled", Expired: "expired", TooLarge: "tooLarge", Denied: "denied", Failed: "failed",
-	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed", Asked: "asked", WentBack: "wentBack",
+	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed", Asked: "asked", Silent: "silent", Incomplete: "incomplete", WentBack: "wentBack",
 }
 
 // String returns the reason as one word, for logs and for -o json.
@@ -71,6 +75,13 @@ func (r Reason) String() string {
 // errTimedOut is what a stream ends with when the client's own timer fires.
 var errTimedOut = errors.New("the server did not end the watch at its timeout")
 
+// errSilent is what a stream ends with when bookmarks were due and nothing came, and
+// errIncomplete when that happened before the initial events were complete.
+var (
+	errSilent     = errors.New("nothing came, not even the bookmarks that the server had sent before")
+	errIncomplete = errors.New("the initial events stopped before their end")
+)
+
 // errAsked is what a stream ends with when Relist was called.
 var errAsked = errors.New("a list was asked for")
 
@@ -83,6 +94,10 @@ func classify(err error) Reason {
 	switch {
 	case errors.Is(err, errTimedOut):
 		return TimedOut
+	case errors.Is(err, errSilent):
+		return Silent
+	case errors.Is(err, errIncomplete):
+		return Incomplete
 	case errors.Is(err, errAsked):
 		return Asked
 	case errors.Is(err, io.ErrUnexpectedEOF):

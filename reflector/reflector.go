@@ -13,6 +13,7 @@ import (
 type Reflector[T any] struct {
 	lw    listwatch.ListWatcher[T]
 	sink  Sink[T]
+	fatal func(error) bool
 	known Known[T]            // the sink, or nil if it does not say what it holds
 	get   listwatch.Getter[T] // lw, or nil if it fetches no single objects
 	trace Trace
@@ -37,6 +38,7 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 	return &Reflector[T]{
 		lw:    lw,
 		sink:  sink,
+		fatal: opts.Fatal,
 		trace: opts.Trace.withDefaults(),
 		state: newState(rules),
 		known: known,
@@ -51,8 +53,8 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 // Run lists and watches until ctx ends, and returns ctx.Err(). Every goroutine it
 // started has ended by then.
 //
-// No error of the server ends it: each is reported through Trace and tried
-// again. Run may be called again after it has returned, and goes on where it
+// No error of the server ends it, unless [Options.Fatal] says so: each is reported
+// through Trace and tried again. Run may be called again after it has returned, and goes on where it
 // was, with a watch if the sink holds a list.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.TryLock() {
@@ -73,6 +75,9 @@ type driver[T any] struct {
 	visit   *operation[T]
 	patient *patient[T]
 
+	collected *collection[T] // the initial events of a watch so far
+	end       error          // what Run is to return, if Options.Fatal says so
+
 	// What belongs to the input at hand, for the effects that follow from it.
 	list  *listwatch.List[T]
 	took  time.Duration // how long list took to come
@@ -91,7 +96,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-timer.C:
 			armed = time.Time{}
-			in = tick{}
+			in = tick{heard: d.board.lastHeard()}
 		case <-d.relists:
 			in = listWanted{}
 		case m := <-d.op.received():
@@ -102,8 +107,14 @@ func (d *driver[T]) run(ctx context.Context) error {
 		case m := <-d.visit.received():
 			d.visited(m.event)
 		}
+		if d.end != nil {
+			return d.end
+		}
 		if in != nil {
 			d.feed(ctx, in)
+		}
+		if d.end != nil {
+			return d.end
 		}
 		d.treat(ctx)
 		d.board.follow(d.state, time.Now())

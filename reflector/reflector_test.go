@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
@@ -247,5 +248,44 @@ func TestStreamsThatDieYoungSlowDown(t *testing.T) {
 		if !slices.Equal(gaps, want) {
 			t.Errorf("streams were opened after %v, want %v", gaps, want)
 		}
+	})
+}
+
+func TestFatal(t *testing.T) {
+	forbidden := statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		r := newRig(t, Options{Fatal: func(err error) bool {
+			var outage *Outage
+			return errors.As(err, &outage) && time.Since(outage.Since) > 2*time.Second
+		}})
+		for range 3 { // after 0, 0.8 and 2.4 s
+			<-r.fake.asked
+			r.fake.lists <- listAnswer{err: forbidden}
+		}
+		err := <-r.done
+		r.done <- err
+		var outage *Outage
+		if !errors.As(err, &outage) || !outage.Since.Equal(begin) || !apierrors.IsForbidden(err) {
+			t.Errorf("Run returned %v, want an outage since %v", err, begin)
+		}
+		if got := r.Status().State; got != Stopped {
+			t.Errorf("the state is %v", got)
+		}
+	})
+}
+
+func TestStopInInitialEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{Initial: Watch})
+		r.expect(`watch "" for 300s`)
+		s := r.fake.open()
+		s.event(listwatch.Added, "a", "5")
+		r.told("")
+		if err := r.end(); !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
+		r.run()
+		r.expect(`watch "" for 300s`)
 	})
 }

@@ -45,7 +45,7 @@ const statesHead = `# The states of the reflector
 
 Printed from ` + "`reflector/machine.go`" + ` by ` + "`go test ./reflector -run TestStates -update`" + `; do not edit.
 
-The machine is always in one of three phases. It remembers a resume point, the
+The machine is always in one of five phases. It remembers a resume point, the
 resourceVersion up to which the sink has everything, and where it stands on the
 backoff curve. Jitter is left out here: each delay is its least value. In every
 row the resume point is 100 and nothing has failed before, unless the row says
@@ -71,6 +71,8 @@ func printStates() string {
 	}{
 		{"waiting", waiting{until: t0, then: toList}, waitingRows},
 		{"listing", listing{version: "100"}, listingRows},
+		{"streaming", streaming{watching: watching{version: "100", asked: t0, heard: t0, deadline: t0.Add(time.Hour), open: true}}, streamingRows},
+		{"probing", probing{}, probingRows},
 		{"watching", watching{version: "100", asked: t0, deadline: t0.Add(time.Hour), open: true}, watchingRows},
 	} {
 		fmt.Fprintf(&b, "## %s\n\n| input | next | effects |\n| --- | --- | --- |\n", section.title)
@@ -94,6 +96,12 @@ var (
 
 var waitingRows = []row{
 	{"time is up, before the first list", func(s *state) { s.resume = "" }, tick{}},
+	{"time is up, before the first list, most recent state wanted", func(s *state) {
+		s.resume = ""
+		s.rules = Options{Initial: ListMostRecent}.rules()
+	}, tick{}},
+	{"time is up, initial events wanted", wantsStream, tick{}},
+	{"the same, within an hour of a refusal", func(s *state) { wantsStream(s); s.listUntil = t0.Add(time.Minute) }, tick{}},
 	{"time is up, then list", nil, tick{}},
 	{"time is up, then list, and the resume point was refused", func(s *state) { s.refused = true }, tick{}},
 	{"time is up, then list, from a server that pages every list", func(s *state) { s.paged = true }, tick{}},
@@ -126,6 +134,32 @@ var listingRows = []row{
 	{"another list is asked for", nil, listWanted{}},
 	{"list at 120 came, and another is asked for", func(s *state) { s.phase = listing{version: "100", again: true} }, listed{version: "120", pages: 1}},
 	{"sink failed", nil, sinkFailed{io.ErrShortWrite}},
+}
+
+var streamingRows = []row{
+	{"ADDED, MODIFIED or DELETED", nil, event{typ: listwatch.Added, version: "90"}},
+	{"BOOKMARK at 110", nil, event{typ: listwatch.Bookmark, version: "110"}},
+	{"BOOKMARK at 120 that ends the initial events", nil, event{typ: listwatch.Bookmark, version: "120", initialEnd: true}},
+	{"BOOKMARK at 99 that ends them", nil, event{typ: listwatch.Bookmark, version: "99", initialEnd: true}},
+	{"BOOKMARK that ends them without a resourceVersion", nil, event{typ: listwatch.Bookmark, initialEnd: true}},
+	{"any end before that", nil, ended{io.ErrUnexpectedEOF}},
+	{"the same again", func(s *state) { s.incomplete = 1 }, ended{io.ErrUnexpectedEOF}},
+	{"nothing for 30 s", func(s *state) {
+		s.phase = streaming{watching: watching{version: "100", asked: t0, heard: t0.Add(-maxPause), open: true}}
+	}, tick{}},
+	{"410, or Too large resource version", nil, ended{gone()}},
+	{"422, or another 4xx", nil, ended{statusErr(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, 0)}},
+	{"429", nil, ended{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 0)}},
+	{"the same again", func(s *state) { s.incomplete = 1 }, ended{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 0)}},
+	{"403", nil, ended{statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}},
+	{"a list is asked for", nil, listWanted{}},
+}
+
+var probingRows = []row{
+	{"the server has come to 100", nil, probed{version: "110"}},
+	{"the server is at 90", nil, probed{version: "90"}},
+	{"Too large resource version, or 410", nil, probed{err: tooLarge()}},
+	{"any other error", nil, probed{err: io.ErrUnexpectedEOF}},
 }
 
 var watchingRows = []row{
@@ -162,8 +196,20 @@ var watchingRows = []row{
 	{"the server has let its timeout pass by 10 s", func(s *state) {
 		s.phase = watching{version: "100", asked: t0.Add(-310 * time.Second), deadline: t0, open: true}
 	}, tick{}},
+	{"silence, where bookmarks came each minute", func(s *state) {
+		s.bookmarkGap = time.Minute
+		s.phase = watching{version: "100", asked: t0.Add(-4 * time.Minute), heard: t0.Add(-minSilence), deadline: t0.Add(time.Hour), open: true, progress: true}
+	}, tick{}},
+	{"the same, and nothing had come at all", func(s *state) {
+		s.bookmarkGap = time.Minute
+		s.phase = watching{version: "100", asked: t0.Add(-minSilence), heard: t0.Add(-minSilence), deadline: t0.Add(time.Hour), open: true}
+	}, tick{}},
 	{"a list is asked for", nil, listWanted{}},
 	{"sink failed", nil, sinkFailed{io.ErrShortWrite}},
+}
+
+func wantsStream(s *state) {
+	s.rules = Options{Initial: Watch, Rand: func() float64 { return 0 }}.rules()
 }
 
 func thenWatch(s *state)    { s.phase = waiting{until: t0, then: toWatch} }
@@ -248,7 +294,16 @@ func describeEffect(e effect) string {
 	case replace:
 		return "replace at " + orNone(e.version)
 	case watch:
+		if e.initial {
+			return fmt.Sprintf("watch with initial events, %s, for %v", notOlder(e.version), e.timeout)
+		}
 		return fmt.Sprintf("watch from %s for %v", orNone(e.version), e.timeout)
+	case collect:
+		return "collect"
+	case probe:
+		return "probe at " + e.version
+	case refuse:
+		return "do not take the list"
 	case apply:
 		return "apply"
 	case hangUp:
@@ -279,4 +334,11 @@ func orMostRecent(version string) string {
 		return "most recent"
 	}
 	return version
+}
+
+func notOlder(version string) string {
+	if version == "" {
+		return "most recent"
+	}
+	return "not older than " + version
 }

@@ -16,9 +16,10 @@ type State uint8
 const (
 	// Stopped: Run has not been called, or has returned.
 	Stopped State = iota
-	// Listing: a list was asked for.
+	// Listing: the whole state was asked for, by list or as the start of a watch.
 	Listing
-	// Opening: a watch was asked for, and the server has not answered.
+	// Opening: a watch was asked for, and the server has not answered; or it is asked
+	// whether it has the version to watch from.
 	Opening
 	// Watching: a watch is open. The copy is as fresh as the server's events.
 	Watching
@@ -93,9 +94,7 @@ func (r *Reflector[T]) Status() Status {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
 	status := r.board.status
-	if at := r.board.lastByte.Load(); at != 0 {
-		status.LastByte = time.Unix(0, at)
-	}
+	status.LastByte = r.board.lastHeard()
 	return status
 }
 
@@ -108,6 +107,14 @@ type board struct {
 	started int           // lists that were asked for
 	applied int           // the number of the last one that the sink took
 	changed chan struct{} // closed at the next change; nil while nobody waits
+}
+
+// lastHeard returns when the last byte came; zero before the first.
+func (b *board) lastHeard() time.Time {
+	if at := b.lastByte.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
 }
 
 func (b *board) heard(int) { b.lastByte.Store(time.Now().UnixNano()) }
@@ -143,8 +150,10 @@ func (b *board) follow(s state, now time.Time) {
 		status.ResourceVersion = s.resume
 		status.NextRetry = time.Time{}
 		switch p := s.phase.(type) {
-		case listing:
+		case listing, streaming:
 			status.State = Listing
+		case probing:
+			status.State = Opening
 		case watching:
 			status.State = Opening
 			if p.open {
@@ -202,12 +211,14 @@ func (b *board) quarantined(all []Quarantined) {
 	b.update(func(status *Status) { status.Quarantined = all })
 }
 
-// failed takes note of a failure.
-func (b *board) failed(err error, now time.Time) {
+// failed takes note of a failure, and returns since when there have been failures.
+func (b *board) failed(err error, now time.Time) (since time.Time) {
 	b.update(func(status *Status) {
 		status.LastError, status.LastErrorTime = err, now
 		if status.FailingSince.IsZero() {
 			status.FailingSince = now
 		}
+		since = status.FailingSince
 	})
+	return since
 }

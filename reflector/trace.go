@@ -68,6 +68,7 @@ type ListDone struct {
 type WatchStart struct {
 	ResourceVersion string
 	Timeout         time.Duration // what the server is asked for
+	Initial         bool          // the whole state is asked for first, see [Watch]
 }
 
 // Event is given to [Trace.Event].

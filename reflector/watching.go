@@ -16,16 +16,46 @@ const margin = 10 * time.Second
 // the server's window while nothing changes, and the timeout spreads evenly
 // over [minTimeout, 2 minTimeout) so that a fleet does not return as one.
 func (s state) watch(now time.Time, effects []effect) (state, []effect) {
-	timeout := s.minTimeout + time.Duration(s.rand()*float64(s.minTimeout))
-	timeout = max(timeout.Truncate(time.Second), time.Second)
-	s.phase = watching{version: s.resume, asked: now, deadline: now.Add(timeout + margin)}
+	timeout := s.timeout()
+	s.phase = watching{version: s.resume, asked: now, heard: now, deadline: now.Add(timeout + margin)}
 	return s, append(effects, watch{version: s.resume, timeout: timeout})
+}
+
+func (s state) timeout() time.Duration {
+	timeout := s.minTimeout + time.Duration(s.rand()*float64(s.minTimeout))
+	return max(timeout.Truncate(time.Second), time.Second)
+}
+
+// minSilence is the least time without a byte after which a stream is given up whose
+// server has sent bookmarks. They come once a minute as a rule.
+const minSilence = 3 * time.Minute
+
+// silence returns when a stream has been silent for too long; zero if the server has
+// not shown that it sends bookmarks. A proxy may answer the pings of a connection
+// behind which the watch is dead.
+func (s state) silence(p watching) time.Time {
+	if s.bookmarkGap == 0 {
+		return time.Time{}
+	}
+	return p.heard.Add(max(minSilence, 2*s.bookmarkGap))
+}
+
+// giveUp ends a stream that the server should have ended, or fed.
+func (s state) giveUp(now time.Time, p watching, err error, effects []effect) (state, []effect) {
+	next, more := s.ended(now, p, err)
+	return next, append(append(effects, hangUp{err: err}), more...)
 }
 
 // event applies one event and moves the resume point past it. One that is older than
 // the resume point is applied only if it is news for its object all the same.
-func (s state) event(p watching, in event) (state, []effect) {
-	p.progress = true
+func (s state) event(now time.Time, p watching, in event) (state, []effect) {
+	if in.typ == listwatch.Bookmark {
+		if !p.bookmark.IsZero() {
+			s.bookmarkGap = now.Sub(p.bookmark)
+		}
+		p.bookmark = now
+	}
+	p.progress, p.heard = true, now
 	s.phase = p
 	if in.withheld && in.version == "" {
 		return s, nil // it cannot be read at all; that was reported
@@ -76,7 +106,7 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 		return next, append(effects, more...)
 	case Denied:
 		return s.wait(now, toWatch, reason, err, []effect{problem{class: WatchProblem, err: err}})
-	case Closed, Cut, TimedOut:
+	case Closed, Cut, TimedOut, Silent:
 		return s.dropped(now, p, reason, err)
 	default: // Unreachable, Unavailable, Throttled
 		return s.wait(now, toWatch, reason, err, nil)
@@ -86,6 +116,11 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 // dropped follows a stream that was open and then ended without saying why.
 func (s state) dropped(now time.Time, p watching, reason Reason, err error) (state, []effect) {
 	switch {
+	case p.alive(now) >= healthy && !p.progress && s.bookmarkGap > 0:
+		// A server that has sent bookmarks, and now sends nothing at all, may not
+		// have come to this version: it waits in silence until it does.
+		s.phase = probing{}
+		return s, []effect{probe{version: s.resume}}
 	case p.alive(now) >= healthy:
 		return s.watch(now, nil)
 	case p.progress && !s.pace.reconnected:
@@ -102,6 +137,25 @@ func (s state) dropped(now time.Time, p watching, reason Reason, err error) (sta
 		return s.relist(now, Empty, err)
 	}
 	return s.wait(now, toWatch, reason, err, nil)
+}
+
+// probed follows the question whether the server has come to the resume point.
+func (s state) probed(now time.Time, in probed) (state, []effect) {
+	switch {
+	case in.err == nil && older(in.version, s.resume):
+		_, err := advance(s.resume, in.version)
+		s.refused = true
+		return s.relist(now, WentBack, err)
+	case in.err == nil:
+		return s.watch(now, nil)
+	}
+	switch reason := requestReason(in.err); reason {
+	case Expired, TooLarge:
+		s.refused = true
+		return s.relist(now, reason, in.err)
+	default:
+		return s.wait(now, toWatch, reason, in.err, nil)
+	}
 }
 
 // relist gives the resume point up, after a pause.
