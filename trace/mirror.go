@@ -24,9 +24,6 @@ func Mirror(env Env) (Client, error) {
 }
 
 func newMirror[T objectstore.Object](env Env) (Client, error) {
-	if env.Options.WatchList {
-		return nil, errors.New("watchlist: the reflector cannot ask for initial events by watch")
-	}
 	client, err := transport.NewClient(transport.Config{
 		Server:   env.Server,
 		Dial:     env.Dial,
@@ -51,6 +48,7 @@ func newMirror[T objectstore.Object](env Env) (Client, error) {
 	m.queue = deltafifo.New(deltafifo.Options[T]{Known: m.objects, Coalesce: env.Options.Coalesce})
 	m.reflector = reflector.New(lw, m.queue, reflector.Options{
 		PageSize: env.Options.Limit,
+		Initial:  initial(env.Options),
 		Resync:   env.Options.Resync,
 		Rand:     func() float64 { return 0 },
 		Trace: &reflector.Trace{
@@ -58,6 +56,13 @@ func newMirror[T objectstore.Object](env Env) (Client, error) {
 		},
 	})
 	return m, nil
+}
+
+func initial(opts Options) reflector.Initial {
+	if opts.WatchList {
+		return reflector.Watch
+	}
+	return reflector.ListAny
 }
 
 type mirror[T objectstore.Object] struct {

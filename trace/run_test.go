@@ -174,7 +174,6 @@ func TestCannotGoOn(t *testing.T) {
 		{begin + "< 200 watch\n< 200 list rv=1\n\ta@1\n", "f.txt:6: the newest request without a full answer has a part of one"},
 		{begin + "restart\n", "f.txt:5: restart: the program runs"},
 		{begin + "stop\n> close\nstop\n", "f.txt:7: stop: the program does not run"},
-		{"start watchlist\n", "f.txt:1: start: watchlist: the reflector cannot"},
 	} {
 		err := playText(t, Mirror, test.text)
 		var failure *Failure
