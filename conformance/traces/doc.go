@@ -3,14 +3,14 @@
 //
 // The client is a cache.Reflector that fills a cache.DeltaFIFO, on a rest client
 // that dials through the run. It lists and then watches, as relist does; its newer
-// way, initial events by watch, is turned off, and so are jitter and the rate
-// limiter. Three things are made comparable:
+// way, initial events by watch, is turned off unless a trace asks for it, and so are
+// jitter and the rate limiter. Three things are made comparable:
 //
 //   - Lines with "!" are left out. client-go reports by logging, and what it
 //     tells to a WatchErrorHandler is another selection: failed lists and refused
 //     watches, and nothing that happens in a stream.
-//   - Keys of known objects are listed in order. The order of inferred deletions
-//     and of a resync is random in client-go.
+//   - What is random in client-go comes by key: inferred deletions, the objects of
+//     a resync, the initial events of a watch.
 //   - "= synced" is what HasSynced says once an entry has been processed.
 //     client-go's queue says so while the last one still is.
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -96,4 +97,17 @@ type knownObjects struct{ cache.Store }
 
 func (k knownObjects) ListKeys() []string {
 	return slices.Sorted(slices.Values(k.Store.ListKeys()))
+}
+
+// inOrder is a queue that takes initial events by key. A Reflector has them in a
+// map, and so in another order in every run.
+type inOrder struct{ *cache.DeltaFIFO }
+
+func (q inOrder) Replace(items []any, version string) error {
+	key := func(item any) string {
+		key, _ := q.KeyOf(item) // Replace reports the error
+		return key
+	}
+	slices.SortStableFunc(items, func(a, b any) int { return strings.Compare(key(a), key(b)) })
+	return q.DeltaFIFO.Replace(items, version)
 }

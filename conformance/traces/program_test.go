@@ -42,7 +42,11 @@ func clientGo(env trace.Env) (trace.Client, error) {
 		ListWatch: cache.NewListWatchFromClient(client, "configmaps", "default", fields.Everything()),
 		watchList: env.Options.WatchList,
 	}
-	m.reflector = cache.NewReflectorWithOptions(lw, &corev1.ConfigMap{}, m.queue, cache.ReflectorOptions{
+	var sink cache.ReflectorStore = m.queue
+	if env.Options.WatchList {
+		sink = inOrder{m.queue}
+	}
+	m.reflector = cache.NewReflectorWithOptions(lw, &corev1.ConfigMap{}, sink, cache.ReflectorOptions{
 		Logger:       &quiet,
 		ResyncPeriod: env.Options.Resync,
 		Backoff:      curve(),

@@ -58,7 +58,7 @@ func TestTraces(t *testing.T) {
 			}
 		})
 	}
-	if same < leastSame {
+	if same+differs == len(names) && same < leastSame { // and not only some, by -run
 		t.Errorf("client-go does the same in %d traces, want at least %d", same, leastSame)
 	}
 	t.Logf("same %d, differs %d", same, differs)
