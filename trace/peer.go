@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/trace/internal/pipe"
+	"github.com/relist-go/relist/trace/internal/target"
 )
 
 // peer is the server's side of a run. It does nothing by itself: it notes what
@@ -93,7 +94,7 @@ func (p *peer) read(l *link) {
 }
 
 func (p *peer) requested(l *link, req *http.Request) {
-	n := note{link: l, lines: []string{"> " + req.Method + " " + target(req)}}
+	n := note{link: l, lines: []string{"> " + req.Method + " " + target.Of(req)}}
 	for _, name := range p.headers {
 		for _, value := range req.Header.Values(name) {
 			n.lines = append(n.lines, "> "+name+": "+value)
@@ -103,19 +104,6 @@ func (p *peer) requested(l *link, req *http.Request) {
 	defer p.mu.Unlock()
 	p.requests = append(p.requests, &request{link: l})
 	p.note(n)
-}
-
-// target is the path and the sorted query of a request. A timeoutSeconds is
-// chosen at random, within a range that is for another test to check.
-func target(req *http.Request) string {
-	query := req.URL.Query()
-	if query.Has("timeoutSeconds") {
-		query.Set("timeoutSeconds", "T")
-	}
-	if len(query) == 0 {
-		return req.URL.EscapedPath()
-	}
-	return req.URL.EscapedPath() + "?" + query.Encode()
 }
 
 // closed notes a hang-up if the client still had something to hear. One that

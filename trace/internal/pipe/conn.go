@@ -54,8 +54,9 @@ func (c *Conn) Reset() {
 func (c *Conn) HungUp() <-chan struct{} { return c.in.over }
 
 // Settle waits until the other end has read all that was written and waits for
-// more, or has closed the connection, or ctx ends.
-func (c *Conn) Settle(ctx context.Context) error { return c.out.settle(ctx) }
+// more. It returns false if the other end has closed the connection instead, or
+// ctx has ended.
+func (c *Conn) Settle(ctx context.Context) bool { return c.out.settle(ctx) }
 
 // LocalAddr names this end.
 func (c *Conn) LocalAddr() net.Addr { return c.name }

@@ -77,7 +77,7 @@ func (s *stream) write(p []byte) (int, error) {
 }
 
 // settle waits until a read finds nothing, or nobody will read again.
-func (s *stream) settle(ctx context.Context) error {
+func (s *stream) settle(ctx context.Context) bool {
 	defer context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -87,10 +87,10 @@ func (s *stream) settle(ctx context.Context) error {
 	defer s.mu.Unlock()
 	for {
 		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case s.closed != nil, len(s.pieces) == 0 && s.readers > 0:
-			return nil
+		case s.closed != nil, ctx.Err() != nil:
+			return false
+		case len(s.pieces) == 0 && s.readers > 0:
+			return true
 		}
 		s.changed.Wait()
 	}

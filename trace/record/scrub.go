@@ -1,0 +1,3 @@
+package record
+
+func scrub(c *conversation) *conversation { return c }

@@ -1,0 +1,165 @@
+package record
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/trace"
+	"github.com/relist-go/relist/trace/internal/pipe"
+	"github.com/relist-go/relist/transport"
+)
+
+// world is an API server in a bubble, and a client that is being recorded.
+type world struct {
+	t      *testing.T
+	server *apitest.Server
+	lines  []string // seen so far
+	down   bool     // connections are refused
+
+	mu    sync.Mutex
+	conns []*pipe.Conn
+}
+
+// listenTo records what happens while script runs, in virtual time.
+func listenTo(t *testing.T, server apitest.Options, opts Options, fill, script func(*world)) *conversation {
+	t.Helper()
+	var c *conversation
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, server: apitest.New(server)}
+		listener := &memory{conns: make(chan net.Conn)}
+		web := &http.Server{Handler: w.server}
+		served := make(chan error, 1)
+		go func() { served <- web.Serve(listener) }()
+		client, err := transport.NewClient(transport.Config{
+			Server: "http://apitest.test",
+			Dial: func(context.Context, string, string) (net.Conn, error) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if w.down {
+					return nil, pipe.Refused()
+				}
+				client, conn := pipe.New()
+				w.conns = append(w.conns, conn)
+				listener.conns <- conn
+				return client, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(w)
+		ctx, cancel := context.WithCancel(t.Context())
+		opts := opts.withDefaults()
+		opts.Line = func(line string) { w.lines = append(w.lines, line) }
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c, err = listen(ctx, client, opts)
+		}()
+		synctest.Wait()
+		script(w)
+		synctest.Wait()
+		cancel()
+		<-done
+		client.Close()
+		_ = web.Close()
+		<-served
+		_ = w.server.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	return c
+}
+
+// crash resets every connection and refuses new ones, or ends that.
+func (w *world) crash(down bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = down
+	for _, conn := range w.conns {
+		conn.Reset()
+	}
+	w.conns = nil
+}
+
+func (w *world) put(namespace, name string, data map[string]any) {
+	w.t.Helper()
+	obj := map[string]any{
+		"metadata": map[string]any{
+			"namespace": namespace, "name": name, "uid": "5d5c4d2e-" + name,
+			"labels": map[string]any{"team": "team-of-" + name},
+		},
+		"data": data,
+	}
+	_, err := w.server.Update("configmaps", obj)
+	if err != nil {
+		_, err = w.server.Create("configmaps", obj)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+func (w *world) remove(namespace, name string) {
+	w.t.Helper()
+	if _, err := w.server.Delete("configmaps", namespace, name); err != nil {
+		w.t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// memory is a listener.
+type memory struct {
+	conns chan net.Conn
+	once  sync.Once
+}
+
+func (m *memory) Accept() (net.Conn, error) {
+	conn, ok := <-m.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (m *memory) Close() error {
+	m.once.Do(func() { close(m.conns) })
+	return nil
+}
+
+func (m *memory) Addr() net.Addr { return &net.TCPAddr{} }
+
+// passes composes the trace, and checks that it passes when it is read again.
+func passes(t *testing.T, c *conversation) string {
+	t.Helper()
+	r, err := c.recording(trace.Mirror)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, r.Raw)
+	}
+	f, err := trace.Parse("recorded.txt", r.Trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trace.Check(f, trace.Mirror); err != nil {
+		t.Fatalf("%v\n%s", err, r.Trace)
+	}
+	return string(r.Trace)
+}
+
+// contain fails if a trace lacks one of the lines.
+func contain(t *testing.T, text string, want ...string) {
+	t.Helper()
+	for _, want := range want {
+		if !strings.Contains("\n"+text, "\n"+want) {
+			t.Errorf("no line begins %q in\n%s", want, text)
+		}
+	}
+}
