@@ -22,14 +22,15 @@ type Composer struct {
 //
 // Do not call Compose from two goroutines, nor from within a test's bubble.
 func Compose(program Program, script func(*Composer) error) ([]byte, error) {
-	f := &File{Name: "trace"}
-	r := &run{file: f, program: program, echo: func(string) {}, peer: newPeer()}
+	var text []string
 	var err error
 	synctest.Test(new(testing.T), func(*testing.T) { // as in Replay
+		r := &run{file: &File{Name: "trace"}, program: program, echo: func(string) {}, peer: newPeer()}
 		err = script(&Composer{run: r, parser: parser{of: configMaps}})
 		err = errors.Join(err, r.end(err == nil))
+		text = r.lines
 	})
-	return join(r.lines), err
+	return join(text), err
 }
 
 // Say adds lines of an author, without newlines at their ends, and plays the

@@ -26,8 +26,8 @@ type composer struct {
 type replay struct {
 	*exchange
 	at     time.Time // when it was asked for
-	said   int  // how many of its items have been said
-	closed bool // by the client
+	said   int       // how many of its items have been said
+	closed bool      // by the client
 }
 
 // compose returns the trace.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,31 +9,176 @@ import (
 	"github.com/relist-go/relist/apitest"
 )
 
-func nothing(*world) {}
-
 // after lets time pass.
 func after(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-func TestRecord(t *testing.T) {
-	c := listenTo(t, apitest.Options{}, Options{}, func(w *world) {
-		w.put("default", "a", nil)
-		w.put("other", "x", nil)
-		w.put("default", "b", nil)
-	}, func(w *world) {
+// The names in what is recorded here, which scrubbing must not leave.
+var secrets = []string{"payments", "ledger", "alice", "bob", "carol", "team", "5d5c4d2e", "pass", "hunter2"}
+
+// recorded checks that a conversation makes a trace with the lines wanted, and that
+// scrubbing it does too, with nothing left of the names.
+func recorded(t *testing.T, c *conversation, want ...string) {
+	t.Helper()
+	contain(t, passes(t, c), want...)
+	scrubbed := scrub(c)
+	for _, text := range []string{passes(t, scrubbed), string(scrubbed.raw())} {
+		for _, secret := range secrets {
+			if i := strings.Index(text, secret); i >= 0 {
+				t.Errorf("%q is left, at %.60q, in\n%s", secret, text[i:], text)
+			}
+		}
+	}
+}
+
+func fill(w *world) {
+	w.put("payments", "alice", map[string]any{"pass": "hunter2"})
+	w.put("payments", "bob", nil)
+	w.put("ledger", "alice", nil)
+	w.put("payments", "carol", nil)
+}
+
+var payments = Options{Path: "/api/v1/namespaces/payments/configmaps"}
+
+// A watch that is cut in the middle of an event goes on; one that has expired, in
+// the stream, is followed by a list.
+func TestExpired(t *testing.T) {
+	c := listenTo(t, apitest.Options{}, payments, fill, func(w *world) {
 		after(1500 * time.Millisecond)
-		w.put("default", "c", map[string]any{"k": "v"})
-		w.remove("default", "a")
+		w.put("payments", "dora", nil)
+		w.remove("payments", "bob")
 		after(90 * time.Second)
-		w.server.CutWatches(20)
-		w.put("default", "b", nil)
-		after(10 * time.Second)
+		w.server.CutWatches(120)
+		w.put("payments", "alice", nil)
+		after(20 * time.Second)
+		w.crash(true)
+		w.remove("payments", "carol")
 		w.server.Compact()
-		w.put("default", "c", nil)
-		after(5 * time.Second)
+		after(3 * time.Second)
+		w.crash(false)
+		after(20 * time.Second)
 	})
-	text := passes(t, c)
-	t.Log(text)
+	recorded(t, c,
+		"start path=/api/v1/namespaces/payments/configmaps\n",
+		"\tpayments/alice@2 uid=5d5c4d2e-alice\n",
+		"< raw `{\"type\":\"MODIFIED\",\"object\":{`\n< cut\n> GET",
+		"< refuse\n", "> refused\n",
+		"< ERROR 410 Expired \"too old resource version: 8 (9)\"\n> close\n",
+		"= payments/carol Deleted@5 (final state unknown)\n",
+	)
+}
+
+// A server that is behind waits, and says so.
+func TestTooLarge(t *testing.T) {
+	c := listenTo(t, apitest.Options{}, payments, fill, func(w *world) {
+		old := w.server.Replica("old")
+		old.Freeze()
+		after(2 * time.Second)
+		w.put("payments", "alice", nil)
+		w.server.Route(old)
+		w.server.FailNext(apitest.Failure{Verb: "watch", Status: 410, Reason: "Expired", InStream: true})
+		w.server.CutWatches(0)
+		after(20 * time.Second)
+		old.Unfreeze()
+		after(20 * time.Second)
+	})
+	recorded(t, c, "sleep 3s\n", "< 504 Timeout \"Too large resource version: 6, current: 5\" {\"details\":")
+}
+
+// A token that expired comes with another one.
+func TestContinueExpired(t *testing.T) {
+	opts := payments
+	opts.PageSize = 1
+	c := listenTo(t, apitest.Options{}, opts, func(w *world) {
+		fill(w)
+		w.server.FailNext(apitest.Failure{Verb: "list", Status: 429, RetryAfter: 5 * time.Second})
+	}, func(w *world) {
+		w.server.ExpireContinue()
+		after(30 * time.Second)
+		w.server.ExpireContinue()
+		after(30 * time.Second)
+	})
+	recorded(t, c,
+		"start path=/api/v1/namespaces/payments/configmaps limit=1\n",
+		"< 429 TooManyRequests ", "~ 5s\n",
+	)
+}
+
+// What is no list, no watch and no Status is in the trace byte by byte.
+func TestProxies(t *testing.T) {
+	page := []byte("<html>gateway of payments</html>\n")
+	c := listenTo(t, apitest.Options{}, payments, func(w *world) {
+		fill(w)
+		w.server.FailNext(apitest.Failure{Verb: "list", Status: 200, Raw: page, ContentType: "text/html"})
+		w.server.FailNext(apitest.Failure{Verb: "list", Status: 503, Raw: page, ContentType: "text/html"})
+		w.server.FailNext(apitest.Failure{Verb: "watch", Status: 200, Raw: page, ContentType: "text/html"})
+	}, func(w *world) {
+		after(20 * time.Second)
+		w.server.Inject([]byte("{\"type\":\"WEIRD\",\"object\":{\"metadata\":{\"name\":\"alice\"}}}\n"))
+		after(20 * time.Second)
+		w.server.Inject([]byte("payments\n"))
+		after(20 * time.Second)
+	})
+	recorded(t, c,
+		"< 200 body \"text/html\" \"<html>gateway of payments</html>\\n\"\n",
+		"< 503 ServiceUnavailable ", "< raw ",
+	)
+}
+
+// Objects that cannot be decoded stay so.
+func TestUndecodable(t *testing.T) {
+	c := listenTo(t, apitest.Options{}, payments, func(w *world) {
+		fill(w)
+		w.put("payments", "bob", map[string]any{"pass": 5})
+	}, func(w *world) {
+		after(2 * time.Second)
+		w.put("payments", "carol", map[string]any{"pass": []any{"hunter2"}})
+		after(20 * time.Second)
+	})
+	recorded(t, c, "\tpayments/bob@6 uid=5d5c4d2e-bob {\"data\":{\"pass\":5},", "! object payments/bob\n", "! object payments/carol\n")
+}
+
+// A server that answers nothing at all ends in time.
+func TestStall(t *testing.T) {
+	c := listenTo(t, apitest.Options{}, payments, fill, func(w *world) {
+		after(2 * time.Second)
+		w.server.Stall()
+		after(6 * time.Minute)
+	})
+	recorded(t, c, "~ 5m10s\n> close\n")
+}
+
+func TestNothingThere(t *testing.T) {
+	c := listenTo(t, apitest.Options{}, payments, func(w *world) { w.crash(true) }, func(w *world) {
+		after(3 * time.Second)
+	})
+	recorded(t, c, "< refuse\nstart path=", "> refused\n! list\n")
+}
+
+func TestOtherResources(t *testing.T) {
+	deployments := Options{
+		Path: "/apis/apps/v1/deployments", Kind: "Deployment",
+		LabelSelector: "team=team-of-alice", FieldSelector: "metadata.namespace!=ledger",
+	}
+	c := listenTo(t, apitest.Options{}, deployments, func(w *world) {
+		for _, namespace := range []string{"ledger", "payments"} {
+			_, err := w.server.Create("deployments.apps", map[string]any{"metadata": map[string]any{
+				"name": "alice", "namespace": namespace, "labels": map[string]any{"team": "team-of-alice"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, func(w *world) { after(2 * time.Second) })
+	recorded(t, c, "start path=/apis/apps/v1/deployments kind=Deployment selector=team=team-of-alice field-selector=metadata.namespace!=ledger\n", "\tpayments/alice@")
+
+	nodes := Options{Path: "/api/v1/nodes", Kind: "Node"}
+	c = listenTo(t, apitest.Options{}, nodes, func(w *world) {
+		if _, err := w.server.Create("nodes", map[string]any{"metadata": map[string]any{"name": "alice"}}); err != nil {
+			t.Fatal(err)
+		}
+	}, func(w *world) { after(2 * time.Second) })
+	recorded(t, c, "\t/alice@2 uid=", "= alice Replaced@2\n")
 }
