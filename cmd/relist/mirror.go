@@ -12,6 +12,7 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
 	"github.com/relist-go/relist/cmd/relist/internal/object"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/cmd/relist/internal/status"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -32,6 +33,7 @@ type mirrorFlags struct {
 	resync        time.Duration
 	runFor        time.Duration
 	exitOnSync    bool
+	status        statusFlags
 	output        string
 	format        report.Format
 }
@@ -57,12 +59,28 @@ With -o json, stdout has one object a line. Its "kind" says what happened:
   relist     a list is needed             backoff    a pause before the next request
   problem    something is wrong           summary    counts and a digest; the last line
 Each has "time". The lines of one object are in order; lines about the connection may be
-ahead of the deltas that it brought.`,
+ahead of the deltas that it brought.
+
+SIGUSR1 (on Unix) prints on stderr how fresh the copy is. With --status-listen, so does
+HTTP:
+  /healthz   200; or 503 and the reason before the first list has been applied, and when
+             the copy is staler than --max-staleness
+  /readyz    503 before the first list has been applied, 200 from then on
+  /status    a JSON object: time, resource, server, healthy, reason, state (listing,
+             opening, watching, waiting, stopped), since, synced, objects, pending (changed
+             objects that wait to be applied), resourceVersion, stalenessSeconds,
+             maxStalenessSeconds, lastByte, lastEvent, lastBookmark, failingSince, lastError,
+             lastErrorTime, nextRetry, and quarantined: the objects that could not be used,
+             each with key, uid, resourceVersion, since, nextTry, error
+Times are RFC 3339; what has not happened is left out. The copy's staleness is how long ago
+the server was last heard, or since when no watch has been open, if that is longer. Whoever
+can reach the address can read all this: leave it on loopback, or in a cluster's network.`,
 		Example: `  relist mirror pods -A
   relist mirror deploy -n web -l app=shop --for 10m
   relist mirror configmaps -A -o json | jq -c 'select(.kind == "delta")'
   relist mirror pods -A -o none --exit-on-sync       # how long, how much memory?
-  relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy`,
+  relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy
+  relist mirror pods -A --status-listen 127.0.0.1:8081 --max-staleness 3m`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("name one resource, such as pods or deployments.apps")
@@ -83,6 +101,7 @@ ahead of the deltas that it brought.`,
 	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")
 	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
 	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
+	f.status.add(flags)
 	f.connect.Add(flags)
 	completeWords(cmd, "output", "text", "json", "none")
 	return cmd
@@ -105,12 +124,17 @@ func (f *mirrorFlags) check() error {
 	case f.resync < 0:
 		return usage("--resync %s: want a positive time", f.resync)
 	}
-	return nil
+	return f.status.check()
 }
 
 // run connects, then mirrors until it is told to stop.
 func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 	ctx := cmd.Context()
+	desk, err := f.status.open(ctx, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer desk.close()
 	cfg, err := f.connect.Config()
 	if err != nil {
 		return err
@@ -127,7 +151,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	return f.mirror(cmd, cfg, source)
+	return f.mirror(cmd, cfg, source, desk)
 }
 
 // find returns the resource that the server has under name.
@@ -158,7 +182,7 @@ func (f *mirrorFlags) namespaceOf(r *discover.Resource, cfg transport.Config) st
 }
 
 // mirror runs the pipeline until ctx ends, and prints the summary.
-func (f *mirrorFlags) mirror(cmd *cobra.Command, cfg transport.Config, source *listwatch.Resource[*object.Object]) error {
+func (f *mirrorFlags) mirror(cmd *cobra.Command, cfg transport.Config, source *listwatch.Resource[*object.Object], desk *statusDesk) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	opts := report.Terminal(cmd.OutOrStdout(), f.format)
@@ -178,6 +202,7 @@ func (f *mirrorFlags) mirror(cmd *cobra.Command, cfg transport.Config, source *l
 		},
 		FailEarly: true,
 	})
+	desk.serve(&status.View{Mirror: m, Resource: source.String(), Server: cfg.Server, MaxStaleness: f.status.maxStaleness})
 	if f.runFor > 0 {
 		timer := time.AfterFunc(f.runFor, stop)
 		defer timer.Stop()

@@ -48,8 +48,10 @@ type Mirror struct {
 	report func(report.Line)
 	store  *store.Store[*object.Object]
 	queue  *deltafifo.Queue[*object.Object]
+	source *reflector.Reflector[*object.Object]
 	synced chan struct{}
-	gaveUp atomic.Bool // because of FailEarly
+	fail   context.CancelCauseFunc // ends Run; set by it, and called on its goroutine
+	gaveUp atomic.Bool             // because of FailEarly
 
 	// order is held while a list goes into the queue until its line is out, and while
 	// deltas are reported: a list comes before the deltas that it brought.
@@ -75,6 +77,9 @@ func New(opts Options) *Mirror {
 		}
 	}
 	m.queue = deltafifo.New(deltafifo.Options[*object.Object]{Known: m.store})
+	rules := opts.Reflector
+	rules.Trace = m.trace(opts.Reflector.Trace)
+	m.source = reflector.New(opts.Source, &sink{Queue: m.queue, mirror: m}, rules)
 	return m
 }
 
@@ -87,23 +92,30 @@ func (m *Mirror) Pending() int { return m.queue.Len() }
 // Synced is closed when everything of the first list has been applied.
 func (m *Mirror) Synced() <-chan struct{} { return m.synced }
 
+// Status says how fresh the copy is. Synced means that the first list is in the copy, not
+// only in the queue before it. It must not be called from a function of the
+// reflector's Trace.
+func (m *Mirror) Status() reflector.Status {
+	s := m.source.Status()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.Synced = m.isSync
+	return s
+}
+
 // Run mirrors until ctx ends, applies what has arrived by then, and returns nil; or the
 // error for which FailEarly gave up. It is called once.
 func (m *Mirror) Run(ctx context.Context) error {
 	m.mu.Lock()
 	m.start = time.Now()
 	m.mu.Unlock()
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-
-	opts := m.opts.Reflector
-	opts.Trace = m.trace(m.opts.Reflector.Trace, fail)
-	r := reflector.New(m.opts.Source, &sink{Queue: m.queue, mirror: m}, opts)
+	ctx, m.fail = context.WithCancelCause(ctx)
+	defer m.fail(nil)
 
 	var consumer sync.WaitGroup
 	consumer.Go(m.consume)
 	// Run returns the error of ctx, which is no news here.
-	_ = r.Run(ctx)
+	_ = m.source.Run(ctx)
 	m.queue.Close()
 	consumer.Wait()
 

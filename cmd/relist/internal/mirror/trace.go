@@ -6,7 +6,7 @@ import (
 )
 
 // trace turns what the reflector tells into lines and counts, and passes it on.
-func (m *Mirror) trace(next *reflector.Trace, fail func(error)) *reflector.Trace {
+func (m *Mirror) trace(next *reflector.Trace) *reflector.Trace {
 	if next == nil {
 		next = &reflector.Trace{}
 	}
@@ -35,7 +35,7 @@ func (m *Mirror) trace(next *reflector.Trace, fail func(error)) *reflector.Trace
 		},
 	}
 	t.ListDone = func(l reflector.ListDone) {
-		m.listDone(l, fail)
+		m.listDone(l)
 		call(next.ListDone, l)
 	}
 	m.traceWatches(t, next)
@@ -72,7 +72,7 @@ func (m *Mirror) traceWatches(t, next *reflector.Trace) {
 
 // listDone reports a list that came, and lets the consumer at it. One that failed is
 // reported by what follows: a problem or a relist.
-func (m *Mirror) listDone(l reflector.ListDone, fail func(error)) {
+func (m *Mirror) listDone(l reflector.ListDone) {
 	if l.Err == nil {
 		m.listedAt(l.ResourceVersion)
 		m.count(func(s *report.Summary) { s.Lists++ })
@@ -89,7 +89,7 @@ func (m *Mirror) listDone(l reflector.ListDone, fail func(error)) {
 	}
 	if m.opts.FailEarly && l.Err != nil && !m.listed() && isHopeless(l.Err) {
 		m.gaveUp.Store(true)
-		fail(&hopelessError{err: l.Err})
+		m.fail(&hopelessError{err: l.Err})
 	}
 }
 

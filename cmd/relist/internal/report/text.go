@@ -48,9 +48,9 @@ func (b Backoff) Text() string { return short(b.Seconds) + " because " + b.Reaso
 // Text implements [Line].
 func (p Problem) Text() string {
 	if p.Key != "" {
-		return p.Class + " " + p.Key + ": " + oneLine(p.Message)
+		return p.Class + " " + p.Key + ": " + OneLine(p.Message)
 	}
-	return p.Class + ": " + oneLine(p.Message)
+	return p.Class + ": " + OneLine(p.Message)
 }
 
 // Table returns the rows that people read at the end.
@@ -128,11 +128,11 @@ func withMessage(text, message string) string {
 	if message == "" {
 		return text
 	}
-	return text + " (" + oneLine(message) + ")"
+	return text + " (" + OneLine(message) + ")"
 }
 
-// oneLine keeps what a server said from breaking the output, or a terminal.
-func oneLine(s string) string {
+// OneLine keeps what a server said from breaking the output, or a terminal.
+func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return ' '

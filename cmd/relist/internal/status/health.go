@@ -1,0 +1,41 @@
+package status
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/relist-go/relist/reflector"
+)
+
+// problem says why a mirror is not healthy; it is empty if it is.
+func (v *View) problem(r reflector.Status, now time.Time) string {
+	switch {
+	case !r.Synced:
+		return "the first list has not been applied" + lastError(r)
+	case r.State == reflector.Stopped:
+		return "the mirror has stopped"
+	case v.MaxStaleness <= 0 || r.Staleness(now) <= v.MaxStaleness:
+		return ""
+	}
+	limit := fmt.Sprintf(", more than %s", v.MaxStaleness)
+	if !r.FailingSince.IsZero() && r.FailingSince.Before(r.Heard()) {
+		return "no watch has been open for " + span(now.Sub(r.FailingSince)) + limit + lastError(r)
+	}
+	return "nothing has been heard for " + span(r.Staleness(now)) + limit
+}
+
+// lastError is what keeps the mirror from being well, if that is known.
+func lastError(r reflector.Status) string {
+	if r.LastError == nil {
+		return ""
+	}
+	return ": " + r.LastError.Error()
+}
+
+// span is a length of time as precisely as people want it.
+func span(d time.Duration) string {
+	if d < time.Minute {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
