@@ -39,7 +39,10 @@ func (d *driver[T]) examine(in event) input {
 	}
 	// A deletion needs no more than a name: what is deleted is what the sink holds.
 	if d.known == nil {
-		return sinkFailed{err: fmt.Errorf("apply DELETED of %s: %w: %w", e.Meta.Key, errUnknownSink, e.Err)}
+		return sinkFailed{
+			err:    fmt.Errorf("apply DELETED of %s: %w: %w", e.Meta.Key, errUnknownSink, e.Err),
+			resume: d.state.resume,
+		}
 	}
 	obj, _, ok := d.holds(e.Meta.Key)
 	in.withheld = !ok

@@ -81,7 +81,7 @@ func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
 			s.event(listwatch.Added, key, fmt.Sprint(11+i))
 		}
 		later(time.Second)
-		r.expect(`list "111" limit 0 continue ""`)
+		r.expect(`list "110" limit 0 continue ""`)
 		r.fake.page("200", "a")
 		synctest.Wait()
 		if q := r.Status().Quarantined; len(q) != 0 {

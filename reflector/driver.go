@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +15,7 @@ func (d *driver[T]) take(m message[T]) input {
 	d.list, d.event = m.list, m.event
 	switch in := m.in.(type) {
 	case listed:
-		d.took = time.Since(d.op.started)
+		d.took, d.serves = time.Since(d.op.started), d.op.serves
 		d.drop()
 	case probed:
 		d.drop()
@@ -44,11 +45,13 @@ func (d *driver[T]) take(m message[T]) input {
 func (d *driver[T]) feed(ctx context.Context, in input) {
 	for in != nil {
 		var effects []effect
+		before := d.state.resume
 		d.state, effects = step(d.state, time.Now(), in)
 		in = nil
 		for _, eff := range effects {
 			if err := d.perform(ctx, eff); err != nil {
-				in = sinkFailed{err: err}
+				d.failed(err)
+				in = sinkFailed{err: err, resume: before}
 				break
 			}
 		}
@@ -61,17 +64,17 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 	switch eff := eff.(type) {
 	case list:
 		d.trace.ListStart(ListStart{ResourceVersion: eff.version, Limit: eff.limit})
-		d.board.listStarted()
 		d.endVisit() // what it brings may be ahead of the list
 		d.op = start(d.hooked(ctx), false, runList(d.lw, eff))
+		d.op.serves = d.board.serving(eff.version)
 	case watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.version, Timeout: eff.timeout, Initial: eff.initial})
+		d.op = start(d.hooked(ctx), true, runWatch(d.lw, eff))
 		if eff.initial {
-			d.board.listStarted()
 			d.endVisit()
 			d.collected = newCollection[T]()
+			d.op.serves = d.board.serving(eff.version)
 		}
-		d.op = start(d.hooked(ctx), true, runWatch(d.lw, eff))
 	case refuse:
 		d.trace.ListDone(ListDone{Duration: d.took, Err: eff.err})
 	case replace:
@@ -103,7 +106,7 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 func (d *driver[T]) replace(eff replace) error {
 	if d.list == nil {
 		d.list, d.collected = d.collected.list(eff.version), nil
-		d.took = time.Since(d.op.started)
+		d.took, d.serves = time.Since(d.op.started), d.op.serves
 	}
 	items := d.list.Items
 	for _, bad := range d.list.Errors {
@@ -127,7 +130,7 @@ func (d *driver[T]) replace(eff replace) error {
 	}
 	d.quarantine.relisted(d.list.Errors, time.Now())
 	d.board.quarantined(d.quarantine.list())
-	if d.board.listApplied() {
+	if d.board.listApplied(d.serves) {
 		d.trace.Synced()
 	}
 	return nil
@@ -166,6 +169,10 @@ func (d *driver[T]) hangUp(err error) {
 	}
 	d.drop()
 	if !op.watch {
+		if errors.Is(err, errSilent) {
+			d.trace.ListDone(ListDone{Duration: time.Since(op.started), Err: err})
+			d.failed(err)
+		}
 		return
 	}
 	reason := classify(err)

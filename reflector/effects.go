@@ -48,8 +48,11 @@ type (
 	listWanted struct{}
 
 	// sinkFailed: the sink did not take the last replace, apply or resync. What
-	// was to follow it has not been performed.
-	sinkFailed struct{ err error }
+	// was to follow it has not been performed. Before it the resume point was this.
+	sinkFailed struct {
+		err    error
+		resume string
+	}
 )
 
 func (tick) input()       {}

@@ -47,7 +47,11 @@ func (f *fake) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Pa
 }
 
 func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[string], error) {
-	f.asked <- fmt.Sprintf("watch %q for %ds", opts.ResourceVersion, *opts.TimeoutSeconds)
+	asked := fmt.Sprintf("watch %q", opts.ResourceVersion)
+	if opts.TimeoutSeconds != nil {
+		asked += fmt.Sprintf(" for %ds", *opts.TimeoutSeconds)
+	}
+	f.asked <- asked
 	select {
 	case a := <-f.watches:
 		if a.err != nil {
@@ -109,6 +113,8 @@ type notes struct {
 	mu    sync.Mutex
 	lines []string
 	fail  map[string]error
+
+	always map[string]error // like fail, for every call; set before the first
 }
 
 func (n *notes) note(format string, args ...any) error {
@@ -118,6 +124,9 @@ func (n *notes) note(format string, args ...any) error {
 	n.lines = append(n.lines, line)
 	err := n.fail[line]
 	delete(n.fail, line)
+	if err == nil {
+		err = n.always[line]
+	}
 	return err
 }
 

@@ -33,7 +33,16 @@ func (d *driver[T]) holds(key string) (T, listwatch.Meta, bool) {
 // isNews reports whether an event that is older than the resume point tells more of
 // its object than the sink knows: the object is there, it is the same one, and its
 // version is older still. An object that is not there may have been deleted since.
+//
+// A deletion is news at the object's own version too: some servers send the last
+// state as it was.
 func (d *driver[T]) isNews(e listwatch.Event[T]) bool {
 	_, held, ok := d.holds(e.Meta.Key)
-	return ok && held.UID == e.Meta.UID && older(held.ResourceVersion, e.Meta.ResourceVersion)
+	switch {
+	case !ok || held.UID != e.Meta.UID:
+		return false
+	case e.Type == listwatch.Deleted && e.Meta.ResourceVersion == held.ResourceVersion:
+		return true
+	}
+	return older(held.ResourceVersion, e.Meta.ResourceVersion)
 }

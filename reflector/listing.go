@@ -10,7 +10,7 @@ func (s state) sync(now time.Time, effects []effect) (state, []effect) {
 	if s.initial == Watch && !now.Before(s.listUntil) {
 		return s.stream(now, effects)
 	}
-	return s.list(effects)
+	return s.list(now, effects)
 }
 
 // list asks for a list at the version that was last applied, so that the answer
@@ -19,7 +19,7 @@ func (s state) sync(now time.Time, effects []effect) (state, []effect) {
 //
 // resourceVersionMatch is left out: a resourceVersion alone means "not older
 // than". Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
-func (s state) list(effects []effect) (state, []effect) {
+func (s state) list(now time.Time, effects []effect) (state, []effect) {
 	version := s.resume
 	if version == "" && s.initial == ListAny {
 		version = "0"
@@ -27,7 +27,7 @@ func (s state) list(effects []effect) (state, []effect) {
 	if s.refused {
 		version = ""
 	}
-	s.phase = listing{version: version}
+	s.phase = listing{version: version, heard: now}
 	return s, append(effects, list{version: version, limit: s.limit(version)})
 }
 
@@ -48,12 +48,20 @@ func (s state) limit(version string) int64 {
 
 const defaultPageSize = 500
 
+// impatient returns when an answer that has been silent is given up; zero for never.
+func (s state) impatient(heard time.Time) time.Time {
+	if s.patience == 0 {
+		return time.Time{}
+	}
+	return heard.Add(s.patience)
+}
+
 // listed gives the list to the sink and watches from it on.
 func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 	var effects []effect
 	if _, err := advance(s.resume, in.version); err != nil && s.resume != "" || in.version == "" {
 		if p.version != "" && errors.Is(err, errOlder) {
-			return s.wentBack(err)
+			return s.wentBack(now, err)
 		}
 		effects = append(effects, problem{class: VersionProblem, err: err})
 	}
@@ -62,7 +70,7 @@ func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 	s.paged = s.paged || p.version == "0" && in.pages > 1
 	if p.again {
 		s.refused = true
-		return s.list(effects)
+		return s.list(now, effects)
 	}
 	return s.watch(now, effects)
 }
@@ -71,6 +79,7 @@ func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 func (s state) synced(now time.Time, version string) state {
 	s.resume = version
 	s.refused = false
+	s.pace.failures = 0
 	if s.resyncAt.IsZero() && s.resync > 0 {
 		s.resyncAt = now.Add(s.resync)
 	}
@@ -80,9 +89,9 @@ func (s state) synced(now time.Time, version string) state {
 // wentBack does not take a list that is older than it was asked to be. Only the most
 // recent state can say that the server's storage went back, as after the restoration of
 // a backup: then that is what there is, and the sink is told all that it changes.
-func (s state) wentBack(err error) (state, []effect) {
+func (s state) wentBack(now time.Time, err error) (state, []effect) {
 	s.refused = true
-	return s.list([]effect{
+	return s.list(now, []effect{
 		refuse{err: err},
 		problem{class: VersionProblem, err: err},
 		relist{reason: WentBack, err: err},
@@ -112,11 +121,20 @@ func (s state) listWanted(now time.Time) (state, []effect) {
 // that was refused is not asked for again.
 func (s state) listFailed(now time.Time, p listing, err error) (state, []effect) {
 	reason := requestReason(err)
-	if reason == Expired || reason == TooLarge {
+	s.refused = s.refused || p.again
+	switch reason {
+	case Expired, TooLarge:
 		s.refused = true
 		if p.version != "" {
-			return s.list([]effect{relist{reason: reason, err: err}})
+			return s.list(now, []effect{relist{reason: reason, err: err}})
 		}
+	case Failed:
+		// The version may be what the server finds fault with.
+		if findsFault(err) {
+			s.pace.failures++
+		}
+		s.refused = s.refused || s.pace.failures >= maxFailures
+	default:
 	}
 	return s.wait(now, toList, reason, err, []effect{problem{class: ListProblem, err: err}})
 }

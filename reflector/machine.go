@@ -21,8 +21,9 @@ type state struct {
 	// pages, so there is no watch cache, and every list is paged from now on.
 	paged bool
 
-	// bookmarkGap is the time between the last two bookmarks of one stream; zero
-	// before the server has sent two.
+	// bookmarked: the server has sent a bookmark. bookmarkGap is the time between the
+	// last two of one stream; zero before there were two.
+	bookmarked  bool
 	bookmarkGap time.Duration
 
 	// incomplete counts the streams in a row whose initial events did not come to an
@@ -42,6 +43,7 @@ type phase interface{ name() string }
 type listing struct {
 	version string // the resourceVersion asked for; "" asks for the most recent
 	again   bool   // another list was asked for since
+	heard   time.Time
 }
 
 // watching: a watch was asked for, and it is open or about to be.
@@ -62,7 +64,7 @@ type streaming struct {
 }
 
 // probing: the server is asked whether it has come to the resume point.
-type probing struct{}
+type probing struct{ heard time.Time }
 
 // alive is how long ago the watch was asked for.
 func (p watching) alive(now time.Time) time.Duration { return now.Sub(p.asked) }
@@ -101,6 +103,10 @@ func (s state) suspended() state {
 		then = toWatch
 	case waiting:
 		then = p.then
+	case listing:
+		s.refused = s.refused || p.again
+	case streaming:
+		s.refused = s.refused || p.again
 	}
 	s.phase = waiting{then: then}
 	return s
@@ -110,6 +116,10 @@ func (s state) suspended() state {
 func (s state) wake() time.Time {
 	at := s.resyncAt
 	switch p := s.phase.(type) {
+	case listing:
+		at = earliest(at, s.impatient(p.heard))
+	case probing:
+		at = earliest(at, s.impatient(p.heard))
 	case watching:
 		at = earliest(at, earliest(p.deadline, s.silence(p)))
 	case streaming:
@@ -174,48 +184,89 @@ func step(s state, now time.Time, in input) (state, []effect) {
 	case listWanted:
 		return s.listWanted(now)
 	case sinkFailed:
-		return s.sinkFailed(now, in.err)
+		return s.sinkFailed(now, in)
 	}
 	return s, nil
 }
 
-// tick does what is due.
+// tick does what is due. A resync comes last, because it may fail, and nothing that
+// follows would be done.
 func (s state) tick(now time.Time, in tick) (state, []effect) {
-	var effects []effect
-	if !s.resyncAt.IsZero() && !now.Before(s.resyncAt) {
-		s.resyncAt = now.Add(s.resync)
-		effects = append(effects, resync{})
+	if !due(now, s.resyncAt) {
+		return s.timers(now, in)
 	}
+	s.resyncAt = now.Add(s.resync)
+	s, effects := s.timers(now, in)
+	return s, append(effects, resync{})
+}
+
+// timers does what the phase was waiting for.
+func (s state) timers(now time.Time, in tick) (state, []effect) {
+	s = s.hear(in.heard)
 	switch p := s.phase.(type) {
 	case waiting:
-		if now.Before(p.until) {
-			break
-		}
-		if p.then == toWatch {
-			return s.watch(now, effects)
-		}
-		return s.sync(now, effects)
-	case watching:
-		if in.heard.After(p.heard) {
-			p.heard = in.heard
-			s.phase = p
-		}
-		silence := s.silence(p)
 		switch {
-		case !now.Before(p.deadline):
-			return s.giveUp(now, p, errTimedOut, effects)
-		case !silence.IsZero() && !now.Before(silence):
-			return s.giveUp(now, p, errSilent, effects)
+		case now.Before(p.until):
+		case p.then == toWatch:
+			return s.watch(now, nil)
+		default:
+			return s.sync(now, nil)
+		}
+	case listing:
+		if due(now, s.impatient(p.heard)) {
+			return hungUp(errSilent)(s.listFailed(now, p, errSilent))
+		}
+	case probing:
+		if due(now, s.impatient(p.heard)) {
+			return hungUp(errSilent)(s.probed(now, probed{err: errSilent}))
 		}
 	case streaming:
-		if in.heard.After(p.heard) {
-			p.heard = in.heard
-			s.phase = p
+		if due(now, p.heard.Add(maxPause)) {
+			return hungUp(errIncomplete)(s.doWithoutStream(now, errIncomplete, nil))
 		}
-		if now.Before(p.heard.Add(maxPause)) {
-			break
+	case watching:
+		if due(now, p.deadline) {
+			return hungUp(errTimedOut)(s.ended(now, p, errTimedOut))
 		}
-		return s.doWithoutStream(now, errIncomplete, append(effects, hangUp{err: errIncomplete}))
+		if due(now, s.silence(p)) {
+			return hungUp(errSilent)(s.ended(now, p, errSilent))
+		}
 	}
-	return s, effects
+	return s, nil
+}
+
+// hungUp puts a hangUp before the effects of a transition.
+func hungUp(err error) func(state, []effect) (state, []effect) {
+	return func(s state, effects []effect) (state, []effect) {
+		return s, append([]effect{hangUp{err: err}}, effects...)
+	}
+}
+
+// due reports whether a time has come; the zero time never does.
+func due(now, at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+
+// hear takes note of when the last byte came.
+func (s state) hear(at time.Time) state {
+	switch p := s.phase.(type) {
+	case listing:
+		p.heard = latest(p.heard, at)
+		s.phase = p
+	case probing:
+		p.heard = latest(p.heard, at)
+		s.phase = p
+	case streaming:
+		p.heard = latest(p.heard, at)
+		s.phase = p
+	case watching:
+		p.heard = latest(p.heard, at)
+		s.phase = p
+	}
+	return s
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }

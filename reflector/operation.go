@@ -18,6 +18,7 @@ type operation[T any] struct {
 
 	started time.Time
 	watch   bool // a watch, not a list
+	serves  int  // the calls of Relist that it satisfies, as numbered by the board
 	open    bool // the watch has been answered; owned by the driver, as is events
 	events  int  // received, without bookmarks
 }
@@ -103,10 +104,9 @@ func runProbe[T any](lw listwatch.ListWatcher[T], eff probe) func(context.Contex
 func runWatch[T any](lw listwatch.ListWatcher[T], eff watch) func(context.Context, *operation[T]) {
 	return func(ctx context.Context, o *operation[T]) {
 		seconds := int64(eff.timeout / time.Second)
-		opts := metav1.ListOptions{
-			ResourceVersion:     eff.version,
-			AllowWatchBookmarks: true,
-			TimeoutSeconds:      &seconds,
+		opts := metav1.ListOptions{ResourceVersion: eff.version, AllowWatchBookmarks: true}
+		if seconds > 0 {
+			opts.TimeoutSeconds = &seconds
 		}
 		if eff.initial {
 			opts.SendInitialEvents = &eff.initial

@@ -35,8 +35,14 @@ type Options struct {
 	// open. The time asked for is spread evenly between it and twice its value,
 	// so that watches opened together do not end together. It is sent in whole
 	// seconds. If zero, 5 minutes. Set it lower where something between client
-	// and server cuts connections that live longer.
+	// and server cuts connections that live longer. If negative, the server's own
+	// timeout holds, and the reflector has no timer beside it.
 	MinWatchTimeout time.Duration
+
+	// Patience is how long a list may bring nothing before it is given up and tried
+	// again. A list that is slow, but comes, is never cut. If zero, 2 minutes, which is
+	// twice what an API server takes for a request. If negative, lists are waited for.
+	Patience time.Duration
 
 	// BackoffBase is the first pause after a failure, and BackoffCap the longest
 	// one, before jitter. A pause doubles from one failure to the next, and up
@@ -59,6 +65,7 @@ type rules struct {
 	initial    Initial
 	resync     time.Duration
 	minTimeout time.Duration
+	patience   time.Duration
 	base, cap  time.Duration
 	rand       func() float64
 }
@@ -70,7 +77,10 @@ const (
 	defaultBackoffCap  = 30 * time.Second
 )
 
-const defaultMinWatchTimeout = 5 * time.Minute
+const (
+	defaultMinWatchTimeout = 5 * time.Minute
+	defaultPatience        = 2 * time.Minute
+)
 
 func (o Options) rules() *rules {
 	r := &rules{
@@ -78,6 +88,7 @@ func (o Options) rules() *rules {
 		initial:    o.Initial,
 		resync:     o.Resync,
 		minTimeout: orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
+		patience:   orDefault(o.Patience, defaultPatience),
 		base:       orDefault(o.BackoffBase, defaultBackoffBase),
 		cap:        orDefault(o.BackoffCap, defaultBackoffCap),
 		rand:       o.Rand,

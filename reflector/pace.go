@@ -37,6 +37,10 @@ const (
 	// is kept above one because a list costs the server far more than a watch.
 	maxFailures = 3
 
+	// maxRetryAfter is the longest that a server can keep a reflector away. More is
+	// taken for a mistake: nobody wants a copy that is hours old.
+	maxRetryAfter = time.Hour
+
 	// maxEmpties streams in a row that ended at once without an event do the same.
 	maxEmpties = 2
 )
@@ -68,7 +72,7 @@ func (p *pace) next(r *rules, err error) time.Duration {
 	p.step++
 	floor := base
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-		floor = max(floor, time.Duration(seconds)*time.Second)
+		floor = max(floor, min(time.Duration(seconds)*time.Second, maxRetryAfter))
 	}
 	return floor + time.Duration(r.rand()*float64(base))
 }

@@ -148,3 +148,14 @@ func isTooLarge(status metav1.Status) bool {
 	timeout := status.Reason == metav1.StatusReasonTimeout || status.Code == http.StatusGatewayTimeout
 	return timeout && strings.Contains(status.Message, tooLargeMessage)
 }
+
+// findsFault reports whether the server finds fault with the request, rather than
+// with itself.
+func findsFault(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError
+}

@@ -79,9 +79,10 @@ type driver[T any] struct {
 	end       error          // what Run is to return, if Options.Fatal says so
 
 	// What belongs to the input at hand, for the effects that follow from it.
-	list  *listwatch.List[T]
-	took  time.Duration // how long list took to come
-	event listwatch.Event[T]
+	list   *listwatch.List[T]
+	took   time.Duration // how long list took to come
+	serves int           // the calls of Relist that list satisfies
+	event  listwatch.Event[T]
 }
 
 func (d *driver[T]) run(ctx context.Context) error {

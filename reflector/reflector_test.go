@@ -289,3 +289,73 @@ func TestStopInInitialEvents(t *testing.T) {
 		r.expect(`watch "" for 300s`)
 	})
 }
+
+// A stalled server must not hold a list for ever; a slow one that sends may take its
+// time.
+func TestListThatBringsNothingIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var done []error
+		r := newRig(t, Options{Trace: &Trace{ListDone: func(e ListDone) { done = append(done, e.Err) }}})
+		r.expect(`list "0" limit 500 continue ""`)
+		later(time.Minute)
+		r.board.heard(1)
+		later(119 * time.Second)
+		r.expect("")
+		later(2 * time.Second)
+		r.expect(`list "0" limit 500 continue ""`)
+		if len(done) != 1 || !errors.Is(done[0], errSilent) {
+			t.Errorf("lists ended with %v, want one for silence", done)
+		}
+		if status := r.Status(); status.FailingSince.IsZero() || !errors.Is(status.LastError, errSilent) {
+			t.Errorf("status is %+v, want a failure", status)
+		}
+	})
+}
+
+// What the sink has refused as a whole was not applied: nobody may think so.
+func TestRefusedReplaceDoesNotMoveTheResumePoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.sink.refuse("replace a,b @10", errFull)
+		r.expect(`list "0" limit 500 continue ""`)
+		r.fake.page("10", "a", "b")
+		synctest.Wait()
+		status := r.Status()
+		if status.ResourceVersion != "" || status.Synced || !errors.Is(status.LastError, errFull) || status.FailingSince.IsZero() {
+			t.Errorf("status is %+v, want a failure at no version", status)
+		}
+		later(time.Second)
+		r.expect(`list "0" limit 500 continue ""`)
+	})
+}
+
+// A resync that fails again and again must not put the list off.
+func TestFailingResyncLetsTheWaitEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{Resync: 100 * time.Millisecond})
+		r.sink.always = map[string]error{"resync": errFull}
+		r.synced()
+		later(time.Second)
+		r.expect(`list "10" limit 0 continue ""`)
+	})
+}
+
+func TestServerThatDecidesOnTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{MinWatchTimeout: -1})
+		r.expect(`list "0" limit 500 continue ""`)
+		r.fake.page("10", "a")
+		r.expect(`watch "10"`)
+		r.fake.open()
+		later(24 * time.Hour)
+		r.expect("")
+	})
+}
+
+func TestRetryAfterOfYears(t *testing.T) {
+	var p pace
+	err := statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 1<<30)
+	if got := p.next(tableRules, err); got != maxRetryAfter {
+		t.Errorf("the pause is %v, want %v", got, maxRetryAfter)
+	}
+}

@@ -113,19 +113,21 @@ var waitingRows = []row{
 		s.resyncAt = t0
 	}, tick{}},
 	{"a list is asked for", nil, listWanted{}},
-	{"sink failed at a resync", nil, sinkFailed{io.ErrShortWrite}},
+	{"sink failed at a resync", nil, sinkFailed{io.ErrShortWrite, "100"}},
 }
 
 var listingRows = []row{
 	{"list at 120 came", nil, listed{version: "120", pages: 1}},
 	{"list at 120 came in pages, where version 0 was asked for", func(s *state) { s.phase = listing{version: "0"} }, listed{version: "120", pages: 3}},
 	{"list came without a resourceVersion", nil, listed{pages: 1}},
+	{"nothing for 2 minutes", func(s *state) { s.phase = listing{version: "100", heard: t0.Add(-2 * time.Minute)} }, tick{}},
 	{"410", nil, listFailed{gone()}},
 	{"410, and the most recent state was asked for", atMostRecent, listFailed{gone()}},
 	{"504 Too large resource version", nil, listFailed{tooLarge()}},
 	{"429 with Retry-After: 7", nil, listFailed{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 7)}},
 	{"500", nil, listFailed{statusErr(http.StatusInternalServerError, metav1.StatusReasonInternalError, 0)}},
 	{"500, for the third time", func(s *state) { s.pace.step = 2 }, listFailed{statusErr(http.StatusInternalServerError, metav1.StatusReasonInternalError, 0)}},
+	{"400, or another fault found with the request, for the third time", func(s *state) { s.pace.failures = 2; s.pace.step = 2 }, listFailed{statusErr(http.StatusBadRequest, metav1.StatusReasonBadRequest, 0)}},
 	{"401", nil, listFailed{statusErr(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, 0)}},
 	{"403", nil, listFailed{statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}},
 	{"404", nil, listFailed{statusErr(http.StatusNotFound, metav1.StatusReasonNotFound, 0)}},
@@ -133,7 +135,7 @@ var listingRows = []row{
 	{"cut in mid-list", nil, listFailed{io.ErrUnexpectedEOF}},
 	{"another list is asked for", nil, listWanted{}},
 	{"list at 120 came, and another is asked for", func(s *state) { s.phase = listing{version: "100", again: true} }, listed{version: "120", pages: 1}},
-	{"sink failed", nil, sinkFailed{io.ErrShortWrite}},
+	{"sink failed", nil, sinkFailed{io.ErrShortWrite, "100"}},
 }
 
 var streamingRows = []row{
@@ -197,15 +199,15 @@ var watchingRows = []row{
 		s.phase = watching{version: "100", asked: t0.Add(-310 * time.Second), deadline: t0, open: true}
 	}, tick{}},
 	{"silence, where bookmarks came each minute", func(s *state) {
-		s.bookmarkGap = time.Minute
+		s.bookmarked, s.bookmarkGap = true, time.Minute
 		s.phase = watching{version: "100", asked: t0.Add(-4 * time.Minute), heard: t0.Add(-minSilence), deadline: t0.Add(time.Hour), open: true, progress: true}
 	}, tick{}},
 	{"the same, and nothing had come at all", func(s *state) {
-		s.bookmarkGap = time.Minute
+		s.bookmarked, s.bookmarkGap = true, time.Minute
 		s.phase = watching{version: "100", asked: t0.Add(-minSilence), heard: t0.Add(-minSilence), deadline: t0.Add(time.Hour), open: true}
 	}, tick{}},
 	{"a list is asked for", nil, listWanted{}},
-	{"sink failed", nil, sinkFailed{io.ErrShortWrite}},
+	{"sink failed", nil, sinkFailed{io.ErrShortWrite, "100"}},
 }
 
 func wantsStream(s *state) {

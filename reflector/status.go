@@ -104,8 +104,8 @@ type board struct {
 
 	mu      sync.Mutex
 	status  Status
-	started int           // lists that were asked for
-	applied int           // the number of the last one that the sink took
+	wanted  int           // calls of Relist
+	served  int           // of these, how many have their list
 	changed chan struct{} // closed at the next change; nil while nobody waits
 }
 
@@ -181,18 +181,22 @@ func (b *board) event(typ listwatch.Type, now time.Time) {
 	}
 }
 
-// listStarted numbers the list that is asked for now.
-func (b *board) listStarted() {
+// serving returns how many calls of Relist a list satisfies that is asked for now at
+// a version: all so far if it is the most recent state, else none.
+func (b *board) serving(version string) int {
+	if version != "" {
+		return 0
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.started++
+	return b.wanted
 }
 
-// listApplied takes note that the sink has the list that was asked for last. It
-// reports whether that is the first.
-func (b *board) listApplied() (first bool) {
+// listApplied takes note that the sink has a list that satisfies so many calls of
+// Relist. It reports whether that is the first list.
+func (b *board) listApplied(served int) (first bool) {
 	b.update(func(status *Status) {
-		b.applied = b.started
+		b.served = max(b.served, served)
 		first = !status.Synced
 		status.Synced = true
 	})

@@ -180,3 +180,22 @@ func TestRelistEndsAWait(t *testing.T) {
 		r.expect(`list "" limit 500 continue ""`)
 	})
 }
+
+// A list that was asked for by nobody, and is answered by a cache, does not do for one
+// that was asked for.
+func TestRelistOutlivesAFailedList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.expect(`list "0" limit 500 continue ""`)
+		done := make(chan error, 1)
+		go func() { done <- r.Relist(t.Context()) }()
+		synctest.Wait()
+		r.fake.lists <- listAnswer{err: statusErr(http.StatusInternalServerError, metav1.StatusReasonInternalError, 0)}
+		later(time.Second)
+		r.expect(`list "" limit 500 continue ""`)
+		r.fake.page("10", "a")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -2,10 +2,7 @@ package reflector
 
 import (
 	"errors"
-	"net/http"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/listwatch"
 )
@@ -32,7 +29,7 @@ func (s state) stream(now time.Time, effects []effect) (state, []effect) {
 		version = ""
 	}
 	timeout := s.timeout()
-	s.phase = streaming{watching: watching{version: version, asked: now, heard: now, deadline: now.Add(timeout + margin)}}
+	s.phase = streaming{watching: watching{version: version, asked: now, heard: now, deadline: deadline(now, timeout)}}
 	return s, append(effects, watch{version: version, timeout: timeout, initial: true})
 }
 
@@ -81,6 +78,7 @@ func (s state) streamEnded(now time.Time, p streaming, err error) (state, []effe
 	if !p.open {
 		reason = requestReason(err)
 	}
+	s.refused = s.refused || p.again
 	switch reason {
 	case Expired, TooLarge:
 		s.refused = true
@@ -90,7 +88,7 @@ func (s state) streamEnded(now time.Time, p streaming, err error) (state, []effe
 	case Denied:
 		return s.wait(now, toList, reason, err, []effect{problem{class: ListProblem, err: err}})
 	case Failed:
-		if refusesStreams(err) {
+		if findsFault(err) { // it knows nothing of initial events, or has them switched off
 			return s.doWithoutStream(now, err, nil)
 		}
 	default:
@@ -104,20 +102,12 @@ func (s state) streamEnded(now time.Time, p streaming, err error) (state, []effe
 	return s.wait(now, toList, reason, err, nil)
 }
 
-// refusesStreams recognises a server that knows nothing of initial events, or has them
-// switched off.
-func refusesStreams(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	code := status.Status().Code
-	return code >= http.StatusBadRequest && code < http.StatusInternalServerError
-}
-
 // doWithoutStream lists, now and for an hour.
 func (s state) doWithoutStream(now time.Time, err error, effects []effect) (state, []effect) {
+	if p, ok := s.phase.(streaming); ok {
+		s.refused = s.refused || p.again
+	}
 	s.incomplete = 0
 	s.listUntil = now.Add(listFor)
-	return s.list(append(effects, problem{class: WatchProblem, err: err}, relist{reason: Incomplete, err: err}))
+	return s.list(now, append(effects, problem{class: WatchProblem, err: err}, relist{reason: Incomplete, err: err}))
 }

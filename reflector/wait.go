@@ -13,7 +13,8 @@ import (
 // decimal number, with which no other can be compared.
 //
 // The copy may lag behind its sink: a queue's consumer has yet to take the entry.
-// What is written while no watch is open is waited for all the same.
+// What is written while no watch is open is waited for all the same. An object in
+// quarantine is not: Status names it.
 func (r *Reflector[T]) WaitFor(ctx context.Context, version string) error {
 	if !wellFormed(version) {
 		return fmt.Errorf("reflector: wait for resourceVersion %q: want a decimal number, as a server gave it", version)
@@ -30,13 +31,14 @@ func (r *Reflector[T]) WaitFor(ctx context.Context, version string) error {
 // before, also when that is because Run was not called; the list is made all the same.
 func (r *Reflector[T]) Relist(ctx context.Context) error {
 	r.board.mu.Lock()
-	want := r.board.started + 1
+	r.board.wanted++
+	want := r.board.wanted
 	r.board.mu.Unlock()
 	select {
 	case r.relists <- struct{}{}:
 	default: // one is asked for already, and has not begun
 	}
-	return r.board.await(ctx, func(b *board) bool { return b.applied >= want })
+	return r.board.await(ctx, func(b *board) bool { return b.served >= want })
 }
 
 // await waits until holds, which is called with mu held, is true.

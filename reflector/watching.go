@@ -17,13 +17,25 @@ const margin = 10 * time.Second
 // over [minTimeout, 2 minTimeout) so that a fleet does not return as one.
 func (s state) watch(now time.Time, effects []effect) (state, []effect) {
 	timeout := s.timeout()
-	s.phase = watching{version: s.resume, asked: now, heard: now, deadline: now.Add(timeout + margin)}
+	s.phase = watching{version: s.resume, asked: now, heard: now, deadline: deadline(now, timeout)}
 	return s, append(effects, watch{version: s.resume, timeout: timeout})
 }
 
+// timeout is what the server is asked to keep a watch open; zero leaves it to the
+// server.
 func (s state) timeout() time.Duration {
+	if s.minTimeout == 0 {
+		return 0
+	}
 	timeout := s.minTimeout + time.Duration(s.rand()*float64(s.minTimeout))
 	return max(timeout.Truncate(time.Second), time.Second)
+}
+
+func deadline(now time.Time, timeout time.Duration) time.Time {
+	if timeout == 0 {
+		return time.Time{}
+	}
+	return now.Add(timeout + margin)
 }
 
 // minSilence is the least time without a byte after which a stream is given up whose
@@ -40,16 +52,11 @@ func (s state) silence(p watching) time.Time {
 	return p.heard.Add(max(minSilence, 2*s.bookmarkGap))
 }
 
-// giveUp ends a stream that the server should have ended, or fed.
-func (s state) giveUp(now time.Time, p watching, err error, effects []effect) (state, []effect) {
-	next, more := s.ended(now, p, err)
-	return next, append(append(effects, hangUp{err: err}), more...)
-}
-
 // event applies one event and moves the resume point past it. One that is older than
 // the resume point is applied only if it is news for its object all the same.
 func (s state) event(now time.Time, p watching, in event) (state, []effect) {
 	if in.typ == listwatch.Bookmark {
+		s.bookmarked = true
 		if !p.bookmark.IsZero() {
 			s.bookmarkGap = now.Sub(p.bookmark)
 		}
@@ -116,10 +123,11 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 // dropped follows a stream that was open and then ended without saying why.
 func (s state) dropped(now time.Time, p watching, reason Reason, err error) (state, []effect) {
 	switch {
-	case p.alive(now) >= healthy && !p.progress && s.bookmarkGap > 0:
-		// A server that has sent bookmarks, and now sends nothing at all, may not
-		// have come to this version: it waits in silence until it does.
-		s.phase = probing{}
+	case p.alive(now) >= minSilence && !p.progress && s.bookmarked:
+		// No event and not even a bookmark, where there used to be some: the server
+		// may not have come to this version, as after the restoration of a backup.
+		// It waits in silence until it does.
+		s.phase = probing{heard: now}
 		return s, []effect{probe{version: s.resume}}
 	case p.alive(now) >= healthy:
 		return s.watch(now, nil)
@@ -165,12 +173,22 @@ func (s state) relist(now time.Time, reason Reason, err error) (state, []effect)
 
 // sinkFailed lists again, because the sink lacks something that will not be
 // sent a second time.
-func (s state) sinkFailed(now time.Time, err error) (state, []effect) {
-	if p, ok := s.phase.(watching); ok {
+func (s state) sinkFailed(now time.Time, in sinkFailed) (state, []effect) {
+	s.resume = in.resume
+	effects := []effect{problem{class: SinkProblem, err: in.err}}
+	switch p := s.phase.(type) {
+	case listing, streaming:
+		return s, effects // what is needed is on its way
+	case waiting:
+		// The wait goes on: a resync that fails again and again must not put the
+		// list off for ever.
+		s.phase = waiting{until: p.until, then: toList}
+		return s, append(effects, relist{reason: SinkFailed, err: in.err})
+	case watching:
 		s.pace = s.pace.after(p, now)
 	}
-	next, more := s.relist(now, SinkFailed, err)
-	return next, append([]effect{problem{class: SinkProblem, err: err}, hangUp{err: err}}, more...)
+	next, more := s.relist(now, SinkFailed, in.err)
+	return next, append(append(effects, hangUp{err: in.err}), more...)
 }
 
 func (s state) wait(now time.Time, then next, reason Reason, err error, effects []effect) (state, []effect) {
