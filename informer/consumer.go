@@ -16,8 +16,9 @@ type consumer[T store.Object] struct {
 	*Informer[T]
 	handlers   []*subscriber[T]
 	goroutines sync.WaitGroup
-	milestones []milestone
-	synced     bool // and the handlers have their marks
+	processed  uint64      // entries of the queue
+	milestones []milestone // not reached yet, in order
+	synced     bool        // and the handlers have their marks
 	timer      *time.Timer
 }
 
@@ -27,7 +28,7 @@ func (c *consumer[T]) run(ctx context.Context) {
 	taken := false
 	process := func(e deltafifo.Entry[T]) error {
 		taken = true
-		defer c.processed.Add(1)
+		defer func() { c.processed++ }()
 		return c.apply(e)
 	}
 	c.bell.ring() // for those who are there already
@@ -53,23 +54,23 @@ func (c *consumer[T]) attend(rung bool) {
 	}
 	if rung {
 		c.handlers = slices.DeleteFunc(c.handlers, func(s *subscriber[T]) bool { return isClosed(s.quit) })
-		for _, s := range c.news() {
+		joining, milestones := c.news()
+		for _, s := range joining {
 			c.admit(s)
 		}
+		c.plan(milestones)
 		c.remind(time.Now())
 	}
 	c.pass()
 }
 
 // news takes what others have left for the consumer.
-func (c *consumer[T]) news() []*subscriber[T] {
+func (c *consumer[T]) news() ([]*subscriber[T], []milestone) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	joining := c.joining
-	c.joining = nil
-	c.milestones = append(c.milestones, c.Informer.milestones...)
-	c.Informer.milestones = nil
-	return joining
+	joining, milestones := c.joining, c.Informer.milestones
+	c.joining, c.Informer.milestones = nil, nil
+	return joining, milestones
 }
 
 // admit lets a handler in, with the store as it is now.
@@ -104,18 +105,6 @@ func (c *consumer[T]) remind(now time.Time) {
 		c.timer = time.AfterFunc(next.Sub(now), c.bell.ring)
 	default:
 		c.timer.Reset(next.Sub(now))
-	}
-}
-
-// pass gives the store the resourceVersions that it has come up to.
-func (c *consumer[T]) pass() {
-	for len(c.milestones) > 0 {
-		m := c.milestones[0]
-		if c.processed.Load() < m.after && c.queue.Len() > 0 {
-			return
-		}
-		c.store.Bookmark(m.resourceVersion)
-		c.milestones = c.milestones[1:]
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
@@ -19,7 +18,6 @@ type Informer[T store.Object] struct {
 	reflector *reflector.Reflector[T]
 	problem   func(error)
 	bell      bell
-	processed atomic.Uint64 // entries of the queue
 
 	mu         sync.Mutex
 	phase      phase

@@ -7,10 +7,10 @@ import (
 )
 
 // milestone is a resourceVersion of a whole list, or of a bookmark. It becomes the store's once everything that was queued
-// before it has been processed: the queue is first in, first out.
+// before it has been processed.
 type milestone struct {
 	resourceVersion string
-	after           uint64 // entries processed
+	after           uint64 // entries processed; set by plan
 }
 
 // intake is the queue as the reflector's sink.
@@ -46,10 +46,30 @@ func withBookmarks(t *reflector.Trace, reached func(resourceVersion string)) *re
 
 // reached takes note of a milestone. The reflector's goroutine calls it.
 func (in *Informer[T]) reached(resourceVersion string) {
-	// One more than Len, for the entry that may be being processed. If none is, the consumer sees an empty queue.
-	after := in.processed.Load() + uint64(in.queue.Len()) + 1
 	in.mu.Lock()
-	in.milestones = append(in.milestones, milestone{resourceVersion, after})
+	in.milestones = append(in.milestones, milestone{resourceVersion: resourceVersion})
 	in.mu.Unlock()
 	in.bell.ring()
+}
+
+// plan takes over the milestones that others have left, and says when each will have been reached.
+//
+// It cannot say too early. The consumer alone takes entries, and here it is between two, so none is being processed and
+// none can be taken while it counts: what was queued before a milestone has been processed or is among the entries that
+// wait now, which are the next to come, for the queue is first in, first out. Entries that were queued since are among
+// them too, so it can say too late, by those, and that is harmless.
+func (c *consumer[T]) plan(milestones []milestone) {
+	after := c.processed + uint64(c.queue.Len())
+	for _, m := range milestones {
+		m.after = after
+		c.milestones = append(c.milestones, m)
+	}
+}
+
+// pass gives the store the resourceVersions that it has come up to.
+func (c *consumer[T]) pass() {
+	for len(c.milestones) > 0 && c.milestones[0].after <= c.processed {
+		c.store.Bookmark(c.milestones[0].resourceVersion)
+		c.milestones = c.milestones[1:]
+	}
 }
