@@ -61,13 +61,15 @@ it lists, watches, and lists again when it has to.
 Exit status: 0 if all went well, 1 if not, 2 if the command line is not understood.`,
 		Example: `  relist demo                      # mirror a server that misbehaves, and see what happens
   relist mirror pods -A            # mirror a real one, until Ctrl-C
-  relist serve --objects 1000      # run the misbehaving server alone`,
+  relist serve --objects 1000      # run the misbehaving server alone
+  relist record pods -A -o t.txt   # write down what a cluster says, until Ctrl-C
+  relist replay t.txt              # and play it again`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("unknown command %q: want demo, mirror or serve", args[0])
+				return usage("unknown command %q: want demo, mirror, record, replay or serve", args[0])
 			}
 			return nil
 		},
@@ -75,7 +77,7 @@ Exit status: 0 if all went well, 1 if not, 2 if the command line is not understo
 	}
 	root.SetVersionTemplate("relist {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newDemo(), newMirror(), newServe(), newReplay())
+	root.AddCommand(newDemo(), newMirror(), newServe(), newReplay(), newRecord())
 	return root
 }
 

@@ -11,7 +11,7 @@ func TestUsageErrors(t *testing.T) {
 		args string
 		want string
 	}{
-		{"fly", `relist: unknown command "fly": want demo, mirror or serve`},
+		{"fly", `relist: unknown command "fly": want demo, mirror, record, replay or serve`},
 		{"--fly", "relist: unknown flag: --fly"},
 		{"mirror", "relist mirror: name one resource"},
 		{"mirror pods nodes", "relist mirror: name one resource"},

@@ -109,6 +109,11 @@ func (r *composer) step(s step) error {
 	case x.closed:
 		return &DivergedError{Live: strings.Join(s.what.lines(), " "), Replay: string(hungUp)}
 	}
+	if x.said == 0 {
+		if _, err := r.Say(""); err != nil {
+			return err
+		}
+	}
 	if err := r.sleepUntil(x, s.at); err != nil {
 		return err
 	}
@@ -147,16 +152,12 @@ func (r *composer) speak(x *replay, s step) error {
 			return err
 		}
 	}
-	lines := s.what.lines()
-	if x.said == 0 {
-		lines = append([]string{""}, lines...)
-	}
 	x.said = s.nth + 1
 	r.queue.said(s.what)
 	if isLast(s) {
 		r.drop(x) // before what comes of it
 	}
-	return r.say(lines...)
+	return r.say(s.what.lines()...)
 }
 
 // isLast reports whether a step is the end of its exchange.

@@ -84,7 +84,7 @@ func TestTooLarge(t *testing.T) {
 		old.Unfreeze()
 		after(20 * time.Second)
 	})
-	recorded(t, c, "sleep 3s\n", "< 504 Timeout \"Too large resource version: 6, current: 5\" {\"details\":")
+	recorded(t, c, "sleep 3s\n", "< 504 Timeout \"Timeout: Too large resource version: 6, current: 5\" {\"details\":")
 }
 
 // A token that expired comes with another one.

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/apitest"
+)
+
+// What was recorded can be replayed at once, scrubbed too.
+func TestRecord(t *testing.T) {
+	for _, scrub := range []string{"--scrub=false", "--scrub"} {
+		server, url := newServer(t, apitest.Options{Token: "secret-token"})
+		createConfigMap(t, server, "default", "alice")
+		createConfigMap(t, server, "payments", "bob")
+		path := filepath.Join(t.TempDir(), "recorded.txt")
+		p := start(t, "record", "cm", "-A", "--server", url, "--token", "secret-token", "-o", path, scrub, "-v")
+		p.await("< 200 watch")
+		createConfigMap(t, server, "payments", "carol")
+		p.await("ADDED payments/carol")
+		server.CutWatches(0)
+		p.await("< cut\n> GET")
+		createConfigMap(t, server, "payments", "dora")
+		p.await("ADDED payments/dora")
+		r, took := p.interrupt()
+		if r.status != exitOK || r.stderr != "" || !strings.Contains(r.stdout, "recorded "+path+": 3 requests, 4 objects") {
+			t.Fatalf("status %d, stderr %q, stdout\n%s", r.status, r.stderr, r.stdout)
+		}
+		if took > 2*time.Second {
+			t.Errorf("it took %v to stop", took)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := []string{"secret-token", url}
+		if scrub == "--scrub" {
+			names = append(names, "alice", "bob", "carol", "dora", "payments")
+		}
+		for _, name := range names {
+			if strings.Contains(string(text), name) {
+				t.Errorf("%q is in\n%s", name, text)
+			}
+		}
+		if r := command(t, "replay", path); r.status != exitOK || r.stdout != "ok   "+path+"\n" {
+			t.Errorf("status %d, %s\n%s", r.status, r.stdout, text)
+		}
+	}
+}
+
+func TestRecordErrors(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	createConfigMap(t, server, "default", "alice")
+	dir := t.TempDir()
+	for want, tt := range map[string]struct {
+		args   []string
+		status int
+	}{
+		"name one resource":                 {[]string{"-o", "x"}, exitUsage},
+		"name a file for the trace":         {[]string{"pods"}, exitUsage},
+		"cannot be used together":           {[]string{"pods", "-o", "x", "-n", "a", "-A"}, exitUsage},
+		"want a positive time":              {[]string{"pods", "-o", "x", "--for", "-1s"}, exitUsage},
+		"want 1 or more":                    {[]string{"pods", "-o", "x", "--page-size", "-1"}, exitUsage},
+		"no such file or directory":         {[]string{"pods", "-o", dir + "/none/x", "--server", url}, exitError},
+		`the server has no resource "podz"`: {[]string{"podz", "-o", dir + "/x", "--server", url}, exitError},
+		"connection refused":                {[]string{"pods", "-o", dir + "/x", "--server", closedPort(t)}, exitError},
+	} {
+		r := command(t, append([]string{"record"}, tt.args...)...)
+		if r.status != tt.status || !strings.Contains(r.stderr, want) {
+			t.Errorf("%q: status %d, stderr %q, want %d and %q", tt.args, r.status, r.stderr, tt.status, want)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestRecordFor(t *testing.T) {
+	_, url := newServer(t, apitest.Options{})
+	path := filepath.Join(t.TempDir(), "recorded.txt")
+	r := command(t, "record", "nodes", "--server", url, "-o", path, "--for", "300ms")
+	if r.status != exitOK || r.took < 300*time.Millisecond {
+		t.Errorf("status %d after %v, %s", r.status, r.took, r.stderr)
+	}
+	if r := command(t, "replay", path); r.status != exitOK {
+		t.Errorf("status %d: %s", r.status, r.stdout)
+	}
+}
