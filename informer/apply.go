@@ -27,6 +27,9 @@ func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
 			failed = fmt.Errorf("informer: %w", err)
 		}
 	}
+	if failed == nil {
+		c.applied(e.Deltas[len(e.Deltas)-1])
+	}
 	return failed
 }
 

@@ -127,6 +127,18 @@ func (f *fake) gap(change func()) {
 	f.oldest = f.version
 }
 
+// restore takes the server back to what it held at a version, as the restoration of a backup does, and ends the watches.
+func (f *fake) restore(version int, objects ...*thing) {
+	f.gap(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.version, f.log, f.objects = version-1, nil, map[string]*thing{} // the end of a gap is a version
+		for _, obj := range objects {
+			f.objects[store.Key(obj)] = obj
+		}
+	})
+}
+
 // keys and values, sorted by key, as the tests compare them.
 func (f *fake) state() []string {
 	f.mu.Lock()
@@ -168,7 +180,7 @@ func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Wa
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if from < f.oldest {
+	if from < f.oldest || from > f.version {
 		return nil, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, f.oldest))
 	}
 	next := len(f.log)

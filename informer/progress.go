@@ -1,6 +1,8 @@
 package informer
 
 import (
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -10,13 +12,15 @@ import (
 // before it has been processed.
 type milestone struct {
 	resourceVersion string
+	list            bool
 	after           uint64 // entries processed; set by plan
+	newest          string // of a list: the newest version that was applied and came after it; empty if none was
 }
 
 // intake is the queue as the reflector's sink.
 type intake[T store.Object] struct {
 	*deltafifo.Queue[T]
-	reached func(resourceVersion string)
+	reached func(milestone)
 }
 
 // Replace implements [reflector.Sink].
@@ -24,19 +28,19 @@ func (s intake[T]) Replace(items []T, resourceVersion string) error {
 	if err := s.Queue.Replace(items, resourceVersion); err != nil {
 		return err
 	}
-	s.reached(resourceVersion)
+	s.reached(milestone{resourceVersion: resourceVersion, list: true})
 	return nil
 }
 
 // withBookmarks returns t with a function that is told of bookmarks before t's own is.
-func withBookmarks(t *reflector.Trace, reached func(resourceVersion string)) *reflector.Trace {
+func withBookmarks(t *reflector.Trace, reached func(milestone)) *reflector.Trace {
 	var all reflector.Trace
 	if t != nil {
 		all = *t
 	}
 	next := all.Bookmark
 	all.Bookmark = func(resourceVersion string) {
-		reached(resourceVersion)
+		reached(milestone{resourceVersion: resourceVersion})
 		if next != nil {
 			next(resourceVersion)
 		}
@@ -44,10 +48,10 @@ func withBookmarks(t *reflector.Trace, reached func(resourceVersion string)) *re
 	return &all
 }
 
-// reached takes note of a milestone. The reflector's goroutine calls it.
-func (in *Informer[T]) reached(resourceVersion string) {
+// reached takes note of a milestone. The reflector's goroutine calls it, before it queues anything else.
+func (in *Informer[T]) reached(m milestone) {
 	in.mu.Lock()
-	in.milestones = append(in.milestones, milestone{resourceVersion: resourceVersion})
+	in.milestones = append(in.milestones, m)
 	in.mu.Unlock()
 	in.bell.ring()
 }
@@ -66,10 +70,38 @@ func (c *consumer[T]) plan(milestones []milestone) {
 	}
 }
 
+// applied takes note of a version that came after the lists which have not been reached yet.
+func (c *consumer[T]) applied(d deltafifo.Delta[T]) {
+	if d.Type != deltafifo.Added && d.Type != deltafifo.Updated {
+		// The end of an entry that was queued before a list is a Replaced or a Deleted: the list has the object or has
+		// not. So this may be of the past. A Deleted need not be, and then the store's version waits for the next event.
+		return
+	}
+	for i := range c.milestones {
+		if m := &c.milestones[i]; m.list && (m.newest == "" || older(m.newest, d.Object.GetResourceVersion())) {
+			m.newest = d.Object.GetResourceVersion()
+		}
+	}
+}
+
 // pass gives the store the resourceVersions that it has come up to.
+//
+// A list that is older than the store is no mistake, which the reflector would not have let through: the server went back,
+// as after the restoration of a backup, and the store, which holds what the server does, with it.
 func (c *consumer[T]) pass() {
 	for len(c.milestones) > 0 && c.milestones[0].after <= c.processed {
-		c.store.Bookmark(c.milestones[0].resourceVersion)
+		m := c.milestones[0]
 		c.milestones = c.milestones[1:]
+		if m.list && older(m.resourceVersion, c.store.ResourceVersion()) {
+			c.store.SetResourceVersion(m.resourceVersion)
+			m.resourceVersion = m.newest
+		}
+		c.store.Bookmark(m.resourceVersion)
 	}
+}
+
+// older reports whether a version is known to lie before another.
+func older(version, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order < 0
 }

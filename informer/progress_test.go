@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/store"
@@ -43,6 +45,68 @@ func TestVersionIsNotAhead(t *testing.T) {
 		if ahead > 0 {
 			t.Fatalf("the store was ahead of %d of %d objects", ahead, objects)
 		}
+	}
+}
+
+// A server that was restored from a backup is at an older version than the store, whose version goes back with it: to
+// that of the list, or of what has come since.
+func TestVersionGoesBackWithTheServer(t *testing.T) {
+	tests := []struct {
+		name   string
+		happen func(f *fake)
+		want   string
+	}{
+		{"the list alone", func(*fake) {}, "45"},
+		{"with a change", func(f *fake) { f.set("a", 9) }, "46"},
+		{"with a new object", func(f *fake) { f.set("z", 9) }, "46"},
+		{"with a bookmark", func(f *fake) { f.bookmark() }, "46"},
+		{"and catches up", func(f *fake) {
+			for i := range 100 {
+				f.set("a", i)
+			}
+		}, "145"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake("a", "b", "c")
+				f.version = 99
+				f.set("b", 1)
+				var release chan struct{}
+				hold := func(*thing) []string { // the consumer has all of it before it when it begins
+					if release != nil {
+						<-release
+					}
+					return nil
+				}
+				r := newRig(t, f, informer.Options[*thing]{Indexers: store.Indexers[*thing]{"hold": hold}})
+				r.start()
+				if got := r.Store().ResourceVersion(); got != "100" {
+					t.Fatalf("the store is at %s, want 100", got)
+				}
+				f.set("c", 1)
+				f.set("c", 2)
+				synctest.Wait()
+
+				release = make(chan struct{})
+				f.set("b", 2) // at which the consumer stops
+				f.set("c", 3) // what waits is of the past, too
+				f.set("d", 3)
+				f.remove("d")
+				synctest.Wait()
+				a, b := f.object("a", "uid-1", 0), f.object("b", "uid-2", 7)
+				a.ResourceVersion, b.ResourceVersion = "1", "40"
+				f.restore(45, a, b)
+				later(time.Minute)
+				test.happen(f)
+				synctest.Wait()
+				close(release)
+				r.agree()
+				if got := r.Store().ResourceVersion(); got != test.want {
+					t.Errorf("the store is at %s, want %s", got, test.want)
+				}
+			})
+		})
 	}
 }
 

@@ -33,6 +33,6 @@ type Reader[T store.Object] interface {
 	Snapshot() *store.Snapshot[T]
 
 	// ResourceVersion is the version up to which nothing is missing, or that of the newest object where this is newer.
-	// It is empty before the first object has come.
+	// It is empty before the first object has come, and goes back only with a server that was restored from a backup.
 	ResourceVersion() string
 }
