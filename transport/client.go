@@ -192,5 +192,7 @@ func (c *Client) send(x *exchange, hr *http.Request) (*http.Response, error) {
 func (c *Client) refused(x *exchange, resp *http.Response) *apierrors.StatusError {
 	defer x.hurry().Stop()
 	defer resp.Body.Close()
-	return statusError(resp, x.redact(readErrorBody(resp.Body, c.maxError)))
+	status := statusError(resp, x.redact(readErrorBody(resp.Body, c.maxError)))
+	status.ErrStatus.Message = string(x.redactWhole([]byte(status.ErrStatus.Message))) // it may quote headers
+	return status
 }

@@ -52,13 +52,10 @@ func (e *UnexpectedContentError) Error() string {
 		e.StatusCode, http.StatusText(e.StatusCode), e.ContentType, e.Head)
 }
 
-// maxHead is how many bytes of a strange body are quoted in an error.
-const maxHead = 256
-
 // readHead returns the first bytes of a body for an error message. It asks for no
 // more than one read that brings something, since a stream may have no end.
-func readHead(body io.Reader) []byte {
-	buf := make([]byte, maxHead)
-	n, _ := io.ReadAtLeast(body, buf, 1)
+func readHead(body io.Reader, n int) []byte {
+	buf := make([]byte, n)
+	n, _ = io.ReadAtLeast(body, buf, 1)
 	return buf[:n]
 }

@@ -1,12 +1,10 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 )
 
@@ -37,7 +35,7 @@ func (x *exchange) hurry() *time.Timer {
 
 // fail says which request an error is about.
 func (x *exchange) fail(err error) error {
-	return &RequestError{Op: x.op, URL: x.url, Err: err}
+	return &RequestError{Op: x.op, URL: x.url, Err: x.redactError(err)}
 }
 
 // failRead makes the error of a read. A body that is read while its context ends
@@ -51,15 +49,6 @@ func (x *exchange) failRead(err error) error {
 		return err
 	}
 	return x.fail(err)
-}
-
-// redact removes a credential that a server sent back, as debugging proxies do.
-func (x *exchange) redact(text []byte) []byte {
-	_, secret, _ := strings.Cut(x.authorization, " ")
-	if len(secret) < 6 {
-		return text // not a secret, and to be found in any text
-	}
-	return bytes.ReplaceAll(text, []byte(secret), []byte("REDACTED"))
 }
 
 // endOf returns why ctx has ended, nil if it has not. If the caller of a request

@@ -11,7 +11,7 @@ import (
 // after Offset cannot be trusted; open a new watch.
 type FrameError struct {
 	Offset int64  // of the offending byte, from the start of the stream
-	Head   string // what is there, as far as it had arrived, at most 64 bytes
+	Head   string // what is there, as far as it had arrived, at most 64 bytes, without credentials
 	Reason string
 }
 
@@ -25,7 +25,7 @@ func (e *FrameError) Error() string {
 type FrameTooLargeError struct {
 	Limit  int
 	Offset int64  // of the frame's first byte, from the start of the stream
-	Head   []byte // the frame's first bytes, at most 4096: enough, as a rule, to tell which object
+	Head   []byte // the frame's first bytes, at most 4096, without credentials: enough, as a rule, to tell which object
 }
 
 // Error gives the limit and the offset.
@@ -62,6 +62,9 @@ type frameReader struct {
 	r     io.Reader
 	limit int // of a frame; 0 is unlimited
 
+	// quote returns the first bytes of what an error is about; see [exchange.quote].
+	quote func(text []byte, bound int) []byte
+
 	buf     []byte
 	start   int
 	scanned int
@@ -76,7 +79,7 @@ type frameReader struct {
 }
 
 func newFrameReader(r io.Reader, limit int) *frameReader {
-	return &frameReader{r: r, limit: limit}
+	return &frameReader{r: r, limit: limit, quote: func(text []byte, bound int) []byte { return text[:min(len(text), bound)] }}
 }
 
 // next returns the next object, valid until the next call. It returns io.EOF at an
@@ -176,14 +179,14 @@ func (f *frameReader) drop(to int) {
 func (f *frameReader) malformed(at int, reason string) {
 	f.err = &FrameError{
 		Offset: f.offset + int64(at-f.start),
-		Head:   string(f.buf[at:min(f.end, at+frameErrorHead)]),
+		Head:   string(f.quote(f.buf[at:f.end], frameErrorHead)),
 		Reason: reason,
 	}
 }
 
 // tooLarge gives up the object at buf[start], of which scanned bytes were seen.
 func (f *frameReader) tooLarge(done bool) error {
-	head := f.buf[f.start:min(f.scanned, f.start+frameTooLargeHead)]
+	head := f.quote(f.buf[f.start:f.scanned], frameTooLargeHead)
 	err := &FrameTooLargeError{Limit: f.limit, Offset: f.offset, Head: bytes.Clone(head)}
 	f.drop(f.scanned)
 	f.inFrame, f.skipping = !done, !done

@@ -56,8 +56,8 @@ func (r *Response) UnexpectedContent() error {
 	defer r.exchange.hurry().Stop()
 	return r.exchange.fail(&UnexpectedContentError{
 		StatusCode:  r.StatusCode,
-		ContentType: r.Header.Get("Content-Type"),
-		Head:        string(r.exchange.redact(readHead(r.Body))),
+		ContentType: string(r.exchange.redactWhole([]byte(r.Header.Get("Content-Type")))),
+		Head:        string(r.exchange.quote(readHead(r.Body, maxHead+r.exchange.longestSecret()), maxHead)),
 	})
 }
 

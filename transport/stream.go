@@ -10,6 +10,18 @@ type Frame struct {
 	// Data is valid until the next call of Next. For JSON it is one object, from
 	// its first brace to its last.
 	Data []byte
+
+	exchange *exchange // nil in a Frame that another package made
+}
+
+// Redact returns text, which is some of Data, without the credential that the
+// request was sent with, so that an error may quote it: a debugging proxy may have
+// sent it back. Redact first and cut afterwards. It may return text itself.
+func (f Frame) Redact(text []byte) []byte {
+	if f.exchange == nil {
+		return text
+	}
+	return f.exchange.redact(text)
 }
 
 // Stream is a watch. It is pulled by one goroutine at a time; Close may be called
@@ -42,8 +54,10 @@ type jsonStream struct {
 }
 
 func newJSONStream(resp *Response, limit int) *jsonStream {
+	frames := newFrameReader(resp.Body, limit)
+	frames.quote = resp.exchange.quote
 	return &jsonStream{
-		frames:    newFrameReader(resp.Body, limit),
+		frames:    frames,
 		body:      resp.Body,
 		exchange:  resp.exchange,
 		mediaType: resp.MediaType,
@@ -58,7 +72,7 @@ func (s *jsonStream) Next() (Frame, error) {
 	var known *RequestError
 	switch {
 	case err == nil:
-		return Frame{Data: data}, nil
+		return Frame{Data: data, exchange: s.exchange}, nil
 	case err == io.EOF, errors.As(err, &known): //nolint:errorlint // only the bare one is a clean end
 		return Frame{}, err // the body's own errors name the request already
 	}

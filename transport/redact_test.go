@@ -1,0 +1,140 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// jwt is as long as the token of a service account, and no part of it repeats.
+var jwt = func() string {
+	var b strings.Builder
+	b.WriteString("eyJhbGciOiJSUzI1NiJ9.")
+	for i := range 300 {
+		fmt.Fprintf(&b, "%03d", i)
+	}
+	return b.String()
+}()
+
+// leak returns a part of the secret that is in text, "" if there is none.
+func leak(text, secret string) string {
+	for i := 0; i+minPart <= len(secret); i++ {
+		if part := secret[i : i+minPart]; strings.Contains(text, part) {
+			return part
+		}
+	}
+	return ""
+}
+
+// TestNoErrorQuotesTheCredential has servers that send back the request's header, at
+// every distance from the places where errors cut what they quote.
+func TestNoErrorQuotesTheCredential(t *testing.T) {
+	echoes := map[string]func(before, auth string) string{
+		"text with 200": func(before, auth string) string {
+			return "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + before + auth + " and more"
+		},
+		"text that ends in it": func(before, auth string) string {
+			return "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + before + auth[:40]
+		},
+		"text with 502": func(before, auth string) string {
+			return "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain\r\n\r\n" + before + auth + " and more"
+		},
+		"Content-Type": func(_, auth string) string {
+			return "HTTP/1.1 200 OK\r\nContent-Type: " + auth + "\r\n\r\n{}"
+		},
+		"Content-Type with 502": func(_, auth string) string {
+			return "HTTP/1.1 502 Bad Gateway\r\nContent-Type: " + auth + "\r\n\r\nno"
+		},
+		"redirection": func(_, auth string) string {
+			return "HTTP/1.1 302 Found\r\nLocation: /" + strings.TrimPrefix(auth, "Bearer ") + "\r\n\r\n"
+		},
+		"no header": func(_, auth string) string {
+			return "HTTP/1.1 200 OK\r\n" + auth + "\r\n\r\n"
+		},
+		"no status line": func(_, auth string) string { return auth + "\r\n\r\n" },
+		"stream without frames": func(before, auth string) string {
+			return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + before + auth + "\n"
+		},
+		"stream with a brace too many": func(before, auth string) string {
+			return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + `{"a":{]` + before + auth + "\n"
+		},
+		"frame that is too large": func(before, auth string) string {
+			return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + `{"a":"` + before + auth + strings.Repeat("x", 9000) + `"}`
+		},
+	}
+	for name, echo := range echoes {
+		for _, before := range []int{0, 3, 20, 50, 61, 63, 64, 200, 230, 250, 255, 256, 300, 3000, 3900, 4085, 4094} {
+			cfg := answer([]byte(echo(strings.Repeat(" -", before/2)+strings.Repeat("-", before%2), "Bearer "+jwt)))
+			cfg.BearerToken = jwt
+			cfg.MaxFrameBytes = 8000
+			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+			if err == nil {
+				_, err = s.Next()
+				s.Close()
+			}
+			if err == nil {
+				t.Fatalf("%s, %d: no error", name, before)
+			}
+			text := err.Error()
+			var large *FrameTooLargeError
+			if errors.As(err, &large) {
+				text += string(large.Head)
+			}
+			var frame *FrameError
+			if errors.As(err, &frame) {
+				text += frame.Head
+			}
+			if part := leak(text, jwt); part != "" {
+				t.Errorf("%s, %d bytes before it: the error has %q of the token:\n%s", name, before, part, text)
+			}
+			if len(err.Error()) > 1000 {
+				t.Errorf("%s, %d bytes before it: the error is %d bytes long", name, before, len(err.Error()))
+			}
+		}
+	}
+}
+
+func TestRedactedErrorKeepsWhatIsUnderIt(t *testing.T) {
+	x := &exchange{authorization: "Bearer " + jwt}
+	cause := &FrameError{Reason: "saw " + jwt}
+	err := x.fail(fmt.Errorf("%w: %w", http.ErrServerClosed, cause))
+	var frame *FrameError
+	if !errors.Is(err, http.ErrServerClosed) || !errors.As(err, &frame) {
+		t.Errorf("error %v has lost its cause", err)
+	}
+	if want := `saw REDACTED, at ""`; !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %v, want it to end with %q", err, want)
+	}
+}
+
+func TestRedact(t *testing.T) {
+	basic := base64.StdEncoding.EncodeToString([]byte("u:pass-word"))
+	for _, tt := range []struct{ authorization, text, want string }{
+		{"", "text", "text"},
+		{"Bearer short", "short text", "short text"},
+		{"Bearer secret-token", "a secret-token, secret-token", "a REDACTED, REDACTED"},
+		{"Bearer secret-token", "ends in secret-to", "ends in REDACTED"},
+		{"Bearer secret-token", "ends in se", "ends in se"},
+		{"secret-token", "a secret-token", "a REDACTED"},
+		{"Basic " + basic, "a " + basic + " of pass-word", "a REDACTED of REDACTED"},
+	} {
+		x := &exchange{authorization: tt.authorization}
+		if got := string(x.redact([]byte(tt.text))); got != tt.want {
+			t.Errorf("with %q, %q became %q, want %q", tt.authorization, tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestFrameRedact(t *testing.T) {
+	if text := []byte("secret-token"); !bytes.Equal(Frame{}.Redact(text), text) {
+		t.Error("a Frame of no request has changed the text")
+	}
+	frame := Frame{exchange: &exchange{authorization: "Bearer secret-token"}}
+	if got := string(frame.Redact([]byte("a secret-token"))); got != "a REDACTED" {
+		t.Errorf("got %q", got)
+	}
+}
