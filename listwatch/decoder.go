@@ -79,7 +79,7 @@ func newDecoder[T store.Object](transform func(T) (T, error)) (*decoder[T], erro
 // unmarshalStruct allocates the object by itself when T is a pointer.
 func unmarshalStruct[T any](data []byte) (obj T, err error) {
 	err = json.Unmarshal(data, &obj, lenient)
-	return obj, err
+	return obj, withoutValue(err)
 }
 
 // kinded is what metav1.TypeMeta gives to the structs that embed it.

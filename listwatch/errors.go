@@ -62,6 +62,16 @@ func IsMalformed(err error) bool {
 	return errors.As(err, &frame) || errors.As(err, &content) || errors.As(err, &syntactic) || errors.As(err, &semantic)
 }
 
+// withoutValue returns err without the JSON value that json's own error quotes: of a
+// Secret it may be the secret. Where in the object it stands is still said.
+func withoutValue(err error) error {
+	var semantic *json.SemanticError
+	if errors.As(err, &semantic) {
+		semantic.JSONValue = nil
+	}
+	return err
+}
+
 // describe says what was being done. A Status that came inside a stream knows
 // its message only; it gets its code and reason, as transport gives them to the
 // others: "watch configmaps: 410 Expired: too old resource version: 160 (400)".

@@ -68,8 +68,8 @@ func FuzzFrame(f *testing.F) {
 			t.Fatal(err)
 		}
 		w := &watch[*unstructured.Unstructured]{what: "things", decoder: d}
-		event, err := w.decode(data)
-		word, object, parseErr := parseEnvelope(data)
+		event, err := w.decode(transport.Frame{Data: data})
+		word, object, parseErr := parseEnvelope(transport.Frame{Data: data})
 		if parseErr != nil {
 			if err == nil && event.Err == nil {
 				t.Fatalf("%q is no envelope, and gave %+v", data, event)

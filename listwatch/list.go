@@ -35,7 +35,7 @@ func decodePage[T store.Object](resp *transport.Response, d *decoder[T]) (*Page[
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, fmt.Errorf("read the list: %w", err)
+		return nil, fmt.Errorf("read the list: %w", withoutValue(err))
 	}
 	return &p.page, nil
 }

@@ -36,7 +36,7 @@ func (w *watch[T]) Next() (Event[T], error) {
 	if err != nil {
 		return Event[T]{}, describe("watch", w.what, err)
 	}
-	event, err := w.decode(frame.Data)
+	event, err := w.decode(frame)
 	if err != nil {
 		return Event[T]{}, describe("watch", w.what, err)
 	}
@@ -48,8 +48,8 @@ func (w *watch[T]) Close() error { return w.stream.Close() }
 
 // decode returns an error where the stream must end: an ERROR event, or a frame
 // that is not an event.
-func (w *watch[T]) decode(frame []byte) (Event[T], error) {
-	if typ, object, ok := splitEnvelope(frame); ok {
+func (w *watch[T]) decode(frame transport.Frame) (Event[T], error) {
+	if typ, object, ok := splitEnvelope(frame.Data); ok {
 		event := w.event(typ, object)
 		// What was cut out is no JSON value where members follow the object.
 		if event.Err == nil || !isSyntactic(event.Err) {
@@ -61,11 +61,11 @@ func (w *watch[T]) decode(frame []byte) (Event[T], error) {
 		return Event[T]{}, err
 	}
 	if word == "ERROR" {
-		return Event[T]{}, statusError(object)
+		return Event[T]{}, statusError(frame.Redact(object))
 	}
 	typ, ok := parseType(word)
 	if !ok {
-		return Event[T]{}, fmt.Errorf("%w: event of the unknown type %.50q", errMalformed, word)
+		return Event[T]{}, fmt.Errorf("%w: event of the unknown type %.50q", errMalformed, frame.Redact([]byte(word)))
 	}
 	if typ == Bookmark {
 		return bookmark[T](object)
@@ -101,7 +101,7 @@ func bookmark[T any](object []byte) (Event[T], error) {
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(object, &partial, lenient); err != nil {
-		return Event[T]{}, fmt.Errorf("%w: decode a bookmark: %w", errMalformed, err)
+		return Event[T]{}, fmt.Errorf("%w: decode a bookmark: %w", errMalformed, withoutValue(err))
 	}
 	return Event[T]{
 		Type:             Bookmark,
@@ -158,16 +158,16 @@ func isSyntactic(err error) bool {
 }
 
 // parseEnvelope reads an envelope of any spelling and order.
-func parseEnvelope(frame []byte) (word string, object []byte, err error) {
+func parseEnvelope(frame transport.Frame) (word string, object []byte, err error) {
 	var event struct {
 		Type   string         `json:"type"`
 		Object jsontext.Value `json:"object"`
 	}
-	if err := json.Unmarshal(frame, &event, lenient); err != nil {
-		return "", nil, fmt.Errorf("%w: frame is not a watch event: %w (%.200q)", errMalformed, err, frame)
+	if err := json.Unmarshal(frame.Data, &event, lenient); err != nil {
+		return "", nil, fmt.Errorf("%w: frame is not a watch event: %w (%.200q)", errMalformed, withoutValue(err), frame.Redact(frame.Data))
 	}
 	if event.Type == "" || len(event.Object) == 0 {
-		return "", nil, fmt.Errorf("%w: a watch event needs a type and an object (%.200q)", errMalformed, frame)
+		return "", nil, fmt.Errorf("%w: a watch event needs a type and an object (%.200q)", errMalformed, frame.Redact(frame.Data))
 	}
 	return event.Type, event.Object, nil
 }
