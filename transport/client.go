@@ -99,7 +99,7 @@ func (c *Client) do(ctx context.Context, op string, req Request) (*Response, err
 		return nil, x.fail(err)
 	}
 	return &Response{
-		Body:       &body{ReadCloser: resp.Body, exchange: x},
+		Body:       newBody(ctx, resp.Body, x),
 		MediaType:  mediaType(resp.Header.Get("Content-Type")),
 		StatusCode: resp.StatusCode,
 		Header:     resp.Header,

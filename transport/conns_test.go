@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -50,6 +51,42 @@ func TestCloseReachesConnectionsInUse(t *testing.T) {
 				synctest.Wait()
 				if n := len(c.connections.conns.open); n != 0 {
 					t.Errorf("%d connections are remembered", n)
+				}
+			})
+		})
+	}
+}
+
+// TestCancelledStreamFreesItsConnection has a caller who ends the context of a
+// stream and forgets to close it. Close of the Client must not wait for that.
+func TestCancelledStreamFreesItsConnection(t *testing.T) {
+	for _, protocol := range []Protocol{ProtocolHTTP1, ProtocolHTTP2} {
+		t.Run(protocol.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := newNetwork()
+				stop := serveOn(network, holdOpen(`{}`))
+				defer stop()
+				c, err := NewClient(Config{Server: "http://api.example", Protocol: protocol, Dial: network.Dial})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				s, err := c.Watch(ctx, Request{Path: "/"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cancel()
+				c.Close()
+				synctest.Wait()
+				if n := len(c.connections.conns.open); n != 0 {
+					t.Errorf("%d connections are open", n)
+				}
+				if _, err := s.Next(); !errors.Is(err, context.Canceled) {
+					t.Errorf("Next returned %v", err)
+				}
+				s.Close() // late, and no harm
+				if n := c.connections.conns.active; n != 0 {
+					t.Errorf("%d exchanges are counted", n)
 				}
 			})
 		})

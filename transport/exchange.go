@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -66,14 +67,31 @@ func endOf(ctx context.Context) error {
 	}
 }
 
-// body is that of a response. Its errors say which request they are about.
+// body is that of a response. Its errors say which request they are about. It is
+// closed when the context ends, too: a connection of HTTP/2 that still counted a
+// stream which nobody reads any more would outlive the Client.
 type body struct {
-	io.ReadCloser
+	raw      io.Reader
 	exchange *exchange
+	unwatch  func() bool  // ends the wait for the end of the context
+	release  func() error // closes what is read, once
+}
+
+func newBody(ctx context.Context, raw io.ReadCloser, x *exchange) *body {
+	release := sync.OnceValue(func() error {
+		defer x.done()
+		return raw.Close()
+	})
+	return &body{
+		raw:      raw,
+		exchange: x,
+		unwatch:  context.AfterFunc(ctx, func() { _ = release() }), // Close returns what it says
+		release:  release,
+	}
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.raw.Read(p)
 	if n > 0 && b.exchange.onRead != nil {
 		b.exchange.onRead(n)
 	}
@@ -84,9 +102,10 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // Close ends the exchange first: over HTTP/2 that sends RST_STREAM at once, and on
-// either protocol it frees a Read that waits.
+// either protocol it frees a Read that waits. If the end of the context is closing the
+// body already, Close waits until that is done.
 func (b *body) Close() error {
+	b.unwatch()
 	b.exchange.cancel(ErrClosed)
-	defer b.exchange.done()
-	return b.ReadCloser.Close()
+	return b.release()
 }
