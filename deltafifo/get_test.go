@@ -1,6 +1,7 @@
 package deltafifo_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/relist-go/relist/deltafifo"
@@ -35,6 +36,23 @@ func TestGet(t *testing.T) {
 	want("a", "3")
 	want("b", "")
 	want("d", "2")
+}
+
+func TestKeys(t *testing.T) {
+	f := newFixture(t, deltafifo.Options[*object]{}, "a@1", "b@1", "c@1")
+	want := func(keys ...string) {
+		t.Helper()
+		if got := f.q.Keys(); !slices.Equal(got, keys) {
+			t.Errorf("Keys() = %q, want %q", got, keys)
+		}
+	}
+	f.add("d@2")
+	f.delete("b@2")
+	f.replace("a@1", "d@2")
+	want("a", "d")
+	f.pop(func() { want("a", "d") })
+	f.drain()
+	want("a", "d")
 }
 
 func TestGetWithoutKnown(t *testing.T) {

@@ -1,6 +1,7 @@
 package deltafifo
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/relist-go/relist/store"
@@ -105,6 +106,23 @@ func (q *Queue[T]) Get(key string) (T, bool) {
 		return *new(T), false
 	}
 	return q.known.Get(key)
+}
+
+// Keys returns the keys of all objects that there will be once everything that waits has been processed, sorted. It is a
+// call of the producer's. If Known panics, there are none.
+func (q *Queue[T]) Keys() []string {
+	var keys []string
+	err := q.withKnown(func(v *knownView[T]) {
+		keys = q.keys(v, func(*entry[T]) bool { return true })
+		keys = slices.DeleteFunc(keys, func(key string) bool {
+			_, ok := q.expected(key, v)
+			return !ok
+		})
+	})
+	if err != nil {
+		return nil
+	}
+	return keys
 }
 
 // HasSynced reports whether the channel that [Queue.Synced] returns is closed.

@@ -78,9 +78,15 @@ func (q *Queue[T]) expected(key string, v *knownView[T]) (state[T], bool) {
 
 // unlisted returns the keys that the list just queued has not touched, sorted. It needs mu.
 func (q *Queue[T]) unlisted(v *knownView[T]) []string {
+	return q.keys(v, func(e *entry[T]) bool { return e == nil || e.list != q.lists })
+}
+
+// keys returns, sorted, the keys that are known, queued or being processed and that keep, which gets a key's entry or nil,
+// does not leave out. It needs mu.
+func (q *Queue[T]) keys(v *knownView[T], keep func(*entry[T]) bool) []string {
 	var keys []string
 	consider := func(key string) {
-		if e := q.entries[key]; e == nil || e.list != q.lists {
+		if keep(q.entries[key]) {
 			keys = append(keys, key)
 		}
 	}

@@ -128,6 +128,7 @@ func (d *driver[T]) replace(eff replace) error {
 	if err != nil {
 		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", len(items), eff.version, err)
 	}
+	d.endVerification()
 	d.quarantine.relisted(d.list.Errors, time.Now())
 	d.board.quarantined(d.quarantine.list())
 	if d.board.listApplied(d.serves) {
@@ -141,6 +142,9 @@ func (d *driver[T]) apply(e listwatch.Event[T]) error {
 	if err := d.give(e); err != nil {
 		err = fmt.Errorf("apply %v of %s at resourceVersion %s: %w", e.Type, e.Meta.Key, e.Meta.ResourceVersion, err)
 		return d.putAside(e, err)
+	}
+	if d.verification != nil {
+		d.verification.touched[e.Meta.Key] = true
 	}
 	d.wellAgain(e.Meta.Key)
 	d.trace.Event(Event{Type: e.Type, Key: e.Meta.Key, UID: e.Meta.UID, ResourceVersion: e.Meta.ResourceVersion})

@@ -27,6 +27,9 @@ type Options struct {
 	// for ever. It is called on the reflector's goroutine.
 	Fatal func(err error) bool
 
+	// Verify compares the copy with the server now and then. The zero value does not.
+	Verify Verify
+
 	// Resync is the period after which the sink is told to offer every object
 	// again. If zero or negative, it is never told.
 	Resync time.Duration

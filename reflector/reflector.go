@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/relist-go/relist/listwatch"
 )
 
@@ -14,6 +16,7 @@ type Reflector[T any] struct {
 	lw    listwatch.ListWatcher[T]
 	sink  Sink[T]
 	fatal func(error) bool
+	check Verify
 	known Known[T]            // the sink, or nil if it does not say what it holds
 	get   listwatch.Getter[T] // lw, or nil if it fetches no single objects
 	trace Trace
@@ -39,6 +42,7 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 		lw:    lw,
 		sink:  sink,
 		fatal: opts.Fatal,
+		check: opts.Verify,
 		trace: opts.Trace.withDefaults(),
 		state: newState(rules),
 		known: known,
@@ -75,6 +79,9 @@ type driver[T any] struct {
 	visit   *operation[T]
 	patient *patient[T]
 
+	verification *verification // nil when nothing is compared
+	verifyAt     time.Time     // when to begin; zero for never
+
 	collected *collection[T] // the initial events of a watch so far
 	end       error          // what Run is to return, if Options.Fatal says so
 
@@ -107,6 +114,8 @@ func (d *driver[T]) run(ctx context.Context) error {
 			in = d.take(m)
 		case m := <-d.visit.received():
 			d.visited(m.event)
+		case m := <-d.metadata():
+			d.metadataCame(m)
 		}
 		if d.end != nil {
 			return d.end
@@ -118,6 +127,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 			return d.end
 		}
 		d.treat(ctx)
+		d.verify(ctx)
 		d.board.follow(d.state, time.Now())
 		if at := d.wake(); !at.Equal(armed) {
 			armed = at
@@ -133,14 +143,27 @@ func (d *driver[T]) run(ctx context.Context) error {
 func (d *driver[T]) suspend() {
 	d.drop()
 	d.endVisit()
+	d.endVerification()
 	d.state = d.state.suspended()
 	d.board.stopped(time.Now())
 }
 
+// metadata is where the list of a verification comes from.
+func (d *driver[T]) metadata() <-chan message[*metav1.PartialObjectMetadata] {
+	if d.verification == nil {
+		return nil
+	}
+	return d.verification.op.received()
+}
+
 // wake returns when there is something to do without a message; zero means never.
 func (d *driver[T]) wake() time.Time {
-	if d.tooBusy() {
-		return d.state.wake()
+	at := d.state.wake()
+	if !d.tooBusy() {
+		at = earliest(at, d.quarantine.wake())
 	}
-	return earliest(d.state.wake(), d.quarantine.wake())
+	if p, ok := d.state.phase.(watching); ok && p.open && d.verification == nil {
+		at = earliest(at, d.verifyAt)
+	}
+	return at
 }

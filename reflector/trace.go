@@ -45,6 +45,9 @@ type Trace struct {
 	// Synced: the sink has its first whole list.
 	Synced func()
 
+	// Verified: the sink was compared with the server, see [Verify].
+	Verified func(Verified)
+
 	// Problem: something is wrong that the protocol does not provide for.
 	Problem func(Problem)
 }
@@ -102,6 +105,13 @@ type Backoff struct {
 	Err    error
 }
 
+// Verified is given to [Trace.Verified].
+type Verified struct {
+	Objects     int // on the server
+	Differences int // each was reported as a problem; a list follows if there are any
+	Duration    time.Duration
+}
+
 // Problem is given to [Trace.Problem].
 type Problem struct {
 	Class ProblemClass
@@ -126,10 +136,12 @@ const (
 	VersionProblem
 	// SinkProblem: the sink did not take a change.
 	SinkProblem
+	// DriftProblem: an object differs from the server's, and no event had said so.
+	DriftProblem
 )
 
 var problemWords = [...]string{
-	ListProblem: "list", WatchProblem: "watch", ObjectProblem: "object", VersionProblem: "version", SinkProblem: "sink",
+	ListProblem: "list", WatchProblem: "watch", ObjectProblem: "object", VersionProblem: "version", SinkProblem: "sink", DriftProblem: "drift",
 }
 
 // String returns the class as one word.
@@ -154,6 +166,7 @@ func (t *Trace) withDefaults() Trace {
 	fill(&full.WatchEnd)
 	fill(&full.Relist)
 	fill(&full.Backoff)
+	fill(&full.Verified)
 	fill(&full.Problem)
 	if full.WatchOpen == nil {
 		full.WatchOpen = func() {}
