@@ -19,7 +19,7 @@
 //
 // # Intended use
 //
-// A test makes a [Server] with [New], fills it with [Server.Create], hands it to the client under test, and then does to
+// A test makes a [Server] with [Start] or [New], fills it with [Server.Create], hands it to the client under test, and then does to
 // the client what a cluster would: [Server.Update] and [Server.Delete] objects, [Server.CutWatches] in the middle of an
 // event, [Server.Compact] so that the client has to list again, [Replica.Freeze] a second server and [Server.Route] the
 // client to it. In the end [Server.List] says what the client should have.

@@ -1,9 +1,9 @@
 package apitest
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -36,13 +36,13 @@ var faultSwitches = []faultSwitch{
 		if q.err != nil {
 			return "", q.err
 		}
-		return fmt.Sprintf("%d watches", s.Cut(c)), nil
+		return counted(s.Cut(c), "watch", "watches"), nil
 	}},
 	{"end", "", "end the open watches in an orderly way", func(s *Server, _ query) (string, error) {
-		return fmt.Sprintf("%d watches", s.EndWatches()), nil
+		return counted(s.EndWatches(), "watch", "watches"), nil
 	}},
 	{"inject", "?raw=%7B%22type%22", "write raw bytes into the open watches", func(s *Server, q query) (string, error) {
-		return fmt.Sprintf("%d watches", s.Inject([]byte(q.Get("raw")))), nil
+		return counted(s.Inject([]byte(q.Get("raw"))), "watch", "watches"), nil
 	}},
 	{"stall", "", "write nothing more to any watch, until resume", func(s *Server, _ query) (string, error) {
 		s.Stall()
@@ -53,8 +53,11 @@ var faultSwitches = []faultSwitch{
 	}},
 	{"refuse", "?for=5s", "close the port and all connections for that long", func(s *Server, q query) (string, error) {
 		d := q.duration("for", 5*time.Second)
-		if q.err != nil || d <= 0 {
-			return "", fmt.Errorf("for=%s: want a duration above zero, such as 5s", q.Get("for"))
+		if q.err != nil {
+			return "", q.err
+		}
+		if d == 0 {
+			return "", errors.New("for=0s: want more than zero")
 		}
 		// The answer to this request is lost with its connection.
 		return "", s.Refuse(d)
@@ -65,7 +68,7 @@ var faultSwitches = []faultSwitch{
 			return "", q.err
 		}
 		s.GoAway(n)
-		return fmt.Sprintf("%d requests", n), nil
+		return counted(n, "request", "requests"), nil
 	}},
 	{"fail", "?count=1&verb=list&resource=pods&status=500&reason=&message=&retry-after=0s&in-stream=false", "answer the next requests with a status", func(s *Server, q query) (string, error) {
 		f := Failure{
@@ -76,15 +79,14 @@ var faultSwitches = []faultSwitch{
 		if q.err != nil {
 			return "", q.err
 		}
-		s.FailNext(f)
-		return fmt.Sprintf("%d requests", max(f.Count, 1)), nil
+		return counted(max(f.Count, 1), "request", "requests"), s.FailNext(f)
 	}},
 	{"drop", "?type=DELETED&count=1", "let watches miss the next changes of a type", func(s *Server, q query) (string, error) {
 		n := q.number("count", 1)
 		if q.err != nil {
 			return "", q.err
 		}
-		return fmt.Sprintf("%d changes", n), s.DropEvent(q.Get("type"), n)
+		return counted(n, "change", "changes"), s.DropEvent(q.Get("type"), n)
 	}},
 	{"swallow", "?what=bookmarks&on=true", "withhold bookmarks, or initial-events-end", func(s *Server, q query) (string, error) {
 		what, on := q.Get("what"), q.flag("on", true)
@@ -131,7 +133,11 @@ func (s *Server) serveFaults(w http.ResponseWriter, req *http.Request) {
 			http.Error(w, "faults change the server: use POST", http.StatusMethodNotAllowed)
 			return
 		}
-		did, err := f.do(s, query{Values: req.URL.Query()})
+		q, err := f.parse(req.URL.RawQuery)
+		did := ""
+		if err == nil {
+			did, err = f.do(s, q)
+		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -151,32 +157,10 @@ func (s *Server) listFaults(w http.ResponseWriter) {
 	writeBytes(w, http.StatusOK, "text/plain; charset=utf-8", []byte(b.String()))
 }
 
-// query reads parameters and keeps the first error.
-type query struct {
-	url.Values
-	err error
-}
-
-func (q *query) number(name string, absent int) int {
-	return parse(q, name, absent, strconv.Atoi)
-}
-
-func (q *query) flag(name string, absent bool) bool {
-	return parse(q, name, absent, strconv.ParseBool)
-}
-
-func (q *query) duration(name string, absent time.Duration) time.Duration {
-	return parse(q, name, absent, time.ParseDuration)
-}
-
-func parse[T any](q *query, name string, absent T, convert func(string) (T, error)) T {
-	s := q.Get(name)
-	if s == "" {
-		return absent
+// counted is a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
 	}
-	v, err := convert(s)
-	if err != nil && q.err == nil {
-		q.err = fmt.Errorf("%s=%s: %w", name, s, err)
-	}
-	return v
+	return fmt.Sprintf("%d %s", n, many)
 }

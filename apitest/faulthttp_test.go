@@ -43,3 +43,48 @@ func TestFaultsOverHTTP(t *testing.T) {
 		}
 	})
 }
+
+// What is misspelt is refused with a line that says what is wanted.
+func TestFaultsOverHTTPRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		for path, want := range map[string]string{ // each request by itself
+			"fail?verb=wach":             `fail the next requests: verb "wach": want one of list, watch`,
+			"fail?resource=svcs":         `fail the next requests: resource "svcs": the server has none`,
+			"fail?verbs=list":            `fail has no parameter "verbs": want count, in-stream, message, reason, resource, retry-after, status, verb`,
+			"fail?in-stream=maybe":       "in-stream=maybe: want true or false",
+			"fail?retry-after=1":         "retry-after=1: want a duration such as 5s",
+			"fail?count=1&count=2":       "count is given more than once",
+			"compact?now=true":           `compact has no parameters, and so no "now"`,
+			"cut?after=x":                "after=x: want a whole number, 0 or more",
+			"cut?after=-1":               "after=-1: want a whole number, 0 or more",
+			"refuse?for=0s":              "for=0s: want more than zero",
+			"swallow?what=bookmarks&a=;": "the parameters of swallow: ",
+		} {
+			a := f.do(http.MethodPost, faultsPath+path, "")
+			if a.code != http.StatusBadRequest || !strings.HasPrefix(a.body, want) {
+				t.Errorf("%s: %d %s, want %q", path, a.code, a.body, want)
+			}
+		}
+		for path, want := range map[string]string{"cut?next=1": "1 watch\n", "cut?next=2": "2 watches\n", "goaway": "1 request\n"} {
+			if a := f.do(http.MethodPost, faultsPath+path, ""); a.body != want {
+				t.Errorf("%s: %q, want %q", path, a.body, want)
+			}
+		}
+	})
+}
+
+// The parameters that a switch knows are those of its example.
+func TestFaultExamplesWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		for _, sw := range faultSwitches {
+			if sw.name == "refuse" {
+				continue // the connection of the answer is lost
+			}
+			if a := f.do(http.MethodPost, faultsPath+sw.name+sw.query, ""); a.code != http.StatusOK {
+				t.Errorf("%s%s: %d %s", sw.name, sw.query, a.code, a.body)
+			}
+		}
+	})
+}

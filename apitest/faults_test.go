@@ -104,9 +104,9 @@ func TestFailNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
 		f.create("d/a")
-		f.FailNext(Failure{Count: 2, Verb: "list", Status: 429, RetryAfter: 3 * time.Second})
-		f.FailNext(Failure{Verb: "watch", Status: 410, Reason: metav1.StatusReasonGone, Message: "gone", InStream: true})
-		f.FailNext(Failure{Resource: "secrets", Status: 502, Raw: []byte("<html>"), ContentType: "text/html"})
+		f.failNext(Failure{Count: 2, Verb: "list", Status: 429, RetryAfter: 3 * time.Second})
+		f.failNext(Failure{Verb: "watch", Status: 410, Reason: metav1.StatusReasonGone, Message: "gone", InStream: true})
+		f.failNext(Failure{Resource: "secrets", Status: 502, Raw: []byte("<html>"), ContentType: "text/html"})
 		for range 2 {
 			a := f.get("/api/v1/configmaps")
 			if a.code != 429 || a.header.Get("Retry-After") != "3" || !strings.Contains(a.body, `"retryAfterSeconds":3`) || !strings.Contains(a.body, "TooManyRequests") {
@@ -121,11 +121,33 @@ func TestFailNext(t *testing.T) {
 		if a := f.get("/api/v1/secrets"); a.code != 502 || a.body != "<html>" || a.header.Get("Content-Type") != "text/html" {
 			t.Errorf("%d %s", a.code, a.body)
 		}
-		f.FailNext(Failure{})
+		f.failNext(Failure{})
 		if l := f.list("/api/v1/secrets"); l.Code != http.StatusInternalServerError {
 			t.Errorf("the default failure is %s", describe(l))
 		}
 	})
+}
+
+// A failure that no request can meet would leave a test waiting for it, or passing without it.
+func TestFailNextRefusesWhatCannotBe(t *testing.T) {
+	s := New(Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	for want, x := range map[string]Failure{
+		`verb "wach": want one of list, watch, get`: {Verb: "wach"},
+		`resource "svcs": the server has none`:      {Resource: "svcs"},
+		`resource "deployments": the server`:        {Resource: "deployments"},
+		`count -1: want 1 or more`:                  {Count: -1},
+		`status 50: want an HTTP status`:            {Status: 50},
+		`status 1000: want an HTTP status`:          {Status: 1000},
+		`retry after -1s: want 0 or more`:           {RetryAfter: -time.Second},
+	} {
+		if err := s.FailNext(x); err == nil || !strings.HasPrefix(err.Error(), "fail the next requests: "+want) {
+			t.Errorf("FailNext(%+v) = %v, want %q", x, err, want)
+		}
+	}
+	if err := s.FailNext(Failure{Verb: "deletecollection", Resource: "deployments.apps", Status: 599}); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestGoAway(t *testing.T) {

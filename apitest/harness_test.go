@@ -28,6 +28,14 @@ func serve(t *testing.T, opts Options) *fixture {
 	return &fixture{t, s, memoryClient(t, s, s)}
 }
 
+// failNext is FailNext with a failure that can be met.
+func (f *fixture) failNext(x Failure) {
+	f.Helper()
+	if err := f.FailNext(x); err != nil {
+		f.Error(err)
+	}
+}
+
 // memoryClient returns a client whose every connection is a pipe to handler.
 func memoryClient(t *testing.T, s *Server, handler http.Handler) *http.Client {
 	ln := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}

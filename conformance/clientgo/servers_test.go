@@ -64,7 +64,9 @@ func apitestServer(t *testing.T) server {
 				tooLarge := w.requests.tooLarge()
 				s.Route(behind)
 				// A watch from its future just waits there; the 410 has the client ask for the whole state.
-				s.FailNext(apitest.Failure{Verb: "watch", Count: 2, Status: 410, InStream: true})
+				if err := s.FailNext(apitest.Failure{Verb: "watch", Count: 2, Status: 410, InStream: true}); err != nil {
+					t.Error(err)
+				}
 				s.CutWatches(0)
 				w.requests.await(t, "Too large resource version", func() bool { return w.requests.tooLarge() > tooLarge })
 				s.Route(s.Replica(""))

@@ -78,7 +78,9 @@ func TestTooLarge(t *testing.T) {
 		after(2 * time.Second)
 		w.put("payments", "alice", nil)
 		w.server.Route(old)
-		w.server.FailNext(apitest.Failure{Verb: "watch", Status: 410, Reason: "Expired", InStream: true})
+		if err := w.server.FailNext(apitest.Failure{Verb: "watch", Status: 410, Reason: "Expired", InStream: true}); err != nil {
+			w.t.Error(err)
+		}
 		w.server.CutWatches(0)
 		after(20 * time.Second)
 		old.Unfreeze()
@@ -93,7 +95,9 @@ func TestContinueExpired(t *testing.T) {
 	opts.PageSize = 1
 	c := listenTo(t, apitest.Options{}, opts, func(w *world) {
 		fill(w)
-		w.server.FailNext(apitest.Failure{Verb: "list", Status: 429, RetryAfter: 5 * time.Second})
+		if err := w.server.FailNext(apitest.Failure{Verb: "list", Status: 429, RetryAfter: 5 * time.Second}); err != nil {
+			w.t.Error(err)
+		}
 	}, func(w *world) {
 		w.server.ExpireContinue()
 		after(30 * time.Second)
@@ -111,9 +115,15 @@ func TestProxies(t *testing.T) {
 	page := []byte("<html>gateway of payments</html>\n")
 	c := listenTo(t, apitest.Options{}, payments, func(w *world) {
 		fill(w)
-		w.server.FailNext(apitest.Failure{Verb: "list", Status: 200, Raw: page, ContentType: "text/html"})
-		w.server.FailNext(apitest.Failure{Verb: "list", Status: 503, Raw: page, ContentType: "text/html"})
-		w.server.FailNext(apitest.Failure{Verb: "watch", Status: 200, Raw: page, ContentType: "text/html"})
+		if err := w.server.FailNext(apitest.Failure{Verb: "list", Status: 200, Raw: page, ContentType: "text/html"}); err != nil {
+			w.t.Error(err)
+		}
+		if err := w.server.FailNext(apitest.Failure{Verb: "list", Status: 503, Raw: page, ContentType: "text/html"}); err != nil {
+			w.t.Error(err)
+		}
+		if err := w.server.FailNext(apitest.Failure{Verb: "watch", Status: 200, Raw: page, ContentType: "text/html"}); err != nil {
+			w.t.Error(err)
+		}
 	}, func(w *world) {
 		after(20 * time.Second)
 		w.server.Inject([]byte("{\"type\":\"WEIRD\",\"object\":{\"metadata\":{\"name\":\"alice\"}}}\n"))

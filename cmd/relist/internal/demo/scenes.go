@@ -112,15 +112,18 @@ func (d *demo) whileAway(ctx context.Context, do func() error) error {
 
 func refuseWatch(ctx context.Context, d *demo) (string, error) {
 	before, _ := d.watcher.now()
-	d.failNext("watch")
+	if err := d.failNext("watch"); err != nil {
+		return "", err
+	}
 	d.server.CutWatches(0)
 	return "listed at the last version", d.await(ctx, "a 410 on the watch", func(v view) bool { return v.asStatus > before.asStatus })
 }
 
 func refuseList(ctx context.Context, d *demo) (string, error) {
 	before, _ := d.watcher.now()
-	d.failNext("watch")
-	d.failNext("list")
+	if err := d.failNext("watch", "list"); err != nil {
+		return "", err
+	}
 	d.server.CutWatches(0)
 	return "listed the most recent state", d.await(ctx, "a 410 on the list", func(v view) bool { return v.onList > before.onList })
 }
@@ -129,8 +132,9 @@ func refuseList(ctx context.Context, d *demo) (string, error) {
 func expireToken(ctx context.Context, d *demo) (string, error) {
 	before, _ := d.watcher.now()
 	d.pages.afterFirst(d.server.ExpireContinue)
-	d.failNext("watch")
-	d.failNext("list")
+	if err := d.failNext("watch", "list"); err != nil {
+		return "", err
+	}
 	d.server.CutWatches(0)
 	return "listed again, in one piece", d.await(ctx, "a 410 on a continue token", func(v view) bool { return v.tokenExpired > before.tokenExpired })
 }
@@ -146,7 +150,9 @@ func moveBehind(ctx context.Context, d *demo) (string, error) {
 	if err := d.await(ctx, "version "+rv+" to arrive", func(v view) bool { return v.has(rv) }); err != nil {
 		return "", err
 	}
-	d.failNext("watch")
+	if err := d.failNext("watch"); err != nil {
+		return "", err
+	}
 	d.server.Route(d.behind)
 	d.server.CutWatches(0)
 	if err := d.await(ctx, "a Too large resource version", func(v view) bool { return v.tooLarge > before.tooLarge }); err != nil {
@@ -172,15 +178,20 @@ func silence(ctx context.Context, d *demo) (string, error) {
 	return "found by HTTP/2 pings", nil
 }
 
-// failNext answers the next request with 410.
-func (d *demo) failNext(verb string) {
-	d.server.FailNext(apitest.Failure{
-		Verb:     verb,
-		Resource: churn.Resource,
-		Status:   http.StatusGone,
-		Reason:   metav1.StatusReasonExpired,
-		Message:  "The resourceVersion for the provided " + verb + " is too old.",
-	})
+// failNext answers the next request of each of these verbs with 410.
+func (d *demo) failNext(verbs ...string) error {
+	for _, verb := range verbs {
+		if err := d.server.FailNext(apitest.Failure{
+			Verb:     verb,
+			Resource: churn.Resource,
+			Status:   http.StatusGone,
+			Reason:   metav1.StatusReasonExpired,
+			Message:  "The resourceVersion for the provided " + verb + " is too old.",
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // touchUntil changes an object and waits; what it waits for needs something to be sent.

@@ -246,7 +246,9 @@ func TestFailEarly(t *testing.T) {
 	}{{401, true}, {403, true}, {400, true}, {429, false}, {500, false}} {
 		t.Run(http.StatusText(tt.status), func(t *testing.T) {
 			f := start(t, Options{FailEarly: true}, func(s *apitest.Server) {
-				s.FailNext(apitest.Failure{Verb: "list", Status: tt.status})
+				if err := s.FailNext(apitest.Failure{Verb: "list", Status: tt.status}); err != nil {
+					t.Error(err)
+				}
 			})
 			if tt.fails {
 				if err := <-f.done; err == nil {

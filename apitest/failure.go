@@ -1,0 +1,96 @@
+package apitest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A Failure is the answer to requests that would have succeeded.
+type Failure struct {
+	// Count is the number of requests. If zero, 1.
+	Count int
+	// Verb limits it to one of list, watch, get, create, update, patch, delete, deletecollection.
+	Verb string
+	// Resource limits it to one type: "pods", "deployments.apps".
+	Resource string
+	// Status is the HTTP status. If zero, 500.
+	Status int
+	// Reason and Message override what kube-apiserver says with that status.
+	Reason  metav1.StatusReason
+	Message string
+	// RetryAfter is sent in the header and in the Status, in whole seconds, if it is above zero.
+	RetryAfter time.Duration
+	// InStream answers 200 and sends the failure as an ERROR event. It suits watches.
+	InStream bool
+	// Raw is sent instead of a Status, with ContentType: what a proxy in between might say.
+	Raw         []byte
+	ContentType string
+}
+
+// FailNext makes the next requests that x describes fail. Failures that were asked for earlier come first. It is an error,
+// and nothing will fail, if x describes requests that there can be none of, such as one with the verb "wach".
+func (s *Server) FailNext(x Failure) error {
+	if err := s.checkFailure(x); err != nil {
+		return fmt.Errorf("fail the next requests: %w", err)
+	}
+	x.Count = max(x.Count, 1)
+	if x.Status == 0 {
+		x.Status = http.StatusInternalServerError
+	}
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.failures = append(s.faults.failures, &x)
+	return nil
+}
+
+// failureVerbs are what a request can be, see verb.
+var failureVerbs = []string{"list", "watch", "get", "create", "update", "patch", "delete", "deletecollection"}
+
+func (s *Server) checkFailure(x Failure) error {
+	switch {
+	case x.Count < 0:
+		return fmt.Errorf("count %d: want 1 or more", x.Count)
+	case x.Verb != "" && !slices.Contains(failureVerbs, x.Verb):
+		return fmt.Errorf("verb %q: want one of %s", x.Verb, strings.Join(failureVerbs, ", "))
+	case x.Resource != "" && s.storage.tables[x.Resource] == nil:
+		return fmt.Errorf("resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", x.Resource)
+	case x.Status != 0 && (x.Status < http.StatusOK || x.Status > 599):
+		return fmt.Errorf("status %d: want an HTTP status from 200 to 599", x.Status)
+	case x.RetryAfter < 0:
+		return fmt.Errorf("retry after %s: want 0 or more", x.RetryAfter)
+	}
+	return nil
+}
+
+func (x Failure) status() *metav1.Status {
+	status := statusOf(apierrors.NewGenericServerResponse(x.Status, "", metaGroupResource, "", "", int(x.RetryAfter/time.Second), false))
+	status.Details = nil
+	if x.RetryAfter >= time.Second {
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(x.RetryAfter / time.Second)}
+	}
+	if x.Reason != "" {
+		status.Reason = x.Reason
+	}
+	if x.Message != "" {
+		status.Message = x.Message
+	}
+	return status
+}
+
+func (x Failure) write(w http.ResponseWriter) {
+	status := x.status()
+	switch {
+	case x.InStream:
+		writeBytes(w, http.StatusOK, "application/json", appendErrorEvent(nil, status))
+	case x.Raw != nil:
+		writeBytes(w, x.Status, x.ContentType, x.Raw)
+	default:
+		writeError(w, &apierrors.StatusError{ErrStatus: *status})
+	}
+}
