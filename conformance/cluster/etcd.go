@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strconv"
 )
 
@@ -18,7 +17,7 @@ func (c *Cluster) StartEtcd(ctx context.Context) error {
 	peer := fmt.Sprintf("http://127.0.0.1:%d", c.peerPort)
 	args := append([]string{
 		"--name=conformance",
-		"--data-dir=" + filepath.Join(c.dir, "etcd"),
+		"--data-dir=" + c.etcdDir(),
 		"--listen-client-urls=" + c.etcdURL,
 		"--advertise-client-urls=" + c.etcdURL,
 		"--listen-peer-urls=" + peer,

@@ -1,0 +1,110 @@
+package outages
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/relist-go/relist/conformance/cluster"
+	"github.com/relist-go/relist/store"
+)
+
+var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+// world is one resource of a server as those who write it see it, by client-go.
+type world struct {
+	t        *testing.T
+	client   dynamic.Interface
+	resource schema.GroupVersionResource
+	serial   int
+}
+
+func newWorld(t *testing.T, c *cluster.Cluster, resource schema.GroupVersionResource) *world {
+	t.Helper()
+	client, err := dynamic.NewForConfig(&rest.Config{
+		Host:            c.Access().URL,
+		BearerToken:     c.Access().AdminToken,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Access().CAFile},
+		QPS:             -1,
+	})
+	must(t, err)
+	return &world{t: t, client: client, resource: resource}
+}
+
+func (w *world) objects() dynamic.ResourceInterface {
+	return w.client.Resource(w.resource).Namespace(metav1.NamespaceDefault)
+}
+
+// object is a ConfigMap that is not like the one before.
+func (w *world) object(name string) *unstructured.Unstructured {
+	w.serial++
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1",
+		"kind":       "ConfigMap",
+		"metadata":   map[string]any{"namespace": metav1.NamespaceDefault, "name": name},
+		"data":       map[string]any{"serial": fmt.Sprint(w.serial)},
+	}}
+}
+
+// do writes several objects at once: each is a verb and a name.
+func (w *world) do(verb string, names ...string) {
+	w.t.Helper()
+	ctx := context.WithoutCancel(w.t.Context())
+	var group sync.WaitGroup
+	limit := make(chan struct{}, 16)
+	for _, name := range names {
+		obj := w.object(name)
+		limit <- struct{}{}
+		group.Go(func() {
+			defer func() { <-limit }()
+			var err error
+			switch verb {
+			case "create":
+				_, err = w.objects().Create(ctx, obj, metav1.CreateOptions{})
+			case "update":
+				_, err = w.objects().Update(ctx, obj, metav1.UpdateOptions{})
+			case "delete":
+				err = w.objects().Delete(ctx, name, metav1.DeleteOptions{})
+			}
+			if err != nil {
+				w.t.Errorf("%s %s: %v", verb, name, err)
+			}
+		})
+	}
+	group.Wait()
+	if w.t.Failed() {
+		w.t.FailNow()
+	}
+}
+
+// names are prefix-000 to prefix-n-1.
+func names(prefix string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("%s-%03d", prefix, i)
+	}
+	return all
+}
+
+// key is that of an object in the namespace default.
+func key(name string) string { return metav1.NamespaceDefault + "/" + name }
+
+// state is what the server holds now.
+func (w *world) state() map[string]version {
+	w.t.Helper()
+	list, err := w.client.Resource(w.resource).List(w.t.Context(), metav1.ListOptions{})
+	must(w.t, err)
+	state := map[string]version{}
+	for i := range list.Items {
+		obj := &list.Items[i]
+		state[store.Key(obj)] = version{string(obj.GetUID()), obj.GetResourceVersion()}
+	}
+	return state
+}
