@@ -3,9 +3,12 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,6 +69,10 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 		{"replace", func(s *store.Store[*object]) error {
 			return s.Replace([]*object{storetest.New("", "y", "9", "red")}, "9")
 		}, []string{"y"}},
+		{"add what panics, and delete it again", func(s *store.Store[*object]) error {
+			bad := storetest.New("", "bad", "9", "panic")
+			return errors.Join(s.Add(bad), s.Delete(bad))
+		}, []string{"a", "b"}},
 		{"the same name", func(s *store.Store[*object]) error {
 			if err := s.AddIndexer("color", storetest.ByColor); err == nil {
 				return errors.New("a name that is being added was not refused")
@@ -77,9 +84,11 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 			s := store.New(store.Options[*object]{})
 			must(t, s.Add(storetest.New("", "a", "1", "red")))
 			must(t, s.Add(storetest.New("", "b", "2", "red")))
-			var once sync.Once
+			var written atomic.Bool // no sync.Once: the write calls the function, too
 			must(t, s.AddIndexer("color", func(obj *object) []string {
-				once.Do(func() { must(t, test.write(s)) })
+				if written.CompareAndSwap(false, true) {
+					must(t, test.write(s))
+				}
 				return storetest.ByColor(obj)
 			}))
 			got, err := s.ByIndex("color", "red")
@@ -89,6 +98,125 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 			}
 		})
 	}
+}
+
+// AddIndexer returns, however busy the writers are: here each call of the function for an object finds that another write
+// has happened meanwhile.
+func TestAddIndexerEnds(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		write func(s *store.Store[*object], all []*object, i int) error
+	}{
+		{"update", func(s *store.Store[*object], all []*object, i int) error { return s.Update(all[i%len(all)]) }},
+		{"replace", func(s *store.Store[*object], all []*object, _ int) error { return s.Replace(all, "1") }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := store.New(store.Options[*object]{})
+			all := reds(200)
+			must(t, s.Replace(all, "1"))
+			calls, writing := 0, false
+			must(t, s.AddIndexer("color", func(obj *object) []string {
+				if calls++; calls > 10*len(all)*len(all) {
+					panic("the function is called for ever")
+				}
+				if !writing { // else it is called by that write
+					writing = true
+					must(t, test.write(s, all, calls))
+					writing = false
+				}
+				return storetest.ByColor(obj)
+			}))
+			got, err := s.ByIndex("color", "red")
+			must(t, err)
+			if len(got) != len(all) {
+				t.Errorf("%d objects are red, want %d", len(got), len(all))
+			}
+		})
+	}
+}
+
+// The same with a writer of its own goroutine, which never pauses, and a function that takes a while.
+func TestAddIndexerBesideBusyWriter(t *testing.T) {
+	s := store.New(store.Options[*object]{})
+	all := reds(26)
+	must(t, s.Replace(all, "1"))
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			name := all[i%len(all)].Name
+			if i%7 == 3 {
+				_ = s.Delete(storetest.New("", name, "1"))
+			} else {
+				_ = s.Update(storetest.New("", name, "1", []string{"red", "blue", "green"}[i%3]))
+			}
+		}
+	}()
+	must(t, s.AddIndexer("color", func(obj *object) []string {
+		for began := time.Now(); time.Since(began) < 50*time.Microsecond; {
+			runtime.Gosched()
+		}
+		return storetest.ByColor(obj)
+	}))
+	close(stop)
+	<-stopped
+	want := map[string][]string{}
+	for key, obj := range s.All() {
+		want[obj.Colors[0]] = append(want[obj.Colors[0]], key)
+	}
+	for _, color := range []string{"red", "blue", "green"} {
+		got, err := s.ByIndex("color", color)
+		must(t, err)
+		if diff := cmp.Diff(want[color], keysOf(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", color, diff)
+		}
+	}
+}
+
+// What makes the function panic while the index is being added is stored all the same: the index, which nobody can ask
+// yet, is what there will not be.
+func TestWriteThatEndsAddIndexer(t *testing.T) {
+	bad := storetest.New("", "bad", "2", "panic")
+	for _, test := range []struct {
+		name  string
+		write func(*store.Store[*object]) error
+	}{
+		{"add", func(s *store.Store[*object]) error { return s.Add(bad) }},
+		{"replace", func(s *store.Store[*object]) error { return s.Replace([]*object{bad}, "2") }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := store.New(store.Options[*object]{})
+			must(t, s.Add(storetest.New("", "a", "1", "red")))
+			var written atomic.Bool
+			err := s.AddIndexer("color", func(obj *object) []string {
+				if written.CompareAndSwap(false, true) {
+					must(t, test.write(s))
+				}
+				return storetest.ByColor(obj)
+			})
+			var failed *store.IndexError
+			if !errors.As(err, &failed) || failed.Key != "bad" {
+				t.Fatalf("AddIndexer returned %v, want an IndexError of bad", err)
+			}
+			if _, err := s.ByIndex("color", "red"); !errors.Is(err, store.ErrUnknownIndex) {
+				t.Errorf("there is an index: %v", err)
+			}
+			must(t, s.Update(bad))
+		})
+	}
+}
+
+func reds(n int) []*object {
+	var all []*object
+	for i := range n {
+		all = append(all, storetest.New("", fmt.Sprint(i), "1", "red"))
+	}
+	return all
 }
 
 // An index that is added while Add or Replace runs an index function is not missed by them.

@@ -20,12 +20,14 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 	all.normalize()
 
 	o := new(owner)
-	next := view[T]{items: build(o, all), indexers: s.currentIndexers()}
+	next := view[T]{items: build(o, all)}
 	byKey := make(map[string]T, len(all.keys))
 	for i, key := range all.keys {
 		byKey[key] = all.values[i]
 	}
+	p := s.plan()
 	for {
+		next.indexers = p.indexers
 		next.indexes = make([]index[T], len(next.indexers))
 		for i := range next.indexers {
 			var err error
@@ -33,18 +35,22 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 				return fmt.Errorf("store: replace: %w", err)
 			}
 		}
+		wholes, failed := make([]index[T], len(p.builds)), make([]error, len(p.builds))
+		for i, b := range p.builds {
+			wholes[i], failed[i] = buildIndex(o, &b.indexer, all)
+		}
 		s.mu.Lock()
-		if same(next.indexers, s.view.indexers) {
+		if s.holds(p) {
 			next.rv = later(s.view.rv, resourceVersion)
 			s.view, s.byKey, s.owner = next, byKey, o
 			s.shared.Store(false)
-			for _, b := range s.builds {
-				b.replaced, b.changed = true, nil
+			for i, b := range p.builds {
+				b.replace(wholes[i], failed[i])
 			}
 			s.mu.Unlock()
 			return nil
 		}
-		next.indexers = s.view.indexers // an index was added meanwhile
+		p = s.currentPlan() // an index was added meanwhile, or is being added
 		s.mu.Unlock()
 	}
 }

@@ -33,7 +33,7 @@ type Store[T Object] struct {
 	// hash finds in one step what a tree of 100,000 keys finds in 17 comparisons of strings all over the memory.
 	byKey map[string]T
 
-	builds []*building[T] // the indexes that AddIndexer is filling, to be told of what changes
+	builds []*building[T] // the indexes that AddIndexer is filling, to be told of what changes; see plan
 }
 
 // New returns an empty store.
@@ -132,25 +132,29 @@ func (s *Store[T]) put(op string, obj T) error {
 	if err != nil {
 		return fmt.Errorf("store: %s: %w", op, err)
 	}
-	indexers := s.currentIndexers()
+	p := s.plan()
 	for {
-		values, err := runAll(indexers, key, obj)
+		values, err := runAll(p.indexers, key, obj)
 		if err != nil {
 			return fmt.Errorf("store: %s: %w", op, err)
 		}
+		filings := p.file(key, obj)
 		s.mu.Lock()
-		if same(indexers, s.view.indexers) {
-			o := s.writable(key)
+		if s.holds(p) {
+			o := s.writable()
 			s.view.items.set(o, key, obj)
 			s.byKey[key] = obj
 			for i := range s.view.indexes {
 				s.view.indexes[i].put(o, key, obj, values[i])
 			}
+			for i, b := range p.builds {
+				b.file(key, filings[i])
+			}
 			s.view.rv = later(s.view.rv, rv)
 			s.mu.Unlock()
 			return nil
 		}
-		indexers = s.view.indexers // an index was added meanwhile
+		p = s.currentPlan() // an index was added meanwhile, or is being added
 		s.mu.Unlock()
 	}
 }
@@ -164,11 +168,14 @@ func (s *Store[T]) Delete(obj T) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view.rv = later(s.view.rv, rv)
-	o := s.writable(key)
+	o := s.writable()
 	if s.view.items.delete(o, key) {
 		delete(s.byKey, key)
 		for i := range s.view.indexes {
 			s.view.indexes[i].drop(o, key)
+		}
+		for _, b := range s.builds {
+			b.file(key, filing[T]{gone: true})
 		}
 	}
 	return nil
@@ -193,22 +200,13 @@ func (s *Store[T]) SetResourceVersion(rv string) {
 	s.view.rv = rv
 }
 
-// writable says that key is about to change, and returns the owner to change it under. It needs mu.
-func (s *Store[T]) writable(key string) *owner {
+// writable returns the owner under which nodes may be changed now. It needs mu.
+func (s *Store[T]) writable() *owner {
 	if s.shared.Load() {
 		s.shared.Store(false)
 		s.owner = new(owner)
 	}
-	for _, b := range s.builds {
-		b.changed = append(b.changed, key)
-	}
 	return s.owner
-}
-
-func (s *Store[T]) currentIndexers() []indexer[T] {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.view.indexers
 }
 
 // identify returns what the store asks of an object before it takes a lock.
