@@ -16,6 +16,7 @@ type Client struct {
 	credentials *credentials
 	userAgent   string
 	onlyHTTP2   bool
+	gets        limit
 	maxFrame    int
 	maxError    int
 }
@@ -51,6 +52,7 @@ func newClient(cfg Config) (*Client, error) {
 		credentials: creds,
 		userAgent:   cfg.UserAgent,
 		onlyHTTP2:   cfg.Protocol == ProtocolHTTP2,
+		gets:        newLimit(cfg.MaxConcurrentGets),
 		maxFrame:    orDefault(cfg.MaxFrameBytes, defaultMaxFrameBytes),
 		maxError:    orDefault(cfg.MaxErrorBytes, defaultMaxErrorBytes),
 	}, nil
@@ -69,7 +71,11 @@ func (c *Client) Close() {
 // *apierrors.StatusError. Redirects are not followed. When ctx ends, so do the
 // request and the reading of the body.
 func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
-	return c.do(ctx, "get", req)
+	release, err := c.gets.acquire(ctx)
+	if err != nil {
+		return nil, (&exchange{op: "get", url: c.base + req.Path}).fail(err)
+	}
+	return c.do(ctx, "get", req, release)
 }
 
 // Watch sends a request and returns the frames of its endless response. The
@@ -77,7 +83,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 // but 200 is an error, and so is a format that is not known here: only JSON is.
 // Nothing but ctx, Close and the server ends the stream: it has no timeout.
 func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
-	resp, err := c.do(ctx, "watch", req)
+	resp, err := c.do(ctx, "watch", req, func() {})
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +93,15 @@ func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
 	return newJSONStream(resp, c.maxFrame), nil
 }
 
-// do sends a request and returns its response if the status is 2xx.
-func (c *Client) do(ctx context.Context, op string, req Request) (*Response, error) {
-	x := &exchange{op: op, url: c.base + req.Path, onRead: readHook(ctx), done: c.connections.conns.begin()}
+// do sends a request and returns its response if the status is 2xx. It calls release
+// once the exchange is over.
+func (c *Client) do(ctx context.Context, op string, req Request, release func()) (*Response, error) {
+	x := &exchange{op: op, url: c.base + req.Path, onRead: readHook(ctx)}
+	end := c.connections.conns.begin()
+	x.done = func() {
+		end()
+		release()
+	}
 	ctx, x.cancel = context.WithCancelCause(ctx)
 	x.ended = func() error { return endOf(ctx) }
 	resp, err := c.try(ctx, x, req) //nolint:bodyclose // Response.Body is the caller's to close

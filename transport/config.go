@@ -89,6 +89,12 @@ type Config struct {
 	// If zero, 90 s. If negative, until Close.
 	IdleConnTimeout time.Duration
 
+	// MaxConcurrentGets bounds the requests other than watches that are in progress at
+	// once, from their start until their body is closed; the others wait. It spreads
+	// the lists of a program with many reflectors after an outage, and bounds the
+	// memory that they take. If zero or negative, there is no bound.
+	MaxConcurrentGets int
+
 	// MaxFrameBytes is the size of the largest frame of a watch that is accepted;
 	// a larger one is a [FrameTooLargeError]. If zero, 64 MiB. If negative, unlimited.
 	MaxFrameBytes int

@@ -1,0 +1,57 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// A program with many reflectors lists all its types after an outage: a few at a time.
+func TestMaxConcurrentGets(t *testing.T) {
+	entered := make(chan struct{}, 10)
+	server := wires[0].serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		entered <- struct{}{}
+		writeFrames(w, "{}")
+	})
+	server.MaxConcurrentGets = 2
+	client := newTestClient(t, server)
+
+	get := func(ctx context.Context) (*Response, error) { return client.Get(ctx, Request{Path: "/"}) }
+	var held []*Response
+	for range 2 {
+		resp, err := get(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, resp)
+		<-entered
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := get(ctx); !errors.Is(err, context.DeadlineExceeded) { //nolint:bodyclose // there is none
+		t.Fatalf("a third get returned %v while two were in progress", err)
+	}
+	if len(entered) != 0 {
+		t.Error("the server saw it")
+	}
+	stream, err := client.Watch(t.Context(), Request{Path: "/"})
+	if err != nil {
+		t.Fatalf("a watch had to wait: %v", err)
+	}
+	defer stream.Close()
+	<-entered
+	if err := held[0].Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	third, err := get(t.Context())
+	if err != nil {
+		t.Fatalf("a get after one was over: %v", err)
+	}
+	for _, resp := range []*Response{held[1], third} {
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
