@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,11 +33,14 @@ type RetryWatcher[T any] struct {
 	ctx    context.Context //nolint:containedctx // a Watch lives as long as the context it was opened with
 	cancel context.CancelFunc
 
-	stream Watch[T]      // nil between two streams
 	opened time.Time     // when a stream was last asked for
 	base   time.Duration // of the gap that follows: MinGap, doubled; 0 after an event
 	gap    time.Duration // from opened to the next request
 	end    error         // what Next returns from now on
+
+	unwatch func() bool // ends the wait for the end of ctx
+	mu      sync.Mutex
+	stream  Watch[T] // nil between two streams; Next puts it here, and whoever takes it closes it
 }
 
 // RetryOptions of a [RetryWatcher]. The zero value is ready.
@@ -79,7 +83,9 @@ func NewRetryWatcher[T any](ctx context.Context, lw ListWatcher[T], opts metav1.
 	}
 	opts.AllowWatchBookmarks = true
 	ctx, cancel := context.WithCancel(ctx)
-	return &RetryWatcher[T]{lw: lw, opts: opts, retry: retry, ctx: ctx, cancel: cancel}, nil
+	w := &RetryWatcher[T]{lw: lw, opts: opts, retry: retry, ctx: ctx, cancel: cancel}
+	w.unwatch = context.AfterFunc(ctx, w.hangUp)
+	return w, nil
 }
 
 func gapOrDefault(value, byDefault time.Duration) time.Duration {
@@ -98,11 +104,12 @@ func (w *RetryWatcher[T]) ResourceVersion() string { return w.opts.ResourceVersi
 // other 4xx but 408 and 429), or when ctx has ended. The error stays.
 func (w *RetryWatcher[T]) Next() (Event[T], error) {
 	for w.end == nil {
-		if err := w.open(); err != nil {
+		stream, err := w.open()
+		if err != nil {
 			w.ended(err)
 			continue
 		}
-		event, err := w.stream.Next()
+		event, err := stream.Next()
 		if err != nil {
 			w.ended(err)
 			continue
@@ -115,30 +122,64 @@ func (w *RetryWatcher[T]) Next() (Event[T], error) {
 	return Event[T]{}, w.end
 }
 
-// Close implements [Watch]. It may be called from any goroutine; a Next that is
-// waiting returns.
+// Close implements [Watch]. It closes the stream that is open. It may be called from
+// any goroutine and more than once; a Next that is waiting returns.
 func (w *RetryWatcher[T]) Close() error {
+	w.unwatch()
 	w.cancel()
+	w.hangUp()
 	return nil
 }
 
-// open opens a stream, not too soon after the one before.
-func (w *RetryWatcher[T]) open() error {
-	if w.stream != nil {
-		return nil
+// open returns the stream that there is, or opens one, not too soon after the one
+// before.
+func (w *RetryWatcher[T]) open() (Watch[T], error) {
+	w.mu.Lock()
+	stream := w.stream
+	w.mu.Unlock()
+	if stream != nil {
+		return stream, nil
+	}
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
 	}
 	if !w.opened.IsZero() {
 		if err := w.wait(time.Until(w.opened.Add(w.gap))); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	w.opened = time.Now()
 	stream, err := w.lw.Watch(w.ctx, w.opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.stream = stream
-	return nil
+	return stream, w.hold(stream)
+}
+
+// hold keeps a new stream for hangUp. Where that has had its turn already, it closes
+// the stream and returns why.
+func (w *RetryWatcher[T]) hold(stream Watch[T]) error {
+	w.mu.Lock()
+	err := w.ctx.Err()
+	if err == nil {
+		w.stream = stream
+	}
+	w.mu.Unlock()
+	if err != nil {
+		_ = stream.Close()
+	}
+	return err
+}
+
+// hangUp closes the stream, if there is one. Each is closed once.
+func (w *RetryWatcher[T]) hangUp() {
+	w.mu.Lock()
+	stream := w.stream
+	w.stream = nil
+	w.mu.Unlock()
+	if stream != nil {
+		_ = stream.Close() // it is over, whatever it says
+	}
 }
 
 func (w *RetryWatcher[T]) wait(d time.Duration) error {
@@ -171,17 +212,14 @@ func isNumber(version string) bool {
 // ended closes the stream that there was, and decides whether there will be
 // another, and when.
 func (w *RetryWatcher[T]) ended(err error) {
-	if w.stream != nil {
-		_ = w.stream.Close()
-		w.stream = nil
-	}
+	w.hangUp()
 	if ctxErr := w.ctx.Err(); ctxErr != nil {
 		w.end = ctxErr
 		return
 	}
 	if !recoverable(err) {
 		w.end = err
-		w.cancel()
+		_ = w.Close()
 		return
 	}
 	w.base = min(max(2*w.base, w.retry.MinGap), w.retry.MaxGap)
