@@ -106,8 +106,16 @@ func itemKind(list metav1.TypeMeta) schema.GroupVersionKind {
 }
 
 // decode returns the object and its metadata before the transform, or why it
-// cannot be used, with as much of its metadata as can be read.
+// cannot be used, with as much of its metadata as can be read. Code of T runs here
+// (UnmarshalJSON, the getters), on what a server sent: a panic in it must not take
+// the program down for one odd object.
 func (d *decoder[T]) decode(data []byte, kind schema.GroupVersionKind) (obj T, meta Meta, bad *ObjectError) {
+	defer func() {
+		if p := recover(); p != nil {
+			meta = readMeta(data)
+			obj, bad = *new(T), &ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T panicked: %v", obj, p)}
+		}
+	}()
 	obj, err := d.unmarshal(data)
 	if err == nil && d.isNil(obj) {
 		err = errors.New("null where an object should be")
@@ -131,8 +139,7 @@ func (d *decoder[T]) decode(data []byte, kind schema.GroupVersionKind) (obj T, m
 	return obj, meta, nil
 }
 
-// apply runs the user's transform. A panic in it must not take the program
-// down for one odd object.
+// apply runs the user's transform. A panic in it is told apart from one in T.
 func (d *decoder[T]) apply(obj T) (_ T, err error) {
 	if d.transform == nil {
 		return obj, nil

@@ -173,3 +173,46 @@ func TestNewRefusesTypesThatHoldNoObject(t *testing.T) {
 		t.Error("an interface was accepted")
 	}
 }
+
+// pointerMeta is the kind of struct that panics in its getters when the object has
+// no metadata.
+type pointerMeta struct {
+	*metav1.ObjectMeta `json:"metadata"`
+}
+
+// panicky panics while it is decoded.
+type panicky struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Data              panickyData `json:"data"`
+}
+
+type panickyData struct{}
+
+func (*panickyData) UnmarshalJSON([]byte) error { panic("unforeseen") }
+
+// pointerKind panics in clearKind when the object names no kind: its TypeMeta is nil.
+type pointerKind struct {
+	*metav1.TypeMeta
+	metav1.ObjectMeta `json:"metadata"`
+}
+
+func (p *pointerKind) GetObjectKind() schema.ObjectKind { return p.TypeMeta }
+
+func TestPanicWhileDecodingIsAnObjectError(t *testing.T) {
+	_, meta, bad := decodeWith[*pointerMeta](t, nil, `{"kind":"ConfigMap"}`)
+	checkPanic(t, "no metadata", meta, Meta{}, bad, "nil pointer")
+	_, meta, bad = decodeWith[*panicky](t, nil, objectJSON)
+	checkPanic(t, "UnmarshalJSON", meta, Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}, bad, "unforeseen")
+	obj, meta, bad := decodeWith[*pointerKind](t, nil, `{"metadata":{"name":"a"}}`)
+	checkPanic(t, "GetObjectKind", meta, Meta{Key: "a"}, bad, "nil pointer")
+	if obj != nil {
+		t.Errorf("object is %+v, want none", obj)
+	}
+}
+
+func checkPanic(t *testing.T, name string, meta, want Meta, bad *ObjectError, text string) {
+	t.Helper()
+	if bad == nil || !strings.Contains(bad.Error(), "panic") || !strings.Contains(bad.Error(), text) || bad.Meta != want || meta != want {
+		t.Errorf("%s: got %v with %+v, want a panic over %q with %+v", name, bad, meta, text, want)
+	}
+}
