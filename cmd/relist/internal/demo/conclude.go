@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -46,17 +47,19 @@ func (d *demo) settle(ctx context.Context) error {
 }
 
 // conclude compares, prints the result, and returns an error unless all is well. played
-// is why the scenes ended early, if they did.
+// is why the scenes ended early, if they did. When someone interrupts them the mirror is
+// stopped on its way, and a comparison would say nothing.
 func (d *demo) conclude(played error) error {
 	truth, err := d.truth()
 	if err != nil {
 		return err
 	}
+	interrupted := errors.Is(played, context.Canceled)
 	summary := d.mirror.Summary()
 	v, _ := d.watcher.now()
 	p50, p99 := d.lag.quantiles()
 	result := report.Result{
-		Differences:     differences(truth, d.mirror.Store()),
+		Interrupted:     interrupted,
 		Faults:          d.states(),
 		Objects:         summary.Objects,
 		Lists:           summary.Lists,
@@ -70,7 +73,10 @@ func (d *demo) conclude(played error) error {
 		LagP50Seconds:   report.Seconds(p50),
 		LagP99Seconds:   report.Seconds(p99),
 	}
-	result.Matches = len(result.Differences) == 0
+	if !interrupted {
+		result.Differences = differences(truth, d.mirror.Store())
+		result.Matches = len(result.Differences) == 0
+	}
 	d.opts.Out.Progress("")
 	if d.opts.Verbose {
 		d.opts.Out.Print(summary)

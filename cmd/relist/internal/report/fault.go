@@ -20,7 +20,8 @@ type Recovered struct {
 
 // Result is how a demonstration ended.
 type Result struct {
-	Matches         bool         `json:"matches"` // the mirror and the server
+	Interrupted     bool         `json:"interrupted,omitempty"` // it ended early, so that nothing was compared
+	Matches         bool         `json:"matches"`               // the mirror and the server
 	Differences     []string     `json:"differences,omitempty"`
 	Faults          []FaultState `json:"faults"`
 	Objects         int          `json:"objects"`
@@ -69,9 +70,12 @@ func (r Result) Text() string {
 	var b strings.Builder
 	rows := make([]Row, 0, len(r.Faults))
 	for _, f := range r.Faults {
-		state := "met, live again after " + short(f.Seconds)
-		if !f.Met {
-			state = "NOT MET"
+		state := "NOT MET"
+		switch {
+		case f.Met:
+			state = "met, live again after " + short(f.Seconds)
+		case r.Interrupted:
+			state = "not come to"
 		}
 		rows = append(rows, Row{f.Name, state})
 	}
@@ -85,16 +89,19 @@ func (r Result) Text() string {
 		{"410s", fmt.Sprint(r.Expired)},
 		{"Too large", fmt.Sprint(r.TooLarge)},
 		{"tombstones", fmt.Sprint(r.Tombstones)},
-		{"events/s", fmt.Sprintf("%.0f (%d in all)", r.EventsPerSecond, r.Events)},
+		{"events/s", fmt.Sprintf("%.0f (%d by watch; changes that a list brought are not among them)", r.EventsPerSecond, r.Events)},
 		{"lag p50/p99", short(r.LagP50Seconds) + " / " + short(r.LagP99Seconds) + " from commit to store, outages included"},
 	}))
 	b.WriteByte('\n')
 	for _, d := range r.Differences {
 		b.WriteString("\n  " + d)
 	}
-	if r.Matches {
+	switch {
+	case r.Interrupted:
+		b.WriteString("\ninterrupted: the mirror was not compared with the server")
+	case r.Matches:
 		b.WriteString("\nmirror matches the server")
-	} else {
+	default:
 		b.WriteString("\nmirror DOES NOT match the server")
 	}
 	return b.String()

@@ -53,7 +53,7 @@ func TestText(t *testing.T) {
     0.000s  delta      Replaced a/b  at 3
     0.000s  delta      Deleted  a/c  (final state unknown, last seen at 2)
     0.000s  synced     1 object at 5
-    0.000s  watch      from 5, for 5m1s
+    0.000s  watch      from 5, asking for 5m1s
     0.000s  bookmark   at 9
     0.000s  watchEnd   cut after 1m1s and 1 event (reset by peer)
     0.000s  relist     9 is given up: expired
@@ -66,7 +66,8 @@ summary
   objects          1
   resourceVersion  (none)
   digest           sha256:00
-  lists            0, relists decided 0
+  lists            0
+  relists          0
   watches          0
   bookmarks        0
   deltas           0 added, 0 updated, 0 deleted (0 tombstones), 0 replaced, 0 resynced
@@ -85,7 +86,7 @@ summary
   410s         0
   Too large    0
   tombstones   0
-  events/s     0 (0 in all)
+  events/s     0 (0 by watch; changes that a list brought are not among them)
   lag p50/p99  0s / 0s from commit to store, outages included
 
   a/b: gone
@@ -119,6 +120,14 @@ func TestJSON(t *testing.T) {
 			t.Errorf("got %s want %s", lines[2], delta)
 		}
 	})
+}
+
+// Where nothing was compared, nothing is said about it.
+func TestInterruptedResult(t *testing.T) {
+	text := Result{Interrupted: true, Faults: []FaultState{{Name: "cut", Met: true, Seconds: 1}, {Name: "stall"}}}.Text()
+	if !strings.Contains(text, "\n  stall  not come to\n") || !strings.HasSuffix(text, "\ninterrupted: the mirror was not compared with the server") {
+		t.Errorf("got:\n%s", text)
+	}
 }
 
 func TestNone(t *testing.T) {

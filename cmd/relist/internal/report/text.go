@@ -26,7 +26,7 @@ func (l List) Text() string {
 
 // Text implements [Line].
 func (w Watch) Text() string {
-	return fmt.Sprintf("from %s, for %s", orNone(w.ResourceVersion), short(w.TimeoutSeconds))
+	return fmt.Sprintf("from %s, asking for %s", orNone(w.ResourceVersion), short(w.TimeoutSeconds))
 }
 
 // Text implements [Line].
@@ -59,7 +59,8 @@ func (s Summary) Table() []Row {
 		{"objects", fmt.Sprint(s.Objects)},
 		{"resourceVersion", orNone(s.ResourceVersion)},
 		{"digest", s.Digest},
-		{"lists", fmt.Sprintf("%d, relists decided %d", s.Lists, s.Relists)},
+		{"lists", fmt.Sprint(s.Lists)},
+		{"relists", fmt.Sprint(s.Relists)},
 		{"watches", fmt.Sprint(s.Watches)},
 		{"bookmarks", fmt.Sprint(s.Bookmarks)},
 		{"deltas", fmt.Sprintf("%d added, %d updated, %d deleted (%s), %d replaced, %d resynced",
