@@ -119,6 +119,7 @@ func (c *consumer[T]) stop() {
 	c.joining = nil
 	c.mu.Unlock()
 	c.queue.Close()
+	close(c.ended) // a callback may be waiting for it
 	for _, s := range slices.Concat(c.handlers, joining) {
 		s.end()
 	}

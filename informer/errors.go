@@ -8,7 +8,8 @@ import (
 // ErrStarted is what a second [Informer.Run] returns: an informer runs once.
 var ErrStarted = errors.New("informer: Run was called before; make a new informer")
 
-// ErrStopped is what [Informer.AddHandler] returns, wrapped, when Run has ended or is about to.
+// ErrStopped is what [Informer.AddHandler], [Informer.WaitFor] and [Informer.Relist] return, wrapped, when Run has ended or
+// is about to.
 var ErrStopped = errors.New("the informer has stopped")
 
 // PanicError says that a callback panicked, or ended its goroutine with runtime.Goexit.

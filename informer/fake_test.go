@@ -248,3 +248,10 @@ func (f *fake) repeat(key string) {
 	defer f.mu.Unlock()
 	f.emit(listwatch.Modified, f.objects[key])
 }
+
+// corrupt changes an object without an event.
+func (f *fake) corrupt(key string, value int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.objects[key] = f.object(key, f.objects[key].UID, value)
+}

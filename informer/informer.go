@@ -18,6 +18,7 @@ type Informer[T store.Object] struct {
 	reflector *reflector.Reflector[T]
 	problem   func(error)
 	bell      bell
+	ended     chan struct{} // closed when the consumer has taken its last entry
 
 	mu         sync.Mutex
 	phase      phase
@@ -40,6 +41,7 @@ func New[T store.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer
 	in := &Informer[T]{
 		store:   store.New(store.Options[T]{Indexers: opts.Indexers}),
 		problem: opts.Problem,
+		ended:   make(chan struct{}),
 	}
 	// A consumer kept busy by a slow index function is owed the latest state, as a slow handler is.
 	in.queue = deltafifo.New(deltafifo.Options[T]{Known: in.store, Coalesce: true})

@@ -8,10 +8,11 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// milestone is a resourceVersion of a whole list, or of a bookmark. It becomes the store's once everything that was queued
-// before it has been processed.
+// milestone is a resourceVersion of a whole list, or of a bookmark, or somebody who waits. Once everything that was queued
+// before it has been processed the version becomes the store's, and who waits is told.
 type milestone struct {
-	resourceVersion string
+	resourceVersion string        // or empty
+	passed          chan struct{} // or nil
 	list            bool
 	after           uint64 // entries processed; set by plan
 	newest          string // of a list: the newest version that was applied and came after it; empty if none was
@@ -48,7 +49,8 @@ func withBookmarks(t *reflector.Trace, reached func(milestone)) *reflector.Trace
 	return &all
 }
 
-// reached takes note of a milestone. The reflector's goroutine calls it, before it queues anything else.
+// reached takes note of a milestone: a version, which the reflector's goroutine gives before it queues anything else, or
+// somebody who waits.
 func (in *Informer[T]) reached(m milestone) {
 	in.mu.Lock()
 	in.milestones = append(in.milestones, m)
@@ -97,6 +99,9 @@ func (c *consumer[T]) pass() {
 			m.resourceVersion = m.newest
 		}
 		c.store.Bookmark(m.resourceVersion)
+		if m.passed != nil {
+			close(m.passed)
+		}
 	}
 }
 
