@@ -77,7 +77,9 @@ func withoutValue(err error) error {
 // others: "watch configmaps: 410 Expired: too old resource version: 160 (400)".
 func describe(verb, what string, err error) error {
 	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // a wrapped one has a text of its own
-		return fmt.Errorf("%s %s: %d %s: %w", verb, what, status.ErrStatus.Code, status.ErrStatus.Reason, err)
+		if word := codeAndReason(status.ErrStatus); word != "" {
+			return fmt.Errorf("%s %s: %s: %w", verb, what, word, err)
+		}
 	}
 	return fmt.Errorf("%s %s: %w", verb, what, err)
 }

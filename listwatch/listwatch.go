@@ -57,7 +57,7 @@ type Page[T any] struct {
 type Watch[T any] interface {
 	// Next waits for an event. It returns io.EOF when the server ended the
 	// stream in good order, a *apierrors.StatusError for an ERROR event, and
-	// another error when the stream broke. No event follows an error.
+	// another error when the stream broke. No event follows an error: it stays.
 	Next() (Event[T], error)
 
 	// Close hangs up. A Next that is waiting returns an error.

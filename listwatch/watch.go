@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -21,26 +20,34 @@ type watch[T store.Object] struct {
 	stream  transport.Stream
 	what    string
 	decoder *decoder[T]
+	end     error // what Next returns from now on
 }
 
 // Next implements [Watch].
 func (w *watch[T]) Next() (Event[T], error) {
+	if w.end != nil {
+		return Event[T]{}, w.end
+	}
+	event, err := w.next()
+	switch {
+	case errors.Is(err, io.EOF):
+		w.end = io.EOF
+	case err != nil:
+		w.end = describe("watch", w.what, err)
+	}
+	return event, w.end
+}
+
+func (w *watch[T]) next() (Event[T], error) {
 	frame, err := w.stream.Next()
 	var tooLarge *transport.FrameTooLargeError
 	if errors.As(err, &tooLarge) {
 		return lost[T](tooLarge), nil
 	}
-	if errors.Is(err, io.EOF) {
-		return Event[T]{}, io.EOF
-	}
 	if err != nil {
-		return Event[T]{}, describe("watch", w.what, err)
+		return Event[T]{}, err
 	}
-	event, err := w.decode(frame)
-	if err != nil {
-		return Event[T]{}, describe("watch", w.what, err)
-	}
-	return event, nil
+	return w.decode(frame)
 }
 
 // Close implements [Watch].
@@ -108,16 +115,6 @@ func bookmark[T any](object []byte) (Event[T], error) {
 		Meta:             Meta{ResourceVersion: partial.Metadata.ResourceVersion},
 		InitialEventsEnd: partial.Metadata.Annotations[metav1.InitialEventsAnnotationKey] == "true",
 	}, nil
-}
-
-// statusError turns the object of an ERROR event into the error it stands for.
-func statusError(object []byte) error {
-	var status metav1.Status
-	err := json.Unmarshal(object, &status, lenient)
-	if err == nil && status.Kind == "Status" {
-		return &apierrors.StatusError{ErrStatus: status}
-	}
-	return apierrors.NewInternalError(fmt.Errorf("the server sent an ERROR event without a Status: %.200q", object))
 }
 
 // The envelope as every API server writes it.

@@ -78,6 +78,47 @@ func TestErrorEventEndsTheWatch(t *testing.T) {
 	}
 }
 
+func TestNoEventFollowsAnError(t *testing.T) {
+	const next = `{"type":"ADDED","object":{"metadata":{"name":"a"}}}`
+	for name, first := range map[string]string{
+		"an ERROR event":     `{"type":"ERROR","object":{"kind":"Status","code":500}}`,
+		"no event":           `{"a":1}`,
+		"an unknown type":    `{"type":"FROBNICATED","object":{}}`,
+		"a bookmark of none": `{"type":"BOOKMARK","object":7}`,
+	} {
+		w, err := mustNew(t, serve(t, body(first+next)), Options[*configMap]{}).Watch(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		_, want := w.Next()
+		if event, got := w.Next(); want == nil || !errors.Is(got, want) {
+			t.Errorf("after %s: %v came %+v, %v", name, want, event, got)
+		}
+	}
+}
+
+func TestErrorEventIsAStatusByItsFields(t *testing.T) {
+	for object, want := range map[string]string{
+		`{"code":410,"reason":"Expired","message":"too old"}`:   "410 Expired: too old",
+		`{"status":"Failure","reason":"Expired","code":410}`:    "410 Expired: ",
+		`{"reason":"Expired","message":"too old"}`:              "410 Expired: too old",
+		`{"status":"Failure","message":"no"}`:                   "no",
+		`{"kind":"Status","status":"Failure","code":429}`:       "429: ",
+		`{"code":504,"details":{"retryAfterSeconds":3}}`:        "504: ",
+		`{"kind":"ConfigMap","metadata":{"name":"a"}}`:          "500 InternalError",
+		`{"code":200,"message":"fine"}`:                         "500 InternalError",
+		`{"kind":"Pod","status":{"phase":"Failed"},"code":410}`: "500 InternalError",
+		`null`: "500 InternalError",
+		`{"kind":"Status","code":410,"metadata":{"resourceVersion":7}}`: "410: ",
+	} {
+		_, err := readAll(t, mustNew(t, serve(t, body(`{"type":"ERROR","object":`+object+`}`)), Options[*configMap]{}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s became %v, want %q", object, err, want)
+		}
+	}
+}
+
 func TestWatchFrames(t *testing.T) {
 	const object = `{"metadata":{"name":"a","namespace":"n","resourceVersion":"5"}}`
 	const next = "\n" + `{"type":"MODIFIED","object":{"metadata":{"name":"z","resourceVersion":"9"}}}` + "\n"
