@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ group handle handler has have header however http https if in inconsistent initi
 into invalid is it its key kind kube kubernetes large larger later latest leader limit list longer lookup lost mvcc
 must namespace namespaces new newer no not object objects occurred of old older on only or order other page parameter
 path period please process processing provided query quota rate re read reached reading ready refused remainder request
-requested requests required reset resource resources response result results resulting retrieve retry revision scope
+requested requests required reset resource resources resourceversion response result results resulting retrieve retry revision scope
 secs seconds see selector send sent server service shut shutdown shutting slow some start started still stop stopped storage
 stream string supported temporarily than that the there this time timed timeout to token too took transport trying unable
 unauthorized unavailable unexpected unknown until unsupported update use used user users using value verb version was
@@ -50,7 +49,7 @@ func (s *scrubber) message(text string) string {
 		if digits.MatchString(word) || vocabulary[strings.ToLower(word)] || word == s.resource {
 			return word
 		}
-		return cmp.Or(s.names[word], s.namespaces[word], s.pseudonym("value", word))
+		return s.word(word)
 	})
 }
 

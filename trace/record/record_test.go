@@ -1,12 +1,16 @@
 package record
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/trace"
+	"github.com/relist-go/relist/transport"
 )
 
 // after lets time pass.
@@ -42,10 +46,11 @@ func fill(w *world) {
 
 var payments = Options{Path: "/api/v1/namespaces/payments/configmaps"}
 
-// A watch that is cut in the middle of an event goes on; one that has expired, in
-// the stream, is followed by a list.
-func TestExpired(t *testing.T) {
-	c := listenTo(t, apitest.Options{}, payments, fill, func(w *world) {
+// expiry is a watch that is cut in the middle of an event, and goes on; that then
+// expires during an outage, and is told so in the stream.
+func expiry(t *testing.T) *conversation {
+	t.Helper()
+	return listenTo(t, apitest.Options{}, payments, fill, func(w *world) {
 		after(1500 * time.Millisecond)
 		w.put("payments", "dora", nil)
 		w.remove("payments", "bob")
@@ -60,6 +65,10 @@ func TestExpired(t *testing.T) {
 		w.crash(false)
 		after(20 * time.Second)
 	})
+}
+
+func TestExpired(t *testing.T) {
+	c := expiry(t)
 	recorded(t, c,
 		"start path=/api/v1/namespaces/payments/configmaps\n",
 		"\tpayments/alice@2 uid=5d5c4d2e-alice\n",
@@ -191,4 +200,91 @@ func TestOtherResources(t *testing.T) {
 		}
 	}, func(w *world) { after(2 * time.Second) })
 	recorded(t, c, "\t/alice@2 uid=", "= alice Replaced@2\n")
+}
+
+// With Full the objects are whole; scrubbed, their fields are there and their
+// contents are not.
+func TestFull(t *testing.T) {
+	opts := payments
+	opts.Full = true
+	c := listenTo(t, apitest.Options{}, opts, fill, func(w *world) {
+		after(2 * time.Second)
+		w.server.CutWatches(100)
+		w.put("payments", "bob", map[string]any{"pass": "hunter2"})
+		after(20 * time.Second)
+	})
+	text := passes(t, c)
+	contain(t, text, "\tpayments/alice@2 uid=5d5c4d2e-alice {\"data\":{\"pass\":\"hunter2\"},\"metadata\":{\"")
+	recorded(t, listenTo(t, apitest.Options{}, opts, fill, func(*world) {}))
+	contain(t, passes(t, scrub(c)), "\tconfigmap-1@2 {\"data\":{\"key-1\":\"value-1\"},\"metadata\":{")
+}
+
+// A recording whose replay does something else is no trace.
+func TestDiverged(t *testing.T) {
+	c := listenTo(t, apitest.Options{}, payments, fill, func(*world) { after(2 * time.Second) })
+	c.exchanges[1].target = "/somewhere/else"
+	r, err := c.recording(trace.Mirror)
+	var diverged *DivergedError
+	if !errors.As(err, &diverged) || diverged.Live != "> GET /somewhere/else" || !strings.Contains(diverged.Replay, "watch=true") {
+		t.Errorf("error %v", err)
+	}
+	if r == nil || r.Trace != nil || !strings.Contains(string(r.Raw), "< 200 list") {
+		t.Errorf("recording %+v, want a raw one and no trace", r)
+	}
+
+	c = listenTo(t, apitest.Options{}, payments, fill, func(*world) { after(2 * time.Second) })
+	c.exchanges = c.exchanges[:1]
+	c.exchanges[0].items = c.exchanges[0].items[:0]
+	c.exchanges = append(c.exchanges, &exchange{target: "/never"})
+	if _, err := c.recording(trace.Mirror); !errors.As(err, &diverged) || diverged.Live != "> GET /never" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Record over the network, in real time; nothing is left running.
+func TestRecord(t *testing.T) {
+	server := apitest.New(apitest.Options{})
+	listener, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := transport.NewClient(transport.Config{Server: listener.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := Record(ctx, client, Options{Line: func(line string) {
+		if line == "< 200 watch" {
+			cancel()
+		}
+	}})
+	if err != nil || r.Requests != 2 || r.Objects != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	contain(t, string(r.Trace), "# Recorded: configmaps in the namespace default, for 1s.\n", "< 200 list rv=1\n", "stop\n> close\n")
+	client.Close()
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+
+	if _, err := Record(t.Context(), client, Options{Path: "pods"}); err == nil {
+		t.Error("a path that is none was recorded")
+	}
+	fails := func(trace.Env) (trace.Client, error) { return nil, errors.New("no such client") }
+	if _, err := Record(t.Context(), client, Options{Program: fails}); err == nil || !strings.Contains(err.Error(), "no such client") {
+		t.Errorf("error %v, want that of the program", err)
+	}
+}
+
+// An event that came in two pieces is one of two chunks.
+func TestSplit(t *testing.T) {
+	const line = `{"type":"MODIFIED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"alice","namespace":"payments","uid":"5d5c4d2e-alice","resourceVersion":"7"}}}` + "\n"
+	c := listenTo(t, apitest.Options{}, payments, fill, func(w *world) {
+		for _, piece := range []string{line[:60], line[60:]} {
+			after(time.Second)
+			w.server.Inject([]byte(piece))
+		}
+		after(time.Second)
+	})
+	recorded(t, c, "sleep 2s\n< MODIFIED payments/alice@7 uid=5d5c4d2e-alice split=", "= payments/alice Updated@7\n")
 }

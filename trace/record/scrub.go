@@ -3,13 +3,9 @@ package record
 import (
 	"cmp"
 	"fmt"
-	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // scrubber replaces what names somebody's objects. The same text in the same role
@@ -144,140 +140,18 @@ func (s *scrubber) pseudonym(role, text string) string {
 	return known[text]
 }
 
-func (s *scrubber) about(a about) about {
-	a.path = s.path(a.path)
-	a.namespace = s.namespaces[a.namespace]
-	a.labels = s.selector(a.labels)
-	a.fields = s.selector(a.fields)
-	return a
+// nameOr is the pseudonym of a name, or of whatever else a text may be.
+func (s *scrubber) nameOr(names map[string]string, text string) string {
+	if pseudonym := names[text]; pseudonym != "" {
+		return pseudonym
+	}
+	return s.pseudonym("value", text)
 }
 
-// path replaces the namespace and the name of an object.
-func (s *scrubber) path(path string) string {
-	parts := strings.Split(path, "/")
-	collection := 3 // /api/v1/..., as against /apis/apps/v1/...
-	if len(parts) > 1 && parts[1] == "apis" {
-		collection = 4
+// word is that of a word which may be anybody's name.
+func (s *scrubber) word(text string) string {
+	if pseudonym := s.names[text]; pseudonym != "" {
+		return pseudonym
 	}
-	for i := collection + 1; i < len(parts); i++ {
-		text, err := url.PathUnescape(parts[i])
-		switch {
-		case err != nil:
-			parts[i] = s.pseudonym("value", parts[i])
-		case i == collection+1 && parts[collection] == "namespaces" && len(parts) > collection+2:
-			parts[i] = cmp.Or(s.namespaces[text], s.pseudonym("value", text))
-		case text != s.resource:
-			parts[i] = cmp.Or(s.names[text], s.pseudonym("value", text))
-		}
-	}
-	return strings.Join(parts, "/")
-}
-
-// target replaces what a request says of objects.
-func (s *scrubber) target(target string) string {
-	path, query, hasQuery := strings.Cut(target, "?")
-	path = s.path(path)
-	if !hasQuery {
-		return path
-	}
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return path // unreachable: it was encoded by url.Values
-	}
-	for name, replace := range map[string]func(string) string{
-		"continue":      s.token,
-		"labelSelector": s.selector,
-		"fieldSelector": s.selector,
-	} { // in any order: each is for one name, and selectors were seen with the start
-		if values.Has(name) {
-			values.Set(name, replace(values.Get(name)))
-		}
-	}
-	return path + "?" + values.Encode()
-}
-
-// token replaces a continue token, which holds the name of an object.
-func (s *scrubber) token(token string) string { return s.pseudonym("continue", token) }
-
-var selectorWord = regexp.MustCompile(`[^\s=!,()<>]+`)
-
-// selector replaces the words of a selector, but for its operators.
-func (s *scrubber) selector(text string) string {
-	return selectorWord.ReplaceAllStringFunc(text, func(word string) string {
-		switch word {
-		case "in", "notin":
-			return word
-		case "metadata.name", "metadata.namespace":
-			return word
-		}
-		return cmp.Or(s.names[word], s.namespaces[word], s.pseudonym("value", word))
-	})
-}
-
-// said replaces what an answer says of objects.
-func (s *scrubber) said(what said) said {
-	switch what := what.(type) {
-	case *list:
-		out := &list{version: what.version, token: s.token(what.token), extra: s.json("", what.extra)}
-		for _, o := range what.objects {
-			out.objects = append(out.objects, s.object(o))
-		}
-		return out
-	case *begunList:
-		out := &begunList{of: what.of}
-		for _, o := range what.objects {
-			out.objects = append(out.objects, s.object(o))
-		}
-		return out
-	case *event:
-		return &event{typ: what.typ, object: s.object(what.object), split: what.split}
-	case *bookmark:
-		return &bookmark{version: what.version, extra: s.json("", what.extra), split: what.split}
-	case *status:
-		return &status{
-			event: what.event, code: what.code, reason: s.reason(what.reason), message: s.message(what.message),
-			extra: s.json("", what.extra),
-		}
-	case *whole:
-		return &whole{code: what.code, contentType: what.contentType, body: s.bytes(what.body)}
-	case *raw:
-		if eventStart.Match(what.data) && len(eventStart.Find(what.data)) == len(what.data) {
-			return what // it ends before anything is named
-		}
-		return &raw{data: s.bytes(what.data)}
-	}
-	return what // head and ending say nothing of objects
-}
-
-func (s *scrubber) object(o object) object {
-	return object{
-		namespace: s.namespaces[o.namespace],
-		name:      s.names[o.name],
-		version:   o.version,
-		uid:       s.uids[o.uid],
-		extra:     s.json("", o.extra),
-	}
-}
-
-// bytes replaces what is no object: JSON by its members, anything else letter by
-// letter, so that it stays as long and as broken as it was.
-func (s *scrubber) bytes(data []byte) []byte {
-	if v := jsontext.Value(data).Clone(); v.IsValid(lenient) {
-		scrubbed := []byte(s.json("", v))
-		if n := len(data); n > 0 && data[n-1] == '\n' {
-			scrubbed = append(scrubbed, '\n')
-		}
-		return scrubbed
-	}
-	out := make([]byte, len(data))
-	for i, b := range data {
-		switch {
-		case b >= '0' && b <= '9':
-			b = '0'
-		case b >= 'A' && b <= 'Z', b >= 'a' && b <= 'z', b >= 0x80:
-			b = 'x'
-		}
-		out[i] = b
-	}
-	return out
+	return s.nameOr(s.namespaces, text)
 }

@@ -102,17 +102,11 @@ func (s *scrubber) text(name, text string) string {
 			return text
 		}
 	case "name":
-		if pseudonym := s.names[text]; pseudonym != "" {
-			return pseudonym
-		}
+		return s.nameOr(s.names, text)
 	case "namespace":
-		if pseudonym := s.namespaces[text]; pseudonym != "" {
-			return pseudonym
-		}
+		return s.nameOr(s.namespaces, text)
 	case "uid":
-		if pseudonym := s.uids[text]; pseudonym != "" {
-			return pseudonym
-		}
+		return s.nameOr(s.uids, text)
 	}
 	return s.pseudonym("value", text)
 }
