@@ -6,10 +6,15 @@ package connect
 
 import (
 	"cmp"
+	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -39,9 +44,11 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 	set.BoolVar(&f.Insecure, "insecure-skip-tls-verify", false, "accept any certificate of the server: for tests only")
 }
 
-// Check reports flags that contradict each other.
+// Check reports flags that contradict each other, or that cannot be meant.
 func (f *Flags) Check() error {
 	switch {
+	case f.Server != "" && !isServer(f.Server):
+		return fmt.Errorf("--server %s: want http://HOST:PORT or https://HOST[:PORT]", f.Server)
 	case f.Token != "" && f.TokenFile != "":
 		return errors.New("--token and --token-file cannot be used together")
 	case f.CAFile != "" && f.Insecure:
@@ -50,8 +57,22 @@ func (f *Flags) Check() error {
 	return nil
 }
 
+// isServer reports whether s is the base URL of a server. "localhost:8080" is not: it
+// parses, with the scheme localhost.
+func isServer(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return false
+	}
+	_, err = strconv.ParseUint(cmp.Or(u.Port(), "0"), 10, 16)
+	return err == nil
+}
+
 // Config returns the server. What a flag says wins over the kubeconfig.
 func (f *Flags) Config() (transport.Config, error) {
+	if err := f.checkFiles(); err != nil {
+		return transport.Config{}, err
+	}
 	cfg, err := f.base()
 	if err != nil {
 		return transport.Config{}, err
@@ -70,6 +91,26 @@ func (f *Flags) Config() (transport.Config, error) {
 	return cfg, nil
 }
 
+// checkFiles tells of a file that cannot be used by the name of its flag.
+func (f *Flags) checkFiles() error {
+	if f.TokenFile != "" {
+		if _, err := os.ReadFile(f.TokenFile); err != nil {
+			return fmt.Errorf("--token-file: %w", err)
+		}
+	}
+	if f.CAFile == "" {
+		return nil
+	}
+	data, err := os.ReadFile(f.CAFile)
+	if err != nil {
+		return fmt.Errorf("--certificate-authority: %w", err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(data) {
+		return fmt.Errorf("--certificate-authority: %s holds no certificate in PEM", f.CAFile)
+	}
+	return nil
+}
+
 // base is the Config before flags change it.
 func (f *Flags) base() (transport.Config, error) {
 	switch {
@@ -84,8 +125,17 @@ func (f *Flags) base() (transport.Config, error) {
 		return cfg, err
 	}
 	cfg, err := transport.LoadKubeconfig(transport.KubeconfigOptions{Path: f.Kubeconfig, Context: f.Context})
-	if errors.Is(err, os.ErrNotExist) {
+	var (
+		path  *fs.PathError
+		shape *json.UnmarshalTypeError
+	)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && f.Context != "" && errors.As(err, &path):
+		return cfg, fmt.Errorf("--context %s is one of a kubeconfig, and %s does not exist: name the file with --kubeconfig", f.Context, path.Path)
+	case errors.Is(err, fs.ErrNotExist):
 		return cfg, fmt.Errorf("%w; name another with --kubeconfig, or give --server URL", err)
+	case errors.As(err, &shape) && shape.Field == "":
+		return cfg, fmt.Errorf("%s is not a kubeconfig: it holds a %s, and no contexts, clusters and users", cmp.Or(f.Kubeconfig, os.Getenv("KUBECONFIG"), "~/.kube/config"), shape.Value)
 	}
 	return cfg, err
 }

@@ -1,6 +1,8 @@
 package connect
 
 import (
+	"encoding/pem"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +29,10 @@ func TestConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", file)
+	token, authority := filepath.Join(t.TempDir(), "token"), newAuthority(t)
+	if err := os.WriteFile(token, []byte("t"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	fromFile := transport.Config{
 		Server: "https://api.example:6443", Namespace: "shop", Username: "ann", Password: "secret",
 		TLS: transport.TLSConfig{Insecure: true},
@@ -50,11 +56,11 @@ func TestConfig(t *testing.T) {
 		"token": {Flags{Token: "t"}, with(func(c *transport.Config) {
 			c.BearerToken, c.Username, c.Password = "t", "", ""
 		})},
-		"token file": {Flags{TokenFile: "f"}, with(func(c *transport.Config) {
-			c.BearerTokenFile, c.Username, c.Password = "f", "", ""
+		"token file": {Flags{TokenFile: token}, with(func(c *transport.Config) {
+			c.BearerTokenFile, c.Username, c.Password = token, "", ""
 		})},
-		"authority": {Flags{CAFile: "ca"}, with(func(c *transport.Config) {
-			c.TLS = transport.TLSConfig{CAFile: "ca"}
+		"authority": {Flags{CAFile: authority}, with(func(c *transport.Config) {
+			c.TLS = transport.TLSConfig{CAFile: authority}
 		})},
 		"insecure": {Flags{Server: "https://other", Insecure: true}, transport.Config{
 			Server: "https://other", TLS: transport.TLSConfig{Insecure: true},
@@ -76,28 +82,64 @@ func TestConfigErrors(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("KUBECONFIG", "")
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		flags Flags
 		want  string
 	}{
 		{Flags{}, "no API server is named"},
 		{Flags{Kubeconfig: "/nowhere"}, "name another with --kubeconfig, or give --server URL"},
-		{Flags{Context: "x"}, "name another with --kubeconfig, or give --server URL"},
+		{Flags{Context: "x"}, "--context x is one of a kubeconfig, and "},
+		{Flags{Kubeconfig: text}, text + " is not a kubeconfig: it holds a string"},
+		{Flags{Server: "http://h", TokenFile: "/nowhere"}, "--token-file: open /nowhere"},
+		{Flags{Server: "https://h", CAFile: "/nowhere"}, "--certificate-authority: open /nowhere"},
+		{Flags{Server: "https://h", CAFile: text}, "--certificate-authority: " + text + " holds no certificate in PEM"},
 	} {
 		_, err := tt.flags.Config()
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: err = %v, want %q", tt.flags, err, tt.want)
 		}
+		if err != nil && strings.Contains(err.Error(), "transport.") {
+			t.Errorf("%+v: %v: speaks of our types", tt.flags, err)
+		}
 	}
 }
 
 func TestCheck(t *testing.T) {
-	for _, f := range []Flags{{Token: "a", TokenFile: "b"}, {CAFile: "a", Insecure: true}} {
+	for _, f := range []Flags{
+		{Token: "a", TokenFile: "b"},
+		{CAFile: "a", Insecure: true},
+		{Server: "127.0.0.1:43967"},
+		{Server: "localhost"},
+		{Server: "localhost:8080"},
+		{Server: "ftp://localhost"},
+		{Server: "http://"},
+		{Server: "http://127.0.0.1:99999"},
+		{Server: "https://:6443"},
+	} {
 		if f.Check() == nil {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	if err := (&Flags{Token: "a", CAFile: "b"}).Check(); err != nil {
-		t.Error(err)
+	for _, f := range []Flags{{Token: "a", CAFile: "b"}, {Server: "https://h"}, {Server: "http://127.0.0.1:8001/prefix"}, {Server: "https://[::1]:6443"}} {
+		if err := f.Check(); err != nil {
+			t.Error(err)
+		}
 	}
+}
+
+// newAuthority returns a file with a certificate.
+func newAuthority(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewTLSServer(nil)
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

@@ -45,7 +45,11 @@ func Find(ctx context.Context, client *transport.Client, name string) (*Resource
 	}
 	r := cat.find(q)
 	if r == nil {
-		return nil, &NotFoundError{Name: name, Near: cat.near(q), Missing: cat.missing}
+		missing := &NotFoundError{Name: name, Near: cat.near(q), Missing: cat.missing}
+		if len(missing.Near) == 0 {
+			missing.Known = cat.known()
+		}
+		return nil, missing
 	}
 	for _, verb := range []string{"list", "watch"} {
 		if !r.Can(verb) {

@@ -129,6 +129,9 @@ func TestFind(t *testing.T) {
 func TestFindErrors(t *testing.T) {
 	server := apitest.New(apitest.Options{})
 	t.Cleanup(func() { _ = server.Close() })
+	few := apitest.New(apitest.Options{Resources: []apitest.Resource{{Group: "example.com", Plural: "widgets", Kind: "Widget"}, {Plural: "pods", Kind: "Pod"}}})
+	t.Cleanup(func() { _ = few.Close() })
+	one := newClient(t, few)
 	api, old := newClient(t, server), newClient(t, legacy(t))
 	for _, tt := range []struct {
 		client     *transport.Client
@@ -137,7 +140,9 @@ func TestFindErrors(t *testing.T) {
 		{api, "podz", `the server has no resource "podz"; did you mean pods?`},
 		{api, "deploymnet", `the server has no resource "deploymnet"; did you mean deployments.apps?`},
 		{api, "deployments.v7.apps", `the server has no resource "deployments.v7.apps"; did you mean deployments.v1.apps?`},
-		{api, "xylophones", "the server has no resource \"xylophones\"; `kubectl api-resources` lists what it has"},
+		{api, "deployments.foo", `the server has no resource "deployments.foo"; did you mean deployments.apps?`},
+		{api, "deployments.example.com", `the server has no resource "deployments.example.com"; did you mean deployments.apps?`},
+		{one, "xylophones", `the server has no resource "xylophones"; it has pods, widgets.example.com`},
 		{api, "pods/web-0", `"pods/web-0" is not the name of a resource: name a resource only, and choose one object with --field-selector metadata.name=NAME`},
 		{api, "pods,nodes", `"pods,nodes" is not the name of a resource: name one resource; run the command once for each`},
 		{api, "pods.", `"pods." is not the name of a resource: write pods, deployments.apps or deployments.v1.apps`},

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -21,16 +22,22 @@ func (e *NameError) Error() string {
 type NotFoundError struct {
 	Name    string
 	Near    []string // names that look like it, at most four
+	Known   []string // what can be mirrored, in order; only if nothing looks like it
 	Missing []string // groups that could not be asked
 }
 
 // Error names what is there instead.
 func (e *NotFoundError) Error() string {
 	msg := fmt.Sprintf("the server has no resource %q", e.Name)
-	if len(e.Near) > 0 {
+	switch {
+	case len(e.Near) > 0:
 		msg += "; did you mean " + strings.Join(e.Near, ", ") + "?"
-	} else {
-		msg += "; `kubectl api-resources` lists what it has"
+	case len(e.Known) > maxKnown:
+		msg += fmt.Sprintf("; it has %s and %d more", strings.Join(e.Known[:maxKnown], ", "), len(e.Known)-maxKnown)
+	case len(e.Known) > 0:
+		msg += "; it has " + strings.Join(e.Known, ", ")
+	default:
+		msg += ", nor any other that can be mirrored"
 	}
 	if len(e.Missing) > 0 {
 		msg += " (these groups did not answer: " + strings.Join(e.Missing, ", ") + ")"
@@ -38,8 +45,27 @@ func (e *NotFoundError) Error() string {
 	return msg
 }
 
-// maxNear is how many names an error offers.
-const maxNear = 4
+// maxNear is how many names an error offers, and maxKnown how many it lists where it has
+// nothing to offer.
+const (
+	maxNear  = 4
+	maxKnown = 30
+)
+
+// version is what the API's versions look like, and the groups do not.
+var version = regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)
+
+// known returns the names of the resources that can be mirrored, in order.
+func (c *catalog) known() []string {
+	var names []string
+	for _, r := range c.resources {
+		if r.Can("list") && r.Can("watch") {
+			names = append(names, r.GroupResource().String())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // near returns the resources whose names are like the one that was typed, the most
 // alike first.
@@ -59,7 +85,7 @@ func (c *catalog) near(q query) []string {
 			continue
 		}
 		name := r.GroupResource().String()
-		if len(q.readings) > 1 && r.Group != "" { // a version may have been given, and the wrong one
+		if len(q.readings) > 1 && r.Group != "" && version.MatchString(q.readings[0].Version) { // and maybe the wrong one
 			name = r.Resource + "." + r.Version + "." + r.Group
 		}
 		if !slices.ContainsFunc(found, func(f candidate) bool { return f.name == name }) {
