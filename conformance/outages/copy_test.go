@@ -21,7 +21,7 @@ import (
 
 // patience bounds every wait for something that must happen. It is only spent when
 // the test fails.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // step is one thing that happened to a copy.
 type step struct {

@@ -14,6 +14,7 @@ import (
 // nobody sees it, and the next process knows only what is there. The watch is refused,
 // and one list says all that happened.
 func TestRestartWithEmptyWindow(t *testing.T) {
+	t.Parallel()
 	c := cluster.New(t, cluster.Options{})
 	w := newWorld(t, c, configMaps)
 	w.do("create", names("stays", 300)...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -81,6 +82,18 @@ func (w *world) do(verb string, names ...string) {
 	group.Wait()
 	if w.t.Failed() {
 		w.t.FailNow()
+	}
+}
+
+// poll asks until the answer is as it should be, for what nobody can be told of.
+func poll(t *testing.T, what string, answers func() bool) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); !answers(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
 	}
 }
 
