@@ -6,6 +6,7 @@ import (
 )
 
 func TestDemo(t *testing.T) {
+	t.Parallel() // most of the time is spent waiting
 	r := command(t, "demo", "--objects", "60", "--duration", "0s", "--rate", "100", "--seed", "11")
 	if r.status != exitOK || r.stderr != "" {
 		t.Fatalf("status %d, stderr %q\n%s", r.status, r.stderr, r.stdout)

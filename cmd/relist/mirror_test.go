@@ -115,6 +115,7 @@ func TestMirrorResync(t *testing.T) {
 
 // Everything that is wrong at the start is said within 5 s, on one line.
 func TestMirrorStartErrors(t *testing.T) {
+	t.Parallel()
 	server, url := newServer(t, apitest.Options{})
 	_, guarded := newServer(t, apitest.Options{Token: "secret"})
 	dir := t.TempDir()
@@ -125,7 +126,9 @@ func TestMirrorStartErrors(t *testing.T) {
 		}
 		return path
 	}
-	server.FailNext(apitest.Failure{Verb: "list", Resource: "secrets", Status: 403, Reason: "Forbidden", Message: "secrets is forbidden:\nUser \"x\" cannot list"})
+	if err := server.FailNext(apitest.Failure{Verb: "list", Resource: "secrets", Status: 403, Reason: "Forbidden", Message: "secrets is forbidden:\nUser \"x\" cannot list"}); err != nil {
+		t.Error(err)
+	}
 	for name, tt := range map[string]struct {
 		args []string
 		want string
@@ -146,6 +149,7 @@ func TestMirrorStartErrors(t *testing.T) {
 		"bad server":        {[]string{"pods", "--server", "127.0.0.1:8080"}, "127.0.0.1:8080"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // one of them waits for a timeout
 			r := command(t, append([]string{"mirror", "-o", "json"}, tt.args...)...)
 			if r.status != exitError || r.stdout != "" {
 				t.Errorf("status %d, stdout %q; want %d and nothing", r.status, r.stdout, exitError)
@@ -194,6 +198,7 @@ func silentServer(t *testing.T) string {
 
 // A reader that has seen enough, such as head, ends the command quietly.
 func TestMirrorBrokenPipe(t *testing.T) {
+	t.Parallel()
 	server, url := newServer(t, apitest.Options{})
 	createConfigMap(t, server, "a", "one")
 	for name, args := range map[string][]string{

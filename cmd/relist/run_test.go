@@ -33,7 +33,7 @@ type process struct {
 	t      *testing.T
 	cancel context.CancelFunc
 	out    *output
-	stderr bytes.Buffer
+	errors *output // stderr
 	status chan int
 	began  time.Time
 }
@@ -42,14 +42,10 @@ type process struct {
 // test ends.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	// What the machine's user has configured is not to be found.
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("KUBECONFIG", "")
-	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &process{t: t, cancel: cancel, out: newOutput(), status: make(chan int, 1), began: time.Now()}
+	p := &process{t: t, cancel: cancel, out: newOutput(), errors: newOutput(), status: make(chan int, 1), began: time.Now()}
 	t.Cleanup(cancel)
-	go func() { p.status <- run(ctx, args, p.out, &p.stderr) }()
+	go func() { p.status <- run(ctx, args, p.out, p.errors) }()
 	return p
 }
 
@@ -58,7 +54,7 @@ func (p *process) wait() result {
 	p.t.Helper()
 	select {
 	case status := <-p.status:
-		return result{status, p.out.String(), p.stderr.String(), time.Since(p.began)}
+		return result{status, p.out.String(), p.errors.String(), time.Since(p.began)}
 	case <-time.After(time.Minute):
 		p.t.Fatalf("the command does not end; so far:\n%s", p.out.String())
 		return result{}
@@ -97,21 +93,27 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// await waits until text has been printed.
+// await waits until text has been printed on stdout.
 func (p *process) await(text string) {
 	p.t.Helper()
+	p.out.await(p.t, text)
+}
+
+// await waits until text has been written, and returns everything that was.
+func (o *output) await(t *testing.T, text string) string {
+	t.Helper()
 	timeout := time.After(20 * time.Second)
 	for {
-		p.out.mu.Lock()
-		have, changed := p.out.buf.String(), p.out.changed
-		p.out.mu.Unlock()
+		o.mu.Lock()
+		have, changed := o.buf.String(), o.changed
+		o.mu.Unlock()
 		if strings.Contains(have, text) {
-			return
+			return have
 		}
 		select {
 		case <-changed:
 		case <-timeout:
-			p.t.Fatalf("waited for %q; printed so far:\n%s", text, have)
+			t.Fatalf("waited for %q; printed so far:\n%s", text, have)
 		}
 	}
 }
@@ -170,12 +172,28 @@ func TestMain(m *testing.M) {
 	if os.Getenv("RELIST_TEST_IS_COMMAND") != "" {
 		main()
 	}
-	status := m.Run()
+	status := runAtHome(m)
 	if left := leftGoroutines(); status == 0 && left != "" {
 		_, _ = io.WriteString(os.Stderr, "goroutines are left:\n"+left)
 		status = 1
 	}
 	os.Exit(status)
+}
+
+// runAtHome runs the tests where nothing is to be found that the machine's user has
+// configured. Tests run in parallel, so that they cannot each see to that.
+func runAtHome(m *testing.M) (status int) {
+	home, err := os.MkdirTemp("", "relist-test")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(home) }()
+	for name, value := range map[string]string{"HOME": home, "KUBECONFIG": "", "KUBERNETES_SERVICE_HOST": ""} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	return m.Run()
 }
 
 // leftGoroutines waits for what is about to end, such as the reader of a connection that

@@ -22,7 +22,7 @@ type statusFlags struct {
 
 func (f *statusFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.listen, "status-listen", "", "serve /status, /healthz and /readyz on this `address`, such as 127.0.0.1:8081")
-	flags.DurationVar(&f.maxStaleness, "max-staleness", 0, "let /healthz fail when the copy is staler; an idle watch hears a bookmark a minute,\nso less than 2m fails now and then (default: any copy is fresh enough)")
+	flags.DurationVar(&f.maxStaleness, "max-staleness", 0, "let /healthz fail when the copy is staler. Idle watches hear a bookmark a minute; where the\nserver sends none, nothing for up to 10m (default: any copy is fresh enough)")
 }
 
 func (f *statusFlags) check() error {

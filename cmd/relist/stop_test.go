@@ -71,7 +71,9 @@ func TestStopInEveryState(t *testing.T) {
 	})
 	t.Run("backing off", func(t *testing.T) {
 		server, url := newServer(t, apitest.Options{})
-		server.FailNext(apitest.Failure{Verb: "list", Status: 500, Count: 100})
+		if err := server.FailNext(apitest.Failure{Verb: "list", Status: 500, Count: 100}); err != nil {
+			t.Error(err)
+		}
 		p := mirror(t, url)
 		p.await(`"kind":"backoff"`)
 		checkStop(t, p)
@@ -92,7 +94,7 @@ func TestStopInEveryState(t *testing.T) {
 		}
 	})
 	t.Run("demonstrating", func(t *testing.T) {
-		p := start(t, "demo", "--objects", "50")
+		p := start(t, "demo", "--objects", "50", "--duration", "0s")
 		p.await("fault ")
 		r, took := p.interrupt()
 		if r.status != exitError || took > stopLimit || r.stderr != "relist demo: interrupted before every fault was shown\n" {

@@ -61,17 +61,17 @@ func TestSameSeedSameChanges(t *testing.T) {
 }
 
 func TestRunKeepsTheRate(t *testing.T) {
-	for _, rate := range []float64{0.5, 3, 200, 900} {
+	for _, tt := range []struct{ rate, seconds float64 }{{0.5, 10}, {3, 10}, {200, 2}, {900, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			server := newServer(t)
 			c := New(server, 1)
 			if err := c.Fill(10); err != nil {
 				t.Fatal(err)
 			}
-			const seconds = 10
-			ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second+time.Millisecond)
+			duration := time.Duration(tt.seconds * float64(time.Second))
+			ctx, cancel := context.WithTimeout(t.Context(), duration+time.Millisecond)
 			defer cancel()
-			if err := c.Run(ctx, rate); err != nil {
+			if err := c.Run(ctx, tt.rate); err != nil {
 				t.Fatal(err)
 			}
 			got, err := strconv.Atoi(server.ResourceVersion())
@@ -80,8 +80,8 @@ func TestRunKeepsTheRate(t *testing.T) {
 			}
 			// The server starts at version 1, and each change is one version. The last may
 			// come a nanosecond too early or too late.
-			if want := 1 + 10 + int(rate*seconds); got < want-1 || got > want+1 {
-				t.Errorf("rate %v: at version %d after %d s, want %d", rate, got, seconds, want)
+			if want := 1 + 10 + int(tt.rate*tt.seconds); got < want-1 || got > want+1 {
+				t.Errorf("rate %v: at version %d after %s, want %d", tt.rate, got, duration, want)
 			}
 		})
 	}

@@ -14,15 +14,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What production does in minutes, a demonstration does in seconds. introduce says so.
-const (
-	bookmarkPeriod   = 500 * time.Millisecond // a minute
-	freshnessTimeout = 500 * time.Millisecond // 3 s
-	readIdleTimeout  = time.Second            // 30 s
-	pingTimeout      = time.Second            // 15 s
-	backoffBase      = 50 * time.Millisecond  // 800 ms
-	backoffCap       = 250 * time.Millisecond // 30 s
-)
+// pace is how long things take.
+type pace struct {
+	bookmarks    time.Duration // period
+	freshness    time.Duration // how long a replica that is behind waits
+	idle, ping   time.Duration // silence before a ping, and the wait for its answer
+	backoff, cap time.Duration // the first pause, and the longest
+}
+
+// showPace does in seconds what production does in minutes. introduce says so.
+var showPace = pace{
+	bookmarks: 500 * time.Millisecond, // a minute
+	freshness: 500 * time.Millisecond, // 3 s
+	idle:      time.Second,            // 30 s
+	ping:      time.Second,            // 15 s
+	backoff:   50 * time.Millisecond,  // 800 ms
+	cap:       250 * time.Millisecond, // 30 s
+}
 
 // connect makes the pipeline. HTTP/2, because only its pings find a connection that is
 // silently dead.
@@ -30,8 +38,8 @@ func (d *demo) connect(url string) (*transport.Client, error) {
 	client, err := transport.NewClient(transport.Config{
 		Server:          url,
 		Protocol:        transport.ProtocolHTTP2,
-		ReadIdleTimeout: readIdleTimeout,
-		PingTimeout:     pingTimeout,
+		ReadIdleTimeout: d.pace.idle,
+		PingTimeout:     d.pace.ping,
 		Dial:            d.network.dial,
 	})
 	if err != nil {
@@ -46,8 +54,8 @@ func (d *demo) connect(url string) (*transport.Client, error) {
 	d.mirror = mirror.New(mirror.Options{
 		Source: d.pages,
 		Reflector: reflector.Options{
-			BackoffBase: backoffBase,
-			BackoffCap:  backoffCap,
+			BackoffBase: d.pace.backoff,
+			BackoffCap:  d.pace.cap,
 			Trace:       d.watcher.trace(),
 		},
 		Report:  d.report,
@@ -73,6 +81,6 @@ func (d *demo) report(l report.Line) {
 
 func (d *demo) introduce(url string) {
 	d.opts.Out.Say("%d ConfigMaps on %s, two replicas, %v changes a second, seed %d.", d.opts.Objects, url, d.opts.Rate, d.opts.Seed)
-	d.opts.Out.Say("To fit into %s, times are shorter than in production: pauses %s to %s (800ms to 30s),", d.opts.Duration, backoffBase, backoffCap)
-	d.opts.Out.Say("pings after %s of silence (30s), bookmarks every %s (1m), a replica that is behind waits %s (3s).\n", readIdleTimeout, bookmarkPeriod, freshnessTimeout)
+	d.opts.Out.Say("To fit into %s, times are shorter than in production: pauses %s to %s (800ms to 30s),", d.opts.Duration, d.pace.backoff, d.pace.cap)
+	d.opts.Out.Say("pings after %s of silence (30s), bookmarks every %s (1m), a replica that is behind waits %s (3s).\n", d.pace.idle, d.pace.bookmarks, d.pace.freshness)
 }

@@ -39,6 +39,7 @@ var ErrFailed = errors.New("the demonstration did not succeed: see the result ab
 // demo is one demonstration. The goroutine of Run owns what is not guarded by its type.
 type demo struct {
 	opts    Options
+	pace    pace
 	server  *apitest.Server
 	behind  *apitest.Replica // the second replica
 	network *network
@@ -52,9 +53,11 @@ type demo struct {
 
 // Run shows every fault, compares, prints the result, and returns nil if the mirror
 // matches and every fault was met.
-func Run(ctx context.Context, opts Options) (err error) {
-	d := &demo{opts: opts, watcher: newWatcher(), network: newNetwork()}
-	d.server = apitest.New(apitest.Options{BookmarkPeriod: bookmarkPeriod, FreshnessTimeout: freshnessTimeout})
+func Run(ctx context.Context, opts Options) error { return run(ctx, opts, showPace) }
+
+func run(ctx context.Context, opts Options, p pace) (err error) {
+	d := &demo{opts: opts, pace: p, watcher: newWatcher(), network: newNetwork()}
+	d.server = apitest.New(apitest.Options{BookmarkPeriod: p.bookmarks, FreshnessTimeout: p.freshness})
 	d.lag = newLag(d.server.CommitTime)
 	defer func() { err = errors.Join(err, d.server.Close()) }()
 	d.behind = d.server.Replica("b")
@@ -62,7 +65,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	if err := d.changes.Fill(opts.Objects); err != nil {
 		return err
 	}
-	listener, err := d.server.Listen("127.0.0.1:0")
+	listener, err := d.server.Listen("127.0.0.1:0") //nolint:contextcheck // opening a local port takes no time that ctx could end
 	if err != nil {
 		return err
 	}
@@ -142,7 +145,7 @@ func (d *demo) show(ctx context.Context, s scene) error {
 	d.faults = append(d.faults, report.FaultState{Name: s.name, Met: err == nil, Seconds: took})
 	if err != nil {
 		d.opts.Out.Print(report.Problem{Class: "demo", Message: s.name + ": " + err.Error()})
-		return d.restore()
+		return d.restore() //nolint:contextcheck // opening a local port takes no time that ctx could end
 	}
 	d.opts.Out.Print(report.Recovered{Name: s.name, Seconds: took, Message: note})
 	return nil

@@ -19,6 +19,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// testPace is quicker than a person could follow. Pings keep some time: a machine that
+// is busy must not look like a connection that is dead.
+var testPace = pace{
+	bookmarks: 100 * time.Millisecond,
+	freshness: 100 * time.Millisecond,
+	idle:      300 * time.Millisecond,
+	ping:      time.Second,
+	backoff:   5 * time.Millisecond,
+	cap:       25 * time.Millisecond,
+}
+
 // The scenes do not depend on the churn: they make the changes that they need.
 func TestRun(t *testing.T) {
 	for name, rate := range map[string]float64{"quiet": 0, "busy": 300} {
@@ -26,7 +37,7 @@ func TestRun(t *testing.T) {
 			t.Parallel() // most of the time is spent waiting
 			var out bytes.Buffer
 			p := report.NewPrinter(&out, report.Options{Format: report.JSON})
-			err := Run(t.Context(), Options{Objects: 40, Rate: rate, Seed: 3, Out: p, Verbose: true})
+			err := run(t.Context(), Options{Objects: 40, Rate: rate, Seed: 3, Out: p, Verbose: true}, testPace)
 			if closeErr := p.Close(); closeErr != nil {
 				t.Fatal(closeErr)
 			}

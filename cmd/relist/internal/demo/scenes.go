@@ -97,14 +97,14 @@ func compactInGap(ctx context.Context, d *demo) (string, error) {
 // it come back.
 func (d *demo) whileAway(ctx context.Context, do func() error) error {
 	before, _ := d.watcher.now()
-	if err := d.server.Refuse(0); err != nil {
+	if err := d.server.Refuse(0); err != nil { //nolint:contextcheck // opening a local port takes no time that ctx could end
 		return fmt.Errorf("refuse connections: %w", err)
 	}
 	err := d.await(ctx, "a refused connection", func(v view) bool { return v.unreachable > before.unreachable })
 	if err == nil {
 		err = do()
 	}
-	if resumeErr := d.server.Resume(); err == nil && resumeErr != nil {
+	if resumeErr := d.server.Resume(); err == nil && resumeErr != nil { //nolint:contextcheck // opening a local port takes no time that ctx could end
 		err = fmt.Errorf("accept connections again: %w", resumeErr)
 	}
 	return err

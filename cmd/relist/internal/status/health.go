@@ -14,14 +14,32 @@ func (v *View) problem(r reflector.Status, now time.Time) string {
 		return "the first list has not been applied" + lastError(r)
 	case r.State == reflector.Stopped:
 		return "the mirror has stopped"
-	case v.MaxStaleness <= 0 || r.Staleness(now) <= v.MaxStaleness:
+	}
+	stale := staleness(r, now)
+	if v.MaxStaleness <= 0 || stale <= v.MaxStaleness {
 		return ""
 	}
-	limit := fmt.Sprintf(", more than %s", v.MaxStaleness)
-	if !r.FailingSince.IsZero() && r.FailingSince.Before(r.Heard()) {
-		return "no watch has been open for " + span(now.Sub(r.FailingSince)) + limit + lastError(r)
+	what := "nothing has been heard"
+	if !r.FailingSince.IsZero() && !r.FailingSince.After(r.Heard()) {
+		what = "no watch has been open"
 	}
-	return "nothing has been heard for " + span(r.Staleness(now)) + limit
+	text := fmt.Sprintf("%s for %s, more than %s", what, span(stale), v.MaxStaleness)
+	if !r.FailingSince.IsZero() {
+		text += lastError(r)
+	}
+	return text
+}
+
+// staleness is how long ago the copy was last known to be whole.
+//
+// A watch that the server has just accepted counts, though nothing has come on it yet:
+// for an idle resource without bookmarks that is the only sign of life.
+func staleness(r reflector.Status, now time.Time) time.Duration {
+	stale := r.Staleness(now)
+	if r.State == reflector.Watching {
+		stale = min(stale, now.Sub(r.Since))
+	}
+	return stale
 }
 
 // lastError is what keeps the mirror from being well, if that is known.

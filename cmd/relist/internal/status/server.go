@@ -68,7 +68,7 @@ func (s *Server) Serve(h http.Handler, failed func(error)) {
 // Close closes the address and every connection. All goroutines have ended when it
 // returns.
 func (s *Server) Close() {
-	_ = s.ln.Close() // once more than needed, unless Serve was not called
 	_ = s.http.Close()
+	_ = s.ln.Close() // needed if Serve was not called
 	s.running.Wait()
 }

@@ -103,8 +103,8 @@ func (v *View) of(r reflector.Status, now time.Time) Status {
 	}
 	s.Healthy = s.Reason == ""
 	if !r.Heard().IsZero() {
-		staleness := report.Seconds(r.Staleness(now))
-		s.StalenessSeconds = &staleness
+		stale := report.Seconds(staleness(r, now))
+		s.StalenessSeconds = &stale
 	}
 	if r.LastError != nil {
 		s.LastError = r.LastError.Error()

@@ -1,0 +1,43 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/relist-go/relist/apitest"
+)
+
+// A real signal, to a real process: in this one, every mirror would answer it.
+func TestStatusSignal(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	createConfigMap(t, server, "a", "one")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "mirror", "cm", "-A", "--server", url, "-o", "json")
+	cmd.Env = append(os.Environ(), "RELIST_TEST_IS_COMMAND=1", "GORACE=atexit_sleep_ms=0")
+	stdout, stderr := newOutput(), newOutput()
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stdout.await(t, `"kind":"watch"`)
+	if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(stderr.await(t, "last byte")), " ")
+	for _, want := range []string{"status of configmaps from " + url, " health ok ", " objects 1, pending 0 "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("exit: %v; %s", err, stderr.String())
+	}
+	jsonLines(t, stdout.String())
+}
