@@ -80,7 +80,9 @@ func runVerified(t *testing.T, test func(v *verified)) {
 			done <- struct{}{}
 		}()
 		go func() {
-			for queue.Pop(ctx, func(e deltafifo.Entry[*object]) error { return v.apply(known, e) }) == nil {
+			var err error
+			for err == nil {
+				err = queue.Pop(ctx, func(e deltafifo.Entry[*object]) error { return v.apply(known, e) })
 			}
 			done <- struct{}{}
 		}()
@@ -193,7 +195,9 @@ func TestVerifyWithoutTheExactVersion(t *testing.T) {
 // A server that cannot be asked is reported, and asked again later.
 func TestVerifyThatFails(t *testing.T) {
 	runVerified(t, func(v *verified) {
-		v.server.FailNext(apitest.Failure{Verb: "list", Count: 2, Status: http.StatusForbidden})
+		if err := v.server.FailNext(apitest.Failure{Verb: "list", Count: 2, Status: http.StatusForbidden}); err != nil {
+			v.t.Fatal(err)
+		}
 		v.expect(nil, []string{"list "})
 		v.expect(nil, []string{"verified"})
 	})
