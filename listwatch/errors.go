@@ -36,9 +36,9 @@ func (e *ObjectError) Unwrap() error { return e.Err }
 // the reader is willing to hold.
 var ErrObjectTooLarge = errors.New("object is larger than 64 MiB")
 
-// ErrContinueLoop is the error for a server that answers a page with the
-// continue token that asked for it, which would never end.
-var ErrContinueLoop = errors.New("server answered with the continue token it was given; restart the list")
+// ErrContinueLoop is the error for a server whose pages would never end: a continue
+// token comes back, or page after page is empty.
+var ErrContinueLoop = errors.New("the server's continue tokens lead in a circle; restart the list")
 
 // errMalformed marks the errors of this package that [IsMalformed] knows.
 var errMalformed = errors.New("malformed answer")

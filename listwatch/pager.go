@@ -2,6 +2,7 @@ package listwatch
 
 import (
 	"context"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,11 @@ type List[T any] struct {
 	Pages int
 }
 
+// maxEmptyPages is how many pages in a row may be empty. A server that looks for rare
+// objects may send some; as many as these are a walk through millions of objects, more
+// than a server stores, or a walk in a circle with a new token at each step.
+const maxEmptyPages = 10_000
+
 // All lists a resource in pages of opts.Limit objects; a limit of zero asks for
 // everything at once.
 //
@@ -33,12 +39,14 @@ type List[T any] struct {
 // whole list is asked for again, once, without a limit.
 //
 // A server may answer with more objects than the limit, with a page that is
-// empty and still continues, or with everything at once; each is a list.
+// empty and still continues, or with everything at once; each is a list. A server
+// that continues without end is [ErrContinueLoop].
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
 func All[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions) (*List[T], error) {
 	list := &List[T]{}
 	next := opts
 	restarted := false
+	path := trail{}
 	for {
 		page, err := lw.List(ctx, next)
 		if next.Continue != "" && !restarted && apierrors.IsResourceExpired(err) {
@@ -46,21 +54,47 @@ func All[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions)
 			next = opts
 			next.Limit = 0
 			list = &List[T]{Pages: list.Pages}
+			path = trail{}
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if page.Continue != "" && page.Continue == next.Continue {
-			return nil, ErrContinueLoop
-		}
 		list.add(page)
 		if page.Continue == "" {
 			return list, nil
 		}
+		if err := path.follow(page.Continue, len(page.Items)+len(page.Errors)); err != nil {
+			return nil, err
+		}
 		next.Continue = page.Continue
 		next.ResourceVersion, next.ResourceVersionMatch = "", ""
 	}
+}
+
+// trail is the way through the pages of one list.
+type trail struct {
+	seen  map[string]bool // continue tokens
+	empty int             // pages in a row
+}
+
+// follow takes the token of a page that brought so many objects, and fails where the
+// way does not lead on.
+func (t *trail) follow(token string, objects int) error {
+	if t.seen[token] {
+		return fmt.Errorf("%w (one of %d tokens has come back)", ErrContinueLoop, len(t.seen))
+	}
+	if t.seen == nil {
+		t.seen = make(map[string]bool)
+	}
+	t.seen[token] = true
+	if t.empty++; objects > 0 {
+		t.empty = 0
+	}
+	if t.empty == maxEmptyPages {
+		return fmt.Errorf("%w (%d empty pages in a row)", ErrContinueLoop, t.empty)
+	}
+	return nil
 }
 
 func (l *List[T]) add(page *Page[T]) {

@@ -95,6 +95,16 @@ func TestAll(t *testing.T) {
 			[]string{first, "rv= match= limit=2 continue=p2"},
 			"", "", 0, "continue token",
 		},
+		"tokens that alternate": {
+			[]answer{page("7", "p2", "a"), page("7", "p3", "b"), page("7", "p2", "a"), page("7", "p3", "b")},
+			[]string{first, "rv= match= limit=2 continue=p2", "rv= match= limit=2 continue=p3"},
+			"", "", 0, "continue token",
+		},
+		"a token that comes back after the restart": {
+			[]answer{page("7", "p2", "a"), expired(), page("9", "p2", "a"), page("9", "", "b")},
+			[]string{first, "rv= match= limit=2 continue=p2", "rv=0 match=NotOlderThan limit=0 continue=", "rv= match= limit=0 continue=p2"},
+			"a b", "9", 3, "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{answers: test.answers}
@@ -115,6 +125,27 @@ func TestAll(t *testing.T) {
 				t.Errorf("list is %q at %s in %d pages, want %q at %s in %d", got, list.ResourceVersion, list.Pages, test.items, test.version, test.pages)
 			}
 		})
+	}
+}
+
+// endless answers every list request with an empty page and a new token.
+type endless struct {
+	script
+	asked int
+}
+
+func (e *endless) List(context.Context, metav1.ListOptions) (*Page[string], error) {
+	e.asked++
+	return &Page[string]{ResourceVersion: "7", Continue: fmt.Sprint(e.asked)}, nil
+}
+
+func TestAllEndsWhereEmptyPagesDoNot(t *testing.T) {
+	server := &endless{}
+	if _, err := All(t.Context(), server, metav1.ListOptions{Limit: 2}); !errors.Is(err, ErrContinueLoop) {
+		t.Errorf("error is %v, want ErrContinueLoop", err)
+	}
+	if server.asked != maxEmptyPages {
+		t.Errorf("asked %d times, want %d", server.asked, maxEmptyPages)
 	}
 }
 

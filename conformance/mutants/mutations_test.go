@@ -39,7 +39,7 @@ var mutations = []mutation{
 	{
 		what:  "follow a continue token that repeats",
 		dir:   "listwatch",
-		edits: one(`page.Continue != "" && page.Continue == next.Continue`, `page.Continue != "" && page.Continue == ""`),
+		edits: one(`if t.seen[token] {`, `if t.seen[""] {`),
 		trace: "continue-repeats",
 	},
 	{
