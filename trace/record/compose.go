@@ -162,11 +162,11 @@ func (r *composer) speak(x *replay, s step) error {
 
 // isLast reports whether a step is the end of its exchange.
 func isLast(s step) bool {
-	switch s.what.(type) {
+	switch what := s.what.(type) {
 	case ending, *list, *whole:
 		return true
 	case *status:
-		return !s.what.(*status).event
+		return !what.event
 	}
 	return false
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -166,7 +167,9 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 		case <-ctx.Done():
 			c := t.log.stop()
 			stop()
-			<-done
+			if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+				return nil, fmt.Errorf("the client was stopped: %w", err)
+			}
 			return c, nil
 		case err := <-done:
 			return nil, fmt.Errorf("the client ended by itself: %w", err)

@@ -87,9 +87,7 @@ func TestTooLarge(t *testing.T) {
 		after(2 * time.Second)
 		w.put("payments", "alice", nil)
 		w.server.Route(old)
-		if err := w.server.FailNext(apitest.Failure{Verb: "watch", Status: 410, Reason: "Expired", InStream: true}); err != nil {
-			w.t.Error(err)
-		}
+		w.fail(apitest.Failure{Verb: "watch", Status: 410, Reason: "Expired", InStream: true})
 		w.server.CutWatches(0)
 		after(20 * time.Second)
 		old.Unfreeze()
@@ -104,9 +102,7 @@ func TestContinueExpired(t *testing.T) {
 	opts.PageSize = 1
 	c := listenTo(t, apitest.Options{}, opts, func(w *world) {
 		fill(w)
-		if err := w.server.FailNext(apitest.Failure{Verb: "list", Status: 429, RetryAfter: 5 * time.Second}); err != nil {
-			w.t.Error(err)
-		}
+		w.fail(apitest.Failure{Verb: "list", Status: 429, RetryAfter: 5 * time.Second})
 	}, func(w *world) {
 		w.server.ExpireContinue()
 		after(30 * time.Second)
@@ -124,15 +120,9 @@ func TestProxies(t *testing.T) {
 	page := []byte("<html>gateway of payments</html>\n")
 	c := listenTo(t, apitest.Options{}, payments, func(w *world) {
 		fill(w)
-		if err := w.server.FailNext(apitest.Failure{Verb: "list", Status: 200, Raw: page, ContentType: "text/html"}); err != nil {
-			w.t.Error(err)
-		}
-		if err := w.server.FailNext(apitest.Failure{Verb: "list", Status: 503, Raw: page, ContentType: "text/html"}); err != nil {
-			w.t.Error(err)
-		}
-		if err := w.server.FailNext(apitest.Failure{Verb: "watch", Status: 200, Raw: page, ContentType: "text/html"}); err != nil {
-			w.t.Error(err)
-		}
+		w.fail(apitest.Failure{Verb: "list", Status: 200, Raw: page, ContentType: "text/html"})
+		w.fail(apitest.Failure{Verb: "list", Status: 503, Raw: page, ContentType: "text/html"})
+		w.fail(apitest.Failure{Verb: "watch", Status: 200, Raw: page, ContentType: "text/html"})
 	}, func(w *world) {
 		after(20 * time.Second)
 		w.server.Inject([]byte("{\"type\":\"WEIRD\",\"object\":{\"metadata\":{\"name\":\"alice\"}}}\n"))
@@ -170,7 +160,7 @@ func TestStall(t *testing.T) {
 }
 
 func TestNothingThere(t *testing.T) {
-	c := listenTo(t, apitest.Options{}, payments, func(w *world) { w.crash(true) }, func(w *world) {
+	c := listenTo(t, apitest.Options{}, payments, func(w *world) { w.crash(true) }, func(*world) {
 		after(3 * time.Second)
 	})
 	recorded(t, c, "< refuse\nstart path=", "> refused\n! list\n")
@@ -190,7 +180,7 @@ func TestOtherResources(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}, func(w *world) { after(2 * time.Second) })
+	}, func(*world) { after(2 * time.Second) })
 	recorded(t, c, "start path=/apis/apps/v1/deployments kind=Deployment selector=team=team-of-alice field-selector=metadata.namespace!=ledger\n", "\tpayments/alice@")
 
 	nodes := Options{Path: "/api/v1/nodes", Kind: "Node"}
@@ -198,7 +188,7 @@ func TestOtherResources(t *testing.T) {
 		if _, err := w.server.Create("nodes", map[string]any{"metadata": map[string]any{"name": "alice"}}); err != nil {
 			t.Fatal(err)
 		}
-	}, func(w *world) { after(2 * time.Second) })
+	}, func(*world) { after(2 * time.Second) })
 	recorded(t, c, "\t/alice@2 uid=", "= alice Replaced@2\n")
 }
 

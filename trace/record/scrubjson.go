@@ -35,8 +35,9 @@ func (s *scrubber) json(name string, v jsontext.Value) jsontext.Value {
 		m := members{}
 		m.set("", s.text(name, text))
 		return m[""]
+	default:
+		return v // no value, a number, true, false, null
 	}
-	return v // no value, a number, true, false, null
 }
 
 // userMaps are the members whose keys are a user's.

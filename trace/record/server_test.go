@@ -34,8 +34,11 @@ func listenTo(t *testing.T, server apitest.Options, opts Options, fill, script f
 		w := &world{t: t, server: apitest.New(server)}
 		listener := &memory{conns: make(chan net.Conn)}
 		web := &http.Server{Handler: w.server}
-		served := make(chan error, 1)
-		go func() { served <- web.Serve(listener) }()
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			_ = web.Serve(listener) // it ends when web is closed
+		}()
 		client, err := transport.NewClient(transport.Config{
 			Server: "http://apitest.test",
 			Dial: func(context.Context, string, string) (net.Conn, error) {
@@ -87,6 +90,13 @@ func (w *world) crash(down bool) {
 		conn.Reset()
 	}
 	w.conns = nil
+}
+
+func (w *world) fail(how apitest.Failure) {
+	w.t.Helper()
+	if err := w.server.FailNext(how); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func (w *world) put(namespace, name string, data map[string]any) {
