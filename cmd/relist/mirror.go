@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,7 +98,7 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
 	flags.StringVarP(&f.labels, "selector", "l", "", "mirror only objects with these labels, such as app=web,tier!=db")
 	flags.StringVar(&f.fields, "field-selector", "", "mirror only objects with these fields, such as spec.nodeName=n1")
 	flags.StringVarP(&f.output, "output", "o", "text", "text, json, or none for the summary alone")
-	flags.DurationVar(&f.runFor, "for", 0, "stop after this time, such as 90s (default: at Ctrl-C)")
+	addFor(flags, &f.runFor)
 	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")
 	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
 	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
@@ -119,17 +120,23 @@ func (f *mirrorFlags) check() error {
 	switch {
 	case f.namespace != "" && f.allNamespaces:
 		return usage("-n and -A cannot be used together")
-	case f.runFor < 0:
-		return usage("--for %s: want a positive time", f.runFor)
 	case f.resync < 0:
 		return usage("--resync %s: want a positive time", f.resync)
+	}
+	if err := checkNamespace(f.namespace); err != nil {
+		return err
 	}
 	return f.status.check()
 }
 
 // run connects, then mirrors until it is told to stop.
 func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
-	ctx := cmd.Context()
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	if f.runFor > 0 { // a server that does not answer does not make it longer
+		timer := time.AfterFunc(f.runFor, stop)
+		defer timer.Stop()
+	}
 	desk, err := f.status.open(ctx, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -144,23 +151,26 @@ func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer client.Close()
-	source, err := f.find(ctx, client, cfg, name)
+	source, err := f.find(ctx, cmd.ErrOrStderr(), client, cfg, name)
 	if ctx.Err() != nil {
 		return f.stoppedEarly(cmd)
 	}
 	if err != nil {
 		return err
 	}
-	return f.mirror(cmd, cfg, source, desk)
+	return f.mirror(ctx, cmd, cfg, source, desk)
 }
 
 // find returns the resource that the server has under name.
-func (f *mirrorFlags) find(ctx context.Context, client *transport.Client, cfg transport.Config, name string) (*listwatch.Resource[*object.Object], error) {
+func (f *mirrorFlags) find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*listwatch.Resource[*object.Object], error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	found, err := discover.Find(ctx, client, name)
 	if err != nil {
 		return nil, connect.Explain(err, cfg.Server, startTimeout)
+	}
+	if f.namespace != "" && !found.Namespaced {
+		complain(stderr, "%s belong to no namespace: -n %s is ignored\n", found.GroupResource(), f.namespace)
 	}
 	return listwatch.New(client, found.GroupVersionResource, listwatch.Options[*object.Object]{
 		Namespace:     f.namespaceOf(found, cfg),
@@ -182,8 +192,8 @@ func (f *mirrorFlags) namespaceOf(r *discover.Resource, cfg transport.Config) st
 }
 
 // mirror runs the pipeline until ctx ends, and prints the summary.
-func (f *mirrorFlags) mirror(cmd *cobra.Command, cfg transport.Config, source *listwatch.Resource[*object.Object], desk *statusDesk) error {
-	ctx, stop := context.WithCancel(cmd.Context())
+func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transport.Config, source *listwatch.Resource[*object.Object], desk *statusDesk) error {
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	opts := report.Terminal(cmd.OutOrStdout(), f.format)
 	opts.Live = false
@@ -203,10 +213,6 @@ func (f *mirrorFlags) mirror(cmd *cobra.Command, cfg transport.Config, source *l
 		FailEarly: true,
 	})
 	desk.serve(&status.View{Mirror: m, Resource: source.String(), Server: cfg.Server, MaxStaleness: f.status.maxStaleness})
-	if f.runFor > 0 {
-		timer := time.AfterFunc(f.runFor, stop)
-		defer timer.Stop()
-	}
 	err := m.Run(ctx)
 	if err == nil {
 		out.Print(m.Summary())

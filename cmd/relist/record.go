@@ -65,7 +65,7 @@ as FILE.raw, and the exit status is 1.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`file` to write the trace to")
-	flags.DurationVar(&f.runFor, "for", 0, "stop after this time, such as 90s (default: at Ctrl-C)")
+	addFor(flags, &f.runFor)
 	flags.BoolVar(&f.scrub, "scrub", false, "replace everything that names or describes the objects")
 	flags.BoolVar(&f.full, "full", false, "keep every field of the objects, those of Secrets too")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, unscrubbed")
@@ -87,12 +87,10 @@ func (f *recordFlags) check() error {
 		return usage("name a file for the trace with -o")
 	case f.namespace != "" && f.allNamespaces:
 		return usage("-n and -A cannot be used together")
-	case f.runFor < 0:
-		return usage("--for %s: want a positive time", f.runFor)
 	case f.pageSize < 0:
 		return usage("--page-size %d: want 1 or more", f.pageSize)
 	}
-	return nil
+	return checkNamespace(f.namespace)
 }
 
 // run connects, records, and writes the file.

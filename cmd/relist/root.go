@@ -29,12 +29,17 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 
 // run is the command without the process: it returns the exit status, and ends soon
 // after ctx.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, output, stderr io.Writer) int {
+	out := &stdout{out: output}
 	root := newRoot() //nolint:contextcheck // commands take the context that ExecuteContextC gives them
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
+	addCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
+	if failed := out.failed(); err == nil && failed != nil {
+		err = fmt.Errorf("write the output: %w", failed)
+	}
 	switch {
 	case err == nil, errors.Is(err, syscall.EPIPE):
 		return exitOK // who read the output has seen enough
@@ -76,9 +81,27 @@ Exit status: 0 if all went well, 1 if not, 2 if the command line is not understo
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("relist {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{flagError(err)} })
 	root.AddCommand(newDemo(), newMirror(), newServe(), newReplay(), newRecord())
 	return root
+}
+
+// addCompletion lets cobra add its command, which takes any word for a shell without
+// saying a thing. It prints to what is the output of root now.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args = func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown shell %q: want bash, fish, powershell or zsh", args[0])
+			}
+			return nil
+		}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 }
 
 // noArgs refuses arguments.

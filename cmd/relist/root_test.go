@@ -18,7 +18,7 @@ func TestUsageErrors(t *testing.T) {
 		{"mirror pods -o yaml", `relist mirror: output format "yaml": want text or json or none`},
 		{"mirror pods -n a -A", "relist mirror: -n and -A cannot be used together"},
 		{"mirror pods --for -1s", "relist mirror: --for -1s: want a positive time"},
-		{"mirror pods --for soon", "relist mirror: invalid argument"},
+		{"mirror pods --for soon", "relist mirror: --for soon: want a positive time"},
 		{"mirror pods --resync -1s", "relist mirror: --resync -1s: want a positive time"},
 		{"mirror pods --token a --token-file b", "relist mirror: --token and --token-file cannot be used together"},
 		{"mirror pods --status-listen here", `relist mirror: --status-listen "here": want HOST:PORT`},

@@ -36,7 +36,8 @@ Whoever can reach it can do everything: leave it on loopback.
 
 It prints a line for each address: "serving URL" for the API, one for each replica, and
 "faults URL" for the switches that make it misbehave.`,
-		Example: `  relist serve --objects 1000 --rate 50
+		Example: `  relist serve --listen 127.0.0.1:8080 --objects 1000 --rate 50
+  relist mirror configmaps -A --server http://127.0.0.1:8080
   kubectl --server http://127.0.0.1:8080 get configmaps -A -w
   curl -X POST http://127.0.0.1:8080/_faults/compact`,
 		Args:    noArgs,

@@ -8,10 +8,14 @@ import (
 )
 
 // Terminal returns the options that suit an output: colours and a live line on a
-// terminal, unless the environment says otherwise.
+// terminal, unless the environment says otherwise. An output that wraps another, and says
+// so by a method Unwrap, is taken for that other one.
 // Source: https://no-color.org
 func Terminal(out io.Writer, format Format) Options {
 	opts := Options{Format: format}
+	if wrapped, ok := out.(interface{ Unwrap() io.Writer }); ok {
+		out = wrapped.Unwrap()
+	}
 	f, ok := out.(*os.File)
 	if !ok || format == JSON || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
 		return opts

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// lifetime is the value of --for. Zero is no value: it would end a command before it has
+// begun, or be taken for "for ever".
+type lifetime time.Duration
+
+// addFor defines --for.
+func addFor(flags *pflag.FlagSet, d *time.Duration) {
+	flags.Var((*lifetime)(d), "for", "stop after this time, such as 90s (default: at Ctrl-C)")
+}
+
+func (l *lifetime) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return errWant("a positive time, such as 90s")
+	}
+	*l = lifetime(d)
+	return nil
+}
+
+func (l *lifetime) String() string {
+	if *l == 0 {
+		return "" // so that help shows no default
+	}
+	return time.Duration(*l).String()
+}
+
+func (*lifetime) Type() string { return "duration" }
+
+// errWant is what is wanted instead of a value that was given.
+type errWant string
+
+func (e errWant) Error() string { return "want " + string(e) }
+
+// flagError says what a flag wants instead of how its value failed to be parsed.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	var want errWant
+	if !errors.As(err, &want) {
+		switch invalid.GetFlag().Value.Type() {
+		case "bool":
+			want = "true or false"
+		case "duration":
+			want = "a time, such as 90s"
+		case "float64":
+			want = "a number"
+		case "int":
+			want = "a whole number"
+		case "uint64":
+			want = "a whole number, 0 or more"
+		default:
+			return err
+		}
+	}
+	return fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, invalid.GetValue(), want)
+}
+
+// checkNamespace refuses what cannot be the name of a namespace: it would become part of
+// a path.
+func checkNamespace(name string) error {
+	if name != "" && len(validation.IsDNS1123Label(name)) > 0 {
+		return usage("-n %s: want the name of one namespace: lower-case letters, digits and dashes, 63 at most", name)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/apitest"
+)
+
+// What a flag wants is said in words, and how its value was parsed is not.
+func TestFlagErrors(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"mirror pods --for 0", "--for 0: want a positive time, such as 90s"},
+		{"mirror pods --for 0s", "--for 0s: want a positive time, such as 90s"},
+		{"record pods --for -1s -o f", "--for -1s: want a positive time, such as 90s"},
+		{"mirror pods --page-size x", "--page-size x: want a whole number"},
+		{"mirror pods --exit-on-sync=maybe", "--exit-on-sync maybe: want true or false"},
+		{"mirror pods --resync soon", "--resync soon: want a time, such as 90s"},
+		{"serve --rate x", "--rate x: want a number"},
+		{"demo --seed -1", "--seed -1: want a whole number, 0 or more"},
+		{"mirror pods -n a/b", "-n a/b: want the name of one namespace"},
+		{"mirror pods -n ..", "-n ..: want the name of one namespace"},
+		{"mirror pods -n Web", "-n Web: want the name of one namespace"},
+		{"record pods -o f -n a/b", "-n a/b: want the name of one namespace"},
+		{"mirror pods --server localhost", "--server localhost: want http://HOST:PORT or https://HOST[:PORT]"},
+		{"mirror pods --server 127.0.0.1:43967", "--server 127.0.0.1:43967: want http://HOST:PORT or https://HOST[:PORT]"},
+		{"completion foo", `unknown shell "foo": want bash, fish, powershell or zsh`},
+	} {
+		r := command(t, strings.Fields(tt.args)...)
+		name, _, _ := strings.Cut(tt.args, " ")
+		if r.status != exitUsage || !strings.HasPrefix(r.stderr, "relist "+name+": "+tt.want) || strings.Contains(r.stderr, "strconv") || r.stdout != "" {
+			t.Errorf("relist %s: status %d, stdout %q, stderr %q; want %d, %q", tt.args, r.status, r.stdout, r.stderr, exitUsage, tt.want)
+		}
+	}
+}
+
+// The time of --for begins with the command: here it ends while the server is waited for.
+func TestForCountsWhileConnecting(t *testing.T) {
+	r := command(t, "mirror", "cm", "-A", "--server", silentServer(t), "--for", "50ms", "-o", "json")
+	if r.status != exitOK || r.stderr != "" || r.took > startTimeout/2 {
+		t.Errorf("status %d after %v, stderr %q", r.status, r.took, r.stderr)
+	}
+	if s := summaryOf(t, r.stdout); s["objects"] != 0.0 {
+		t.Errorf("summary = %v", s)
+	}
+}
+
+func TestNamespaceOfWhatHasNone(t *testing.T) {
+	_, url := newServer(t, apitest.Options{})
+	r := command(t, "mirror", "nodes", "-n", "shop", "--server", url, "--exit-on-sync", "-o", "none")
+	if r.status != exitOK || r.stderr != "nodes belong to no namespace: -n shop is ignored\n" {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+}
+
+// full is a disk without room.
+type full struct{ err error }
+
+func (f full) Write([]byte) (int, error) { return 0, f.err }
+
+// Help that nobody can read is a failure, unless who reads it has seen enough.
+func TestOutputFails(t *testing.T) {
+	for _, args := range []string{"--help", "mirror --help", "--version", "completion bash"} {
+		for err, want := range map[error]int{syscall.ENOSPC: exitError, syscall.EPIPE: exitOK} {
+			var stderr strings.Builder
+			status := run(t.Context(), strings.Fields(args), full{err}, &stderr)
+			if status != want || want == exitError && !strings.Contains(stderr.String(), err.Error()) {
+				t.Errorf("relist %s: status %d, stderr %q; want %d", args, status, stderr.String(), want)
+			}
+		}
+	}
+	out := &stdout{out: full{errors.New("first")}}
+	_, _ = io.WriteString(out, "x")
+	out.out = full{errors.New("second")}
+	_, _ = io.WriteString(out, "x")
+	if err := out.failed(); err == nil || err.Error() != "first" {
+		t.Errorf("failed = %v, want the first error", err)
+	}
+}
+
+// Every command with --for means the same by it.
+func TestForIsShownWithoutDefault(t *testing.T) {
+	for _, name := range []string{"mirror", "record"} {
+		r := command(t, name, "--help")
+		i := slices.IndexFunc(strings.Split(r.stdout, "\n"), func(l string) bool { return strings.Contains(l, "--for duration") })
+		if i < 0 || strings.Contains(strings.Split(r.stdout, "\n")[i], "default 0") {
+			t.Errorf("%s --help: %q", name, r.stdout)
+		}
+	}
+	l := lifetime(90 * time.Second)
+	if l.String() != "1m30s" {
+		t.Errorf("String = %s", l.String())
+	}
+}
