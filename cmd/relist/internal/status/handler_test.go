@@ -114,13 +114,6 @@ func create(t *testing.T, server *apitest.Server, names ...string) {
 	}
 }
 
-func fail(t *testing.T, server *apitest.Server, failure apitest.Failure) {
-	t.Helper()
-	if err := server.FailNext(failure); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A server that stalls is noticed after the limit, and its recovery at once.
 func TestStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
