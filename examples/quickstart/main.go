@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -25,9 +26,11 @@ type ConfigMap struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); ctx.Err() == nil {
+	err := run(ctx)
+	stop()
+	if !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 

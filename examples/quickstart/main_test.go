@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/relist-go/relist/apitest"
+)
+
+// TestMain lets the test binary be the program.
+func TestMain(m *testing.M) {
+	if os.Getenv("QUICKSTART") != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// program is the program with this kubeconfig.
+func program(t *testing.T, kubeconfig string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "QUICKSTART=1", "KUBECONFIG="+kubeconfig)
+	return cmd
+}
+
+func TestQuickstart(t *testing.T) {
+	server, url := apitest.Start(t, apitest.Options{})
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(kubeconfig, []byte(`
+current-context: test
+contexts: [{name: test, context: {cluster: test}}]
+clusters: [{name: test, cluster: {server: "`+url+`"}}]
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	configMap := func(data map[string]any) map[string]any {
+		return map[string]any{"metadata": map[string]any{"namespace": "shop", "name": "prices"}, "data": data}
+	}
+	if _, err := server.Create("configmaps", configMap(nil)); err != nil {
+		t.Fatal(err)
+	}
+
+	cmd := program(t, kubeconfig)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	want := func(line string) {
+		if !lines.Scan() || lines.Text() != line {
+			t.Errorf("printed %q, want %q; %v", lines.Text(), line, lines.Err())
+		}
+	}
+	want("+ shop prices")
+	if _, err := server.Update("configmaps", configMap(map[string]any{"tea": "3"})); err != nil {
+		t.Fatal(err)
+	}
+	want("~ shop prices 0 -> 1")
+	if _, err := server.Delete("configmaps", "shop", "prices"); err != nil {
+		t.Fatal(err)
+	}
+	want("- shop prices")
+	if runtime.GOOS == "windows" { // has no way to send a signal to another process
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGINT: %v", err)
+	}
+}
+
+// A failure can be told from the exit status.
+func TestQuickstartFails(t *testing.T) {
+	cmd := program(t, filepath.Join(t.TempDir(), "none"))
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(out), "kubeconfig") {
+		t.Errorf("exit status %d, %v, output %q", code, err, out)
+	}
+}
