@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // KubeconfigOptions says which file, and which of its contexts.
@@ -115,7 +113,7 @@ type kubeconfigUser struct {
 // parseKubeconfig reads a file's bytes; dir is what its relative paths start from.
 func parseKubeconfig(data []byte, dir, contextName string) (Config, error) {
 	var file kubeconfig
-	if err := yaml.Unmarshal(data, &file); err != nil {
+	if err := unmarshalYAML(data, &file); err != nil {
 		return Config{}, err
 	}
 	contextName = cmp.Or(contextName, file.CurrentContext)

@@ -135,6 +135,49 @@ func TestKubeconfigErrors(t *testing.T) {
 	}
 }
 
+// TestKubeconfigErrorsQuoteNoValue has files in which a secret stands where YAML, JSON
+// or a URL cannot have it.
+func TestKubeconfigErrorsQuoteNoValue(t *testing.T) {
+	const rest = "current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"
+	user := func(token string) string { return rest + "users: [{name: u, user: {token: " + token + "}}]" }
+	server := func(s string) string {
+		return rest + "users: [{name: u}]\nclusters: [{name: c, cluster: {server: '" + s + "'}}]"
+	}
+	for _, tt := range []struct{ in, wantErr string }{
+		{user("*swordfish"), "put values with such characters in quotes"},
+		{user("!!int swordfish"), "in quotes"},
+		{user("!!float swordfish"), "in quotes"},
+		{user("&swordfish [*swordfish]"), "in quotes"},
+		{user("{[swordfish]: 1}"), "in quotes"},
+		{user("!swordfish"), "line 3: did not find"},
+		{user("@swordfish"), "line 3: found character that cannot start any token"},
+		{user(`"\qswordfish"`), "found unknown escape character"},
+		{user("[swordfish]"), "yaml: users.user.token is of the wrong type (array)"},
+		{"users: swordfish", "yaml: users is of the wrong type (string)"},
+		{"users: [{user: 1234567}]", "yaml: users.user is of the wrong type (number)"},
+		{"users: [{user: {client-key-data: '!swordfish'}}]", "-data: illegal base64 data at input byte 0"},
+		{server("https://[::1?token=swordfish"), "the Server is not a URL"},
+		{server("https://host:swordfish"), "the Server is not a URL"},
+		{server("https://host/%zz?token=swordfish"), "the Server is not a URL"},
+		{server("https:///?token=swordfish"), "the Server names no host"},
+		{server("https://host/?token=swordfish"), "the Server https://host has a query"},
+		{server("https://host/#swordfish"), "the Server https://host has a query or a fragment"},
+		{server("swordfish"), "the Server is not an http or https URL"},
+		{server("token:swordfish"), "the Server is not an http or https URL"},
+	} {
+		cfg, err := parseKubeconfig([]byte(tt.in), "/dir", "")
+		if err == nil {
+			_, err = NewClient(cfg)
+		}
+		checkError(t, err, tt.wantErr)
+		for _, secret := range []string{"swordfish", "1234567"} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: the error quotes the secret: %v", tt.in, err)
+			}
+		}
+	}
+}
+
 func TestLoadKubeconfigFindsItsFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, server string) string {
