@@ -1,0 +1,53 @@
+package simulation
+
+import (
+	"math/rand/v2"
+)
+
+// chaos is an adversary that throws dice. What it has chosen it often does again and
+// again, for that is what breaks clients.
+type chaos struct {
+	rand    *rand.Rand
+	rate    float64 // of requests that meet a fault
+	stay    float64 // how likely a fault is followed by the same
+	lists   run[answer]
+	watches run[plan]
+}
+
+func newChaos(r *rand.Rand) *chaos {
+	return &chaos{rand: r, rate: 0.3 + 0.7*r.Float64(), stay: 0.9 * r.Float64()}
+}
+
+func (c *chaos) list() answer {
+	a := c.lists.next(c, answers)
+	if spareAnonymousLists {
+		a.anonymous = false
+	}
+	return a
+}
+
+func (c *chaos) watch() plan { return c.watches.next(c, plans) }
+
+func (c *chaos) get() error {
+	if c.rand.Float64() < c.rate {
+		return refusals[c.rand.IntN(len(refusals))].err
+	}
+	return nil
+}
+
+// run is a fault that is repeated; the zero F is none.
+type run[F any] struct {
+	fault F
+	bad   bool
+}
+
+func (r *run[F]) next(c *chaos, all []F) F {
+	if r.bad && c.rand.Float64() < c.stay {
+		return r.fault
+	}
+	*r = run[F]{}
+	if c.rand.Float64() < c.rate {
+		*r = run[F]{fault: all[c.rand.IntN(len(all))], bad: true}
+	}
+	return r.fault
+}

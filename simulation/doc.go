@@ -1,0 +1,35 @@
+// Package simulation lets servers, networks and consumers do to a reflector whatever
+// they can, in virtual time and from seeds, and demands that what relist promises
+// holds all the same. It has tests only.
+//
+// # What is promised
+//
+//   - Convergence: once faults stop and the server is quiet, the copy is the server's
+//     state, key by key, in UID and version, within the hour at most: the longest waits
+//     are for a silent watch (10 minutes and 10 seconds) and for another look at an
+//     object that could not be decoded (20 minutes).
+//   - History: the deltas, applied one after the other, make the copy. No version of an
+//     object comes before an older one of it, nothing that was deleted comes back,
+//     nothing is deleted twice, and another object of the same name is another object.
+//   - Rate: in no minute are there more requests than the backoff curve allows, whatever the
+//     server answers.
+//   - Stopping: Run returns in no time at any moment, and leaves nothing behind.
+//
+// # How
+//
+// Most of it runs against a ListWatcher in memory over a log of all that ever happened,
+// whose answers an adversary chooses from all shapes of faults, one after the other or
+// the same again and again. The same is done over HTTP, with apitest. A seed decides
+// what the server, the network, the writer and the consumer do, and when; how goroutines
+// take turns it does not decide.
+//
+//	go test ./simulation                                     # 300 seeds, some seconds
+//	go test ./simulation -seeds=100000 -timeout=0
+//	go test ./simulation -run '^TestConvergence$' -seed=17 -v  # one, and what happens
+//
+// A run in which too little happened fails: it has shown nothing.
+//
+// What runs in real time, over loopback, stands beside it: an object that cannot be
+// decoded among a thousand (lag_test.go), and connections that are half open
+// (halfopen_test.go).
+package simulation
