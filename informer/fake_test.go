@@ -34,8 +34,9 @@ type fake struct {
 	oldest  int           // a watch from an older version is refused
 	more    chan struct{} // closed when there is something new
 	cut     chan struct{} // closed to end the open watches
-	strip   bool          // a transform clears the resourceVersion of objects
 	lists   int
+
+	transform func(*thing) // of what is sent; nil if there is none
 }
 
 func newFake(keys ...string) *fake {
@@ -91,12 +92,12 @@ func (f *fake) emit(typ listwatch.Type, obj *thing) {
 }
 
 func (f *fake) transformed(obj *thing) *thing {
-	if !f.strip {
+	if f.transform == nil {
 		return obj
 	}
-	bare := *obj
-	bare.ResourceVersion = ""
-	return &bare
+	out := *obj
+	f.transform(&out)
+	return &out
 }
 
 // bookmark says that nothing is missing up to now.

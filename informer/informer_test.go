@@ -96,7 +96,7 @@ func TestStoreIsAhead(t *testing.T) {
 func TestStrippedVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a", "b")
-		f.strip = true
+		f.transform = func(obj *thing) { obj.ResourceVersion = "" }
 		r := newRig(t, f, informer.Options[*thing]{})
 		var d diary
 		r.add(d.handler())

@@ -1,0 +1,290 @@
+package informer_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/store"
+)
+
+// What users of other clients have met, as tests with the name of the problem. docs/reliability.md has the links.
+
+// A transform that clears what tells one version from another, or one object from another, hides no update: neither one
+// that an event brings, nor one that a list does, nor the last of several that were merged while the consumer was busy.
+func TestClearedVersionsLoseNoUpdate(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		strip func(*thing)
+	}{
+		{"resourceVersion", func(obj *thing) { obj.ResourceVersion = "" }},
+		{"resourceVersion and UID", func(obj *thing) { obj.ResourceVersion, obj.UID = "", "" }},
+		{"UID", func(obj *thing) { obj.UID = "" }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var g gate
+				f := newFake("a", "b")
+				f.transform = test.strip
+				r := newRig(t, f, informer.Options[*thing]{Indexers: g.index()})
+				var d diary
+				r.add(d.handler())
+				r.start()
+				d.expect(t, "add a=0 initial; add b=0 initial")
+				for i := range 3 {
+					f.set("a", i+1)
+					d.expect(t, fmt.Sprintf("update a=%d->%d", i, i+1))
+				}
+
+				g.shut = make(chan struct{})
+				f.set("b", 1) // at which the consumer stops
+				f.set("a", 4)
+				f.set("a", 5)
+				synctest.Wait()
+				close(g.shut)
+				synctest.Wait()
+				if got := d.take(); !strings.HasPrefix(got, "update b=0->1; update a=3->") || !strings.HasSuffix(got, "->5") {
+					t.Errorf("after merged updates the handler was told %s", got)
+				}
+
+				f.gap(func() { f.set("a", 6) })
+				later(time.Minute)
+				if got := d.take(); !strings.Contains(got, "update a=5->6") {
+					t.Errorf("after a relist the handler was told %s", got)
+				}
+				f.set("b", 2)
+				d.expect(t, "update b=1->2")
+				f.remove("a")
+				d.expect(t, "delete a=6")
+				f.set("a", 7)
+				d.expect(t, "add a=7")
+			})
+		})
+	}
+}
+
+// An object whose addition still waits when a list comes that lacks it does not become a ghost.
+func TestQueuedAddDoesNotSurviveRelist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		f := newFake("a")
+		r := newRig(t, f, informer.Options[*thing]{Indexers: g.index()})
+		var d diary
+		r.add(d.handler())
+		r.start()
+		g.shut = make(chan struct{})
+		f.set("a", 1) // at which the consumer stops
+		f.set("x", 1)
+		synctest.Wait()
+		f.gap(func() { f.remove("x") })
+		later(time.Minute)
+		if f.lists != 2 {
+			t.Fatalf("%d lists, want 2", f.lists)
+		}
+		close(g.shut)
+		r.agree()
+		switch got := d.take(); got {
+		case "add a=0 initial; update a=0->1", "add a=0 initial; update a=0->1; add x=1; delete x=1 unknown":
+		default:
+			t.Errorf("the handler was told %s", got)
+		}
+	})
+}
+
+// A relist is neither a resync, which would tell handlers of all that has not changed, nor taken for one, which would keep
+// from them what has.
+func TestRelistTellsWhatChangedAndNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		for i := range 200 {
+			f.set(fmt.Sprint("pod-", i), 0)
+		}
+		r := newRig(t, f, informer.Options[*thing]{})
+		var d diary
+		r.add(d.handler())
+		r.start()
+		d.take()
+		f.gap(func() { f.set("pod-77", 1) })
+		later(time.Minute)
+		d.expect(t, "update pod-77=0->1")
+		f.gap(func() {})
+		later(time.Minute)
+		d.expect(t, "")
+		if f.lists != 3 {
+			t.Errorf("%d lists, want 3", f.lists)
+		}
+	})
+}
+
+// An object that is deleted and made again under its name while nobody watches is two objects, even if they look the same.
+func TestRecreationInGapIsDeleteAndAdd(t *testing.T) {
+	for _, value := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake("a", "b")
+			r := newRig(t, f, informer.Options[*thing]{})
+			var d diary
+			uids := diary{}
+			r.add(d.handler())
+			r.add(informer.Handler[*thing]{
+				OnAdd:    func(obj *thing, _ bool) { uids.write("+" + string(obj.UID)) },
+				OnDelete: func(obj *thing, _ bool) { uids.write("-" + string(obj.UID)) },
+			})
+			r.start()
+			d.take()
+			uids.take()
+			f.gap(func() { f.remove("a"); f.set("a", value) })
+			later(time.Minute)
+			d.expect(t, fmt.Sprintf("delete a=0 unknown; add a=%d", value))
+			uids.expect(t, "-uid-1; +uid-3")
+		})
+	}
+}
+
+// A deletion that nobody saw is told once, however many lists lack the object, with its last known state, and when the
+// store and every index have it.
+func TestMissedDeleteIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := func(*thing) []string { return []string{"all"} }
+		f := newFake("a", "b")
+		r := newRig(t, f, informer.Options[*thing]{Indexers: store.Indexers[*thing]{"all": all}})
+		var told []string
+		r.add(informer.Handler[*thing]{OnDelete: func(obj *thing, unknown bool) {
+			left, err := r.Store().ByIndex("all", "all")
+			if err != nil {
+				t.Error(err)
+			}
+			_, there := r.Store().Get("a")
+			told = append(told, fmt.Sprint(obj.Name, " ", obj.Value, " ", unknown, " ", there, " ", describe(left)))
+		}})
+		r.start()
+		f.set("a", 3)
+		synctest.Wait()
+		f.gap(func() { f.remove("a") })
+		later(time.Minute)
+		f.gap(func() {})
+		later(time.Minute)
+		if f.lists != 3 {
+			t.Errorf("%d lists, want 3", f.lists)
+		}
+		if want := []string{"a 3 true false [b uid-2 0]"}; !slices.Equal(told, want) {
+			t.Errorf("the handler was told %q, want %q", told, want)
+		}
+	})
+}
+
+// 20,000 updates of one object, for a handler that takes a second for each call, are a few calls and one pending change,
+// and no other handler waits. What is deleted and made again stays two things.
+func TestSlowHandlerCostsKeysNotEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const updates = 20_000
+		f := newFake("a")
+		r := newRig(t, f, informer.Options[*thing]{})
+		calls, most := 0, 0
+		slow := diary{hold: func(string) {
+			calls++
+			<-time.After(time.Second)
+		}}
+		reg := r.add(slow.handler())
+		fast := 0
+		r.add(informer.Handler[*thing]{OnUpdate: func(_, obj *thing) { fast = obj.Value }})
+		r.start()
+		for i := range updates {
+			f.set("a", i+1)
+			synctest.Wait()
+			most = max(most, reg.Pending())
+			if fast != i+1 {
+				t.Fatalf("after update %d the fast handler was at %d", i+1, fast)
+			}
+			if i%2000 == 0 {
+				<-time.After(time.Second)
+			}
+		}
+		f.remove("a")
+		f.set("a", 1)
+		later(time.Minute)
+		if most > 1 || calls > 20 {
+			t.Errorf("up to %d changes were pending, and there were %d calls", most, calls)
+		}
+		if got, want := slow.take(), fmt.Sprintf("delete a=%d; add a=1", updates); !strings.HasSuffix(got, want) {
+			t.Errorf("the slow handler was told %s, want %s in the end", got, want)
+		}
+	})
+}
+
+// A callback may wait for the store, have it listed again, add handlers, read, and remove itself; and one that waits for
+// what will never be does not keep Run from ending.
+func TestCallbacksMayWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a")
+		r := newRig(t, f, informer.Options[*thing]{})
+		var d diary
+		var reg *informer.Registration
+		reg = r.add(informer.Handler[*thing]{
+			OnUpdate: func(_, obj *thing) {
+				err := errors.Join(r.WaitFor(t.Context(), obj.ResourceVersion), r.Relist(t.Context()))
+				if err != nil {
+					t.Error(err)
+				}
+				r.add(d.handler())
+				_ = r.Store().List()
+				reg.Remove()
+			},
+		})
+		var forever error
+		r.add(informer.Handler[*thing]{OnDelete: func(*thing, bool) { forever = r.WaitFor(t.Context(), "1000") }})
+		r.start()
+		f.set("a", 1)
+		d.expect(t, "add a=1 initial")
+		f.remove("a")
+		d.expect(t, "delete a=1")
+		r.stop()
+		synctest.Wait()
+		if len(r.done) != 1 || !errors.Is(forever, informer.ErrStopped) {
+			t.Errorf("Run has returned: %v; the callback was told %v", len(r.done) == 1, forever)
+		}
+	})
+}
+
+// A resync is off unless it is asked for. It is spread over its period, leaves out what has a change pending, and goes on
+// after a callback has panicked; who did not ask for it waits for nobody.
+func TestResyncIsSpreadAndGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const objects, periods = 1000, 3
+		f := newFake()
+		for i := range objects {
+			f.set(fmt.Sprint("pod-", i), 0)
+		}
+		var p problems
+		r := newRig(t, f, informer.Options[*thing]{Problem: p.add})
+		began := time.Now()
+		perSecond := map[int]int{}
+		r.add(informer.Handler[*thing]{
+			Resync: time.Minute,
+			OnUpdate: func(_, obj *thing) {
+				perSecond[int(time.Since(began)/time.Second)]++
+				if obj.Name == "pod-500" {
+					panic("each time")
+				}
+			},
+		})
+		others := 0
+		r.add(informer.Handler[*thing]{OnUpdate: func(*thing, *thing) { others++ }})
+		r.start()
+		later((periods + 1) * time.Minute)
+		total := 0
+		for second, n := range perSecond {
+			total += n
+			if n > 2*objects/60 || second < 60 {
+				t.Errorf("%d objects in second %d", n, second)
+			}
+		}
+		if total != periods*objects || len(p.all) != periods || others != 0 {
+			t.Errorf("%d offers, %d panics and %d offers to the other; want %d, %d, 0", total, len(p.all), others, periods*objects, periods)
+		}
+	})
+}
