@@ -133,6 +133,32 @@ func Example_synced() {
 	}()
 }
 
+func Example_waitFor() {
+	var ctx context.Context
+	var cache *informer.Informer[*Pod]
+	var write func() (*Pod, error)
+	read := func() (*Pod, error) {
+		written, err := write()
+		if err != nil {
+			return nil, err
+		}
+		if err := cache.WaitFor(ctx, written.ResourceVersion); err != nil {
+			return nil, err
+		}
+		pod, _ := cache.Store().Get(store.Key(written)) // as it was written, or newer; nil if it has gone since
+		return pod, nil
+	}
+	_ = read
+}
+
+func Example_status() {
+	var cache *informer.Informer[*Pod]
+	status := cache.Status()
+	if status.Staleness(time.Now()) > 5*time.Minute {
+		slog.Warn("the cache is stale", "state", status.State, "since", status.Since, "error", status.LastError)
+	}
+}
+
 func Example_remove() {
 	var cache *informer.Informer[*Pod]
 	handler, err := cache.AddHandler(informer.Handler[*Pod]{})

@@ -2,6 +2,7 @@ package informer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"testing"
@@ -41,7 +42,9 @@ func TestVersionIsNotAhead(t *testing.T) {
 			f.set(fmt.Sprint(i), 0)
 			f.bookmark()
 		}
-		<-done
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
 		if ahead > 0 {
 			t.Fatalf("the store was ahead of %d of %d objects", ahead, objects)
 		}
