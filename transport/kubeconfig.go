@@ -196,7 +196,7 @@ func find(entries []kubeconfigEntry, name string) (kubeconfigEntry, bool) {
 // known lists names for an error, in order.
 func known(what string, entries []kubeconfigEntry) string {
 	if len(entries) == 0 {
-		return "it has no " + what
+		return "the file has no " + what
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
