@@ -82,7 +82,7 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 	case collect:
 		d.collected.add(d.event)
 	case probe:
-		d.op = start(d.hooked(ctx), false, runProbe(d.lw, eff))
+		d.op = start(d.hooked(ctx), false, runProbe(d.lw))
 	case apply:
 		return d.apply(d.event)
 	case resync:

@@ -23,7 +23,7 @@ type (
 	// listFailed: the list that was asked for did not come.
 	listFailed struct{ err error }
 
-	// probed: the answer to a probe, at this version.
+	// probed: the answer to a probe: the server is at this version.
 	probed struct {
 		version string
 		err     error
@@ -91,9 +91,8 @@ type (
 	// collect: keep the initial event that came for the replace that follows.
 	collect struct{}
 
-	// probe: ask for one object at the resume point, to see whether the server has
-	// come to it.
-	probe struct{ version string }
+	// probe: ask for the version of the server's most recent state.
+	probe struct{}
 
 	// apply: give the event that came to the sink.
 	apply struct{}

@@ -26,6 +26,10 @@ type state struct {
 	bookmarked  bool
 	bookmarkGap time.Duration
 
+	// outage: the server could not be reached when the watch was asked for last. It
+	// may come back as another one, see [state.resumeWatch].
+	outage bool
+
 	// incomplete counts the streams in a row whose initial events did not come to an
 	// end; and no stream is asked for initial events before listUntil.
 	incomplete int
@@ -208,7 +212,7 @@ func (s state) timers(now time.Time, in tick) (state, []effect) {
 		switch {
 		case now.Before(p.until):
 		case p.then == toWatch:
-			return s.watch(now, nil)
+			return s.resumeWatch(now)
 		default:
 			return s.sync(now, nil)
 		}

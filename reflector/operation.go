@@ -86,13 +86,10 @@ func runList[T any](lw listwatch.ListWatcher[T], eff list) func(context.Context,
 	}
 }
 
-func runProbe[T any](lw listwatch.ListWatcher[T], eff probe) func(context.Context, *operation[T]) {
+// runProbe asks for one object of the most recent state, for the version of that state.
+func runProbe[T any](lw listwatch.ListWatcher[T]) func(context.Context, *operation[T]) {
 	return func(ctx context.Context, o *operation[T]) {
-		page, err := lw.List(ctx, metav1.ListOptions{
-			ResourceVersion:      eff.version,
-			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-			Limit:                1,
-		})
+		page, err := lw.List(ctx, metav1.ListOptions{Limit: 1})
 		in := probed{err: err}
 		if err == nil {
 			in.version = page.ResourceVersion

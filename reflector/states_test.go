@@ -106,6 +106,7 @@ var waitingRows = []row{
 	{"time is up, then list, and the resume point was refused", func(s *state) { s.refused = true }, tick{}},
 	{"time is up, then list, from a server that pages every list", func(s *state) { s.paged = true }, tick{}},
 	{"time is up, then watch", thenWatch, tick{}},
+	{"time is up, then watch, and the server could not be reached before", func(s *state) { thenWatch(s); s.outage = true }, tick{}},
 	{"time is not up", func(s *state) { s.phase = waiting{until: t0.Add(time.Minute), then: toList} }, tick{}},
 	{"resync is due", func(s *state) {
 		s.phase = waiting{until: t0.Add(time.Minute), then: toWatch}
@@ -158,10 +159,11 @@ var streamingRows = []row{
 }
 
 var probingRows = []row{
-	{"the server has come to 100", nil, probed{version: "110"}},
+	{"the server is at 110", nil, probed{version: "110"}},
 	{"the server is at 90", nil, probed{version: "90"}},
-	{"Too large resource version, or 410", nil, probed{err: tooLarge()}},
-	{"any other error", nil, probed{err: io.ErrUnexpectedEOF}},
+	{"any error", nil, probed{err: io.ErrUnexpectedEOF}},
+	{"nothing for 2 minutes", func(s *state) { s.phase = probing{heard: t0.Add(-2 * time.Minute)} }, tick{}},
+	{"a list is asked for", nil, listWanted{}},
 }
 
 var watchingRows = []row{
@@ -303,7 +305,7 @@ func describeEffect(e effect) string {
 	case collect:
 		return "collect"
 	case probe:
-		return "probe at " + e.version
+		return "ask for the most recent version"
 	case refuse:
 		return "do not take the list"
 	case apply:

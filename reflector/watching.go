@@ -21,6 +21,23 @@ func (s state) watch(now time.Time, effects []effect) (state, []effect) {
 	return s, append(effects, watch{version: s.resume, timeout: timeout})
 }
 
+// resumeWatch opens the watch again after a wait. A server that was down may have been
+// restored from a backup meanwhile, and not have come to the resume point: a watch would
+// be silent until it has, and then go on as if nothing had happened. So it is asked.
+func (s state) resumeWatch(now time.Time) (state, []effect) {
+	if s.outage && !unanchored(s.resume) {
+		return s.probe(now)
+	}
+	return s.watch(now, nil)
+}
+
+// probe asks at which version the server is. The most recent state is asked for, with
+// one object of it: a replica that lags is no reason to be alarmed, the storage is.
+func (s state) probe(now time.Time) (state, []effect) {
+	s.phase = probing{heard: now}
+	return s, []effect{probe{}}
+}
+
 // timeout is what the server is asked to keep a watch open; zero leaves it to the
 // server.
 func (s state) timeout() time.Duration {
@@ -116,6 +133,7 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 	case Closed, Cut, TimedOut, Silent:
 		return s.dropped(now, p, reason, err)
 	default: // Unreachable, Unavailable, Throttled
+		s.outage = s.outage || reason == Unreachable
 		return s.wait(now, toWatch, reason, err, nil)
 	}
 }
@@ -127,8 +145,7 @@ func (s state) dropped(now time.Time, p watching, reason Reason, err error) (sta
 		// No event and not even a bookmark, where there used to be some: the server
 		// may not have come to this version, as after the restoration of a backup.
 		// It waits in silence until it does.
-		s.phase = probing{heard: now}
-		return s, []effect{probe{version: s.resume}}
+		return s.probe(now)
 	case p.alive(now) >= healthy:
 		return s.watch(now, nil)
 	case p.progress && !s.pace.reconnected:
@@ -147,23 +164,18 @@ func (s state) dropped(now time.Time, p watching, reason Reason, err error) (sta
 	return s.wait(now, toWatch, reason, err, nil)
 }
 
-// probed follows the question whether the server has come to the resume point.
+// probed watches on, or lists where the server's storage went back.
 func (s state) probed(now time.Time, in probed) (state, []effect) {
 	switch {
-	case in.err == nil && older(in.version, s.resume):
+	case in.err != nil:
+		return s.wait(now, toWatch, requestReason(in.err), in.err, nil)
+	case older(in.version, s.resume):
 		_, err := advance(s.resume, in.version)
-		s.refused = true
+		s.outage, s.refused = false, true
 		return s.relist(now, WentBack, err)
-	case in.err == nil:
-		return s.watch(now, nil)
 	}
-	switch reason := requestReason(in.err); reason {
-	case Expired, TooLarge:
-		s.refused = true
-		return s.relist(now, reason, in.err)
-	default:
-		return s.wait(now, toWatch, reason, in.err, nil)
-	}
+	s.outage = false
+	return s.watch(now, nil)
 }
 
 // relist gives the resume point up, after a pause.
