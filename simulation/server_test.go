@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +28,7 @@ type adversary interface {
 // request is one that the server was asked.
 type request struct {
 	at   time.Time
-	verb string // list, watch or get; each page of a list counts
+	verb string // list, watch, get, page (of a list, but the first), or again (a list whose continue token has expired)
 }
 
 // server is a ListWatcher over a truth, which an adversary makes lie and fail.
@@ -35,6 +36,8 @@ type server struct {
 	*truth
 	latency time.Duration
 	marks   time.Duration // between two bookmarks; 0 if there are none
+
+	again atomic.Bool // a continue token was refused
 
 	lock     sync.Mutex // guards all below
 	adverse  adversary  // nil if all is well
@@ -108,7 +111,14 @@ func pass(ctx context.Context, d time.Duration) error {
 
 // List implements listwatch.ListWatcher.
 func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*object], error) {
-	a := asked(s, "list", func(adv adversary) (answer, string) { a := adv.list(); return a, a.name })
+	verb := "list"
+	switch {
+	case opts.Continue != "":
+		verb = "page"
+	case s.again.Swap(false):
+		verb = "again"
+	}
+	a := asked(s, verb, func(adv adversary) (answer, string) { a := adv.list(); return a, a.name })
 	if err := pass(ctx, s.latency); err != nil {
 		return nil, err
 	}
@@ -162,6 +172,7 @@ func (s *server) more(opts metav1.ListOptions, a answer) (*listwatch.Page[*objec
 	s.mu.Unlock()
 	switch {
 	case expired, a.expires:
+		s.again.Store(true)
 		return nil, status(http.StatusGone, metav1.StatusReasonExpired, "The provided continue parameter is too old")
 	case a.repeats:
 		return &listwatch.Page[*object]{ResourceVersion: format(version), Continue: opts.Continue}, nil

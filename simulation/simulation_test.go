@@ -99,8 +99,8 @@ func (total *tally) add(w *world, virtual, took time.Duration) {
 		total.faults[name] += n
 		total.met += n
 	}
-	if w.ledger.deltas < 5 || len(w.server.requests) < 5 {
-		w.t.Errorf("%d deltas and %d requests show nothing", w.ledger.deltas, len(w.server.requests))
+	if changes := len(w.server.log); changes < 5 || len(w.server.requests) < 5 {
+		w.t.Errorf("%d changes and %d requests show nothing", changes, len(w.server.requests))
 	}
 }
 
