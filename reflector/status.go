@@ -71,9 +71,14 @@ type Status struct {
 	Quarantined []Quarantined
 }
 
-// Heard returns when the server last sent anything.
+// Heard returns when the server last gave a sign of life: it sent something, or it
+// accepted the watch that is open.
 func (s Status) Heard() time.Time {
-	return slices.MaxFunc([]time.Time{s.LastByte, s.LastEvent, s.LastBookmark}, time.Time.Compare)
+	signs := []time.Time{s.LastByte, s.LastEvent, s.LastBookmark}
+	if s.State == Watching {
+		signs = append(signs, s.Since)
+	}
+	return slices.MaxFunc(signs, time.Time.Compare)
 }
 
 // Staleness returns how long ago the copy was last known to be whole: since when

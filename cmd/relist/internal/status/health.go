@@ -15,7 +15,7 @@ func (v *View) problem(r reflector.Status, now time.Time) string {
 	case r.State == reflector.Stopped:
 		return "the mirror has stopped"
 	}
-	stale := staleness(r, now)
+	stale := r.Staleness(now)
 	if v.MaxStaleness <= 0 || stale <= v.MaxStaleness {
 		return ""
 	}
@@ -28,18 +28,6 @@ func (v *View) problem(r reflector.Status, now time.Time) string {
 		text += lastError(r)
 	}
 	return text
-}
-
-// staleness is how long ago the copy was last known to be whole.
-//
-// A watch that the server has just accepted counts, though nothing has come on it yet:
-// for an idle resource without bookmarks that is the only sign of life.
-func staleness(r reflector.Status, now time.Time) time.Duration {
-	stale := r.Staleness(now)
-	if r.State == reflector.Watching {
-		stale = min(stale, now.Sub(r.Since))
-	}
-	return stale
 }
 
 // lastError is what keeps the mirror from being well, if that is known.

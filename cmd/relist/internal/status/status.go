@@ -103,7 +103,7 @@ func (v *View) of(r reflector.Status, now time.Time) Status {
 	}
 	s.Healthy = s.Reason == ""
 	if !r.Heard().IsZero() {
-		stale := report.Seconds(staleness(r, now))
+		stale := report.Seconds(r.Staleness(now))
 		s.StalenessSeconds = &stale
 	}
 	if r.LastError != nil {
