@@ -39,10 +39,14 @@ func goAway(t *testing.T, protocol transport.Protocol) {
 		t.Fatal(err)
 	}
 	var lists atomic.Int64
-	in := informer.New(pods, informer.Options[*Pod]{Reflector: reflector.Options{Trace: &reflector.Trace{
-		ListStart: func(reflector.ListStart) { lists.Add(1) },
-		Problem:   func(p reflector.Problem) { t.Errorf("problem: %v", p.Err) },
-	}}})
+	in := informer.New(pods, informer.Options[*Pod]{Reflector: reflector.Options{
+		BackoffBase: time.Millisecond, // streams that live as short as these follow the curve
+		BackoffCap:  10 * time.Millisecond,
+		Trace: &reflector.Trace{
+			ListStart: func(reflector.ListStart) { lists.Add(1) },
+			Problem:   func(p reflector.Problem) { t.Errorf("problem: %v", p.Err) },
+		},
+	}})
 	told := make(chan string, 100)
 	if _, err := in.AddHandler(informer.Handler[*Pod]{
 		OnAdd:    func(pod *Pod, _ bool) { told <- pod.Name },

@@ -1,0 +1,34 @@
+package listwatch
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A transform that keeps next to nothing of each object runs once for each, as it
+// arrives: what is live at any moment of a list follows what it keeps, and not what was
+// sent. https://github.com/kubernetes/kubernetes/pull/131799
+func TestProblem06TransformRunsBeforeObjectsAreKept(t *testing.T) {
+	calls, most := 0, 0
+	resource := mustNew(t, serve(t, serveMany), Options[*configMap]{Transform: func(c *configMap) (*configMap, error) {
+		if calls++; calls%1000 == 0 {
+			most = max(most, liveHeap())
+		}
+		slim := &configMap{}
+		slim.Namespace, slim.Name, slim.UID, slim.ResourceVersion = c.Namespace, c.Name, c.UID, c.ResourceVersion
+		return slim, nil
+	}})
+	before := liveHeap()
+	page, err := resource.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls != manyObjects || len(page.Items) != manyObjects {
+		t.Errorf("the transform ran %d times for %d objects, want %d for each", calls, len(page.Items), manyObjects)
+	}
+	const bound = manyObjects*objectBytes/4 + 1<<20 // structs of a few hundred bytes; a quarter of what was sent
+	if grown := most - before; grown > bound {
+		t.Errorf("on the way %d bytes were live, want at most %d", grown, bound)
+	}
+}
