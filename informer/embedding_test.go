@@ -21,7 +21,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// The examples in this file are the code of docs/embedding.md; TestEmbedding compares.
+// The examples in this file are most of the code of docs/embedding.md; TestEmbedding compares.
 
 func Example_connect() {
 	config, err := transport.LoadKubeconfig(transport.KubeconfigOptions{}) // or transport.InCluster()
@@ -209,11 +209,14 @@ func Example_panics() {
 	_ = opts
 }
 
-// Every block of Go in the document is part of one of the files that it names.
+// Every block of Go in the document is part of a file that is compiled and tested.
 func TestEmbedding(t *testing.T) {
 	text := read(t, "../docs/embedding.md")
 	var code string
-	for _, file := range []string{"example_test.go", "embedding_test.go", "../examples/slim/pod.go"} {
+	for _, file := range []string{
+		"example_test.go", "embedding_test.go",
+		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
+	} {
 		code += flush(read(t, file))
 	}
 	blocks := 0
