@@ -10,15 +10,15 @@ import (
 
 var (
 	seeds = flag.Int("seeds", 300, "how many seeds each simulation runs")
-	seed  = flag.Uint64("seed", 0, "the one seed to run; 0 for all")
+	one   = flag.Uint64("seed", 0, "the one seed to run; 0 for all")
 )
 
 // each runs a simulation for every seed, each in a bubble of its own.
 func each(t *testing.T, run func(t *testing.T, seed uint64)) {
 	t.Helper()
 	first, last := uint64(1), uint64(*seeds)
-	if *seed != 0 {
-		first, last = *seed, *seed
+	if *one != 0 {
+		first, last = *one, *one
 	}
 	for s := first; s <= last; s++ {
 		synctest.Test(t, func(t *testing.T) {

@@ -19,4 +19,9 @@ const (
 	// A list that is older than an object which a Get has brought, and not older than
 	// was asked for.
 	spareListsBehindGets = true
+
+	// A list at a resourceVersion with a limit: without resourceVersionMatch that asks
+	// for exactly this version, so that a watch which is refused with 410 and a list which
+	// is answered with the old state follow each other for as long as that is kept.
+	sparePages = true
 )

@@ -8,12 +8,15 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// telling returns a Trace that counts for w, and that logs all it hears if one seed
-// alone is run with -v.
-func telling(t *testing.T, w *world) *reflector.Trace {
+// counts are what a Trace has heard. They are of the reflector's goroutine.
+type counts struct{ relists, quarantined int }
+
+// telling returns a Trace that counts, and that logs all it hears if one seed alone is
+// run with -v.
+func telling(t *testing.T, n *counts) *reflector.Trace {
 	began := time.Now()
 	tell := func(format string, args ...any) {
-		if *seed != 0 && testing.Verbose() {
+		if *one != 0 && testing.Verbose() {
 			t.Logf("%12s %s", time.Since(began), fmt.Sprintf(format, args...))
 		}
 	}
@@ -27,12 +30,12 @@ func telling(t *testing.T, w *world) *reflector.Trace {
 		WatchEnd:   func(e reflector.WatchEnd) { tell("watch ended at %q: %v: %v", e.ResourceVersion, e.Reason, e.Err) },
 		Backoff:    func(e reflector.Backoff) { tell("wait %s", e.Delay) },
 		Relist: func(e reflector.Relist) {
-			w.relists++
+			n.relists++
 			tell("relist: %v", e.Reason)
 		},
 		Problem: func(e reflector.Problem) {
 			if e.Class == reflector.ObjectProblem {
-				w.quarantined++
+				n.quarantined++
 			}
 			tell("problem with %v %s: %v", e.Class, e.Key, e.Err)
 		},

@@ -36,7 +36,8 @@ type world struct {
 	store  *store.Store[*object]
 	ledger *ledger
 
-	relists, restarts, quarantined int
+	counts
+	restarts int
 }
 
 // dice returns one of the independent sources of a seed.
@@ -57,7 +58,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		Resync:          []time.Duration{0, 0, 7 * time.Minute}[r.IntN(3)],
 		MinWatchTimeout: []time.Duration{0, time.Second, 30 * time.Second}[r.IntN(3)],
 		Rand:            jitter.Float64,
-		Trace:           telling(t, w),
+		Trace:           telling(t, &w.counts),
 	}
 	if r.IntN(4) == 0 { // a slow consumer, which stops altogether now and then
 		slow := dice(seed, 4)
@@ -112,7 +113,7 @@ func (w *world) process(e deltafifo.Entry[*object]) error {
 		<-time.After(w.patience())
 	}
 	for _, d := range e.Deltas {
-		if *seed != 0 && testing.Verbose() {
+		if *one != 0 && testing.Verbose() {
 			w.t.Logf("   %v %s %s %d", d.Type, e.Key, d.Object.uid, d.Object.version)
 		}
 		w.mu.Lock()
