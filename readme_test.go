@@ -1,11 +1,37 @@
 package relist
 
-import "testing"
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
 
 // TestReadmeShowsWhatIsThere keeps the program and the trace in README.md equal to
 // the ones that are compiled and run.
 func TestReadmeShowsWhatIsThere(t *testing.T) {
 	if parts := includedIn(t, "README.md"); len(parts) != 2 {
 		t.Errorf("README.md has %d parts from files, want 2", len(parts))
+	}
+}
+
+var moduleCount = regexp.MustCompile(`(?m)^go list -deps -f '(.*)' (\./\S+) \| sort -u \| wc -l +# (\d+)$`)
+
+// TestReadmeCountsModules runs the command that README.md counts modules with.
+func TestReadmeCountsModules(t *testing.T) {
+	match := moduleCount.FindStringSubmatch(readText(t, "README.md"))
+	if match == nil {
+		t.Fatal("README.md has no such command")
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", match[1], match[2]).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := strings.Fields(string(out))
+	slices.Sort(modules)
+	if got := len(slices.Compact(modules)); fmt.Sprint(got) != match[3] {
+		t.Errorf("README.md counts %s modules, and there are %d", match[3], got)
 	}
 }

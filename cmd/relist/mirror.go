@@ -53,7 +53,8 @@ in "default". Objects are kept whole, as the JSON that the server sent.
 
 With -o json, stdout has one object a line. Its "kind" says what happened:
   delta      an object was Added, Updated, Deleted, Replaced (listed) or offered again
-             (Sync); "inferred" marks a deletion that no watch saw and a list revealed
+             (Sync); "inferred" marks a deletion that no watch saw and a list revealed.
+             It has key, uid and resourceVersion, and not the object itself
   synced     everything of the first list has been applied
   list       a list came whole            watch      a watch is asked for
   bookmark   nothing is missing so far    watchEnd   a watch was refused or has ended

@@ -39,7 +39,9 @@ It prints a line for each address: "serving URL" for the API, one for each repli
 		Example: `  relist serve --listen 127.0.0.1:8080 --objects 1000 --rate 50
   relist mirror configmaps -A --server http://127.0.0.1:8080
   kubectl --server http://127.0.0.1:8080 get configmaps -A -w
-  curl -X POST http://127.0.0.1:8080/_faults/compact`,
+  curl http://127.0.0.1:8080/_faults/                # what can be broken
+  curl -X POST 'http://127.0.0.1:8080/_faults/fail?verb=watch&status=410&reason=Expired'
+  curl -X POST http://127.0.0.1:8080/_faults/cut     # the next watch gets the 410`,
 		Args:    noArgs,
 		PreRunE: func(*cobra.Command, []string) error { return f.check() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
