@@ -31,6 +31,7 @@ type decoder[T store.Object] struct {
 	setKind func(obj T, kind schema.GroupVersionKind)
 
 	acceptList, acceptWatch string
+	partial                 bool // T is PartialObjectMetadata
 }
 
 const jsonMediaType = "application/json"
@@ -63,7 +64,7 @@ func newDecoder[T store.Object](transform func(T) (T, error)) (*decoder[T], erro
 	case *metav1.PartialObjectMetadata:
 		d.unmarshal = unmarshalStruct[T]
 		d.setKind = setMissingKind[T]
-		d.acceptList, d.acceptWatch = acceptMetadataList, acceptMetadata
+		d.acceptList, d.acceptWatch, d.partial = acceptMetadataList, acceptMetadata, true
 	default:
 		d.unmarshal = func(data []byte) (T, error) {
 			obj, err := unmarshalStruct[T](data)
@@ -137,6 +138,11 @@ func (d *decoder[T]) decode(data []byte, kind schema.GroupVersionKind) (obj T, m
 		return *new(T), meta, &ObjectError{Meta: meta, Err: err}
 	}
 	return obj, meta, nil
+}
+
+// refuse returns the error of an object that is not to be decoded.
+func refuse(data []byte, err error) *ObjectError {
+	return &ObjectError{Meta: readMeta(data), Err: err}
 }
 
 // apply runs the user's transform. A panic in it is told apart from one in T.

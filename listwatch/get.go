@@ -44,6 +44,11 @@ func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, er
 	case len(data) > maxObjectBytes:
 		return obj, meta, ErrObjectTooLarge
 	}
+	kind := r.expected()
+	if err := kind.check(peekKind(data, false)); err != nil {
+		bad := refuse(data, err)
+		return obj, bad.Meta, bad
+	}
 	obj, meta, bad := r.decoder.decode(data, schema.GroupVersionKind{})
 	if bad != nil {
 		return obj, meta, bad

@@ -30,6 +30,7 @@ func decodePage[T store.Object](resp *transport.Response, d *decoder[T]) (*Page[
 		decoder: d,
 		bounded: bounded,
 		json:    jsontext.NewDecoder(bounded, lenient),
+		kind:    expected{partial: d.partial},
 	}
 	if err := p.read(); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -37,6 +38,7 @@ func decodePage[T store.Object](resp *transport.Response, d *decoder[T]) (*Page[
 		}
 		return nil, fmt.Errorf("read the list: %w", withoutValue(err))
 	}
+	p.page.kind = p.kind.kind
 	return &p.page, nil
 }
 
@@ -46,6 +48,7 @@ type pageDecoder[T store.Object] struct {
 	json    *jsontext.Decoder
 
 	page  Page[T]
+	kind  expected
 	list  metav1.TypeMeta
 	items bool // the list has had its items
 }
@@ -93,6 +96,9 @@ func (p *pageDecoder[T]) readItems() error {
 	if p.json.PeekKind() == 'n' {
 		return p.json.SkipValue() // null: Go servers write it for an empty list
 	}
+	if err := p.kind.learnList(p.list.Kind); err != nil {
+		return err
+	}
 	if _, err := p.expect('['); err != nil {
 		return err
 	}
@@ -102,6 +108,10 @@ func (p *pageDecoder[T]) readItems() error {
 			return err
 		}
 		p.bounded.left = maxObjectBytes
+		if err := p.kind.check(peekKind(data, true)); err != nil {
+			p.page.Errors = append(p.page.Errors, refuse(data, err))
+			continue
+		}
 		// A list of custom resources has its kind after its items, but those
 		// items have their own.
 		obj, _, bad := p.decoder.decode(data, itemKind(p.list))

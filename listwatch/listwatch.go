@@ -51,6 +51,8 @@ type Page[T any] struct {
 	// Remaining is the server's estimate of the objects that follow this page.
 	// It is nil where the server does not say, as with selectors.
 	Remaining *int64
+
+	kind string // of the items; "" if the page does not tell
 }
 
 // Watch is a stream of events, read by one goroutine.
@@ -66,6 +68,8 @@ type Watch[T any] interface {
 
 // Event is one line of a watch.
 type Event[T any] struct {
+	// Type is the word of the event. For an object of another kind than the
+	// resource's it is Modified: what the event says is not about this resource.
 	Type Type
 
 	// Object is the object after the event; for Deleted, its last state. It is

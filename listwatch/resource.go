@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion/queryparams"
@@ -22,6 +23,10 @@ type Resource[T store.Object] struct {
 	what    string
 	opts    Options[T]
 	decoder *decoder[T]
+
+	// kind is that of the objects, nil if it is not known. Each list tells it anew,
+	// since a custom resource may be removed and made again with another kind.
+	kind atomic.Pointer[string]
 }
 
 // Options of a [Resource]. The zero value means every object of every
@@ -92,7 +97,19 @@ func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions) (*Page[
 		return nil, err
 	}
 	page, err := decodePage(resp, r.decoder)
+	if err == nil && (page.kind != "" || opts.Continue == "") {
+		r.kind.Store(&page.kind)
+	}
 	return page, errors.Join(err, resp.Body.Close())
+}
+
+// expected returns what is known of the objects' kind.
+func (r *Resource[T]) expected() expected {
+	e := expected{partial: r.decoder.partial}
+	if kind := r.kind.Load(); kind != nil {
+		e.kind = *kind
+	}
+	return e
 }
 
 // Watch implements [ListWatcher]. It sets opts.Watch.
@@ -106,7 +123,11 @@ func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch
 	if err != nil {
 		return nil, describe("watch", r.what, err)
 	}
-	return &watch[T]{stream: stream, what: r.what, decoder: r.decoder}, nil
+	kind := r.expected()
+	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+		kind = expected{partial: kind.partial, learned: &r.kind} // this is a list in another form
+	}
+	return &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind}, nil
 }
 
 // request adds the resource's own selectors, which win over those in opts.

@@ -20,6 +20,7 @@ type watch[T store.Object] struct {
 	stream  transport.Stream
 	what    string
 	decoder *decoder[T]
+	kind    expected
 	end     error // what Next returns from now on
 }
 
@@ -42,7 +43,7 @@ func (w *watch[T]) next() (Event[T], error) {
 	frame, err := w.stream.Next()
 	var tooLarge *transport.FrameTooLargeError
 	if errors.As(err, &tooLarge) {
-		return lost[T](tooLarge), nil
+		return w.lost(tooLarge), nil
 	}
 	if err != nil {
 		return Event[T]{}, err
@@ -81,6 +82,10 @@ func (w *watch[T]) decode(frame transport.Frame) (Event[T], error) {
 }
 
 func (w *watch[T]) event(typ Type, object []byte) Event[T] {
+	if err := w.kind.check(peekKind(object, false)); err != nil {
+		bad := refuse(object, err)
+		return Event[T]{Type: Modified, Meta: bad.Meta, Err: bad}
+	}
 	event := Event[T]{Type: typ}
 	event.Object, event.Meta, event.Err = w.decoder.decode(object, schema.GroupVersionKind{})
 	return event
@@ -89,10 +94,13 @@ func (w *watch[T]) event(typ Type, object []byte) Event[T] {
 // lost is the event of a frame that was larger than the limit. One object is
 // missing; the stream is whole, and the others go on. What is known of it is what
 // its first bytes say.
-func lost[T any](tooLarge *transport.FrameTooLargeError) Event[T] {
+func (w *watch[T]) lost(tooLarge *transport.FrameTooLargeError) Event[T] {
 	event := Event[T]{Type: Modified}
 	if typ, object, ok := cutType(tooLarge.Head); ok {
-		event.Type, event.Meta = typ, readMeta(object)
+		event.Meta = readMeta(object)
+		if w.kind.check(peekKind(object, false)) == nil {
+			event.Type = typ
+		}
 	}
 	event.Err = &ObjectError{Meta: event.Meta, Err: tooLarge}
 	return event

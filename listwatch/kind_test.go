@@ -1,0 +1,192 @@
+package listwatch
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+// listThenWatch lists once if list is not empty, then reads the stream. A line is what
+// came of an object.
+func listThenWatch[T store.Object](t *testing.T, config transport.Config, list, stream string, opts metav1.ListOptions) (lines []string) {
+	t.Helper()
+	r := mustNew(t, serveWith(t, config, func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Query().Get("watch") == "" {
+			body(list)(w, req)
+			return
+		}
+		body(stream)(w, req)
+	}), Options[T]{})
+	if list != "" {
+		page, err := r.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for _, obj := range page.Items {
+			lines = append(lines, "item "+obj.GetName())
+		}
+		for _, bad := range page.Errors {
+			lines = append(lines, "bad item "+bad.Meta.Key)
+		}
+	}
+	w, err := r.Watch(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for {
+		event, err := w.Next()
+		if err != nil {
+			return lines
+		}
+		line := fmt.Sprint(event.Type, " ", event.Meta.Key)
+		if event.Err != nil {
+			line = "bad " + line
+		}
+		lines = append(lines, line)
+	}
+}
+
+func TestObjectOfAnotherKindIsAnObjectError(t *testing.T) {
+	const (
+		typed   = `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[%s]}`
+		custom  = `{"apiVersion":"g/v1","items":[%s],"kind":"%s","metadata":{}}`
+		plain   = `{"metadata":{"name":"p"}}`
+		initial = "with initial events"
+	)
+	object := func(kind, name string) string {
+		return `{"kind":"` + kind + `","apiVersion":"v1","metadata":{"name":"` + name + `"}}`
+	}
+	sorted := func(kind, name string) string { // as custom resources come
+		return `{"apiVersion":"g/v1","data":{"kind":"X"},"kind":"` + kind + `","metadata":{"name":"` + name + `"}}`
+	}
+	last := func(kind, name string) string {
+		return `{"metadata":{"name":"` + name + `"},"kind":"` + kind + `"}`
+	}
+	event := func(typ, object string) string { return `{"type":"` + typ + `","object":` + object + `}` + "\n" }
+	for name, test := range map[string]struct {
+		list, stream string
+		want         string
+	}{
+		"after a list": {
+			fmt.Sprintf(typed, plain),
+			event("ADDED", object("ConfigMap", "a")) + event("ADDED", object("Secret", "a")) + event("MODIFIED", object("ConfigMap", "b")),
+			"item p, ADDED a, bad MODIFIED a, MODIFIED b",
+		},
+		"the first event, after a list":   {fmt.Sprintf(typed, ""), event("ADDED", object("Secret", "a")), "bad MODIFIED a"},
+		"a deletion deletes nothing else": {fmt.Sprintf(typed, ""), event("DELETED", object("Secret", "a")), "bad MODIFIED a"},
+		"metadata alone":                  {fmt.Sprintf(typed, ""), event("ADDED", object("PartialObjectMetadata", "a")), "bad MODIFIED a"},
+		"no list":                         {"", event("ADDED", object("ConfigMap", "a")) + event("ADDED", object("Secret", "b")), "ADDED a, bad MODIFIED b"},
+		"no list, metadata alone":         {"", event("ADDED", object("PartialObjectMetadata", "a")), "bad MODIFIED a"},
+		"members in order of their names": {
+			"", event("ADDED", sorted("Foo", "a")) + event("ADDED", sorted("Foo", "b")) + event("ADDED", sorted("Bar", "c")),
+			"ADDED a, ADDED b, bad MODIFIED c",
+		},
+		"the kind comes last": {fmt.Sprintf(typed, ""), event("ADDED", last("ConfigMap", "a")) + event("ADDED", last("Secret", "b")), "ADDED a, bad MODIFIED b"},
+		"no kind":             {fmt.Sprintf(typed, plain), event("ADDED", plain), "item p, ADDED p"},
+		"an item of a list":   {fmt.Sprintf(typed, object("Secret", "s")+","+object("ConfigMap", "c")+","+plain), "", "item c, item p, bad item s"},
+		"items tell the kind": {fmt.Sprintf(custom, sorted("Foo", "a")+","+sorted("Bar", "b"), "FooList"), event("ADDED", sorted("Bar", "c")), "item a, bad item b, bad MODIFIED c"},
+		"a list of another name": {
+			fmt.Sprintf(custom, sorted("Foo", "a"), "ManyFoosList"), event("ADDED", sorted("Foo", "b")), "item a, ADDED b",
+		},
+		"an empty list of another name": {fmt.Sprintf(custom, "", "ManyFoosList"), event("ADDED", sorted("Foo", "b")), "ADDED b"},
+		"a List": {
+			`{"kind":"List","metadata":{},"items":[` + plain + `]}`, event("ADDED", object("ConfigMap", "a")), "item p, ADDED a",
+		},
+		"initial events tell it anew": {
+			fmt.Sprintf(typed, plain), initial + event("ADDED", object("Foo", "a")) + event("ADDED", object("ConfigMap", "b")),
+			"item p, ADDED a, bad MODIFIED b",
+		},
+		"a list of metadata alone": {
+			`{"kind":"PartialObjectMetadataList","metadata":{},"items":[]}`, "",
+			"list configmaps: read the list: malformed answer: a PartialObjectMetadataList instead of a list of whole objects",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var opts metav1.ListOptions
+			stream, found := strings.CutPrefix(test.stream, initial)
+			opts.SendInitialEvents = &found
+			got := listThenWatch[*configMap](t, transport.Config{}, test.list, stream, opts)
+			if want := strings.Split(test.want, ", "); !cmp.Equal(want, got) {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+			if strings.HasPrefix(test.want, "list ") {
+				return
+			}
+			unstruct := listThenWatch[*unstructured.Unstructured](t, transport.Config{}, test.list, stream, opts)
+			if !cmp.Equal(got, unstruct) {
+				t.Errorf("unstructured gives %q, a struct %q", unstruct, got)
+			}
+		})
+	}
+}
+
+// TestMetadataIsTakenFromWholeObjects is about servers that know nothing of
+// PartialObjectMetadata, beside others that do.
+func TestMetadataIsTakenFromWholeObjects(t *testing.T) {
+	for _, list := range []string{"ConfigMapList", "PartialObjectMetadataList"} {
+		got := listThenWatch[*metav1.PartialObjectMetadata](t, transport.Config{},
+			`{"kind":"`+list+`","metadata":{},"items":[{"metadata":{"name":"p"}}]}`,
+			`{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"a"}}}{"type":"ADDED","object":{"kind":"PartialObjectMetadata","metadata":{"name":"b"}}}`,
+			metav1.ListOptions{})
+		if want := []string{"item p", "ADDED a", "ADDED b"}; !cmp.Equal(want, got) {
+			t.Errorf("after a %s: got %q, want %q", list, got, want)
+		}
+	}
+}
+
+func TestLargeObjectOfAnotherKindDeletesNothing(t *testing.T) {
+	stream := `{"type":"DELETED","object":{"kind":"Secret","metadata":{"name":"a"},"data":{"k":"` + strings.Repeat("x", 2000) + `"}}}`
+	got := listThenWatch[*configMap](t, transport.Config{MaxFrameBytes: 1000}, `{"kind":"ConfigMapList","metadata":{},"items":[]}`, stream, metav1.ListOptions{})
+	if want := []string{"bad MODIFIED a"}; !cmp.Equal(want, got) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestGetOfAnotherKindIsAnObjectError(t *testing.T) {
+	r := mustNew(t, serve(t, func(w http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/configmaps") {
+			body(`{"kind":"ConfigMapList","metadata":{},"items":[]}`)(w, req)
+			return
+		}
+		body(`{"kind":"Secret","metadata":{"name":"a"}}`)(w, req)
+	}), Options[*configMap]{})
+	if _, err := r.List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, meta, err := r.Get(t.Context(), "a")
+	if err == nil || !strings.Contains(err.Error(), "it is of kind Secret, and the objects of this resource are of kind ConfigMap") || meta.Key != "a" {
+		t.Errorf("got %+v, %v", meta, err)
+	}
+}
+
+func TestPeekKind(t *testing.T) {
+	for object, want := range map[string]string{
+		objectJSON:                                       "ConfigMap",
+		`{"kind":"A"}`:                                   "A",
+		`{"kind":"A\u0042"}`:                             "AB",
+		` { "kind" : "A" }`:                              "A",
+		`{"apiVersion":"v1","kind":"A"}`:                 "A",
+		`{"apiVersion":"v\"1","kind":"A"}`:               "A",
+		`{"apiVersion":"v1"}`:                            "",
+		`{"metadata":{"kind":"X"},"x":[{}],"kind":"A"}`:  "A",
+		`{"apiVersion":"v1","x":{"kind":"X"},"kind":"A"`: "A",
+		`{"apiVersion":{"a":"","kind":"X"},"kind":"A"}`:  "A",
+		`{"kind":7}`:                                     "", `{"kind":"A`: "", `{"x":`: "", `{`: "", `[]`: "", `null`: "", ``: "",
+	} {
+		if got := string(peekKind([]byte(object), false)); got != want {
+			t.Errorf("peekKind(%s) = %q, want %q", object, got, want)
+		}
+	}
+	if got := peekKind([]byte(`{"metadata":{},"kind":"A"}`), true); got != nil {
+		t.Errorf("an item that begins with its metadata was gone through, to %q", got)
+	}
+}
