@@ -1,0 +1,71 @@
+package relist
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const knownProblems = 44
+
+var (
+	row      = regexp.MustCompile(`(?m)^\| (\d+) \| (.+) \| (.+) \| (.*) \|$`)
+	shownBy  = regexp.MustCompile(`\[([^\]]+)\]\(([^)\s]+)\)`)
+	testName = regexp.MustCompile(`^(Test|Fuzz|Example)\w*$`)
+)
+
+// Each known problem has its row, which says whether it is solved and where that can be
+// seen: in a trace that is run, or in a test that is in the file.
+func TestKnownProblemsAreShown(t *testing.T) {
+	_, section, _ := strings.Cut(readText(t, "docs/reliability.md"), "\n## Known problems\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := row.FindAllStringSubmatch(section, -1)
+	if len(rows) != knownProblems {
+		t.Errorf("the table has %d rows, want %d", len(rows), knownProblems)
+	}
+	for i, r := range rows {
+		if number := fmt.Sprint(i + 1); r[1] != number {
+			t.Errorf("row %s has the number %s", number, r[1])
+		}
+		if !hasState(r[3]) {
+			t.Errorf("problem %s is in the state %q, want passes, not ours: or not yet:", r[1], r[3])
+		}
+		links := shownBy.FindAllStringSubmatch(r[4], -1)
+		if len(links) == 0 && !strings.HasPrefix(r[3], "not yet") {
+			t.Errorf("problem %s is shown by nothing", r[1])
+		}
+		for _, l := range links {
+			checkShown(t, r[1], l[1], filepath.Join("docs", l[2]))
+		}
+	}
+}
+
+// hasState reports whether a row says passes, or why not.
+func hasState(state string) bool {
+	for _, prefix := range []string{"passes, ", "passes; ", "not ours: ", "not yet: "} {
+		if strings.HasPrefix(state, prefix) {
+			return true
+		}
+	}
+	return state == "passes"
+}
+
+// checkShown checks that a trace is among those that are run, or that a test is in its
+// file.
+func checkShown(t *testing.T, problem, name, file string) {
+	t.Helper()
+	switch {
+	case len(glob(t, file)) == 0:
+		t.Errorf("problem %s: dead link to %s", problem, file)
+	case filepath.Ext(file) == ".txt":
+		if file != filepath.Join("testdata", name+".txt") {
+			t.Errorf("problem %s: %s is called %s", problem, file, name)
+		}
+	case !strings.HasSuffix(file, "_test.go") || !testName.MatchString(name):
+		t.Errorf("problem %s: %s in %s is neither a trace nor a test", problem, name, file)
+	case !strings.Contains(readText(t, file), "\nfunc "+name+"("):
+		t.Errorf("problem %s: %s has no %s", problem, file, name)
+	}
+}
