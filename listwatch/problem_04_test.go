@@ -14,9 +14,9 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// manyObjects and objectBytes are a list of 20 MB.
+// manyObjects and objectBytes are a list of 8 MB.
 const (
-	manyObjects = 5000
+	manyObjects = 2000
 	objectBytes = 4000
 )
 

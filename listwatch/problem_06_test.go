@@ -12,7 +12,7 @@ import (
 func TestProblem06TransformRunsBeforeObjectsAreKept(t *testing.T) {
 	calls, most := 0, 0
 	resource := mustNew(t, serve(t, serveMany), Options[*configMap]{Transform: func(c *configMap) (*configMap, error) {
-		if calls++; calls%1000 == 0 {
+		if calls++; calls%500 == 0 {
 			most = max(most, liveHeap())
 		}
 		slim := &configMap{}

@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +15,7 @@ import (
 // and short requests beside them, while nobody reads the watches. None waits for another: there are more
 // connections. https://github.com/kubernetes/client-go/issues/456
 func TestProblem33StreamLimit(t *testing.T) {
-	const watches, gets = 50, 200
+	const watches, callers, gets = 50, 10, 20
 	done := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/get" {
@@ -53,18 +55,25 @@ func TestProblem33StreamLimit(t *testing.T) {
 		}
 	}
 	var group sync.WaitGroup
-	for range gets {
+	for range callers {
 		group.Go(func() {
-			resp, err := client.Get(t.Context(), Request{Path: "/get"})
-			if err != nil {
-				t.Errorf("get: %v", err)
-				return
+			for range gets {
+				if err := getAll(t.Context(), client, "/get"); err != nil {
+					t.Errorf("get: %v", err)
+					return
+				}
 			}
-			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-				t.Errorf("get: %v", err)
-			}
-			_ = resp.Body.Close()
 		})
 	}
 	group.Wait()
+}
+
+// getAll gets a path and reads the answer to its end.
+func getAll(ctx context.Context, client *Client, path string) error {
+	resp, err := client.Get(ctx, Request{Path: path})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return errors.Join(err, resp.Body.Close())
 }
