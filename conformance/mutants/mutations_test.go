@@ -45,7 +45,7 @@ var mutations = []mutation{
 	{
 		what:  "relist at resourceVersion=0",
 		dir:   "reflector",
-		edits: one("version := s.resume\n", "version := \"\"\n"),
+		edits: one(`if version == "" && s.initial == ListAny {`, `if version = ""; s.initial == ListAny {`),
 		trace: "relist",
 	},
 	{
@@ -61,9 +61,10 @@ var mutations = []mutation{
 		trace: "paged-for-good",
 	},
 	{
-		what:  "never fall back to the most recent state after a 410",
-		dir:   "reflector",
-		edits: one(`if reason == Expired || reason == TooLarge {`, `if reason == TooLarge {`),
+		what: "never fall back to the most recent state after a 410",
+		dir:  "reflector",
+		edits: one("case Expired, TooLarge:\n\t\ts.refused = true\n\t\tif p.version != \"\" {\n\t\t\treturn s.list(",
+			"case TooLarge:\n\t\ts.refused = true\n\t\tif p.version != \"\" {\n\t\t\treturn s.list("),
 		trace: "expired",
 	},
 	{
@@ -81,16 +82,13 @@ var mutations = []mutation{
 	{
 		what:  "do not ask for bookmarks",
 		dir:   "reflector",
-		edits: one("AllowWatchBookmarks: true,", "AllowWatchBookmarks: false,"),
+		edits: one("AllowWatchBookmarks: true}", "AllowWatchBookmarks: false}"),
 		trace: "bookmarks",
 	},
 	{
-		what: "send no timeoutSeconds",
-		dir:  "reflector",
-		edits: []edit{
-			{"seconds := int64(", "_ = int64("},
-			{"TimeoutSeconds:      &seconds,", ""},
-		},
+		what:  "send no timeoutSeconds",
+		dir:   "reflector",
+		edits: one("if seconds > 0 {", "if seconds < 0 {"),
 		trace: "first-list",
 	},
 	{
@@ -134,13 +132,13 @@ var mutations = []mutation{
 	{
 		what:  "wait for a silent stream for ever",
 		dir:   "reflector",
-		edits: one("at = earliest(at, p.deadline)", ""),
+		edits: one("if due(now, p.deadline) {", "if false {"),
 		trace: "watch-silent",
 	},
 	{
 		what:  "list when started again",
 		dir:   "reflector",
-		edits: one("case watching:\n\t\tthen = toWatch", "case watching:\n\t\tthen = toList"),
+		edits: one("case watching, probing:\n\t\tthen = toWatch", "case watching, probing:\n\t\tthen = toList"),
 		trace: "stop-and-restart",
 	},
 	{
@@ -164,7 +162,7 @@ var mutations = []mutation{
 	{
 		what:  "ignore Retry-After",
 		dir:   "reflector",
-		edits: one("floor = max(floor, time.Duration(seconds)*time.Second)", "_ = seconds"),
+		edits: one("floor = max(floor, min(time.Duration(seconds)*time.Second, maxRetryAfter))", "_ = seconds"),
 		trace: "retry-after",
 	},
 	{
@@ -202,6 +200,42 @@ var mutations = []mutation{
 		dir:   "reflector",
 		edits: one("if !unanchored(s.resume) || in.typ != listwatch.Added {", "if true {"),
 		trace: "list-without-version",
+	},
+	{
+		what:  "take a list that is older than it was asked to be",
+		dir:   "reflector",
+		edits: one(`if p.version != "" && errors.Is(err, errOlder) {`, `if false {`),
+		trace: "list-goes-back",
+	},
+	{
+		what:  "watch on after an outage without asking where the server is",
+		dir:   "reflector",
+		edits: one(`if s.outage && !unanchored(s.resume) {`, `if false {`),
+		trace: "restored-backup-at-once",
+	},
+	{
+		what:  "wait for the end of initial events for ever",
+		dir:   "reflector",
+		edits: one(`if due(now, p.heard.Add(maxPause)) {`, `if false {`),
+		trace: "streaming-without-end",
+	},
+	{
+		what:  "ask for initial events for ever",
+		dir:   "reflector",
+		edits: one(`if s.incomplete >= maxIncomplete {`, `if false {`),
+		trace: "streaming-cut-twice",
+	},
+	{
+		what:  "delete what a list has and nobody can decode",
+		dir:   "reflector",
+		edits: one(`ok && (held.UID == bad.Meta.UID`, `false && ok && (held.UID == bad.Meta.UID`),
+		trace: "quarantine-in-list",
+	},
+	{
+		what:  "apply events that are behind what a get has brought",
+		dir:   "reflector",
+		edits: one(`if d.quarantine.overtaken(e) {`, `if false {`),
+		trace: "quarantine-repaired-by-get",
 	},
 	{
 		what:  "apply what cannot be read",
