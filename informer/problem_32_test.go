@@ -24,7 +24,7 @@ func TestProblem32GoAway(t *testing.T) {
 
 func goAway(t *testing.T, protocol transport.Protocol) {
 	server := apitest.New(apitest.Options{})
-	defer server.Close() //nolint:errcheck // nothing is left to lose
+	defer server.Close()
 	listener, err := server.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

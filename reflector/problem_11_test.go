@@ -38,7 +38,7 @@ func TestProblem11OneTypeThatCannotBeHad(t *testing.T) {
 func oneType(t *testing.T, failure apitest.Failure) {
 	const bad, longest = "secrets", 60 * time.Second // 30 s, and up to as much at random
 	server := apitest.New(apitest.Options{})
-	defer server.Close() //nolint:errcheck // nothing is left to lose
+	defer server.Close()
 	failure.Verb, failure.Resource, failure.Count = "list", bad, 20
 	if err := server.FailNext(failure); err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func TestProblem33StreamLimit(t *testing.T) {
 		if err != nil {
 			t.Fatalf("watch %d: %v", i, err)
 		}
-		defer stream.Close() //nolint:errcheck // all of them stay open to the end
+		defer stream.Close() // all of them stay open to the end
 		if _, err := stream.Next(); err != nil {
 			t.Fatalf("watch %d: %v", i, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -126,11 +127,24 @@ func TestCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		backup := filepath.Join(t.TempDir(), "backup")
+		if err := c.SaveEtcd(backup); err == nil {
+			t.Error("etcd was saved while it ran")
+		}
+		if err := c.RestoreEtcd(t.TempDir()); err == nil {
+			t.Error("etcd was restored while it ran")
+		}
 		if err := c.StopEtcd(); err != nil {
 			t.Fatal(err)
 		}
+		if err := c.RestoreEtcd(backup); err == nil {
+			t.Error("etcd was restored from a backup that was never made")
+		}
 		if _, err := c.CurrentRevision(t.Context()); err == nil {
 			t.Error("etcd answers after StopEtcd")
+		}
+		if err := errors.Join(c.SaveEtcd(backup), c.RestoreEtcd(backup)); err != nil {
+			t.Fatal(err)
 		}
 		if err := c.StartEtcd(t.Context()); err != nil {
 			t.Fatal(err)
