@@ -173,7 +173,7 @@ func TestPeekKind(t *testing.T) {
 		objectJSON:                                       "ConfigMap",
 		`{"kind":"A"}`:                                   "A",
 		`{"kind":"A\u0042"}`:                             "AB",
-		` { "kind" : "A" }`:                              "A",
+		"\t{ \"kind\" : \"A\" }":                         "A",
 		`{"apiVersion":"v1","kind":"A"}`:                 "A",
 		`{"apiVersion":"v\"1","kind":"A"}`:               "A",
 		`{"apiVersion":"v1"}`:                            "",
