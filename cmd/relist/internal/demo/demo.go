@@ -100,6 +100,9 @@ func run(ctx context.Context, opts Options, p pace) (err error) {
 	if err == nil {
 		err = d.settle(ctx)
 	}
+	// The result is the last line: a mirror that goes on would print a bookmark after it.
+	stop(nil)
+	beside.Wait()
 	return d.conclude(err)
 }
 
