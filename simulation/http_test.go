@@ -42,7 +42,7 @@ func TestConvergenceOverHTTP(t *testing.T) {
 			PageSize: pageSize,
 			Initial:  []reflector.Initial{reflector.ListAny, reflector.Watch}[r.IntN(2)],
 			Trace:    telling(t, &n),
-		})
+		}, nil)
 		ctx, cancel := context.WithCancel(context.Background())
 		alive := make(chan struct{})
 		go func() {

@@ -15,7 +15,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// pod is what these tests know of a ConfigMap.
+// configMap is what these tests know of a ConfigMap.
 type configMap struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Data              map[string]string `json:"data"`
@@ -31,7 +31,10 @@ type memory struct {
 // serveMemory serves handler until the test has ended.
 func serveMemory(t *testing.T, handler http.Handler) *memory {
 	m := &memory{conns: make(chan net.Conn), done: make(chan struct{})}
-	srv := &http.Server{Handler: handler}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	srv := &http.Server{Handler: handler, Protocols: &protocols}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
