@@ -25,7 +25,7 @@ func TestMirrorJSON(t *testing.T) {
 	if r.status != exitOK || r.stderr != "" {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
 	}
-	if took > 200*time.Millisecond {
+	if took > stopLimit {
 		t.Errorf("it took %v to stop", took)
 	}
 	has := map[string][]string{
@@ -113,7 +113,11 @@ func TestMirrorResync(t *testing.T) {
 	}
 }
 
-// Everything that is wrong at the start is said within 5 s, on one line.
+// Whoever types a command is told within 5 seconds that it does not work; half a second
+// of that is for the machine.
+const _ = uint(5*time.Second - startTimeout - time.Second/2)
+
+// Everything that is wrong at the start is said on one line.
 func TestMirrorStartErrors(t *testing.T) {
 	t.Parallel()
 	server, url := newServer(t, apitest.Options{})
@@ -158,9 +162,6 @@ func TestMirrorStartErrors(t *testing.T) {
 			}
 			if strings.Contains(r.stderr, "guess") {
 				t.Error("the token was printed")
-			}
-			if r.took > 5*time.Second {
-				t.Errorf("it took %v", r.took)
 			}
 		})
 	}
