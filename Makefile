@@ -8,7 +8,7 @@ TESTFLAGS =
 LINT = bin/golangci-lint
 PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
 
-.PHONY: help demo test lint fuzz conformance conformance-bin mutants cluster ci clean
+.PHONY: help demo test lint fuzz conformance conformance-bin mutants faultlab cluster ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,9 @@ conformance: conformance-bin ## run the suite against a real kube-apiserver, cli
 
 mutants: ## break the library in many ways, and see that the golden traces notice
 	cd conformance && go test -count=1 -v $(TESTFLAGS) ./mutants
+
+faultlab: ## count what is asked of servers that misbehave, beside what others ask
+	cd conformance && go test -count=1 -v $(TESTFLAGS) ./faultlab
 
 conformance-bin: $(PROGRAMS) ## build kube-apiserver, etcd and kubectl; the first time takes 5 minutes
 

@@ -7,9 +7,10 @@ const (
 	// name: nothing says that the first was deleted.
 	spareRefusedDeletions = true
 
-	// A server that sends its last DELETED again: in the queue it takes the place of
-	// the inferred deletion of another object of that name.
-	spareRepeatedDeletions = true
+	// A DELETED of an object whose ADDED the queue has not had, because the sink refused
+	// it or because the server sends its last DELETED again: in the queue it takes the
+	// place of the inferred deletion of another object of that name.
+	spareUnheardDeletions = true
 
 	// A list without a version: the highest version seen is forgotten, so that the next
 	// list, at 0, may be of the past; and the watch from it brings another object of a

@@ -1,0 +1,218 @@
+package faultlab
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/relist-go/relist/reflector"
+)
+
+// shape is something that a server does wrong after a good list, for ever.
+type shape struct {
+	what string
+
+	// watch answers a watch; nil if it never comes to one.
+	watch func(w http.ResponseWriter, req *http.Request)
+
+	// resets: after the good list, every connection is reset as soon as it is there.
+	resets bool
+
+	initial reflector.Initial
+
+	// quarter is what relist may ask for in 15 s at most, and ten in 10 minutes.
+	quarter, ten int
+
+	// others is what was seen of them in 15 s, or as long as it says.
+	others [5]string // client-go v0.37.2, JavaScript 2.0.0, Python's SharedInformer and Watch (6 s), VictoriaMetrics
+}
+
+const (
+	event   = `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"b","namespace":"default","uid":"2","resourceVersion":"%d"}}}` + "\n"
+	gone    = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired","message":"too old resource version"}}` + "\n"
+	failure = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"reason":"InternalError","message":"oh no"}}` + "\n"
+)
+
+var shapes = []shape{
+	{
+		what: "watch: 200, closed at once, no event", watch: say(http.StatusOK, ""), quarter: 16, ten: 60,
+		others: [5]string{"4 watches, 4 lists", "5 watches, 1 list", "12,632 watches", "13,459 watches", "15 watches"},
+	},
+	{
+		what: "watch: ERROR event 410", watch: say(http.StatusOK, gone), quarter: 16, ten: 90,
+		others: [5]string{"4 cycles", "5 watches, 6 lists", "5,322 watches, 2,662 lists", "raises after 2", "38,067 watches, 38,068 lists"},
+	},
+	{
+		what: "watch: HTTP 410", watch: say(http.StatusGone, ""), quarter: 16, ten: 90,
+		others: [5]string{"4 cycles", "5 watches, 6 lists", "4,282 watches, 4,283 lists", "raises after 1", "17,204 watches, 17,204 lists"},
+	},
+	{
+		what: "watch: ERROR event 500, the connection held for 5 s", watch: held, quarter: 16, ten: 60,
+		others: [5]string{"4 cycles", "3 watches", "5,615 watches", "raises", "15 lists"},
+	},
+	{
+		what: "watch: HTTP 500", watch: say(http.StatusInternalServerError, ""), quarter: 16, ten: 60,
+		others: [5]string{"4 cycles", "stops for good", "6,860 watches", "raises", "4 watches"},
+	},
+	{
+		what: "watch: HTTP 429, Retry-After: 3", watch: throttle, quarter: 8, ten: 40,
+		others: [5]string{"a watch every 3.0 s", "stops for good", "every 3 s", "every 3 s", "1, 2, 4 s"},
+	},
+	{
+		what: "watch: one event, then a torn chunk", watch: tear, quarter: 16, ten: 40,
+		others: [5]string{"28,781 watches", "stops for good", "3,053 watches", "raises", "15 lists"},
+	},
+	{
+		what: "connections reset when accepted", resets: true, quarter: 16, ten: 40,
+		others: [5]string{"one a second", "stops for good", "26,224 (17 s)", "-", "1, 2, 4, 8 s"},
+	},
+	{
+		what: "initial events accepted, their end never sent", watch: endless, initial: reflector.Watch, quarter: 4, ten: 10,
+		others: [5]string{"never synced, 10 watches (40 s)", "-", "-", "-", "-"},
+	},
+	{
+		what: "nothing wrong, and nothing happens", watch: idle, quarter: 2, ten: 4,
+		others: [5]string{"stays up", "cut at 30 s", "stays up", "stays up", "stays up"},
+	},
+}
+
+// say answers every watch in the same way.
+func say(code int, body string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func held(w http.ResponseWriter, req *http.Request) {
+	say(http.StatusOK, failure)(w, req)
+	hold(w, req, 5*time.Second)
+}
+
+// hold sends what there is and keeps the answer open.
+func hold(w http.ResponseWriter, req *http.Request, d time.Duration) {
+	_ = http.NewResponseController(w).Flush()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-req.Context().Done():
+	}
+}
+
+func throttle(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Retry-After", "3")
+	http.Error(w, "slow down", http.StatusTooManyRequests)
+}
+
+// tear sends one event, whose version is new, and half a chunk.
+func tear(w http.ResponseWriter, req *http.Request) {
+	var version int
+	_, _ = fmt.Sscanf(req.URL.Query().Get("resourceVersion"), "%d", &version)
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer func() { _ = conn.Close() }()
+	body := fmt.Sprintf(event, version+1)
+	_, _ = fmt.Fprintf(buf, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n40\r\n{\"type\":\"MOD", len(body), body)
+	_ = buf.Flush()
+}
+
+// endless sends one initial event and never says that it was the last, and a good
+// watch to who asks for no initial events.
+func endless(w http.ResponseWriter, req *http.Request) {
+	if req.URL.Query().Get("sendInitialEvents") == "true" {
+		say(http.StatusOK, fmt.Sprintf(event, 90))(w, req)
+	}
+	idle(w, req)
+}
+
+// idle keeps the watch open for as long as was asked for.
+func idle(w http.ResponseWriter, req *http.Request) {
+	seconds := 300
+	_, _ = fmt.Sscanf(req.URL.Query().Get("timeoutSeconds"), "%d", &seconds)
+	hold(w, req, time.Duration(seconds)*time.Second)
+}
+
+// lab is a server with one shape of fault. It counts.
+type lab struct {
+	shape
+
+	mu             sync.Mutex
+	listed         bool // the good list was sent
+	lists, watches int
+	resetCount     int
+}
+
+// ServeHTTP answers lists well and watches as the shape says.
+func (l *lab) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	watch := req.URL.Query().Get("watch") != ""
+	l.mu.Lock()
+	if watch {
+		l.watches++
+	} else {
+		l.lists++
+	}
+	l.listed = true
+	l.mu.Unlock()
+	switch {
+	case l.resets && watch:
+		panic(http.ErrAbortHandler) // on the connection of the list, which was good
+	case watch:
+		l.watch(w, req)
+	default:
+		if l.resets {
+			w.Header().Set("Connection", "close")
+		}
+		say(http.StatusOK, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"100"},"items":[{"metadata":{"name":"a","namespace":"default","uid":"1","resourceVersion":"50"}}]}`)(w, req)
+	}
+}
+
+// accept resets the connection if that is what the shape does. It reports whether it did.
+func (l *lab) accept(conn net.Conn) bool {
+	l.mu.Lock()
+	reset := l.resets && l.listed
+	if reset {
+		l.resetCount++
+	}
+	l.mu.Unlock()
+	if !reset {
+		return false
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // so that closing is a reset
+	}
+	_ = conn.Close()
+	return true
+}
+
+// count is what a client asked for.
+type count struct{ lists, watches, resets int }
+
+func (c count) total() int { return c.lists + c.watches + c.resets }
+
+func (c count) String() string {
+	s := fmt.Sprintf("%s, %s", plural(c.watches, "watch", "watches"), plural(c.lists, "list", "lists"))
+	if c.resets > 0 {
+		s = fmt.Sprintf("%s, %s", plural(c.resets, "connection", "connections"), plural(c.lists, "list", "lists"))
+	}
+	return s
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+func (l *lab) count() count {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return count{l.lists, l.watches, l.resetCount}
+}
