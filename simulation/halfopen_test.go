@@ -89,7 +89,7 @@ func resumes(t *testing.T, srv *apitest.Server, p *proxy, lw listwatch.ListWatch
 	opts.Trace = &reflector.Trace{
 		ListStart: func(reflector.ListStart) { lists++ },
 		WatchOpen: func() { open <- struct{}{} },
-		WatchEnd:  func(e reflector.WatchEnd) { noticed <- time.Now() },
+		WatchEnd:  func(reflector.WatchEnd) { noticed <- time.Now() },
 	}
 	m := startMirror(t, lw, opts, nil)
 	select {

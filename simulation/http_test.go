@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,9 +23,9 @@ func TestConvergenceOverHTTP(t *testing.T) {
 		}
 		r := dice(seed, 0)
 		srv := apitest.New(apitest.Options{Window: 1 + r.IntN(50)})
-		counted := 0
+		var counted atomic.Int64
 		net := serveMemory(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			counted++ // one client with one request at a time, or nearly
+			counted.Add(1)
 			srv.ServeHTTP(w, req)
 		}))
 		t.Cleanup(func() { _ = srv.Close() })
@@ -45,9 +46,10 @@ func TestConvergenceOverHTTP(t *testing.T) {
 		}, nil)
 		ctx, cancel := context.WithCancel(context.Background())
 		alive := make(chan struct{})
+		pace := []time.Duration{time.Second, 20 * time.Second}[r.IntN(2)]
 		go func() {
 			defer close(alive)
-			w.live(ctx, []time.Duration{time.Second, 20 * time.Second}[r.IntN(2)])
+			w.live(ctx, pace)
 		}()
 		for range 30 + r.IntN(50) {
 			<-time.After(time.Duration(r.Int64N(int64(time.Minute))))
@@ -60,7 +62,7 @@ func TestConvergenceOverHTTP(t *testing.T) {
 		m.settle(srv, time.Hour)
 		m.checkHistory()
 		d, i := m.told()
-		worlds, requests, deltas, inferred = worlds+1, requests+counted, deltas+d, inferred+i
+		worlds, requests, deltas, inferred = worlds+1, requests+int(counted.Load()), deltas+d, inferred+i
 	})
 	t.Logf("%d seeds: %d faults, %d requests, %d deltas, %d inferred deletions", worlds, faults, requests, deltas, inferred)
 	if requests < 20*worlds || deltas < 100*worlds || inferred < worlds && worlds > 10 {

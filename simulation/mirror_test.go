@@ -67,7 +67,9 @@ func (m *mirror) start() {
 
 func (m *mirror) halt() {
 	m.stop()
-	<-m.done
+	if err := <-m.done; err != nil && !errors.Is(err, context.Canceled) {
+		panic(err) // nothing else ends a reflector
+	}
 }
 
 func (m *mirror) process(e deltafifo.Entry[*configMap]) error {

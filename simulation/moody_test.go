@@ -32,13 +32,7 @@ func (m *moody) refuses() bool {
 	return true
 }
 
-func (m *moody) Add(obj *object) error {
-	if spareUnheardDeletions {
-		return m.Queue.Add(obj)
-	}
-	return m.try(func() error { return m.Queue.Add(obj) })
-}
-
+func (m *moody) Add(obj *object) error    { return m.try(func() error { return m.Queue.Add(obj) }) }
 func (m *moody) Update(obj *object) error { return m.try(func() error { return m.Queue.Update(obj) }) }
 
 func (m *moody) Delete(obj *object) error {

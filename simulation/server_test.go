@@ -220,7 +220,7 @@ func (s *server) page(version, offset uint64, limit int64, a answer) *listwatch.
 
 // Get implements listwatch.Getter.
 func (s *server) Get(ctx context.Context, key string) (*object, listwatch.Meta, error) {
-	fault := asked(s, "get", func(adv adversary) (error, string) {
+	fault := asked(s, "get", func(adv adversary) (error, string) { //nolint:staticcheck // the error is the fault, not the outcome
 		if err := adv.get(); err != nil {
 			return err, "get refused"
 		}

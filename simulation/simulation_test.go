@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 300, "how many seeds each simulation runs")
+	seeds = flag.Int("seeds", 50, "how many seeds each simulation runs")
 	one   = flag.Uint64("seed", 0, "the one seed to run; 0 for all")
 )
 
@@ -66,7 +66,7 @@ func TestConvergence(t *testing.T) {
 				w.start()
 			}
 		}
-		for w.server.met() < 3 { // a seed may have been lucky so far
+		for w.server.met() < 5 { // a seed may have been lucky so far
 			<-time.After(10 * time.Minute)
 		}
 		cancel()
@@ -77,7 +77,7 @@ func TestConvergence(t *testing.T) {
 		w.halt()
 		w.queue.Close()
 		w.consumer.Wait()
-		w.verify()
+		w.checkHistory()
 		total.add(w, time.Since(began), took)
 	})
 	total.check(t)
@@ -130,7 +130,7 @@ func (total *tally) check(t *testing.T) {
 		}
 	}
 	for _, a := range answers {
-		if total.faults[a.name] == 0 && !(spareAnonymousLists && a.anonymous) {
+		if total.faults[a.name] == 0 && (!spareAnonymousLists || !a.anonymous) {
 			t.Errorf("no list met the fault %q", a.name)
 		}
 	}

@@ -7,9 +7,9 @@ const (
 	// name: nothing says that the first was deleted.
 	spareRefusedDeletions = true
 
-	// A DELETED of an object whose ADDED the queue has not had, because the sink refused
-	// it or because the server sends its last DELETED again: in the queue it takes the
-	// place of the inferred deletion of another object of that name.
+	// A DELETED of an object whose ADDED the queue has not had: it could not be decoded,
+	// the sink refused it, or the server sends its last DELETED again. In the queue it
+	// takes the place of the inferred deletion of another object of that name.
 	spareUnheardDeletions = true
 
 	// A list without a version: the highest version seen is forgotten, so that the next

@@ -52,9 +52,6 @@ func (st *stream) begin(opts metav1.ListOptions) error {
 	case st.replays > 0:
 		from := max(birth, st.at-min(st.replays, st.at-birth))
 		for _, c := range st.log[from-birth : max(from, min(st.at, st.version()))-birth] {
-			if spareUnheardDeletions && c.typ == listwatch.Deleted {
-				continue
-			}
 			st.queue = append(st.queue, eventOf(c))
 		}
 	}
