@@ -23,9 +23,9 @@ type pace struct {
 }
 
 const (
-	// healthy is the life of a stream after which the pace starts afresh. No
-	// server can make a reflector open more than 12 watches a minute for long:
-	// one that lives this long, and one short one that is forgiven.
+	// healthy is the life of a stream after which the pace starts afresh. The
+	// simulations assert that no server can make a reflector open more than 24
+	// watches in a minute.
 	healthy = 10 * time.Second
 
 	// short is the life below which a stream without an event counts as refused.

@@ -132,7 +132,7 @@ var mutations = []mutation{
 	{
 		what:  "wait for a silent stream for ever",
 		dir:   "reflector",
-		edits: one("if due(now, p.deadline) {", "if false {"),
+		edits: one("at = earliest(at, earliest(p.deadline, s.silence(p)))", "at = earliest(at, s.silence(p))"),
 		trace: "watch-silent",
 	},
 	{
@@ -204,7 +204,7 @@ var mutations = []mutation{
 	{
 		what:  "take a list that is older than it was asked to be",
 		dir:   "reflector",
-		edits: one(`if p.version != "" && errors.Is(err, errOlder) {`, `if false {`),
+		edits: one(`if p.version != "" && errors.Is(err, errOlder) {`, `if p.version == "never" && errors.Is(err, errOlder) {`),
 		trace: "list-goes-back",
 	},
 	{
@@ -216,7 +216,7 @@ var mutations = []mutation{
 	{
 		what:  "wait for the end of initial events for ever",
 		dir:   "reflector",
-		edits: one(`if due(now, p.heard.Add(maxPause)) {`, `if false {`),
+		edits: one(`at = earliest(at, p.heard.Add(maxPause))`, ``),
 		trace: "streaming-without-end",
 	},
 	{
