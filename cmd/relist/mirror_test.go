@@ -163,6 +163,9 @@ func TestMirrorStartErrors(t *testing.T) {
 			if strings.Contains(r.stderr, "guess") {
 				t.Error("the token was printed")
 			}
+			if r.took > 5*time.Second {
+				t.Errorf("it took %v", r.took)
+			}
 		})
 	}
 }
