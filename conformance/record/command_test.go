@@ -82,25 +82,38 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// await waits until the conversation has n times text.
-func (r *recorder) await(n int, text string) {
+// await waits until the conversation has each of texts after the one before it.
+func (r *recorder) await(texts ...string) {
 	r.t.Helper()
 	deadline := time.After(patience)
 	for {
 		r.mu.Lock()
 		out, more := string(r.out), r.more
 		r.mu.Unlock()
-		if strings.Count(out, text) >= n {
+		text, ok := missing(out, texts)
+		if ok {
 			return
 		}
 		select {
 		case <-more:
 		case err := <-r.exited:
-			r.t.Fatalf("%s: relist record ended: %v\n%s", text, err, &r.stderr)
+			r.t.Fatalf("%q: relist record ended: %v\n%s", text, err, &r.stderr)
 		case <-deadline:
-			r.t.Fatalf("%s: not within %v, in\n%s", text, patience, out)
+			r.t.Fatalf("%q: not within %v, in\n%s", text, patience, out)
 		}
 	}
+}
+
+// missing returns the first of texts that does not stand after the one before it.
+func missing(out string, texts []string) (text string, ok bool) {
+	for _, text := range texts {
+		_, rest, found := strings.Cut(out, text)
+		if !found {
+			return text, false
+		}
+		out = rest
+	}
+	return "", true
 }
 
 // interrupt ends the recording as Ctrl-C does, and returns the trace.
