@@ -13,7 +13,10 @@ import (
 	"github.com/relist-go/relist/apitest"
 )
 
-const pods = 20000
+const (
+	pods     = 20000
+	patience = 2 * time.Minute // spent only when the test fails
+)
 
 // TestMemory mirrors 20,000 Pods as a kube-apiserver sent them, and compares the
 // most memory that was used on the way with what is used in the end.
@@ -27,7 +30,7 @@ func TestMemory(t *testing.T) {
 	for _, output := range []string{"none", "json"} {
 		t.Run("-o "+output, func(t *testing.T) {
 			c := start(t, "pods", "-A", "-o", output, "--server", listener.URL)
-			pid := c.cmd.Process.Pid
+			pid := c.PID()
 			idle(t, pid)
 			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 			must(t, err)
