@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/cmd/relist/internal/connect"
-	"github.com/relist-go/relist/cmd/relist/internal/discover"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
 	"github.com/relist-go/relist/cmd/relist/internal/object"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
@@ -25,18 +23,13 @@ const startTimeout = 4 * time.Second
 
 // mirrorFlags are the flags of `relist mirror`.
 type mirrorFlags struct {
-	connect       connect.Flags
-	namespace     string
-	allNamespaces bool
-	labels        string
-	fields        string
-	pageSize      int
-	resync        time.Duration
-	runFor        time.Duration
-	exitOnSync    bool
-	status        statusFlags
-	output        string
-	format        report.Format
+	selection
+	resync     time.Duration
+	runFor     time.Duration
+	exitOnSync bool
+	status     statusFlags
+	output     string
+	format     report.Format
 }
 
 func newMirror() *cobra.Command {
@@ -83,21 +76,13 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
   relist mirror pods -A -o none --exit-on-sync       # how long, how much memory?
   relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy
   relist mirror pods -A --status-listen 127.0.0.1:8081 --max-staleness 3m`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("name one resource, such as pods or deployments.apps")
-			}
-			return nil
-		},
+		Args:    oneResource,
 		PreRunE: func(*cobra.Command, []string) error { return f.check() },
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "mirror the objects of this namespace")
-	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "mirror those of all namespaces")
-	flags.StringVarP(&f.labels, "selector", "l", "", "mirror only objects with these labels, such as app=web,tier!=db")
-	flags.StringVar(&f.fields, "field-selector", "", "mirror only objects with these fields, such as spec.nodeName=n1")
+	f.selection.add(flags, "mirror")
 	flags.StringVarP(&f.output, "output", "o", "text", "text, json, or none for the summary alone")
 	addFor(flags, &f.runFor)
 	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")
@@ -115,17 +100,11 @@ func (f *mirrorFlags) check() error {
 	if f.format, err = report.ParseFormat(f.output, report.Text, report.JSON, report.None); err != nil {
 		return &usageError{err}
 	}
-	if err := f.connect.Check(); err != nil {
-		return &usageError{err}
-	}
-	switch {
-	case f.namespace != "" && f.allNamespaces:
-		return usage("-n and -A cannot be used together")
-	case f.resync < 0:
-		return usage("--resync %s: want a positive time", f.resync)
-	}
-	if err := checkNamespace(f.namespace); err != nil {
+	if err := f.selection.check(); err != nil {
 		return err
+	}
+	if f.resync < 0 {
+		return usage("--resync %s: want a positive time", f.resync)
 	}
 	return f.status.check()
 }
@@ -152,44 +131,22 @@ func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer client.Close()
-	source, err := f.find(ctx, cmd.ErrOrStderr(), client, cfg, name)
+	found, namespace, err := f.find(ctx, cmd.ErrOrStderr(), client, cfg, name)
 	if ctx.Err() != nil {
 		return f.stoppedEarly(cmd)
 	}
 	if err != nil {
 		return err
 	}
-	return f.mirror(ctx, cmd, cfg, source, desk)
-}
-
-// find returns the resource that the server has under name.
-func (f *mirrorFlags) find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*listwatch.Resource[*object.Object], error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	found, err := discover.Find(ctx, client, name)
-	if err != nil {
-		return nil, connect.Explain(err, cfg.Server, startTimeout)
-	}
-	if f.namespace != "" && !found.Namespaced {
-		complain(stderr, "%s belong to no namespace: -n %s is ignored\n", found.GroupResource(), f.namespace)
-	}
-	return listwatch.New(client, found.GroupVersionResource, listwatch.Options[*object.Object]{
-		Namespace:     f.namespaceOf(found, cfg),
+	source, err := listwatch.New(client, found.GroupVersionResource, listwatch.Options[*object.Object]{
+		Namespace:     namespace,
 		LabelSelector: f.labels,
 		FieldSelector: f.fields,
 	})
-}
-
-func (f *mirrorFlags) namespaceOf(r *discover.Resource, cfg transport.Config) string {
-	switch {
-	case !r.Namespaced || f.allNamespaces:
-		return ""
-	case f.namespace != "":
-		return f.namespace
-	case cfg.Namespace != "":
-		return cfg.Namespace
+	if err != nil {
+		return err
 	}
-	return "default"
+	return f.mirror(ctx, cmd, cfg, source, desk)
 }
 
 // mirror runs the pipeline until ctx ends, and prints the summary.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,8 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relist-go/relist/cmd/relist/internal/connect"
-	"github.com/relist-go/relist/cmd/relist/internal/discover"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/trace/record"
 	"github.com/relist-go/relist/transport"
@@ -20,17 +19,12 @@ import (
 
 // recordFlags are the flags of `relist record`.
 type recordFlags struct {
-	connect       connect.Flags
-	namespace     string
-	allNamespaces bool
-	labels        string
-	fields        string
-	pageSize      int
-	runFor        time.Duration
-	output        string
-	scrub         bool
-	full          bool
-	verbose       bool
+	selection
+	runFor  time.Duration
+	output  string
+	scrub   bool
+	full    bool
+	verbose bool
 }
 
 func newRecord() *cobra.Command {
@@ -53,12 +47,7 @@ as FILE.raw, and the exit status is 1.`,
 		Example: `  relist record pods -A --for 5m -o pods.txt
   relist record deploy -n web -l app=shop --scrub -o shop.txt
   relist replay shop.txt`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("name one resource, such as pods or deployments.apps")
-			}
-			return nil
-		},
+		Args:    oneResource,
 		PreRunE: func(*cobra.Command, []string) error { return f.check() },
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
@@ -69,28 +58,23 @@ as FILE.raw, and the exit status is 1.`,
 	flags.BoolVar(&f.scrub, "scrub", false, "replace everything that names or describes the objects")
 	flags.BoolVar(&f.full, "full", false, "keep every field of the objects, those of Secrets too")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, unscrubbed")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "record the objects of this namespace")
-	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "record those of all namespaces")
-	flags.StringVarP(&f.labels, "selector", "l", "", "record only objects with these labels, such as app=web,tier!=db")
-	flags.StringVar(&f.fields, "field-selector", "", "record only objects with these fields, such as spec.nodeName=n1")
+	f.selection.add(flags, "record")
 	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
 	f.connect.Add(flags)
 	return cmd
 }
 
 func (f *recordFlags) check() error {
-	if err := f.connect.Check(); err != nil {
-		return &usageError{err}
+	if err := f.selection.check(); err != nil {
+		return err
 	}
 	switch {
 	case f.output == "":
 		return usage("name a file for the trace with -o")
-	case f.namespace != "" && f.allNamespaces:
-		return usage("-n and -A cannot be used together")
 	case f.pageSize < 0:
 		return usage("--page-size %d: want 1 or more", f.pageSize)
 	}
-	return checkNamespace(f.namespace)
+	return nil
 }
 
 // run connects, records, and writes the file.
@@ -116,7 +100,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	defer client.Close()
-	opts, err := f.find(ctx, client, cfg, name)
+	opts, err := f.options(ctx, cmd.ErrOrStderr(), client, cfg, name)
 	if err != nil {
 		return err
 	}
@@ -152,23 +136,11 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 	return out.err
 }
 
-// find returns what is to be recorded.
-func (f *recordFlags) find(ctx context.Context, client *transport.Client, cfg transport.Config, name string) (record.Options, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	found, err := discover.Find(ctx, client, name)
+// options returns what is to be recorded.
+func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (record.Options, error) {
+	found, namespace, err := f.find(ctx, stderr, client, cfg, name)
 	if err != nil {
-		return record.Options{}, connect.Explain(err, cfg.Server, startTimeout)
-	}
-	namespace := ""
-	switch {
-	case !found.Namespaced || f.allNamespaces:
-	case f.namespace != "":
-		namespace = f.namespace
-	case cfg.Namespace != "":
-		namespace = cfg.Namespace
-	default:
-		namespace = "default"
+		return record.Options{}, err
 	}
 	path, err := listwatch.Path(found.GroupVersionResource, namespace)
 	return record.Options{

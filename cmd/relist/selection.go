@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/relist-go/relist/cmd/relist/internal/connect"
+	"github.com/relist-go/relist/cmd/relist/internal/discover"
+	"github.com/relist-go/relist/transport"
+)
+
+// selection says which objects of which server a command is about.
+type selection struct {
+	connect       connect.Flags
+	namespace     string
+	allNamespaces bool
+	labels        string
+	fields        string
+	pageSize      int
+}
+
+// oneResource is the check of the arguments of a command with a selection.
+func oneResource(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("name one resource, such as pods or deployments.apps")
+	}
+	return nil
+}
+
+// add defines the flags but those of the connection. verb is what the command does.
+func (s *selection) add(flags *pflag.FlagSet, verb string) {
+	flags.StringVarP(&s.namespace, "namespace", "n", "", verb+" the objects of this namespace")
+	flags.BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, verb+" those of all namespaces")
+	flags.StringVarP(&s.labels, "selector", "l", "", verb+" only objects with these labels, such as app=web,tier!=db")
+	flags.StringVar(&s.fields, "field-selector", "", verb+" only objects with these fields, such as spec.nodeName=n1")
+}
+
+func (s *selection) check() error {
+	if err := s.connect.Check(); err != nil {
+		return &usageError{err}
+	}
+	if s.namespace != "" && s.allNamespaces {
+		return usage("-n and -A cannot be used together")
+	}
+	return checkNamespace(s.namespace)
+}
+
+// find returns the resource that the server has under name, and the namespace that is
+// meant; "" is all of them.
+func (s *selection) find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discover.Resource, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	found, err := discover.Find(ctx, client, name)
+	if err != nil {
+		return nil, "", connect.Explain(err, cfg.Server, startTimeout)
+	}
+	switch {
+	case !found.Namespaced:
+		if s.namespace != "" {
+			complain(stderr, "%s belong to no namespace: -n %s is ignored\n", found.GroupResource(), s.namespace)
+		}
+		return found, "", nil
+	case s.allNamespaces:
+		return found, "", nil
+	case s.namespace != "":
+		return found, s.namespace, nil
+	case cfg.Namespace != "":
+		return found, cfg.Namespace, nil
+	}
+	return found, "default", nil
+}
