@@ -22,11 +22,11 @@ const objectJSON = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"
 
 func decodeWith[T store.Object](t *testing.T, transform func(T) (T, error), data string) (T, Meta, *ObjectError) {
 	t.Helper()
-	d, err := newDecoder(transform)
+	d, err := newDecoder(transform, JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.decode([]byte(data), schema.GroupVersionKind{})
+	return d.decode(d.encodings[0], []byte(data), schema.GroupVersionKind{})
 }
 
 func TestStructsComeWithoutKind(t *testing.T) {
@@ -169,7 +169,7 @@ func TestReadMetaTakesWhatItCan(t *testing.T) {
 }
 
 func TestNewRefusesTypesThatHoldNoObject(t *testing.T) {
-	if _, err := newDecoder[store.Object](nil); err == nil {
+	if _, err := newDecoder[store.Object](nil, JSON); err == nil {
 		t.Error("an interface was accepted")
 	}
 }

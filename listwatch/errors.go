@@ -62,6 +62,11 @@ func IsMalformed(err error) bool {
 	return errors.As(err, &frame) || errors.As(err, &content) || errors.As(err, &syntactic) || errors.As(err, &semantic)
 }
 
+func isSyntactic(err error) bool {
+	var syntactic *jsontext.SyntacticError
+	return errors.As(err, &syntactic)
+}
+
 // withoutValue returns err without the JSON value that json's own error quotes: of a
 // Secret it may be the secret. Where in the object it stands is still said.
 func withoutValue(err error) error {

@@ -37,7 +37,7 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte(`{"kind":"ConfigMapList","metadata":{"resourceVersion":"9","continue":"c"},"items":[` + objectJSON + `,null]}`))
 	f.Add([]byte(`{"items":[{"metadata":{"name":"a"`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := newDecoder[*configMap](nil)
+		d, err := newDecoder[*configMap](nil, JSON)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,11 +63,11 @@ func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":{"metadata":{"name":"a"}},"type":"DELETED"}`))
 	f.Add([]byte(`{"type":"ERROR","object":{"kind":"Status","code":410}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := newDecoder[*unstructured.Unstructured](nil)
+		d, err := newDecoder[*unstructured.Unstructured](nil, JSON)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &watch[*unstructured.Unstructured]{what: "things", decoder: d}
+		w := &watch[*unstructured.Unstructured]{what: "things", decoder: d, encoding: d.encodings[0]}
 		event, err := w.decode(transport.Frame{Data: data})
 		word, object, parseErr := parseEnvelope(transport.Frame{Data: data})
 		if parseErr != nil {

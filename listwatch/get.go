@@ -29,12 +29,13 @@ func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, er
 	if err != nil {
 		return obj, meta, err
 	}
-	resp, err := r.client.Get(ctx, transport.Request{Path: path + transport.EscapePath(name), Accept: r.decoder.acceptWatch})
+	resp, err := r.client.Get(ctx, transport.Request{Path: path + transport.EscapePath(name), Accept: r.decoder.acceptObject()})
 	if err != nil {
 		return obj, meta, err
 	}
 	defer resp.Body.Close()
-	if resp.MediaType != jsonMediaType {
+	encoding, ok := r.decoder.encoding(resp.MediaType)
+	if !ok {
 		return obj, meta, resp.UnexpectedContent()
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxObjectBytes+1))
@@ -45,11 +46,11 @@ func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, er
 		return obj, meta, ErrObjectTooLarge
 	}
 	kind := r.expected()
-	if err := kind.check(peekKind(data, false)); err != nil {
-		bad := refuse(data, err)
+	if err := kind.check(encoding.Kind(data, false)); err != nil {
+		bad := refuse(encoding, data, err)
 		return obj, bad.Meta, bad
 	}
-	obj, meta, bad := r.decoder.decode(data, schema.GroupVersionKind{})
+	obj, meta, bad := r.decoder.decode(encoding, data, schema.GroupVersionKind{})
 	if bad != nil {
 		return obj, meta, bad
 	}

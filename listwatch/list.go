@@ -1,14 +1,9 @@
 package listwatch
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
@@ -22,107 +17,58 @@ const maxObjectBytes = 64 << 20
 // decodePage reads one page of a list. Objects are decoded as their bytes
 // arrive; what is held of the body is one object.
 func decodePage[T store.Object](resp *transport.Response, d *decoder[T]) (*Page[T], error) {
-	if resp.MediaType != jsonMediaType {
+	encoding, ok := d.encoding(resp.MediaType)
+	if !ok {
 		return nil, resp.UnexpectedContent()
 	}
-	bounded := &boundedReader{r: resp.Body, left: maxObjectBytes}
 	p := pageDecoder[T]{
-		decoder: d,
-		bounded: bounded,
-		json:    jsontext.NewDecoder(bounded, lenient),
-		kind:    expected{partial: d.partial},
+		decoder:  d,
+		encoding: encoding,
+		bounded:  &boundedReader{r: resp.Body, left: maxObjectBytes},
+		kind:     expected{partial: d.partial},
 	}
-	if err := p.read(); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, fmt.Errorf("read the list: %w", withoutValue(err))
+	p.list = ListSink{begin: p.begin, item: p.item}
+	err := encoding.ReadList(p.bounded, &p.list)
+	if err == nil {
+		err = p.finish()
 	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list: %w", err)
+	}
+	meta := &p.list.ListMeta
+	p.page.ResourceVersion, p.page.Continue, p.page.Remaining = meta.ResourceVersion, meta.Continue, meta.RemainingItemCount
 	p.page.kind = p.kind.kind
 	return &p.page, nil
 }
 
+// pageDecoder makes a page of what an Encoding reads of a list.
 type pageDecoder[T store.Object] struct {
-	decoder *decoder[T]
-	bounded *boundedReader
-	json    *jsontext.Decoder
+	decoder  *decoder[T]
+	encoding *encoded
+	bounded  *boundedReader
 
-	page  Page[T]
-	kind  expected
-	list  metav1.TypeMeta
-	items bool // the list has had its items
+	list ListSink
+	page Page[T]
+	kind expected
 }
 
-func (p *pageDecoder[T]) read() error {
-	if _, err := p.expect('{'); err != nil {
-		return err
-	}
-	for p.json.PeekKind() != '}' {
-		name, err := p.expect('"')
-		if err != nil {
-			return err
-		}
-		if err := p.member(name.String()); err != nil {
-			return err
-		}
-	}
-	if _, err := p.expect('}'); err != nil {
-		return err
-	}
-	return p.finish()
-}
+func (p *pageDecoder[T]) begin() error { return p.kind.learnList(p.list.Kind) }
 
-func (p *pageDecoder[T]) member(name string) error {
-	switch name {
-	case "kind":
-		return json.UnmarshalDecode(p.json, &p.list.Kind)
-	case "apiVersion":
-		return json.UnmarshalDecode(p.json, &p.list.APIVersion)
-	case "metadata":
-		var meta metav1.ListMeta
-		if err := json.UnmarshalDecode(p.json, &meta); err != nil {
-			return err
-		}
-		p.page.ResourceVersion, p.page.Continue, p.page.Remaining = meta.ResourceVersion, meta.Continue, meta.RemainingItemCount
+func (p *pageDecoder[T]) item(object []byte) error {
+	p.bounded.left = maxObjectBytes
+	if err := p.kind.check(p.encoding.Kind(object, true)); err != nil {
+		p.page.Errors = append(p.page.Errors, refuse(p.encoding, object, err))
 		return nil
-	case "items":
-		return p.readItems()
 	}
-	return p.json.SkipValue()
-}
-
-func (p *pageDecoder[T]) readItems() error {
-	p.items = true
-	if p.json.PeekKind() == 'n' {
-		return p.json.SkipValue() // null: Go servers write it for an empty list
+	// A list of custom resources has its kind after its items, but those
+	// items have their own.
+	obj, _, bad := p.decoder.decode(p.encoding, object, itemKind(p.list.TypeMeta))
+	if bad != nil {
+		p.page.Errors = append(p.page.Errors, bad)
+		return nil
 	}
-	if err := p.kind.learnList(p.list.Kind); err != nil {
-		return err
-	}
-	if _, err := p.expect('['); err != nil {
-		return err
-	}
-	for p.json.PeekKind() != ']' {
-		data, err := p.json.ReadValue()
-		if err != nil {
-			return err
-		}
-		p.bounded.left = maxObjectBytes
-		if err := p.kind.check(peekKind(data, true)); err != nil {
-			p.page.Errors = append(p.page.Errors, refuse(data, err))
-			continue
-		}
-		// A list of custom resources has its kind after its items, but those
-		// items have their own.
-		obj, _, bad := p.decoder.decode(data, itemKind(p.list))
-		if bad != nil {
-			p.page.Errors = append(p.page.Errors, bad)
-			continue
-		}
-		p.page.Items = append(p.page.Items, obj)
-	}
-	_, err := p.expect(']')
-	return err
+	p.page.Items = append(p.page.Items, obj)
+	return nil
 }
 
 // finish tells a list from the other things that servers and proxies answer
@@ -131,24 +77,10 @@ func (p *pageDecoder[T]) finish() error {
 	if p.list.Kind == "Table" || p.list.Kind == "Status" {
 		return fmt.Errorf("%w: a %s instead of a list", errMalformed, p.list.Kind)
 	}
-	if !p.items && !strings.HasSuffix(p.list.Kind, "List") {
+	if !p.list.items && !strings.HasSuffix(p.list.Kind, "List") {
 		return fmt.Errorf("%w: kind %q without items instead of a list", errMalformed, p.list.Kind)
 	}
-	if _, err := p.json.ReadToken(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: more follows the end of the list", errMalformed)
-	}
 	return nil
-}
-
-func (p *pageDecoder[T]) expect(kind jsontext.Kind) (jsontext.Token, error) {
-	token, err := p.json.ReadToken()
-	if err != nil {
-		return jsontext.Token{}, err
-	}
-	if token.Kind() != kind {
-		return jsontext.Token{}, fmt.Errorf("%w: %v where %v should be, at byte %d", errMalformed, token.Kind(), kind, p.json.InputOffset())
-	}
-	return token, nil
 }
 
 // boundedReader fails once more than left bytes were read. The list's decoder

@@ -64,7 +64,7 @@ func New[T store.Object](client *transport.Client, resource schema.GroupVersionR
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := newDecoder(opts.Transform)
+	decoder, err := newDecoder(opts.Transform, JSON)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[
 }
 
 func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
-	req, err := r.request(opts, r.decoder.acceptList)
+	req, err := r.request(opts, r.decoder.acceptList())
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (r *Resource[T]) expected() expected {
 // Watch implements [ListWatcher]. It sets opts.Watch.
 func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T], error) {
 	opts.Watch = true
-	req, err := r.request(opts, r.decoder.acceptWatch)
+	req, err := r.request(opts, r.decoder.acceptObject())
 	if err != nil {
 		return nil, describe("watch", r.what, err)
 	}
@@ -123,11 +123,16 @@ func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch
 	if err != nil {
 		return nil, describe("watch", r.what, err)
 	}
+	encoding, ok := r.decoder.stream(stream.MediaType())
+	if !ok {
+		_ = stream.Close() // the error that counts is the one below
+		return nil, describe("watch", r.what, fmt.Errorf("%w: the server sends %q, which was not asked for", errMalformed, stream.MediaType()))
+	}
 	kind := r.expected()
 	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
 		kind = expected{partial: kind.partial, learned: &r.kind} // this is a list in another form
 	}
-	return &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind}, nil
+	return &watch[T]{stream: stream, what: r.what, decoder: r.decoder, encoding: encoding, kind: kind}, nil
 }
 
 // request adds the resource's own selectors, which win over those in opts.

@@ -7,6 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// Meta implements [Encoding].
+func (jsonEncoding) Meta(object []byte) Meta { return readMeta(object) }
+
 // readMeta reads what it can of an object's metadata from JSON that may be of
 // the wrong shape anywhere: whatever is not a string where a string should be
 // is passed over.

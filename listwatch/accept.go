@@ -1,0 +1,48 @@
+package listwatch
+
+import "strings"
+
+// The parameters of https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches.
+const (
+	asMetadataList = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	asMetadata     = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+)
+
+// acceptList and acceptObject are what is asked for in lists, and in watches and GETs:
+// each encoding in order of preference, as metadata alone if that is wanted, and then
+// whole objects, for servers that know nothing of metadata.
+func (d *decoder[T]) acceptList() string   { return d.accept(asMetadataList) }
+func (d *decoder[T]) acceptObject() string { return d.accept(asMetadata) }
+
+func (d *decoder[T]) accept(metadata string) string {
+	var types []string
+	for _, e := range d.encodings {
+		if d.partial {
+			types = append(types, e.MediaType()+metadata)
+		}
+	}
+	for _, e := range d.encodings {
+		types = append(types, e.MediaType())
+	}
+	return strings.Join(types, ",")
+}
+
+// encoding returns the one of a list or an object with this media type, and stream
+// that of a watch.
+func (d *decoder[T]) encoding(mediaType string) (*encoded, bool) {
+	for _, e := range d.encodings {
+		if e.MediaType() == mediaType {
+			return e, true
+		}
+	}
+	return nil, false
+}
+
+func (d *decoder[T]) stream(mediaType string) (*encoded, bool) {
+	for _, e := range d.encodings {
+		if e.StreamMediaType() == mediaType {
+			return e, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,35 @@
+package listwatch
+
+import (
+	"reflect"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// lenient is how API servers' JSON is read: names are case-sensitive, a name
+// that stands twice keeps its last value, and bytes that are not UTF-8 are
+// replaced. kube-apiserver reads what it is sent by the same rules.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+const jsonMediaType = "application/json"
+
+// jsonEncoding is [JSON]. Its parts are in the files whose names begin with json.
+type jsonEncoding struct{}
+
+func (jsonEncoding) MediaType() string       { return jsonMediaType }
+func (jsonEncoding) StreamMediaType() string { return jsonMediaType }
+
+func (jsonEncoding) Unmarshaler(typ reflect.Type) (func(object []byte, into any) error, error) {
+	if typ == reflect.TypeFor[*unstructured.Unstructured]() {
+		return func(object []byte, into any) error {
+			u, err := decodeUnstructured(object)
+			*into.(**unstructured.Unstructured) = u
+			return err
+		}, nil
+	}
+	return func(object []byte, into any) error {
+		return withoutValue(json.Unmarshal(object, into, lenient))
+	}, nil
+}
