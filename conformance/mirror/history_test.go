@@ -1,30 +1,15 @@
 package mirror
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/relist-go/relist/conformance/churn"
 )
 
-// object is what identifies one version of an object.
-type object struct{ uid, resourceVersion string }
-
-// digest is the summary's digest of a state.
-func digest(state map[string]object) string {
-	sum := sha256.New()
-	for _, key := range slices.Sorted(maps.Keys(state)) {
-		_, _ = fmt.Fprintf(sum, "%s %s %s\n", key, state[key].uid, state[key].resourceVersion)
-	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
-}
-
 // fold applies the deltas of a history to an empty state.
-func fold(lines []line) map[string]object {
-	state := map[string]object{}
+func fold(lines []line) churn.State {
+	state := churn.State{}
 	for _, l := range lines {
 		if l.Kind != "delta" {
 			continue
@@ -32,7 +17,7 @@ func fold(lines []line) map[string]object {
 		if l.Type == "Deleted" {
 			delete(state, l.Key)
 		} else {
-			state[l.Key] = object{l.UID, l.ResourceVersion}
+			state[l.Key] = churn.Version{UID: l.UID, ResourceVersion: l.ResourceVersion}
 		}
 	}
 	return state

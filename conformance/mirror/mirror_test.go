@@ -8,8 +8,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/conformance/churn"
 	"github.com/relist-go/relist/conformance/cluster"
 )
+
+// vanished is how many objects are deleted where nobody sees it.
+const vanished = 50
 
 // server is what the command mirrors.
 type server struct {
@@ -18,7 +22,7 @@ type server struct {
 
 	// outage makes the server vanish, deletes some objects where nobody sees it,
 	// and brings the server back without the events that led there.
-	outage func(t *testing.T, names []name)
+	outage func(t *testing.T, names []churn.Name)
 }
 
 // TestMirror has the command follow 5,000 objects that 20 writers change, through
@@ -33,18 +37,18 @@ func TestMirror(t *testing.T) {
 }
 
 func testMirror(t *testing.T, s server) {
-	w := newWorld(t, s.config)
-	w.fill()
+	w := churn.New(t, s.config, churn.Options{Unseen: vanished})
+	w.Fill()
 	c := start(t, append([]string{"configmaps", "-A"}, s.args...)...)
 	c.await("the first list", func(lines []line) bool { return count(lines, kind("synced")) == 1 })
 
 	unseen := map[string]bool{}
-	stop := w.churn()
+	stop := w.Churn()
 	for outage := range 2 {
-		w.someWrites()
-		var names []name
+		w.SomeWrites()
+		var names []churn.Name
 		for i := range vanished / 2 {
-			n := secret(outage*vanished/2 + i)
+			n := w.Unseen(outage*vanished/2 + i)
 			names = append(names, n)
 			unseen[n.String()] = true
 		}
@@ -52,16 +56,16 @@ func testMirror(t *testing.T, s server) {
 		s.outage(t, names)
 		c.await("a list after the outage", func(lines []line) bool { return count(lines, kind("list")) > lists })
 	}
-	w.someWrites()
+	w.SomeWrites()
 	stop()
 
-	want := w.state()
+	want := w.State()
 	c.await("the server's state", func(lines []line) bool { return maps.Equal(fold(lines), want) })
 	summary := c.interrupt()
 	lines := c.lines
 
-	if summary.Digest != digest(want) || summary.Objects != len(want) {
-		t.Errorf("summary has %d objects with digest %s, the server has %d with %s", summary.Objects, summary.Digest, len(want), digest(want))
+	if summary.Digest != want.Digest() || summary.Objects != len(want) {
+		t.Errorf("summary has %d objects with digest %s, the server has %d with %s", summary.Objects, summary.Digest, len(want), want.Digest())
 	}
 	checkHistory(t, lines, unseen)
 	expired := count(lines, func(l line) bool { return l.Kind == "relist" && l.Reason == "expired" })
@@ -69,7 +73,7 @@ func testMirror(t *testing.T, s server) {
 		t.Errorf("the server never said 410; relists: %d", count(lines, kind("relist")))
 	}
 	t.Logf("%d writes; %d lines: %d lists, %d watches, %d relists (%d for 410), %d tombstones; %.2f s of CPU, peak RSS %d MB",
-		w.writes.Load(), len(lines), summary.Lists, summary.Watches, summary.Relists, expired, summary.Tombstones,
+		w.Writes(), len(lines), summary.Lists, summary.Watches, summary.Relists, expired, summary.Tombstones,
 		summary.CPUSeconds, summary.PeakRSSBytes>>20)
 }
 
@@ -88,10 +92,10 @@ func apitestServer(t *testing.T) server {
 	return server{
 		config: &rest.Config{Host: listener.URL},
 		args:   []string{"--server", listener.URL},
-		outage: func(t *testing.T, names []name) {
+		outage: func(t *testing.T, names []churn.Name) {
 			must(t, s.Refuse(0))
 			for _, n := range names {
-				if _, err := s.Delete("configmaps", n.namespace, n.name); err != nil {
+				if _, err := s.Delete("configmaps", n.Namespace, n.Name); err != nil {
 					t.Error(err)
 				}
 			}
@@ -112,10 +116,10 @@ func realServer(t *testing.T) server {
 			TLSClientConfig: rest.TLSClientConfig{CAFile: access.CAFile},
 		},
 		args: []string{"--kubeconfig", c.Kubeconfig()},
-		outage: func(t *testing.T, names []name) {
+		outage: func(t *testing.T, names []churn.Name) {
 			must(t, c.KillAPIServer())
 			for _, n := range names {
-				must(t, c.DeleteStored(context.WithoutCancel(t.Context()), "configmaps", n.namespace, n.name))
+				must(t, c.DeleteStored(context.WithoutCancel(t.Context()), "configmaps", n.Namespace, n.Name))
 			}
 			_, err := c.Compact(t.Context(), 0)
 			must(t, err)

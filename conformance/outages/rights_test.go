@@ -48,14 +48,14 @@ func TestRightRevoked(t *testing.T) {
 	must(t, w.client.Resource(bindings).Delete(t.Context(), "reader", metav1.DeleteOptions{}))
 	w.awaitRight(c, http.StatusForbidden)
 	r.await("a watch that is refused", func(history []step) bool { return count(history, "backoff", "denied") > 0 })
-	held := digest(r.held())
+	held := r.held().Digest()
 	w.do("update", names("object", 50)...)
 	w.do("delete", gone...)
 	r.await("some more", func(history []step) bool { return count(history, "backoff", "denied") == 4 })
 	if status := r.source.Status(); !apierrors.IsForbidden(status.LastError) || status.FailingSince.IsZero() {
 		t.Errorf("the status has the error %v since %v, want 403", status.LastError, status.FailingSince)
 	}
-	if now := digest(r.held()); now != held {
+	if now := r.held().Digest(); now != held {
 		t.Error("the copy changed without the right to read")
 	}
 	w.bind()

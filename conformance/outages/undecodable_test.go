@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/conformance/churn"
 	"github.com/relist-go/relist/conformance/cluster"
 	"github.com/relist-go/relist/reflector"
 )
@@ -57,7 +58,7 @@ func TestUndecodableObject(t *testing.T) {
 			name := fmt.Sprintf("good-%03d", i)
 			begin := time.Now()
 			obj := w.putWidget(name, 2)
-			seen := r.await(name, func([]step) bool { return r.held()[key(name)].resourceVersion == obj.GetResourceVersion() })
+			seen := r.await(name, func([]step) bool { return r.held()[key(name)].ResourceVersion == obj.GetResourceVersion() })
 			if lag := seen.Sub(begin); lag > time.Second {
 				t.Errorf("%s came %v after it was written, want less than 1s", name, lag)
 			}
@@ -81,7 +82,7 @@ func TestUndecodableObject(t *testing.T) {
 		r.awaitQuarantine()
 		history, _ := r.steps()
 		all, inferred := deletions(history)
-		if len(all) != 1 || all[key("deleted")+" "+before[key("deleted")].uid] != 1 || len(inferred) != 0 {
+		if len(all) != 1 || all[key("deleted")+" "+before[key("deleted")].UID] != 1 || len(inferred) != 0 {
 			t.Errorf("deletions are %v, inferred %v; want that of the one object that was known, seen", all, inferred)
 		}
 	})
@@ -106,7 +107,7 @@ func (r *replica[T]) awaitQuarantine(names ...string) {
 
 // checkBeside checks that the copy is what the server holds, but for the objects in
 // quarantine, which are as they were when they could last be read.
-func (r *replica[T]) checkBeside(w *world, before map[string]version) {
+func (r *replica[T]) checkBeside(w *world, before churn.State) {
 	r.t.Helper()
 	want := w.state()
 	for _, q := range r.source.Status().Quarantined {

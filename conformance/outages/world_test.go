@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/relist-go/relist/conformance/churn"
 	"github.com/relist-go/relist/conformance/cluster"
 	"github.com/relist-go/relist/store"
 )
@@ -110,14 +111,14 @@ func names(prefix string, n int) []string {
 func key(name string) string { return metav1.NamespaceDefault + "/" + name }
 
 // state is what the server holds now.
-func (w *world) state() map[string]version {
+func (w *world) state() churn.State {
 	w.t.Helper()
 	list, err := w.client.Resource(w.resource).List(w.t.Context(), metav1.ListOptions{})
 	must(w.t, err)
-	state := map[string]version{}
+	state := churn.State{}
 	for i := range list.Items {
 		obj := &list.Items[i]
-		state[store.Key(obj)] = version{string(obj.GetUID()), obj.GetResourceVersion()}
+		state[store.Key(obj)] = churn.Version{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
 	}
 	return state
 }
