@@ -34,7 +34,8 @@ type Delta[T any] struct {
 	// Object is the state of the object after the change, or for Deleted the last one known.
 	Object T
 
-	// Tombstone is set when the deletion was inferred from a list that lacks the object, and nil in every other delta.
+	// Tombstone is set when the deletion was inferred, as a rule from a list that lacks the object, or when its final state
+	// could not be read. It is nil in every other delta.
 	Tombstone *DeletedFinalStateUnknown[T]
 }
 

@@ -45,7 +45,7 @@ func (m *model) push(s modelState, what string, initial bool) {
 	last := e.deltas[len(e.deltas)-1]
 	switch {
 	case s.gone && e.gone:
-		if !strings.HasPrefix(last, "Deleted?") {
+		if !strings.HasPrefix(last, "Deleted?") || e.uid != s.uid {
 			return
 		}
 		e.deltas[len(e.deltas)-1] = delta
@@ -75,11 +75,14 @@ func (m *model) future(key string) (s modelState, pending bool) {
 	return modelState{key: key, gone: true}, false
 }
 
-func (m *model) delete(s modelState) {
+func (m *model) delete(s modelState, what string) {
 	future, _ := m.future(s.key)
 	queued := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return e.key == s.key })
-	if queued || !future.gone {
-		m.push(s, "Deleted", false)
+	switch {
+	case !future.gone && future.uid != s.uid:
+		m.push(future, "Deleted?", false)
+	case queued || !future.gone:
+		m.push(s, what, false)
 	}
 }
 
@@ -172,8 +175,13 @@ func FuzzQueue(f *testing.F) {
 				fx.update(spec)
 				m.push(s, "Updated", false)
 			case 2:
+				if arg&(1<<7) != 0 {
+					fx.must(fx.q.DeleteInferred(obj(spec)))
+					m.delete(s, "Deleted?")
+					break
+				}
 				fx.delete(spec)
-				m.delete(s)
+				m.delete(s, "Deleted")
 			case 3:
 				var list []modelState
 				var specs []string

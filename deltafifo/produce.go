@@ -33,23 +33,43 @@ func (q *Queue[T]) produce(op string, t Type, obj T) error {
 
 // Delete queues a Deleted delta, unless the object is gone already: it is neither queued nor known, or its deletion is
 // being processed. An observed deletion takes the place of an inferred one that is still queued.
+//
+// If the object that is there has another UID, then that one is gone, for a name has one object at a time. Its deletion is
+// inferred, and nothing is said of the other, of which nobody was told that it was made.
+//
 // Errors are those of Add, and a [PanicError] if Known panics.
-func (q *Queue[T]) Delete(obj T) error {
+func (q *Queue[T]) Delete(obj T) error { return q.delete(obj, false) }
+
+// DeleteInferred queues a Deleted delta with a Tombstone, where Delete would queue one without: for an object of which the
+// caller knows that it is gone, and not in which state it went. obj is its last known state.
+func (q *Queue[T]) DeleteInferred(obj T) error { return q.delete(obj, true) }
+
+func (q *Queue[T]) delete(obj T, inferred bool) error {
 	var buf [keySize]byte
 	key, uid, err := identify(buf[:0], obj)
 	if err != nil {
 		return fmt.Errorf("deltafifo: delete: %w", err)
 	}
+	d := Delta[T]{Type: Deleted, Object: obj}
+	if inferred {
+		d.Tombstone = &DeletedFinalStateUnknown[T]{Key: string(key), Obj: obj}
+	}
 	// If the key is not pending now, then it will not be in a moment, for there is one producer; and what Known says of it
 	// stays true.
-	if done, err := q.deletePending(key, uid, obj); done || err != nil {
+	if done, err := q.deletePending(key, uid, d); done || err != nil {
 		return err
 	}
 	if q.known == nil {
 		return nil
 	}
 	known, k := false, string(key)
-	if err := guard(func() { _, known = q.known.Get(k) }); err != nil {
+	there := state[T]{key: k}
+	err = guard(func() {
+		if there.obj, known = q.known.Get(k); known {
+			there.uid = there.obj.GetUID()
+		}
+	})
+	if err != nil {
 		return fmt.Errorf("deltafifo: delete %q: known objects: %w", k, err)
 	}
 	if !known {
@@ -60,12 +80,15 @@ func (q *Queue[T]) Delete(obj T) error {
 	if q.closed {
 		return fmt.Errorf("delete %q: %w", k, ErrClosed)
 	}
-	q.pushKey(k, uid, Delta[T]{Type: Deleted, Object: obj})
+	if another(there.uid, uid) {
+		uid, d = there.uid, there.inferred()
+	}
+	q.pushKey(k, uid, d)
 	return nil
 }
 
 // deletePending deals with the deletion of an object that is queued or being processed, and reports whether it was.
-func (q *Queue[T]) deletePending(key []byte, uid types.UID, obj T) (done bool, err error) {
+func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -78,7 +101,10 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, obj T) (done bool, e
 	if e.deltas == nil && e.last == Deleted {
 		return true, nil // the consumer is deleting it now
 	}
-	q.push(e, uid, Delta[T]{Type: Deleted, Object: obj})
+	if e.last != Deleted && another(e.uid, uid) {
+		uid, d = e.uid, e.inferred()
+	}
+	q.push(e, uid, d)
 	return true, nil
 }
 
@@ -100,8 +126,8 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 		q.order.push(e)
 		q.signal()
 	case d.Type == Deleted && e.last == Deleted:
-		// Two deletions in a row are one; what was observed is better than what was inferred.
-		if e.deltas[n-1].Tombstone == nil {
+		// Two deletions in a row are one; what was observed is better than what was inferred, if it is of the same object.
+		if e.deltas[n-1].Tombstone == nil || another(e.uid, uid) {
 			return
 		}
 		e.deltas[n-1] = d

@@ -33,7 +33,8 @@ type Options[T store.Object] struct {
 //  1. There is one entry per key, with that key's deltas oldest first. Entries leave in the order in which their keys were
 //     first queued.
 //  2. Two deletions in a row become one; an observed one is kept over an inferred one, and the first of two observed.
-//  3. Delete of a key that neither the queue nor Known holds does nothing.
+//  3. Delete of a key that neither the queue nor Known holds does nothing. Of an object that is there with another UID it
+//     makes the deletion of that one, with a Tombstone.
 //  4. Replace queues a Replaced for every item in list order; then, by key, a Deleted with a Tombstone for every key that
 //     is there and not in the list, once. An object that is there with another UID was deleted and made again: a Deleted
 //     with a Tombstone comes before its Replaced.
@@ -43,7 +44,7 @@ type Options[T store.Object] struct {
 //  8. HasSynced is true once the last entry of the first Replace has been processed.
 //  9. With [Options.Coalesce], consecutive Updated deltas of a key are one.
 //
-// There is one producer: Add, Update, Delete, Replace and Resync are called from one goroutine, or one after the other.
+// There is one producer: Add, Update, Delete, DeleteInferred, Replace and Resync are called from one goroutine, or one after the other.
 // Everything else may be called from any goroutine.
 type Queue[T store.Object] struct {
 	known    Known[T]

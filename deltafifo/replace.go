@@ -108,8 +108,12 @@ func (q *Queue[T]) keys(v *knownView[T], keep func(*entry[T]) bool) []string {
 
 // bury queues the inferred deletion of an object. It needs mu.
 func (q *Queue[T]) bury(s state[T]) {
-	tombstone := &DeletedFinalStateUnknown[T]{Key: s.key, Obj: s.obj}
-	q.pushListed(s.key, s.uid, Delta[T]{Type: Deleted, Object: s.obj, Tombstone: tombstone})
+	q.pushListed(s.key, s.uid, s.inferred())
+}
+
+// inferred is the deletion of an object that nobody saw.
+func (s state[T]) inferred() Delta[T] {
+	return Delta[T]{Type: Deleted, Object: s.obj, Tombstone: &DeletedFinalStateUnknown[T]{Key: s.key, Obj: s.obj}}
 }
 
 // pushListed pushes a delta that came of a list. It needs mu.

@@ -74,6 +74,15 @@ func TestRule2TwoDeletionsBecomeOne(t *testing.T) {
 			f.replace()
 			f.replace()
 		}, []string{"a: Deleted?@1 initial"}},
+		{"inferred, then observed of an object nobody has heard of", options{}, []string{"a#x@1"}, func(f *fixture) {
+			f.replace()
+			f.delete("a#y@3")
+		}, []string{"a: Deleted?@1 initial"}},
+		{"inferred one by one", options{}, []string{"a@1"}, func(f *fixture) {
+			f.must(f.q.DeleteInferred(obj("a@1")))
+			f.delete("a@2")
+			f.must(f.q.DeleteInferred(obj("a@1")))
+		}, []string{"a: Deleted@2"}},
 		{"not in a row", options{}, []string{"a@1"}, func(f *fixture) {
 			f.delete("a@2")
 			f.add("a@3")
@@ -90,6 +99,18 @@ func TestRule3DeleteOfTheUnknownIsNothing(t *testing.T) {
 			f.add("a@1")
 			f.delete("a@2")
 		}, []string{"a: Added@1 Deleted@2"}},
+		{"of another object that is known", options{}, []string{"a#x@1"}, func(f *fixture) { f.delete("a#y@3") }, []string{"a: Deleted?@1"}},
+		{"of another object that is queued", options{}, []string{"a#x@1"}, func(f *fixture) {
+			f.update("a#x@2")
+			f.delete("a#y@4")
+		}, []string{"a: Updated@2 Deleted?@2"}},
+		{"of another object that is being processed", options{}, nil, func(f *fixture) {
+			f.add("a#x@1")
+			f.pop(func() { f.delete("a#y@3") })
+		}, []string{"a: Added@1", "a: Deleted?@1"}},
+		{"of an object whose UID is not known", options{}, []string{"a#@1"}, func(f *fixture) { f.delete("a#y@3") }, []string{"a: Deleted@3"}},
+		{"inferred of the unknown", options{}, nil, func(f *fixture) { f.must(f.q.DeleteInferred(obj("a@1"))) }, nil},
+		{"inferred of the known", options{}, []string{"a@1"}, func(f *fixture) { f.must(f.q.DeleteInferred(obj("a@1"))) }, []string{"a: Deleted?@1"}},
 		{"deleted before", options{}, []string{"a@1"}, func(f *fixture) {
 			f.delete("a@2")
 			f.pop()

@@ -44,9 +44,8 @@ func (d *driver[T]) examine(in event) input {
 			resume: d.state.resume,
 		}
 	}
-	obj, _, ok := d.holds(e.Meta.Key)
-	in.withheld = !ok
-	d.event.Object, d.event.Err = obj, nil
+	_, _, held := d.holds(e.Meta.Key)
+	in.withheld = !held
 	d.wellAgain(e.Meta.Key)
 	return in
 }
@@ -153,19 +152,13 @@ func (d *driver[T]) visited(e listwatch.Event[T]) {
 		d.board.quarantined(d.quarantine.list())
 		return
 	}
-	obj, held, ok := d.holds(e.Meta.Key)
+	_, held, ok := d.holds(e.Meta.Key)
 	switch {
 	case !ok:
 		e.Type = listwatch.Added
-	case held.UID == e.Meta.UID && !older(held.ResourceVersion, e.Meta.ResourceVersion):
+	case !another(held.UID, e.Meta.UID) && !older(held.ResourceVersion, e.Meta.ResourceVersion):
 		d.wellAgain(e.Meta.Key)
 		return
-	case held.UID != e.Meta.UID:
-		if err := d.sink.Delete(obj); err != nil {
-			d.quarantine.postpone(p, time.Now())
-			return
-		}
-		e.Type = listwatch.Added
 	}
 	if older(d.state.resume, e.Meta.ResourceVersion) {
 		d.quarantine.ahead[e.Meta.Key] = e.Meta.ResourceVersion

@@ -137,34 +137,6 @@ func (d *driver[T]) replace(eff replace) error {
 	return nil
 }
 
-// apply gives an event to the sink. One that the sink does not take is put aside.
-func (d *driver[T]) apply(e listwatch.Event[T]) error {
-	if err := d.give(e); err != nil {
-		err = fmt.Errorf("apply %v of %s at resourceVersion %s: %w", e.Type, e.Meta.Key, e.Meta.ResourceVersion, err)
-		return d.putAside(e, err)
-	}
-	if d.verification != nil {
-		d.verification.touched[e.Meta.Key] = true
-	}
-	d.wellAgain(e.Meta.Key)
-	d.trace.Event(Event{Type: e.Type, Key: e.Meta.Key, UID: e.Meta.UID, ResourceVersion: e.Meta.ResourceVersion})
-	return nil
-}
-
-// give calls the sink.
-func (d *driver[T]) give(e listwatch.Event[T]) error {
-	switch e.Type {
-	case listwatch.Added:
-		return d.sink.Add(e.Object)
-	case listwatch.Modified:
-		return d.sink.Update(e.Object)
-	case listwatch.Deleted:
-		return d.sink.Delete(e.Object)
-	case listwatch.Bookmark:
-	}
-	panic("reflector: unreachable: the machine applies no bookmark, and listwatch has no other types")
-}
-
 // hangUp ends what is open and reports the end of a watch.
 func (d *driver[T]) hangUp(err error) {
 	op := d.op

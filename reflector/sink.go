@@ -30,3 +30,12 @@ type Known[T any] interface {
 	// what it was given.
 	Get(key string) (T, bool)
 }
+
+// Inferrer is what a Sink implements that makes a difference between a deletion that
+// was observed and one that was inferred; deltafifo.Queue does. Of a Sink that does
+// not, Delete is called.
+type Inferrer[T any] interface {
+	// DeleteInferred removes an object that is gone, nobody knows in which state. obj
+	// is what the sink holds.
+	DeleteInferred(obj T) error
+}

@@ -42,7 +42,7 @@ func (l *ledger) write(typ deltafifo.Type, inferred bool, key string, obj item) 
 	if l.gone[obj.uid] && typ != deltafifo.Deleted {
 		wrong("it had been deleted")
 	}
-	if ok && held.uid != obj.uid && (!spareUnheardDeletions || typ != deltafifo.Deleted) {
+	if ok && held.uid != obj.uid {
 		wrong("nothing said that UID " + string(held.uid) + " was deleted")
 	}
 	l.newest[obj.uid] = max(l.newest[obj.uid], obj.version)

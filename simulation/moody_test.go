@@ -35,14 +35,12 @@ func (m *moody) refuses() bool {
 func (m *moody) Add(obj *object) error    { return m.try(func() error { return m.Queue.Add(obj) }) }
 func (m *moody) Update(obj *object) error { return m.try(func() error { return m.Queue.Update(obj) }) }
 
-func (m *moody) Delete(obj *object) error {
-	if spareRefusedDeletions {
-		return m.Queue.Delete(obj)
-	}
-	return m.try(func() error { return m.Queue.Delete(obj) })
-}
+func (m *moody) Delete(obj *object) error { return m.try(func() error { return m.Queue.Delete(obj) }) }
+func (m *moody) Resync() error            { return m.try(m.Queue.Resync) }
 
-func (m *moody) Resync() error { return m.try(m.Queue.Resync) }
+func (m *moody) DeleteInferred(obj *object) error {
+	return m.try(func() error { return m.Queue.DeleteInferred(obj) })
+}
 
 func (m *moody) Replace(items []*object, version string) error {
 	return m.try(func() error { return m.Queue.Replace(items, version) })

@@ -3,15 +3,6 @@ package simulation
 // What adversaries do not do to relist, because it is known to break. Each of these is
 // to be set to false by who mends it; then a simulation shows that it is mended.
 const (
-	// A sink that refuses a DELETED and then takes events of another object of that
-	// name: nothing says that the first was deleted.
-	spareRefusedDeletions = true
-
-	// A DELETED of an object whose ADDED the queue has not had: it could not be decoded,
-	// the sink refused it, or the server sends its last DELETED again. In the queue it
-	// takes the place of the inferred deletion of another object of that name.
-	spareUnheardDeletions = true
-
 	// A list without a version: the highest version seen is forgotten, so that the next
 	// list, at 0, may be of the past; and the watch from it brings another object of a
 	// name without a word about the deletion of the first.

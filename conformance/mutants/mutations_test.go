@@ -289,10 +289,16 @@ var mutations = []mutation{
 		trace: "expired",
 	},
 	{
-		what:  "coalesce across a re-creation",
+		what:  "make of another object an update of the one that is held",
+		dir:   "reflector",
+		edits: one("if ok && another(held.UID, e.Meta.UID) {", "if false {"),
+		trace: "event-of-another-object",
+	},
+	{
+		what:  "take a deletion that nobody had heard of for the one that is queued",
 		dir:   "deltafifo",
-		edits: one(" && !another(e.uid, uid):", ":"),
-		trace: "coalesce",
+		edits: one("Tombstone == nil || another(e.uid, uid) {", "Tombstone == nil {"),
+		trace: "queue-deletion-unheard",
 	},
 	{
 		what:  "keep two deletions in a row",
@@ -303,7 +309,7 @@ var mutations = []mutation{
 	{
 		what:  "prefer an inferred deletion to an observed one",
 		dir:   "deltafifo",
-		edits: one("if e.deltas[n-1].Tombstone == nil {", "if d.Tombstone == nil {"),
+		edits: one("if e.deltas[n-1].Tombstone == nil ||", "if d.Tombstone == nil ||"),
 		trace: "queue-two-deletions",
 	},
 	{
