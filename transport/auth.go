@@ -1,86 +1,68 @@
 package transport
 
 import (
+	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
-	"sync"
-	"time"
 )
 
-// tokenAge is how long a token from a file is used before the file is read again.
-// The kubelet replaces a projected token at 80 % of its life, ten minutes or more
-// before it expires, so this need only be short beside that.
-const tokenAge = 10 * time.Second
-
-// credentials gives the value of the Authorization header.
-type credentials struct {
-	fixed string // of a token or a password in the Config; "" if there is none
-	file  string // of the token; "" if there is none
-
-	mu     sync.Mutex
-	token  string    // what the file held last
-	readAt time.Time // when it was read
+// credential is what a request is authenticated with. Credentials are compared: one
+// that was refused is not tried again.
+type credential struct {
+	authorization string           // the header; "" for none
+	cert          *tls.Certificate // of a plugin; nil for none, or for that of the Config
 }
 
-func newCredentials(cfg Config) (*credentials, error) {
-	c := &credentials{file: cfg.BearerTokenFile}
+// authorizer gives the credential of each request. It may be used by several
+// goroutines at once.
+type authorizer interface {
+	// get returns the credential to use.
+	get(ctx context.Context) (credential, error)
+
+	// renew returns what to use instead of a credential that the server has refused
+	// by 401: the same if there is nothing else.
+	renew(ctx context.Context, refused credential) (credential, error)
+}
+
+// newAuthorizer chooses by what the Config has.
+func newAuthorizer(cfg Config, problems *problems, plugin *execPlugin) (authorizer, error) {
 	basic := cfg.Username != "" || cfg.Password != ""
+	bearer := cfg.BearerToken != "" || cfg.BearerTokenFile != ""
 	switch {
-	case basic && (cfg.BearerToken != "" || cfg.BearerTokenFile != ""):
+	case basic && bearer:
 		return nil, errors.New("both a bearer token and a user name or password are set: a request can carry one of them")
+	case plugin != nil && (basic || bearer):
+		return nil, errors.New("both Exec and a bearer token or a user name are set: a request can carry one of them")
 	case basic && cfg.Username == "":
 		return nil, errors.New("a Password is set without a Username")
+	case plugin != nil:
+		return plugin, nil
 	case basic:
-		c.fixed = "Basic " + base64.StdEncoding.EncodeToString([]byte(cfg.Username+":"+cfg.Password))
+		return fixedCredential{authorization: basicAuth(cfg.Username, cfg.Password)}, nil
 	case cfg.BearerTokenFile != "":
-		if _, err := c.reread(); err != nil {
-			return nil, err
-		}
+		return newTokenFile(cfg.BearerTokenFile, problems)
 	case cfg.BearerToken != "":
 		if err := checkToken(cfg.BearerToken); err != nil {
 			return nil, fmt.Errorf("BearerToken: %w", err)
 		}
-		c.fixed = "Bearer " + cfg.BearerToken
+		return fixedCredential{authorization: "Bearer " + cfg.BearerToken}, nil
 	}
-	return c, nil
+	return fixedCredential{}, nil
 }
 
-// header returns the value to send, "" for none. A file that cannot be read any
-// more does not fail the request: its last token may well be good still, and if it
-// is not, the server says so and reread tells why.
-func (c *credentials) header() string {
-	if c.file == "" {
-		return c.fixed
-	}
-	c.mu.Lock()
-	fresh := time.Since(c.readAt) < tokenAge
-	token := c.token
-	c.mu.Unlock()
-	if !fresh {
-		if header, err := c.reread(); err == nil {
-			return header
-		}
-	}
-	return "Bearer " + token
+// fixedCredential is one that never changes, or none.
+type fixedCredential credential
+
+func (f fixedCredential) get(context.Context) (credential, error) { return credential(f), nil }
+
+func (f fixedCredential) renew(context.Context, credential) (credential, error) {
+	return credential(f), nil
 }
 
-// reread reads the token's file now, and returns the value to send.
-func (c *credentials) reread() (string, error) {
-	data, err := os.ReadFile(c.file)
-	if err != nil {
-		return "", fmt.Errorf("BearerTokenFile: %w", err)
-	}
-	token := strings.TrimSpace(string(data))
-	if err := checkToken(token); err != nil {
-		return "", fmt.Errorf("BearerTokenFile %s: %w", c.file, err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.token, c.readAt = token, time.Now()
-	return "Bearer " + token, nil
+func basicAuth(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
 // checkToken refuses what cannot be in a header; net/http's own message would come

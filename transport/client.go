@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Client sends requests to one API server. It may be used by several goroutines at
 // once, and shares connections among them.
 type Client struct {
-	base        string // scheme, host and path prefix, without a trailing slash
+	server      endpoint
 	connections *connector
-	credentials *credentials
+	credentials authorizer
+	asUser      http.Header // of an impersonation; nil for none
+	secrets     [][]byte    // of the proxy
 	userAgent   string
 	onlyHTTP2   bool
 	gets        limit
+	pace        *pace
 	maxFrame    int
 	maxError    int
 }
@@ -35,11 +36,20 @@ func newClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	connections, err := newConnector(cfg, server)
+	plugin, err := newExecPlugin(cfg)
 	if err != nil {
 		return nil, err
 	}
-	creds, err := newCredentials(cfg)
+	problems := &problems{tell: cfg.OnProblem}
+	connections, err := newConnector(cfg, server, problems, plugin)
+	if err != nil {
+		return nil, err
+	}
+	creds, err := newAuthorizer(cfg, problems, plugin)
+	if err != nil {
+		return nil, err
+	}
+	asUser, err := cfg.Impersonate.header()
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +57,15 @@ func newClient(cfg Config) (*Client, error) {
 		cfg.UserAgent = defaultUserAgent()
 	}
 	return &Client{
-		base:        server.String(),
+		server:      server,
 		connections: connections,
 		credentials: creds,
+		asUser:      asUser,
+		secrets:     proxySecrets(connections.proxy),
 		userAgent:   cfg.UserAgent,
 		onlyHTTP2:   cfg.Protocol == ProtocolHTTP2,
 		gets:        newLimit(cfg.MaxConcurrentGets),
+		pace:        newPace(cfg.GetsPerSecond, cfg.GetBurst),
 		maxFrame:    orDefault(cfg.MaxFrameBytes, defaultMaxFrameBytes),
 		maxError:    orDefault(cfg.MaxErrorBytes, defaultMaxErrorBytes),
 	}, nil
@@ -62,8 +75,7 @@ func newClient(cfg Config) (*Client, error) {
 // bodies and streams open, the rest are closed when the last of these is. The Client
 // stays usable, and needs another Close then.
 func (c *Client) Close() {
-	c.connections.closeIdle()
-	c.connections.conns.close()
+	c.connections.close()
 }
 
 // Get sends a request and returns the response, with the body still to be read, for
@@ -72,8 +84,13 @@ func (c *Client) Close() {
 // request and the reading of the body.
 func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 	release, err := c.gets.acquire(ctx)
+	if err == nil {
+		if err = c.pace.wait(ctx); err != nil {
+			release()
+		}
+	}
 	if err != nil {
-		return nil, (&exchange{op: "get", url: c.base + req.Path}).fail(err)
+		return nil, (&exchange{op: "get", url: c.server.name + req.Path}).fail(err)
 	}
 	return c.do(ctx, "get", req, release)
 }
@@ -96,10 +113,9 @@ func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
 // do sends a request and returns its response if the status is 2xx. It calls release
 // once the exchange is over.
 func (c *Client) do(ctx context.Context, op string, req Request, release func()) (*Response, error) {
-	x := &exchange{op: op, url: c.base + req.Path, onRead: readHook(ctx)}
-	end := c.connections.conns.begin()
+	x := &exchange{op: op, url: c.server.name + req.Path, onRead: readHook(ctx), known: c.secrets, end: func() {}}
 	x.done = func() {
-		end()
+		x.end()
 		release()
 	}
 	ctx, x.cancel = context.WithCancelCause(ctx)
@@ -117,94 +133,4 @@ func (c *Client) do(ctx context.Context, op string, req Request, release func())
 		Header:     resp.Header,
 		exchange:   x,
 	}, nil
-}
-
-// try sends a request, and once more if it was refused for a token that has been
-// rotated meanwhile.
-func (c *Client) try(ctx context.Context, x *exchange, req Request) (*http.Response, error) {
-	hr, err := c.newRequest(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := c.send(x, hr)
-	if err != nil || resp.StatusCode/100 == 2 {
-		return resp, err
-	}
-	refused := c.refused(x, resp)
-	if resp.StatusCode != http.StatusUnauthorized || c.credentials.file == "" || req.Header.Get("Authorization") != "" {
-		return nil, refused
-	}
-	header, err := c.credentials.reread()
-	if err != nil {
-		return nil, fmt.Errorf("%w (and a new token cannot be read: %w)", refused, err)
-	}
-	if header == hr.Header.Get("Authorization") {
-		return nil, refused // it is this token that is refused, and asking again would not help
-	}
-	hr = hr.Clone(ctx)
-	hr.Header.Set("Authorization", header)
-	if resp, err = c.send(x, hr); err != nil || resp.StatusCode/100 == 2 {
-		return resp, err
-	}
-	return nil, c.refused(x, resp)
-}
-
-func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, error) {
-	if err := checkPath(req.Path); err != nil {
-		return nil, err
-	}
-	target := c.base + req.Path
-	if len(req.Query) > 0 {
-		target += "?" + req.Query.Encode()
-	}
-	hr, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
-	if err != nil {
-		return nil, err
-	}
-	if req.Header != nil {
-		hr.Header = req.Header.Clone()
-	}
-	hr.Header.Set("User-Agent", c.userAgent)
-	hr.Header.Set("Accept", jsonMediaType)
-	if req.Accept != "" {
-		hr.Header.Set("Accept", req.Accept)
-	}
-	if hr.Header.Get("Authorization") == "" {
-		if auth := c.credentials.header(); auth != "" {
-			hr.Header.Set("Authorization", auth)
-		}
-	}
-	return hr, nil
-}
-
-// send uses the RoundTripper, not an http.Client: that one would follow redirects,
-// and a credential must not go to another host.
-func (c *Client) send(x *exchange, hr *http.Request) (*http.Response, error) {
-	x.authorization = hr.Header.Get("Authorization")
-	resp, err := c.connections.RoundTrip(hr)
-	if ended := x.ended(); ended != nil {
-		// A server that sees the client go may still answer, before the connection is
-		// down. It answers a request that nobody waits for.
-		if err == nil {
-			_ = resp.Body.Close()
-		}
-		return nil, ended
-	}
-	if err != nil {
-		return nil, err
-	}
-	if c.onlyHTTP2 && resp.ProtoMajor != 2 {
-		_ = resp.Body.Close()
-		return nil, fmt.Errorf("the server answered with %s, and ProtocolHTTP2 asks for HTTP/2", resp.Proto)
-	}
-	return resp, nil
-}
-
-// refused makes the error of a response that is not a success, and closes it.
-func (c *Client) refused(x *exchange, resp *http.Response) *apierrors.StatusError {
-	defer x.hurry().Stop()
-	defer resp.Body.Close()
-	status := statusError(resp, x.redact(readErrorBody(resp.Body, c.maxError)))
-	status.ErrStatus.Message = string(x.redactWhole([]byte(status.ErrStatus.Message))) // it may quote headers
-	return status
 }

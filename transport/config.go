@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"net"
+	"net/http"
 	"time"
 )
 
@@ -41,6 +42,10 @@ func (p Protocol) String() string {
 type Config struct {
 	// Server is the base URL, http or https. It may carry a path prefix, as behind
 	// a gateway. It must not carry credentials, a query or a fragment.
+	//
+	// unix:///run/api.sock is a unix socket, behind which a server speaks HTTP
+	// without TLS, as `kubectl proxy --unix-socket` does. For TLS on a socket, or a
+	// path prefix, give an https Server and a Dial that connects to the socket.
 	Server string
 
 	// TLS is used when Server is https.
@@ -57,13 +62,23 @@ type Config struct {
 	Username string
 	Password string
 
+	// Exec is a program that prints the credential, such as one of a cloud provider.
+	// It cannot be combined with another credential. If nil, there is none.
+	Exec *ExecConfig
+
+	// Impersonate is another user as whom requests are made. If zero, nobody.
+	Impersonate Impersonation
+
 	// Namespace is the one that the kubeconfig's context or the pod names.
 	// The Client does not use it; it is here for the caller.
 	Namespace string
 
-	// ProxyURL is the proxy for every connection: http, https, socks5 or socks5h.
-	// If empty, the environment decides (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), unless
-	// Dial is set.
+	// ProxyURL is the proxy for every connection: http, https, socks5 or socks5h. It
+	// may carry a user name and a password, which no error quotes. The certificate of
+	// an https proxy is checked against the system's authorities and those of TLS; it
+	// is shown no client certificate.
+	// If empty, the environment decides, as it is when the Client is made
+	// (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), unless Dial is set or Server is a socket.
 	ProxyURL string
 
 	// UserAgent is sent with every request.
@@ -95,6 +110,15 @@ type Config struct {
 	// memory that they take. If zero or negative, there is no bound.
 	MaxConcurrentGets int
 
+	// GetsPerSecond bounds how many requests other than watches begin in a second, on
+	// the average, and GetBurst how many of them may begin at once after a pause; the
+	// others wait. What a server asks for by 429 and Retry-After is not this: it is in
+	// the error, and whoever tries again obeys it.
+	// If GetsPerSecond is zero or negative, there is no bound. If GetBurst is zero or
+	// negative, it is GetsPerSecond, and at least 1.
+	GetsPerSecond float64
+	GetBurst      int
+
 	// MaxFrameBytes is the size of the largest frame of a watch that is accepted;
 	// a larger one is a [FrameTooLargeError]. If zero, 64 MiB. If negative, unlimited.
 	MaxFrameBytes int
@@ -107,6 +131,24 @@ type Config struct {
 	// of it. If nil, a net.Dialer does. With net.Pipe it is a network for tests.
 	// It may be called by several goroutines at once.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// RoundTripper sends requests instead of connections made here. Credentials are
+	// in the headers it is given. TLS, ProxyURL, Dial and Protocol cannot be set then;
+	// the timeouts and IdleConnTimeout, client certificates of Exec, the proxies of the
+	// environment and a Server's socket are up to it. Close leaves it alone.
+	RoundTripper http.RoundTripper
+
+	// WrapTransport returns what requests go through on their way to next, which makes
+	// the connections; for tracing, say. It is called by NewClient, and again when
+	// certificates have been replaced, perhaps by several goroutines at once. What it
+	// returns is used by several at once, and must not read bodies.
+	WrapTransport func(next http.RoundTripper) http.RoundTripper
+
+	// OnProblem is told what went wrong without a request failing of it: a file of
+	// certificates or of the token that cannot be used any more, while what it held
+	// before still is. What stays wrong is told once. It is called by the goroutine of
+	// some request, perhaps by several at once, and must be quick. If nil, nobody is told.
+	OnProblem func(error)
 }
 
 // Defaults of the numbers in Config.

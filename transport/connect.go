@@ -8,90 +8,205 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 )
 
-// connector makes connections by the rules of a Config.
+// connector makes connections by the rules of a Config, and gives them up when the
+// identity that they were made with has been replaced.
 type connector struct {
-	http.RoundTripper
-	closeIdle func()
-	conns     *conns
+	cfg    Config
+	server endpoint
+	proxy  *url.URL // nil: none
+	dial   dialFunc
+	secure bool // connections are made here, with TLS
+	files  *identitySource
+	plugin *execPlugin // nil: none that may give a client certificate
+
+	mu      sync.Mutex
+	current *generation
 }
 
-func newConnector(cfg Config, server *url.URL) (*connector, error) {
+func newConnector(cfg Config, server endpoint, problems *problems, plugin *execPlugin) (*connector, error) {
 	if cfg.Protocol > ProtocolHTTP2 {
 		return nil, fmt.Errorf("Protocol %d is unknown", cfg.Protocol)
 	}
-	tlsConfig, err := cfg.TLS.build()
+	if err := checkRoundTripper(cfg); err != nil {
+		return nil, err
+	}
+	files, err := newIdentitySource(cfg.TLS, problems)
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := proxyFunc(cfg)
+	proxy, err := findProxy(cfg, server)
 	if err != nil {
 		return nil, err
 	}
-	open := new(conns)
-	dial := dialFunc(cfg.Dial)
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: orDefault(cfg.DialTimeout, defaultDialTimeout)}).DialContext
-	} else if timeout := orDefault(cfg.DialTimeout, defaultDialTimeout); timeout > 0 {
-		dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, timeout)
-			defer cancel()
-			return cfg.Dial(ctx, network, addr)
+	if cfg.Dial != nil && server.socket != "" {
+		return nil, errors.New("Dial cannot be used with a Server that is a unix socket: dial it yourself, with an http Server, or do without Dial")
+	}
+	if cfg.Protocol == ProtocolHTTP2 && server.scheme == "http" && cfg.ProxyURL != "" {
+		return nil, errors.New("ProxyURL cannot be used with HTTP/2 on a plain connection: use https, or ProtocolHTTP1")
+	}
+	c := &connector{cfg: cfg, server: server, proxy: proxy, dial: dialer(cfg, server.socket), files: files, plugin: plugin}
+	c.secure = server.scheme == "https" && cfg.RoundTripper == nil
+	c.current, err = c.generation(c.identity())
+	return c, err
+}
+
+// checkRoundTripper refuses what a RoundTripper of the user's makes useless, and whose
+// absence might not be noticed.
+func checkRoundTripper(cfg Config) error {
+	if cfg.RoundTripper == nil {
+		return nil
+	}
+	t := cfg.TLS
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{
+		{"TLS", t.CAFile+t.CertFile+t.KeyFile+t.ServerName != "" || len(t.CAData)+len(t.CertData)+len(t.KeyData) > 0 || t.Insecure},
+		{"ProxyURL", cfg.ProxyURL != ""},
+		{"Dial", cfg.Dial != nil},
+		{"Protocol", cfg.Protocol != ProtocolAuto},
+	} {
+		if field.set {
+			return fmt.Errorf("RoundTripper makes the connections, so %s would not be used: set one of the two, or use WrapTransport", field.name)
 		}
 	}
-	dial = open.track(dial)
+	return nil
+}
 
-	if cfg.Protocol == ProtocolHTTP2 && server.Scheme == "http" {
-		if cfg.ProxyURL != "" {
-			return nil, errors.New("ProxyURL cannot be used with HTTP/2 on a plain connection: use https, or ProtocolHTTP1")
-		}
-		return plainHTTP2(cfg, dial, open), nil
+// use returns the connections for one exchange, and what to call when it is over.
+func (c *connector) use() (g *generation, end func(), err error) {
+	if c.secure {
+		c.files.refresh()
 	}
+	for {
+		c.mu.Lock()
+		g, id := c.current, c.identity()
+		if id == g.identity {
+			end := g.conns.begin()
+			c.mu.Unlock()
+			return g, end, nil
+		}
+		c.mu.Unlock()
+		next, err := c.generation(id) // under no lock: WrapTransport is the user's
+		if err != nil {
+			return nil, nil, err
+		}
+		c.mu.Lock()
+		if c.current == g {
+			c.current, next = next, g
+		}
+		c.mu.Unlock()
+		next.retire() // the old one, or one that came second
+	}
+}
 
+// renew reads the files of the identity now. It reports whether connections that are
+// made from now on differ from those of g.
+func (c *connector) renew(g *generation) (changed bool, err error) {
+	if c.secure {
+		err = c.files.renew()
+	}
+	return c.identity() != g.identity, err
+}
+
+// identity is what connections are to be made with from now on.
+func (c *connector) identity() identity {
+	if !c.secure {
+		return identity{}
+	}
+	id := c.files.get()
+	if c.plugin != nil {
+		if cert := c.plugin.certificate(); cert != nil {
+			id.cert = cert
+		}
+	}
+	return id
+}
+
+// close closes what is unused, and the rest when it is. It can be used again.
+func (c *connector) close() {
+	c.mu.Lock()
+	g := c.current
+	c.mu.Unlock()
+	g.close()
+}
+
+// generation prepares connections with an identity; none is made yet.
+func (c *connector) generation(id identity) (*generation, error) {
+	g := &generation{identity: id, conns: new(conns), proxy: via(c.proxy)}
+	dial := c.dial
+	if c.proxy != nil && c.proxy.Scheme == "https" {
+		timeout := orDefault(c.cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout)
+		dial = dialProxyTLS(dial, c.proxy, c.files.authorities(), c.cfg.TLS.Insecure, timeout)
+	}
+	g.dial = g.conns.track(dial)
+	var err error
+	switch {
+	case c.cfg.RoundTripper != nil:
+		g.RoundTripper, g.closeIdle, g.dial = c.cfg.RoundTripper, func() {}, nil
+	case c.cfg.Protocol == ProtocolHTTP2 && c.server.scheme == "http":
+		plainHTTP2(c.cfg, g)
+	default:
+		if c.secure {
+			g.tls = c.cfg.TLS.config(id)
+		}
+		err = c.overHTTP(g)
+	}
+	if c.cfg.WrapTransport != nil && err == nil {
+		if g.RoundTripper = c.cfg.WrapTransport(g.RoundTripper); g.RoundTripper == nil {
+			err = errors.New("WrapTransport returned nil")
+		}
+	}
+	return g, err
+}
+
+// overHTTP lets a generation speak HTTP/1.1, and HTTP/2 where the server agrees to it.
+func (c *connector) overHTTP(g *generation) error {
 	h1 := &http.Transport{
-		Proxy:               proxy,
-		DialContext:         dial,
-		TLSClientConfig:     tlsConfig,
-		TLSHandshakeTimeout: orDefault(cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout),
-		IdleConnTimeout:     orDefault(cfg.IdleConnTimeout, defaultIdleConnTimeout),
+		Proxy:               g.proxy,
+		DialContext:         g.dial,
+		TLSClientConfig:     new(tls.Config),
+		TLSHandshakeTimeout: orDefault(c.cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout),
+		IdleConnTimeout:     orDefault(c.cfg.IdleConnTimeout, defaultIdleConnTimeout),
 		MaxIdleConnsPerHost: 32, // a list each of many types, then all of them again
 		DisableCompression:  true,
 	}
-	if cfg.Protocol == ProtocolHTTP1 {
+	if g.tls != nil {
+		h1.TLSClientConfig = g.tls.Clone()
+	}
+	if c.cfg.Protocol == ProtocolHTTP1 {
 		// An empty map, not nil, is how net/http is told to leave HTTP/2 alone.
 		h1.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
-		tlsConfig.NextProtos = []string{"http/1.1"}
-		return &connector{RoundTripper: h1, closeIdle: h1.CloseIdleConnections, conns: open}, nil
+		h1.TLSClientConfig.NextProtos = []string{"http/1.1"}
+		g.RoundTripper, g.closeIdle = h1, h1.CloseIdleConnections
+		return nil
 	}
-	if cfg.Protocol == ProtocolHTTP2 {
-		tlsConfig.NextProtos = []string{"h2"}
+	if c.cfg.Protocol == ProtocolHTTP2 {
+		h1.TLSClientConfig.NextProtos = []string{"h2"}
 	}
-	return withHTTP2(cfg, h1, open)
+	return withHTTP2(c.cfg, h1, g)
 }
 
-// proxyFunc says which proxy a request goes through. Its errors do not quote the
-// proxy's URL, which may hold a password.
-func proxyFunc(cfg Config) (func(*http.Request) (*url.URL, error), error) {
-	if cfg.ProxyURL == "" {
-		if cfg.Dial != nil {
-			return nil, nil
+// dialer returns what makes connections, within DialTimeout.
+func dialer(cfg Config, socket string) dialFunc {
+	timeout := orDefault(cfg.DialTimeout, defaultDialTimeout)
+	switch {
+	case socket != "":
+		d := &net.Dialer{Timeout: timeout}
+		return func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return d.DialContext(ctx, "unix", socket)
 		}
-		return func(r *http.Request) (*url.URL, error) {
-			u, err := http.ProxyFromEnvironment(r)
-			if err != nil {
-				return nil, errors.New("the proxy named in the environment (HTTPS_PROXY, HTTP_PROXY) is not a valid URL")
-			}
-			return u, nil
-		}, nil
+	case cfg.Dial == nil:
+		return (&net.Dialer{Timeout: timeout}).DialContext
+	case timeout == 0:
+		return cfg.Dial
 	}
-	u, err := url.Parse(cfg.ProxyURL)
-	if err != nil || u.Host == "" {
-		return nil, errors.New("ProxyURL is not a valid URL with a host, such as http://proxy.example:3128")
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return cfg.Dial(ctx, network, addr)
 	}
-	switch u.Scheme {
-	case "http", "https", "socks5", "socks5h":
-		return http.ProxyURL(u), nil
-	}
-	return nil, fmt.Errorf("ProxyURL has the scheme %q: want http, https, socks5 or socks5h", u.Scheme)
 }

@@ -18,7 +18,8 @@ type conns struct {
 	mu      sync.Mutex
 	open    map[*trackedConn]struct{}
 	active  int  // exchanges begun and not ended
-	closing bool // Close was called, and no exchange has begun since
+	closing bool // close was called, and no exchange has begun since
+	retired bool // closing is for good
 }
 
 // trackedConn is a connection that leaves the set when it is closed.
@@ -42,21 +43,33 @@ func (s *conns) track(dial dialFunc) dialFunc {
 			return nil, err
 		}
 		tracked := &trackedConn{Conn: conn, set: s}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.open == nil {
-			s.open = make(map[*trackedConn]struct{})
+		if !s.add(tracked) {
+			_ = conn.Close() // net/http made it for a request that has ended meanwhile
+			return nil, net.ErrClosed
 		}
-		s.open[tracked] = struct{}{}
 		return tracked, nil
 	}
+}
+
+// add reports false if the connection comes too late to be used.
+func (s *conns) add(c *trackedConn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing && s.active == 0 {
+		return false
+	}
+	if s.open == nil {
+		s.open = make(map[*trackedConn]struct{})
+	}
+	s.open[c] = struct{}{}
+	return true
 }
 
 // begin counts an exchange; the function it returns counts it off, once.
 func (s *conns) begin() (end func()) {
 	s.mu.Lock()
 	s.active++
-	s.closing = false
+	s.closing = s.retired
 	s.mu.Unlock()
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
@@ -72,6 +85,14 @@ func (s *conns) close() {
 	s.closing = true
 	s.mu.Unlock()
 	s.closeUnused()
+}
+
+// retire is close for good: an exchange that begins yet changes nothing.
+func (s *conns) retire() {
+	s.mu.Lock()
+	s.retired = true
+	s.mu.Unlock()
+	s.close()
 }
 
 func (s *conns) closeUnused() {

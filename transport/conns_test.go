@@ -49,7 +49,7 @@ func TestCloseReachesConnectionsInUse(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				if n := len(c.connections.conns.open); n != 0 {
+				if n := len(c.connections.current.conns.open); n != 0 {
 					t.Errorf("%d connections are remembered", n)
 				}
 			})
@@ -78,14 +78,14 @@ func TestCancelledStreamFreesItsConnection(t *testing.T) {
 				cancel()
 				c.Close()
 				synctest.Wait()
-				if n := len(c.connections.conns.open); n != 0 {
+				if n := len(c.connections.current.conns.open); n != 0 {
 					t.Errorf("%d connections are open", n)
 				}
 				if _, err := s.Next(); !errors.Is(err, context.Canceled) {
 					t.Errorf("Next returned %v", err)
 				}
 				s.Close() // late, and no harm
-				if n := c.connections.conns.active; n != 0 {
+				if n := c.connections.current.conns.active; n != 0 {
 					t.Errorf("%d exchanges are counted", n)
 				}
 			})

@@ -14,13 +14,15 @@ import (
 type exchange struct {
 	op, url       string
 	authorization string      // as sent
+	known         [][]byte    // what must not be quoted besides, such as a proxy's password
 	onRead        func(n int) // see [WithReadHook]; nil if nobody asked
 
 	// ended returns why the context of the exchange has ended, nil if it has not.
 	ended  func() error
 	cancel context.CancelCauseFunc
-	// done says that the exchange no longer uses a connection.
-	done func()
+	// end gives back the connections that the present try uses, and done does so for
+	// good, once the body is closed.
+	end, done func()
 }
 
 // errorBodyTimeout bounds the wait for the body of an error, which nobody else may

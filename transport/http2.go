@@ -19,36 +19,38 @@ import (
 // net/http. To do without it, set http.Transport.Protocols and HTTP2 in this file.
 //
 //nolint:staticcheck // for the reasons above
-func withHTTP2(cfg Config, h1 *http.Transport, open *conns) (*connector, error) {
+func withHTTP2(cfg Config, h1 *http.Transport, g *generation) error {
 	offered := slices.Clone(h1.TLSClientConfig.NextProtos)
 	h2, err := http2.ConfigureTransports(h1)
 	if err != nil {
-		return nil, fmt.Errorf("configure HTTP/2: %w", err)
+		return fmt.Errorf("configure HTTP/2: %w", err)
 	}
 	if offered != nil {
 		h1.TLSClientConfig.NextProtos = offered // ConfigureTransports adds http/1.1
 	}
 	setPings(h2, cfg)
-	return &connector{RoundTripper: h1, conns: open, closeIdle: func() {
+	g.RoundTripper = h1
+	g.closeIdle = func() {
 		h1.CloseIdleConnections()
 		h2.CloseIdleConnections()
-	}}, nil
+	}
+	return nil
 }
 
 // plainHTTP2 speaks HTTP/2 without TLS to a server known to understand it.
 //
 //nolint:staticcheck // see withHTTP2
-func plainHTTP2(cfg Config, dial dialFunc, open *conns) *connector {
+func plainHTTP2(cfg Config, g *generation) {
 	h2 := &http2.Transport{
 		AllowHTTP:          true,
 		DisableCompression: true,
 		IdleConnTimeout:    orDefault(cfg.IdleConnTimeout, defaultIdleConnTimeout),
 		DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
-			return dial(ctx, network, addr)
+			return g.dial(ctx, network, addr)
 		},
 	}
 	setPings(h2, cfg)
-	return &connector{RoundTripper: h2, closeIdle: h2.CloseIdleConnections, conns: open}
+	g.RoundTripper, g.closeIdle = h2, h2.CloseIdleConnections
 }
 
 // setPings lets HTTP/2 find a connection whose other end is gone without a word: a

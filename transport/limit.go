@@ -1,6 +1,12 @@
 package transport
 
-import "context"
+import (
+	"context"
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+)
 
 // limit bounds how many of something there are at once. Nil is no bound.
 type limit chan struct{}
@@ -22,5 +28,39 @@ func (l limit) acquire(ctx context.Context) (release func(), err error) {
 		return func() { <-l }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	}
+}
+
+// pace bounds how often something begins. Nil is no bound.
+type pace struct{ tokens *rate.Limiter }
+
+func newPace(perSecond float64, burst int) *pace {
+	if perSecond <= 0 || math.IsNaN(perSecond) {
+		return nil
+	}
+	if burst <= 0 {
+		burst = int(max(1, min(perSecond, math.MaxInt32)))
+	}
+	return &pace{tokens: rate.NewLimiter(rate.Limit(perSecond), burst)}
+}
+
+// wait waits for its turn. One that goes away leaves its turn to the others.
+func (p *pace) wait(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	turn := p.tokens.Reserve()
+	delay := turn.Delay()
+	if delay == 0 {
+		return nil
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		turn.Cancel()
+		return context.Cause(ctx)
 	}
 }

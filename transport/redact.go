@@ -45,13 +45,18 @@ func secretsOf(authorization string) [][]byte {
 	return long
 }
 
+// secrets are what no error of the exchange may quote.
+func (x *exchange) secrets() [][]byte {
+	return append(secretsOf(x.authorization), x.known...)
+}
+
 // redact returns text without the credential of the exchange. A text that ends
 // inside the credential, as one that was cut does, loses that part of it too. One
 // that begins inside it does not occur: a frame begins with a brace, and neither a
 // token (RFC 6750, section 2.1) nor base64 has any.
 func (x *exchange) redact(text []byte) []byte {
 	text = x.redactWhole(text)
-	for _, s := range secretsOf(x.authorization) {
+	for _, s := range x.secrets() {
 		if n := endsIn(text, s); n >= minPart {
 			text = append(bytes.Clone(text[:len(text)-n]), redacted...)
 		}
@@ -61,7 +66,7 @@ func (x *exchange) redact(text []byte) []byte {
 
 // redactWhole is redact for a text that is known not to have been cut.
 func (x *exchange) redactWhole(text []byte) []byte {
-	for _, s := range secretsOf(x.authorization) {
+	for _, s := range x.secrets() {
 		text = bytes.ReplaceAll(text, s, redacted)
 	}
 	return text
@@ -85,7 +90,13 @@ func (x *exchange) quote(text []byte, bound int) []byte {
 }
 
 // longestSecret is how many bytes must be known beyond the end of a quotation.
-func (x *exchange) longestSecret() int { return len(x.authorization) }
+func (x *exchange) longestSecret() int {
+	longest := len(x.authorization)
+	for _, s := range x.known {
+		longest = max(longest, len(s))
+	}
+	return longest
+}
 
 // redactError is the last resort, for errors that others made, such as net/http's
 // of a header that is none: one with the credential in its text gets another text.

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -91,34 +90,6 @@ func checkPath(path string) error {
 		}
 	}
 	return nil
-}
-
-// parseServer checks Config.Server and returns it without a trailing slash.
-func parseServer(server string) (*url.URL, error) {
-	if server == "" {
-		return nil, errors.New("no Server is set: give the URL of the API server, such as https://127.0.0.1:6443")
-	}
-	u, err := url.Parse(server)
-	// No error quotes what may be a secret in the wrong place: a password, a token in
-	// the query, or the whole of something that is no URL.
-	switch {
-	case err != nil && strings.Contains(server, "@"):
-		return nil, errors.New("the Server is not a URL, and seems to carry credentials: use Username and Password")
-	case err != nil:
-		return nil, errors.New("the Server is not a URL: want one such as https://127.0.0.1:6443")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("the Server is not an http or https URL: want one such as https://127.0.0.1:6443")
-	case u.Host == "":
-		return nil, errors.New("the Server names no host: want a URL such as https://127.0.0.1:6443")
-	case u.User != nil:
-		return nil, errors.New("the Server carries credentials: use Username and Password")
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, fmt.Errorf("the Server %s://%s has a query or a fragment", u.Scheme, u.Host)
-	}
-	trimmed := *u
-	trimmed.Path = strings.TrimRight(u.Path, "/")
-	trimmed.RawPath = strings.TrimRight(u.RawPath, "/")
-	return &trimmed, nil
 }
 
 // mediaType returns the media type of a Content-Type header. A server that names
