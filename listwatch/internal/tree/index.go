@@ -1,0 +1,99 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/relist-go/relist/listwatch/internal/wire"
+)
+
+// maxDepth is how deep values may be nested: the limit of json/v2 and of apimachinery.
+const maxDepth = 10000
+
+// node is what the first pass notes of an object or array.
+type node struct {
+	end     int // the place after its closing bracket
+	members int // an upper bound, exact where the JSON is right
+	within  int // the number of nodes inside of it, which follow it
+}
+
+// index is the nodes of a JSON text, in the order in which they open.
+type index struct {
+	nodes []node
+	open  []int // the nodes that are open, outermost first
+}
+
+// Classes of bytes outside of strings.
+const (
+	classOther = iota
+	classQuote
+	classComma
+	classOpen
+	classClose
+)
+
+var classes = [256]uint8{
+	'"': classQuote, ',': classComma,
+	'{': classOpen, '[': classOpen,
+	'}': classClose, ']': classClose,
+}
+
+// build notes the nodes of b. Where brackets do not match, or are too many, it returns
+// an error; what else is wrong, the second pass finds.
+func (x *index) build(b []byte) error {
+	x.nodes, x.open = x.nodes[:0], x.open[:0]
+	for i := 0; i < len(b); i++ {
+		switch classes[b[i]] {
+		case classQuote:
+			end, ok := wire.StringEnd(b, i+1)
+			if !ok {
+				return syntaxError(len(b), "the end of a string is missing")
+			}
+			i = end - 1
+		case classComma:
+			if len(x.open) > 0 {
+				x.nodes[x.open[len(x.open)-1]].members++
+			}
+		case classOpen:
+			if len(x.open) == maxDepth {
+				return syntaxError(i, fmt.Sprintf("nested deeper than %d", maxDepth))
+			}
+			x.open = append(x.open, len(x.nodes))
+			x.nodes = append(x.nodes, node{end: i})
+		case classClose:
+			if len(x.open) == 0 {
+				return syntaxError(i, "a bracket closes what was not opened")
+			}
+			n := &x.nodes[x.open[len(x.open)-1]]
+			if opener := b[n.end]; opener != b[i]-2 { // '{' and '}', as '[' and ']', are two apart
+				return syntaxError(i, fmt.Sprintf("%q closes what %q opened", b[i], opener))
+			}
+			if n.members > 0 || !empty(b[n.end+1:i]) {
+				n.members++
+			}
+			n.within = len(x.nodes) - 1 - x.open[len(x.open)-1]
+			n.end = i + 1
+			x.open = x.open[:len(x.open)-1]
+		}
+	}
+	if len(x.open) > 0 {
+		return syntaxError(len(b), "a closing bracket is missing")
+	}
+	return nil
+}
+
+// empty reports whether there is only white space in b.
+func empty(b []byte) bool {
+	for _, c := range b {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return false
+		}
+	}
+	return true
+}
+
+func syntaxError(at int, reason string) error {
+	return &jsontext.SyntacticError{ByteOffset: int64(at), Err: errors.New(reason)}
+}

@@ -1,0 +1,115 @@
+package wire
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Members goes through the members of an object, or the elements of an array, in
+// their order.
+//
+//	for m := wire.MembersOf(object); m.Next(); {
+//		... m.Name, m.Value
+//	}
+//
+// It ends early where the bytes are no JSON.
+type Members struct {
+	// Name is that of the member, without quotes and escapes. It is empty in arrays.
+	Name []byte
+
+	// Value is the member's, as it stands in the object, without white space around it.
+	Value []byte
+
+	// Start and End are the places of the member's first byte, which is a quote or, in
+	// an array, that of the value, and after its value's last.
+	Start, End int
+
+	b      []byte
+	closer byte
+	ended  bool
+}
+
+// MembersOf returns the members of an object or array. It has none if b is neither.
+func MembersOf(b []byte) Members {
+	m := Members{b: b, ended: true}
+	i := space(b, 0)
+	if i < len(b) {
+		switch b[i] {
+		case '{':
+			m.closer, m.ended = '}', false
+		case '[':
+			m.closer, m.ended = ']', false
+		}
+	}
+	m.End = i + 1
+	return m
+}
+
+// Next goes to the next member, and reports whether there is one.
+func (m *Members) Next() bool {
+	return m.name() && m.value()
+}
+
+// name goes to the next member, and over its name.
+func (m *Members) name() bool {
+	if m.ended {
+		return false
+	}
+	first := m.Start == 0
+	m.ended = true
+	i := space(m.b, m.End)
+	if !first {
+		if i >= len(m.b) || m.b[i] != ',' {
+			return false
+		}
+		i = space(m.b, i+1)
+	}
+	if i >= len(m.b) || m.b[i] == m.closer {
+		return false
+	}
+	m.Start = i
+	if m.closer == ']' {
+		m.End, m.ended = i, false
+		return true
+	}
+	if m.b[i] != '"' {
+		return false
+	}
+	end, _, ok := stringEnd(m.b, i+1)
+	if !ok {
+		return false
+	}
+	m.Name = unquote(m.b[i:end])
+	i = space(m.b, end)
+	if i >= len(m.b) || m.b[i] != ':' {
+		return false
+	}
+	m.End, m.ended = space(m.b, i+1), false
+	return true
+}
+
+// value goes over the value of the member that name went to.
+func (m *Members) value() bool {
+	i := m.End
+	end, ok := skip(m.b, i)
+	if !ok {
+		m.ended = true
+		return false
+	}
+	m.Value, m.End = m.b[i:end], end
+	return true
+}
+
+// unquote returns what a string on the wire says.
+func unquote(quoted []byte) []byte {
+	inside := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return inside
+	}
+	text, err := jsontext.AppendUnquote(nil, quoted)
+	if err != nil && len(text) == 0 {
+		return inside // no JSON; it stands for itself
+	}
+	return text
+}

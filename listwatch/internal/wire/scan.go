@@ -1,0 +1,153 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Scanner finds the end of an object or array that comes in pieces. The zero value
+// is ready, and ready again after it has found an end.
+type Scanner struct {
+	depth    int
+	inString bool
+	escaped  bool // inString, and the next byte follows a backslash
+}
+
+// Scan reads on, from an opening bracket at first. It returns how many bytes it has
+// read, and whether the last of them closed the value.
+func (s *Scanner) Scan(b []byte) (n int, done bool) {
+	i := 0
+	for {
+		if s.inString {
+			if i = s.scanString(b, i); s.inString {
+				return len(b), false
+			}
+		}
+		for i < len(b) && classes[b[i]] == classOther {
+			i++
+		}
+		if i >= len(b) {
+			return len(b), false
+		}
+		switch classes[b[i]] {
+		case classQuote:
+			s.inString = true
+		case classOpen:
+			s.depth++
+		default: // classClose
+			if s.depth--; s.depth <= 0 {
+				s.depth = 0
+				return i + 1, true
+			}
+		}
+		i++
+	}
+}
+
+// scanString reads on inside a string, and returns the place after its closing quote;
+// if the quote is not there, inString stays.
+func (s *Scanner) scanString(b []byte, i int) int {
+	if s.escaped && i < len(b) {
+		s.escaped = false
+		i++
+	}
+	end, escaped, ok := stringEnd(b, i)
+	s.inString, s.escaped = !ok, escaped
+	return end
+}
+
+// Classes of bytes outside of strings.
+const (
+	classOther = iota
+	classQuote
+	classOpen
+	classClose
+)
+
+var classes = [256]uint8{
+	'"': classQuote,
+	'{': classOpen, '[': classOpen,
+	'}': classClose, ']': classClose,
+}
+
+// stringEnd returns the place after the quote that ends a string, of which b[i] is a
+// byte that is not escaped. If the quote is not there, ok is false, and escaped says
+// whether the byte that comes next is escaped.
+func stringEnd(b []byte, i int) (end int, escaped, ok bool) {
+	for {
+		for len(b)-i >= 8 {
+			if m := quotesOrBackslashes(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+				i += bits.TrailingZeros64(m) / 8
+				break
+			}
+			i += 8
+		}
+		for i < len(b) && b[i] != '"' && b[i] != '\\' {
+			i++
+		}
+		switch {
+		case i >= len(b):
+			return len(b), false, false
+		case b[i] == '"':
+			return i + 1, false, true
+		case i+1 == len(b):
+			return len(b), true, false
+		}
+		i += 2 // whatever a backslash escapes, it is no end of the string
+	}
+}
+
+// StringEnd returns the place after the quote that ends a string, of which b[i] is the
+// first byte after the opening quote; ok is false if it does not end in b.
+func StringEnd(b []byte, i int) (end int, ok bool) {
+	end, _, ok = stringEnd(b, i)
+	return end, ok
+}
+
+// quotesOrBackslashes returns a word in which the lowest bit that is set is in the
+// first byte of w that is a quote or a backslash; 0 if none is. Subtracting 1 from
+// each byte borrows only above a byte that is 0, so the lowest one is exact.
+func quotesOrBackslashes(w uint64) uint64 {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	q, b := w^(ones*'"'), w^(ones*'\\')
+	return ((q-ones)&^q | (b-ones)&^b) & tops
+}
+
+// skip returns the place after the value that begins at b[i]; ok is false if b ends
+// before it does, or if no value begins there.
+func skip(b []byte, i int) (end int, ok bool) {
+	if i >= len(b) {
+		return i, false
+	}
+	switch b[i] {
+	case '"':
+		end, _, ok = stringEnd(b, i+1)
+		return end, ok
+	case '{', '[':
+		var s Scanner
+		n, done := s.Scan(b[i:])
+		return i + n, done
+	}
+	end = literalEnd(b, i)
+	return end, end > i
+}
+
+// literalEnd returns the place after a number or a word.
+func literalEnd(b []byte, i int) int {
+	for i < len(b) {
+		switch b[i] {
+		case ',', ':', '}', ']', '{', '[', '"', ' ', '\t', '\r', '\n':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// space returns the place of the first byte from b[i] on that is no white space.
+func space(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+		i++
+	}
+	return i
+}
