@@ -25,7 +25,7 @@ func (d *driver[T]) examine(in event) input {
 			return in // nothing to apply
 		}
 	}
-	if d.quarantine.overtaken(e) {
+	if d.quarantine.overtaken(e) || unanchored(d.state.resume) && d.overtaken(e) {
 		in.withheld = true
 		return in
 	}
@@ -48,6 +48,14 @@ func (d *driver[T]) examine(in event) input {
 	in.withheld = !held
 	d.wellAgain(e.Meta.Key)
 	return in
+}
+
+// overtaken reports whether the sink holds a later version of the object than an event
+// is about. Where there is a resume point no event gets here that is, but those of
+// which the quarantine knows.
+func (d *driver[T]) overtaken(e listwatch.Event[T]) bool {
+	_, held, ok := d.holds(e.Meta.Key)
+	return ok && held.UID == e.Meta.UID && older(e.Meta.ResourceVersion, held.ResourceVersion)
 }
 
 // setAside reports an object that there is no good version of, and puts it into
@@ -99,7 +107,7 @@ func (d *driver[T]) treat(ctx context.Context) {
 		d.patient = p
 		d.visit = start(d.hooked(ctx), false, func(ctx context.Context, o *operation[T]) {
 			obj, meta, err := d.get.Get(ctx, key)
-			o.send(ctx, message[T]{event: fetched(obj, meta, err)})
+			o.send(ctx, message[T]{event: asEvent(obj, meta, err)})
 		})
 	}
 }
@@ -126,8 +134,8 @@ func (d *driver[T]) again(p *patient[T]) {
 	d.trace.Event(Event{Type: e.Type, Key: e.Meta.Key, UID: e.Meta.UID, ResourceVersion: e.Meta.ResourceVersion})
 }
 
-// fetched is the answer to a Get as an event.
-func fetched[T any](obj T, meta listwatch.Meta, err error) listwatch.Event[T] {
+// asEvent is the answer to a Get as an event.
+func asEvent[T any](obj T, meta listwatch.Meta, err error) listwatch.Event[T] {
 	e := listwatch.Event[T]{Type: listwatch.Modified, Object: obj, Meta: meta}
 	if err != nil {
 		e.Err = &listwatch.ObjectError{Meta: meta, Err: err}
@@ -135,13 +143,13 @@ func fetched[T any](obj T, meta listwatch.Meta, err error) listwatch.Event[T] {
 	return e
 }
 
-// visited takes the answer to a Get. It is of no use if an event has come for the
-// object meanwhile.
-func (d *driver[T]) visited(e listwatch.Event[T]) {
+// visited takes the answer to a Get, and returns what the machine is to know of it. It
+// is of no use if an event has come for the object meanwhile.
+func (d *driver[T]) visited(e listwatch.Event[T]) input {
 	p := d.patient
 	d.endVisit()
 	if d.quarantine.patients[p.Meta.Key] != p {
-		return
+		return nil
 	}
 	if e.Err != nil {
 		if !apierrors.IsNotFound(e.Err) {
@@ -150,7 +158,7 @@ func (d *driver[T]) visited(e listwatch.Event[T]) {
 		// If it is not there, its DELETED is on the way.
 		d.quarantine.postpone(p, time.Now())
 		d.board.quarantined(d.quarantine.list())
-		return
+		return nil
 	}
 	_, held, ok := d.holds(e.Meta.Key)
 	switch {
@@ -158,13 +166,14 @@ func (d *driver[T]) visited(e listwatch.Event[T]) {
 		e.Type = listwatch.Added
 	case !another(held.UID, e.Meta.UID) && !older(held.ResourceVersion, e.Meta.ResourceVersion):
 		d.wellAgain(e.Meta.Key)
-		return
+		return nil
 	}
 	if older(d.state.resume, e.Meta.ResourceVersion) {
 		d.quarantine.ahead[e.Meta.Key] = e.Meta.ResourceVersion
 	}
 	// An error means that the sink refuses too much; the next event will say so.
 	_ = d.apply(e)
+	return fetched{version: e.Meta.ResourceVersion}
 }
 
 // endVisit gives the fetching of an object up.

@@ -44,6 +44,9 @@ type (
 	// ended: the watch was refused, or its stream is over.
 	ended struct{ err error }
 
+	// fetched: a Get has brought an object at this version.
+	fetched struct{ version string }
+
 	// listWanted: somebody asks for a list that begins now.
 	listWanted struct{}
 
@@ -62,6 +65,7 @@ func (probed) input()     {}
 func (opened) input()     {}
 func (event) input()      {}
 func (ended) input()      {}
+func (fetched) input()    {}
 func (listWanted) input() {}
 func (sinkFailed) input() {}
 

@@ -18,9 +18,11 @@ func (s state) sync(now time.Time, effects []effect) (state, []effect) {
 // holds. A first list takes any version the server has at hand.
 //
 // resourceVersionMatch is left out: a resourceVersion alone means "not older
-// than". Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
+// than". With a limit it means exactly this version, for as long as the server
+// keeps it, so that such a list may bring nothing new: see [state.relist].
+// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
 func (s state) list(now time.Time, effects []effect) (state, []effect) {
-	version := s.resume
+	version := s.floor()
 	if version == "" && s.initial == ListAny {
 		version = "0"
 	}
@@ -29,6 +31,15 @@ func (s state) list(now time.Time, effects []effect) (state, []effect) {
 	}
 	s.phase = listing{version: version, heard: now}
 	return s, append(effects, list{version: version, limit: s.limit(version)})
+}
+
+// floor is the version of which no whole state may be older: the sink has had
+// something of it.
+func (s state) floor() string {
+	if older(s.resume, s.ahead) {
+		return s.ahead
+	}
+	return s.resume
 }
 
 // limit is the page size of a list at version.
@@ -59,7 +70,8 @@ func (s state) impatient(heard time.Time) time.Time {
 // listed gives the list to the sink and watches from it on.
 func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 	var effects []effect
-	if _, err := advance(s.resume, in.version); err != nil && s.resume != "" || in.version == "" {
+	floor := s.floor()
+	if _, err := advance(floor, in.version); err != nil && floor != "" || in.version == "" {
 		if p.version != "" && errors.Is(err, errOlder) {
 			return s.wentBack(now, err)
 		}
@@ -67,6 +79,14 @@ func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 	}
 	effects = append(effects, replace{version: in.version})
 	s = s.synced(now, in.version)
+	s.unmoved = ""
+	switch in.version {
+	case "":
+		// How recent it was nobody knows, so what follows must not be any state.
+		s.refused = true
+	case p.version:
+		s.unmoved = in.version
+	}
 	s.paged = s.paged || p.version == "0" && in.pages > 1
 	if p.again {
 		s.refused = true
@@ -77,7 +97,7 @@ func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 
 // synced takes note that the sink has the whole state at a version.
 func (s state) synced(now time.Time, version string) state {
-	s.resume = version
+	s.resume, s.ahead = version, ""
 	s.refused = false
 	s.pace.failures = 0
 	if s.resyncAt.IsZero() && s.resync > 0 {

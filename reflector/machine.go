@@ -13,9 +13,17 @@ type state struct {
 	// a watch goes on. It is empty before the first list.
 	resume string
 
-	// refused: the server could not list at resume, so the next list asks for
-	// the most recent state.
+	// ahead is the version of the newest object that a Get has brought, if the resume
+	// point has not come to it. What is older than this would go back in time.
+	ahead string
+
+	// refused: the server could not list at resume, or not watch from what it listed,
+	// so the next list asks for the most recent state.
 	refused bool
+
+	// unmoved is the version that the last list was asked for at, if it brought no
+	// later one.
+	unmoved string
 
 	// paged: a list that the watch cache should have answered whole came in
 	// pages, so there is no watch cache, and every list is paged from now on.
@@ -184,6 +192,10 @@ func step(s state, now time.Time, in input) (state, []effect) {
 			return s.ended(now, p, in.err)
 		case streaming:
 			return s.streamEnded(now, p, in.err)
+		}
+	case fetched:
+		if older(s.floor(), in.version) {
+			s.ahead = in.version
 		}
 	case listWanted:
 		return s.listWanted(now)

@@ -113,7 +113,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 			}
 			in = d.take(m)
 		case m := <-d.visit.received():
-			d.visited(m.event)
+			in = d.visited(m.event)
 		case m := <-d.metadata():
 			d.metadataCame(m)
 		}

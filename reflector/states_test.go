@@ -104,6 +104,7 @@ var waitingRows = []row{
 	{"the same, within an hour of a refusal", func(s *state) { wantsStream(s); s.listUntil = t0.Add(time.Minute) }, tick{}},
 	{"time is up, then list", nil, tick{}},
 	{"time is up, then list, and the resume point was refused", func(s *state) { s.refused = true }, tick{}},
+	{"time is up, then list, and a get has brought 110", func(s *state) { s.ahead = "110" }, tick{}},
 	{"time is up, then list, from a server that pages every list", func(s *state) { s.paged = true }, tick{}},
 	{"time is up, then watch", thenWatch, tick{}},
 	{"time is up, then watch, and the server could not be reached before", func(s *state) { thenWatch(s); s.outage = true }, tick{}},
@@ -177,6 +178,7 @@ var watchingRows = []row{
 	{"BOOKMARK at 150", nil, event{typ: listwatch.Bookmark, version: "150"}},
 	{"BOOKMARK at 99", nil, event{typ: listwatch.Bookmark, version: "99"}},
 	{"BOOKMARK without a resourceVersion", nil, event{typ: listwatch.Bookmark}},
+	{"a get has brought an object at 110", nil, fetched{version: "110"}},
 	{"ADDED at 101, in a watch without a resourceVersion", withoutVersion, event{typ: listwatch.Added, version: "101"}},
 	{"orderly end, alive 10 s", aliveFor(healthy), ended{io.EOF}},
 	{"cut, alive 10 s", aliveFor(healthy), ended{io.ErrUnexpectedEOF}},
@@ -187,6 +189,7 @@ var watchingRows = []row{
 	{"orderly end or cut, alive 5 s, without events", aliveFor(5 * time.Second), ended{io.EOF}},
 	{"end of a watch without a resourceVersion", withoutVersion, ended{io.EOF}},
 	{"410, in the stream or as the answer", nil, ended{gone()}},
+	{"the same, after a list at 100 that brought no later version", func(s *state) { s.unmoved = "100" }, ended{gone()}},
 	{"Too large resource version", unanswered, ended{tooLarge()}},
 	{"429, in the stream or as the answer, Retry-After: 7", nil, ended{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 7)}},
 	{"connection refused, no answer", unanswered, ended{syscall.ECONNREFUSED}},
@@ -266,6 +269,9 @@ func describeNext(before, after state) string {
 	}
 	if after.refused && !before.refused {
 		text += "; the resume point is refused"
+	}
+	if after.ahead != before.ahead {
+		text += "; no list before " + orNone(after.ahead)
 	}
 	if after.paged && !before.paged {
 		text += "; every list is paged"

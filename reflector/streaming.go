@@ -24,7 +24,7 @@ const (
 // stream asks for the whole state as the first events of a watch, at a version that
 // is not older than the one last applied.
 func (s state) stream(now time.Time, effects []effect) (state, []effect) {
-	version := s.resume
+	version := s.floor()
 	if s.refused {
 		version = ""
 	}
@@ -44,7 +44,7 @@ func (s state) initialEvent(now time.Time, p streaming, in event) (state, []effe
 	if !in.initialEnd {
 		return s, nil
 	}
-	resume, err := advance(s.resume, in.version)
+	resume, err := advance(s.floor(), in.version)
 	var effects []effect
 	switch {
 	case in.version == "":

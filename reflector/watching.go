@@ -179,7 +179,13 @@ func (s state) probed(now time.Time, in probed) (state, []effect) {
 }
 
 // relist gives the resume point up, after a pause.
+//
+// A list that brought no later version than the one it was asked for, from which the
+// server does not watch, would do so again.
 func (s state) relist(now time.Time, reason Reason, err error) (state, []effect) {
+	if (reason == Expired || reason == Empty) && s.unmoved != "" && s.unmoved == s.resume {
+		s.refused = true
+	}
 	return s.wait(now, toList, reason, err, []effect{relist{reason: reason, err: err}})
 }
 

@@ -18,15 +18,8 @@ func newChaos(r *rand.Rand) *chaos {
 	return &chaos{rand: r, rate: 0.3 + 0.7*r.Float64(), stay: 0.9 * r.Float64()}
 }
 
-func (c *chaos) list() answer {
-	a := c.lists.next(c, answers)
-	if spareAnonymousLists {
-		a.anonymous = false
-	}
-	return a
-}
-
-func (c *chaos) watch() plan { return c.watches.next(c, plans) }
+func (c *chaos) list() answer { return c.lists.next(c, answers) }
+func (c *chaos) watch() plan  { return c.watches.next(c, plans) }
 
 func (c *chaos) get() error {
 	if c.rand.Float64() < c.rate {

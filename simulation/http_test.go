@@ -33,14 +33,10 @@ func TestConvergenceOverHTTP(t *testing.T) {
 		for range 10 {
 			w.write()
 		}
-		pageSize := []int{0, 1, 3}[r.IntN(3)]
-		if sparePages {
-			pageSize = 0
-		}
 		var n counts
 		m := startMirror(t, configMaps(t, transport.Config{Server: "http://relist.test", Dial: net.dial}), reflector.Options{
 			Rand:     dice(seed, 2).Float64,
-			PageSize: pageSize,
+			PageSize: []int{0, 1, 3}[r.IntN(3)],
 			Initial:  []reflector.Initial{reflector.ListAny, reflector.Watch}[r.IntN(2)],
 			Trace:    telling(t, &n),
 		}, nil)

@@ -44,8 +44,7 @@ type server struct {
 	rand     *rand.Rand
 	requests []request
 	faults   map[string]int
-	gotten   uint64 // the highest version that a Get has brought
-	sent     int    // events, of all streams
+	sent     int // events, of all streams
 }
 
 func newServer(r *rand.Rand) *server {
@@ -142,11 +141,7 @@ func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 		}
 		return nil, tooLarge()
 	}
-	version, least := present, want
-	if s.lock.Lock(); spareListsBehindGets {
-		least = max(want, s.gotten)
-	}
-	s.lock.Unlock()
+	version := present
 	switch { // the most recent state is what it is
 	case opts.ResourceVersion == "":
 	case a.stale && want == 0:
@@ -154,9 +149,9 @@ func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 	case a.stale:
 		version = s.within(birth, want-1)
 	case a.lagging && want > 0:
-		version = least
+		version = want
 	case a.lagging:
-		version = s.within(max(floor, present-min(20, present-birth), least), present)
+		version = s.within(max(floor, present-min(20, present-birth), want), present)
 	}
 	return s.page(version, 0, opts.Limit, a), nil
 }
@@ -241,9 +236,6 @@ func (s *server) Get(ctx context.Context, key string) (*object, listwatch.Meta, 
 	case obj.ill():
 		return nil, obj.meta(), &listwatch.ObjectError{Meta: obj.meta(), Err: errIll}
 	}
-	s.lock.Lock()
-	s.gotten = max(s.gotten, obj.version)
-	s.lock.Unlock()
 	return obj, obj.meta(), nil
 }
 
