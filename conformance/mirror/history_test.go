@@ -4,29 +4,13 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/relist-go/relist/conformance/churn"
+	"github.com/relist-go/relist/conformance/command"
 )
-
-// fold applies the deltas of a history to an empty state.
-func fold(lines []line) churn.State {
-	state := churn.State{}
-	for _, l := range lines {
-		if l.Kind != "delta" {
-			continue
-		}
-		if l.Type == "Deleted" {
-			delete(state, l.Key)
-		} else {
-			state[l.Key] = churn.Version{UID: l.UID, ResourceVersion: l.ResourceVersion}
-		}
-	}
-	return state
-}
 
 // checkHistory checks what holds for every history of deltas: no version of a key
 // goes back, and an object is deleted once. vanished are the objects that were
 // deleted while nobody could see it.
-func checkHistory(t *testing.T, lines []line, vanished map[string]bool) {
+func checkHistory(t *testing.T, lines []command.Line, vanished map[string]bool) {
 	t.Helper()
 	versions := map[string]uint64{}
 	deleted := map[string]int{}

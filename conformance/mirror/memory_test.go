@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/conformance/command"
 )
 
 const (
@@ -29,7 +30,7 @@ func TestMemory(t *testing.T) {
 
 	for _, output := range []string{"none", "json"} {
 		t.Run("-o "+output, func(t *testing.T) {
-			c := start(t, "pods", "-A", "-o", output, "--server", listener.URL)
+			c := command.StartMirror(t, "pods", "-A", "-o", output, "--server", listener.URL)
 			pid := c.PID()
 			idle(t, pid)
 			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -10,7 +10,10 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/conformance/churn"
 	"github.com/relist-go/relist/conformance/cluster"
+	"github.com/relist-go/relist/conformance/command"
 )
+
+func TestMain(m *testing.M) { command.Main(m) }
 
 // vanished is how many objects are deleted where nobody sees it.
 const vanished = 50
@@ -39,8 +42,8 @@ func TestMirror(t *testing.T) {
 func testMirror(t *testing.T, s server) {
 	w := churn.New(t, s.config, churn.Options{Unseen: vanished})
 	w.Fill()
-	c := start(t, append([]string{"configmaps", "-A"}, s.args...)...)
-	c.await("the first list", func(lines []line) bool { return count(lines, kind("synced")) == 1 })
+	c := command.StartMirror(t, append([]string{"configmaps", "-A"}, s.args...)...)
+	c.AwaitLines("the first list", func(lines []command.Line) bool { return command.Count(lines, command.Kind("synced")) == 1 })
 
 	unseen := map[string]bool{}
 	stop := w.Churn()
@@ -54,23 +57,23 @@ func testMirror(t *testing.T, s server) {
 		}
 		lists := 1 + outage
 		s.outage(t, names)
-		c.await("a list after the outage", func(lines []line) bool { return count(lines, kind("list")) > lists })
+		c.AwaitLines("a list after the outage", func(lines []command.Line) bool { return command.Count(lines, command.Kind("list")) > lists })
 	}
 	w.SomeWrites()
 	stop()
 
 	want := w.State()
-	c.await("the server's state", func(lines []line) bool { return maps.Equal(fold(lines), want) })
-	summary := c.interrupt()
-	lines := c.lines
+	c.AwaitLines("the server's state", func(lines []command.Line) bool { return maps.Equal(command.Fold(lines), want) })
+	summary := c.Summary()
+	lines := c.Lines
 
 	if summary.Digest != want.Digest() || summary.Objects != len(want) {
 		t.Errorf("summary has %d objects with digest %s, the server has %d with %s", summary.Objects, summary.Digest, len(want), want.Digest())
 	}
 	checkHistory(t, lines, unseen)
-	expired := count(lines, func(l line) bool { return l.Kind == "relist" && l.Reason == "expired" })
+	expired := command.Count(lines, func(l command.Line) bool { return l.Kind == "relist" && l.Reason == "expired" })
 	if expired == 0 {
-		t.Errorf("the server never said 410; relists: %d", count(lines, kind("relist")))
+		t.Errorf("the server never said 410; relists: %d", command.Count(lines, command.Kind("relist")))
 	}
 	t.Logf("%d writes; %d lines: %d lists, %d watches, %d relists (%d for 410), %d tombstones; %.2f s of CPU, peak RSS %d MB",
 		w.Writes(), len(lines), summary.Lists, summary.Watches, summary.Relists, expired, summary.Tombstones,
