@@ -40,6 +40,9 @@ func newDecoder[T store.Object](transform func(T) (T, error), encodings ...Encod
 		d.kinds, d.partial = true, true
 	}
 	for _, encoding := range encodings {
+		if s, ok := encoding.(sharer); ok && transform == nil {
+			encoding = s.sharing()
+		}
 		unmarshal, err := encoding.Unmarshaler(typ)
 		if err != nil {
 			return nil, fmt.Errorf("listwatch: %s: %w", encoding.MediaType(), err)

@@ -80,6 +80,14 @@ func (l *ListSink) Item(object []byte) error { return l.item(object) }
 // JSON is the encoding that every API server has.
 var JSON Encoding = jsonEncoding{}
 
+// sharer is implemented by an Encoding that can let objects share memory where they
+// are equal. It is used where nothing changes an object once it is decoded, that is
+// without a transform.
+type sharer interface {
+	// sharing returns the same encoding, which shares.
+	sharing() Encoding
+}
+
 // encoded is an Encoding, prepared for one type of objects.
 type encoded struct {
 	Encoding

@@ -6,6 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/relist-go/relist/listwatch/internal/intern"
 )
 
 // lenient is how API servers' JSON is read: names are case-sensitive, a name
@@ -16,20 +18,25 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 const jsonMediaType = "application/json"
 
 // jsonEncoding is [JSON]. Its parts are in the files whose names begin with json.
-type jsonEncoding struct{}
+type jsonEncoding struct {
+	share bool // see sharing
+}
 
 func (jsonEncoding) MediaType() string       { return jsonMediaType }
 func (jsonEncoding) StreamMediaType() string { return jsonMediaType }
 
-func (jsonEncoding) Unmarshaler(typ reflect.Type) (func(object []byte, into any) error, error) {
+// sharing implements sharer.
+func (jsonEncoding) sharing() Encoding { return jsonEncoding{share: true} }
+
+func (e jsonEncoding) Unmarshaler(typ reflect.Type) (func(object []byte, into any) error, error) {
 	if typ == reflect.TypeFor[*unstructured.Unstructured]() {
-		return func(object []byte, into any) error {
-			u, err := decodeUnstructured(object)
-			*into.(**unstructured.Unstructured) = u
-			return err
-		}, nil
+		return newUnstructured(e.share), nil
 	}
+	decoders := intern.Pool[typedDecoder]{New: func() *typedDecoder { return newTypedDecoder(e.share) }}
 	return func(object []byte, into any) error {
-		return withoutValue(json.Unmarshal(object, into, lenient))
+		decoder := decoders.Get()
+		err := decoder.unmarshal(object, into)
+		decoders.Put(decoder)
+		return err
 	}, nil
 }

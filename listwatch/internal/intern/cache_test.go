@@ -61,7 +61,7 @@ func TestCacheTakesNoLongText(t *testing.T) {
 // Whoever takes a value has it alone.
 func TestPool(t *testing.T) {
 	var (
-		pool  Pool[int]
+		pool  = Pool[int]{New: func() *int { return new(int) }}
 		group sync.WaitGroup
 	)
 	for range 8 {

@@ -7,7 +7,12 @@ import "sync"
 // one has learned meanwhile is not worth its memory.
 //
 // A sync.Pool would forget, with the next garbage collection, all that was interned.
+//
+// New must be set.
 type Pool[V any] struct {
+	// New makes a value. It is called by Get, when there is none to hand out.
+	New func() *V
+
 	mu   sync.Mutex
 	idle *V
 }
@@ -15,12 +20,12 @@ type Pool[V any] struct {
 // Get returns the value that is kept, or a new one.
 func (p *Pool[V]) Get() *V {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	v := p.idle
-	if v == nil {
-		return new(V)
-	}
 	p.idle = nil
+	p.mu.Unlock()
+	if v == nil {
+		v = p.New()
+	}
 	return v
 }
 

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/relist-go/relist/listwatch/internal/intern"
@@ -22,7 +23,7 @@ type parser struct {
 func (p *parser) whole() (map[string]any, error) {
 	i := p.space(0)
 	if p.at(i) != '{' {
-		return nil, syntaxError(i, "not a JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	object, end, err := p.object(i, p.next(), true)
 	if err != nil {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -112,4 +113,10 @@ func unquote(quoted []byte) []byte {
 		return inside // no JSON; it stands for itself
 	}
 	return text
+}
+
+// Plain reports whether a value, or a name with its quotes, is a string that says what
+// stands between its quotes: UTF-8 without escapes.
+func Plain(value []byte) bool {
+	return value[0] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value)
 }
