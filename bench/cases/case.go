@@ -1,0 +1,110 @@
+package cases
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/relist-go/relist/bench/measure"
+	"github.com/relist-go/relist/bench/objects"
+)
+
+// A Case is something that is measured.
+type Case struct {
+	Name string
+	// Title is the heading of its table.
+	Title string
+	// Spec is of the informer, or of each of them.
+	Spec Spec
+	// Objects is how many the server has, and Events how many changes are made. Smoke are the numbers for
+	// a run that only has to show that everything works.
+	Objects, Events           int
+	SmokeObjects, SmokeEvents int
+	// Runs is how often each program runs, where the usual number would take too long. If zero, that.
+	Runs int
+	// HTTP2 has all requests share connections, over TLS.
+	HTTP2 bool
+
+	run func(context.Context, *env) error
+}
+
+// All are the cases, in the order of the report.
+func All() []Case {
+	list := Case{Objects: 20_000, SmokeObjects: 600, run: list}
+	watch := Case{Objects: 2_000, Events: 6_000, SmokeObjects: 300, SmokeEvents: 600, run: steadyWatch}
+	relist := Case{Objects: 20_000, SmokeObjects: 600}
+	return []Case{
+		list.with("list-json", "First list, JSON", Spec{}),
+		list.with("list-protobuf", "First list, protobuf", Spec{Encoding: objects.Protobuf}),
+		list.with("list-unstructured", "First list, JSON, Unstructured", Spec{Object: Unstructured}).atMost(3),
+		list.with("list-slim", "First list, JSON, six fields of each Pod", Spec{Object: Slim}),
+		list.with("list-dropped", "First list, JSON, without managedFields", Spec{Object: Dropped}),
+		list.with("list-metadata", "First list, JSON, metadata alone", Spec{Object: MetadataOnly}),
+		list.with("initial-json", "Initial events of a watch, JSON", Spec{Initial: ByWatch}).atMost(3),
+		list.with("initial-protobuf", "Initial events of a watch, protobuf", Spec{Initial: ByWatch, Encoding: objects.Protobuf}),
+		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}).atMost(3),
+		relist.relisting(0).atMost(3),
+		relist.relisting(1).atMost(3),
+		relist.relisting(100).atMost(3),
+		watch.with("watch-json", "Steady watch, Pods, JSON", Spec{}),
+		watch.with("watch-protobuf", "Steady watch, Pods, protobuf", Spec{Encoding: objects.Protobuf}).events(60_000),
+		watch.with("watch-unstructured", "Steady watch, Pods, JSON, Unstructured", Spec{Object: Unstructured}),
+		watch.with("watch-small-json", "Steady watch, ConfigMaps, JSON", Spec{Resource: "configmaps"}).events(60_000),
+		watch.with("watch-small-protobuf", "Steady watch, ConfigMaps, protobuf", Spec{Resource: "configmaps", Encoding: objects.Protobuf}).events(120_000),
+		{
+			Name: "many-idle", Title: "1,000 informers that have nothing to do, one process", Spec: Spec{Resource: "configmaps"},
+			Objects: 1000, SmokeObjects: 100, HTTP2: true, run: manyIdle,
+		},
+		{
+			Name: "many-churn", Title: "1,000 informers of 10 ConfigMaps each, one process", Spec: Spec{Resource: "configmaps"},
+			Objects: 1000, Events: 60_000, SmokeObjects: 100, SmokeEvents: 2000, HTTP2: true, run: manyChurn,
+		},
+		{
+			Name: "slow", Title: "A handler that hangs while others do not, Pods, JSON", Spec: Spec{Resource: "pods"},
+			Objects: 100, Events: 6_000, SmokeObjects: 100, SmokeEvents: 1000, run: slowConsumer,
+		},
+		{
+			Name: "lag", Title: "From the change to the handler, 1,000 events/s, Pods, JSON", Spec: Spec{Resource: "pods"},
+			Objects: 1000, Events: 4_000, SmokeObjects: 100, SmokeEvents: 500, Runs: 3, run: lag,
+		},
+	}
+}
+
+func (c Case) with(name, title string, spec Spec) Case {
+	if spec.Resource == "" {
+		spec.Resource = "pods"
+	}
+	c.Name, c.Title, c.Spec = name, title, spec
+	return c
+}
+
+func (c Case) atMost(runs int) Case { c.Runs = runs; return c }
+
+func (c Case) events(n int) Case { c.Events = n; return c }
+
+func (c Case) relisting(percent int) Case {
+	c.run = func(ctx context.Context, e *env) error { return relistAgain(ctx, e, percent) }
+	return c.with(fmt.Sprintf("relist-%d", percent), fmt.Sprintf("List again after 410, %d %% changed, JSON", percent), Spec{})
+}
+
+// ServerObjects says what the load server has to serve for n objects, or n informers.
+func (c Case) ServerObjects(n int) (pods, configMaps int) {
+	switch {
+	case c.Spec.Resource != "configmaps":
+		return n, objects.PerNamespace
+	case strings.HasPrefix(c.Name, "many"):
+		return 1, n * objects.PerNamespace
+	default:
+		return 1, n
+	}
+}
+
+// env is what a case runs in.
+type env struct {
+	client  Client
+	access  Access
+	spec    Spec
+	objects int
+	events  int
+	result  *measure.Result
+}

@@ -1,0 +1,63 @@
+package cases
+
+import (
+	"context"
+
+	"github.com/relist-go/relist/bench/objects"
+)
+
+// Object is the Go type in which a program holds its objects.
+type Object uint8
+
+// The types. Slim is six fields of a Pod: client-go decodes all and strips it in a
+// transform, relist decodes those six. Dropped is the full type without managedFields.
+const (
+	Typed Object = iota
+	Dropped
+	Slim
+	Unstructured
+	MetadataOnly
+)
+
+// Initial is how the first state is asked for.
+type Initial uint8
+
+// The ways. ByDefault is what each does if it is told nothing.
+const (
+	ByList Initial = iota
+	ByWatch
+	ByDefault
+)
+
+// Spec says what an informer follows, and how.
+type Spec struct {
+	Resource  string // pods or configmaps
+	Namespace string // empty is all
+	Object    Object
+	Encoding  objects.Format
+	Initial   Initial
+}
+
+// A Handler is told of each object that is added or updated. The argument is a pointer
+// to an object of the type that Spec.Object means.
+type Handler func(object any, added bool)
+
+// A Client is relist or client-go, connected to the load server.
+type Client interface {
+	// Start starts an informer, which ends with ctx.
+	Start(ctx context.Context, spec Spec, handlers ...Handler) (Informer, error)
+}
+
+// An Informer is what a Client has started.
+type Informer interface {
+	// Len is the number of objects in the store.
+	Len() int
+	// Version is the resourceVersion up to which the informer was told of everything; its store may be a little behind.
+	Version() string
+}
+
+// Access says where the load server is.
+type Access struct {
+	URL   string
+	HTTP2 bool
+}

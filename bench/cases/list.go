@@ -1,0 +1,49 @@
+package cases
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/relist-go/relist/bench/measure"
+)
+
+// list measures from nothing to a full store of which the handler has been told.
+func list(ctx context.Context, e *env) error {
+	m := measure.Start()
+	_, err := e.fill(ctx)
+	if err != nil {
+		return err
+	}
+	m.Stop(e.result)
+	return nil
+}
+
+// filled is an informer that has its first state, and what follows it.
+type filled struct {
+	*follower
+	Informer
+}
+
+// fill starts an informer and waits until its handler has been told of everything.
+func (e *env) fill(ctx context.Context, more ...Handler) (filled, error) {
+	f := filled{follower: newFollower()}
+	var err error
+	if f.Informer, err = e.client.Start(ctx, e.spec, append([]Handler{f.handle}, more...)...); err != nil {
+		return f, err
+	}
+	if err := f.awaitAdds(ctx, e.objects); err != nil {
+		return f, err
+	}
+	return f, f.check(e.objects)
+}
+
+// check fails if the store does not hold n objects.
+func (f filled) check(n int) error {
+	if adds := int(f.adds.Load()); adds != n {
+		return fmt.Errorf("the handler was told of %d objects, want %d", adds, n)
+	}
+	if held := f.Len(); held != n {
+		return fmt.Errorf("the store has %d objects, want %d", held, n)
+	}
+	return nil
+}

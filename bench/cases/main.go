@@ -1,0 +1,109 @@
+package cases
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"github.com/relist-go/relist/bench/measure"
+)
+
+// patience is how long a run may take.
+const patience = 3 * time.Minute
+
+// Main runs the case that the command line names, with the program's client, and prints
+// the result as one line of JSON.
+func Main(program string, connect func(Access, Case) (Client, error)) {
+	var o options
+	flag.StringVar(&o.name, "case", "list-json", "`name` of the case")
+	flag.StringVar(&o.url, "server", "", "`URL` of the load server")
+	flag.IntVar(&o.objects, "objects", 0, "`number` of objects that it serves, or of informers; the default is the case's")
+	flag.IntVar(&o.events, "events", 0, "`number` of changes; the default is the case's")
+	flag.StringVar(&o.cpuProfile, "cpuprofile", "", "`file` for a CPU profile of the run")
+	flag.StringVar(&o.memProfile, "memprofile", "", "`file` for a profile of allocations and of the live heap at the end")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := o.run(ctx, program, connect)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %s: %v\n", program, o.name, err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	name, url              string
+	objects, events        int
+	cpuProfile, memProfile string
+}
+
+func (o options) run(ctx context.Context, program string, connect func(Access, Case) (Client, error)) error {
+	all := All()
+	i := slices.IndexFunc(all, func(c Case) bool { return c.Name == o.name })
+	if i < 0 {
+		return fmt.Errorf("there is no such case")
+	}
+	c := all[i]
+	if o.objects == 0 {
+		o.objects = c.Objects
+	}
+	if o.events == 0 {
+		o.events = c.Events
+	}
+	access := Access{URL: o.url, HTTP2: c.HTTP2}
+	client, err := connect(access, c)
+	if err != nil {
+		return err
+	}
+	stopProfile, err := o.profile()
+	if err != nil {
+		return err
+	}
+	result := &measure.Result{Program: program, Case: c.Name}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	e := &env{client: client, access: access, spec: c.Spec, objects: o.objects, events: o.events, result: result}
+	err = c.run(ctx, e)
+	if profileErr := stopProfile(); err == nil {
+		err = profileErr
+	}
+	if err != nil {
+		return err
+	}
+	return result.Write(os.Stdout)
+}
+
+// profile begins what the flags ask for, and returns how it ends.
+func (o options) profile() (stop func() error, err error) {
+	var cpu *os.File
+	if o.cpuProfile != "" {
+		if cpu, err = os.Create(o.cpuProfile); err != nil {
+			return nil, err
+		}
+		if err := pprof.StartCPUProfile(cpu); err != nil {
+			return nil, err
+		}
+	}
+	return func() error {
+		if cpu != nil {
+			pprof.StopCPUProfile()
+			if err := cpu.Close(); err != nil {
+				return err
+			}
+		}
+		if o.memProfile == "" {
+			return nil
+		}
+		memory, err := os.Create(o.memProfile)
+		if err != nil {
+			return err
+		}
+		defer memory.Close()
+		return pprof.Lookup("allocs").WriteTo(memory, 0)
+	}, nil
+}

@@ -1,0 +1,98 @@
+// Command compare runs relist and client-go side by side, in turn, each in a process of
+// its own against a load server in a third, and prints what each took and the ratio.
+//
+//	go run ./cmd/compare                                   every case
+//	go run ./cmd/compare -case=list-json -objects=2000 -runs=3
+//	go run ./cmd/compare -list                             what cases there are
+//	go run ./cmd/compare -update=../docs/performance.md    writes the tables into a page
+//
+// It runs in bench/, which is where it finds the programs and the Pods.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+type options struct {
+	names   string
+	runs    int
+	objects int
+	events  int
+	smoke   bool
+	update  string
+	profile string
+	data    string
+	out     string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.names, "case", "", "`names` of cases, with commas; the default is all")
+	flag.IntVar(&o.runs, "runs", 0, "how `often` each program runs; the default is 5, and 3 where a run takes long")
+	flag.IntVar(&o.objects, "objects", 0, "`number` of objects, or of informers; the default is the case's")
+	flag.IntVar(&o.objects, "pods", 0, "the same")
+	flag.IntVar(&o.events, "events", 0, "`number` of changes; the default is the case's")
+	flag.BoolVar(&o.smoke, "smoke", false, "run each case once, with few objects, and see only whether it works")
+	flag.StringVar(&o.update, "update", "", "`file` of Markdown in which to replace the tables")
+	flag.StringVar(&o.profile, "profile", "", "`directory` for CPU and memory profiles of the last run of each program")
+	flag.StringVar(&o.data, "data", "../testdata/pods-300.json.gz", "`file` with a PodList")
+	flag.StringVar(&o.out, "out", "", "`directory` to build the programs in; the default is one that is removed")
+	list := flag.Bool("list", false, "print the names of the cases")
+	flag.Parse()
+	if *list {
+		for _, s := range sections() {
+			fmt.Printf("%-22s %s\n", s.name, s.title)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := o.run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+func (o options) run(ctx context.Context) error {
+	wanted, err := choose(sections(), o.names)
+	if err != nil {
+		return err
+	}
+	bin := o.out
+	if bin == "" {
+		if bin, err = os.MkdirTemp("", "bench-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(bin)
+	}
+	if err := build(ctx, bin); err != nil {
+		return err
+	}
+	r := &runner{options: o, bin: bin}
+	var failed []string
+	for _, s := range wanted {
+		text, err := s.run(ctx, r)
+		if err == nil && o.update != "" {
+			err = replaceSection(o.update, s.name, text)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "compare: %s: %v\n", s.name, err)
+			failed = append(failed, s.name)
+			continue
+		}
+		fmt.Printf("### %s\n\n%s\n", s.title, text)
+	}
+	if failed != nil {
+		return fmt.Errorf("failed: %s", strings.Join(failed, ", "))
+	}
+	return nil
+}

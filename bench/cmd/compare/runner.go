@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/relist-go/relist/bench/cases"
+	"github.com/relist-go/relist/bench/measure"
+)
+
+// The programs that are compared; ratios are of the first to the second.
+var programs = [2]string{"relistbench", "clientgobench"}
+
+// processors is what GOMAXPROCS is for each program.
+const processors = 2
+
+// defaultRuns is how often each program runs.
+const defaultRuns = 5
+
+// build builds the load server and the programs.
+func build(ctx context.Context, bin string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", bin+string(os.PathSeparator), "./cmd/load", "./cmd/relistbench", "./cmd/clientgobench")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	return cmd.Run()
+}
+
+type runner struct {
+	options
+	bin string
+}
+
+// results are those of one case, by program, in the order in which they ran.
+type results [2][]measure.Result
+
+// compare runs both programs in turn.
+func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
+	runs := r.runs
+	if runs == 0 {
+		runs = cmp.Or(c.Runs, defaultRuns)
+	}
+	n, events := cmp.Or(r.objects, c.Objects), cmp.Or(r.events, c.Events)
+	if r.smoke {
+		runs, n, events = 1, c.SmokeObjects, c.SmokeEvents
+	}
+	var all results
+	for run := range runs {
+		for i, program := range programs {
+			fmt.Fprintf(os.Stderr, "%s: run %d of %d: %s\n", c.Name, run+1, runs, program)
+			result, err := r.once(ctx, c, program, n, events)
+			if err != nil {
+				return all, err
+			}
+			all[i] = append(all[i], result)
+		}
+	}
+	return all, nil
+}
+
+// once runs a program against a load server of its own.
+func (r *runner) once(ctx context.Context, c cases.Case, program string, n, events int) (result measure.Result, err error) {
+	pods, configMaps := c.ServerObjects(n)
+	url, stop, err := r.serve(ctx, "-pods="+strconv.Itoa(pods), "-configmaps="+strconv.Itoa(configMaps), fmt.Sprintf("-http2=%t", c.HTTP2))
+	if err != nil {
+		return result, err
+	}
+	defer func() {
+		if stopErr := stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	args := []string{"-case=" + c.Name, "-server=" + url, "-objects=" + strconv.Itoa(n), "-events=" + strconv.Itoa(events)}
+	if r.profile != "" {
+		if err := os.MkdirAll(r.profile, 0o755); err != nil {
+			return result, err
+		}
+		base := filepath.Join(r.profile, c.Name+"-"+program)
+		args = append(args, "-cpuprofile="+base+".cpu", "-memprofile="+base+".mem")
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, program), args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(processors))
+	var out, messages bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &messages
+	if err := cmd.Run(); err != nil {
+		return result, fmt.Errorf("%s: %w\n%s", program, err, messages.Bytes())
+	}
+	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
+		return result, fmt.Errorf("%s printed %q: %w", program, out.Bytes(), err)
+	}
+	return result, nil
+}
+
+// serve starts a load server. It ends when stop is called.
+func (r *runner) serve(ctx context.Context, args ...string) (url string, stop func() error, err error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, "load"), append(args, "-data="+r.data)...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() error {
+		_ = in.Close() // which ends it
+		_, _ = io.Copy(io.Discard, out)
+		return cmd.Wait()
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		_ = stop()
+		return "", nil, fmt.Errorf("the load server did not start: %w", err)
+	}
+	return strings.TrimSpace(line), stop, nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relist-go/relist/bench/cases"
+)
+
+// A section is a part of the report: as a rule the table of one case.
+type section struct {
+	name, title string
+	run         func(ctx context.Context, r *runner) (markdown string, err error)
+}
+
+// sections are all there are, in the order of the report.
+func sections() []section {
+	var all []section
+	for _, c := range cases.All() {
+		all = append(all, section{c.Name, c.Title, func(ctx context.Context, r *runner) (string, error) {
+			results, err := r.compare(ctx, c)
+			return table(results), err
+		}})
+	}
+	return append(all,
+		section{"growth", "First list, JSON, from 2,000 to 100,000 Pods", growth},
+		section{"size", "The program, not stripped", binarySize},
+	)
+}
+
+func choose(all []section, names string) ([]section, error) {
+	if names == "" {
+		return all, nil
+	}
+	var chosen []section
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(all, func(s section) bool { return s.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no case %s; -list prints what there is", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// growth shows how CPU and memory grow with the number of objects.
+func growth(ctx context.Context, r *runner) (string, error) {
+	all := cases.All()
+	c := all[slices.IndexFunc(all, func(c cases.Case) bool { return c.Name == "list-json" })]
+	var text strings.Builder
+	for i, n := range []int{2_000, 20_000, 100_000} {
+		c.Runs, c.Objects = 3, n
+		if n == 100_000 {
+			c.Runs = 1
+		}
+		if r.smoke {
+			n = n / 100
+			c.SmokeObjects = n
+		}
+		results, err := r.compare(ctx, c)
+		if err != nil {
+			return "", err
+		}
+		if i == 0 {
+			text.WriteString("| Pods | | relist | client-go | ratio |\n| ---: | --- | ---: | ---: | --- |\n")
+		}
+		text.WriteString(perObject(results, n))
+	}
+	return text.String(), nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/relist-go/relist/bench/measure"
+)
+
+// table shows the medians of both programs, and the ratio of the runs that followed each
+// other: the median, and between which values they were.
+func table(all results) string {
+	if len(all[0]) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	text.WriteString("| | relist | client-go | ratio |\n| --- | ---: | ---: | --- |\n")
+	for _, m := range all[0][0].Metrics {
+		a, b := values(all[0], m.Name), values(all[1], m.Name)
+		fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", m.Name, number(median(a)), number(median(b)), ratio(a, b))
+	}
+	fmt.Fprintf(&text, "\nMedian of %d.\n", len(all[0]))
+	return text.String()
+}
+
+// perObject shows what each object takes: the rows of one size in the table of growth.
+func perObject(all results, n int) string {
+	var text strings.Builder
+	for _, row := range []struct {
+		metric, title string
+		scale         float64
+	}{
+		{measure.CPU, "CPU per Pod, µs", 1e6},
+		{measure.PeakRSS, "peak RSS per Pod, KB", 1e3},
+		{measure.LiveHeap, "live heap per Pod, KB", 1e3},
+	} {
+		a, b := values(all[0], row.metric), values(all[1], row.metric)
+		per := row.scale / float64(n)
+		fmt.Fprintf(&text, "| %d | %s | %s | %s | %s |\n", n, row.title, number(median(a)*per), number(median(b)*per), ratio(a, b))
+	}
+	return text.String()
+}
+
+func values(runs []measure.Result, metric string) []float64 {
+	var all []float64
+	for _, r := range runs {
+		if v, ok := r.Get(metric); ok {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	v = slices.Clone(v)
+	slices.Sort(v)
+	if n := len(v); n%2 == 0 {
+		return (v[n/2-1] + v[n/2]) / 2
+	}
+	return v[len(v)/2]
+}
+
+// ratio says "0.41 (0.38-0.45)".
+func ratio(a, b []float64) string {
+	var all []float64
+	for i := range min(len(a), len(b)) {
+		if b[i] > 0 && a[i] >= 0 {
+			all = append(all, a[i]/b[i])
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	if len(all) == 1 {
+		return "**" + number(all[0]) + "**"
+	}
+	return fmt.Sprintf("**%s** (%s to %s)", number(median(all)), number(slices.Min(all)), number(slices.Max(all)))
+}
+
+// number writes three digits, or all before the point.
+func number(v float64) string {
+	switch size := math.Abs(v); {
+	case math.IsNaN(v):
+		return ""
+	case size >= 1000:
+		return thousands(int64(math.Round(v)))
+	case size >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case size >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+}
+
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// replaceSection writes text between the comments <!-- bench:name --> and <!-- /bench -->.
+func replaceSection(file, name, text string) error {
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	begin, end := "<!-- bench:"+name+" -->\n", "<!-- /bench -->"
+	before, rest, found := strings.Cut(string(page), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no %q that is followed by %q", file, strings.TrimSpace(begin), end)
+	}
+	return os.WriteFile(file, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
+}

@@ -1,0 +1,96 @@
+// Command relistbench runs a case with relist. See package cases.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/bench/cases"
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+func main() { cases.Main("relist", connect) }
+
+type client struct{ transport *transport.Client }
+
+func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
+	config := transport.Config{Server: access.URL, TLS: transport.TLSConfig{Insecure: access.HTTP2}}
+	c, err := transport.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return client{c}, nil
+}
+
+// Start implements cases.Client.
+func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Handler) (cases.Informer, error) {
+	switch {
+	case spec.Object == cases.Unstructured:
+		return start[*unstructured.Unstructured](ctx, c, spec, nil, handlers)
+	case spec.Object == cases.MetadataOnly:
+		return start[*metav1.PartialObjectMetadata](ctx, c, spec, nil, handlers)
+	case spec.Object == cases.Slim:
+		return start[*slimPod](ctx, c, spec, nil, handlers)
+	case spec.Object == cases.Dropped:
+		return start(ctx, c, spec, dropManagedFields, handlers)
+	case spec.Resource == "configmaps":
+		return start[*corev1.ConfigMap](ctx, c, spec, nil, handlers)
+	default:
+		return start[*corev1.Pod](ctx, c, spec, nil, handlers)
+	}
+}
+
+func dropManagedFields(pod *corev1.Pod) (*corev1.Pod, error) {
+	pod.ManagedFields = nil
+	return pod, nil
+}
+
+// running is a started informer.
+type running[T store.Object] struct{ *informer.Informer[T] }
+
+func (r running[T]) Len() int        { return r.Store().Len() }
+func (r running[T]) Version() string { return r.Store().ResourceVersion() }
+
+func start[T store.Object](ctx context.Context, c client, spec cases.Spec, transform func(T) (T, error), handlers []cases.Handler) (cases.Informer, error) {
+	opts, err := listOptions[T](spec)
+	if err != nil {
+		return nil, err
+	}
+	opts.Namespace, opts.Transform = spec.Namespace, transform
+	resource, err := listwatch.New(c.transport, schema.GroupVersionResource{Version: "v1", Resource: spec.Resource}, opts)
+	if err != nil {
+		return nil, err
+	}
+	var reflectorOpts reflector.Options
+	if spec.Initial == cases.ByWatch {
+		reflectorOpts.Initial = reflector.Watch
+	}
+	in := informer.New(resource, informer.Options[T]{Reflector: reflectorOpts})
+	for _, handle := range handlers {
+		_, err := in.AddHandler(informer.Handler[T]{
+			OnAdd:    func(obj T, _ bool) { handle(obj, true) },
+			OnUpdate: func(_, obj T) { handle(obj, false) },
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	go func() {
+		if err := in.Run(ctx); !errors.Is(err, ctx.Err()) {
+			fmt.Fprintln(os.Stderr, "relistbench: the informer ended:", err)
+			os.Exit(1)
+		}
+	}()
+	return running[T]{in}, nil
+}

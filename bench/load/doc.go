@@ -1,0 +1,18 @@
+// Package load is an API server that costs next to nothing, for measuring its clients.
+//
+// It serves Pods and ConfigMaps, each as a list and as a watch, in JSON, protobuf and
+// CBOR, over HTTP/1.1 or HTTP/2. It has no writers: what changes, and when, is told to
+// it under /bench/ by the program that is measured, so that a run has no moment that
+// nobody awaits.
+//
+//	POST /bench/change?resource=pods&count=5000           5,000 objects change, one after the other; watches say so as fast as they are read
+//	POST /bench/change?resource=pods&count=5000&rate=1000 1,000 of them a second
+//	POST /bench/change?resource=pods&count=1&index=7      that one
+//	POST /bench/expire?resource=pods&count=200            200 objects change unseen, and every watch ends with 410
+//
+// The answer to each is the resourceVersion after it.
+//
+// What it answers is what kube-apiserver answers where that matters for the work of a
+// client: a list at resourceVersion 0 ignores the limit, as the watch cache does, any
+// other is paged; a watch can begin with the present state (sendInitialEvents).
+package load
