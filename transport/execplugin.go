@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -73,9 +74,13 @@ func (p *execPlugin) get(ctx context.Context) (credential, error) {
 // renew returns another credential than the refused one if there is one already, and
 // that of a run if not.
 func (p *execPlugin) renew(ctx context.Context, refused credential) (credential, error) {
-	return p.fetch(ctx, func(o *execOutcome, _ time.Time) bool {
+	c, err := p.fetch(ctx, func(o *execOutcome, _ time.Time) bool {
 		return o.err == nil && o.credential != refused
 	})
+	if err != nil {
+		return c, fmt.Errorf("a new credential cannot be had: %w", err)
+	}
+	return c, nil
 }
 
 // certificate returns the client certificate of the last credential, nil for none. A

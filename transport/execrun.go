@@ -89,7 +89,13 @@ func (p *execPlugin) explain(err error) error {
 	if !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	hint := strings.TrimSpace(p.cfg.InstallHint)
+	// A hint may have paragraphs, but no business with the terminal.
+	hint := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, p.cfg.InstallHint))
 	if hint == "" {
 		hint = "install it, or check the command and PATH"
 	}

@@ -1,207 +1,110 @@
 package transport
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // KubeconfigOptions says which file, and which of its contexts.
 type KubeconfigOptions struct {
-	// Path of the file. If empty, the first file of the list in the KUBECONFIG
-	// environment variable that exists; if that is empty too, ~/.kube/config.
-	// Files are not merged.
+	// Path of the file. If empty, the files of the list in the KUBECONFIG environment
+	// variable, merged: what an earlier file has under a name, and its
+	// current-context, wins over a later one, and a file that does not exist is
+	// skipped. If that is empty too, ~/.kube/config.
 	Path string
 
-	// Context is the name of a context. If empty, the file's current-context.
+	// Context is the name of a context. If empty, the current-context.
 	Context string
 }
 
-// LoadKubeconfig returns the Config of one context of a kubeconfig file. Relative
-// paths in it are relative to its folder. Entries that would need a program to be
-// run (exec, auth-provider) or another identity to be taken on (as) are errors, not
-// ignored. The format:
+// LoadKubeconfig returns the Config of one context of a kubeconfig. Relative paths in
+// a file are relative to its folder. If a user has both a program (exec) and another
+// credential, the program is not run, as kubectl does not run it. An auth-provider is
+// an error, not ignored. The format, and how files are merged:
 // https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
+// https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
 func LoadKubeconfig(opts KubeconfigOptions) (Config, error) {
-	path, err := kubeconfigPath(opts.Path)
-	if err != nil {
-		return Config{}, err
-	}
-	data, err := os.ReadFile(path)
+	paths, named, err := kubeconfigPaths(opts.Path)
 	if err != nil {
 		return Config{}, fmt.Errorf("kubeconfig: %w", err)
 	}
-	dir, err := filepath.Abs(filepath.Dir(path))
-	if err != nil {
-		return Config{}, fmt.Errorf("kubeconfig %s: %w", path, err)
+	var merged kubeconfig
+	var read []string
+	for _, path := range paths {
+		file, err := readKubeconfig(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !named:
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return Config{}, fmt.Errorf("kubeconfig: %w", err)
+		case err != nil:
+			return Config{}, fmt.Errorf("kubeconfig %s: %w", path, err)
+		}
+		merged.add(file)
+		read = append(read, path)
 	}
-	cfg, err := parseKubeconfig(data, dir, opts.Context)
+	if len(read) == 0 {
+		return Config{}, fmt.Errorf("kubeconfig: no file of KUBECONFIG=%s exists: %w", os.Getenv("KUBECONFIG"), fs.ErrNotExist)
+	}
+	cfg, err := merged.config(opts.Context)
 	if err != nil {
-		return Config{}, fmt.Errorf("kubeconfig %s: %w", path, err)
+		return Config{}, fmt.Errorf("kubeconfig %s: %w", joinPaths(read), err)
 	}
 	return cfg, nil
 }
 
-func kubeconfigPath(path string) (string, error) {
+// kubeconfigPaths returns the files to merge, first wins. The one that is named, by
+// the caller or by its place, has to exist; those of a list need not.
+func kubeconfigPaths(path string) (paths []string, named bool, err error) {
 	if path != "" {
-		return path, nil
+		return []string{path}, true, nil
 	}
 	if list := os.Getenv("KUBECONFIG"); list != "" {
 		for _, p := range filepath.SplitList(list) {
-			if _, err := os.Stat(p); err == nil {
-				return p, nil
+			if p != "" && !slices.Contains(paths, p) {
+				paths = append(paths, p)
 			}
 		}
-		return "", fmt.Errorf("kubeconfig: no file of KUBECONFIG=%s exists", list)
+		return paths, false, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("kubeconfig: no path is given, KUBECONFIG is empty, and %w", err)
+		return nil, false, fmt.Errorf("no path is given, KUBECONFIG is empty, and %w", err)
 	}
-	return filepath.Join(home, ".kube", "config"), nil
+	return []string{filepath.Join(home, ".kube", "config")}, true, nil
 }
 
-// kubeconfig is the part of the file that is used, and what must not be ignored.
-type kubeconfig struct {
-	CurrentContext string            `json:"current-context"`
-	Contexts       []kubeconfigEntry `json:"contexts"`
-	Clusters       []kubeconfigEntry `json:"clusters"`
-	Users          []kubeconfigEntry `json:"users"`
-}
-
-// kubeconfigEntry is an entry of any of the three lists; one field is set.
-type kubeconfigEntry struct {
-	Name    string            `json:"name"`
-	Context kubeconfigContext `json:"context"`
-	Cluster kubeconfigCluster `json:"cluster"`
-	User    kubeconfigUser    `json:"user"`
-}
-
-type kubeconfigContext struct {
-	Cluster   string `json:"cluster"`
-	User      string `json:"user"`
-	Namespace string `json:"namespace"`
-}
-
-type kubeconfigCluster struct {
-	Server        string `json:"server"`
-	CAFile        string `json:"certificate-authority"`
-	CAData        []byte `json:"certificate-authority-data"`
-	Insecure      bool   `json:"insecure-skip-tls-verify"`
-	TLSServerName string `json:"tls-server-name"`
-	ProxyURL      string `json:"proxy-url"`
-}
-
-type kubeconfigUser struct {
-	CertFile     string `json:"client-certificate"`
-	CertData     []byte `json:"client-certificate-data"`
-	KeyFile      string `json:"client-key"`
-	KeyData      []byte `json:"client-key-data"`
-	Token        string `json:"token"`
-	TokenFile    string `json:"tokenFile"`
-	Username     string `json:"username"`
-	Password     string `json:"password"`
-	Exec         any    `json:"exec"`
-	AuthProvider any    `json:"auth-provider"`
-	As           string `json:"as"`
+// readKubeconfig reads one file.
+func readKubeconfig(path string) (kubeconfig, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return kubeconfig{}, err
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return kubeconfig{}, err
+	}
+	return decodeKubeconfig(data, dir)
 }
 
 // parseKubeconfig reads a file's bytes; dir is what its relative paths start from.
 func parseKubeconfig(data []byte, dir, contextName string) (Config, error) {
-	var file kubeconfig
-	if err := unmarshalYAML(data, &file); err != nil {
+	file, err := decodeKubeconfig(data, dir)
+	if err != nil {
 		return Config{}, err
 	}
-	contextName = cmp.Or(contextName, file.CurrentContext)
-	if contextName == "" {
-		return Config{}, fmt.Errorf("no context is asked for and current-context is not set; %s", known("contexts", file.Contexts))
-	}
-	kctx, ok := find(file.Contexts, contextName)
-	if !ok {
-		return Config{}, fmt.Errorf("no context %q; %s", contextName, known("contexts", file.Contexts))
-	}
-	named := kctx.Context
-	cluster, ok := find(file.Clusters, named.Cluster)
-	if !ok {
-		return Config{}, fmt.Errorf("context %q names the cluster %q, which is not there; %s", contextName, named.Cluster, known("clusters", file.Clusters))
-	}
-	if cluster.Cluster.Server == "" {
-		return Config{}, fmt.Errorf("cluster %q has no server", cluster.Name)
-	}
-	var user kubeconfigEntry // a context without a user is an anonymous one
-	if named.User != "" {
-		if user, ok = find(file.Users, named.User); !ok {
-			return Config{}, fmt.Errorf("context %q names the user %q, which is not there; %s", contextName, named.User, known("users", file.Users))
-		}
-	}
-	if err := user.User.supported(); err != nil {
-		return Config{}, fmt.Errorf("user %q: %w", user.Name, err)
-	}
-	return toConfig(named, cluster.Cluster, user.User, dir), nil
+	return file.config(contextName)
 }
 
-// supported refuses entries that ask for more than is built here.
-func (u kubeconfigUser) supported() error {
-	switch {
-	case u.Exec != nil:
-		return errors.New("credentials from a program (exec) are not supported yet: put a token into the file, such as one of `kubectl create token`")
-	case u.AuthProvider != nil:
-		return errors.New("auth-provider is not supported: use a token or a client certificate")
-	case u.As != "":
-		return errors.New("impersonation (as) is not supported yet")
+// joinPaths is for messages.
+func joinPaths(paths []string) string {
+	text := paths[0]
+	for _, p := range paths[1:] {
+		text += string(filepath.ListSeparator) + p
 	}
-	return nil
-}
-
-func toConfig(kctx kubeconfigContext, cluster kubeconfigCluster, user kubeconfigUser, dir string) Config {
-	under := func(path string) string {
-		if path == "" || filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(dir, path)
-	}
-	return Config{
-		Server:    cluster.Server,
-		Namespace: kctx.Namespace,
-		ProxyURL:  cluster.ProxyURL,
-		TLS: TLSConfig{
-			CAFile:     under(cluster.CAFile),
-			CAData:     cluster.CAData,
-			CertFile:   under(user.CertFile),
-			CertData:   user.CertData,
-			KeyFile:    under(user.KeyFile),
-			KeyData:    user.KeyData,
-			ServerName: cluster.TLSServerName,
-			Insecure:   cluster.Insecure,
-		},
-		BearerToken:     user.Token,
-		BearerTokenFile: under(user.TokenFile),
-		Username:        user.Username,
-		Password:        user.Password,
-	}
-}
-
-func find(entries []kubeconfigEntry, name string) (kubeconfigEntry, bool) {
-	i := slices.IndexFunc(entries, func(e kubeconfigEntry) bool { return e.Name == name })
-	if i < 0 {
-		return kubeconfigEntry{}, false
-	}
-	return entries[i], true
-}
-
-// known lists names for an error, in order.
-func known(what string, entries []kubeconfigEntry) string {
-	if len(entries) == 0 {
-		return "the file has no " + what
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name
-	}
-	slices.Sort(names)
-	return "known " + what + ": " + strings.Join(names, ", ")
+	return text
 }

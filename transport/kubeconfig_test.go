@@ -90,9 +90,9 @@ func TestKubeconfig(t *testing.T) {
 		{context: "anonymous", want: dev(func(*Config) {})},
 		{context: "basic", want: dev(func(c *Config) { c.Username, c.Password = "u", "p" })},
 		{context: "tokenfile", want: dev(func(c *Config) { c.BearerTokenFile = "/dir/token" })},
-		{context: "exec", wantErr: `user "exec": credentials from a program (exec) are not supported yet`},
+		{context: "exec", wantErr: `user "exec": exec: apiVersion is missing`},
 		{context: "provider", wantErr: `user "provider": auth-provider is not supported`},
-		{context: "as", wantErr: `user "as": impersonation (as) is not supported yet`},
+		{context: "as", want: dev(func(c *Config) { c.BearerToken, c.Impersonate.User = "x", "root" })},
 		{context: "lost-cluster", wantErr: `context "lost-cluster" names the cluster "gone", which is not there; known clusters: dev, insecure, no-server, prod`},
 		{context: "lost-user", wantErr: `context "lost-user" names the user "gone", which is not there; known users: admin, as, basic,`},
 		{context: "no-server", wantErr: `cluster "no-server" has no server`},
@@ -199,7 +199,7 @@ func TestLoadKubeconfigFindsItsFile(t *testing.T) {
 
 	for _, tt := range []struct{ name, env, path, want, wantErr string }{
 		{"the path first", listed, given, "https://given", ""},
-		{"then the first file of KUBECONFIG that exists", missing + ":" + listed + ":" + given, "", "https://listed", ""},
+		{"then the files of KUBECONFIG that exist, the first before the others", missing + ":" + listed + ":" + given, "", "https://listed", ""},
 		{"then the home directory", "", "", "https://home", ""},
 		{"a path that is not there", listed, missing, "", "kubeconfig: open " + missing},
 		{"no file of KUBECONFIG is there", missing, "", "", "no file of KUBECONFIG=" + missing + " exists"},

@@ -1,0 +1,434 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// script writes a program, which is also given the folder it is in, as $DIR.
+func script(t *testing.T, text string) *ExecConfig {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "get-credential")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // it is a program
+		t.Fatal(err)
+	}
+	return &ExecConfig{Command: path, Env: []string{"DIR=" + dir}, Stderr: new(bytes.Buffer)}
+}
+
+// printer is a program that prints what credentials.print has given it last, and
+// writes a line to a file for each run.
+type printer struct {
+	*ExecConfig
+
+	t *testing.T
+}
+
+func newPrinter(t *testing.T) printer {
+	return printer{script(t, `echo run >>"$DIR/runs"; cat "$DIR/credential"`), t}
+}
+
+func (p printer) dir() string { return filepath.Dir(p.Command) }
+
+// print says what the program prints from now on: the status of an ExecCredential.
+func (p printer) print(status string) {
+	p.t.Helper()
+	text := `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":` + status + "}\n"
+	if err := os.WriteFile(filepath.Join(p.dir(), "credential"), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// runs says how often the program ran.
+func (p printer) runs() int {
+	data, _ := os.ReadFile(filepath.Join(p.dir(), "runs"))
+	return bytes.Count(data, []byte("\n"))
+}
+
+func TestExecTokenIsKeptUntilItExpires(t *testing.T) {
+	program := newPrinter(t)
+	synctest.Test(t, func(t *testing.T) {
+		network, server := newNetwork(), &tokenServer{accepted: "first-token"}
+		defer serveOn(network, server.ServeHTTP)()
+		c := newTestClient(t, Config{Server: "http://api.example", Dial: network.Dial, Exec: program.ExecConfig})
+		defer c.Close()
+		get := func(wantErr, wantSeen string, wantRuns int) {
+			t.Helper()
+			resp, err := c.Get(t.Context(), Request{Path: "/"})
+			checkError(t, err, wantErr)
+			if err == nil {
+				resp.Body.Close()
+			}
+			if seen := server.take(); seen != wantSeen {
+				t.Errorf("the server was shown %q, want %q", seen, wantSeen)
+			}
+			if runs := program.runs(); runs != wantRuns {
+				t.Errorf("the program ran %d times, want %d", runs, wantRuns)
+			}
+		}
+		status := func(token string, life time.Duration) string {
+			return fmt.Sprintf(`{"token":%q,"expirationTimestamp":%q}`, token, time.Now().Add(life).Format(time.RFC3339))
+		}
+		if program.runs() != 0 {
+			t.Error("the program ran before there was a request")
+		}
+		program.print(status("first-token", time.Minute))
+		get("", "first-token", 1)
+		get("", "first-token", 1)
+
+		program.print(status("second-token", time.Hour))
+		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		server.accepted = "second-token"
+		get("", "second-token", 2) // expired: no 401 is needed to know
+
+		server.accepted = "third-token"
+		program.print(`{"token":"third-token"}`)
+		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		get("", "second-token third-token", 3)
+		time.Sleep(24 * time.Hour) //nolint:forbidigo // virtual time
+		get("", "third-token", 3)  // no expiration: as long as it is good
+
+		server.accepted = "another" // refused, and the program has nothing new
+		get("401 Unauthorized", "third-token", 4)
+		get("401 Unauthorized", "third-token", 4) // not run again within a second
+		time.Sleep(execAge)                       //nolint:forbidigo // virtual time
+		get("401 Unauthorized", "third-token", 5)
+
+		program.print(`{}`)
+		time.Sleep(execAge) //nolint:forbidigo // virtual time
+		get("Unauthorized (and a new credential cannot be had: run get-credential to get a credential: it printed", "third-token", 6)
+		get("run get-credential to get a credential", "", 6) // nor is one that failed
+	})
+}
+
+// A caller's own Authorization header needs no program.
+func TestExecIsNotRunForACallersCredential(t *testing.T) {
+	program := newPrinter(t)
+	server := &tokenServer{accepted: "mine"}
+	cfg := serve(t, server.ServeHTTP)
+	cfg.Exec = program.ExecConfig
+	_, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/", Header: http.Header{"Authorization": {"Bearer theirs"}}})
+	checkError(t, err, "401 Unauthorized")
+	if program.runs() != 0 {
+		t.Error("the program ran")
+	}
+}
+
+func TestExecIsToldWhatIsWanted(t *testing.T) {
+	const first = `printf '%s' "$KUBERNETES_EXEC_INFO" >"$DIR/info"; printf '%s %s' "$1" "$EXTRA" >"$DIR/args"; `
+	caFile := filepath.Join(t.TempDir(), "ca.crt")
+	ca := newCert(t, nil)
+	if err := os.WriteFile(caFile, pemOf(ca.Certificate[0]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*Config)
+		want   string
+	}{
+		{"nothing", func(*Config) {}, `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":false}}`},
+		{
+			"another version", func(c *Config) { c.Exec.APIVersion = execV1beta1 },
+			`{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","spec":{"interactive":false}}`,
+		},
+		{
+			"the cluster", func(c *Config) {
+				c.Exec.ProvideClusterInfo, c.Exec.ClusterConfig = true, []byte(`{"audience":"x"}`)
+				c.TLS = TLSConfig{CAData: []byte(pemOf(ca.Certificate[0])), ServerName: "kubernetes"}
+			},
+			`{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"cluster":{"server":"https://api.example","tls-server-name":"kubernetes","certificate-authority-data":"CA","config":{"audience":"x"}},"interactive":false}}`,
+		},
+		{
+			"the cluster, with a CA file", func(c *Config) {
+				c.Exec.ProvideClusterInfo = true
+				c.TLS = TLSConfig{CAFile: caFile}
+			},
+			`{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"cluster":{"server":"https://api.example","certificate-authority-data":"CA"},"interactive":false}}`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := Config{Server: "https://api.example", Exec: script(t, first+"exit 3")}
+			cfg.Exec.Args, cfg.Exec.Env = []string{"a b"}, append(cfg.Exec.Env, "EXTRA=e")
+			tt.change(&cfg)
+			plugin, err := newExecPlugin(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = plugin.get(t.Context())
+			checkError(t, err, "run get-credential to get a credential: exit status 3 (what it said is on the standard error)")
+			dir := filepath.Dir(cfg.Exec.Command)
+			info, err := os.ReadFile(filepath.Join(dir, "info"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strings.ReplaceAll(tt.want, `"CA"`, `"`+base64Of(pemOf(ca.Certificate[0]))+`"`)
+			if string(info) != want {
+				t.Errorf("the program was told\n%s\nwant\n%s", info, want)
+			}
+			if args, _ := os.ReadFile(filepath.Join(dir, "args")); string(args) != "a b e" {
+				t.Errorf("argument and variable %q", args)
+			}
+		})
+	}
+}
+
+func TestExecStandardError(t *testing.T) {
+	cfg := script(t, `echo "log in at https://example.com" >&2; exit 1`)
+	plugin, err := newExecPlugin(Config{Exec: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = plugin.get(t.Context())
+	checkError(t, err, "exit status 1")
+	if got := cfg.Stderr.(*bytes.Buffer).String(); got != "log in at https://example.com\n" {
+		t.Errorf("the user was shown %q", got)
+	}
+}
+
+func TestExecInteractiveMode(t *testing.T) {
+	for _, tt := range []struct {
+		mode     InteractiveMode
+		terminal bool
+		want     bool
+		wantErr  string
+	}{
+		{InteractiveIfAvailable, true, true, ""},
+		{InteractiveIfAvailable, false, false, ""},
+		{InteractiveNever, true, false, ""},
+		{InteractiveAlways, true, true, ""},
+		{InteractiveAlways, false, false, "interactiveMode is Always"},
+	} {
+		cfg := script(t, `printf '%s' "$KUBERNETES_EXEC_INFO" >"$DIR/info"; exit 1`)
+		cfg.InteractiveMode = tt.mode
+		plugin, err := newExecPlugin(Config{Exec: cfg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plugin.isTerminal = func() bool { return tt.terminal }
+		_, err = plugin.get(t.Context())
+		info, _ := os.ReadFile(filepath.Join(filepath.Dir(cfg.Command), "info"))
+		if tt.wantErr != "" {
+			checkError(t, err, tt.wantErr)
+			if len(info) != 0 {
+				t.Errorf("%v: the program ran", tt.mode)
+			}
+			continue
+		}
+		if got := strings.Contains(string(info), `"interactive":true`); got != tt.want {
+			t.Errorf("%v, terminal %v: the program was told %s", tt.mode, tt.terminal, info)
+		}
+	}
+}
+
+func TestExecThatIsNotThere(t *testing.T) {
+	for _, command := range []string{"relist-no-such-program", filepath.Join(t.TempDir(), "no-such-program")} {
+		plugin, err := newExecPlugin(Config{Exec: &ExecConfig{Command: command, InstallHint: "\x1b[31mget it\nfrom example.com\n"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = plugin.get(t.Context())
+		checkError(t, err, filepath.Base(command))
+		if !strings.HasSuffix(err.Error(), ": [31mget it\nfrom example.com") {
+			t.Errorf("error %q, want one with the hint, and no control characters", err)
+		}
+		plugin.cfg.InstallHint, plugin.last = "", nil
+		_, err = plugin.get(t.Context())
+		checkError(t, err, "install it, or check the command and PATH")
+	}
+}
+
+// Twenty requests want a credential at once, and one program runs.
+func TestExecRunsOnceForAll(t *testing.T) {
+	program := newPrinter(t)
+	program.print(`{"token":"the-token"}`)
+	server := &tokenServer{accepted: "the-token"}
+	var mu sync.Mutex
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		server.ServeHTTP(w, r)
+	})
+	cfg.Exec = program.ExecConfig
+	c := newTestClient(t, cfg)
+	get := func() {
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if err := getAll(t.Context(), c, "/"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	get()
+	if runs := program.runs(); runs != 1 {
+		t.Errorf("the program ran %d times, want once", runs)
+	}
+	mu.Lock()
+	server.accepted = "new-token"
+	mu.Unlock()
+	program.print(`{"token":"new-token"}`)
+	plugin := c.credentials.(*execPlugin)
+	plugin.mu.Lock()
+	plugin.last.at = time.Now().Add(-time.Hour)
+	plugin.mu.Unlock()
+	get()
+	if runs := program.runs(); runs != 2 {
+		t.Errorf("the program ran %d times, want twice", runs)
+	}
+}
+
+// Whoever waits for a program may go away. The program goes with the last one.
+func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
+	// Another process holds the standard output, too.
+	cfg := script(t, `sleep 1000 & echo $! >"$DIR/child"; mkfifo "$DIR/fifo"; echo >"$DIR/started"; read line <"$DIR/fifo"`)
+	dir := filepath.Dir(cfg.Command)
+	t.Cleanup(func() {
+		child, _ := os.ReadFile(filepath.Join(dir, "child"))
+		stopProcess(t, strings.TrimSpace(string(child)))
+	})
+	plugin, err := newExecPlugin(Config{Exec: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, leave := context.WithCancel(t.Context())
+	second, leaveLast := context.WithCancelCause(t.Context())
+	defer leaveLast(nil)
+	errs := make(chan error, 2)
+	for _, ctx := range []context.Context{first, second} {
+		go func() {
+			_, err := plugin.get(ctx)
+			errs <- err
+		}()
+	}
+	waitFor(t, func() bool {
+		plugin.mu.Lock()
+		defer plugin.mu.Unlock()
+		_, err := os.Stat(filepath.Join(dir, "started"))
+		return err == nil && plugin.running != nil && plugin.running.waiters == 2
+	})
+	leave()
+	if err := <-errs; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first who left got %v", err)
+	}
+	plugin.mu.Lock()
+	run := plugin.running
+	plugin.mu.Unlock()
+	if run == nil {
+		t.Fatal("the program was stopped while somebody waited for it")
+	}
+	enough := errors.New("enough")
+	leaveLast(enough)
+	if err := <-errs; !errors.Is(err, enough) {
+		t.Errorf("the last one got %v", err)
+	}
+	select {
+	case <-run.done:
+	default:
+		t.Error("the program is running still")
+	}
+	if plugin.last != nil {
+		t.Errorf("an outcome is kept: %v", plugin.last.err)
+	}
+}
+
+// A client certificate of a program comes into use on new connections; a watch on an
+// old one goes on.
+func TestExecClientCertificate(t *testing.T) {
+	program := newPrinter(t)
+	synctest.Test(t, func(t *testing.T) {
+		network := newNetwork()
+		ca := newCert(t, nil, "api.example")
+		first, second := newCert(t, &ca), newCert(t, &ca)
+		var shown []string
+		names := map[string]string{string(first.Certificate[0]): "first", string(second.Certificate[0]): "second"}
+		accepted := "first"
+		stop := serveMutual(network, func(w http.ResponseWriter, r *http.Request) {
+			name := names[string(r.TLS.PeerCertificates[0].Raw)]
+			shown = append(shown, name)
+			switch {
+			case name != accepted:
+				http.Error(w, "no", http.StatusUnauthorized)
+			case r.URL.Path == "/watch":
+				holdOpen(`{}`)(w, r)
+			}
+		}, ca)
+		defer stop()
+		print := func(c tls.Certificate) {
+			program.print(fmt.Sprintf(`{"clientCertificateData":%q,"clientKeyData":%q}`, pemOf(c.Certificate[0]), pemOfKey(t, c)))
+		}
+		print(first)
+		c := newTestClient(t, Config{
+			Server: "https://api.example", Dial: network.Dial, Exec: program.ExecConfig,
+			TLS: TLSConfig{CAData: pemOf(ca.Certificate[0])},
+		})
+		defer c.Close()
+		s, err := c.Watch(t.Context(), Request{Path: "/watch"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Next(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(execAge) //nolint:forbidigo // virtual time
+		print(second)
+		accepted = "second"
+		if err := getAll(t.Context(), c, "/get"); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(shown, " "); got != "first first second" {
+			t.Errorf("the server was shown %q", got)
+		}
+		time.Sleep(execAge) //nolint:forbidigo // virtual time
+		print(second)       // the same again: the same connections
+		accepted = "none"
+		current := c.connections.current
+		if err := getAll(t.Context(), c, "/get"); err == nil {
+			t.Error("no error")
+		}
+		if c.connections.current != current || program.runs() != 3 {
+			t.Errorf("the same certificate was taken for another one, after %d runs", program.runs())
+		}
+		program.print("broken")
+		time.Sleep(execAge) //nolint:forbidigo // virtual time
+		checkError(t, getAll(t.Context(), c, "/get"), "a new credential cannot be had: run get-credential")
+		if c.connections.current != current {
+			t.Error("a run that failed took the certificate away")
+		}
+		s.Close()
+	})
+}
+
+func TestExecConfigIsChecked(t *testing.T) {
+	for _, tt := range []struct {
+		cfg     Config
+		wantErr string
+	}{
+		{Config{Exec: &ExecConfig{}}, "Exec has no Command"},
+		{Config{Exec: &ExecConfig{Command: "x", APIVersion: "client.authentication.k8s.io/v1alpha1"}}, "want client.authentication.k8s.io/v1 or"},
+		{Config{Exec: &ExecConfig{Command: "x", InteractiveMode: 7}}, "InteractiveMode 7 is unknown"},
+		{Config{Exec: &ExecConfig{Command: "x", Env: []string{"pass-word"}}}, "Exec.Env[0] is not of the form"},
+		{Config{Exec: &ExecConfig{Command: "x"}, BearerToken: "pass-word"}, "both Exec and a bearer token"},
+		{Config{Exec: &ExecConfig{Command: "x"}, Username: "pass-word"}, "both Exec and a bearer token or a user name"},
+		{Config{Exec: &ExecConfig{Command: "x"}, TLS: TLSConfig{CertFile: "pass-word"}}, "both Exec and a client certificate"},
+	} {
+		tt.cfg.Server = "https://api.example"
+		_, err := NewClient(tt.cfg)
+		checkError(t, err, tt.wantErr)
+		if strings.Contains(err.Error(), "pass-word") {
+			t.Errorf("the error tells a secret: %v", err)
+		}
+	}
+}
