@@ -229,6 +229,11 @@ func newCert(t *testing.T, parent *tls.Certificate, names ...string) tls.Certifi
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		}
+	}
 	issuer, signer := template, any(key)
 	if parent == nil {
 		template.IsCA, template.BasicConstraintsValid = true, true

@@ -1,0 +1,113 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// roundTripper is a function that is one.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A user's own RoundTripper is given whole requests, and nothing is dialled.
+func TestRoundTripper(t *testing.T) {
+	t.Setenv("HTTPS_PROXY", "ftp://proxy") // up to the RoundTripper
+	var seen []string
+	c := newTestClient(t, Config{
+		Server: "https://api.example/prefix", BearerToken: "the-token", Impersonate: Impersonation{User: "jane"},
+		RoundTripper: roundTripper(func(r *http.Request) (*http.Response, error) {
+			seen = append(seen, r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Impersonate-User"))
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"n":1}`))}, nil
+		}),
+	})
+	s, err := c.Watch(t.Context(), Request{Path: "/watch"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if frame, err := s.Next(); err != nil || string(frame.Data) != `{"n":1}` {
+		t.Errorf("%s, %v", frame.Data, err)
+	}
+	c.Close()
+	if got := strings.Join(seen, ", "); got != "GET https://api.example/prefix/watch Bearer the-token jane" {
+		t.Errorf("the RoundTripper was given %q", got)
+	}
+}
+
+func TestRoundTripperErrorsTellNoSecret(t *testing.T) {
+	failed := errors.New("cannot send the-token")
+	c := newTestClient(t, Config{
+		Server: "https://api.example", BearerToken: "the-token",
+		RoundTripper: roundTripper(func(*http.Request) (*http.Response, error) { return nil, failed }),
+	})
+	_, err := c.Get(t.Context(), Request{Path: "/"})
+	checkError(t, err, "cannot send REDACTED")
+	if !errors.Is(err, failed) {
+		t.Errorf("error %v has lost its cause", err)
+	}
+}
+
+func TestRoundTripperConflicts(t *testing.T) {
+	for field, change := range map[string]func(*Config){
+		"TLS":      func(c *Config) { c.TLS.ServerName = "x" },
+		"ProxyURL": func(c *Config) { c.ProxyURL = "http://proxy" },
+		"Dial":     func(c *Config) { c.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, nil } },
+		"Protocol": func(c *Config) { c.Protocol = ProtocolHTTP2 },
+	} {
+		cfg := Config{Server: "https://api.example", RoundTripper: http.NewFileTransport(nil)}
+		change(&cfg)
+		_, err := NewClient(cfg)
+		checkError(t, err, "RoundTripper makes the connections, so "+field+" would not be used: set one of the two, or use WrapTransport")
+	}
+}
+
+// TestWrapTransport sees each try, and is asked again for connections with another
+// certificate.
+func TestWrapTransport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRotation(t, ProtocolHTTP2)
+		defer r.close()
+		var mu sync.Mutex
+		var wrapped, requests int
+		cfg := r.client.connections.cfg
+		cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+			mu.Lock()
+			wrapped++
+			mu.Unlock()
+			return roundTripper(func(hr *http.Request) (*http.Response, error) {
+				mu.Lock()
+				requests++
+				mu.Unlock()
+				return next.RoundTrip(hr)
+			})
+		}
+		c := newTestClient(t, cfg)
+		defer c.Close()
+		for _, cert := range []string{"old", "new"} {
+			if cert == "new" {
+				r.volume.replace(filesOf(t, r.oldCA, r.newCert))
+				time.Sleep(certAge) //nolint:forbidigo // virtual time
+			}
+			if err := getAll(t.Context(), c, "/get"); err != nil {
+				t.Fatal(err)
+			}
+			if shown := r.server.take(); shown != cert {
+				t.Errorf("the server was shown %q, want %q", shown, cert)
+			}
+		}
+		if wrapped != 2 || requests != 2 {
+			t.Errorf("wrapped %d times, and %d requests seen", wrapped, requests)
+		}
+	})
+	_, err := NewClient(Config{Server: "https://api.example", WrapTransport: func(http.RoundTripper) http.RoundTripper { return nil }})
+	checkError(t, err, "WrapTransport returned nil")
+}
