@@ -7,7 +7,8 @@ import (
 
 // sync asks for the whole state, in the way that the options say.
 func (s state) sync(now time.Time, effects []effect) (state, []effect) {
-	if s.initial == Watch && !now.Before(s.listUntil) {
+	wanted := s.initial == Watch || now.Before(s.streamUntil)
+	if wanted && !now.Before(s.listUntil) {
 		return s.stream(now, effects)
 	}
 	return s.list(now, effects)
@@ -29,7 +30,7 @@ func (s state) list(now time.Time, effects []effect) (state, []effect) {
 	if s.refused {
 		version = ""
 	}
-	s.phase = listing{version: version, heard: now}
+	s.phase = listing{version: version, asked: now, heard: now}
 	return s, append(effects, list{version: version, limit: s.limit(version)})
 }
 
@@ -92,7 +93,11 @@ func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 		s.refused = true
 		return s.list(now, effects)
 	}
-	return s.watch(now, effects)
+	s, effects = s.watch(now, effects)
+	first := s.phase.(watching)
+	first.slow = now.Sub(p.asked) >= short
+	s.phase = first
+	return s, effects
 }
 
 // synced takes note that the sink has the whole state at a version.

@@ -43,6 +43,11 @@ type state struct {
 	incomplete int
 	listUntil  time.Time
 
+	// outrun counts the lists in a row after which the server did not have the version
+	// to watch from any more; and lists are not asked for before streamUntil.
+	outrun      int
+	streamUntil time.Time
+
 	// resyncAt is when the next resync is due. It is zero before the first list,
 	// and where there are no resyncs.
 	resyncAt time.Time
@@ -55,6 +60,7 @@ type phase interface{ name() string }
 type listing struct {
 	version string // the resourceVersion asked for; "" asks for the most recent
 	again   bool   // another list was asked for since
+	asked   time.Time
 	heard   time.Time
 }
 
@@ -63,6 +69,7 @@ type watching struct {
 	version  string // the resourceVersion it was opened at
 	asked    time.Time
 	deadline time.Time // when the server should long have ended it
+	slow     bool      // it is the first after a list that took a while
 	open     bool      // the server has answered
 	progress bool      // it has delivered something
 	heard    time.Time // when anything came last
@@ -72,7 +79,8 @@ type watching struct {
 // streaming: a watch was asked for that begins with the whole state.
 type streaming struct {
 	watching
-	again bool // a list was asked for since
+	again bool      // a list was asked for since
+	live  time.Time // when the first event came that is not of the initial ones; zero before
 }
 
 // probing: the server is asked whether it has come to the resume point.
@@ -135,7 +143,7 @@ func (s state) wake() time.Time {
 	case watching:
 		at = earliest(at, earliest(p.deadline, s.silence(p)))
 	case streaming:
-		at = earliest(at, p.heard.Add(maxPause))
+		at = earliest(at, p.patience())
 	case waiting:
 		at = earliest(at, p.until)
 	}
@@ -237,7 +245,7 @@ func (s state) timers(now time.Time, in tick) (state, []effect) {
 			return hungUp(errSilent)(s.probed(now, probed{err: errSilent}))
 		}
 	case streaming:
-		if due(now, p.heard.Add(maxPause)) {
+		if due(now, p.patience()) {
 			return hungUp(errIncomplete)(s.doWithoutStream(now, errIncomplete, nil))
 		}
 	case watching:

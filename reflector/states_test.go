@@ -102,6 +102,8 @@ var waitingRows = []row{
 	}, tick{}},
 	{"time is up, initial events wanted", wantsStream, tick{}},
 	{"the same, within an hour of a refusal", func(s *state) { wantsStream(s); s.listUntil = t0.Add(time.Minute) }, tick{}},
+	{"time is up, after two lists that the server's events did not reach back to", func(s *state) { s.streamUntil = t0.Add(time.Minute) }, tick{}},
+	{"the same, an hour later", func(s *state) { s.streamUntil = t0 }, tick{}},
 	{"time is up, then list", nil, tick{}},
 	{"time is up, then list, and the resume point was refused", func(s *state) { s.refused = true }, tick{}},
 	{"time is up, then list, and a get has brought 110", func(s *state) { s.ahead = "110" }, tick{}},
@@ -151,7 +153,12 @@ var streamingRows = []row{
 	{"nothing for 30 s", func(s *state) {
 		s.phase = streaming{watching: watching{version: "100", asked: t0, heard: t0.Add(-maxPause), open: true}}
 	}, tick{}},
+	{"nothing but changes and deletions for 30 s", func(s *state) {
+		s.phase = streaming{watching: watching{version: "100", asked: t0, heard: t0, open: true}, live: t0.Add(-maxPause)}
+	}, tick{}},
 	{"410, or Too large resource version", nil, ended{gone()}},
+	{"the same, and the most recent state was asked for", func(s *state) { s.phase = streaming{watching: watching{asked: t0, heard: t0}} }, ended{gone()}},
+	{"the same again", func(s *state) { s.incomplete = 1; s.phase = streaming{watching: watching{asked: t0, heard: t0}} }, ended{gone()}},
 	{"422, or another 4xx", nil, ended{statusErr(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, 0)}},
 	{"429", nil, ended{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 0)}},
 	{"the same again", func(s *state) { s.incomplete = 1 }, ended{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 0)}},
@@ -189,7 +196,9 @@ var watchingRows = []row{
 	{"orderly end or cut, alive 5 s, without events", aliveFor(5 * time.Second), ended{io.EOF}},
 	{"end of a watch without a resourceVersion", withoutVersion, ended{io.EOF}},
 	{"410, in the stream or as the answer", nil, ended{gone()}},
-	{"the same, after a list at 100 that brought no later version", func(s *state) { s.unmoved = "100" }, ended{gone()}},
+	{"410, at once after a list that took a while", afterSlowList, ended{gone()}},
+	{"the same again", func(s *state) { afterSlowList(s); s.outrun = 1 }, ended{gone()}},
+	{"410, after a list at 100 that brought no later version", func(s *state) { s.unmoved = "100" }, ended{gone()}},
 	{"Too large resource version", unanswered, ended{tooLarge()}},
 	{"429, in the stream or as the answer, Retry-After: 7", nil, ended{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 7)}},
 	{"connection refused, no answer", unanswered, ended{syscall.ECONNREFUSED}},
@@ -226,6 +235,10 @@ func unanswered(s *state)   { s.phase = watching{version: "100", asked: t0, dead
 func withoutVersion(s *state) {
 	s.resume = ""
 	s.phase = watching{asked: t0, deadline: t0.Add(time.Hour), open: true}
+}
+
+func afterSlowList(s *state) {
+	s.phase = watching{version: "100", asked: t0, deadline: t0.Add(time.Hour), slow: true}
 }
 
 func aliveFor(d time.Duration) func(*state) {
@@ -272,6 +285,9 @@ func describeNext(before, after state) string {
 	}
 	if after.ahead != before.ahead {
 		text += "; no list before " + orNone(after.ahead)
+	}
+	if after.streamUntil.After(before.streamUntil) {
+		text += "; no list for an hour"
 	}
 	if after.paged && !before.paged {
 		text += "; every list is paged"

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// maxPause is the longest silence among initial events. Some proxies swallow the
-	// bookmark that ends them, and then nothing comes any more:
+	// maxPause is the longest silence among initial events, and the longest wait for
+	// their end once other events come. Some proxies swallow the bookmark that is the
+	// end, and then nothing comes any more, or all that happens to the resource:
 	// https://github.com/kubernetes/kubernetes/issues/140890.
 	maxPause = 30 * time.Second
 
@@ -19,6 +20,12 @@ const (
 
 	// listFor is how long it lists before it tries a stream again.
 	listFor = time.Hour
+
+	// maxOutrun lists in a row that took longer than the server remembers events make
+	// the reflector ask for a stream, which has no gap between the state and what
+	// follows; and streamFor is how long it does so before it tries a list again.
+	maxOutrun = 2
+	streamFor = time.Hour
 )
 
 // stream asks for the whole state as the first events of a watch, at a version that
@@ -33,10 +40,37 @@ func (s state) stream(now time.Time, effects []effect) (state, []effect) {
 	return s, append(effects, watch{version: version, timeout: timeout, initial: true})
 }
 
+// outran takes note that the server does not have the version of a list any more, to
+// watch from: the list took longer than the server remembers events, as happens to large
+// types that change a lot. Then so will the next. If it took no time, then something else
+// is wrong, which a stream does not mend.
+func (s state) outran(now time.Time, p watching) state {
+	if !p.slow || p.progress {
+		return s
+	}
+	if s.outrun++; s.outrun >= maxOutrun {
+		s.outrun, s.streamUntil = 0, now.Add(streamFor)
+	}
+	return s
+}
+
+// patience returns when initial events are given up. Bookmarks, changes and deletions
+// are signs that they are over, and all else may be.
+func (p streaming) patience() time.Time {
+	at := p.heard.Add(maxPause)
+	if !p.live.IsZero() {
+		at = earliest(at, p.live.Add(maxPause))
+	}
+	return at
+}
+
 // initialEvent collects the state, and goes on with the same stream as a watch once
 // it is complete.
 func (s state) initialEvent(now time.Time, p streaming, in event) (state, []effect) {
 	p.progress, p.heard = true, now
+	if in.typ != listwatch.Added && p.live.IsZero() {
+		p.live = now
+	}
 	s.phase = p
 	if in.typ != listwatch.Bookmark {
 		return s, []effect{collect{}}
@@ -93,8 +127,13 @@ func (s state) streamEnded(now time.Time, p streaming, err error) (state, []effe
 		}
 	default:
 	}
-	if p.open || reason == Throttled || reason == Failed {
+	switch reason {
+	case Throttled, Failed, Expired, TooLarge:
 		s.incomplete++
+	default:
+		if p.open {
+			s.incomplete++
+		}
 	}
 	if s.incomplete >= maxIncomplete {
 		return s.doWithoutStream(now, err, nil)

@@ -81,6 +81,7 @@ func (s state) event(now time.Time, p watching, in event) (state, []effect) {
 	}
 	p.progress, p.heard = true, now
 	s.phase = p
+	s.outrun = 0
 	if in.withheld && in.version == "" {
 		return s, nil // it cannot be read at all; that was reported
 	}
@@ -117,7 +118,9 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 		return s.relist(now, Unanchored, err)
 	}
 	switch reason {
-	case Expired, TooLarge:
+	case Expired:
+		return s.outran(now, p).relist(now, reason, err)
+	case TooLarge:
 		return s.relist(now, reason, err)
 	case Failed, Malformed:
 		effects := []effect{problem{class: WatchProblem, err: err}}

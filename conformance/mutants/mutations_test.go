@@ -208,6 +208,30 @@ var mutations = []mutation{
 		trace: "list-goes-back",
 	},
 	{
+		what:  "take a list that is older than what a get has brought",
+		dir:   "reflector",
+		edits: one("if older(s.resume, s.ahead) {", "if false {"),
+		trace: "quarantine-get-ahead-of-a-list",
+	},
+	{
+		what:  "ask for any state after a list without a version",
+		dir:   "reflector",
+		edits: one("s.refused = true\n\tcase p.version:", "case p.version:"),
+		trace: "list-without-version-later",
+	},
+	{
+		what:  "list at a version that is gone as long as it is answered",
+		dir:   "reflector",
+		edits: one("s.unmoved == s.resume {", `s.unmoved == "never" {`),
+		trace: "relist-brings-nothing-new",
+	},
+	{
+		what:  "list on where lists take longer than the server remembers",
+		dir:   "reflector",
+		edits: one("s.outrun >= maxOutrun {", "s.outrun < 0 {"),
+		trace: "problem-07-list-outlasts-the-window",
+	},
+	{
 		what:  "watch on after an outage without asking where the server is",
 		dir:   "reflector",
 		edits: one(`if s.outage && !unanchored(s.resume) {`, `if false {`),
@@ -216,8 +240,14 @@ var mutations = []mutation{
 	{
 		what:  "wait for the end of initial events for ever",
 		dir:   "reflector",
-		edits: one(`at = earliest(at, p.heard.Add(maxPause))`, ``),
+		edits: one(`at = earliest(at, p.patience())`, ``),
 		trace: "streaming-without-end",
+	},
+	{
+		what:  "wait for that end as long as anything happens",
+		dir:   "reflector",
+		edits: one("if !p.live.IsZero() {", "if false {"),
+		trace: "streaming-without-end-busy",
 	},
 	{
 		what:  "ask for initial events for ever",
@@ -234,7 +264,7 @@ var mutations = []mutation{
 	{
 		what:  "apply events that are behind what a get has brought",
 		dir:   "reflector",
-		edits: one(`if d.quarantine.overtaken(e) {`, `if false {`),
+		edits: one(`if d.quarantine.overtaken(e) ||`, `if`),
 		trace: "quarantine-repaired-by-get",
 	},
 	{
@@ -256,12 +286,9 @@ var mutations = []mutation{
 		trace: "queue-replace-order",
 	},
 	{
-		what: "do not say that a deletion was inferred",
-		dir:  "deltafifo",
-		edits: []edit{
-			{"tombstone := &DeletedFinalStateUnknown", "_ = &DeletedFinalStateUnknown"},
-			{", Tombstone: tombstone}", "}"},
-		},
+		what:  "do not say that a deletion was inferred",
+		dir:   "deltafifo",
+		edits: one("Object: s.obj, Tombstone: &DeletedFinalStateUnknown[T]{Key: s.key, Obj: s.obj}}", "Object: s.obj}"),
 		trace: "queue-replace-order",
 	},
 	{
@@ -291,7 +318,7 @@ var mutations = []mutation{
 	{
 		what:  "make of another object an update of the one that is held",
 		dir:   "reflector",
-		edits: one("if ok && another(held.UID, e.Meta.UID) {", "if false {"),
+		edits: one("if ok && another(held.UID, e.Meta.UID) {", "if false && another(held.UID, e.Meta.UID) {"),
 		trace: "event-of-another-object",
 	},
 	{
