@@ -20,6 +20,8 @@ type Client struct {
 	pace        *pace
 	maxFrame    int
 	maxError    int
+	problems    *problems
+	sockets     *sockets // nil: watches go over HTTP
 }
 
 // NewClient checks cfg, reads the files it names, and connects to nothing yet.
@@ -53,6 +55,10 @@ func newClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	sockets, err := newSockets(cfg, connections)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = defaultUserAgent()
 	}
@@ -68,6 +74,8 @@ func newClient(cfg Config) (*Client, error) {
 		pace:        newPace(cfg.GetsPerSecond, cfg.GetBurst),
 		maxFrame:    orDefault(cfg.MaxFrameBytes, defaultMaxFrameBytes),
 		maxError:    orDefault(cfg.MaxErrorBytes, defaultMaxErrorBytes),
+		problems:    problems,
+		sockets:     sockets,
 	}, nil
 }
 
@@ -76,6 +84,9 @@ func newClient(cfg Config) (*Client, error) {
 // stays usable, and needs another Close then.
 func (c *Client) Close() {
 	c.connections.close()
+	if c.sockets != nil {
+		c.sockets.connections.close()
+	}
 }
 
 // Get sends a request and returns the response, with the body still to be read, for
@@ -92,7 +103,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 	if err != nil {
 		return nil, (&exchange{op: "get", url: c.server.name + req.Path}).fail(err)
 	}
-	return c.do(ctx, "get", req, release)
+	return c.do(ctx, &exchange{op: "get", via: c.connections}, req, release)
 }
 
 // Watch sends a request and returns the frames of its endless response. The
@@ -100,7 +111,14 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 // but 200 is an error, and so is a format that is not known here: only JSON is.
 // Nothing but ctx, Close and the server ends the stream: it has no timeout.
 func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
-	resp, err := c.do(ctx, "watch", req, func() {})
+	if c.sockets.wanted() {
+		return c.watchSocket(ctx, req)
+	}
+	return c.watchHTTP(ctx, req)
+}
+
+func (c *Client) watchHTTP(ctx context.Context, req Request) (Stream, error) {
+	resp, err := c.do(ctx, &exchange{op: "watch", via: c.connections}, req, func() {})
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +128,11 @@ func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
 	return newJSONStream(resp, c.maxFrame), nil
 }
 
-// do sends a request and returns its response if the status is 2xx. It calls release
-// once the exchange is over.
-func (c *Client) do(ctx context.Context, op string, req Request, release func()) (*Response, error) {
-	x := &exchange{op: op, url: c.server.name + req.Path, onRead: readHook(ctx), known: c.secrets, end: func() {}}
+// do sends a request and returns its response if it is a success. Of the exchange, the
+// caller says what is asked for and via which connections. It calls release once the
+// exchange is over.
+func (c *Client) do(ctx context.Context, x *exchange, req Request, release func()) (*Response, error) {
+	x.url, x.onRead, x.known, x.end = c.server.name+req.Path, readHook(ctx), c.secrets, func() {}
 	x.done = func() {
 		x.end()
 		release()

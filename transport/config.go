@@ -88,9 +88,20 @@ type Config struct {
 	// Protocol is the version of HTTP.
 	Protocol Protocol
 
-	// ReadIdleTimeout is how long an HTTP/2 connection may be silent before a ping
-	// is sent, and PingTimeout how long its answer may take before the connection
-	// and everything on it fails. A half-open connection is thus found in their sum.
+	// WatchTransport is how watches travel: in the body of a response, or as the
+	// messages of a WebSocket.
+	WatchTransport WatchTransport
+
+	// TokenInSubprotocol lets the handshake of a WebSocket carry the bearer token as
+	// a sub-protocol, as browsers have to, instead of in the Authorization header. It
+	// is for what stands before the API server and takes that header away. Not every
+	// proxy knows the sub-protocol.
+	TokenInSubprotocol bool
+
+	// ReadIdleTimeout is how long an HTTP/2 connection or a WebSocket may be silent
+	// before a ping is sent, and PingTimeout how long its answer may take before the
+	// connection and everything on it fails. A half-open connection is thus found in
+	// their sum. A WebSocket is looked after while its reader waits.
 	// If zero, 30 s and 15 s. If either is negative, no pings are sent.
 	ReadIdleTimeout time.Duration
 	PingTimeout     time.Duration
@@ -146,7 +157,7 @@ type Config struct {
 
 	// OnProblem is told what went wrong without a request failing of it: a file of
 	// certificates or of the token that cannot be used any more, while what it held
-	// before still is. What stays wrong is told once. It is called by the goroutine of
+	// before still is; a [FallbackError]. What stays wrong is told once. It is called by the goroutine of
 	// some request, perhaps by several at once, and must be quick. If nil, nobody is told.
 	OnProblem func(error)
 }

@@ -28,9 +28,13 @@
 //   - *apierrors.StatusError: the server, or a proxy before it, said no;
 //   - [UnexpectedContentError]: it said yes, in a format that cannot be right;
 //   - [FrameError], [FrameTooLargeError]: a watch stream that cannot be framed;
+//   - [CloseError]: a WebSocket that was closed, but not in good order;
 //   - the error of the network, of TLS, or of ctx.
 //
 // Credentials appear in no error.
+//
+// A watch travels in the body of a response, or as the messages of a WebSocket if
+// [Config.WatchTransport] says so. To the reader of the Stream they are the same.
 //
 // Begin with [Config] and [NewClient]; frames are cut in frame.go and scan.go.
 package transport

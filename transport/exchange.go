@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -13,9 +14,12 @@ import (
 // to know of it, and how to end it.
 type exchange struct {
 	op, url       string
+	via           *connector
+	upgrade       bool        // a WebSocket is asked for
 	authorization string      // as sent
 	known         [][]byte    // what must not be quoted besides, such as a proxy's password
 	onRead        func(n int) // see [WithReadHook]; nil if nobody asked
+	emptyBody     bool        // of the last refusal
 
 	// ended returns why the context of the exchange has ended, nil if it has not.
 	ended  func() error
@@ -23,6 +27,11 @@ type exchange struct {
 	// end gives back the connections that the present try uses, and done does so for
 	// good, once the body is closed.
 	end, done func()
+}
+
+// accepts reports whether a response is a success.
+func (x *exchange) accepts(resp *http.Response) bool {
+	return resp.StatusCode/100 == 2 || x.upgrade && resp.StatusCode == http.StatusSwitchingProtocols
 }
 
 // errorBodyTimeout bounds the wait for the body of an error, which nobody else may
@@ -62,7 +71,7 @@ func endOf(ctx context.Context) error {
 		return nil // as before each frame: no lock is taken
 	}
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, err), errors.Is(cause, ErrClosed), errors.Is(cause, errSlowBody):
+	case errors.Is(cause, err), errors.Is(cause, ErrClosed), errors.Is(cause, errSlowBody), errors.Is(cause, errNoPong):
 		return cause
 	default:
 		return fmt.Errorf("%w: %w", err, cause)

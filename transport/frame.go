@@ -10,7 +10,7 @@ import (
 // FrameError is a watch stream that is not a sequence of JSON objects. What comes
 // after Offset cannot be trusted; open a new watch.
 type FrameError struct {
-	Offset int64  // of the offending byte, from the start of the stream
+	Offset int64  // of the offending byte, from the start of the stream; in a WebSocket the bytes of messages count
 	Head   string // what is there, as far as it had arrived, at most 64 bytes, without credentials
 	Reason string
 }

@@ -25,11 +25,12 @@ type result struct {
 
 // cutAll reads a stream to its end. It keeps copies: Data is valid until the next
 // call only.
-func cutAll(r io.Reader, limit int) result {
-	f := newFrameReader(r, limit)
+func cutAll(r io.Reader, limit int) result { return collect(newFrameReader(r, limit).next) }
+
+func collect(next func() ([]byte, error)) result {
 	var got result
 	for {
-		data, err := f.next()
+		data, err := next()
 		var large *FrameTooLargeError
 		var malformed *FrameError
 		switch {
@@ -46,7 +47,7 @@ func cutAll(r io.Reader, limit int) result {
 		default:
 			got.End = err.Error()
 		}
-		if _, again := f.next(); !errors.Is(again, err) {
+		if _, again := next(); !errors.Is(again, err) {
 			got.End += fmt.Sprintf("; and then %v", again)
 		}
 		return got

@@ -36,6 +36,9 @@ func secretsOf(authorization string) [][]byte {
 		_, password, _ := bytes.Cut(plain, []byte(":"))
 		secrets = append(secrets, password)
 	}
+	if strings.EqualFold(scheme, "Bearer") { // see withTokenInProtocol
+		secrets = append(secrets, []byte(base64.RawURLEncoding.EncodeToString([]byte(credential))))
+	}
 	long := secrets[:0]
 	for _, s := range secrets {
 		if len(s) >= minSecret {
@@ -91,8 +94,8 @@ func (x *exchange) quote(text []byte, bound int) []byte {
 
 // longestSecret is how many bytes must be known beyond the end of a quotation.
 func (x *exchange) longestSecret() int {
-	longest := len(x.authorization)
-	for _, s := range x.known {
+	longest := 0
+	for _, s := range x.secrets() {
 		longest = max(longest, len(s))
 	}
 	return longest

@@ -28,7 +28,7 @@ func (c *Client) try(ctx context.Context, x *exchange, req Request) (*http.Respo
 	switch {
 	case x.ended() != nil, g == nil:
 		return nil, err
-	case err == nil && resp.StatusCode/100 == 2:
+	case err == nil && x.accepts(resp):
 		return resp, nil
 	case err == nil && resp.StatusCode != http.StatusUnauthorized:
 		return nil, c.refused(x, resp)
@@ -39,7 +39,7 @@ func (c *Client) try(ctx context.Context, x *exchange, req Request) (*http.Respo
 	}
 	// The connection could not be made, for all that is known here because it trusts
 	// the wrong authority, or shows the wrong certificate; or this is a 401.
-	changed, problem := c.connections.renew(g)
+	changed, problem := x.via.renew(g)
 	if unauthorized && !own {
 		fresh, failed := c.credentials.renew(ctx, used)
 		if failed != nil {
@@ -57,7 +57,7 @@ func (c *Client) try(ctx context.Context, x *exchange, req Request) (*http.Respo
 	case !changed:
 		return nil, err // it is this credential that is refused, and asking again would not help
 	}
-	if resp, _, err = c.send(x, hr); err != nil || resp.StatusCode/100 == 2 {
+	if resp, _, err = c.send(x, hr); err != nil || x.accepts(resp) {
 		return resp, err
 	}
 	return nil, c.refused(x, resp)
@@ -109,12 +109,15 @@ func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, er
 func (c *Client) send(x *exchange, hr *http.Request) (*http.Response, *generation, error) {
 	x.end() // of a first try
 	x.end = func() {}
-	g, end, err := c.connections.use()
+	g, end, err := x.via.use()
 	if err != nil {
 		return nil, nil, err
 	}
 	x.end = end
 	x.authorization = hr.Header.Get("Authorization")
+	if x.upgrade && c.sockets.tokenInProtocol {
+		hr = withTokenInProtocol(hr)
+	}
 	resp, err := g.RoundTrip(hr)
 	if ended := x.ended(); ended != nil {
 		// A server that sees the client go may still answer, before the connection is
@@ -127,7 +130,7 @@ func (c *Client) send(x *exchange, hr *http.Request) (*http.Response, *generatio
 	if err != nil {
 		return nil, g, err
 	}
-	if c.onlyHTTP2 && resp.ProtoMajor != 2 {
+	if c.onlyHTTP2 && !x.upgrade && resp.ProtoMajor != 2 {
 		_ = resp.Body.Close()
 		return nil, g, fmt.Errorf("the server answered with %s, and ProtocolHTTP2 asks for HTTP/2", resp.Proto)
 	}
@@ -138,7 +141,9 @@ func (c *Client) send(x *exchange, hr *http.Request) (*http.Response, *generatio
 func (c *Client) refused(x *exchange, resp *http.Response) *apierrors.StatusError {
 	defer x.hurry().Stop()
 	defer resp.Body.Close()
-	status := statusError(resp, x.redact(readErrorBody(resp.Body, c.maxError)))
+	body := readErrorBody(resp.Body, c.maxError)
+	x.emptyBody = len(body) == 0
+	status := statusError(resp, x.redact(body))
 	status.ErrStatus.Message = string(x.redactWhole([]byte(status.ErrStatus.Message))) // it may quote headers
 	return status
 }

@@ -33,7 +33,7 @@ type Stream interface {
 	// At the end it returns io.EOF if the server ended the watch between two
 	// frames, as it does when the watch's timeout is over. Anything else is a
 	// [RequestError]: io.ErrUnexpectedEOF if the connection was cut, even between
-	// two frames; ErrClosed; the context's error; a [FrameError]. The error stays:
+	// two frames; ErrClosed; the context's error; a [FrameError]; a [CloseError]. The error stays:
 	// every later call returns it, except after a [FrameTooLargeError], which
 	// concerns one frame only.
 	Next() (Frame, error)
@@ -41,7 +41,9 @@ type Stream interface {
 	// Close ends the stream, and a pending Next with it.
 	Close() error
 
-	// MediaType is the format of the frames.
+	// MediaType is the format of the frames. Over a WebSocket, whose handshake names
+	// none, it is that of the last frame if several were asked for, and before the
+	// first one "".
 	MediaType() string
 }
 
