@@ -1,0 +1,140 @@
+package transport
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"sync"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// frameServer speaks HTTP/2 frame by frame, to say what no real server can be made to
+// say at a given moment. It runs in a synctest bubble.
+type frameServer struct {
+	*network
+
+	// settings are sent at the beginning of each connection.
+	settings []http2.Setting
+
+	// request is called for each request, on the goroutine of its connection. Streams
+	// have the numbers 1, 3, 5... on each connection.
+	request func(c *frameConn, stream uint32, path string)
+
+	mu    sync.Mutex
+	conns []*frameConn
+	all   sync.WaitGroup
+}
+
+// frameConn is the server's end of one connection.
+type frameConn struct {
+	number int // the first is 1
+	conn   net.Conn
+	framer *http2.Framer
+	out    chan func() // what is to be written; net.Pipe holds nothing
+	resets []uint32    // streams that the client has given up; read after synctest.Wait
+}
+
+// newFrameServer serves until stop is called.
+func newFrameServer(request func(c *frameConn, stream uint32, path string), settings ...http2.Setting) (s *frameServer, stop func()) {
+	s = &frameServer{network: newNetwork(), request: request, settings: settings}
+	s.all.Go(func() {
+		for {
+			conn, err := s.Accept()
+			if err != nil {
+				return
+			}
+			c := &frameConn{conn: conn, framer: http2.NewFramer(conn, conn), out: make(chan func(), 1000)}
+			s.mu.Lock()
+			s.conns = append(s.conns, c)
+			c.number = len(s.conns)
+			s.mu.Unlock()
+			s.all.Go(func() {
+				for write := range c.out {
+					write()
+				}
+			})
+			s.all.Go(func() {
+				defer close(c.out)
+				defer conn.Close()
+				s.serve(c)
+			})
+		}
+	})
+	return s, func() {
+		_ = s.Close()
+		s.mu.Lock()
+		for _, c := range s.conns {
+			_ = c.conn.Close()
+		}
+		s.mu.Unlock()
+		s.all.Wait()
+	}
+}
+
+func (s *frameServer) serve(c *frameConn) {
+	if _, err := io.ReadFull(c.conn, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	c.out <- func() { _ = c.framer.WriteSettings(s.settings...) }
+	decoder := hpack.NewDecoder(4096, nil)
+	for {
+		frame, err := c.framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		switch f := frame.(type) {
+		case *http2.SettingsFrame:
+			if !f.IsAck() {
+				c.out <- func() { _ = c.framer.WriteSettingsAck() }
+			}
+		case *http2.PingFrame:
+			if !f.IsAck() {
+				data := f.Data
+				c.out <- func() { _ = c.framer.WritePing(true, data) }
+			}
+		case *http2.RSTStreamFrame:
+			c.resets = append(c.resets, f.StreamID)
+		case *http2.HeadersFrame:
+			fields, err := decoder.DecodeFull(f.HeaderBlockFragment())
+			if err != nil {
+				return
+			}
+			for _, field := range fields {
+				if field.Name == ":path" {
+					s.request(c, f.StreamID, field.Value)
+				}
+			}
+		default: // WINDOW_UPDATE and the like
+		}
+	}
+}
+
+// headers begins an answer of 200.
+func (c *frameConn) headers(stream uint32) {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	_ = encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
+	_ = encoder.WriteField(hpack.HeaderField{Name: "content-type", Value: "application/json"})
+	c.out <- func() {
+		_ = c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndHeaders: true})
+	}
+}
+
+func (c *frameConn) data(stream uint32, text string, end bool) {
+	c.out <- func() { _ = c.framer.WriteData(stream, end, []byte(text)) }
+}
+
+func (c *frameConn) goAway(lastStream uint32, code http2.ErrCode) {
+	c.out <- func() { _ = c.framer.WriteGoAway(lastStream, code, nil) }
+}
+
+func (c *frameConn) reset(stream uint32, code http2.ErrCode) {
+	c.out <- func() { _ = c.framer.WriteRSTStream(stream, code) }
+}
+
+// hangUp closes the connection once all that was said is written.
+func (c *frameConn) hangUp() {
+	c.out <- func() { _ = c.conn.Close() }
+}
