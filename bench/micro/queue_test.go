@@ -1,0 +1,135 @@
+package micro
+
+import (
+	"testing"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/store"
+)
+
+// A queue is what a benchmark drives. pop takes one entry; the consumer's store is known to the queue.
+type queue struct {
+	add     func(object) error
+	update  func(object) error
+	replace func([]object) error
+	pop     func() error
+	store   func(object) // what a consumer does with an object
+}
+
+// queues are those that are compared.
+var queues = []struct {
+	name string
+	make func(b *testing.B) queue
+}{
+	{"relist", relistQueue},
+	{"DeltaFIFO", func(b *testing.B) queue {
+		known := cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc)
+		return clientGoQueue(b, known, cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{KnownObjects: known, EmitDeltaTypeReplaced: true}))
+	}},
+	{"RealFIFO", func(b *testing.B) queue {
+		known := cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc)
+		return clientGoQueue(b, known, cache.NewRealFIFOWithOptions(cache.RealFIFOOptions{KnownObjects: known}))
+	}},
+}
+
+func relistQueue(b *testing.B) queue {
+	known := store.New(store.Options[object]{})
+	q := deltafifo.New(deltafifo.Options[object]{Known: known})
+	process := func(deltafifo.Entry[object]) error { return nil }
+	return queue{
+		add:     q.Add,
+		update:  q.Update,
+		replace: func(items []object) error { return q.Replace(items, "1") },
+		pop:     func() error { return q.Pop(b.Context(), process) },
+		store:   func(obj object) { _ = known.Add(obj) },
+	}
+}
+
+// clientGoQueue hands a list over as client-go's reflector does, as a new slice of interfaces.
+func clientGoQueue(_ *testing.B, known cache.Store, q cache.Queue) queue {
+	process := func(any, bool) error { return nil }
+	return queue{
+		add:    func(obj object) error { return q.Add(obj) },
+		update: func(obj object) error { return q.Update(obj) },
+		replace: func(items []object) error {
+			list := make([]any, len(items))
+			for i, obj := range items {
+				list[i] = obj
+			}
+			return q.Replace(list, "1")
+		},
+		pop:   func() error { _, err := q.Pop(process); return err },
+		store: func(obj object) { _ = known.Add(obj) },
+	}
+}
+
+// BenchmarkQueueAddPop is one object through an empty queue: of 10,000 in turn, as the events of a watch that is kept up
+// with; of a single one, as those of an object that is busy.
+func BenchmarkQueueAddPop(b *testing.B) {
+	for _, keys := range []struct {
+		name string
+		n    int
+	}{{"keys=10000", 10_000}, {"keys=1", 1}} {
+		objects := makeObjects(keys.n)
+		for _, impl := range queues {
+			b.Run(keys.name+"/impl="+impl.name, func(b *testing.B) {
+				q, i := impl.make(b), 0
+				b.ReportAllocs()
+				for b.Loop() {
+					must(b, q.add(objects[i]))
+					must(b, q.pop())
+					if i++; i == len(objects) {
+						i = 0
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkQueueBurst is 1,000 objects that wait before the first is taken; for each object.
+func BenchmarkQueueBurst(b *testing.B) {
+	objects := makeObjects(1000)
+	for _, impl := range queues {
+		b.Run("impl="+impl.name, func(b *testing.B) {
+			q := impl.make(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, obj := range objects {
+					must(b, q.update(obj))
+				}
+				for range objects {
+					must(b, q.pop())
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkQueueReplace is a list of 10,000 objects, all known to the consumer, until the queue is empty again.
+func BenchmarkQueueReplace(b *testing.B) {
+	objects := makeObjects(10_000)
+	for _, impl := range queues {
+		b.Run("impl="+impl.name, func(b *testing.B) {
+			q := impl.make(b)
+			for _, obj := range objects {
+				q.store(obj)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				must(b, q.replace(objects))
+				for range objects {
+					must(b, q.pop())
+				}
+			}
+		})
+	}
+}
+
+func must(b *testing.B, err error) {
+	if err != nil {
+		b.Fatal(err)
+	}
+}

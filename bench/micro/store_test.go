@@ -1,0 +1,167 @@
+package micro
+
+import (
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/relist-go/relist/store"
+)
+
+// large is the number of objects of the stores.
+const large = 100_000
+
+// A mirror is what a benchmark drives: relist's store, or client-go's ThreadSafeStore as an informer wraps it.
+type mirror struct {
+	replace func([]object) error
+	update  func(object) error
+	get     func(key string) bool
+	list    func() int
+	byIndex func(value string) int
+}
+
+const nodeIndex = "node"
+
+func node(obj object) []string { return []string{obj.Labels["node"]} }
+
+var mirrors = []struct {
+	name string
+	make func(indexed bool) mirror
+}{
+	{"relist", func(indexed bool) mirror {
+		var indexers store.Indexers[object]
+		if indexed {
+			indexers = store.Indexers[object]{nodeIndex: node}
+		}
+		s := store.New(store.Options[object]{Indexers: indexers})
+		return mirror{
+			replace: func(items []object) error { return s.Replace(items, "1") },
+			update:  s.Update,
+			get:     func(key string) bool { _, ok := s.Get(key); return ok },
+			list:    func() int { return len(s.List()) },
+			byIndex: func(value string) int { found, _ := s.ByIndex(nodeIndex, value); return len(found) },
+		}
+	}},
+	{"ThreadSafeStore", func(indexed bool) mirror {
+		indexers := cache.Indexers{}
+		if indexed {
+			indexers[nodeIndex] = func(obj any) ([]string, error) { return node(obj.(object)), nil }
+		}
+		s := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+		return mirror{
+			replace: func(items []object) error {
+				list := make([]any, len(items))
+				for i, obj := range items {
+					list[i] = obj
+				}
+				return s.Replace(list, "1")
+			},
+			update:  func(obj object) error { return s.Update(obj) },
+			get:     func(key string) bool { _, ok, _ := s.GetByKey(key); return ok },
+			list:    func() int { return len(s.List()) },
+			byIndex: func(value string) int { found, _ := s.ByIndex(nodeIndex, value); return len(found) },
+		}
+	}},
+}
+
+// eachMirror runs a benchmark with each, filled.
+func eachMirror(b *testing.B, name string, indexed bool, run func(*testing.B, mirror, []object)) {
+	objects := makeObjects(large)
+	if name != "" {
+		name += "/"
+	}
+	for _, impl := range mirrors {
+		b.Run(name+"impl="+impl.name, func(b *testing.B) {
+			m := impl.make(indexed)
+			must(b, m.replace(objects))
+			b.ReportAllocs()
+			run(b, m, objects)
+		})
+	}
+}
+
+// BenchmarkStoreReplace is a list of 100,000 objects.
+func BenchmarkStoreReplace(b *testing.B) {
+	replace := func(b *testing.B, m mirror, objects []object) {
+		for b.Loop() {
+			must(b, m.replace(objects))
+		}
+	}
+	eachMirror(b, "indexed=no", false, replace)
+	eachMirror(b, "indexed=yes", true, replace)
+}
+
+// BenchmarkStoreUpdate is one object of 100,000.
+func BenchmarkStoreUpdate(b *testing.B) {
+	update := func(b *testing.B, m mirror, objects []object) {
+		i := 0
+		for b.Loop() {
+			must(b, m.update(objects[i]))
+			i = (i + 7919) % len(objects)
+		}
+	}
+	eachMirror(b, "indexed=no", false, update)
+	eachMirror(b, "indexed=yes", true, update)
+}
+
+// BenchmarkStoreGet is by one reader, while nobody writes and while somebody writes without pause.
+func BenchmarkStoreGet(b *testing.B) {
+	get := func(b *testing.B, m mirror, objects []object) {
+		keys := make([]string, 0, 4096)
+		for i := range cap(keys) {
+			keys = append(keys, store.Key(objects[i*7919%len(objects)]))
+		}
+		i := 0
+		for b.Loop() {
+			if !m.get(keys[i]) {
+				b.Fatal("not found")
+			}
+			i = (i + 1) % len(keys)
+		}
+	}
+	eachMirror(b, "writers=0", false, get)
+	eachMirror(b, "writers=1", false, func(b *testing.B, m mirror, objects []object) {
+		defer writeWithoutPause(m, objects)()
+		get(b, m, objects)
+	})
+}
+
+// writeWithoutPause updates one object after the other until stop is called.
+func writeWithoutPause(m mirror, objects []object) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ; i = (i + 7919) % len(objects) {
+			select {
+			case <-done:
+				return
+			default:
+				_ = m.update(objects[i])
+			}
+		}
+	})
+	return func() { close(done); wg.Wait() }
+}
+
+// BenchmarkStoreList is all 100,000 objects.
+func BenchmarkStoreList(b *testing.B) {
+	eachMirror(b, "", false, func(b *testing.B, m mirror, objects []object) {
+		for b.Loop() {
+			if n := m.list(); n != len(objects) {
+				b.Fatalf("%d objects", n)
+			}
+		}
+	})
+}
+
+// BenchmarkStoreByIndex is 2,000 objects of 100,000.
+func BenchmarkStoreByIndex(b *testing.B) {
+	eachMirror(b, "", true, func(b *testing.B, m mirror, _ []object) {
+		for b.Loop() {
+			if n := m.byIndex("node-07"); n != large/50 {
+				b.Fatalf("%d objects", n)
+			}
+		}
+	})
+}
