@@ -3,6 +3,7 @@ package informer_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -233,6 +234,17 @@ func (f *fake) orphan(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.emit(listwatch.Deleted, f.object(key, "nobody", 0))
+}
+
+// removeUnreadably deletes an object, whose final state cannot be decoded.
+func (f *fake) removeUnreadably(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old := f.objects[key]
+	delete(f.objects, key)
+	f.emit(listwatch.Deleted, f.object(key, old.UID, old.Value))
+	e := &f.log[len(f.log)-1]
+	e.Object, e.Err = nil, &listwatch.ObjectError{Meta: e.Meta, Err: errors.New("bad field")}
 }
 
 // swap deletes an object and makes it again, and sends only the second half.

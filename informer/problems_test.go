@@ -177,6 +177,24 @@ func TestMissedDeleteIsToldOnce(t *testing.T) {
 	})
 }
 
+// An object that was deleted in a state which cannot be decoded is deleted in the state that was known, and the handler is
+// told that this is not the final one.
+func TestUnreadableDeletionHasNoFinalState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "b")
+		r := newRig(t, f, informer.Options[*thing]{})
+		d := &diary{}
+		r.add(d.handler())
+		r.start()
+		f.set("a", 3)
+		synctest.Wait()
+		d.take()
+		f.removeUnreadably("a")
+		d.expect(t, "delete a=3 unknown")
+		r.agree()
+	})
+}
+
 // 20,000 updates of one object, for a handler that takes a second for each call, are a few calls and one pending change,
 // and no other handler waits. What is deleted and made again stays two things.
 func TestSlowHandlerCostsKeysNotEvents(t *testing.T) {

@@ -105,6 +105,7 @@ func (d *driver[T]) treat(ctx context.Context) {
 	default:
 		key := p.Meta.Key
 		d.patient = p
+		d.quarantine.nextGet = time.Now().Add(getPause)
 		d.visit = start(d.hooked(ctx), false, func(ctx context.Context, o *operation[T]) {
 			obj, meta, err := d.get.Get(ctx, key)
 			o.send(ctx, message[T]{event: asEvent(obj, meta, err)})

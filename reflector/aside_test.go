@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -141,4 +142,48 @@ func TestQuarantineCurve(t *testing.T) {
 	if !slices.Equal(waits, want) {
 		t.Errorf("waits are %v, want %v", waits, want)
 	}
+}
+
+// fetching is a fake that fetches objects too, none of which can be decoded.
+type fetching struct {
+	*fake
+	gets chan time.Time
+}
+
+func (f fetching) Get(_ context.Context, key string) (string, listwatch.Meta, error) {
+	f.gets <- time.Now()
+	return "", listwatch.Meta{Key: key}, errors.New("bad field")
+}
+
+// However many objects cannot be decoded, they are fetched one after the other, and no
+// faster than ten in a second.
+func TestQuarantineIsFetchedSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		_ = r.end()
+		f := fetching{fake: r.fake, gets: make(chan time.Time, 10_000)}
+		for len(f.asked) > 0 {
+			<-f.asked
+		}
+		r.Reflector = New(f, r.sink, Options{Rand: func() float64 { return 0 }})
+		r.run()
+		s := r.synced()
+		for i := range 200 {
+			meta := listwatch.Meta{Key: fmt.Sprint("k", i), ResourceVersion: fmt.Sprint(11 + i)}
+			s.events <- listwatch.Event[string]{Type: listwatch.Added, Meta: meta, Err: &listwatch.ObjectError{Meta: meta, Err: errors.New("bad field")}}
+		}
+		later(time.Minute)
+		n := len(f.gets)
+		last := time.Time{}
+		for range n {
+			at := <-f.gets
+			if !last.IsZero() && at.Sub(last) < getPause {
+				t.Fatalf("two Gets within %s, want %s at least", at.Sub(last), getPause)
+			}
+			last = at
+		}
+		if n < 500 {
+			t.Errorf("%d Gets in a minute, want the pace to be used: 600", n)
+		}
+	})
 }

@@ -19,6 +19,10 @@ func (d *driver[T]) take(m message[T]) input {
 		d.drop()
 	case probed:
 		d.drop()
+		if in.err == nil {
+			in.other = d.otherHistory(m.list.Items)
+		}
+		return in
 	case listFailed:
 		d.trace.ListDone(ListDone{Duration: time.Since(d.op.started), Err: in.err})
 		d.failed(in.err)

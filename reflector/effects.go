@@ -23,9 +23,11 @@ type (
 	// listFailed: the list that was asked for did not come.
 	listFailed struct{ err error }
 
-	// probed: the answer to a probe: the server is at this version.
+	// probed: the answer to a probe: the server is at this version. If other is set,
+	// that is one of another history, and other says why.
 	probed struct {
 		version string
+		other   error
 		err     error
 	}
 

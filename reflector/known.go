@@ -1,9 +1,13 @@
 package reflector
 
 import (
+	"errors"
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/store"
 )
 
 // identified is what an object has that says which version of which object it is.
@@ -45,4 +49,33 @@ func (d *driver[T]) isNews(e listwatch.Event[T]) bool {
 		return true
 	}
 	return older(held.ResourceVersion, e.Meta.ResourceVersion)
+}
+
+// errOtherHistory is reported when the storage is not the one there was, although it is
+// at a later version.
+var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup")
+
+// otherHistory says why an object of the most recent state cannot be of the history that
+// the sink has followed, or returns nil: everything at a version that the resume point has
+// passed must be held as it is. Of what has changed since, nothing can be said.
+func (d *driver[T]) otherHistory(items []T) error {
+	if len(items) == 0 || d.known == nil {
+		return nil
+	}
+	obj, ok := any(items[0]).(store.Object)
+	if !ok || !wellFormed(obj.GetResourceVersion()) || older(d.state.resume, obj.GetResourceVersion()) {
+		return nil
+	}
+	key := store.Key(obj)
+	if d.quarantine.patients[key] != nil {
+		return nil
+	}
+	_, held, ok := d.holds(key)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: %s is there at %s, and was not", errOtherHistory, key, obj.GetResourceVersion())
+	case another(held.UID, obj.GetUID()), held.ResourceVersion != "" && held.ResourceVersion != obj.GetResourceVersion():
+		return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, key, obj.GetResourceVersion(), held.ResourceVersion)
+	}
+	return nil
 }

@@ -34,6 +34,9 @@ type state struct {
 	bookmarked  bool
 	bookmarkGap time.Duration
 
+	// mute is how long watches in a row have been open without anything coming.
+	mute time.Duration
+
 	// outage: the server could not be reached when the watch was asked for last. It
 	// may come back as another one, see [state.resumeWatch].
 	outage bool

@@ -86,15 +86,16 @@ func runList[T any](lw listwatch.ListWatcher[T], eff list) func(context.Context,
 	}
 }
 
-// runProbe asks for one object of the most recent state, for the version of that state.
+// runProbe asks for one object of the most recent state, for it and for the version of
+// that state.
 func runProbe[T any](lw listwatch.ListWatcher[T]) func(context.Context, *operation[T]) {
 	return func(ctx context.Context, o *operation[T]) {
 		page, err := lw.List(ctx, metav1.ListOptions{Limit: 1})
-		in := probed{err: err}
-		if err == nil {
-			in.version = page.ResourceVersion
+		if err != nil {
+			o.send(ctx, message[T]{in: probed{err: err}})
+			return
 		}
-		o.send(ctx, message[T]{in: in})
+		o.send(ctx, message[T]{in: probed{version: page.ResourceVersion}, list: &listwatch.List[T]{Items: page.Items}})
 	}
 }
 

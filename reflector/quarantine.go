@@ -32,6 +32,7 @@ type quarantine[T any] struct {
 	fetches  bool // objects can be fetched
 	patients map[string]*patient[T]
 	soonest  time.Time // no patient is to be looked at before; zero if none is
+	nextGet  time.Time // none is to be fetched before
 
 	// ahead holds the versions that a Get has brought and the watch has not reached:
 	// the events up to them say nothing new.
@@ -54,6 +55,10 @@ const (
 	// curve begins at a second and goes far.
 	quarantineBase = time.Second
 	quarantineCap  = 10 * time.Minute
+
+	// getPause lies between two Gets, of which there is one at a time: when a type cannot
+	// be decoded at all, there are as many patients as objects.
+	getPause = 100 * time.Millisecond
 
 	// maxRefused objects that the sink refuses are no longer an affair of objects.
 	maxRefused = 100
@@ -142,8 +147,12 @@ func (q *quarantine[T]) due(now time.Time) *patient[T] {
 	var first *patient[T]
 	q.soonest = time.Time{}
 	for _, p := range q.patients {
-		q.soonest = earliest(q.soonest, p.NextTry)
-		if p.NextTry.IsZero() || now.Before(p.NextTry) {
+		at := p.NextTry
+		if p.refused == nil && !at.IsZero() {
+			at = latest(at, q.nextGet)
+		}
+		q.soonest = earliest(q.soonest, at)
+		if !due(now, at) {
 			continue
 		}
 		if first == nil || q.order(p, first) < 0 {

@@ -17,7 +17,7 @@ import (
 // or lists again.
 type Reason uint8
 
-// The reasons, one for each way in which the reflector reacts.
+// The reasons: one for each way in which the reflector reacts, or in which somebody has to.
 const (
 	// Closed: the server ended the stream in good order.
 	Closed Reason = iota + 1
@@ -36,7 +36,7 @@ const (
 	Expired
 	// TooLarge: the server does not have the resourceVersion yet.
 	TooLarge
-	// Denied: 401, 403 or 404; someone has to change something first.
+	// Denied: 401 or 403; someone has to change something first.
 	Denied
 	// Failed: any other error status.
 	Failed
@@ -54,14 +54,18 @@ const (
 	Silent
 	// Incomplete: the initial events of a watch did not come to an end.
 	Incomplete
-	// WentBack: the server's answer is older than what it gave before.
+	// WentBack: the server's answer is older than what it gave before, or of another
+	// history.
 	WentBack
+	// NotFound: 404; the type is not there yet, or no longer.
+	NotFound
 )
 
 var reasonWords = [...]string{
 	Closed: "closed", Cut: "cut", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
 	Throttled: "throttled", Expired: "expired", TooLarge: "tooLarge", Denied: "denied", Failed: "failed",
 	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed", Asked: "asked", Silent: "silent", Incomplete: "incomplete", WentBack: "wentBack",
+	NotFound: "notFound",
 }
 
 // String returns the reason as one word, for logs and for -o json.
@@ -122,8 +126,10 @@ func classifyStatus(err error, status metav1.Status) Reason {
 		return Throttled
 	}
 	switch status.Code {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+	case http.StatusUnauthorized, http.StatusForbidden:
 		return Denied
+	case http.StatusNotFound:
+		return NotFound
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return Unavailable
 	}

@@ -169,6 +169,7 @@ var streamingRows = []row{
 var probingRows = []row{
 	{"the server is at 110", nil, probed{version: "110"}},
 	{"the server is at 90", nil, probed{version: "90"}},
+	{"the server is at 110, and has an object at 95 that is not as it was", nil, probed{version: "110", other: errOtherHistory}},
 	{"any error", nil, probed{err: io.ErrUnexpectedEOF}},
 	{"nothing for 2 minutes", func(s *state) { s.phase = probing{heard: t0.Add(-2 * time.Minute)} }, tick{}},
 	{"a list is asked for", nil, listWanted{}},
@@ -220,6 +221,10 @@ var watchingRows = []row{
 		s.bookmarked, s.bookmarkGap = true, time.Minute
 		s.phase = watching{version: "100", asked: t0.Add(-minSilence), heard: t0.Add(-minSilence), deadline: t0.Add(time.Hour), open: true}
 	}, tick{}},
+	{"end of the third silent watch of a minute in a row, where bookmarks came", func(s *state) {
+		s.bookmarked, s.mute = true, 2*time.Minute
+		aliveFor(time.Minute)(s)
+	}, ended{io.EOF}},
 	{"a list is asked for", nil, listWanted{}},
 	{"sink failed", nil, sinkFailed{io.ErrShortWrite, "100"}},
 }

@@ -119,7 +119,7 @@ func (s state) streamEnded(now time.Time, p streaming, err error) (state, []effe
 		if p.version != "" {
 			return s.stream(now, []effect{relist{reason: reason, err: err}})
 		}
-	case Denied:
+	case Denied, NotFound:
 		return s.wait(now, toList, reason, err, []effect{problem{class: ListProblem, err: err}})
 	case Failed:
 		if findsFault(err) { // it knows nothing of initial events, or has them switched off

@@ -32,9 +32,10 @@ func (s state) resumeWatch(now time.Time) (state, []effect) {
 }
 
 // probe asks at which version the server is. The most recent state is asked for, with
-// one object of it: a replica that lags is no reason to be alarmed, the storage is.
+// one object of it: a replica that lags is no reason to be alarmed, the storage is. The
+// object tells something too, see [driver.otherHistory].
 func (s state) probe(now time.Time) (state, []effect) {
-	s.phase = probing{heard: now}
+	s.phase, s.mute = probing{heard: now}, 0
 	return s, []effect{probe{}}
 }
 
@@ -81,7 +82,7 @@ func (s state) event(now time.Time, p watching, in event) (state, []effect) {
 	}
 	p.progress, p.heard = true, now
 	s.phase = p
-	s.outrun = 0
+	s.outrun, s.mute = 0, 0
 	if in.withheld && in.version == "" {
 		return s, nil // it cannot be read at all; that was reported
 	}
@@ -131,7 +132,7 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 		s.pace.failures = 0
 		next, more := s.relist(now, reason, err)
 		return next, append(effects, more...)
-	case Denied:
+	case Denied, NotFound:
 		return s.wait(now, toWatch, reason, err, []effect{problem{class: WatchProblem, err: err}})
 	case Closed, Cut, TimedOut, Silent:
 		return s.dropped(now, p, reason, err)
@@ -143,11 +144,15 @@ func (s state) ended(now time.Time, p watching, err error) (state, []effect) {
 
 // dropped follows a stream that was open and then ended without saying why.
 func (s state) dropped(now time.Time, p watching, reason Reason, err error) (state, []effect) {
+	if !p.progress {
+		s.mute += p.alive(now)
+	}
 	switch {
-	case p.alive(now) >= minSilence && !p.progress && s.bookmarked:
+	case s.mute >= minSilence && s.bookmarked:
 		// No event and not even a bookmark, where there used to be some: the server
 		// may not have come to this version, as after the restoration of a backup.
-		// It waits in silence until it does.
+		// It waits in silence until it does. The silence may be that of several
+		// watches, where they are short.
 		return s.probe(now)
 	case p.alive(now) >= healthy:
 		return s.watch(now, nil)
@@ -176,6 +181,10 @@ func (s state) probed(now time.Time, in probed) (state, []effect) {
 		_, err := advance(s.resume, in.version)
 		s.outage, s.refused = false, true
 		return s.relist(now, WentBack, err)
+	case in.other != nil:
+		s.outage, s.refused = false, true
+		next, effects := s.relist(now, WentBack, in.other)
+		return next, append([]effect{problem{class: VersionProblem, err: in.other}}, effects...)
 	}
 	s.outage = false
 	return s.watch(now, nil)

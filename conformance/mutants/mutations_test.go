@@ -238,6 +238,18 @@ var mutations = []mutation{
 		trace: "restored-backup-at-once",
 	},
 	{
+		what:  "ask for one object after an outage, and not look at it",
+		dir:   "reflector",
+		edits: one("in.other = d.otherHistory", "_ = d.otherHistory"),
+		trace: "restored-backup-overtaken",
+	},
+	{
+		what:  "take the silence of each watch by itself",
+		dir:   "reflector",
+		edits: one("s.mute += p.alive(now)", "s.mute = p.alive(now)"),
+		trace: "server-behind-short-watches",
+	},
+	{
 		what:  "wait for the end of initial events for ever",
 		dir:   "reflector",
 		edits: one(`at = earliest(at, p.patience())`, ``),
