@@ -88,6 +88,13 @@ type sharer interface {
 	sharing() Encoding
 }
 
+// validator is implemented by an Encoding that hands over items without having checked
+// that they are well-formed.
+type validator interface {
+	// Valid reports whether object is one well-formed value.
+	Valid(object []byte) bool
+}
+
 // encoded is an Encoding, prepared for one type of objects.
 type encoded struct {
 	Encoding

@@ -8,55 +8,87 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch/internal/wire"
 )
 
 // ReadList implements [Encoding]. The members of a list may come in any order: those
 // of custom resources come sorted, items before kind and metadata.
+//
+// An item is cut out by its brackets, and its grammar is left to its decoder.
 func (jsonEncoding) ReadList(body io.Reader, list *ListSink) error {
-	r := jsonList{json: jsontext.NewDecoder(body, lenient), list: list}
+	r := jsonList{json: wire.NewReader(body), list: list}
+	defer r.json.Close()
 	err := r.read()
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
+	case isSyntactic(err) && !errors.Is(err, errMalformed):
+		return fmt.Errorf("%w: %w", errMalformed, err)
 	}
 	return withoutValue(err)
 }
 
+// Valid implements validator.
+func (jsonEncoding) Valid(object []byte) bool { return jsontext.Value(object).IsValid(lenient) }
+
 type jsonList struct {
-	json *jsontext.Decoder
+	json *wire.Reader
 	list *ListSink
 }
 
 func (r *jsonList) read() error {
-	if _, err := r.expect('{'); err != nil {
+	if err := r.json.Expect('{'); err != nil {
 		return err
 	}
-	for r.json.PeekKind() != '}' {
-		name, err := r.expect('"')
-		if err != nil {
-			return err
-		}
-		if err := r.member(name.String()); err != nil {
-			return err
-		}
-	}
-	if _, err := r.expect('}'); err != nil {
+	next, err := r.json.Peek()
+	if err != nil {
 		return err
 	}
-	if _, err := r.json.ReadToken(); !errors.Is(err, io.EOF) {
+	if next == '}' {
+		_, err = r.json.Separator('}')
+	} else {
+		err = r.members()
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := r.json.Peek(); err == nil {
 		return fmt.Errorf("%w: more follows the end of the list", errMalformed)
+	} else if !errors.Is(err, io.EOF) {
+		return err
 	}
 	return nil
+}
+
+// members reads all members of the list and its closing bracket.
+func (r *jsonList) members() error {
+	for {
+		var name string
+		if err := r.value(&name); err != nil {
+			return err
+		}
+		if err := r.json.Expect(':'); err != nil {
+			return err
+		}
+		if err := r.member(name); err != nil {
+			return err
+		}
+		if more, err := r.json.Separator('}'); !more {
+			return err
+		}
+	}
 }
 
 func (r *jsonList) member(name string) error {
 	switch name {
 	case "kind":
-		return json.UnmarshalDecode(r.json, &r.list.Kind)
+		return r.value(&r.list.Kind)
 	case "apiVersion":
-		return json.UnmarshalDecode(r.json, &r.list.APIVersion)
+		return r.value(&r.list.APIVersion)
 	case "metadata":
 		var meta metav1.ListMeta
-		if err := json.UnmarshalDecode(r.json, &meta); err != nil {
+		if err := r.value(&meta); err != nil {
 			return err
 		}
 		r.list.ListMeta = meta
@@ -64,40 +96,57 @@ func (r *jsonList) member(name string) error {
 	case "items":
 		return r.items()
 	}
-	return r.json.SkipValue()
+	var skipped jsontext.Value
+	return r.value(&skipped)
+}
+
+// value decodes the next value.
+func (r *jsonList) value(into any) error {
+	offset := r.json.Offset()
+	value, err := r.json.Value()
+	if err != nil {
+		return err
+	}
+	err = json.Unmarshal(value, into, lenient)
+	if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
+		syntactic.ByteOffset += offset
+	}
+	return err
 }
 
 func (r *jsonList) items() error {
-	if r.json.PeekKind() == 'n' {
+	next, err := r.json.Peek()
+	if err != nil {
+		return err
+	}
+	if next == 'n' {
 		r.list.items = true
-		return r.json.SkipValue() // null: Go servers write it for an empty list
+		var none []struct{}
+		return r.value(&none) // null: Go servers write it for an empty list
 	}
 	if err := r.list.BeginItems(); err != nil {
 		return err
 	}
-	if _, err := r.expect('['); err != nil {
+	if err := r.json.Expect('['); err != nil {
 		return err
 	}
-	for r.json.PeekKind() != ']' {
-		object, err := r.json.ReadValue()
+	if next, err = r.json.Peek(); err != nil {
+		return err
+	}
+	for more := next != ']'; more; {
+		object, err := r.json.Value()
 		if err != nil {
 			return err
 		}
 		if err := r.list.Item(object); err != nil {
 			return err
 		}
+		if more, err = r.json.Separator(']'); err != nil {
+			return err
+		}
 	}
-	_, err := r.expect(']')
+	if next == ']' {
+		_, err = r.json.Separator(']')
+	}
 	return err
-}
-
-func (r *jsonList) expect(kind jsontext.Kind) (jsontext.Token, error) {
-	token, err := r.json.ReadToken()
-	if err != nil {
-		return jsontext.Token{}, err
-	}
-	if token.Kind() != kind {
-		return jsontext.Token{}, fmt.Errorf("%w: %v where %v should be, at byte %d", errMalformed, token.Kind(), kind, r.json.InputOffset())
-	}
-	return token, nil
 }

@@ -57,17 +57,25 @@ func (p *pageDecoder[T]) begin() error { return p.kind.learnList(p.list.Kind) }
 func (p *pageDecoder[T]) item(object []byte) error {
 	p.bounded.left = maxObjectBytes
 	if err := p.kind.check(p.encoding.Kind(object, true)); err != nil {
-		p.page.Errors = append(p.page.Errors, refuse(p.encoding, object, err))
-		return nil
+		return p.bad(object, refuse(p.encoding, object, err))
 	}
 	// A list of custom resources has its kind after its items, but those
 	// items have their own.
 	obj, _, bad := p.decoder.decode(p.encoding, object, itemKind(p.list.TypeMeta))
 	if bad != nil {
-		p.page.Errors = append(p.page.Errors, bad)
-		return nil
+		return p.bad(object, bad)
 	}
 	p.page.Items = append(p.page.Items, obj)
+	return nil
+}
+
+// bad sets an item aside. If it is no value at all, then what was taken for it may be
+// part of another: it is the list that is malformed.
+func (p *pageDecoder[T]) bad(object []byte, bad *ObjectError) error {
+	if v, ok := p.encoding.Encoding.(validator); ok && !v.Valid(object) {
+		return fmt.Errorf("%w: %w", errMalformed, bad)
+	}
+	p.page.Errors = append(p.page.Errors, bad)
 	return nil
 }
 

@@ -98,7 +98,8 @@ func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions) (*Page[
 	}
 	page, err := decodePage(resp, r.decoder)
 	if err == nil && (page.kind != "" || opts.Continue == "") {
-		r.kind.Store(&page.kind)
+		kind := page.kind // a pointer into the page would keep its items alive
+		r.kind.Store(&kind)
 	}
 	return page, errors.Join(err, resp.Body.Close())
 }
