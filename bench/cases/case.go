@@ -36,16 +36,16 @@ func All() []Case {
 	return []Case{
 		list.with("list-json", "First list, JSON", Spec{}),
 		list.with("list-protobuf", "First list, protobuf", Spec{Encoding: objects.Protobuf}),
-		list.with("list-unstructured", "First list, JSON, Unstructured", Spec{Object: Unstructured}).atMost(3),
+		list.with("list-unstructured", "First list, JSON, Unstructured", Spec{Object: Unstructured}).slow(),
 		list.with("list-slim", "First list, JSON, six fields of each Pod", Spec{Object: Slim}),
 		list.with("list-dropped", "First list, JSON, without managedFields", Spec{Object: Dropped}),
 		list.with("list-metadata", "First list, JSON, metadata alone", Spec{Object: MetadataOnly}),
-		list.with("initial-json", "Initial events of a watch, JSON", Spec{Initial: ByWatch}).atMost(3),
+		list.with("initial-json", "Initial events of a watch, JSON", Spec{Initial: ByWatch}).slow(),
 		list.with("initial-protobuf", "Initial events of a watch, protobuf", Spec{Initial: ByWatch, Encoding: objects.Protobuf}),
-		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}).atMost(3),
-		relist.relisting(0).atMost(3),
-		relist.relisting(1).atMost(3),
-		relist.relisting(100).atMost(3),
+		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}).slow(),
+		relist.relisting(0).slow(),
+		relist.relisting(1).slow(),
+		relist.relisting(100).slow(),
 		watch.with("watch-json", "Steady watch, Pods, JSON", Spec{}),
 		watch.with("watch-protobuf", "Steady watch, Pods, protobuf", Spec{Encoding: objects.Protobuf}).events(60_000),
 		watch.with("watch-unstructured", "Steady watch, Pods, JSON, Unstructured", Spec{Object: Unstructured}),
@@ -78,7 +78,8 @@ func (c Case) with(name, title string, spec Spec) Case {
 	return c
 }
 
-func (c Case) atMost(runs int) Case { c.Runs = runs; return c }
+// slow is for a case of which a run takes long.
+func (c Case) slow() Case { c.Runs = 3; return c }
 
 func (c Case) events(n int) Case { c.Events = n; return c }
 

@@ -2,6 +2,7 @@ package cases
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -103,7 +104,7 @@ func (o options) profile() (stop func() error, err error) {
 		if err != nil {
 			return err
 		}
-		defer memory.Close()
-		return pprof.Lookup("allocs").WriteTo(memory, 0)
+		err = pprof.Lookup("allocs").WriteTo(memory, 0)
+		return errors.Join(err, memory.Close())
 	}, nil
 }

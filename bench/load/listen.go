@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// maxStreams is how many requests share one HTTP/2 connection of kube-apiserver.
-// Source: https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/ (--http2-max-streams-per-connection)
+// maxStreams is how many requests share one HTTP/2 connection of kube-apiserver (--http2-max-streams-per-connection).
+// Source: https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/
 const maxStreams = 250
 
 // Listen starts to serve on a free port of loopback, and returns the URL: HTTP/1.1 in

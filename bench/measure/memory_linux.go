@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// memory reads /proc, because ru_maxrss begins with the size of the process that started this one.
-// Source: https://man7.org/linux/man-pages/man5/proc_pid_status.5.html (VmHWM, VmRSS)
+// memory reads VmHWM and VmRSS, because ru_maxrss begins with the size of the process that started this one.
+// Source: https://man7.org/linux/man-pages/man5/proc_pid_status.5.html
 func memory() residency {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -35,7 +34,7 @@ func readPods(file string) (*corev1.PodList, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	unzipped, err := gzip.NewReader(f)
 	if err != nil {
 		return nil, err
@@ -60,7 +59,8 @@ func makePodTemplate(pod *corev1.Pod) error {
 	setMeta(&pod.ObjectMeta)
 	for i := range pod.ManagedFields {
 		fields := pod.ManagedFields[i].FieldsV1
-		fields.Raw = bytes.ReplaceAll(fields.Raw, []byte(`"`+address+`\"`), []byte(`"`+addressPlace.placeholder+`\"`))
+		raw := strings.ReplaceAll(fields.GetRawString(), `"`+address+`\"`, `"`+addressPlace.placeholder+`\"`)
+		fields.SetRawString(raw)
 	}
 	if _, ok := pod.Annotations["cni.example.com/containerID"]; ok {
 		pod.Annotations["cni.example.com/containerID"] = hashPlaces[len(hashPlaces)-1].placeholder

@@ -69,7 +69,7 @@ func (o options) run(ctx context.Context) error {
 		if bin, err = os.MkdirTemp("", "bench-"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(bin)
+		defer func() { _ = os.RemoveAll(bin) }() // a temporary directory
 	}
 	if err := build(ctx, bin); err != nil {
 		return err

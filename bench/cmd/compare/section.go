@@ -56,7 +56,7 @@ func growth(ctx context.Context, r *runner) (string, error) {
 			c.Runs = 1
 		}
 		if r.smoke {
-			n = n / 100
+			n /= 100
 			c.SmokeObjects = n
 		}
 		results, err := r.compare(ctx, c)
