@@ -108,7 +108,8 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 
 // Watch sends a request and returns the frames of its endless response. The
 // parameters that make it a watch are the caller's to put into Query. Any status
-// but 200 is an error, and so is a format that is not known here: only JSON is.
+// but 200 is an error, and so is a format that is not known here: JSON and protobuf
+// are.
 // Nothing but ctx, Close and the server ends the stream: it has no timeout.
 func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
 	if c.sockets.wanted() {
@@ -122,17 +123,17 @@ func (c *Client) watchHTTP(ctx context.Context, req Request) (Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode != http.StatusOK || resp.MediaType != jsonMediaType {
+	if resp.StatusCode != http.StatusOK {
 		return nil, resp.UnexpectedContent()
 	}
-	return newJSONStream(resp, c.maxFrame), nil
+	return newBodyStream(resp, c.maxFrame)
 }
 
 // do sends a request and returns its response if it is a success. Of the exchange, the
 // caller says what is asked for and via which connections. It calls release once the
 // exchange is over.
 func (c *Client) do(ctx context.Context, x *exchange, req Request, release func()) (*Response, error) {
-	x.url, x.onRead, x.known, x.end = c.server.name+req.Path, readHook(ctx), c.secrets, func() {}
+	x.url, x.onRead, x.known, x.status, x.end = c.server.name+req.Path, readHook(ctx), c.secrets, req.Status, func() {}
 	x.done = func() {
 		x.end()
 		release()

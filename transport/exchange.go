@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // exchange is one request from its start until its body is closed: what errors need
@@ -20,6 +22,9 @@ type exchange struct {
 	known         [][]byte    // what must not be quoted besides, such as a proxy's password
 	onRead        func(n int) // see [WithReadHook]; nil if nobody asked
 	emptyBody     bool        // of the last refusal
+
+	// status decodes the Status of an error; see [Request.Status].
+	status func(body []byte) (metav1.Status, error)
 
 	// ended returns why the context of the exchange has ended, nil if it has not.
 	ended  func() error

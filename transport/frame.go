@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// FrameError is a watch stream that is not a sequence of JSON objects. What comes
-// after Offset cannot be trusted; open a new watch.
+// FrameError is a watch stream that is not a sequence of frames. What comes after
+// Offset cannot be trusted; open a new watch.
 type FrameError struct {
 	Offset int64  // of the offending byte, from the start of the stream; in a WebSocket the bytes of messages count
 	Head   string // what is there, as far as it had arrived, at most 64 bytes, without credentials
@@ -50,6 +50,13 @@ const (
 	maxEmptyReads = 100
 )
 
+// quoteFunc returns the first bytes of a text, at most bound, as an error may quote it;
+// see [exchange.quote].
+type quoteFunc func(text []byte, bound int) []byte
+
+// quoteAll is for a text in which there is nothing to hide.
+func quoteAll(text []byte, bound int) []byte { return text[:min(len(text), bound)] }
+
 // frameReader cuts a stream of concatenated JSON objects, with any white space
 // between them, into objects.
 //
@@ -62,8 +69,7 @@ type frameReader struct {
 	r     io.Reader
 	limit int // of a frame; 0 is unlimited
 
-	// quote returns the first bytes of what an error is about; see [exchange.quote].
-	quote func(text []byte, bound int) []byte
+	quote quoteFunc // of what an error is about
 
 	buf     []byte
 	start   int
@@ -79,7 +85,7 @@ type frameReader struct {
 }
 
 func newFrameReader(r io.Reader, limit int) *frameReader {
-	return &frameReader{r: r, limit: limit, quote: func(text []byte, bound int) []byte { return text[:min(len(text), bound)] }}
+	return &frameReader{r: r, limit: limit, quote: quoteAll}
 }
 
 // next returns the next object, valid until the next call. It returns io.EOF at an

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Request is a GET.
@@ -20,6 +22,11 @@ type Request struct {
 
 	// Accept is the media type asked for. If empty, application/json.
 	Accept string
+
+	// Status decodes the Status in the body of an error, if Accept has formats other
+	// than JSON. It returns an error for a body that it cannot read, which may then be
+	// JSON.
+	Status func(body []byte) (metav1.Status, error)
 
 	// Header is sent too. Its Accept and User-Agent are ignored; its Authorization,
 	// if any, replaces that of the Config.

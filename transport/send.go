@@ -143,7 +143,7 @@ func (c *Client) refused(x *exchange, resp *http.Response) *apierrors.StatusErro
 	defer resp.Body.Close()
 	body := readErrorBody(resp.Body, c.maxError)
 	x.emptyBody = len(body) == 0
-	status := statusError(resp, x.redact(body))
+	status := statusError(resp, body, x)
 	status.ErrStatus.Message = string(x.redactWhole([]byte(status.ErrStatus.Message))) // it may quote headers
 	return status
 }

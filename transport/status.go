@@ -1,10 +1,13 @@
 package transport
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,8 +23,9 @@ import (
 //
 // Retry-After may only raise details.retryAfterSeconds: both come from servers that
 // are short of something, and the longer wait obeys both.
-func statusError(resp *http.Response, body []byte) *apierrors.StatusError {
-	status, ok := decodeStatus(body)
+func statusError(resp *http.Response, body []byte, x *exchange) *apierrors.StatusError {
+	status, ok := x.decodeStatus(body)
+	body = x.redact(body)
 	if !ok {
 		status = metav1.Status{
 			Status:  metav1.StatusFailure,
@@ -42,11 +46,37 @@ func statusError(resp *http.Response, body []byte) *apierrors.StatusError {
 }
 
 // decodeStatus reads a Status that reports a failure, whatever the Content-Type
-// calls it.
-func decodeStatus(body []byte) (status metav1.Status, ok bool) {
-	err := json.Unmarshal(body, &status, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	ok = err == nil && status.Kind == "Status" && status.Status != metav1.StatusSuccess
-	return status, ok
+// calls it. The credential is in none of its fields.
+func (x *exchange) decodeStatus(body []byte) (status metav1.Status, ok bool) {
+	status, err := x.decodeBinaryStatus(body)
+	if err != nil {
+		status, err = decodeJSONStatus(x.redact(body))
+	}
+	return status, err == nil && status.Kind == "Status" && status.Status != metav1.StatusSuccess
+}
+
+var errNotBinary = errors.New("no binary encoding was asked for")
+
+// decodeBinaryStatus reads a Status of which the bytes cannot be replaced before it is
+// decoded: lengths would no longer be true. Its texts are looked through afterwards.
+func (x *exchange) decodeBinaryStatus(body []byte) (status metav1.Status, err error) {
+	if x.status == nil {
+		return status, errNotBinary
+	}
+	status, err = x.status(body)
+	if err != nil || !slices.ContainsFunc(x.secrets(), func(s []byte) bool { return bytes.Contains(body, s) }) {
+		return status, err
+	}
+	text, err := json.Marshal(status)
+	if err != nil {
+		return status, err
+	}
+	return decodeJSONStatus(x.redactWhole(text))
+}
+
+func decodeJSONStatus(body []byte) (status metav1.Status, err error) {
+	err = json.Unmarshal(body, &status, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return status, err
 }
 
 // describe is the message for a response that carries no Status.

@@ -138,7 +138,7 @@ func TestReasonsAreThoseOfTheAPI(t *testing.T) {
 		413: apierrors.IsRequestEntityTooLargeError, 415: apierrors.IsUnsupportedMediaType, 422: apierrors.IsInvalid,
 		429: apierrors.IsTooManyRequests, 500: apierrors.IsInternalError, 503: apierrors.IsServiceUnavailable, 504: apierrors.IsTimeout,
 	} {
-		if err := statusError(&http.Response{StatusCode: code}, nil); !is(err) {
+		if err := statusError(&http.Response{StatusCode: code}, nil, new(exchange)); !is(err) {
 			t.Errorf("%d: %v", code, err)
 		}
 	}
@@ -191,6 +191,33 @@ func TestRetryAfter(t *testing.T) {
 		header.Set("Date", tt.date)
 		if got := retryAfter(header); got != tt.want {
 			t.Errorf("Retry-After %q at %q: %d, want %d", tt.value, tt.date, got, tt.want)
+		}
+	}
+}
+
+// TestStatusInAnEncodingOfTheCallers: the caller decodes what it asked for, and JSON is
+// read without it. The credential is in no field of either.
+func TestStatusInAnEncodingOfTheCallers(t *testing.T) {
+	const text = "\x01Status gone: s3cr3t-token"
+	decode := func(body []byte) (status metav1.Status, err error) {
+		rest, ok := strings.CutPrefix(string(body), "\x01")
+		if !ok {
+			return status, errors.New("unknown")
+		}
+		status.Kind, status.Message, _ = strings.Cut(rest, " ")
+		status.Reason, status.Code = metav1.StatusReasonExpired, 410
+		status.Details = &metav1.StatusDetails{Name: status.Message}
+		return status, nil
+	}
+	for body, want := range map[string]string{
+		text: "gone: REDACTED",
+		`{"kind":"Status","status":"Failure","message":"gone: s3cr3t-token","reason":"Expired","code":410,"details":{"name":"gone: s3cr3t-token"}}`: "gone: REDACTED",
+	} {
+		cfg := answer([]byte(fmt.Sprintf("HTTP/1.1 410 Gone\r\nContent-Length: %d\r\n\r\n%s", len(body), body)))
+		cfg.BearerToken = "s3cr3t-token"
+		_, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/x", Accept: "application/x,application/json", Status: decode})
+		if status := statusOf(t, err); status.Message != want || !apierrors.IsResourceExpired(err) || status.Details == nil || status.Details.Name != want {
+			t.Errorf("%q became %+v", body, status)
 		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 // Frame is one message of a watch: the bytes of one event.
 type Frame struct {
 	// Data is valid until the next call of Next. For JSON it is one object, from
-	// its first brace to its last.
+	// its first brace to its last; for protobuf one message, without its length; for
+	// CBOR one data item.
 	Data []byte
 
 	exchange *exchange // nil in a Frame that another package made
@@ -47,26 +48,53 @@ type Stream interface {
 	MediaType() string
 }
 
-// jsonStream is a chunked body of concatenated JSON objects.
-type jsonStream struct {
-	frames    *frameReader
+// framer cuts a stream of bytes into frames. next returns the next one, valid until the
+// next call. It returns io.EOF at an end between two frames, and reads no further than
+// it must. Its errors stay, except a [FrameTooLargeError].
+type framer interface {
+	next() ([]byte, error)
+}
+
+// framerOf makes the framer for a media type; ok is false if it is none of a watch. A
+// frame may have limit bytes; 0 is unlimited.
+func framerOf(mediaType string, r io.Reader, limit int, quote quoteFunc) (f framer, ok bool) {
+	switch mediaType {
+	case jsonMediaType:
+		f := newFrameReader(r, limit)
+		f.quote = quote
+		return f, true
+	case protobufMediaType:
+		f := newLengthReader(r, limit)
+		f.quote = quote
+		return f, true
+	}
+	return nil, false
+}
+
+// bodyStream is a body of frames.
+type bodyStream struct {
+	frames    framer
 	body      io.Closer
 	exchange  *exchange
 	mediaType string
 }
 
-func newJSONStream(resp *Response, limit int) *jsonStream {
-	frames := newFrameReader(resp.Body, limit)
-	frames.quote = resp.exchange.quote
-	return &jsonStream{
+// newBodyStream returns the frames of a response. Those of a media type that is not
+// known here cannot be found.
+func newBodyStream(resp *Response, limit int) (Stream, error) {
+	frames, ok := framerOf(resp.MediaType, resp.Body, limit, resp.exchange.quote)
+	if !ok {
+		return nil, resp.UnexpectedContent()
+	}
+	return &bodyStream{
 		frames:    frames,
 		body:      resp.Body,
 		exchange:  resp.exchange,
 		mediaType: resp.MediaType,
-	}
+	}, nil
 }
 
-func (s *jsonStream) Next() (Frame, error) {
+func (s *bodyStream) Next() (Frame, error) {
 	if ended := s.exchange.ended(); ended != nil {
 		return Frame{}, s.exchange.fail(ended)
 	}
@@ -83,9 +111,9 @@ func (s *jsonStream) Next() (Frame, error) {
 
 // Close reports nothing: a watch is cut off in its middle, as a rule, and what the
 // body says of that is of no use to the caller.
-func (s *jsonStream) Close() error {
+func (s *bodyStream) Close() error {
 	_ = s.body.Close()
 	return nil
 }
 
-func (s *jsonStream) MediaType() string { return s.mediaType }
+func (s *bodyStream) MediaType() string { return s.mediaType }

@@ -168,7 +168,8 @@ func TestWatchRefusesUnexpectedContent(t *testing.T) {
 		{"parameters", "Application/JSON;stream=watch;charset=utf-8", 200, ""},
 		{"broken parameters", "application/json; =;", 200, ""},
 		{"a login page", "text/html; charset=utf-8", 200, `200 OK with unexpected Content-Type "text/html; charset=utf-8": body begins "{}REDACTED\n"`},
-		{"protobuf", "application/vnd.kubernetes.protobuf;stream=watch", 200, "unexpected Content-Type"},
+		{"protobuf", "application/vnd.kubernetes.protobuf;stream=watch", 200, ""},
+		{"YAML", "application/yaml;stream=watch", 200, "unexpected Content-Type"},
 		{"accepted", "application/json", 202, `202 Accepted with unexpected Content-Type "application/json"`},
 	}
 	for _, tt := range tests {
