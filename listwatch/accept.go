@@ -1,6 +1,11 @@
 package listwatch
 
-import "strings"
+import (
+	"errors"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // The parameters of https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches.
 const (
@@ -26,6 +31,27 @@ func (d *decoder[T]) accept(metadata string) string {
 	}
 	return strings.Join(types, ",")
 }
+
+// status returns what reads the Status of a request that is refused, nil if that is
+// JSON, which transport reads. A server may answer in any encoding that was asked for.
+func (d *decoder[T]) status() func(body []byte) (metav1.Status, error) {
+	if len(d.encodings) == 1 && d.encodings[0].MediaType() == jsonMediaType {
+		return nil
+	}
+	return func(body []byte) (metav1.Status, error) {
+		for _, e := range d.encodings {
+			if e.MediaType() == jsonMediaType {
+				continue
+			}
+			if status, ok := e.Status(body); ok {
+				return status, nil
+			}
+		}
+		return metav1.Status{}, errNoStatus
+	}
+}
+
+var errNoStatus = errors.New("not a Status in an encoding that was asked for")
 
 // encoding returns the one of a list or an object with this media type, and stream
 // that of a watch.

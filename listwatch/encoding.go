@@ -77,8 +77,47 @@ func (l *ListSink) BeginItems() error {
 // error ends it.
 func (l *ListSink) Item(object []byte) error { return l.item(object) }
 
-// JSON is the encoding that every API server has.
-var JSON Encoding = jsonEncoding{}
+// What a program does not name here is not in its binary: the code that was generated
+// for protobuf, above all.
+var (
+	// JSON is the encoding that every API server has, for every resource and every type.
+	JSON Encoding = jsonEncoding{}
+
+	// Protobuf is the encoding of the resources that are built into the API server. It
+	// takes a fraction of the time and half the bytes of JSON. The type of the objects
+	// must have a method Unmarshal([]byte) error of its own, which reads it: those of
+	// k8s.io/api and *metav1.PartialObjectMetadata have.
+	Protobuf Encoding = protobufEncoding{}
+
+	// Auto is Protobuf for types that can be decoded from it, and JSON for others.
+	Auto Encoding = autoEncoding{}
+)
+
+// autoEncoding is [Auto]. It is nothing but a choice.
+type autoEncoding struct{ protobufEncoding }
+
+// chooser is an Encoding that stands for others.
+type chooser interface {
+	choose(typ reflect.Type) Encoding
+}
+
+func (autoEncoding) choose(typ reflect.Type) Encoding {
+	if readsProtobuf(typ) == nil {
+		return Protobuf
+	}
+	return JSON
+}
+
+// choose returns the encodings to ask for, in order of preference.
+func choose(wanted Encoding, typ reflect.Type) []Encoding {
+	if c, ok := wanted.(chooser); ok {
+		wanted = c.choose(typ)
+	}
+	if wanted == nil || wanted == JSON {
+		return []Encoding{JSON}
+	}
+	return []Encoding{wanted, JSON}
+}
 
 // sharer is implemented by an Encoding that can let objects share memory where they
 // are equal. It is used where nothing changes an object once it is decoded, that is

@@ -29,7 +29,7 @@ func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, er
 	if err != nil {
 		return obj, meta, err
 	}
-	resp, err := r.client.Get(ctx, transport.Request{Path: path + transport.EscapePath(name), Accept: r.decoder.acceptObject()})
+	resp, err := r.client.Get(ctx, transport.Request{Path: path + transport.EscapePath(name), Accept: r.decoder.acceptObject(), Status: r.decoder.status()})
 	if err != nil {
 		return obj, meta, err
 	}

@@ -8,5 +8,6 @@ func (r *Resource[T]) Metadata() (*Resource[*metav1.PartialObjectMetadata], erro
 		Namespace:     r.opts.Namespace,
 		LabelSelector: r.opts.LabelSelector,
 		FieldSelector: r.opts.FieldSelector,
+		Encoding:      r.opts.Encoding,
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,11 @@ type Options[T store.Object] struct {
 	LabelSelector string
 	FieldSelector string
 
+	// Encoding is the format that objects are asked for in, with JSON as the second
+	// choice: an API server has custom resources in no other than that and CBOR. The
+	// answer is read as what its Content-Type says it is. If nil, it is JSON.
+	Encoding Encoding
+
 	// Transform changes an object before it is kept: it may drop what the
 	// program does not need, and return another value. It runs once for every
 	// object that is received, on the goroutine that decodes. An error or a
@@ -64,7 +70,7 @@ func New[T store.Object](client *transport.Client, resource schema.GroupVersionR
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := newDecoder(opts.Transform, JSON)
+	decoder, err := newDecoder(opts.Transform, choose(opts.Encoding, reflect.TypeFor[T]())...)
 	if err != nil {
 		return nil, err
 	}
@@ -124,16 +130,18 @@ func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch
 	if err != nil {
 		return nil, describe("watch", r.what, err)
 	}
-	encoding, ok := r.decoder.stream(stream.MediaType())
-	if !ok {
-		_ = stream.Close() // the error that counts is the one below
-		return nil, describe("watch", r.what, fmt.Errorf("%w: the server sends %q, which was not asked for", errMalformed, stream.MediaType()))
-	}
 	kind := r.expected()
 	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
 		kind = expected{partial: kind.partial, learned: &r.kind} // this is a list in another form
 	}
-	return &watch[T]{stream: stream, what: r.what, decoder: r.decoder, encoding: encoding, kind: kind}, nil
+	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind}
+	if stream.MediaType() != "" { // a WebSocket tells it with the first frame
+		if err := w.chooseEncoding(); err != nil {
+			_ = stream.Close() // the error that counts is the one above
+			return nil, describe("watch", r.what, err)
+		}
+	}
+	return w, nil
 }
 
 // request adds the resource's own selectors, which win over those in opts.
@@ -148,7 +156,7 @@ func (r *Resource[T]) request(opts metav1.ListOptions, accept string) (transport
 	if err != nil {
 		return transport.Request{}, fmt.Errorf("encode list options: %w", err)
 	}
-	return transport.Request{Path: r.path, Query: query, Accept: accept}, nil
+	return transport.Request{Path: r.path, Query: query, Accept: accept, Status: r.decoder.status()}, nil
 }
 
 // Path returns the path of a collection: /api/v1/pods for the core group,

@@ -16,7 +16,7 @@ type watch[T store.Object] struct {
 	stream   transport.Stream
 	what     string
 	decoder  *decoder[T]
-	encoding *encoded // of the stream's frames
+	encoding *encoded // of the last frame; nil before the first one if it is not known
 	kind     expected
 	end      error // what Next returns from now on
 }
@@ -39,13 +39,31 @@ func (w *watch[T]) Next() (Event[T], error) {
 func (w *watch[T]) next() (Event[T], error) {
 	frame, err := w.stream.Next()
 	var tooLarge *transport.FrameTooLargeError
-	if errors.As(err, &tooLarge) {
-		return w.lost(tooLarge), nil
-	}
-	if err != nil {
+	large := errors.As(err, &tooLarge)
+	if err != nil && !large {
 		return Event[T]{}, err
 	}
+	if err := w.chooseEncoding(); err != nil {
+		return Event[T]{}, err
+	}
+	if large {
+		return w.lost(tooLarge), nil
+	}
 	return w.decode(frame)
+}
+
+// chooseEncoding takes the encoding that the stream says it has: a body once and for
+// all, a WebSocket frame by frame.
+func (w *watch[T]) chooseEncoding() error {
+	mediaType := w.stream.MediaType()
+	if w.encoding != nil && w.encoding.StreamMediaType() == mediaType {
+		return nil
+	}
+	var ok bool
+	if w.encoding, ok = w.decoder.stream(mediaType); !ok {
+		return fmt.Errorf("%w: the server sends %q, which was not asked for", errMalformed, mediaType)
+	}
+	return nil
 }
 
 // Close implements [Watch].
