@@ -47,7 +47,11 @@ func newDecoder[T store.Object](transform func(T) (T, error), encodings ...Encod
 		if err != nil {
 			return nil, fmt.Errorf("listwatch: %s: %w", encoding.MediaType(), err)
 		}
-		d.encodings = append(d.encodings, &encoded{Encoding: encoding, unmarshal: unmarshal})
+		e := &encoded{Encoding: encoding, unmarshal: unmarshal}
+		if i, ok := encoding.(identifier); ok {
+			e.identify = i.identity
+		}
+		d.encodings = append(d.encodings, e)
 	}
 	return d, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/listwatch/internal/wire"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -139,4 +140,5 @@ type encoded struct {
 	Encoding
 
 	unmarshal func(object []byte, into any) error
+	identify  func(object []byte) wire.Identity // nil if the Encoding is no identifier
 }

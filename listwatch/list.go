@@ -17,12 +17,18 @@ const maxObjectBytes = 64 << 20
 // decodePage reads one page of a list. Objects are decoded as their bytes
 // arrive; what is held of the body is one object.
 func decodePage[T store.Object](resp *transport.Response, d *decoder[T]) (*Page[T], error) {
+	return decodeKnownPage(resp, d, nil)
+}
+
+// decodeKnownPage is decodePage for a caller that has some of the objects.
+func decodeKnownPage[T store.Object](resp *transport.Response, d *decoder[T], known Known[T]) (*Page[T], error) {
 	encoding, ok := d.encoding(resp.MediaType)
 	if !ok {
 		return nil, resp.UnexpectedContent()
 	}
 	p := pageDecoder[T]{
 		decoder:  d,
+		known:    known,
 		encoding: encoding,
 		bounded:  &boundedReader{r: resp.Body, left: maxObjectBytes},
 		kind:     expected{partial: d.partial},
@@ -44,6 +50,7 @@ func decodePage[T store.Object](resp *transport.Response, d *decoder[T]) (*Page[
 // pageDecoder makes a page of what an Encoding reads of a list.
 type pageDecoder[T store.Object] struct {
 	decoder  *decoder[T]
+	known    Known[T]
 	encoding *encoded
 	bounded  *boundedReader
 
@@ -58,6 +65,11 @@ func (p *pageDecoder[T]) item(object []byte) error {
 	p.bounded.left = maxObjectBytes
 	if err := p.kind.check(p.encoding.Kind(object, true)); err != nil {
 		return p.bad(object, refuse(p.encoding, object, err))
+	}
+	if obj, ok := reuse(p.encoding, object, p.known); ok {
+		p.page.Items = append(p.page.Items, obj)
+		p.page.Reused++
+		return nil
 	}
 	// A list of custom resources has its kind after its items, but those
 	// items have their own.

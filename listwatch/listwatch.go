@@ -41,6 +41,9 @@ type Page[T any] struct {
 	// server's order. They are not in Items.
 	Errors []*ObjectError
 
+	// Reused is how many Items are objects that were known; see [KnownLister].
+	Reused int
+
 	// ResourceVersion is the version of the collection, where a watch goes on.
 	// It is not the highest version of an item.
 	ResourceVersion string

@@ -16,6 +16,9 @@ type List[T any] struct {
 	// Errors are the items that could not be decoded or transformed.
 	Errors []*ObjectError
 
+	// Reused is how many Items are objects that were known; see [AllKnown].
+	Reused int
+
 	// ResourceVersion is that of the first page: the version at which all pages
 	// of one list are served, and the oldest where a server mixes them.
 	ResourceVersion string
@@ -43,12 +46,17 @@ const maxEmptyPages = 10_000
 // that continues without end is [ErrContinueLoop].
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
 func All[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions) (*List[T], error) {
+	return all(ctx, lw.List, opts)
+}
+
+// all puts together what get returns.
+func all[T any](ctx context.Context, get func(context.Context, metav1.ListOptions) (*Page[T], error), opts metav1.ListOptions) (*List[T], error) {
 	list := &List[T]{}
 	next := opts
 	restarted := false
 	path := trail{}
 	for {
-		page, err := lw.List(ctx, next)
+		page, err := get(ctx, next)
 		if next.Continue != "" && !restarted && apierrors.IsResourceExpired(err) {
 			restarted = true
 			next = opts
@@ -108,4 +116,5 @@ func (l *List[T]) add(page *Page[T]) {
 		l.Items = append(l.Items, page.Items...)
 	}
 	l.Errors = append(l.Errors, page.Errors...)
+	l.Reused += page.Reused
 }

@@ -86,14 +86,14 @@ func (r *Resource[T]) String() string { return r.what }
 
 // List implements [ListWatcher].
 func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
-	page, err := r.list(ctx, opts)
+	page, err := r.list(ctx, opts, nil)
 	if err != nil {
 		return nil, describe("list", r.what, err)
 	}
 	return page, nil
 }
 
-func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
+func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, known Known[T]) (*Page[T], error) {
 	req, err := r.request(opts, r.decoder.acceptList())
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions) (*Page[
 	if err != nil {
 		return nil, err
 	}
-	page, err := decodePage(resp, r.decoder)
+	page, err := decodeKnownPage(resp, r.decoder, known)
 	if err == nil && (page.kind != "" || opts.Continue == "") {
 		kind := page.kind // a pointer into the page would keep its items alive
 		r.kind.Store(&kind)

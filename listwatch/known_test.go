@@ -1,0 +1,130 @@
+package listwatch
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+// knownFrom returns what a caller knows who holds these objects.
+func knownFrom(held ...*configMap) Known[*configMap] {
+	return func(key string) (*configMap, Meta, bool) {
+		for _, obj := range held {
+			if store.Key(obj) == key {
+				return obj, Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, true
+			}
+		}
+		return nil, Meta{}, false
+	}
+}
+
+func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
+	held := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "u", ResourceVersion: "5"}}
+	for name, test := range map[string]struct {
+		item string
+		want bool
+	}{
+		"the same version":        {`{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"},"data":{"k":"v"}}`, true},
+		"another version":         {`{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"6"}}`, false},
+		"another object":          {`{"metadata":{"name":"a","namespace":"n","uid":"w","resourceVersion":"5"}}`, false},
+		"another name":            {`{"metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"5"}}`, false},
+		"no version":              {`{"metadata":{"name":"a","namespace":"n","uid":"u"}}`, false},
+		"a version of no string":  {`{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":5}}`, false},
+		"of an object that broke": {`{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"},"data":7}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			transformed := 0
+			r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","metadata":{"resourceVersion":"9"},"items":[`+test.item+`]}`)),
+				Options[*configMap]{Transform: func(c *configMap) (*configMap, error) { transformed++; return c, nil }})
+			list, err := AllKnown(t.Context(), r, metav1.ListOptions{}, knownFrom(held))
+			if err != nil {
+				t.Fatal(err)
+			}
+			reused := len(list.Items) == 1 && list.Items[0] == held
+			if reused != test.want || (list.Reused == 1) != test.want {
+				t.Errorf("reused: %v, and %d are counted", reused, list.Reused)
+			}
+			if reused && transformed > 0 {
+				t.Error("a known object was transformed again")
+			}
+		})
+	}
+}
+
+// Pages of a ListWatcher that knows nothing of known objects come as they are.
+func TestAllKnownWithoutKnownLister(t *testing.T) {
+	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
+	held := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "u", ResourceVersion: "5"}}
+	list, err := AllKnown(t.Context(), struct{ ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held))
+	if err != nil || list.Reused != 0 || len(list.Items) != 1 {
+		t.Errorf("got %+v, %v", list, err)
+	}
+}
+
+// A list of which everything is known costs one allocation for each item, its key.
+func TestKnownItemsAllocateNextToNothing(t *testing.T) {
+	const items = 1000
+	var text bytes.Buffer
+	text.WriteString(`{"kind":"ConfigMapList","metadata":{"resourceVersion":"9"},"items":[`)
+	held := make(map[string]*configMap, items)
+	for i := range items {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		obj := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: fmt.Sprint("object-", i), UID: "u", ResourceVersion: fmt.Sprint(i + 1)}}
+		held[store.Key(obj)] = obj
+		fmt.Fprintf(&text, `{"metadata":{"name":%q,"namespace":"n","uid":"u","resourceVersion":%q,"labels":{"app":"web","tier":"front"}},"data":{"k":"v"}}`, obj.Name, obj.ResourceVersion)
+	}
+	text.WriteString(`]}`)
+	known := func(key string) (*configMap, Meta, bool) {
+		obj, ok := held[key]
+		return obj, Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, ok
+	}
+	d, err := newDecoder[*configMap](nil, JSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocations := testing.AllocsPerRun(10, func() {
+		page, err := decodeKnownPage(&transport.Response{Body: io.NopCloser(bytes.NewReader(text.Bytes())), MediaType: jsonMediaType}, d, known)
+		if err != nil || page.Reused != items {
+			t.Fatalf("%+v, %v", page, err)
+		}
+	})
+	if allocations > items+100 {
+		t.Errorf("%v allocations for %d items", allocations, items)
+	}
+}
+
+// A known object is asked for by the key that the decoded one has, in whatever way an item
+// is written. Only what no server writes is left out: names that stand twice.
+func FuzzKnown(f *testing.F) {
+	f.Add([]byte(objectJSON))
+	f.Add([]byte(`{"spec":{"metadata":{"uid":"x"}},"metadata":{"labels":{"uid":"y"},"uid":"u","name":"a","resourceVersion":"5"}}`))
+	f.Fuzz(func(t *testing.T, item []byte) {
+		d, err := newDecoder[*metav1.PartialObjectMetadata](nil, JSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj, meta, bad := d.decode(d.encodings[0], item, itemKind(metav1.TypeMeta{}))
+		if bad != nil || !jsontext.Value(item).IsValid() {
+			return
+		}
+		asked := Meta{}
+		_, ok := reuse(d.encodings[0], item, func(key string) (*metav1.PartialObjectMetadata, Meta, bool) {
+			asked.Key = key
+			return obj, meta, true
+		})
+		if ok && asked.Key != meta.Key {
+			t.Fatalf("%q is %s, and was taken for %s", item, meta.Key, asked.Key)
+		}
+	})
+}
+
+var _ KnownLister[*configMap] = (*Resource[*configMap])(nil)
