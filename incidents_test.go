@@ -23,8 +23,8 @@ func TestIncidentsShowTheirTraces(t *testing.T) {
 			if !isTrace(part.file) {
 				continue
 			}
-			_, conversation, _ := strings.Cut("\n"+readText(t, part.file), "\nstart\n")
-			if part.text+"\n" == "start\n"+conversation {
+			_, conversation, _ := strings.Cut("\n"+readText(t, part.file), "\nstart")
+			if part.text+"\n" == "start"+conversation {
 				shown[part.file] = true
 				of++
 			}

@@ -40,7 +40,13 @@ type (
 	// bare is bytes without the framing of a chunk.
 	bare struct{ data []byte }
 
-	eof    struct{} // the final chunk
+	eof     struct{} // the final chunk
+	upgrade struct{} // the head of a WebSocket
+	closing struct { // the end of one
+		code   uint16
+		reason string
+	}
+	hang   struct{} // pings are answered no more
 	cut    struct{} // the end of the connection
 	reset  struct{} // the same by RST
 	refuse struct{} // the next dial
@@ -66,15 +72,18 @@ func parseAnswerWord(word, rest string, of resource) (stimulus, error) {
 	case "raw", "wire":
 		return parseBytes(word, rest)
 	}
-	if bare := map[string]stimulus{"eof": eof{}, "cut": cut{}, "reset": reset{}, "refuse": refuse{}}[word]; bare != nil {
+	if bare := map[string]stimulus{"eof": eof{}, "cut": cut{}, "reset": reset{}, "refuse": refuse{}, "101": upgrade{}, "hang": hang{}}[word]; bare != nil {
 		if rest != "" {
 			return nil, fmt.Errorf("nothing can follow, and there is %q", rest)
 		}
 		return bare, nil
 	}
+	if word == "close" {
+		return parseClose(rest)
+	}
 	code, err := parseCode(word)
 	if err != nil {
-		return nil, fmt.Errorf("the server cannot say that: want a status, an event, raw, wire, eof, cut, reset or refuse")
+		return nil, fmt.Errorf("the server cannot say that: want a status, an event, raw, wire, eof, close, hang, cut, reset or refuse")
 	}
 	return parseResponse(code, rest, of)
 }

@@ -101,8 +101,11 @@ func parseStart(text string) (stimulus, error) {
 	if encoding, ok := w.options["encoding"]; ok && encoding != "json" {
 		return nil, fmt.Errorf("start: encoding=%s: this runner speaks json only", encoding)
 	}
-	if transport, ok := w.options["transport"]; ok && transport != "http1" {
-		return nil, fmt.Errorf("start: transport=%s: this runner speaks http1 only", transport)
+	switch transport, ok := w.options["transport"]; {
+	case transport == "websocket":
+		s.options.WebSocket = true
+	case ok && transport != "http1":
+		return nil, fmt.Errorf("start: transport=%s: this runner speaks http1 and websocket only", transport)
 	}
 	if headers, ok := w.options["headers"]; ok {
 		s.headers = strings.Split(headers, ",")

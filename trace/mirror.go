@@ -25,9 +25,11 @@ func Mirror(env Env) (Client, error) {
 
 func newMirror[T objectstore.Object](env Env) (Client, error) {
 	client, err := transport.NewClient(transport.Config{
-		Server:   env.Server,
-		Dial:     env.Dial,
-		Protocol: transport.ProtocolHTTP1,
+		Server:         env.Server,
+		Dial:           env.Dial,
+		Protocol:       transport.ProtocolHTTP1,
+		WatchTransport: watchTransport(env.Options),
+		OnProblem:      func(error) { env.Problem("transport", "") },
 	})
 	if err != nil {
 		return nil, err
@@ -56,6 +58,13 @@ func newMirror[T objectstore.Object](env Env) (Client, error) {
 		},
 	})
 	return m, nil
+}
+
+func watchTransport(opts Options) transport.WatchTransport {
+	if opts.WebSocket {
+		return transport.WatchWebSocket
+	}
+	return transport.WatchHTTP
 }
 
 func initial(opts Options) reflector.Initial {

@@ -36,14 +36,16 @@ type peer struct {
 type link struct {
 	number int // in order of dialling
 	conn   *pipe.Conn
-	hungUp bool // by the client
+	hungUp bool    // by the client
+	socket *socket // what the connection was upgraded to, or nil
 }
 
 // request is a request and how far it was answered.
 type request struct {
 	link     *link
-	started  bool // the head of the answer was sent
-	answered bool // the whole answer was
+	key      string // of a handshake; "" for a request that asks for no WebSocket
+	started  bool   // the head of the answer was sent
+	answered bool   // the whole answer was
 }
 
 // note is something that the client did.
@@ -81,7 +83,15 @@ func (p *peer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 func (p *peer) read(l *link) {
 	r := bufio.NewReader(l.conn)
 	for {
-		req, err := http.ReadRequest(r)
+		var req *http.Request
+		_, err := r.Peek(1)
+		if s := p.socketOf(l); s != nil {
+			p.readSocket(l, s, r)
+			return
+		}
+		if err == nil {
+			req, err = http.ReadRequest(r)
+		}
 		if err == nil {
 			_, err = io.Copy(io.Discard, req.Body)
 		}
@@ -102,7 +112,7 @@ func (p *peer) requested(l *link, req *http.Request) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.requests = append(p.requests, &request{link: l})
+	p.requests = append(p.requests, &request{link: l, key: handshakeKey(req)})
 	p.note(n)
 }
 

@@ -110,8 +110,13 @@ func (c *chunk) play(r *run) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range c.parts() {
-		r.peer.send(req, fmt.Appendf(nil, "%x\r\n%s\r\n", len(part), part))
+	parts := c.parts()
+	for i, part := range parts {
+		if req.link.socket != nil {
+			r.peer.send(req, messagePart(part, i == 0, i == len(parts)-1))
+		} else {
+			r.peer.send(req, fmt.Appendf(nil, "%x\r\n%s\r\n", len(part), part))
+		}
 		synctest.Wait()
 	}
 	r.settle()
@@ -133,6 +138,9 @@ func (eof) play(r *run) error {
 	req, err := r.streaming()
 	if err != nil {
 		return err
+	}
+	if req.link.socket != nil {
+		return errSocketEnds
 	}
 	r.peer.finish(req)
 	r.peer.send(req, []byte("0\r\n\r\n"))

@@ -47,6 +47,9 @@ type Options struct {
 	// WatchList asks for initial events by watch instead of a list.
 	WatchList bool
 
+	// WebSocket asks for watches over WebSocket.
+	WebSocket bool
+
 	// Coalesce asks the queue to merge consecutive updates of one object.
 	Coalesce bool
 }

@@ -166,6 +166,8 @@ func TestStopIgnored(t *testing.T) {
 // What cannot be played is an error with its line, below the diff so far.
 func TestCannotGoOn(t *testing.T) {
 	begin := "# Why.\n\nstart\n> GET " + configMaps.path + "?limit=500&resourceVersion=0\n"
+	beginSocket := "start transport=websocket\n> GET " + configMaps.path + "?limit=500&resourceVersion=0\n" +
+		"< 200 list rv=1\n> GET " + configMaps.path + "?allowWatchBookmarks=true&resourceVersion=1&timeoutSeconds=T&watch=true\n= synced\n< 101\n"
 	for _, test := range []struct{ text, want string }{
 		{"< eof\n", "f.txt:1: no request waits for an answer"},
 		{begin + "< eof\n", "f.txt:5: the newest request without a full answer has no head yet"},
@@ -173,6 +175,11 @@ func TestCannotGoOn(t *testing.T) {
 		{begin + "< 200 watch\n< 200 watch\n", "f.txt:6: the newest request without a full answer has a part of one"},
 		{begin + "< 200 watch\n< 200 list rv=1\n\ta@1\n", "f.txt:6: the newest request without a full answer has a part of one"},
 		{begin + "restart\n", "f.txt:5: restart: the program runs"},
+		{begin + "< 101\n", "f.txt:5: the newest request without a full answer asks for no WebSocket"},
+		{begin + "< close 1000\n", "f.txt:5: the newest request without a full answer has become no WebSocket"},
+		{begin + "< hang\n", "f.txt:5: the newest request without a full answer has become no WebSocket"},
+		{beginSocket + "< eof\n", "f.txt:7: a WebSocket ends with close, cut or reset"},
+		{beginSocket + "< 101\n", "f.txt:7: the newest request without a full answer has a part of one"},
 		{begin + "stop\n> close\nstop\n", "f.txt:7: stop: the program does not run"},
 	} {
 		err := playText(t, Mirror, test.text)

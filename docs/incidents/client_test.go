@@ -8,8 +8,11 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/relist-go/relist/trace"
 )
@@ -57,18 +60,37 @@ func (c *client) watch(ctx context.Context, version string) iter.Seq[event] {
 		if version != "" {
 			query = "?resourceVersion=" + version + "&watch=true"
 		}
-		resp, err := c.get(ctx, query)
+		next, hangUp, err := c.open(ctx, query)
 		if err != nil {
 			return
 		}
-		defer resp.Body.Close()
-		for dec := json.NewDecoder(resp.Body); ; {
+		defer hangUp()
+		for {
 			var e event
-			if dec.Decode(&e) != nil || !yield(e) {
+			if next(&e) != nil || !yield(e) {
 				return
 			}
 		}
 	}
+}
+
+// open asks for a stream, in a body or over WebSocket as the trace wants it.
+func (c *client) open(ctx context.Context, query string) (next func(any) error, hangUp func(), err error) {
+	if c.env.Options.WebSocket {
+		dialer := websocket.Dialer{NetDialContext: c.env.Dial}
+		url := "ws" + strings.TrimPrefix(c.env.Server, "http") + c.env.Path + query
+		conn, _, err := dialer.DialContext(ctx, url, http.Header{"Origin": {c.env.Server}}) //nolint:bodyclose // that is the connection
+		if err != nil {
+			return nil, nil, err
+		}
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		return conn.ReadJSON, func() { conn.Close() }, nil
+	}
+	resp, err := c.get(ctx, query) //nolint:bodyclose // hangUp closes it
+	if err != nil {
+		return nil, nil, err
+	}
+	return json.NewDecoder(resp.Body).Decode, func() { resp.Body.Close() }, nil
 }
 
 // list replaces what is held, and returns the version of the list.
