@@ -61,7 +61,11 @@ func TestRotation(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					world.Run(t.Context(), client, rotations)
+					seen := world.Run(t.Context(), client, rotations)
+					known := kind == rotating.ExecExpires || kind == rotating.Authority
+					if known && seen.Unauthorized > 0 {
+						t.Errorf("%d requests were refused, although it was known beforehand that they would be", seen.Unauthorized)
+					}
 					client.Close()
 					stop()
 					if err := world.API.Close(); err != nil {

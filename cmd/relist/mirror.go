@@ -122,7 +122,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer desk.close()
-	cfg, err := f.connect.Config()
+	cfg, err := f.config(cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

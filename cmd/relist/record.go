@@ -91,7 +91,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 			err = errors.Join(err, removed)
 		}
 	}()
-	cfg, err := f.connect.Config()
+	cfg, err := f.config(cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

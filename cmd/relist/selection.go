@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,17 @@ func (s *selection) check() error {
 		return usage("-n and -A cannot be used together")
 	}
 	return checkNamespace(s.namespace)
+}
+
+// config returns the server. What goes wrong on the way to it without a request failing,
+// and what a program says that gives the credential, is printed on stderr.
+func (s *selection) config(stderr io.Writer) (transport.Config, error) {
+	cfg, err := s.connect.Config()
+	cfg.OnProblem = func(err error) { _, _ = fmt.Fprintf(stderr, "relist: %v\n", err) } // nobody to tell
+	if cfg.Exec != nil {
+		cfg.Exec.Stderr = stderr
+	}
+	return cfg, err
 }
 
 // find returns the resource that the server has under name, and the namespace that is

@@ -105,7 +105,7 @@ func (w *World) install() {
 	client := newPair(w.t, w.ca, w.generation())
 	status := fmt.Sprintf(`{"token":%q}`, w.token())
 	if w.kind == ExecExpires {
-		status = fmt.Sprintf(`{"token":%q,"expirationTimestamp":%q}`, w.token(), time.Now().Add(w.life).Format(time.RFC3339))
+		status = fmt.Sprintf(`{"token":%q,"expirationTimestamp":%q}`, w.token(), time.Now().Add(w.life).Format(time.RFC3339Nano))
 	}
 	w.files.replace(map[string][]byte{
 		"ca.crt":     w.ca.certPEM(),

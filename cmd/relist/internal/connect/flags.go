@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 
@@ -31,36 +32,53 @@ type Flags struct {
 	TokenFile  string
 	CAFile     string
 	Insecure   bool
+	ServerName string
+	CertFile   string
+	KeyFile    string
+	ProxyURL   string
+	As         As
 }
 
 // Add defines the flags. Their names are those of kubectl, where it has them.
 func (f *Flags) Add(set *pflag.FlagSet) {
 	set.StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: $KUBECONFIG, or ~/.kube/config)")
 	set.StringVar(&f.Context, "context", "", "context of the kubeconfig to use (default: its current-context)")
-	set.StringVar(&f.Server, "server", "", "`URL` of the API server. Without --kubeconfig and --context,\nno kubeconfig is read, so that its credentials go nowhere else")
+	set.StringVar(&f.Server, "server", "", "`URL` of the API server; unix:///run/api.sock is a socket. Without --kubeconfig and --context,\nno kubeconfig is read, so that its credentials go nowhere else")
 	set.StringVar(&f.Token, "token", "", "bearer token. Other users of the machine can see it: rather use --token-file")
 	set.StringVar(&f.TokenFile, "token-file", "", "`file` that holds the bearer token; it is read again when it changes")
 	set.StringVar(&f.CAFile, "certificate-authority", "", "`file` with the certificates that the server's must lead to")
 	set.BoolVar(&f.Insecure, "insecure-skip-tls-verify", false, "accept any certificate of the server: for tests only")
+	set.StringVar(&f.ServerName, "tls-server-name", "", "`name` that the server's certificate must carry (default: the host of its URL)")
+	set.StringVar(&f.CertFile, "client-certificate", "", "`file` with the client's own certificate; it is read again when it changes")
+	set.StringVar(&f.KeyFile, "client-key", "", "`file` with the key of --client-certificate")
+	set.StringVar(&f.ProxyURL, "proxy-url", "", "`URL` of a proxy: http, https or socks5 (default: $HTTPS_PROXY and the like)")
+	f.As.add(set)
 }
 
 // Check reports flags that contradict each other, or that cannot be meant.
 func (f *Flags) Check() error {
 	switch {
 	case f.Server != "" && !isServer(f.Server):
-		return fmt.Errorf("--server %s: want http://HOST:PORT or https://HOST[:PORT]", f.Server)
+		return fmt.Errorf("--server %s: want http://HOST:PORT or https://HOST[:PORT], or unix:///PATH", f.Server)
 	case f.Token != "" && f.TokenFile != "":
 		return errors.New("--token and --token-file cannot be used together")
 	case f.CAFile != "" && f.Insecure:
 		return errors.New("--certificate-authority and --insecure-skip-tls-verify cannot be used together")
+	case (f.CertFile == "") != (f.KeyFile == ""):
+		return errors.New("--client-certificate and --client-key have to be given together")
+	case f.CertFile != "" && (f.Token != "" || f.TokenFile != ""):
+		return errors.New("--client-certificate cannot be used together with --token or --token-file")
 	}
-	return nil
+	return f.As.check()
 }
 
 // isServer reports whether s is the base URL of a server. "localhost:8080" is not: it
 // parses, with the scheme localhost.
 func isServer(s string) bool {
 	u, err := url.Parse(s)
+	if err == nil && u.Scheme == "unix" {
+		return u.Host == "" && path.IsAbs(u.Path) && u.Path != "/"
+	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return false
 	}
@@ -80,7 +98,16 @@ func (f *Flags) Config() (transport.Config, error) {
 	cfg.Server = cmp.Or(f.Server, cfg.Server)
 	if f.Token != "" || f.TokenFile != "" {
 		cfg.BearerToken, cfg.BearerTokenFile = f.Token, f.TokenFile
-		cfg.Username, cfg.Password = "", ""
+		cfg.Username, cfg.Password, cfg.Exec = "", "", nil
+	}
+	if f.CertFile != "" {
+		cfg.TLS.CertFile, cfg.TLS.KeyFile, cfg.TLS.CertData, cfg.TLS.KeyData = f.CertFile, f.KeyFile, nil, nil
+		cfg.BearerToken, cfg.BearerTokenFile, cfg.Username, cfg.Password, cfg.Exec = "", "", "", "", nil
+	}
+	cfg.TLS.ServerName = cmp.Or(f.ServerName, cfg.TLS.ServerName)
+	cfg.ProxyURL = cmp.Or(f.ProxyURL, cfg.ProxyURL)
+	if err := f.As.apply(&cfg.Impersonate); err != nil {
+		return cfg, err
 	}
 	if f.CAFile != "" {
 		cfg.TLS.CAFile, cfg.TLS.CAData, cfg.TLS.Insecure = f.CAFile, nil, false
@@ -126,12 +153,12 @@ func (f *Flags) base() (transport.Config, error) {
 	}
 	cfg, err := transport.LoadKubeconfig(transport.KubeconfigOptions{Path: f.Kubeconfig, Context: f.Context})
 	var (
-		path  *fs.PathError
-		shape *json.UnmarshalTypeError
+		noFile *fs.PathError
+		shape  *json.UnmarshalTypeError
 	)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && f.Context != "" && errors.As(err, &path):
-		return cfg, fmt.Errorf("--context %s is one of a kubeconfig, and %s does not exist: name the file with --kubeconfig", f.Context, path.Path)
+	case errors.Is(err, fs.ErrNotExist) && f.Context != "" && errors.As(err, &noFile):
+		return cfg, fmt.Errorf("--context %s is one of a kubeconfig, and %s does not exist: name the file with --kubeconfig", f.Context, noFile.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		return cfg, fmt.Errorf("%w; name another with --kubeconfig, or give --server URL", err)
 	case errors.As(err, &shape) && shape.Field == "":

@@ -62,6 +62,20 @@ func TestConfig(t *testing.T) {
 		"authority": {Flags{CAFile: authority}, with(func(c *transport.Config) {
 			c.TLS = transport.TLSConfig{CAFile: authority}
 		})},
+		"certificate": {Flags{CertFile: "crt", KeyFile: "key", ServerName: "kubernetes"}, with(func(c *transport.Config) {
+			c.TLS.CertFile, c.TLS.KeyFile, c.TLS.ServerName = "crt", "key", "kubernetes"
+			c.Username, c.Password = "", ""
+		})},
+		"proxy":  {Flags{ProxyURL: "socks5://proxy"}, with(func(c *transport.Config) { c.ProxyURL = "socks5://proxy" })},
+		"socket": {Flags{Server: "unix:///run/api.sock"}, transport.Config{Server: "unix:///run/api.sock"}},
+		"another user": {
+			Flags{As: As{User: "jane", UID: "7", Groups: []string{"dev", "ops"}, Extra: []string{"scopes=view", "scopes=a=b"}}},
+			with(func(c *transport.Config) {
+				c.Impersonate = transport.Impersonation{
+					User: "jane", UID: "7", Groups: []string{"dev", "ops"}, Extra: map[string][]string{"scopes": {"view", "a=b"}},
+				}
+			}),
+		},
 		"insecure": {Flags{Server: "https://other", Insecure: true}, transport.Config{
 			Server: "https://other", TLS: transport.TLSConfig{Insecure: true},
 		}},
@@ -119,12 +133,22 @@ func TestCheck(t *testing.T) {
 		{Server: "http://"},
 		{Server: "http://127.0.0.1:99999"},
 		{Server: "https://:6443"},
+		{Server: "unix://run/api.sock"},
+		{Server: "unix:///"},
+		{CertFile: "crt"},
+		{KeyFile: "key"},
+		{CertFile: "crt", KeyFile: "key", Token: "t"},
+		{As: As{Groups: []string{"dev"}}},
+		{As: As{UID: "7"}},
+		{As: As{Extra: []string{"a=b"}}},
+		{As: As{User: "jane", Extra: []string{"a"}}},
+		{As: As{User: "jane", Extra: []string{"=a"}}},
 	} {
 		if f.Check() == nil {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	for _, f := range []Flags{{Token: "a", CAFile: "b"}, {Server: "https://h"}, {Server: "http://127.0.0.1:8001/prefix"}, {Server: "https://[::1]:6443"}} {
+	for _, f := range []Flags{{Token: "a", CAFile: "b"}, {Server: "https://h"}, {Server: "http://127.0.0.1:8001/prefix"}, {Server: "https://[::1]:6443"}, {Server: "unix:///run/api.sock"}, {CertFile: "a", KeyFile: "b"}, {As: As{User: "jane", Groups: []string{"dev"}}}} {
 		if err := f.Check(); err != nil {
 			t.Error(err)
 		}
