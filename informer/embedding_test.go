@@ -13,6 +13,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
@@ -59,6 +60,13 @@ func Example_transform() {
 			delete(pod.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
 			return pod, nil
 		},
+	}
+	_ = opts
+}
+
+func Example_drop() {
+	opts := listwatch.Options[*unstructured.Unstructured]{
+		Drop: []string{"metadata.managedFields", "status.images", "spec.containers.env"}, // of every container
 	}
 	_ = opts
 }

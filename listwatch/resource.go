@@ -47,6 +47,17 @@ type Options[T store.Object] struct {
 	// answer is read as what its Content-Type says it is. If nil, it is JSON.
 	Encoding Encoding
 
+	// Drop leaves members out of every object before it is decoded, so that they never
+	// take memory: "metadata.managedFields", "status.images", and, of every element of a
+	// list, "spec.containers.env". A dot in a name is written \., as in
+	// `metadata.annotations.kubectl\.kubernetes\.io/last-applied-configuration`. A path
+	// that leads nowhere drops nothing. One that is malformed, or would drop what says
+	// which object it is, is an error of New.
+	//
+	// The server sends what is dropped all the same. If T has no field for it, it need
+	// not be dropped: it is not decoded in any case.
+	Drop []string
+
 	// Transform changes an object before it is kept: it may drop what the
 	// program does not need, and return another value. It runs once for every
 	// object that is received, on the goroutine that decodes. An error or a
@@ -72,6 +83,9 @@ func New[T store.Object](client *transport.Client, resource schema.GroupVersionR
 	}
 	decoder, err := newDecoder(opts.Transform, choose(opts.Encoding, reflect.TypeFor[T]())...)
 	if err != nil {
+		return nil, err
+	}
+	if err := decoder.drop(opts.Drop); err != nil {
 		return nil, err
 	}
 	what := resource.GroupResource().String()

@@ -29,6 +29,7 @@ type Members struct {
 	b      []byte
 	closer byte
 	ended  bool
+	closed bool // the closing bracket has come, and nothing after it
 }
 
 // MembersOf returns the members of an object or array. It has none if b is neither.
@@ -52,6 +53,9 @@ func (m *Members) Next() bool {
 	return m.name() && m.value()
 }
 
+// Closed reports whether Next has come to the closing bracket, with nothing behind it.
+func (m *Members) Closed() bool { return m.closed }
+
 // name goes to the next member, and over its name.
 func (m *Members) name() bool {
 	if m.ended {
@@ -60,14 +64,20 @@ func (m *Members) name() bool {
 	first := m.Start == 0
 	m.ended = true
 	i := space(m.b, m.End)
+	if i >= len(m.b) {
+		return false
+	}
+	if m.b[i] == m.closer {
+		m.closed = space(m.b, i+1) == len(m.b)
+		return false
+	}
 	if !first {
-		if i >= len(m.b) || m.b[i] != ',' {
+		if m.b[i] != ',' {
 			return false
 		}
-		i = space(m.b, i+1)
-	}
-	if i >= len(m.b) || m.b[i] == m.closer {
-		return false
+		if i = space(m.b, i+1); i >= len(m.b) || m.b[i] == m.closer {
+			return false
+		}
 	}
 	m.Start = i
 	if m.closer == ']' {
