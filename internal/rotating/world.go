@@ -146,7 +146,8 @@ func (w *World) Serve(ln net.Listener) (stop func()) {
 			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				return &w.serving, nil
+				serving := w.serving
+				return &serving, nil
 			},
 		},
 		ConnState: func(c net.Conn, state http.ConnState) {
