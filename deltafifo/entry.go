@@ -25,7 +25,7 @@ type state[T any] struct {
 }
 
 const (
-	maxIdle     = 256  // idle entries kept
+	maxIdle     = 6    // idle entries kept; less than maxFew, so that there is room for one or two that are not
 	maxSpare    = 64   // unused entries kept
 	manyEntries = 1024 // a map that held more is given up once it holds none that matters
 )
@@ -38,23 +38,32 @@ func (q *Queue[T]) pending(e *entry[T]) bool {
 
 // enter returns a new entry for a key that has none. It needs mu.
 func (q *Queue[T]) enter(key string) *entry[T] {
-	e := new(entry[T])
+	var e *entry[T]
 	if n := len(q.spare); n > 0 {
 		e, q.spare = q.spare[n-1], q.spare[:n-1]
+	} else {
+		e = new(entry[T])
 	}
 	e.key = key
-	q.entries[key] = e
-	q.peak = max(q.peak, len(q.entries))
+	q.entries.put(e)
 	return e
 }
 
 // rest takes note that an entry has been processed and may be idle. It needs mu.
 func (q *Queue[T]) rest(e *entry[T]) {
-	if q.order.len == 0 && q.peak > manyEntries {
+	if q.order.len == 0 && q.entries.peak > manyEntries {
 		// A map never gives memory back: after a burst it has to go. Nothing is queued or being processed.
-		q.entries, q.idle, q.peak = map[string]*entry[T]{}, ring[*entry[T]]{}, 0
+		q.entries, q.idle = index[T]{}, ring[*entry[T]]{}
 		return
 	}
+	q.retire(e)
+	if q.order.len == 0 && len(q.entries.many) > 0 {
+		q.entries.gather(&q.idle) // for nothing else is left
+	}
+}
+
+// retire makes an entry idle, unless it is queued again, and lets the oldest idle one go if that is one too many. It needs mu.
+func (q *Queue[T]) retire(e *entry[T]) {
 	if e.deltas == nil {
 		e.state = state[T]{key: e.key} // let go of the object
 	}
@@ -71,7 +80,7 @@ func (q *Queue[T]) rest(e *entry[T]) {
 	if q.pending(old) {
 		return // it will be back
 	}
-	delete(q.entries, old.key)
+	q.entries.drop(old)
 	if len(q.spare) < maxSpare {
 		*old = entry[T]{}
 		q.spare = append(q.spare, old)
@@ -81,7 +90,7 @@ func (q *Queue[T]) rest(e *entry[T]) {
 // reserve makes room for n entries, if that can be done without moving any. It needs mu.
 func (q *Queue[T]) reserve(n int) {
 	if n > manyEntries && q.order.len == 0 && q.processing == nil {
-		q.entries, q.idle, q.peak = make(map[string]*entry[T], n), ring[*entry[T]]{}, n
+		q.entries, q.idle = index[T]{many: make(map[string]*entry[T], n), peak: n}, ring[*entry[T]]{}
 	}
 }
 
@@ -100,9 +109,14 @@ func identify[T store.Object](buf []byte, obj T) (key []byte, uid types.UID, err
 			}
 		}
 	}()
-	if obj.GetName() == "" {
+	// This is store.AppendKey, which would ask for the name once more.
+	name := obj.GetName()
+	if name == "" {
 		_, err = store.KeyOf(obj)
 		return nil, "", err
 	}
-	return store.AppendKey(buf, obj), obj.GetUID(), nil
+	if namespace := obj.GetNamespace(); namespace != "" {
+		buf = append(append(buf, namespace...), '/')
+	}
+	return append(buf, name...), obj.GetUID(), nil
 }

@@ -50,11 +50,11 @@ func TestQueueForgets(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		if len(q.entries) > maxIdle || q.idle.len > maxIdle || len(q.spare) > maxSpare || len(q.order.slots) > minRing {
+		if q.entries.len() > maxIdle || q.idle.len > maxIdle || len(q.spare) > maxSpare || len(q.order.slots) > minRing {
 			t.Errorf("%s: %d entries, %d idle, %d spare, %d slots",
-				when, len(q.entries), q.idle.len, len(q.spare), len(q.order.slots))
+				when, q.entries.len(), q.idle.len, len(q.spare), len(q.order.slots))
 		}
-		for _, e := range q.entries {
+		for _, e := range q.entries.few {
 			if e.obj != nil || e.deltas != nil {
 				t.Errorf("%s: the queue holds on to object %s", when, e.key)
 			}
@@ -72,8 +72,8 @@ func TestQueueForgets(t *testing.T) {
 		pop()
 	}
 	check("after a burst")
-	if q.peak > manyEntries {
-		t.Errorf("after a burst: the map of %d entries is still there", q.peak)
+	if q.entries.peak > manyEntries {
+		t.Errorf("after a burst: the map of %d entries is still there", q.entries.peak)
 	}
 }
 

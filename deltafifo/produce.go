@@ -23,7 +23,7 @@ func (q *Queue[T]) produce(op string, t Type, obj T) error {
 	if q.closed {
 		return fmt.Errorf("%s %q: %w", op, string(key), ErrClosed)
 	}
-	e := q.entries[string(key)] // does not allocate
+	e := q.entries.find(key)
 	if e == nil {
 		e = q.enter(string(key))
 	}
@@ -94,7 +94,7 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bo
 	if q.closed {
 		return false, fmt.Errorf("delete %q: %w", string(key), ErrClosed)
 	}
-	e := q.entries[string(key)]
+	e := q.entries.find(key)
 	if !q.pending(e) {
 		return false, nil
 	}
@@ -110,7 +110,7 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bo
 
 // pushKey is push for a key of which the caller does not know whether it has an entry. It needs mu.
 func (q *Queue[T]) pushKey(key string, uid types.UID, d Delta[T]) *entry[T] {
-	e := q.entries[key]
+	e := q.entries.get(key)
 	if e == nil {
 		e = q.enter(key)
 	}

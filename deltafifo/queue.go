@@ -53,11 +53,10 @@ type Queue[T store.Object] struct {
 	wake     chan struct{} // holds a token when a waiting Pop should look again
 
 	mu      sync.Mutex
-	entries map[string]*entry[T] // queued, being processed or idle
-	order   ring[*entry[T]]      // those queued
-	idle    ring[*entry[T]]      // those that were idle, oldest first; some may be queued again
-	spare   []*entry[T]          // in no use
-	peak    int                  // the most entries there were in the map since it was made
+	entries index[T]        // queued, being processed or idle
+	order   ring[*entry[T]] // those queued
+	idle    ring[*entry[T]] // those that were idle, oldest first; some may be queued again
+	spare   []*entry[T]     // in no use
 	closed  bool
 	waiting int // Pops that wait for wake
 
@@ -78,7 +77,6 @@ func New[T store.Object](opts Options[T]) *Queue[T] {
 		coalesce: opts.Coalesce,
 		synced:   make(chan struct{}),
 		wake:     make(chan struct{}, 1),
-		entries:  map[string]*entry[T]{},
 	}
 }
 
@@ -97,7 +95,7 @@ func (q *Queue[T]) Synced() <-chan struct{} { return q.synced }
 // key that neither waits nor is being processed.
 func (q *Queue[T]) Get(key string) (T, bool) {
 	q.mu.Lock()
-	if e := q.entries[key]; q.pending(e) {
+	if e := q.entries.get(key); q.pending(e) {
 		defer q.mu.Unlock()
 		return e.obj, e.last != Deleted
 	}

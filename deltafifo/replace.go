@@ -70,7 +70,7 @@ func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
 // expected returns the object that will be there under key once all that is queued or being processed has been processed.
 // It needs mu.
 func (q *Queue[T]) expected(key string, v *knownView[T]) (state[T], bool) {
-	if e := q.entries[key]; q.pending(e) {
+	if e := q.entries.get(key); q.pending(e) {
 		return e.state, e.last != Deleted
 	}
 	return v.get(key)
@@ -86,7 +86,7 @@ func (q *Queue[T]) unlisted(v *knownView[T]) []string {
 func (q *Queue[T]) keys(v *knownView[T], keep func(*entry[T]) bool) []string {
 	var keys []string
 	consider := func(key string) {
-		if keep(q.entries[key]) {
+		if keep(q.entries.get(key)) {
 			keys = append(keys, key)
 		}
 	}

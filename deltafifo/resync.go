@@ -26,7 +26,7 @@ func (q *Queue[T]) Resync() error {
 func (q *Queue[T]) resync(v *knownView[T]) {
 	for i := range v.states {
 		key := v.states[i].key
-		if q.pending(q.entries[key]) {
+		if q.pending(q.entries.get(key)) {
 			continue
 		}
 		if s, ok := v.get(key); ok {
