@@ -23,9 +23,10 @@ func (e *entries[V]) add(key string, value V) {
 // normalize sorts the entries by key; of several with one key the last stays. What is sorted already, as a list from the
 // API server is, costs one pass.
 func (e *entries[V]) normalize() {
-	if !sort.IsSorted(e) {
-		sort.Stable(e)
+	if increasing(e.keys) {
+		return
 	}
+	sort.Stable(e)
 	n := 0
 	for i := range e.keys {
 		if i+1 < len(e.keys) && e.keys[i+1] == e.keys[i] {
@@ -35,6 +36,16 @@ func (e *entries[V]) normalize() {
 		n++
 	}
 	e.keys, e.values = truncate(e.keys, n), truncate(e.values, n)
+}
+
+// increasing reports whether keys are sorted and no two are the same.
+func increasing(keys []string) bool {
+	for i := 1; i < len(keys); i++ {
+		if keys[i-1] >= keys[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // build makes a tree of normalized entries, in one pass from the leaves up. Nodes are filled to three quarters, so that
