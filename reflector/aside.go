@@ -41,7 +41,7 @@ func (d *driver[T]) examine(in event) input {
 	if d.known == nil {
 		return sinkFailed{
 			err:    fmt.Errorf("apply DELETED of %s: %w: %w", e.Meta.Key, errUnknownSink, e.Err),
-			resume: d.state.resume,
+			anchor: d.state.anchor,
 		}
 	}
 	_, _, held := d.holds(e.Meta.Key)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
@@ -49,18 +50,27 @@ func (d *driver[T]) take(m message[T]) input {
 func (d *driver[T]) feed(ctx context.Context, in input) {
 	for in != nil {
 		var effects []effect
-		before := d.state.resume
+		before := d.state.anchor
 		d.state, effects = step(d.state, time.Now(), in)
 		in = nil
-		for _, eff := range effects {
+		for i, eff := range effects {
 			if err := d.perform(ctx, eff); err != nil {
 				d.failed(err)
-				in = sinkFailed{err: err, resume: before}
+				in = sinkFailed{err: err, anchor: before, unasked: slices.ContainsFunc(effects[i:], asks)}
 				break
 			}
 		}
 	}
 	d.list, d.event = nil, listwatch.Event[T]{}
+}
+
+// asks reports whether an effect is a request.
+func asks(e effect) bool {
+	switch e.(type) {
+	case list, watch, probe:
+		return true
+	}
+	return false
 }
 
 // perform does one effect. It returns an error of the sink.

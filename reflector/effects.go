@@ -52,11 +52,13 @@ type (
 	// listWanted: somebody asks for a list that begins now.
 	listWanted struct{}
 
-	// sinkFailed: the sink did not take the last replace, apply or resync. What
-	// was to follow it has not been performed. Before it the resume point was this.
+	// sinkFailed: the sink did not take the last replace, apply or resync. What was to
+	// follow it has not been performed; unasked says that this was a request. Before it
+	// the anchor was this.
 	sinkFailed struct {
-		err    error
-		resume string
+		err     error
+		anchor  anchor
+		unasked bool
 	}
 )
 

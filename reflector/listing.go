@@ -71,6 +71,9 @@ func (s state) impatient(heard time.Time) time.Time {
 // listed gives the list to the sink and watches from it on.
 func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
 	var effects []effect
+	if unanchored(in.version) {
+		in.version = ""
+	}
 	floor := s.floor()
 	if _, err := advance(floor, in.version); err != nil && floor != "" || in.version == "" {
 		if p.version != "" && errors.Is(err, errOlder) {

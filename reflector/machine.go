@@ -9,17 +9,7 @@ type state struct {
 	phase phase
 	pace  pace
 
-	// resume is the resourceVersion up to which the sink has everything, where
-	// a watch goes on. It is empty before the first list.
-	resume string
-
-	// ahead is the version of the newest object that a Get has brought, if the resume
-	// point has not come to it. What is older than this would go back in time.
-	ahead string
-
-	// refused: the server could not list at resume, or not watch from what it listed,
-	// so the next list asks for the most recent state.
-	refused bool
+	anchor
 
 	// unmoved is the version that the last list was asked for at, if it brought no
 	// later one.
@@ -54,6 +44,21 @@ type state struct {
 	// resyncAt is when the next resync is due. It is zero before the first list,
 	// and where there are no resyncs.
 	resyncAt time.Time
+}
+
+// anchor is what the sink has, in resourceVersions, and so what may be asked for next.
+type anchor struct {
+	// resume is the resourceVersion up to which the sink has everything, where
+	// a watch goes on. It is empty before the first list.
+	resume string
+
+	// ahead is the version of the newest object that a Get has brought, if the resume
+	// point has not come to it. What is older than this would go back in time.
+	ahead string
+
+	// refused: the server could not list at resume, or not watch from what it listed,
+	// so the next list asks for the most recent state.
+	refused bool
 }
 
 // phase is what the machine is doing, with what is only valid while it does.

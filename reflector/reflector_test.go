@@ -359,3 +359,43 @@ func TestRetryAfterOfYears(t *testing.T) {
 		t.Errorf("the pause is %v, want %v", got, maxRetryAfter)
 	}
 }
+
+// A list that the sink refused has not come: what made it a list of the most recent state
+// holds for the next.
+func TestRefusedReplaceForgetsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.expect(`list "0" limit 500 continue ""`)
+		r.fake.page("", "a") // it may be of any time
+		r.told("replace a @")
+		r.expect(`watch "" for 300s`)
+		r.fake.open().events <- io.EOF
+		later(time.Second)
+		r.expect(`list "" limit 500 continue ""`)
+		r.sink.refuse("replace b @20", errFull)
+		r.fake.page("20", "b")
+		later(time.Minute)
+		r.expect(`list "" limit 500 continue ""`)
+	})
+}
+
+// A list that is asked for while another is on its way is made, although the sink refuses
+// that one.
+func TestRelistAfterRefusedReplace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{Patience: -1})
+		r.expect(`list "0" limit 500 continue ""`)
+		done := make(chan error, 1)
+		go func() { done <- r.Relist(t.Context()) }()
+		synctest.Wait()
+		r.sink.refuse("replace a @10", errFull)
+		r.fake.page("10", "a")
+		later(time.Second)
+		r.expect(`list "" limit 500 continue ""`)
+		r.fake.page("20", "b")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		r.told("replace a @10; replace b @20")
+	})
+}

@@ -77,7 +77,7 @@ func printStates() string {
 	} {
 		fmt.Fprintf(&b, "## %s\n\n| input | next | effects |\n| --- | --- | --- |\n", section.title)
 		for _, r := range section.rows {
-			s := state{rules: tableRules, phase: section.phase, resume: "100"}
+			s := state{rules: tableRules, phase: section.phase, anchor: anchor{resume: "100"}}
 			if r.before != nil {
 				r.before(&s)
 			}
@@ -117,7 +117,7 @@ var waitingRows = []row{
 		s.resyncAt = t0
 	}, tick{}},
 	{"a list is asked for", nil, listWanted{}},
-	{"sink failed at a resync", nil, sinkFailed{io.ErrShortWrite, "100"}},
+	{"sink failed at a resync", nil, sinkFailed{err: io.ErrShortWrite, anchor: anchor{resume: "100"}}},
 }
 
 var listingRows = []row{
@@ -139,7 +139,8 @@ var listingRows = []row{
 	{"cut in mid-list", nil, listFailed{io.ErrUnexpectedEOF}},
 	{"another list is asked for", nil, listWanted{}},
 	{"list at 120 came, and another is asked for", func(s *state) { s.phase = listing{version: "100", again: true} }, listed{version: "120", pages: 1}},
-	{"sink failed", nil, sinkFailed{io.ErrShortWrite, "100"}},
+	{"sink failed at a resync", nil, sinkFailed{err: io.ErrShortWrite, anchor: anchor{resume: "100"}}},
+	{"sink failed at a list that was followed by another", atMostRecent, sinkFailed{err: io.ErrShortWrite, anchor: anchor{resume: "100"}, unasked: true}},
 }
 
 var streamingRows = []row{
@@ -226,7 +227,7 @@ var watchingRows = []row{
 		aliveFor(time.Minute)(s)
 	}, ended{io.EOF}},
 	{"a list is asked for", nil, listWanted{}},
-	{"sink failed", nil, sinkFailed{io.ErrShortWrite, "100"}},
+	{"sink failed", nil, sinkFailed{err: io.ErrShortWrite, anchor: anchor{resume: "100"}}},
 }
 
 func wantsStream(s *state) {

@@ -8,7 +8,7 @@ import (
 )
 
 // errNoVersion is reported for a list, an event or a bookmark without a
-// resourceVersion.
+// resourceVersion, or with "0", which stands for any.
 var errNoVersion = errors.New("no resourceVersion")
 
 // advance returns the resume point after something at version arrived, or why
@@ -18,7 +18,7 @@ var errNoVersion = errors.New("no resourceVersion")
 // versions are not numbers can only be followed; one that mixes both is wrong.
 // Source: https://github.com/kubernetes/enhancements/issues/5504
 func advance(resume, version string) (string, error) {
-	if version == "" {
+	if unanchored(version) {
 		return resume, errNoVersion
 	}
 	if !wellFormed(resume) {

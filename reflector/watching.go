@@ -204,11 +204,15 @@ func (s state) relist(now time.Time, reason Reason, err error) (state, []effect)
 // sinkFailed lists again, because the sink lacks something that will not be
 // sent a second time.
 func (s state) sinkFailed(now time.Time, in sinkFailed) (state, []effect) {
-	s.resume = in.resume
 	effects := []effect{problem{class: SinkProblem, err: in.err}}
 	switch p := s.phase.(type) {
-	case listing, streaming:
-		return s, effects // what is needed is on its way
+	case listing:
+		if !in.unasked {
+			return s, effects // what is needed is on its way
+		}
+		in.anchor.refused = in.anchor.refused || p.version == "" // somebody asked for that
+	case streaming:
+		return s, effects // likewise
 	case waiting:
 		// The wait goes on: a resync that fails again and again must not put the
 		// list off for ever.
@@ -217,6 +221,7 @@ func (s state) sinkFailed(now time.Time, in sinkFailed) (state, []effect) {
 	case watching:
 		s.pace = s.pace.after(p, now)
 	}
+	s.anchor = in.anchor
 	next, more := s.relist(now, SinkFailed, in.err)
 	return next, append(append(effects, hangUp{err: in.err}), more...)
 }
