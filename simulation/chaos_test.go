@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"math/rand/v2"
+	"slices"
 )
 
 // chaos is an adversary that throws dice. What it has chosen it often does again and
@@ -32,15 +33,21 @@ func (c *chaos) get() error {
 type run[F any] struct {
 	fault F
 	bad   bool
+	deck  []F // those that have not had their turn
 }
 
 func (r *run[F]) next(c *chaos, all []F) F {
 	if r.bad && c.rand.Float64() < c.stay {
 		return r.fault
 	}
-	*r = run[F]{}
+	var none F
+	r.fault, r.bad = none, false
 	if c.rand.Float64() < c.rate {
-		*r = run[F]{fault: all[c.rand.IntN(len(all))], bad: true}
+		if len(r.deck) == 0 {
+			r.deck = slices.Clone(all)
+			c.rand.Shuffle(len(all), func(i, j int) { r.deck[i], r.deck[j] = r.deck[j], r.deck[i] })
+		}
+		r.fault, r.deck, r.bad = r.deck[0], r.deck[1:], true
 	}
 	return r.fault
 }

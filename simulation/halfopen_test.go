@@ -55,6 +55,7 @@ func TestHalfOpen(t *testing.T) {
 
 // In real time over TCP.
 func TestHalfOpenTCP(t *testing.T) {
+	t.Parallel()
 	for _, c := range halfOpen {
 		if c.bound > 15*time.Second {
 			continue // TestHalfOpen has these: nobody wants to wait for them

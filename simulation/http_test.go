@@ -16,6 +16,7 @@ import (
 // The same over HTTP: real requests to a server that keeps Kubernetes' rules, and a
 // connection that fails at any byte.
 func TestConvergenceOverHTTP(t *testing.T) {
+	t.Parallel()
 	worlds, faults, requests, deltas, inferred := 0, 0, 0, 0, 0
 	each(t, func(t *testing.T, seed uint64) {
 		if seed%5 != 0 && *one == 0 {

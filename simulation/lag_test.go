@@ -16,7 +16,51 @@ import (
 // Of 1,000 objects one cannot be decoded, is changed, repaired, broken again and
 // deleted. It is set aside and its story is right; what happens to the other 999 is
 // here within a second all the while.
+//
+// A run in which the machine was late itself is no measurement, and is made again.
 func TestLagBesideAnUndecodableObject(t *testing.T) {
+	for attempt := 1; ; attempt++ {
+		var worst, stall time.Duration
+		t.Run(fmt.Sprint(attempt), func(t *testing.T) {
+			late := watchTheClock(t)
+			worst = lagBesideAnUndecodableObject(t)
+			stall = late()
+		})
+		switch {
+		case worst <= time.Second:
+			return
+		case stall < 20*time.Millisecond || attempt == 5:
+			t.Fatalf("a change was heard of %s after its commit, want a second at most; a timer was late by %s", worst, stall)
+		}
+	}
+}
+
+// watchTheClock returns a function that says by how much a timer was late at most.
+func watchTheClock(t *testing.T) func() time.Duration {
+	stop, worst := make(chan struct{}), make(chan time.Duration, 1)
+	go func() {
+		var late time.Duration
+		for {
+			const pause = 5 * time.Millisecond
+			began := time.Now()
+			select {
+			case <-time.After(pause):
+				late = max(late, time.Since(began)-pause)
+			case <-stop:
+				worst <- late
+				return
+			}
+		}
+	}()
+	end := sync.OnceValue(func() time.Duration {
+		close(stop)
+		return <-worst
+	})
+	t.Cleanup(func() { end() })
+	return end
+}
+
+func lagBesideAnUndecodableObject(t *testing.T) (worst time.Duration) {
 	const objects = 1000
 	srv, url := apitest.Start(t, apitest.Options{})
 	l := &lagged{t: t, srv: srv}
@@ -63,9 +107,10 @@ func TestLagBesideAnUndecodableObject(t *testing.T) {
 	if !slices.Equal(l.story, byEvent) && !slices.Equal(l.story, byGet) {
 		t.Errorf("the story of the bad object is %q, want %q", l.story, byEvent)
 	}
-	if l.n < 5*(objects-1) || l.worst > time.Second {
-		t.Errorf("%d changes were heard of, %s late at most; want %d within a second", l.n, l.worst, 5*(objects-1))
+	if l.n < 5*(objects-1) {
+		t.Errorf("%d changes were heard of, want %d", l.n, 5*(objects-1))
 	}
+	return l.worst
 }
 
 // lagged is a mirror and how long each change took to reach it.

@@ -19,7 +19,8 @@ import (
 // was frozen in the past sees no version of an object after a later one, and nothing
 // that was deleted comes back. Afterwards it has what the server has.
 func TestMovedBetweenReplicas(t *testing.T) {
-	few := min(10, *seeds)
+	t.Parallel()
+	few := min(5, *seeds)
 	for s := range uint64(few) {
 		synctest.Test(t, func(t *testing.T) { moveAround(t, s+1) })
 	}
