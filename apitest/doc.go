@@ -41,6 +41,8 @@
 // controllers or garbage collection; a namespace need not exist, and deleting one leaves what is in it. Strategic merge
 // patches know lists by their names, and server-side apply is a merge without field ownership.
 //
+// Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver uses.
+//
 // Everything is JSON, and bodies may be YAML. kubectl's get, describe, apply, create -f, patch, label, annotate, edit, replace,
 // diff, wait and delete work, and print what they print of a kube-apiserver. Tables have the columns of ConfigMaps, Secrets,
 // Pods, Deployments and Namespaces; other types have a name and an age. "kubectl create configmap" and the like send protobuf

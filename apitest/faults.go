@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -9,6 +10,8 @@ import (
 
 // faults is what the server was told to do wrong. Faults concern every replica; only Freeze is one replica's own.
 type faults struct {
+	done <-chan struct{} // closed by Close of the server
+
 	mu       sync.Mutex
 	streams  map[*stream]struct{}
 	cuts     []*Cut // for watches to come, oldest first
@@ -27,7 +30,8 @@ const (
 	swallowInitialEventsEnd = "initial-events-end"
 )
 
-func (f *faults) init() {
+func (f *faults) init(done <-chan struct{}) {
+	f.done = done
 	f.streams = make(map[*stream]struct{})
 	f.swallow = make(map[string]bool)
 }
@@ -49,8 +53,8 @@ func (f *faults) cancelReopen() {
 }
 
 // open registers the answer to a watch.
-func (f *faults) open(w http.ResponseWriter) *stream {
-	st := &stream{faults: f, w: w, rc: http.NewResponseController(w), wake: make(chan struct{}, 1)}
+func (f *faults) open(out output) *stream {
+	st := &stream{faults: f, out: out, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.streams[st] = struct{}{}
@@ -110,7 +114,7 @@ func (f *faults) connection(w http.ResponseWriter) {
 }
 
 // fail answers the request if a failure is waiting for one like it.
-func (f *faults) fail(w http.ResponseWriter, verb string, res *Resource) bool {
+func (f *faults) fail(w http.ResponseWriter, req *http.Request, verb string, res *Resource) bool {
 	f.mu.Lock()
 	i := slices.IndexFunc(f.failures, func(x *Failure) bool {
 		return (x.Verb == "" || x.Verb == verb) && (x.Resource == "" || x.Resource == res.ID())
@@ -124,6 +128,12 @@ func (f *faults) fail(w http.ResponseWriter, verb string, res *Resource) bool {
 		f.failures = slices.Delete(f.failures, i, i+1)
 	}
 	f.mu.Unlock()
+	if x.InStream && isWebSocket(req) {
+		f.upgrade(w, req, true, func(_ context.Context, out output) {
+			_ = out.write(appendErrorEvent(nil, x.status())) // to a client that may be gone
+		})
+		return true
+	}
 	x.write(w)
 	return true
 }

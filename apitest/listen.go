@@ -19,9 +19,10 @@ type Listener struct {
 	handler http.Handler
 	wg      sync.WaitGroup // the accept loop and the requests
 
-	mu     sync.Mutex
-	closed bool
-	http   *http.Server // nil while connections are refused
+	mu      sync.Mutex
+	closed  bool
+	http    *http.Server          // nil while connections are refused
+	sockets map[net.Conn]struct{} // what has been taken from http
 }
 
 // Listen serves s on addr; "127.0.0.1:0" chooses a free port. Close of the server or of the listener ends it.
@@ -67,12 +68,15 @@ func (l *Listener) open() error {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	srv := &http.Server{
-		Protocols: &protocols,
+		Protocols:   &protocols,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnState:   l.connState,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if !l.enter() {
 				panic(http.ErrAbortHandler) // it was read as the connection was closed
 			}
 			defer l.wg.Done()
+			defer l.over(req)
 			l.handler.ServeHTTP(w, req)
 		}),
 	}
@@ -101,11 +105,44 @@ func (l *Listener) shut() error {
 	l.mu.Lock()
 	srv := l.http
 	l.http = nil
+	for c := range l.sockets { // in any order: they have nothing to do with each other
+		_ = c.Close() // who uses it learns of it
+	}
+	clear(l.sockets)
 	l.mu.Unlock()
 	if srv == nil {
 		return nil
 	}
 	return srv.Close()
+}
+
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
+
+// connState takes note of a connection that becomes a WebSocket: net/http does not close it any more.
+func (l *Listener) connState(c net.Conn, state http.ConnState) {
+	if state != http.StateHijacked {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.http == nil {
+		_ = c.Close() // it was taken as the others were closed
+		return
+	}
+	if l.sockets == nil {
+		l.sockets = make(map[net.Conn]struct{})
+	}
+	l.sockets[c] = struct{}{}
+}
+
+// over forgets the connection of a request that has ended.
+func (l *Listener) over(req *http.Request) {
+	if c, ok := req.Context().Value(connKey{}).(net.Conn); ok {
+		l.mu.Lock()
+		delete(l.sockets, c)
+		l.mu.Unlock()
+	}
 }
 
 // Close stops accepting, closes every connection and waits until the requests in progress have ended.

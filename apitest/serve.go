@@ -35,7 +35,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	v := verb(req, t)
-	if s.faults.fail(w, v, t.table.res) {
+	if s.faults.fail(w, req, v, t.table.res) {
 		return
 	}
 	if err := s.serveResource(r, w, req, t, v); err != nil {
@@ -45,7 +45,11 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 
 func (s *Server) authorized(req *http.Request) bool {
 	want := "Bearer " + s.opts.Token
-	return s.opts.Token == "" || subtle.ConstantTimeCompare([]byte(req.Header.Get("Authorization")), []byte(want)) == 1
+	if s.opts.Token == "" || subtle.ConstantTimeCompare([]byte(req.Header.Get("Authorization")), []byte(want)) == 1 {
+		return true
+	}
+	token, ok := takeTokenProtocol(req)
+	return ok && subtle.ConstantTimeCompare([]byte(token), []byte(s.opts.Token)) == 1
 }
 
 // serveResource does what v says. An error that it returns was not yet sent.

@@ -90,7 +90,7 @@ func New(opts Options) *Server {
 		replicas:  make(map[string]*Replica),
 		listeners: make(map[*Listener]struct{}),
 	}
-	s.faults.init()
+	s.faults.init(s.done)
 	s.routed = s.replica("", opts.ResourceVersion)
 	return s
 }

@@ -10,8 +10,7 @@ import (
 // A stream is the answer to one watch, seen from the faults: a place where its bytes can be held back, cut or added to.
 type stream struct {
 	faults *faults
-	w      http.ResponseWriter
-	rc     *http.ResponseController
+	out    output
 	wake   chan struct{} // holds one token: something below has changed
 
 	mu     sync.Mutex
@@ -29,7 +28,14 @@ func (st *stream) signal() {
 	}
 }
 
-func (st *stream) flush() error { return st.rc.Flush() }
+// An output takes what is written of a stream: its beginning, whole events, and the bytes before a cut. abort breaks it
+// without an end, and returns or panics with what ends the handler.
+type output interface {
+	begin() error
+	write(events []byte) error
+	writeCut(part []byte) error
+	abort(reset bool) error
+}
 
 // errEnded makes the handler of a watch return, which ends the stream in an orderly way.
 var errEnded = http.ErrServerClosed
@@ -81,10 +87,11 @@ func (st *stream) write(b []byte) error {
 	}
 	st.mu.Unlock()
 	if len(b) > 0 {
-		if _, err := st.w.Write(b); err != nil {
-			return err
+		write := st.out.write
+		if cut != nil {
+			write = st.out.writeCut
 		}
-		if err := st.flush(); err != nil {
+		if err := write(b); err != nil {
 			return err
 		}
 	}
@@ -92,21 +99,45 @@ func (st *stream) write(b []byte) error {
 	case cut != nil && cut.Clean, ended:
 		return errEnded
 	case cut != nil:
-		st.abort(cut.Reset)
+		return st.out.abort(cut.Reset)
 	}
 	return nil
 }
 
+// body is the body of a response.
+type body struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func newBody(w http.ResponseWriter) body { return body{w, http.NewResponseController(w)} }
+
+func (o body) begin() error { return o.rc.Flush() }
+
+func (o body) write(b []byte) error {
+	if _, err := o.w.Write(b); err != nil {
+		return err
+	}
+	return o.rc.Flush()
+}
+
+func (o body) writeCut(b []byte) error { return o.write(b) }
+
 // abort breaks the stream without an end: over HTTP/1.1 the connection closes without the last chunk, or with a TCP reset;
 // over HTTP/2 the stream is reset.
-func (st *stream) abort(reset bool) {
+func (o body) abort(reset bool) error {
 	if reset {
-		if conn, _, err := st.rc.Hijack(); err == nil {
-			if tcp, ok := conn.(*net.TCPConn); ok {
-				_ = tcp.SetLinger(0) // without it, the close below is an orderly one of TCP
-			}
-			_ = conn.Close() // it was to break
+		if conn, _, err := o.rc.Hijack(); err == nil {
+			breakConn(conn, true)
 		}
 	}
 	panic(http.ErrAbortHandler)
+}
+
+// breakConn closes a connection, with a TCP reset if that is wanted.
+func breakConn(conn net.Conn, reset bool) {
+	if tcp, ok := conn.(*net.TCPConn); ok && reset {
+		_ = tcp.SetLinger(0) // without it, the close below is an orderly one of TCP
+	}
+	_ = conn.Close() // it was to break
 }

@@ -45,23 +45,25 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 
 	wa := &watch{replica: r, table: t, sel: sel, format: f, pos: rv, start: rv, bookmarks: opts.AllowWatchBookmarks}
 	initial, err := wa.begin(ctx, rv, opts)
-
+	serve := func(ctx context.Context, out output) {
+		wa.stream = r.srv.faults.open(out)
+		defer r.srv.faults.release(wa.stream)
+		switch {
+		case out.begin() != nil: // the client hung up
+		case err != nil:
+			// Once a watch was accepted, its failures are events (watch-rv-too-old.http).
+			_ = wa.write(ctx, f.status(nil, statusOf(err)))
+		case initial == nil || wa.sendInitial(ctx, initial.items) == nil:
+			wa.run(ctx, clock)
+		}
+	}
+	if isWebSocket(req) {
+		r.srv.faults.upgrade(w, req, isText(f.contentType(true)), serve)
+		return nil
+	}
 	w.Header().Set("Content-Type", f.contentType(true))
 	w.WriteHeader(http.StatusOK)
-	wa.stream = r.srv.faults.open(w)
-	defer r.srv.faults.release(wa.stream)
-	if flushErr := wa.stream.flush(); flushErr != nil {
-		return nil // the client hung up
-	}
-	if err != nil {
-		// Once a watch was accepted, its failures are events (watch-rv-too-old.http).
-		_ = wa.write(ctx, f.status(nil, statusOf(err)))
-		return nil
-	}
-	if initial != nil && wa.sendInitial(ctx, initial.items) != nil {
-		return nil
-	}
-	wa.run(ctx, clock)
+	serve(ctx, newBody(w))
 	return nil
 }
 
