@@ -4,11 +4,12 @@
 FUZZTIME = 10s
 ARGS =
 TESTFLAGS =
+BENCHTIME = 0.5s
 
 LINT = bin/golangci-lint
 PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
 
-.PHONY: help demo test lint fuzz conformance conformance-bin mutants faultlab cluster ci clean
+.PHONY: help demo test lint fuzz bench bench-smoke bench-micro conformance conformance-bin mutants faultlab cluster ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +32,7 @@ test: ## run all tests of the library and the command
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
 	cd conformance && ../$(LINT) run --config ../.golangci.yml ./...
+	cd bench && ../$(LINT) run --config ../.golangci.yml ./...
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)
 	@for pkg in $$(go list ./...); do \
@@ -38,6 +40,18 @@ fuzz: ## run each fuzz target for FUZZTIME (10s)
 			echo "== $$pkg $$target"; \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \
+	done
+
+bench: ## measure relist beside client-go; ARGS are those of bench/cmd/compare
+	cd bench && go run ./cmd/compare $(ARGS)
+
+bench-smoke: ## run every benchmark with few objects, to see that it works
+	cd bench && go vet ./... && go test ./... && go test -run '^$$' -bench . -benchtime 1x ./micro && go run ./cmd/compare -smoke
+
+bench-micro: ## measure the queue and the store beside those of client-go
+	@cd bench && dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && for what in Queue Store; do \
+		go test -run '^$$' -bench "^Benchmark$$what" -benchtime $(BENCHTIME) -count 6 ./micro >$$dir/$$what.txt || { cat $$dir/$$what.txt; exit 1; }; \
+		go tool benchstat -col /impl $$dir/$$what.txt; \
 	done
 
 conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl

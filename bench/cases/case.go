@@ -39,7 +39,7 @@ func All() []Case {
 		list.with("list-unstructured", "First list, JSON, Unstructured", Spec{Object: Unstructured}).slow(),
 		list.with("list-slim", "First list, JSON, six fields of each Pod", Spec{Object: Slim}),
 		list.with("list-dropped", "First list, JSON, without managedFields", Spec{Object: Dropped}),
-		list.with("list-metadata", "First list, JSON, metadata alone", Spec{Object: MetadataOnly}),
+		list.with("list-metadata", "First list, protobuf, metadata alone", Spec{Object: MetadataOnly, Encoding: objects.Protobuf}),
 		list.with("initial-json", "Initial events of a watch, JSON", Spec{Initial: ByWatch}).slow(),
 		list.with("initial-protobuf", "Initial events of a watch, protobuf", Spec{Initial: ByWatch, Encoding: objects.Protobuf}),
 		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}).slow(),

@@ -9,8 +9,8 @@ import (
 // Object is the Go type in which a program holds its objects.
 type Object uint8
 
-// The types. Slim is six fields of a Pod: client-go decodes all and strips it in a
-// transform, relist decodes those six. Dropped is the full type without managedFields.
+// The types. Slim is six fields of a Pod, and Dropped a Pod without managedFields: client-go
+// decodes all and strips it in a transform, relist decodes no more than what is wanted.
 const (
 	Typed Object = iota
 	Dropped

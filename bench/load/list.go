@@ -40,7 +40,7 @@ func (s *Server) serveList(rw http.ResponseWriter, req *http.Request, q query) {
 	if s.opts.Gzip && strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") && len(states)*itemBytes(q) > gzipFrom {
 		rw.Header().Set("Content-Encoding", "gzip")
 		zipped, _ := gzip.NewWriterLevel(rw, gzipLevel) // unreachable: the level is one that there is
-		defer func() { _ = zipped.Close() }() // it fails if the client has hung up
+		defer func() { _ = zipped.Close() }()           // it fails if the client has hung up
 		out = zipped
 	}
 	buffered := bufio.NewWriterSize(out, writeBytes)

@@ -77,6 +77,7 @@ func BenchmarkQueueAddPop(b *testing.B) {
 			b.Run(keys.name+"/impl="+impl.name, func(b *testing.B) {
 				q, i := impl.make(b), 0
 				b.ReportAllocs()
+				defer reportCPU(b)()
 				for b.Loop() {
 					must(b, q.add(objects[i]))
 					must(b, q.pop())
@@ -96,6 +97,7 @@ func BenchmarkQueueBurst(b *testing.B) {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			q := impl.make(b)
 			b.ReportAllocs()
+			defer reportCPU(b)()
 			for b.Loop() {
 				for _, obj := range objects {
 					must(b, q.update(obj))
@@ -118,6 +120,7 @@ func BenchmarkQueueReplace(b *testing.B) {
 				q.store(obj)
 			}
 			b.ReportAllocs()
+			defer reportCPU(b)()
 			for b.Loop() {
 				must(b, q.replace(objects))
 				for range objects {

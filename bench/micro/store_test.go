@@ -76,6 +76,7 @@ func eachMirror(b *testing.B, name string, indexed bool, run func(*testing.B, mi
 			m := impl.make(indexed)
 			must(b, m.replace(objects))
 			b.ReportAllocs()
+			defer reportCPU(b)()
 			run(b, m, objects)
 		})
 	}

@@ -37,23 +37,16 @@ func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
 func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Handler) (cases.Informer, error) {
 	switch {
 	case spec.Object == cases.Unstructured:
-		return start[*unstructured.Unstructured](ctx, c, spec, nil, handlers)
+		return start[*unstructured.Unstructured](ctx, c, spec, handlers)
 	case spec.Object == cases.MetadataOnly:
-		return start[*metav1.PartialObjectMetadata](ctx, c, spec, nil, handlers)
+		return start[*metav1.PartialObjectMetadata](ctx, c, spec, handlers)
 	case spec.Object == cases.Slim:
-		return start[*slimPod](ctx, c, spec, nil, handlers)
-	case spec.Object == cases.Dropped:
-		return start(ctx, c, spec, dropManagedFields, handlers)
+		return start[*slimPod](ctx, c, spec, handlers)
 	case spec.Resource == "configmaps":
-		return start[*corev1.ConfigMap](ctx, c, spec, nil, handlers)
+		return start[*corev1.ConfigMap](ctx, c, spec, handlers)
 	default:
-		return start[*corev1.Pod](ctx, c, spec, nil, handlers)
+		return start[*corev1.Pod](ctx, c, spec, handlers)
 	}
-}
-
-func dropManagedFields(pod *corev1.Pod) (*corev1.Pod, error) {
-	pod.ManagedFields = nil
-	return pod, nil
 }
 
 // running is a started informer.
@@ -62,12 +55,11 @@ type running[T store.Object] struct{ *informer.Informer[T] }
 func (r running[T]) Len() int        { return r.Store().Len() }
 func (r running[T]) Version() string { return r.Store().ResourceVersion() }
 
-func start[T store.Object](ctx context.Context, c client, spec cases.Spec, transform func(T) (T, error), handlers []cases.Handler) (cases.Informer, error) {
-	opts, err := listOptions[T](spec)
-	if err != nil {
-		return nil, err
+func start[T store.Object](ctx context.Context, c client, spec cases.Spec, handlers []cases.Handler) (cases.Informer, error) {
+	opts := listwatch.Options[T]{Namespace: spec.Namespace, Encoding: encodings[spec.Encoding]}
+	if spec.Object == cases.Dropped {
+		opts.Drop = []string{"metadata.managedFields"}
 	}
-	opts.Namespace, opts.Transform = spec.Namespace, transform
 	resource, err := listwatch.New(c.transport, schema.GroupVersionResource{Version: "v1", Resource: spec.Resource}, opts)
 	if err != nil {
 		return nil, err
