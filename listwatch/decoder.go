@@ -15,7 +15,8 @@ import (
 
 // decoder turns the bytes of one object into a T.
 type decoder[T store.Object] struct {
-	encodings []*encoded // in order of preference
+	encodings []*encoded          // in order of preference
+	version   schema.GroupVersion // of the resource
 	transform func(T) (T, error)
 	nullable  bool // T is a pointer, so that nil can come out of a decoder or a transform
 	kinds     bool // objects have a kind: T is unstructured, or metadata

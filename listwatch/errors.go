@@ -43,6 +43,10 @@ var ErrContinueLoop = errors.New("the server's continue tokens lead in a circle;
 // errMalformed marks the errors of this package that [IsMalformed] knows.
 var errMalformed = errors.New("malformed answer")
 
+// ErrMalformed is what an [Encoding] wraps in its errors about lists and events that
+// are none, for [IsMalformed].
+var ErrMalformed = errMalformed
+
 // IsMalformed reports whether err says that what came is no answer of an API
 // server: HTML of a proxy, JSON that breaks off in the wrong place, an event
 // that is none. A connection that was cut in the middle is not malformed.

@@ -5,6 +5,9 @@ import (
 	"io"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 )
@@ -73,7 +76,7 @@ func (p *pageDecoder[T]) item(object []byte) error {
 	}
 	// A list of custom resources has its kind after its items, but those
 	// items have their own.
-	obj, _, bad := p.decoder.decode(p.encoding, object, itemKind(p.list.TypeMeta))
+	obj, _, bad := p.decoder.decode(p.encoding, object, p.itemKind())
 	if bad != nil {
 		return p.bad(object, bad)
 	}
@@ -89,6 +92,20 @@ func (p *pageDecoder[T]) bad(object []byte, bad *ObjectError) error {
 	}
 	p.page.Errors = append(p.page.Errors, bad)
 	return nil
+}
+
+// itemKind is the kind of an item that names none. The apiVersion may come behind the
+// items, as it does in CBOR; it is that of the resource then.
+func (p *pageDecoder[T]) itemKind() schema.GroupVersionKind {
+	kind := itemKind(p.list.TypeMeta)
+	if kind.Kind != "" && p.list.APIVersion == "" {
+		version := p.decoder.version
+		if kind.Kind == partialKind {
+			version = metav1.SchemeGroupVersion
+		}
+		return version.WithKind(kind.Kind)
+	}
+	return kind
 }
 
 // finish tells a list from the other things that servers and proxies answer

@@ -199,3 +199,16 @@ func FuzzProtobufPage(f *testing.F) {
 		}
 	})
 }
+
+// TestProtobufItemsThatAreKnownAreNotDecoded: their identity is read without that.
+func TestProtobufItemsThatAreKnownAreNotDecoded(t *testing.T) {
+	body := protoList("9", protoObject("a", "5", "v"), protoObject("b", "6", "v"))
+	r := mustNew(t, serve(t, protoBody(body)), Options[*protoMap]{Encoding: Protobuf})
+	held := &protoMap{}
+	page, err := r.ListKnown(t.Context(), metav1.ListOptions{}, func(key string) (*protoMap, Meta, bool) {
+		return held, Meta{Key: key, UID: "u-a", ResourceVersion: "5"}, key == "n/a"
+	})
+	if err != nil || len(page.Items) != 2 || page.Items[0] != held || page.Items[1].Name != "b" {
+		t.Errorf("got %+v, %v", page, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch/internal/protowire"
+	"github.com/relist-go/relist/listwatch/internal/wire"
 )
 
 // The first field of every object is its ObjectMeta. These are some of its fields:
@@ -31,6 +32,36 @@ func (protobufEncoding) Kind(object []byte, _ bool) []byte {
 func (protobufEncoding) Meta(object []byte) Meta {
 	meta, _, _ := protobufMetadata(object) // as far as it goes
 	return meta
+}
+
+// identity implements identifier.
+func (protobufEncoding) identity(object []byte) (id wire.Identity) {
+	e, err := openEnvelope(object)
+	if err != nil {
+		return wire.Identity{}
+	}
+	err = eachField(e.raw, func(f protowire.Field) error {
+		if f.Number != objectMetadata {
+			return nil
+		}
+		return eachField(f.Bytes, func(f protowire.Field) error {
+			switch f.Number {
+			case metadataName:
+				id.Name = f.Bytes
+			case metadataNamespace:
+				id.Namespace = f.Bytes
+			case metadataUID:
+				id.UID = f.Bytes
+			case metadataResourceVersion:
+				id.ResourceVersion = f.Bytes
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return wire.Identity{}
+	}
+	return id
 }
 
 // Bookmark implements [Encoding].

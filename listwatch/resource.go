@@ -88,6 +88,7 @@ func New[T store.Object](client *transport.Client, resource schema.GroupVersionR
 	if err := decoder.drop(opts.Drop); err != nil {
 		return nil, err
 	}
+	decoder.version = resource.GroupVersion()
 	what := resource.GroupResource().String()
 	if opts.Namespace != "" {
 		what += " in " + opts.Namespace

@@ -108,8 +108,8 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 
 // Watch sends a request and returns the frames of its endless response. The
 // parameters that make it a watch are the caller's to put into Query. Any status
-// but 200 is an error, and so is a format that is not known here: JSON and protobuf
-// are.
+// but 200 is an error, and so is a format that is not known here: JSON, protobuf and
+// CBOR are.
 // Nothing but ctx, Close and the server ends the stream: it has no timeout.
 func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
 	if c.sockets.wanted() {

@@ -57,8 +57,25 @@ type quoteFunc func(text []byte, bound int) []byte
 // quoteAll is for a text in which there is nothing to hide.
 func quoteAll(text []byte, bound int) []byte { return text[:min(len(text), bound)] }
 
-// frameReader cuts a stream of concatenated JSON objects, with any white space
-// between them, into objects.
+// grammar knows where a frame begins and ends, in whatever pieces its bytes come.
+type grammar interface {
+	// begin tells of a byte after the end of a frame whether it begins one, or may
+	// stand between two. wants names what does, for an error.
+	begin(c byte) (begins, between bool)
+	wants() string
+
+	// scan reads on in a frame. It returns the number of bytes read, and whether the
+	// last of them ended the frame. On an error, n is the place of the byte that caused
+	// it.
+	scan(b []byte) (n int, done bool, err error)
+
+	// check looks at a frame that is whole for what scan has passed over. On an error, i
+	// is its place.
+	check(frame []byte) (i int, err error)
+}
+
+// frameReader cuts a stream of frames that show by themselves where they end: of
+// concatenated JSON objects, with any white space between them, or of CBOR.
 //
 //	buf:  ....frame just returned....{"type":"ADDED","obj...........
 //	                                 ^start             ^scanned=end
@@ -77,15 +94,15 @@ type frameReader struct {
 	end     int
 	offset  int64 // of buf[start] in the stream
 
-	scan     scanner
-	inFrame  bool // buf[start] is the first byte of an object
+	scan     grammar
+	inFrame  bool // buf[start] is the first byte of a frame
 	skipping bool // inside an object that was too large: its bytes are dropped
 	err      error
 	readErr  error // what the reader said last; it counts once all bytes before it are used
 }
 
 func newFrameReader(r io.Reader, limit int) *frameReader {
-	return &frameReader{r: r, limit: limit, quote: quoteAll}
+	return &frameReader{r: r, limit: limit, quote: quoteAll, scan: new(scanner)}
 }
 
 // next returns the next object, valid until the next call. It returns io.EOF at an
@@ -131,10 +148,8 @@ func (f *frameReader) cut() ([]byte, error) {
 			return nil, nil
 		}
 		data := f.buf[f.start:f.scanned:f.scanned]
-		// JSON has no NUL, not even in a string: this is padding or a torn stream, and
-		// the place where the object seemed to end means nothing.
-		if i := bytes.IndexByte(data, 0); i >= 0 {
-			f.malformed(f.start+i, errNUL.Error())
+		if i, err := f.scan.check(data); err != nil {
+			f.malformed(f.start+i, err.Error())
 			return nil, nil
 		}
 		f.drop(f.scanned)
@@ -154,21 +169,21 @@ func (f *frameReader) scanEnd() int {
 	return f.end
 }
 
-// findStart goes over white space to the first byte of an object, and reports
-// whether it is in the buffer.
+// findStart goes over what may stand between two frames to the first byte of one, and
+// reports whether it is in the buffer.
 func (f *frameReader) findStart() bool {
 	for i := f.start; i < f.end; i++ {
-		switch f.buf[i] {
-		case ' ', '\t', '\r', '\n':
+		begins, between := f.scan.begin(f.buf[i])
+		switch {
+		case between:
 			continue
-		case '{':
+		case begins:
 			f.drop(i)
 			f.inFrame = true
-			f.scan.depth = 0
 			return true
 		}
 		f.drop(i)
-		f.malformed(i, "want the '{' of an event")
+		f.malformed(i, "want "+f.scan.wants())
 		return false
 	}
 	f.drop(f.end)

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -19,6 +20,28 @@ type scanner struct {
 	inString bool
 	escaped  bool // inString, and the next byte is escaped by a backslash
 	squares  [maxDepth/64 + 1]uint64
+}
+
+func (s *scanner) begin(c byte) (begins, between bool) {
+	s.depth = 0
+	switch c {
+	case '{':
+		return true, false
+	case ' ', '\t', '\r', '\n':
+		return false, true
+	}
+	return false, false
+}
+
+func (s *scanner) wants() string { return "the '{' of an event" }
+
+// check looks for a NUL, which JSON does not have, not even in a string: it is padding or
+// a torn stream, and the place where the object seemed to end means nothing.
+func (s *scanner) check(frame []byte) (i int, err error) {
+	if i := bytes.IndexByte(frame, 0); i >= 0 {
+		return i, errNUL
+	}
+	return 0, nil
 }
 
 // Classes of bytes outside of strings; 0 is everything that framing ignores.

@@ -67,6 +67,10 @@ func framerOf(mediaType string, r io.Reader, limit int, quote quoteFunc) (f fram
 		f := newLengthReader(r, limit)
 		f.quote = quote
 		return f, true
+	case cborStreamMediaType:
+		f := newCBORReader(r, limit)
+		f.quote = quote
+		return f, true
 	}
 	return nil, false
 }

@@ -1,0 +1,424 @@
+package cbor
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+type configMap struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Data       map[string]string `json:"data"`
+	BinaryData map[string][]byte `json:"binaryData"`
+}
+
+// marshal is what a kube-apiserver sends.
+func marshal(t testing.TB, v any) string {
+	t.Helper()
+	data, err := direct.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "\xd9\xd9\xf7" + string(data)
+}
+
+// fromJSON is any value, as apimachinery would have it.
+func fromJSON(t testing.TB, text string) any {
+	t.Helper()
+	var u unstructured.Unstructured
+	if err := u.UnmarshalJSON([]byte(`{"kind":"X","value":` + text + `}`)); err != nil {
+		t.Fatal(err)
+	}
+	return u.Object["value"]
+}
+
+func event(t testing.TB, typ, object string) string {
+	t.Helper()
+	return marshal(t, map[string]any{"type": typ, "object": fromJSON(t, object)})
+}
+
+// serve answers lists and watches with these bodies.
+func serve(t testing.TB, list, stream string) *transport.Client {
+	t.Helper()
+	return start(t, transport.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") != "" {
+			w.Header().Set("Content-Type", "application/cbor-seq")
+			_, _ = io.WriteString(w, stream)
+			return
+		}
+		w.Header().Set("Content-Type", "application/cbor")
+		_, _ = io.WriteString(w, list)
+	})
+}
+
+func start(t testing.TB, config transport.Config, handler http.HandlerFunc) *transport.Client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	config.Server = server.URL
+	client, err := transport.NewClient(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+func resource[T store.Object](t testing.TB, client *transport.Client) *listwatch.Resource[T] {
+	t.Helper()
+	r, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[T]{Encoding: Encoding})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func list[T store.Object](t testing.TB, body string) (*listwatch.Page[T], error) {
+	t.Helper()
+	return resource[T](t, serve(t, body, "")).List(t.Context(), metav1.ListOptions{})
+}
+
+// events reads a stream to its end, a line an event.
+func events(t testing.TB, client *transport.Client) (lines []string, err error) {
+	t.Helper()
+	w, err := resource[*configMap](t, client).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	for {
+		e, err := w.Next()
+		if err != nil {
+			return lines, err
+		}
+		line := fmt.Sprint(e.Type, " ", e.Meta.Key, "@", e.Meta.ResourceVersion)
+		if e.Err != nil {
+			line += " (bad)"
+		}
+		if e.InitialEventsEnd {
+			line += " (end of initial events)"
+		}
+		lines = append(lines, line)
+	}
+}
+
+const objectJSON = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5","creationTimestamp":"2026-11-20T11:28:31Z",
+	"managedFields":[{"manager":"m","fieldsV1":{"f:data":{}}}]},"data":{"k":"v"},"binaryData":{"b":"AQID"}}`
+
+const listJSON = `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"c","remainingItemCount":3},"items":[%s]}`
+
+// TestCBOREqualsJSON: whatever T is, it is as if JSON had come.
+func TestCBOREqualsJSON(t *testing.T) {
+	text := fmt.Sprintf(listJSON, objectJSON)
+	jsonClient := start(t, transport.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, text)
+	})
+	client := serve(t, marshal(t, fromJSON(t, text)), "")
+	same[*configMap](t, client, jsonClient)
+	same[*unstructured.Unstructured](t, client, jsonClient)
+	same[*metav1.PartialObjectMetadata](t, client, jsonClient)
+	same[valueMap](t, client, jsonClient)
+}
+
+type valueMap struct {
+	Metadata *metav1.ObjectMeta `json:"metadata"`
+}
+
+func (v valueMap) GetNamespace() string       { return v.Metadata.Namespace }
+func (v valueMap) GetName() string            { return v.Metadata.Name }
+func (v valueMap) GetUID() types.UID          { return v.Metadata.UID }
+func (v valueMap) GetResourceVersion() string { return v.Metadata.ResourceVersion }
+
+func same[T store.Object](t *testing.T, client, jsonClient *transport.Client) {
+	t.Helper()
+	got, err := resource[T](t, client).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := resource[T](t, jsonClient).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want.Items) != 1 {
+		t.Fatalf("items are %+v, errors %v", want.Items, want.Errors)
+	}
+	if diff := cmp.Diff(want.Items, got.Items); diff != "" {
+		t.Errorf("items differ (-JSON +CBOR):\n%s", diff)
+	}
+	if got.ResourceVersion != "9" || got.Continue != "c" || got.Remaining == nil || *got.Remaining != 3 {
+		t.Errorf("list metadata is %q, %q, %v", got.ResourceVersion, got.Continue, got.Remaining)
+	}
+}
+
+// TestItemsHaveTheirKind: those of API types name none, and the apiVersion of the list
+// comes behind them.
+func TestItemsHaveTheirKind(t *testing.T) {
+	page, err := list[*unstructured.Unstructured](t, marshal(t, fromJSON(t, fmt.Sprintf(listJSON, `{"metadata":{"name":"a"}}`))))
+	if err != nil || len(page.Items) != 1 || page.Items[0].GetKind() != "ConfigMap" || page.Items[0].GetAPIVersion() != "v1" {
+		t.Errorf("got %+v, %v", page, err)
+	}
+	text := strings.Replace(fmt.Sprintf(listJSON, `{"metadata":{"name":"a"}}`), "ConfigMapList", "PartialObjectMetadataList", 1)
+	partial, err := list[*metav1.PartialObjectMetadata](t, marshal(t, fromJSON(t, text)))
+	if err != nil || len(partial.Items) != 1 || partial.Items[0].Kind != "PartialObjectMetadata" || partial.Items[0].APIVersion != "meta.k8s.io/v1" {
+		t.Errorf("got %+v, %v", partial, err)
+	}
+}
+
+func TestListBodies(t *testing.T) {
+	for name, test := range map[string]struct {
+		body  string
+		items int
+		err   string // "" is no error
+	}{
+		"empty":              {marshal(t, fromJSON(t, `{"kind":"L","items":[]}`)), 0, ""},
+		"items null":         {marshal(t, fromJSON(t, `{"kind":"L","items":null}`)), 0, ""},
+		"items absent":       {marshal(t, fromJSON(t, `{"kind":"ConfigMapList"}`)), 0, ""},
+		"unknown members":    {marshal(t, fromJSON(t, `{"x":[1],"items":[{"metadata":{"name":"a"}}],"longer than any":{}}`)), 1, ""},
+		"indefinite lengths": {"\xbf\x65items\x9f\xbf\x68metadata\xa1\x64name\x61a\xff\xff\xff", 1, ""},
+		"byte strings":       {"\xa1\x45items\x81\xa1\x48metadata\xa1\x44name\x41a", 1, ""},
+		"a table":            {marshal(t, fromJSON(t, `{"kind":"Table","rows":[]}`)), 0, "a Table instead of a list"},
+		"an object":          {marshal(t, fromJSON(t, `{"kind":"ConfigMap"}`)), 0, `kind "ConfigMap" without items`},
+		"metadata alone":     {marshal(t, fromJSON(t, `{"kind":"PartialObjectMetadataList","items":[]}`)), 0, "a PartialObjectMetadataList instead"},
+		"an array":           {"\x80", 0, "major type 4 where the map"},
+		"items of a type":    {"\xa1\x65items\xa0", 0, "major type 5 where the items"},
+		"bad metadata":       {marshal(t, fromJSON(t, `{"metadata":{"resourceVersion":5}}`)), 0, "metadata: "},
+		"bad grammar":        {"\xa1\x65items\x81\x1c", 0, "no meaning, at byte 8"},
+		"two lists":          {"\xa0\xa0", 0, "more follows"},
+		"JSON":               {`{"kind":"ConfigMapList","items":[]}`, 0, "major type 3 where the map"},
+		"nothing":            {"", 0, "unexpected EOF"},
+		"cut in a head":      {"\xb9\x00", 0, "unexpected EOF"},
+		"cut in an item":     {"\xa1\x65items\x81\xa1\x68meta", 0, "unexpected EOF"},
+		"cut before a break": {"\xbf\x65items\x80", 0, "unexpected EOF"},
+		"cut in items":       {"\xa1\x65items\x9f", 0, "unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			page, err := list[*configMap](t, test.body)
+			if test.err == "" {
+				if err != nil || len(page.Items) != test.items || len(page.Errors) > 0 {
+					t.Fatalf("got %+v, %v, want %d items", page, err, test.items)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.err) {
+				t.Fatalf("error is %v, want %q", err, test.err)
+			}
+			if cut := strings.Contains(test.err, "EOF"); listwatch.IsMalformed(err) == cut || errors.Is(err, io.ErrUnexpectedEOF) != cut {
+				t.Errorf("%v: malformed %v", err, listwatch.IsMalformed(err))
+			}
+		})
+	}
+}
+
+func TestListPutsBadItemsAside(t *testing.T) {
+	page, err := list[*configMap](t, marshal(t, fromJSON(t, `{"kind":"ConfigMapList","items":[
+		{"metadata":{"name":"a","namespace":"n"}},
+		{"metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"5"},"data":"not a map"},
+		null, 7, {"kind":"Secret","metadata":{"name":"s"}},
+		{"metadata":{"name":"c"}}]}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, item := range page.Items {
+		got = append(got, item.Name)
+	}
+	for _, bad := range page.Errors {
+		got = append(got, "bad "+bad.Meta.Key+"@"+bad.Meta.ResourceVersion)
+	}
+	if diff := cmp.Diff([]string{"a", "c", "bad n/b@5", "bad @", "bad @", "bad s@"}, got); diff != "" {
+		t.Errorf("page differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	stream := event(t, "ADDED", objectJSON) +
+		event(t, "MODIFIED", `{"kind":"ConfigMap","metadata":{"name":"b","resourceVersion":"6"},"data":7}`) +
+		event(t, "DELETED", `{"kind":"Secret","metadata":{"name":"s"}}`) +
+		event(t, "DELETED", objectJSON) +
+		event(t, "BOOKMARK", `{"kind":"ConfigMap","metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}`)
+	got, err := events(t, serve(t, "", stream))
+	want := []string{"ADDED n/a@5", "MODIFIED b@6 (bad)", "MODIFIED s@ (bad)", "DELETED n/a@5", "BOOKMARK @7 (end of initial events)"}
+	if !cmp.Equal(want, got) || !errors.Is(err, io.EOF) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for stream, want := range map[string]string{
+		event(t, "ERROR", `{"kind":"Status","code":410,"reason":"Expired","message":"too old"}`): "410 Expired: too old",
+		event(t, "ERROR", `{"kind":"ConfigMap"}`):                                                "500 InternalError",
+		event(t, "FROBNICATED", `{}`):                                                            "unknown type",
+		"\xa1\x64type\x65ADDED":                                                                  "needs a type and an object",
+		"\xa0":                                                                                   "needs a type and an object",
+		"\xc0\x00":                                                                               "not an object",
+		"\xa2\x64type\x68BOOKMARK\x66object\x61a":                                                "decode a bookmark",
+		"{}":           "want the map of an event",
+		"\xa2\x64type": "unexpected EOF",
+	} {
+		if got, err := events(t, serve(t, "", stream)); len(got) > 0 || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%x: %q, %v, want %q", stream, got, err, want)
+		}
+	}
+}
+
+func TestFrameThatIsTooLargeIsOneLostObject(t *testing.T) {
+	stream := "\xa2\x64type\x67DELETED\x66object" + marshal(t, fromJSON(t, `{"metadata":{"name":"large","resourceVersion":"4"},"spec":{"longer":"`+strings.Repeat("x", 2000)+`"}}`)) +
+		event(t, "ADDED", `{"metadata":{"name":"a","resourceVersion":"5"}}`)
+	client := start(t, transport.Config{MaxFrameBytes: 500}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/cbor-seq")
+		_, _ = io.WriteString(w, stream)
+	})
+	got, err := events(t, client)
+	// The metadata of an object stands behind its spec.
+	if want := []string{"DELETED @ (bad)", "ADDED a@5"}; !cmp.Equal(want, got) || !errors.Is(err, io.EOF) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestErrorsOfRequests(t *testing.T) {
+	status := `{"kind":"Status","status":"Failure","code":410,"reason":"Expired","message":"too old"}`
+	for name, body := range map[string]string{"CBOR": marshal(t, fromJSON(t, status)), "JSON": status} {
+		client := start(t, transport.Config{}, func(w http.ResponseWriter, r *http.Request) {
+			if accept := r.Header.Get("Accept"); accept != "application/cbor,application/json" {
+				t.Errorf("Accept is %q", accept)
+			}
+			w.WriteHeader(http.StatusGone)
+			_, _ = io.WriteString(w, body)
+		})
+		_, err := resource[*configMap](t, client).List(t.Context(), metav1.ListOptions{})
+		if !apierrors.IsResourceExpired(err) || !strings.Contains(err.Error(), "too old") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestMetaTakesWhatItCan of an object that ends anywhere.
+func TestMetaTakesWhatItCan(t *testing.T) {
+	object := marshal(t, fromJSON(t, `{"metadata":{"uid":"u","name":"a","namespace":"n","resourceVersion":"5"},"specification":{}}`))
+	whole := listwatch.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}
+	if got := Encoding.Meta([]byte(object)); got != whole {
+		t.Errorf("got %+v", got)
+	}
+	seen := 0
+	for at := range len(object) {
+		got := Encoding.Meta([]byte(object[:at]))
+		if got.UID != "" && got.UID != "u" || got.ResourceVersion != "" && got.ResourceVersion != "5" {
+			t.Errorf("cut after %d bytes: %+v", at, got)
+		}
+		if got == whole {
+			seen++
+		}
+	}
+	if seen < 10 {
+		t.Errorf("all of it was seen in %d of %d beginnings", seen, len(object))
+	}
+}
+
+// The 300 Pods are as a kube-apiserver sent them, and come here by way of CBOR.
+func TestPodsEqualApimachinerys(t *testing.T) {
+	file, err := os.Open("../../testdata/pods-300.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := list[*unstructured.Unstructured](t, marshal(t, fromJSON(t, string(text))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Items) != 300 || len(want.Items) != 300 {
+		t.Fatalf("%d pods of %d", len(page.Items), len(want.Items))
+	}
+	for i, item := range want.Items {
+		object := fromJSON(t, string(item)).(map[string]any)
+		object["kind"], object["apiVersion"] = "Pod", "v1"
+		if !reflect.DeepEqual(object, page.Items[i].Object) { // cmp takes seconds over 300 of them
+			t.Fatalf("pod %d differs (-apimachinery +ours):\n%s", i, cmp.Diff(object, page.Items[i].Object))
+		}
+	}
+}
+
+// FuzzUnstructured sends what JSON decodes to through CBOR, and asks for the same.
+func FuzzUnstructured(f *testing.F) {
+	f.Add(objectJSON)
+	f.Add(`{"kind":"X","metadata":{"name":"a"},"a":[1,-7,1.5,1e300,9223372036854775807,null,{"b":[]},"","é\u0000",true,false]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var want unstructured.Unstructured
+		if want.UnmarshalJSON([]byte(text)) != nil {
+			return
+		}
+		data, err := direct.Marshal(want.Object)
+		if err != nil {
+			return
+		}
+		unmarshal, err := Encoding.Unmarshaler(reflect.TypeFor[*unstructured.Unstructured]())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got *unstructured.Unstructured
+		if err := unmarshal(data, &got); err != nil {
+			var reference map[string]any
+			if direct.Unmarshal(data, &reference) == nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			return
+		}
+		if diff := cmp.Diff(want.Object, got.Object); diff != "" {
+			t.Fatalf("%s differs (-JSON +CBOR):\n%s", text, diff)
+		}
+	})
+}
+
+// FuzzBytes feeds any bytes to everything: it must say no, and not panic.
+func FuzzBytes(f *testing.F) {
+	f.Add([]byte(marshal(f, map[string]any{"type": "ADDED", "object": map[string]any{"metadata": map[string]any{"name": "a"}}})))
+	f.Add([]byte("\xbf\x65items\x9f\xbf\x68metadata\xa1\x64name\x61a\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, _, splitErr := Encoding.SplitEvent(transport.Frame{Data: data}, false)
+		if _, _, ok := Encoding.SplitHead(data); ok && splitErr != nil && !listwatch.IsMalformed(splitErr) {
+			t.Errorf("%x: %v", data, splitErr)
+		}
+		Encoding.Meta(data)
+		Encoding.Kind(data, false)
+		_, _, _ = Encoding.Bookmark(data)
+		_, _ = Encoding.Status(data)
+		r := newReader(bytes.NewReader(data))
+		for {
+			if _, err := r.item(); err != nil {
+				break
+			}
+		}
+	})
+}
