@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/listwatch/internal/intern"
+	"github.com/relist-go/relist/listwatch/internal/tree"
 )
 
 // lenient is how API servers' JSON is read: names are case-sensitive, a name
@@ -32,11 +33,17 @@ func (e jsonEncoding) Unmarshaler(typ reflect.Type) (func(object []byte, into an
 	if typ == reflect.TypeFor[*unstructured.Unstructured]() {
 		return newUnstructured(e.share), nil
 	}
-	decoders := intern.Pool[typedDecoder]{New: func() *typedDecoder { return newTypedDecoder(e.share) }}
+	return newStructs(typ, e.share), nil
+}
+
+// newStructs returns a function that decodes the JSON of an object into a struct. With
+// share, equal parts of different objects are one in memory.
+func newStructs(typ reflect.Type, share bool) func(object []byte, into any) error {
+	decoders := intern.Pool[tree.Structs]{New: func() *tree.Structs { return tree.NewStructs(typ, share) }}
 	return func(object []byte, into any) error {
 		decoder := decoders.Get()
-		err := decoder.unmarshal(object, into)
+		err := decoder.Decode(object, into)
 		decoders.Put(decoder)
-		return err
-	}, nil
+		return withoutValue(err)
+	}
 }

@@ -12,9 +12,6 @@ type Decoder struct {
 	text   intern.Table
 }
 
-// keepNodes is the size up to which the index is kept for the next object.
-const keepNodes = 4096
-
 // Decode returns what object says, which must be one JSON object with nothing after
 // it, but for white space. An error is a *jsontext.SyntacticError, or that of a number
 // out of range.
@@ -31,8 +28,6 @@ func (d *Decoder) Decode(object []byte, share bool) (map[string]any, error) {
 		p.shared = &d.shared
 	}
 	decoded, err := p.whole()
-	if cap(d.index.nodes) > keepNodes {
-		d.index = index{}
-	}
+	d.index.shrink()
 	return decoded, err
 }

@@ -84,6 +84,16 @@ func (x *index) build(b []byte) error {
 	return nil
 }
 
+// keepNodes is the size up to which the memory of an index is kept for the next object.
+const keepNodes = 2048
+
+// shrink gives the memory back that was needed for a large object.
+func (x *index) shrink() {
+	if cap(x.nodes) > keepNodes {
+		*x = index{}
+	}
+}
+
 // empty reports whether there is only white space in b.
 func empty(b []byte) bool {
 	for _, c := range b {

@@ -17,6 +17,7 @@ type parser struct {
 	nodes  []node // those that have not come by yet
 	text   *intern.Table
 	shared *intern.Cache[any] // nil: nothing is shared
+	known  *known             // nil unless structs are decoded
 }
 
 // whole reads the object that is all there is.
