@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 )
 
@@ -15,6 +16,7 @@ type Client struct {
 	asUser      http.Header // of an impersonation; nil for none
 	secrets     [][]byte    // of the proxy
 	userAgent   string
+	gzip        bool // is asked for
 	onlyHTTP2   bool
 	gets        limit
 	pace        *pace
@@ -59,6 +61,10 @@ func newClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	gzip, err := wantsGzip(cfg, server)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = defaultUserAgent()
 	}
@@ -69,6 +75,7 @@ func newClient(cfg Config) (*Client, error) {
 		asUser:      asUser,
 		secrets:     proxySecrets(connections.proxy),
 		userAgent:   cfg.UserAgent,
+		gzip:        gzip,
 		onlyHTTP2:   cfg.Protocol == ProtocolHTTP2,
 		gets:        newLimit(cfg.MaxConcurrentGets),
 		pace:        newPace(cfg.GetsPerSecond, cfg.GetBurst),
@@ -146,8 +153,17 @@ func (c *Client) do(ctx context.Context, x *exchange, req Request, release func(
 		x.done()
 		return nil, x.fail(err)
 	}
+	var body io.ReadCloser = newBody(ctx, resp.Body, x)
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		plain, err := x.decompress(resp.Header, body)
+		if err != nil {
+			_ = body.Close()
+			return nil, x.fail(err)
+		}
+		body = plain
+	}
 	return &Response{
-		Body:       newBody(ctx, resp.Body, x),
+		Body:       body,
 		MediaType:  mediaType(resp.Header.Get("Content-Type")),
 		StatusCode: resp.StatusCode,
 		Header:     resp.Header,

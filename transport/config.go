@@ -134,6 +134,10 @@ type Config struct {
 	// a larger one is a [FrameTooLargeError]. If zero, 64 MiB. If negative, unlimited.
 	MaxFrameBytes int
 
+	// Compression says whether answers may come compressed. The bounds above and below
+	// are on what they hold.
+	Compression Compression
+
 	// MaxErrorBytes bounds how much of an error's body is read.
 	// If zero, 1 MiB. If negative, unlimited.
 	MaxErrorBytes int

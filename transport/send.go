@@ -99,6 +99,9 @@ func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, er
 	if req.Accept != "" {
 		hr.Header.Set("Accept", req.Accept)
 	}
+	if c.gzip && hr.Header.Get("Accept-Encoding") == "" {
+		hr.Header.Set("Accept-Encoding", "gzip")
+	}
 	impersonate(hr.Header, c.asUser)
 	return hr, nil
 }
@@ -141,7 +144,11 @@ func (c *Client) send(x *exchange, hr *http.Request) (*http.Response, *generatio
 func (c *Client) refused(x *exchange, resp *http.Response) *apierrors.StatusError {
 	defer x.hurry().Stop()
 	defer resp.Body.Close()
-	body := readErrorBody(resp.Body, c.maxError)
+	plain, err := x.decompress(resp.Header, resp.Body)
+	if err != nil {
+		plain = resp.Body // the status counts more than what cannot be read
+	}
+	body := readErrorBody(plain, c.maxError)
 	x.emptyBody = len(body) == 0
 	status := statusError(resp, body, x)
 	status.ErrStatus.Message = string(x.redactWhole([]byte(status.ErrStatus.Message))) // it may quote headers

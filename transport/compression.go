@@ -1,0 +1,122 @@
+package transport
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Compression says whether answers may come compressed.
+type Compression uint8
+
+const (
+	// CompressionAuto is CompressionGzip, and CompressionOff for a server that costs no
+	// network: one on loopback or behind a unix socket, or when Dial or RoundTripper are
+	// set.
+	CompressionAuto Compression = iota
+
+	// CompressionOff asks for answers as they are.
+	CompressionOff
+
+	// CompressionGzip asks for gzip. kube-apiserver compresses lists larger than 128
+	// KiB, to a tenth, and not watches, or not before 1.37; a watch that comes
+	// compressed delivers each event as soon as the server flushes it.
+	CompressionGzip
+)
+
+// String returns the name used in messages.
+func (c Compression) String() string {
+	switch c {
+	case CompressionAuto:
+		return "auto"
+	case CompressionOff:
+		return "off"
+	case CompressionGzip:
+		return "gzip"
+	}
+	return "unknown compression"
+}
+
+// wantsGzip applies the rules of [CompressionAuto].
+func wantsGzip(cfg Config, server endpoint) (bool, error) {
+	switch cfg.Compression {
+	case CompressionOff:
+		return false, nil
+	case CompressionGzip:
+		return true, nil
+	case CompressionAuto:
+		return cfg.Dial == nil && cfg.RoundTripper == nil && !server.isLocal(), nil
+	}
+	return false, fmt.Errorf("Compression %d is unknown", cfg.Compression) //nolint:staticcheck // the name of a field
+}
+
+// isLocal reports whether a server is on this machine, by what its address says.
+func (e endpoint) isLocal() bool {
+	if e.socket != "" {
+		return true
+	}
+	u, err := url.Parse(e.base)
+	if err != nil {
+		return false // unreachable: parseServer has parsed it
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// decompress replaces the body of a response by what it holds, and removes the headers
+// that are not true of that. Bytes are counted as they arrive, below it; see
+// [WithReadHook].
+func (x *exchange) decompress(header http.Header, body io.ReadCloser) (io.ReadCloser, error) {
+	switch encoding := strings.ToLower(strings.TrimSpace(header.Get("Content-Encoding"))); encoding {
+	case "", "identity":
+		return body, nil
+	case "gzip", "x-gzip":
+		header.Del("Content-Encoding")
+		header.Del("Content-Length")
+		return &gzipBody{ReadCloser: body, exchange: x}, nil
+	default:
+		return nil, fmt.Errorf("the answer has the Content-Encoding %.50q, which was not asked for", encoding)
+	}
+}
+
+// gzipBody is a body that is decompressed while it is read. It holds the 32 KiB that
+// gzip may refer back to, however much the answer grows: what else is kept of it is
+// bounded by whoever reads. It waits for no more than it needs: what the server has
+// flushed can be read.
+type gzipBody struct {
+	io.ReadCloser
+
+	exchange *exchange
+	plain    *gzip.Reader // nil before the first read, which waits for the header
+	err      error
+}
+
+func (b *gzipBody) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	if b.plain == nil {
+		if b.plain, b.err = gzip.NewReader(b.ReadCloser); b.err != nil {
+			b.err = b.explain(b.err)
+			return 0, b.err
+		}
+	}
+	n, err := b.plain.Read(p)
+	b.err = b.explain(err)
+	return n, b.err
+}
+
+// explain says that it is the compression which is wrong, and not what it holds. Errors
+// of the body under it name the request already.
+func (b *gzipBody) explain(err error) error {
+	var known *RequestError
+	if err == nil || err == io.EOF || errors.As(err, &known) { //nolint:errorlint // only the bare one is an end
+		return err
+	}
+	return b.exchange.fail(fmt.Errorf("decompress the answer: %w", err))
+}

@@ -1,0 +1,187 @@
+package transport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+func gzipped(t testing.TB, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// serveGzip answers with bytes that are said to be compressed.
+func serveGzip(t *testing.T, code int, body []byte) *Client {
+	t.Helper()
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if accept := r.Header.Get("Accept-Encoding"); accept != "gzip" {
+			t.Errorf("Accept-Encoding is %q", accept)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(code)
+		_, _ = w.Write(body)
+	})
+	cfg.Compression = CompressionGzip
+	return newTestClient(t, cfg)
+}
+
+func TestCompressedAnswer(t *testing.T) {
+	text := strings.Repeat(`{"items":[]} `, 10_000)
+	body := gzipped(t, text)
+	read := 0
+	resp, err := serveGzip(t, 200, body).Get(WithReadHook(t.Context(), func(n int) { read += n }), Request{Path: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if string(got) != text || err != nil {
+		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(text))
+	}
+	if read != len(body) {
+		t.Errorf("%d bytes were counted, %d came", read, len(body))
+	}
+	if resp.Header.Get("Content-Encoding") != "" || resp.Header.Get("Content-Length") != "" {
+		t.Errorf("the header still tells of %v", resp.Header)
+	}
+}
+
+func TestCompressedError(t *testing.T) {
+	status := `{"kind":"Status","status":"Failure","code":410,"reason":"Expired","message":"too old"}`
+	_, err := serveGzip(t, 410, gzipped(t, status)).Get(t.Context(), Request{Path: "/"})
+	if !apierrors.IsResourceExpired(err) || !strings.Contains(err.Error(), "too old") {
+		t.Errorf("error is %v", err)
+	}
+	_, err = serveGzip(t, 410, []byte("none")).Get(t.Context(), Request{Path: "/"})
+	if !apierrors.IsResourceExpired(err) {
+		t.Errorf("error is %v", err)
+	}
+	_, err = serveGzip(t, 202, gzipped(t, "a page")).Watch(t.Context(), Request{Path: "/"})
+	checkError(t, err, `body begins "a page"`)
+}
+
+// TestCompressedErrorIsBounded: what a megabyte of zeros was before is not held.
+func TestCompressedErrorIsBounded(t *testing.T) {
+	client := serveGzip(t, 500, gzipped(t, strings.Repeat("\x00", 1<<26)))
+	client.maxError = 1 << 10
+	_, err := client.Get(t.Context(), Request{Path: "/"})
+	if !apierrors.IsInternalError(err) || len(err.Error()) > 4096 {
+		t.Errorf("an error of %d bytes", len(err.Error()))
+	}
+}
+
+func TestCompressionThatIsNone(t *testing.T) {
+	whole := gzipped(t, strings.Repeat(`{"items":[]}`, 1000))
+	torn := bytes.Clone(whole)
+	torn[len(torn)-8] ^= 1
+	for name, test := range map[string]struct {
+		body []byte
+		want string
+		cut  bool
+	}{
+		"text":       {[]byte(strings.Repeat("x", 100)), "decompress the answer: gzip: invalid header", false},
+		"checksum":   {torn, "decompress the answer: gzip: invalid checksum", false},
+		"cut":        {whole[:len(whole)/2], "decompress the answer: unexpected EOF", true},
+		"cut at end": {whole[:len(whole)-1], "decompress the answer: unexpected EOF", true},
+	} {
+		resp, err := serveGzip(t, 200, test.body).Get(t.Context(), Request{Path: "/x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+		checkError(t, err, test.want)
+		checkError(t, err, "/x: ")
+		if errors.Is(err, io.ErrUnexpectedEOF) != test.cut {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	cfg := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", "br") })
+	_, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/"})
+	checkError(t, err, `Content-Encoding "br", which was not asked for`)
+}
+
+// TestCompressedWatchDeliversEachEventAtItsFlush: the server sends the next event when
+// the client has the last one.
+func TestCompressedWatchDeliversEachEventAtItsFlush(t *testing.T) {
+	for mediaType, frame := range map[string]func(n int) string{
+		"application/json":                    func(n int) string { return fmt.Sprintf(`{"n":%d}`, n) },
+		"application/vnd.kubernetes.protobuf": func(n int) string { return "\x00\x00\x00\x02" + fmt.Sprintf("%02d", n) },
+		"application/cbor-seq":                func(n int) string { return "\xa1\x00\x62" + fmt.Sprintf("%02d", n) },
+	} {
+		seen := make(chan struct{})
+		cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", mediaType)
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			for n := range 20 {
+				_, _ = io.WriteString(z, frame(n))
+				_ = z.Flush()
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-seen:
+				case <-r.Context().Done():
+					return
+				}
+			}
+			_ = z.Close()
+		})
+		s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 20 {
+			got, err := s.Next()
+			if err != nil || !strings.HasSuffix(frame(n), string(got.Data)) {
+				t.Fatalf("%s: frame %d is %q, %v", mediaType, n, got.Data, err)
+			}
+			seen <- struct{}{}
+		}
+		if _, err := s.Next(); err != io.EOF { //nolint:errorlint // the bare one is an orderly end
+			t.Errorf("%s: the end is %v", mediaType, err)
+		}
+		s.Close()
+	}
+}
+
+func TestWhenCompressionIsAskedFor(t *testing.T) {
+	for _, test := range []struct {
+		cfg  Config
+		want bool
+	}{
+		{Config{Server: "https://api.example"}, true},
+		{Config{Server: "https://10.0.0.1:6443/prefix"}, true},
+		{Config{Server: "https://127.0.0.1:6443"}, false},
+		{Config{Server: "https://[::1]:6443"}, false},
+		{Config{Server: "http://localhost"}, false},
+		{Config{Server: "unix:///run/api.sock"}, false},
+		{Config{Server: "https://api.example", Dial: (&net.Dialer{}).DialContext}, false},
+		{Config{Server: "https://api.example", RoundTripper: http.NewFileTransport(nil)}, false},
+		{Config{Server: "https://api.example", Compression: CompressionOff}, false},
+		{Config{Server: "https://127.0.0.1:6443", Compression: CompressionGzip}, true},
+	} {
+		if got := newTestClient(t, test.cfg).gzip; got != test.want {
+			t.Errorf("%s, %v: %v", test.cfg.Server, test.cfg.Compression, got)
+		}
+	}
+	_, err := NewClient(Config{Server: "https://api.example", Compression: 9})
+	checkError(t, err, "Compression 9 is unknown")
+}
