@@ -46,8 +46,6 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	wa := &watch{replica: r, table: t, sel: sel, format: f, pos: rv, start: rv, bookmarks: opts.AllowWatchBookmarks}
 	initial, err := wa.begin(ctx, rv, opts)
 	serve := func(ctx context.Context, out output) {
-		wa.stream = r.srv.faults.open(out)
-		defer r.srv.faults.release(wa.stream)
 		switch {
 		case out.begin() != nil: // the client hung up
 		case err != nil:
@@ -57,13 +55,20 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 			wa.run(ctx, clock)
 		}
 	}
+	// Faults know of the stream before the client does.
 	if isWebSocket(req) {
-		r.srv.faults.upgrade(w, req, isText(f.contentType(true)), serve)
+		out := &messages{text: isText(f.contentType(true))}
+		wa.stream = r.srv.faults.open(out)
+		defer r.srv.faults.release(wa.stream)
+		r.srv.faults.upgrade(w, req, out, serve)
 		return nil
 	}
+	out := newBody(w)
+	wa.stream = r.srv.faults.open(out)
+	defer r.srv.faults.release(wa.stream)
 	w.Header().Set("Content-Type", f.contentType(true))
 	w.WriteHeader(http.StatusOK)
-	serve(ctx, newBody(w))
+	serve(ctx, out)
 	return nil
 }
 

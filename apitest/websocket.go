@@ -54,11 +54,11 @@ func takeTokenProtocol(req *http.Request) (token string, ok bool) {
 	return token, true
 }
 
-// upgrade answers a handshake and lets serve send its messages, until it returns or the client goes. The handshake is that
+// upgrade answers a handshake and lets serve send its messages to out, until it returns or the client goes. The handshake is that
 // of golang.org/x/net/websocket, which kube-apiserver uses: an Origin that is no absolute URL is refused with 403 and not
 // a word, two sub-protocols with 400, one comes back whatever it is, and no extension is accepted. The end is a close frame
 // with code 1000, whatever the reason.
-func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, text bool, serve func(context.Context, output)) {
+func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, out *messages, serve func(context.Context, output)) {
 	conn := &hijacked{ResponseWriter: w, faults: f, gone: make(chan struct{})}
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
@@ -75,7 +75,8 @@ func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, text bool, se
 		})
 		defer reader.Wait()
 		defer func() { _ = ws.Close() }() // to a client that may be gone
-		serve(ctx, &messages{ws: ws, conn: conn, text: text})
+		out.ws, out.conn = ws, conn
+		serve(ctx, out)
 	}).ServeHTTP(conn, req)
 }
 
