@@ -15,9 +15,10 @@ import (
 
 // demoFlags are the flags of `relist demo`.
 type demoFlags struct {
-	opts   demo.Options
-	output string
-	format report.Format
+	opts      demo.Options
+	transport watchTransport
+	output    string
+	format    report.Format
 }
 
 func newDemo() *cobra.Command {
@@ -47,6 +48,7 @@ deltas that a watch delivered), and "fault", "recovered" and "result".`,
 	flags.DurationVar(&f.opts.Duration, "duration", 15*time.Second, "how long to go on; it takes longer where the faults do")
 	flags.Float64Var(&f.opts.Rate, "rate", 200, "changes a second")
 	flags.Uint64Var(&f.opts.Seed, "seed", 0, "seed of the changes (default: a new one each time, which is printed)")
+	addTransport(cmd, &f.transport)
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	completeWords(cmd, "output", "text", "json")
 	return cmd
@@ -78,6 +80,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	opts.Failed = func(error) { stop() } // Close returns it
 	f.opts.Out = report.NewPrinter(cmd.OutOrStdout(), opts)
 	f.opts.Verbose = f.format == report.JSON
+	f.opts.Transport = f.transport.watches()
 	err := demo.Run(ctx, f.opts)
 	if closeErr := f.opts.Out.Close(); closeErr != nil {
 		return fmt.Errorf("write the output: %w", closeErr)

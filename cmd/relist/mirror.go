@@ -24,6 +24,7 @@ const startTimeout = 4 * time.Second
 // mirrorFlags are the flags of `relist mirror`.
 type mirrorFlags struct {
 	selection
+	transport  watchTransport
 	resync     time.Duration
 	runFor     time.Duration
 	exitOnSync bool
@@ -75,6 +76,7 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
   relist mirror configmaps -A -o json | jq -c 'select(.kind == "delta")'
   relist mirror pods -A -o none --exit-on-sync       # how long, how much memory?
   relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy
+  relist mirror pods -A --transport websocket         # a proxy on the way buffers
   relist mirror pods -A --status-listen 127.0.0.1:8081 --max-staleness 3m`,
 		Args:    oneResource,
 		PreRunE: func(*cobra.Command, []string) error { return f.check() },
@@ -89,6 +91,7 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
 	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
 	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
 	f.status.add(flags)
+	addTransport(cmd, &f.transport)
 	f.connect.Add(flags)
 	completeWords(cmd, "output", "text", "json", "none")
 	return cmd
@@ -126,6 +129,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
+	cfg.WatchTransport = f.transport.watches()
 	client, err := transport.NewClient(cfg)
 	if err != nil {
 		return err

@@ -32,12 +32,13 @@ var showPace = pace{
 	cap:       250 * time.Millisecond, // 30 s
 }
 
-// connect makes the pipeline. HTTP/2, because only its pings find a connection that is
-// silently dead.
+// connect makes the pipeline. HTTP/2, because only its pings, and those of a WebSocket,
+// find a connection that is silently dead.
 func (d *demo) connect(url string) (*transport.Client, error) {
 	client, err := transport.NewClient(transport.Config{
 		Server:          url,
 		Protocol:        transport.ProtocolHTTP2,
+		WatchTransport:  d.opts.Transport,
 		ReadIdleTimeout: d.pace.idle,
 		PingTimeout:     d.pace.ping,
 		Dial:            d.network.dial,

@@ -20,6 +20,7 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/transport"
 )
 
 // Options of a demonstration.
@@ -30,6 +31,9 @@ type Options struct {
 	Seed     uint64        // of the changes
 	Out      *report.Printer
 	Verbose  bool // print bookmarks, and every inferred deletion
+
+	// Transport is how watches travel.
+	Transport transport.WatchTransport
 }
 
 // ErrFailed is the error of a demonstration that did not show what it should. The

@@ -15,6 +15,7 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/object"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -32,12 +33,17 @@ var testPace = pace{
 
 // The scenes do not depend on the churn: they make the changes that they need.
 func TestRun(t *testing.T) {
-	for name, rate := range map[string]float64{"quiet": 0, "busy": 300} {
+	for name, opts := range map[string]Options{
+		"quiet":          {},
+		"busy":           {Rate: 300},
+		"over WebSocket": {Rate: 100, Transport: transport.WatchWebSocket},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of the time is spent waiting
 			var out bytes.Buffer
 			p := report.NewPrinter(&out, report.Options{Format: report.JSON})
-			err := run(t.Context(), Options{Objects: 40, Rate: rate, Seed: 3, Out: p, Verbose: true}, testPace)
+			opts.Objects, opts.Seed, opts.Out, opts.Verbose = 40, 3, p, true
+			err := run(t.Context(), opts, testPace)
 			if closeErr := p.Close(); closeErr != nil {
 				t.Fatal(closeErr)
 			}

@@ -175,7 +175,7 @@ func silence(ctx context.Context, d *demo) (string, error) {
 	if d.network.givenUp.Load() == gone {
 		return "", fmt.Errorf("the watch ended, but not because the connection was given up")
 	}
-	return "found by HTTP/2 pings", nil
+	return "found by pings", nil
 }
 
 // failNext answers the next request of each of these verbs with 410.
