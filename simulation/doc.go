@@ -16,7 +16,7 @@
 //     server has to let one watch in four live for ten seconds; the same fault again
 //     and again gets no more than 18 requests out of a reflector once five minutes have
 //     passed, and most get 6. Pages of a list are not counted, and nor is the fetching of
-//     objects that cannot be decoded, which goes by the object.
+//     objects that cannot be decoded, which is ten in a second at most.
 //   - Stopping: Run returns in no time at any moment, and leaves nothing behind.
 //
 // # How

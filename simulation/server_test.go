@@ -153,7 +153,14 @@ func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 	case a.lagging:
 		version = s.within(max(floor, present-min(20, present-birth), want), present)
 	}
-	return s.page(version, 0, opts.Limit, a), nil
+	page := s.page(version, 0, opts.Limit, a)
+	if a.slow {
+		if err := pass(ctx, time.Minute); err != nil {
+			return nil, err
+		}
+		s.forget()
+	}
+	return page, nil
 }
 
 // more answers with the page that a continue token stands for.

@@ -146,6 +146,7 @@ type answer struct {
 	anonymous bool // there is no version
 	stale     bool // of a replica that is older than what was asked for
 	lagging   bool // of a replica that is as old as may be
+	slow      bool // so late that its version is gone when it comes
 	pages     bool // in pages of one object, asked for or not
 	empty     bool // with an empty page before each
 	expires   bool // the continue token has expired
@@ -162,6 +163,7 @@ var answers = func() (all []answer) {
 		answer{name: "list: without a version", anonymous: true},
 		answer{name: "list: older than asked for", stale: true},
 		answer{name: "list: as old as may be", lagging: true},
+		answer{name: "list: outlasts the window", slow: true},
 		answer{name: "list: pages nobody asked for", pages: true},
 		answer{name: "list: empty pages", pages: true, empty: true},
 		answer{name: "list: continue token expires", pages: true, expires: true},

@@ -113,6 +113,13 @@ func (t *truth) compact(keep uint64) {
 	t.floor = max(t.floor, t.version()-min(keep, t.version()-birth))
 }
 
+// forget is a window of events that lists do not fit into: nothing before this moment can
+// be watched from. It takes a change of something else to get there.
+func (t *truth) forget() {
+	t.put("elsewhere", time.Time{})
+	t.compact(0)
+}
+
 // at returns the state at a version, by name. It needs mu.
 func (t *truth) at(version uint64) []*object {
 	objects := t.objects
