@@ -56,8 +56,11 @@ type Informer interface {
 	Version() string
 }
 
-// Access says where the load server is.
+// Access says where the load server is, and how to speak to it.
 type Access struct {
-	URL   string
+	URL string
+	// HTTP2 is over TLS, with any certificate. Else it is HTTP/1.1.
 	HTTP2 bool
+	// WebSocket is for watches.
+	WebSocket bool
 }

@@ -9,12 +9,20 @@ import (
 
 // list measures from nothing to a full store of which the handler has been told.
 func list(ctx context.Context, e *env) error {
-	m := measure.Start()
-	_, err := e.fill(ctx)
+	before, err := e.post(ctx, "sent", "count=0")
 	if err != nil {
 		return err
 	}
+	m := measure.Start()
+	if _, err := e.fill(ctx); err != nil {
+		return err
+	}
 	m.Stop(e.result)
+	after, err := e.post(ctx, "sent", "count=0")
+	if err != nil {
+		return err
+	}
+	e.result.Set(measure.Received, float64(after-before)/measure.MB)
 	return nil
 }
 

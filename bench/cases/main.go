@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/relist-go/relist/bench/measure"
@@ -25,6 +26,7 @@ func Main(program string, connect func(Access, Case) (Client, error)) {
 	flag.StringVar(&o.url, "server", "", "`URL` of the load server")
 	flag.IntVar(&o.objects, "objects", 0, "`number` of objects that it serves, or of informers; the default is the case's")
 	flag.IntVar(&o.events, "events", 0, "`number` of changes; the default is the case's")
+	flag.BoolVar(&o.webSocket, "websocket", false, "watch over a WebSocket, where the program can")
 	flag.StringVar(&o.cpuProfile, "cpuprofile", "", "`file` for a CPU profile of the run")
 	flag.StringVar(&o.memProfile, "memprofile", "", "`file` for a profile of allocations and of the live heap at the end")
 	flag.Parse()
@@ -40,6 +42,7 @@ func Main(program string, connect func(Access, Case) (Client, error)) {
 type options struct {
 	name, url              string
 	objects, events        int
+	webSocket              bool
 	cpuProfile, memProfile string
 }
 
@@ -56,7 +59,7 @@ func (o options) run(ctx context.Context, program string, connect func(Access, C
 	if o.events == 0 {
 		o.events = c.Events
 	}
-	access := Access{URL: o.url, HTTP2: c.HTTP2}
+	access := Access{URL: o.url, HTTP2: strings.HasPrefix(o.url, "https:"), WebSocket: o.webSocket}
 	client, err := connect(access, c)
 	if err != nil {
 		return err

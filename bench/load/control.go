@@ -24,6 +24,8 @@ func (s *Server) control(rw http.ResponseWriter, req *http.Request, action strin
 	}
 	var version uint64
 	switch {
+	case action == "sent":
+		version = s.sent.Load()
 	case action == "expire":
 		version = w.expire(count)
 	case action == "change" && rate > 0:

@@ -10,7 +10,9 @@
 //	POST /bench/change?resource=pods&count=1&index=7      that one
 //	POST /bench/expire?resource=pods&count=200            200 objects change unseen, and every watch ends with 410
 //
-// The answer to each is the resourceVersion after it.
+//	POST /bench/sent?resource=pods&count=0                nothing; the answer is the number of bytes that were sent so far
+//
+// The answer to the others is the resourceVersion after it.
 //
 // What it answers is what kube-apiserver answers where that matters for the work of a
 // client: a list at resourceVersion 0 ignores the limit, as the watch cache does, any

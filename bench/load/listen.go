@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,13 +20,14 @@ const maxStreams = 250
 // Listen starts to serve on a free port of loopback, and returns the URL: HTTP/1.1 in
 // the clear, or HTTP/2 over TLS with a certificate that nobody knows. The error of the
 // server comes over the channel.
-func Listen(handler http.Handler, http2 bool) (url string, failed <-chan error, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed with the process
+func (s *Server) Listen(http2 bool) (url string, failed <-chan error, err error) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed with the process
 	if err != nil {
 		return "", nil, err
 	}
+	listener := countingListener{tcp, &s.sent}
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 	}
@@ -41,6 +43,30 @@ func Listen(handler http.Handler, http2 bool) (url string, failed <-chan error, 
 	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	go func() { errs <- server.ServeTLS(listener, "", "") }()
 	return "https://" + listener.Addr().String(), errs, nil
+}
+
+// countingListener counts what is sent over its connections.
+type countingListener struct {
+	net.Listener
+	sent *atomic.Uint64
+}
+
+// Accept implements net.Listener.
+func (l countingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return countingConn{conn, l.sent}, err
+}
+
+type countingConn struct {
+	net.Conn
+	sent *atomic.Uint64
+}
+
+// Write implements net.Conn.
+func (c countingConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.sent.Add(uint64(n))
+	return n, err
 }
 
 func selfSigned() (tls.Certificate, error) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,6 +22,7 @@ type Options struct {
 type Server struct {
 	opts   Options
 	worlds map[string]*world // by resource
+	sent   atomic.Uint64     // bytes, on all connections
 }
 
 // New returns a server of these objects.

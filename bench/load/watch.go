@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/gorilla/websocket"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,8 +31,18 @@ func (s *Server) serveWatch(rw http.ResponseWriter, req *http.Request, q query) 
 			return
 		}
 	}
-	rw.Header().Set("Content-Type", mediaTypes[q.format][1])
-	rw.WriteHeader(http.StatusOK)
+	hungUp := req.Context().Done()
+	if websocket.IsWebSocketUpgrade(req) {
+		socket, err := upgrade(rw, req)
+		if err != nil {
+			return // it has answered
+		}
+		defer socket.close()
+		w.socket, hungUp = socket, socket.closed
+	} else {
+		rw.Header().Set("Content-Type", mediaTypes[q.format][1])
+		rw.WriteHeader(http.StatusOK)
+	}
 	if initial {
 		var states []objects.Values
 		states, at = q.world.snapshot(q.begin, q.end)
@@ -57,7 +68,7 @@ func (s *Server) serveWatch(rw http.ResponseWriter, req *http.Request, q query) 
 			w.flush()
 			select {
 			case <-changed:
-			case <-req.Context().Done():
+			case <-hungUp:
 				return
 			}
 		}
@@ -72,6 +83,7 @@ func (s *Server) serveWatch(rw http.ResponseWriter, req *http.Request, q query) 
 type watchWriter struct {
 	rw     http.ResponseWriter
 	query  query
+	socket *socket // nil over HTTP
 	buffer []byte
 	err    error
 }
@@ -82,7 +94,7 @@ func (w *watchWriter) events(shape objects.Shape, states []objects.Values) {
 		if v.Index >= q.begin && v.Index < q.end {
 			w.buffer = q.world.set.Template(q.format, q.view, shape, v.Index).Append(w.buffer, v)
 		}
-		if len(w.buffer) > writeBytes {
+		if w.socket != nil || len(w.buffer) > writeBytes {
 			w.write()
 		}
 	}
@@ -112,10 +124,17 @@ func (w *watchWriter) event(eventType string, obj runtime.Object) {
 		w.err = err
 	}
 	w.buffer = append(w.buffer, encoded...)
+	if w.socket != nil {
+		w.write()
+	}
 }
 
 func (w *watchWriter) write() {
-	if w.err == nil {
+	switch {
+	case w.err != nil || len(w.buffer) == 0:
+	case w.socket != nil:
+		w.err = w.socket.send(w.query.format, w.buffer)
+	default:
 		_, w.err = w.rw.Write(w.buffer)
 	}
 	w.buffer = w.buffer[:0]
@@ -123,7 +142,7 @@ func (w *watchWriter) write() {
 
 func (w *watchWriter) flush() {
 	w.write()
-	if w.err == nil {
+	if w.err == nil && w.socket == nil {
 		w.err = http.NewResponseController(w.rw).Flush()
 	}
 }

@@ -15,6 +15,7 @@ const (
 	Allocs     = "allocations, 1,000"
 	AllocBytes = "allocated, MB"
 	Rate       = "events/s"
+	Received   = "received, MB"
 	EventCPU   = "CPU per event, µs"
 )
 

@@ -24,7 +24,7 @@ type options struct {
 	objects int
 	events  int
 	smoke   bool
-	update  string
+	updates []string
 	profile string
 	data    string
 	out     string
@@ -38,7 +38,10 @@ func main() {
 	flag.IntVar(&o.objects, "pods", 0, "the same")
 	flag.IntVar(&o.events, "events", 0, "`number` of changes; the default is the case's")
 	flag.BoolVar(&o.smoke, "smoke", false, "run each case once, with few objects, and see only whether it works")
-	flag.StringVar(&o.update, "update", "", "`file` of Markdown in which to replace the tables")
+	flag.Func("update", "`file` of Markdown in which to replace the tables; may be given more than once", func(file string) error {
+		o.updates = append(o.updates, file)
+		return nil
+	})
 	flag.StringVar(&o.profile, "profile", "", "`directory` for CPU and memory profiles of the last run of each program")
 	flag.StringVar(&o.data, "data", "../testdata/pods-300.json.gz", "`file` with a PodList")
 	flag.StringVar(&o.out, "out", "", "`directory` to build the programs in; the default is one that is removed")
@@ -78,8 +81,8 @@ func (o options) run(ctx context.Context) error {
 	var failed []string
 	for _, s := range wanted {
 		text, err := s.run(ctx, r)
-		if err == nil && o.update != "" {
-			err = replaceSection(o.update, s.name, text)
+		if err == nil {
+			err = replaceSection(o.updates, s.name, text)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -44,19 +44,12 @@ type results [2][]measure.Result
 
 // compare runs both programs in turn.
 func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
-	runs := r.runs
-	if runs == 0 {
-		runs = cmp.Or(c.Runs, defaultRuns)
-	}
-	n, events := cmp.Or(r.objects, c.Objects), cmp.Or(r.events, c.Events)
-	if r.smoke {
-		runs, n, events = 1, c.SmokeObjects, c.SmokeEvents
-	}
+	a := r.amount(c)
 	var all results
-	for run := range runs {
+	for run := range a.runs {
 		for i, program := range programs {
-			fmt.Fprintf(os.Stderr, "%s: run %d of %d: %s\n", c.Name, run+1, runs, program)
-			result, err := r.once(ctx, c, program, n, events)
+			progress(c, run, a.runs, program)
+			result, err := r.once(ctx, c, program, a, way{http2: c.HTTP2})
 			if err != nil {
 				return all, err
 			}
@@ -66,10 +59,25 @@ func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 	return all, nil
 }
 
+func progress(c cases.Case, run, runs int, what string) {
+	fmt.Fprintf(os.Stderr, "%s: run %d of %d: %s\n", c.Name, run+1, runs, what)
+}
+
+// amount is how often a case runs, and with how much.
+type amount struct{ runs, objects, events int }
+
+func (r *runner) amount(c cases.Case) amount {
+	if r.smoke {
+		return amount{1, c.SmokeObjects, c.SmokeEvents}
+	}
+	return amount{cmp.Or(r.runs, c.Runs, defaultRuns), cmp.Or(r.objects, c.Objects), cmp.Or(r.events, c.Events)}
+}
+
 // once runs a program against a load server of its own.
-func (r *runner) once(ctx context.Context, c cases.Case, program string, n, events int) (result measure.Result, err error) {
-	pods, configMaps := c.ServerObjects(n)
-	url, stop, err := r.serve(ctx, "-pods="+strconv.Itoa(pods), "-configmaps="+strconv.Itoa(configMaps), fmt.Sprintf("-http2=%t", c.HTTP2))
+func (r *runner) once(ctx context.Context, c cases.Case, program string, a amount, w way) (result measure.Result, err error) {
+	pods, configMaps := c.ServerObjects(a.objects)
+	url, stop, err := r.serve(ctx, "-pods="+strconv.Itoa(pods), "-configmaps="+strconv.Itoa(configMaps),
+		fmt.Sprintf("-http2=%t", w.http2), fmt.Sprintf("-gzip=%t", w.gzip))
 	if err != nil {
 		return result, err
 	}
@@ -78,7 +86,10 @@ func (r *runner) once(ctx context.Context, c cases.Case, program string, n, even
 			err = stopErr
 		}
 	}()
-	args := []string{"-case=" + c.Name, "-server=" + url, "-objects=" + strconv.Itoa(n), "-events=" + strconv.Itoa(events)}
+	args := []string{
+		"-case=" + c.Name, "-server=" + url, fmt.Sprintf("-websocket=%t", w.webSocket),
+		"-objects=" + strconv.Itoa(a.objects), "-events=" + strconv.Itoa(a.events),
+	}
 	if r.profile != "" {
 		if err := os.MkdirAll(r.profile, 0o755); err != nil {
 			return result, err

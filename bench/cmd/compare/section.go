@@ -26,6 +26,7 @@ func sections() []section {
 	}
 	return append(all,
 		section{"growth", "First list, JSON, from 2,000 to 100,000 Pods", growth},
+		section{"transports", "The same 20,000 Pods by each transport and encoding, relist alone", transports},
 		section{"size", "The program, not stripped", binarySize},
 	)
 }

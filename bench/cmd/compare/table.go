@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,19 +105,4 @@ func thousands(n int64) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
-}
-
-// replaceSection writes text between the comments <!-- bench:name --> and <!-- /bench -->.
-func replaceSection(file, name, text string) error {
-	page, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	begin, end := "<!-- bench:"+name+" -->\n", "<!-- /bench -->"
-	before, rest, found := strings.Cut(string(page), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return fmt.Errorf("%s has no %q that is followed by %q", file, strings.TrimSpace(begin), end)
-	}
-	return os.WriteFile(file, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
 }

@@ -34,7 +34,7 @@ func run(data string, pods, configMaps int, http2, gzip bool) error {
 	if err != nil {
 		return err
 	}
-	url, failed, err := load.Listen(load.New(load.Options{Gzip: gzip}, podSet, configMapSet), http2)
+	url, failed, err := load.New(load.Options{Gzip: gzip}, podSet, configMapSet).Listen(http2)
 	if err != nil {
 		return err
 	}

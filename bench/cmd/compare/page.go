@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// replaceSection writes text between the comments <!-- bench:name --> and <!-- /bench --> of the first page that has them.
+// Without a page it does nothing.
+func replaceSection(pages []string, name, text string) error {
+	begin, end := "<!-- bench:"+name+" -->\n", "<!-- /bench -->"
+	for _, file := range pages {
+		page, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		before, rest, found := strings.Cut(string(page), begin)
+		_, after, closed := strings.Cut(rest, end)
+		if found && closed {
+			return os.WriteFile(file, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
+		}
+	}
+	if len(pages) == 0 {
+		return nil
+	}
+	return fmt.Errorf("no page of %s has %q that is followed by %q", strings.Join(pages, ", "), strings.TrimSpace(begin), end)
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relist-go/relist/bench/cases"
+	"github.com/relist-go/relist/bench/measure"
+)
+
+// A way is one by which relist gets the same Pods.
+type way struct {
+	title     string
+	name      string // of the case
+	http2     bool
+	gzip      bool
+	webSocket bool
+}
+
+var ways = []way{
+	{title: "list, JSON, HTTP/1.1", name: "list-json"},
+	{title: "list, JSON, HTTP/2 and TLS", name: "list-json", http2: true},
+	{title: "list, protobuf, HTTP/1.1", name: "list-protobuf"},
+	{title: "list, protobuf, HTTP/2 and TLS", name: "list-protobuf", http2: true},
+	{title: "initial events, JSON, HTTP/1.1", name: "initial-json"},
+	{title: "initial events, JSON, HTTP/2 and TLS", name: "initial-json", http2: true},
+	{title: "initial events, JSON, WebSocket", name: "initial-json", webSocket: true},
+	{title: "initial events, protobuf, HTTP/1.1", name: "initial-protobuf"},
+	{title: "initial events, protobuf, HTTP/2 and TLS", name: "initial-protobuf", http2: true},
+	{title: "initial events, protobuf, WebSocket", name: "initial-protobuf", webSocket: true},
+}
+
+// transports shows what each way takes: relist's, because client-go has fewer.
+func transports(ctx context.Context, r *runner) (string, error) {
+	metrics := []string{measure.Received, measure.CPU, measure.PeakRSS}
+	var text strings.Builder
+	fmt.Fprintf(&text, "| | %s |\n| --- |%s\n", strings.Join(metrics, " | "), strings.Repeat(" ---: |", len(metrics)))
+	all, runs := cases.All(), 0
+	for _, w := range ways {
+		c := all[slices.IndexFunc(all, func(c cases.Case) bool { return c.Name == w.name })]
+		c.HTTP2 = w.http2
+		a := r.amount(c)
+		runs = a.runs
+		var results []measure.Result
+		for run := range runs {
+			progress(c, run, runs, w.title)
+			result, err := r.once(ctx, c, programs[0], a, w)
+			if err != nil {
+				return "", err
+			}
+			results = append(results, result)
+		}
+		fmt.Fprintf(&text, "| %s |", w.title)
+		for _, m := range metrics {
+			fmt.Fprintf(&text, " %s |", number(median(values(results, m))))
+		}
+		text.WriteString("\n")
+	}
+	fmt.Fprintf(&text, "\nMedian of %d.\n", runs)
+	return text.String(), nil
+}
