@@ -20,7 +20,7 @@ type decoder[T store.Object] struct {
 	transform func(T) (T, error)
 	nullable  bool // T is a pointer, so that nil can come out of a decoder or a transform
 	kinds     bool // objects have a kind: T is unstructured, or metadata
-	partial   bool // T is PartialObjectMetadata
+	partial   bool // metadata alone is asked for
 }
 
 func newDecoder[T store.Object](transform func(T) (T, error), encodings ...Encoding) (*decoder[T], error) {

@@ -58,6 +58,11 @@ type Options[T store.Object] struct {
 	// not be dropped: it is not decoded in any case.
 	Drop []string
 
+	// MetadataOnly asks the server to send no more than the metadata of each object. The
+	// fields of T beside it stay empty, unless the server does not know how to do that.
+	// With *metav1.PartialObjectMetadata as T, it is always so.
+	MetadataOnly bool
+
 	// Transform changes an object before it is kept: it may drop what the
 	// program does not need, and return another value. It runs once for every
 	// object that is received, on the goroutine that decodes. An error or a
@@ -89,6 +94,7 @@ func New[T store.Object](client *transport.Client, resource schema.GroupVersionR
 		return nil, err
 	}
 	decoder.version = resource.GroupVersion()
+	decoder.partial = decoder.partial || opts.MetadataOnly
 	what := resource.GroupResource().String()
 	if opts.Namespace != "" {
 		what += " in " + opts.Namespace

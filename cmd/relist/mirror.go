@@ -28,6 +28,7 @@ type mirrorFlags struct {
 	resync     time.Duration
 	runFor     time.Duration
 	exitOnSync bool
+	encoding   encodingFlags
 	status     statusFlags
 	output     string
 	format     report.Format
@@ -43,7 +44,8 @@ keep it right, until Ctrl-C or --for.
 
 RESOURCE is written as for kubectl: pods, pod, po, deployments.apps, deployments.v1.apps.
 Without -n and -A it is mirrored in the namespace of the kubeconfig's context, or else
-in "default". Objects are kept whole, as the JSON that the server sent.
+in "default". Objects are kept whole, as the bytes that the server sent, unless
+--metadata-only is given.
 
 With -o json, stdout has one object a line. Its "kind" says what happened:
   delta      an object was Added, Updated, Deleted, Replaced (listed) or offered again
@@ -77,6 +79,7 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
   relist mirror pods -A -o none --exit-on-sync       # how long, how much memory?
   relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy
   relist mirror pods -A --transport websocket         # a proxy on the way buffers
+  relist mirror pods -A --metadata-only --encoding json
   relist mirror pods -A --status-listen 127.0.0.1:8081 --max-staleness 3m`,
 		Args:    oneResource,
 		PreRunE: func(*cobra.Command, []string) error { return f.check() },
@@ -90,6 +93,7 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
 	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")
 	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
 	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
+	f.encoding.add(cmd)
 	f.status.add(flags)
 	addTransport(cmd, &f.transport)
 	f.connect.Add(flags)
@@ -104,6 +108,9 @@ func (f *mirrorFlags) check() error {
 		return &usageError{err}
 	}
 	if err := f.selection.check(); err != nil {
+		return err
+	}
+	if err := f.encoding.check(); err != nil {
 		return err
 	}
 	if f.resync < 0 {
@@ -146,6 +153,8 @@ func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 		Namespace:     namespace,
 		LabelSelector: f.labels,
 		FieldSelector: f.fields,
+		Encoding:      encodings[f.encoding.name],
+		MetadataOnly:  f.encoding.metadataOnly,
 	})
 	if err != nil {
 		return err

@@ -2,10 +2,12 @@
 package object
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -33,8 +35,26 @@ func (o *Object) GetUID() types.UID { return o.uid }
 // GetResourceVersion returns the version of the object.
 func (o *Object) GetResourceVersion() string { return o.resourceVersion }
 
-// Raw returns the object's JSON. It must not be changed.
+// Raw returns the object as the server sent it: its JSON, or the protobuf message
+// without what stands around it. It must not be changed.
 func (o *Object) Raw() []byte { return o.raw }
+
+// Unmarshal keeps a protobuf message. Whatever the kind, its first field is the
+// metadata; what follows needs no type to be kept.
+func (o *Object) Unmarshal(message []byte) error {
+	var partial metav1.PartialObjectMetadata
+	if err := partial.Unmarshal(message); err != nil {
+		return err
+	}
+	*o = Object{
+		namespace:       partial.Namespace,
+		name:            partial.Name,
+		uid:             partial.UID,
+		resourceVersion: partial.ResourceVersion,
+		raw:             bytes.Clone(message),
+	}
+	return nil
+}
 
 // Parse returns the object that data holds.
 func Parse(data []byte) (*Object, error) {

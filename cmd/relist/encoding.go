@@ -1,0 +1,43 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/cbor"
+)
+
+// encodings are the values of --encoding. Objects are kept as bytes, whatever those are,
+// so that each of them serves for every resource that the server has in it.
+var encodings = map[string]listwatch.Encoding{
+	"auto":     listwatch.Auto,
+	"json":     listwatch.JSON,
+	"protobuf": listwatch.Protobuf,
+	"cbor":     cbor.Encoding,
+}
+
+// encodingFlags say how objects are asked for.
+type encodingFlags struct {
+	name         string
+	metadataOnly bool
+}
+
+func (f *encodingFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "encoding", "auto", "ask for objects as json, protobuf or cbor; the server decides. auto: protobuf")
+	flags.BoolVar(&f.metadataOnly, "metadata-only", false, "ask for the metadata of objects alone")
+	completeWords(cmd, "encoding", f.words()...)
+}
+
+func (*encodingFlags) words() []string { return slices.Sorted(maps.Keys(encodings)) }
+
+func (f *encodingFlags) check() error {
+	if _, ok := encodings[f.name]; !ok {
+		return usage("--encoding %s: want one of %s", f.name, strings.Join(f.words(), ", "))
+	}
+	return nil
+}
