@@ -79,7 +79,7 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 	case list:
 		d.trace.ListStart(ListStart{ResourceVersion: eff.version, Limit: eff.limit})
 		d.endVisit() // what it brings may be ahead of the list
-		d.op = start(d.hooked(ctx), false, runList(d.lw, eff))
+		d.op = start(d.hooked(ctx), false, runList(d.lw, eff, d.reusable(), d.state.resume))
 		d.op.serves = d.board.serving(eff.version)
 	case watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.version, Timeout: eff.timeout, Initial: eff.initial})
@@ -106,6 +106,7 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 	case bookmark:
 		d.trace.Bookmark(eff.version)
 	case relist:
+		d.distrust(eff.reason)
 		d.trace.Relist(Relist{ResourceVersion: d.state.resume, Reason: eff.reason, Err: eff.err})
 	case backoff:
 		d.trace.Backoff(Backoff{Delay: eff.delay, Reason: eff.reason, Err: eff.err})
@@ -142,6 +143,7 @@ func (d *driver[T]) replace(eff replace) error {
 	if err != nil {
 		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", len(items), eff.version, err)
 	}
+	d.distrusted = false
 	d.endVerification()
 	d.quarantine.relisted(d.list.Errors, time.Now())
 	d.board.quarantined(d.quarantine.list())
