@@ -22,6 +22,8 @@ type Case struct {
 	SmokeObjects, SmokeEvents int
 	// Runs is how often each program runs, where the usual number would take too long. If zero, that.
 	Runs int
+	// Alone is for a case that is relist's only.
+	Alone bool
 	// HTTP2 has all requests share connections, over TLS.
 	HTTP2 bool
 
@@ -42,6 +44,8 @@ func All() []Case {
 		list.with("list-metadata", "First list, protobuf, metadata alone", Spec{Object: MetadataOnly, Encoding: objects.Protobuf}),
 		list.with("initial-json", "Initial events of a watch, JSON", Spec{Initial: ByWatch}).slow(),
 		list.with("initial-protobuf", "Initial events of a watch, protobuf", Spec{Initial: ByWatch, Encoding: objects.Protobuf}),
+		list.with("list-cbor", "First list, CBOR", Spec{Encoding: objects.CBOR}).alone(),
+		list.with("initial-cbor", "Initial events of a watch, CBOR", Spec{Initial: ByWatch, Encoding: objects.CBOR}).alone(),
 		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}).slow(),
 		relist.relisting(0).slow(),
 		relist.relisting(1).slow(),
@@ -80,6 +84,8 @@ func (c Case) with(name, title string, spec Spec) Case {
 
 // slow is for a case of which a run takes long.
 func (c Case) slow() Case { c.Runs = 3; return c }
+
+func (c Case) alone() Case { c.Alone = true; return c }
 
 func (c Case) events(n int) Case { c.Events = n; return c }
 

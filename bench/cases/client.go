@@ -63,4 +63,6 @@ type Access struct {
 	HTTP2 bool
 	// WebSocket is for watches.
 	WebSocket bool
+	// Gzip asks for lists that are compressed. client-go does so always.
+	Gzip bool
 }

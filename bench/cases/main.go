@@ -27,6 +27,7 @@ func Main(program string, connect func(Access, Case) (Client, error)) {
 	flag.IntVar(&o.objects, "objects", 0, "`number` of objects that it serves, or of informers; the default is the case's")
 	flag.IntVar(&o.events, "events", 0, "`number` of changes; the default is the case's")
 	flag.BoolVar(&o.webSocket, "websocket", false, "watch over a WebSocket, where the program can")
+	flag.BoolVar(&o.gzip, "gzip", false, "ask for compressed lists")
 	flag.StringVar(&o.cpuProfile, "cpuprofile", "", "`file` for a CPU profile of the run")
 	flag.StringVar(&o.memProfile, "memprofile", "", "`file` for a profile of allocations and of the live heap at the end")
 	flag.Parse()
@@ -42,7 +43,7 @@ func Main(program string, connect func(Access, Case) (Client, error)) {
 type options struct {
 	name, url              string
 	objects, events        int
-	webSocket              bool
+	webSocket, gzip        bool
 	cpuProfile, memProfile string
 }
 
@@ -59,7 +60,7 @@ func (o options) run(ctx context.Context, program string, connect func(Access, C
 	if o.events == 0 {
 		o.events = c.Events
 	}
-	access := Access{URL: o.url, HTTP2: strings.HasPrefix(o.url, "https:"), WebSocket: o.webSocket}
+	access := Access{URL: o.url, HTTP2: strings.HasPrefix(o.url, "https:"), WebSocket: o.webSocket, Gzip: o.gzip}
 	client, err := connect(access, c)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/relist-go/relist/bench/objects"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -24,7 +25,7 @@ func TestEachWay(t *testing.T) {
 	for _, encoding := range []struct {
 		name string
 		listwatch.Encoding
-	}{{"JSON", listwatch.JSON}, {"protobuf", listwatch.Protobuf}} {
+	}{{"JSON", listwatch.JSON}, {"protobuf", listwatch.Protobuf}, {"CBOR", cbor.Encoding}} {
 		for _, how := range []transport.WatchTransport{transport.WatchHTTP, transport.WatchWebSocket} {
 			t.Run(encoding.name+"/"+how.String(), func(t *testing.T) {
 				const n = 25

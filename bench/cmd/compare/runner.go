@@ -87,7 +87,7 @@ func (r *runner) once(ctx context.Context, c cases.Case, program string, a amoun
 		}
 	}()
 	args := []string{
-		"-case=" + c.Name, "-server=" + url, fmt.Sprintf("-websocket=%t", w.webSocket),
+		"-case=" + c.Name, "-server=" + url, fmt.Sprintf("-websocket=%t", w.webSocket), fmt.Sprintf("-gzip=%t", w.gzip),
 		"-objects=" + strconv.Itoa(a.objects), "-events=" + strconv.Itoa(a.events),
 	}
 	if r.profile != "" {

@@ -19,6 +19,9 @@ type section struct {
 func sections() []section {
 	var all []section
 	for _, c := range cases.All() {
+		if c.Alone {
+			continue
+		}
 		all = append(all, section{c.Name, c.Title, func(ctx context.Context, r *runner) (string, error) {
 			results, err := r.compare(ctx, c)
 			return table(results), err

@@ -24,12 +24,17 @@ var ways = []way{
 	{title: "list, JSON, HTTP/2 and TLS", name: "list-json", http2: true},
 	{title: "list, protobuf, HTTP/1.1", name: "list-protobuf"},
 	{title: "list, protobuf, HTTP/2 and TLS", name: "list-protobuf", http2: true},
+	{title: "list, CBOR, HTTP/1.1", name: "list-cbor"},
+	{title: "list, JSON, gzip, HTTP/1.1", name: "list-json", gzip: true},
+	{title: "list, protobuf, gzip, HTTP/1.1", name: "list-protobuf", gzip: true},
 	{title: "initial events, JSON, HTTP/1.1", name: "initial-json"},
 	{title: "initial events, JSON, HTTP/2 and TLS", name: "initial-json", http2: true},
 	{title: "initial events, JSON, WebSocket", name: "initial-json", webSocket: true},
 	{title: "initial events, protobuf, HTTP/1.1", name: "initial-protobuf"},
 	{title: "initial events, protobuf, HTTP/2 and TLS", name: "initial-protobuf", http2: true},
 	{title: "initial events, protobuf, WebSocket", name: "initial-protobuf", webSocket: true},
+	{title: "initial events, CBOR, HTTP/1.1", name: "initial-cbor"},
+	{title: "initial events, CBOR, WebSocket", name: "initial-cbor", webSocket: true},
 }
 
 // transports shows what each way takes: relist's, because client-go has fewer.

@@ -3,10 +3,12 @@ package main
 import (
 	"github.com/relist-go/relist/bench/objects"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/cbor"
 )
 
 // encodings are what the cases ask for.
 var encodings = map[objects.Format]listwatch.Encoding{
 	objects.JSON:     listwatch.JSON,
 	objects.Protobuf: listwatch.Protobuf,
+	objects.CBOR:     cbor.Encoding,
 }

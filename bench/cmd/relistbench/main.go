@@ -26,6 +26,9 @@ type client struct{ transport *transport.Client }
 
 func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
 	config := transport.Config{Server: access.URL, TLS: transport.TLSConfig{Insecure: access.HTTP2}}
+	if access.Gzip {
+		config.Compression = transport.CompressionGzip
+	}
 	if access.WebSocket {
 		config.WatchTransport = transport.WatchWebSocket
 	}
