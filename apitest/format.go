@@ -25,12 +25,17 @@ func negotiate(req *http.Request, t *table, list bool) (format, error) {
 		if err != nil {
 			continue
 		}
+		as, group, version := params["as"], params["g"], params["v"]
 		switch media {
 		case "application/json", "application/*", "*/*":
+		case protobufMediaType:
+			if f := negotiateProtobuf(t, list, as, group, version); f != nil {
+				return f, nil
+			}
+			continue
 		default:
 			continue
 		}
-		as, group, version := params["as"], params["g"], params["v"]
 		if as == "" {
 			return jsonFormat{t: t}, nil
 		}
@@ -52,6 +57,19 @@ func negotiate(req *http.Request, t *table, list bool) (format, error) {
 		}
 	}
 	return nil, notAcceptable()
+}
+
+// negotiateProtobuf returns nil for what this server does not have as protobuf.
+func negotiateProtobuf(t *table, list bool, as, group, version string) format {
+	switch {
+	case as == "":
+		return newProtobufFormat(t, false)
+	case group != "meta.k8s.io" || version != "v1":
+		return nil
+	case list && as == "PartialObjectMetadataList", !list && as == "PartialObjectMetadata":
+		return newProtobufFormat(t, true)
+	}
+	return nil
 }
 
 func notAcceptable() error {
@@ -78,7 +96,7 @@ func (f jsonFormat) object(b []byte, r *revision) []byte {
 	return append(append(b, f.t.words.object...), r.body...)
 }
 
-func (f jsonFormat) listHead(b []byte, meta metav1.ListMeta) []byte {
+func (f jsonFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []byte {
 	b = append(b, f.t.words.list...)
 	return append(appendListMeta(b, meta), `,"items":[`...)
 }
@@ -114,7 +132,7 @@ func (f metadataFormat) object(b []byte, r *revision) []byte {
 	return append(append(b, r.body[:r.meta]...), '}')
 }
 
-func (f metadataFormat) listHead(b []byte, meta metav1.ListMeta) []byte {
+func (f metadataFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []byte {
 	b = append(b, f.words("List")...)
 	return append(appendListMeta(b, meta), `,"items":[`...)
 }

@@ -35,6 +35,20 @@ type Resource struct {
 	// Fields are the field selectors of the type, besides metadata.name and metadata.namespace:
 	// the label and the path are the same, "spec.nodeName".
 	Fields []string
+
+	// Protobuf encodes an object, which it is given as JSON, as the message of its type without the envelope:
+	//
+	//	func(object []byte) ([]byte, error) {
+	//		var pod corev1.Pod
+	//		if err := json.Unmarshal(object, &pod); err != nil {
+	//			return nil, err
+	//		}
+	//		return pod.Marshal()
+	//	}
+	//
+	// If nil, this is built in for the ConfigMaps and Secrets of v1, and other types are served as protobuf in the form
+	// of metadata only. It may be called by several goroutines at once.
+	Protobuf func(object []byte) ([]byte, error)
 }
 
 // ID is how this package's functions name a resource: "configmaps", "deployments.apps".

@@ -39,7 +39,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if err := s.serveResource(r, w, req, t, v); err != nil {
-		writeError(w, err)
+		writeErrorFor(w, req, t.table, err)
 	}
 }
 
@@ -91,7 +91,11 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 }
 
 func (s *Server) writeObject(w http.ResponseWriter, f format, code int, r *revision) {
-	writeBytes(w, code, f.contentType(false), append(f.object(nil, r), '\n'))
+	b := f.object(nil, r)
+	if isText(f.contentType(false)) {
+		b = append(b, '\n')
+	}
+	writeBytes(w, code, f.contentType(false), b)
 }
 
 // get reads one object: without a resourceVersion from storage, with one from the replica's cache.

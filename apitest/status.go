@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,10 +34,28 @@ func statusOf(err error) *metav1.Status {
 
 func writeError(w http.ResponseWriter, err error) {
 	status := statusOf(err)
+	setRetryAfter(w, status)
+	writeJSON(w, int(status.Code), status)
+}
+
+// writeErrorFor answers a request that could be understood. A Status comes in the encoding that was asked for
+// (list-rv-too-large-protobuf.bin).
+func writeErrorFor(w http.ResponseWriter, req *http.Request, t *table, err error) {
+	first, _, _ := strings.Cut(req.Header.Get("Accept"), ",")
+	media, _, _ := strings.Cut(first, ";")
+	if t.res.Custom || strings.TrimSpace(media) != protobufMediaType {
+		writeError(w, err)
+		return
+	}
+	status := statusOf(err)
+	setRetryAfter(w, status)
+	writeBytes(w, int(status.Code), protobufMediaType, protobufStatus(status))
+}
+
+func setRetryAfter(w http.ResponseWriter, status *metav1.Status) {
 	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
 	}
-	writeJSON(w, int(status.Code), status)
 }
 
 // writeJSON answers with one small value. A client that is gone is not an error of the server's.

@@ -73,7 +73,9 @@ func (f tableFormat) object(b []byte, r *revision) []byte {
 	return append(f.row(b, r), "]}"...)
 }
 
-func (f tableFormat) listHead(b []byte, meta metav1.ListMeta) []byte { return f.head(b, meta) }
+func (f tableFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []byte {
+	return f.head(b, meta)
+}
 
 func (f tableFormat) item(b []byte, i int, r *revision) []byte {
 	if i > 0 {

@@ -35,8 +35,9 @@ type format interface {
 	contentType(watch bool) string
 	// object appends one object on its own.
 	object(b []byte, r *revision) []byte
-	// listHead, item and listTail append a list; items carry the index that they have in this answer.
-	listHead(b []byte, meta metav1.ListMeta) []byte
+	// listHead, item and listTail append a list; items carry the index that they have in this answer. All of them are
+	// known beforehand, for formats that say how long the list is.
+	listHead(b []byte, meta metav1.ListMeta, items []*revision) []byte
 	item(b []byte, i int, r *revision) []byte
 	listTail(b []byte) []byte
 	// event appends one frame of a watch.

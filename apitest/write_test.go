@@ -54,7 +54,7 @@ func TestWriteRules(t *testing.T) {
 		{"delete of nothing", "DELETE", inD + "/b", ``, "", 404, "not found"},
 		{"get of nothing", "GET", inD + "/b", ``, "", 404, `configmaps "b" not found`},
 		{"get at no version", "GET", inD + "/a?resourceVersion=x", ``, "", 400, "invalid resource version"},
-		{"get in a form of its own", "GET", inD + "/a", ``, "Accept: application/vnd.kubernetes.protobuf", 406, "only the following media types"},
+		{"get in a form of its own", "GET", inD + "/a", ``, "Accept: application/yaml", 406, "only the following media types"},
 		{"post to an object", "POST", inD + "/a", `{"metadata":{"name":"a"}}`, "", 405, ""},
 		{"put to a collection", "PUT", inD, `{"metadata":{"name":"a"}}`, "", 400, "does not match"},
 		{"another method", "OPTIONS", inD, ``, "", 405, ""},

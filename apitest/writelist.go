@@ -15,7 +15,7 @@ const listChunk = 128 << 10
 func writeList(w http.ResponseWriter, req *http.Request, f format, p *page) {
 	w.Header().Set("Content-Type", f.contentType(false))
 	out := io.Writer(w)
-	b := f.listHead(nil, p.meta)
+	b := f.listHead(nil, p.meta, p.items)
 	for i, r := range p.items {
 		b = f.item(b, i, r)
 		if len(b) < listChunk {
