@@ -143,7 +143,6 @@ func (c *connector) generation(id identity) (*generation, error) {
 		dial = dialProxyTLS(dial, c.proxy, c.files.authorities(), c.cfg.TLS.Insecure, timeout)
 	}
 	g.dial = g.conns.track(dial)
-	var err error
 	switch {
 	case c.cfg.RoundTripper != nil:
 		g.RoundTripper, g.closeIdle, g.dial = c.cfg.RoundTripper, func() {}, nil
@@ -153,18 +152,18 @@ func (c *connector) generation(id identity) (*generation, error) {
 		if c.secure {
 			g.tls = c.cfg.TLS.config(id)
 		}
-		err = c.overHTTP(g)
+		c.overHTTP(g)
 	}
-	if c.cfg.WrapTransport != nil && err == nil {
+	if c.cfg.WrapTransport != nil {
 		if g.RoundTripper = c.cfg.WrapTransport(g.RoundTripper); g.RoundTripper == nil {
-			err = errors.New("WrapTransport returned nil")
+			return nil, errors.New("WrapTransport returned nil")
 		}
 	}
-	return g, err
+	return g, nil
 }
 
 // overHTTP lets a generation speak HTTP/1.1, and HTTP/2 where the server agrees to it.
-func (c *connector) overHTTP(g *generation) error {
+func (c *connector) overHTTP(g *generation) {
 	h1 := &http.Transport{
 		Proxy:               g.proxy,
 		DialContext:         g.dial,
@@ -177,17 +176,17 @@ func (c *connector) overHTTP(g *generation) error {
 	if g.tls != nil {
 		h1.TLSClientConfig = g.tls.Clone()
 	}
-	if c.cfg.Protocol == ProtocolHTTP1 {
+	if c.cfg.Protocol == ProtocolHTTP1 || !c.secure {
 		// An empty map, not nil, is how net/http is told to leave HTTP/2 alone.
 		h1.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 		h1.TLSClientConfig.NextProtos = []string{"http/1.1"}
 		g.RoundTripper, g.closeIdle = h1, h1.CloseIdleConnections
-		return nil
+		return
 	}
 	if c.cfg.Protocol == ProtocolHTTP2 {
 		h1.TLSClientConfig.NextProtos = []string{"h2"}
 	}
-	return withHTTP2(c.cfg, h1, g)
+	withHTTP2(c.cfg, h1, g)
 }
 
 // dialer returns what makes connections, within DialTimeout.

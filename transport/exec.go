@@ -86,9 +86,9 @@ func (e ExecConfig) check() (ExecConfig, error) {
 	}
 	switch {
 	case e.Command == "":
-		return e, errors.New("Exec has no Command")
+		return e, errors.New("the program of Exec has no Command")
 	case e.APIVersion != execV1 && e.APIVersion != execV1beta1:
-		return e, fmt.Errorf("Exec speaks %q: want %s or %s; a newer release of %s may have it", e.APIVersion, execV1, execV1beta1, e.Command)
+		return e, fmt.Errorf("the program of Exec speaks %q: want %s or %s; a newer release of %s may have it", e.APIVersion, execV1, execV1beta1, e.Command)
 	case e.InteractiveMode > InteractiveAlways:
 		return e, fmt.Errorf("Exec.InteractiveMode %d is unknown", e.InteractiveMode)
 	}

@@ -366,10 +366,10 @@ func TestExecClientCertificate(t *testing.T) {
 			}
 		}, ca)
 		defer stop()
-		print := func(c tls.Certificate) {
+		give := func(c tls.Certificate) {
 			program.print(fmt.Sprintf(`{"clientCertificateData":%q,"clientKeyData":%q}`, pemOf(c.Certificate[0]), pemOfKey(t, c)))
 		}
-		print(first)
+		give(first)
 		c := newTestClient(t, Config{
 			Server: "https://api.example", Dial: network.Dial, Exec: program.ExecConfig,
 			TLS: TLSConfig{CAData: pemOf(ca.Certificate[0])},
@@ -383,7 +383,7 @@ func TestExecClientCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(execAge) //nolint:forbidigo // virtual time
-		print(second)
+		give(second)
 		accepted = "second"
 		if err := getAll(t.Context(), c, "/get"); err != nil {
 			t.Fatal(err)
@@ -392,7 +392,7 @@ func TestExecClientCertificate(t *testing.T) {
 			t.Errorf("the server was shown %q", got)
 		}
 		time.Sleep(execAge) //nolint:forbidigo // virtual time
-		print(second)       // the same again: the same connections
+		give(second)        // the same again: the same connections
 		accepted = "none"
 		current := c.connections.current
 		if err := getAll(t.Context(), c, "/get"); err == nil {
@@ -416,7 +416,7 @@ func TestExecConfigIsChecked(t *testing.T) {
 		cfg     Config
 		wantErr string
 	}{
-		{Config{Exec: &ExecConfig{}}, "Exec has no Command"},
+		{Config{Exec: &ExecConfig{}}, "the program of Exec has no Command"},
 		{Config{Exec: &ExecConfig{Command: "x", APIVersion: "client.authentication.k8s.io/v1alpha1"}}, "want client.authentication.k8s.io/v1 or"},
 		{Config{Exec: &ExecConfig{Command: "x", InteractiveMode: 7}}, "InteractiveMode 7 is unknown"},
 		{Config{Exec: &ExecConfig{Command: "x", Env: []string{"pass-word"}}}, "Exec.Env[0] is not of the form"},

@@ -59,7 +59,7 @@ func (p *execPlugin) output(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer read.Close()
+	defer func() { _ = read.Close() }()
 	cmd := exec.CommandContext(ctx, p.cfg.Command, p.cfg.Args...) //nolint:gosec // the user names the program
 	cmd.Env = append(append(os.Environ(), p.cfg.Env...), "KUBERNETES_EXEC_INFO="+info)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = write, p.cfg.Stderr, execPatience

@@ -46,7 +46,7 @@ func stopProcess(t *testing.T, pid string) {
 
 // serveMutual serves over TLS on a network, with a certificate, and wants one of
 // clients that it has signed, or any that it has signed itself if more are given.
-func serveMutual(n *network, handler http.HandlerFunc, server tls.Certificate, clients ...tls.Certificate) (stop func()) {
+func serveMutual(n net.Listener, handler http.HandlerFunc, server tls.Certificate, clients ...tls.Certificate) (stop func()) {
 	pool := x509.NewCertPool()
 	for _, ca := range append(clients, server) {
 		pool.AddCert(ca.Leaf)
@@ -57,7 +57,7 @@ func serveMutual(n *network, handler http.HandlerFunc, server tls.Certificate, c
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = srv.ServeTLS(net.Listener(n), "", "") // always http.ErrServerClosed
+		_ = srv.ServeTLS(n, "", "") // always http.ErrServerClosed
 	}()
 	return func() {
 		_ = srv.Close()

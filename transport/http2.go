@@ -1,56 +1,49 @@
 package transport
 
 import (
-	"context"
 	"crypto/tls"
-	"fmt"
-	"net"
 	"net/http"
-	"slices"
 
 	"golang.org/x/net/http2"
 )
 
-// withHTTP2 lets a transport speak HTTP/2 too, where TLS agrees to it.
+// withHTTP2 lets a generation speak HTTP/2, where TLS agrees to it, and HTTP/1.1
+// otherwise.
 //
 // x/net/http2 is deprecated in favour of the copy inside net/http. Up to Go 1.26 it is
 // the one that go.mod chooses, whatever toolchain builds the program, so what finds a
 // dead connection is what was tested here; from Go 1.27 on it is a wrapper of
-// net/http. To do without it, set http.Transport.Protocols and HTTP2 in this file.
-//
-//nolint:staticcheck // for the reasons above
-func withHTTP2(cfg Config, h1 *http.Transport, g *generation) error {
-	offered := slices.Clone(h1.TLSClientConfig.NextProtos)
-	h2, err := http2.ConfigureTransports(h1)
-	if err != nil {
-		return fmt.Errorf("configure HTTP/2: %w", err)
+// net/http. It is the one whose connections can be pooled here.
+func withHTTP2(cfg Config, h1 *http.Transport, g *generation) {
+	p := newStreamPool(cfg)
+	p.h1 = h1
+	if h1.TLSClientConfig.NextProtos == nil {
+		h1.TLSClientConfig.NextProtos = []string{"h2", "http/1.1"}
 	}
-	if offered != nil {
-		h1.TLSClientConfig.NextProtos = offered // ConfigureTransports adds http/1.1
-	}
-	setPings(h2, cfg)
-	g.RoundTripper = h1
-	g.closeIdle = func() {
-		h1.CloseIdleConnections()
-		h2.CloseIdleConnections()
-	}
-	return nil
+	h1.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{"h2": p.upgrade}
+	g.RoundTripper, g.closeIdle = p, p.closeIdle
 }
 
 // plainHTTP2 speaks HTTP/2 without TLS to a server known to understand it.
-//
-//nolint:staticcheck // see withHTTP2
 func plainHTTP2(cfg Config, g *generation) {
-	h2 := &http2.Transport{
+	p := newStreamPool(cfg)
+	p.dial = g.dial
+	g.RoundTripper, g.closeIdle = p, p.closeIdle
+}
+
+//nolint:staticcheck // see withHTTP2
+func newStreamPool(cfg Config) *streamPool {
+	p := &streamPool{h2: &http2.Transport{
 		AllowHTTP:          true,
 		DisableCompression: true,
 		IdleConnTimeout:    orDefault(cfg.IdleConnTimeout, defaultIdleConnTimeout),
-		DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
-			return g.dial(ctx, network, addr)
-		},
+	}}
+	p.h2.ConnPool = p
+	setPings(p.h2, cfg)
+	if p.h2.ReadIdleTimeout > 0 { // pings are answered, then
+		p.settle = orDefault(cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout)
 	}
-	setPings(h2, cfg)
-	g.RoundTripper, g.closeIdle = h2, h2.CloseIdleConnections
+	return p
 }
 
 // setPings lets HTTP/2 find a connection whose other end is gone without a word: a

@@ -67,6 +67,7 @@ func (v *conversation) get(path string) {
 	if err := getAll(v.t.Context(), v.client, path); err != nil {
 		v.t.Fatal(err)
 	}
+	synctest.Wait() // its stream is over then, on this side too
 }
 
 func (v *conversation) wantRequests(want string) {
@@ -154,7 +155,7 @@ func TestGoAwayForced(t *testing.T) {
 		first.goAway(1, http2.ErrCodeEnhanceYourCalm)
 		first.hangUp()
 		_, err := s.Next()
-		var goAway http2.GoAwayError
+		var goAway http2.GoAwayError //nolint:staticcheck // see http2.go
 		if !errors.As(err, &goAway) || goAway.ErrCode != http2.ErrCodeEnhanceYourCalm {
 			t.Errorf("error %v, want that of the GOAWAY", err)
 		}

@@ -18,7 +18,7 @@ type frameServer struct {
 	// settings are sent at the beginning of each connection.
 	settings []http2.Setting
 
-	// request is called for each request, on the goroutine of its connection. Streams
+	// request is called for each request, one at a time. Streams
 	// have the numbers 1, 3, 5... on each connection.
 	request func(c *frameConn, stream uint32, path string)
 
@@ -103,7 +103,9 @@ func (s *frameServer) serve(c *frameConn) {
 			}
 			for _, field := range fields {
 				if field.Name == ":path" {
+					s.mu.Lock()
 					s.request(c, f.StreamID, field.Value)
+					s.mu.Unlock()
 				}
 			}
 		default: // WINDOW_UPDATE and the like

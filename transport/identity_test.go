@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/pipes"
 )
 
 // volume is a folder as the kubelet makes it for secrets: each file is a symbolic link
@@ -58,7 +60,7 @@ func filesOf(t *testing.T, ca, client tls.Certificate) map[string][]byte {
 
 // mutualServer wants a client certificate, and remembers the ones it was shown.
 type mutualServer struct {
-	*network
+	*pipes.Network
 
 	names    map[string]string // of certificates
 	accepted string            // all others are answered 401
@@ -86,16 +88,16 @@ func (s *mutualServer) take() string {
 
 // rotation is a client, and a server of which everything can be replaced.
 type rotation struct {
-	t                  *testing.T
-	server             *mutualServer
-	volume             *volume
-	client             *Client
-	oldCA, newCA       tls.Certificate
-	oldCert, newCert   tls.Certificate
-	problems           []string
-	serving            tls.Certificate
-	trusted            []tls.Certificate
-	dialled, connected int
+	t                *testing.T
+	server           *mutualServer
+	volume           *volume
+	client           *Client
+	oldCA, newCA     tls.Certificate
+	oldCert, newCert tls.Certificate
+	problems         []string
+	serving          tls.Certificate
+	trusted          []tls.Certificate
+	dialled          int
 }
 
 func newRotation(t *testing.T, protocol Protocol) *rotation {
@@ -122,11 +124,11 @@ func newRotation(t *testing.T, protocol Protocol) *rotation {
 // serve lets new connections be to a server with the present certificate.
 func (r *rotation) serve() {
 	if r.server.stop != nil {
-		_ = r.server.network.Close() // the open connections stay
+		_ = r.server.Close() // the open connections stay
 		defer r.t.Cleanup(r.server.stop)
 	}
-	r.server.network = newNetwork()
-	r.server.stop = serveMutual(r.server.network, r.server.ServeHTTP, r.serving, r.trusted...)
+	r.server.Network = pipes.New()
+	r.server.stop = serveMutual(r.server.Network, r.server.ServeHTTP, r.serving, r.trusted...)
 }
 
 func (r *rotation) get(wantErr, wantShown string) {

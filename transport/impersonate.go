@@ -39,7 +39,7 @@ const (
 func (i Impersonation) header() (http.Header, error) {
 	if i.User == "" {
 		if i.UID != "" || len(i.Groups) > 0 || len(i.Extra) > 0 {
-			return nil, errors.New("Impersonate has a UID, groups or extra attributes, but no User: nobody can be impersonated without a name")
+			return nil, errors.New("there is a UID, groups or extra attributes, but no User, in Impersonate: nobody can be impersonated without a name")
 		}
 		return nil, nil
 	}
@@ -60,7 +60,7 @@ func (i Impersonation) header() (http.Header, error) {
 	for name, values := range h { // which of several is named does not matter
 		for _, v := range values {
 			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-				return nil, fmt.Errorf("Impersonate: the value of %s has a control character, which no header can carry", name)
+				return nil, fmt.Errorf("the value of %s has a control character, which no header can carry", name)
 			}
 		}
 	}

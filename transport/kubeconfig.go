@@ -91,15 +91,6 @@ func readKubeconfig(path string) (kubeconfig, error) {
 	return decodeKubeconfig(data, dir)
 }
 
-// parseKubeconfig reads a file's bytes; dir is what its relative paths start from.
-func parseKubeconfig(data []byte, dir, contextName string) (Config, error) {
-	file, err := decodeKubeconfig(data, dir)
-	if err != nil {
-		return Config{}, err
-	}
-	return file.config(contextName)
-}
-
 // joinPaths is for messages.
 func joinPaths(paths []string) string {
 	text := paths[0]

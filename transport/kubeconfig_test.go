@@ -109,6 +109,15 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
+// parseKubeconfig reads a file's bytes; dir is what its relative paths start from.
+func parseKubeconfig(data []byte, dir, contextName string) (Config, error) {
+	file, err := decodeKubeconfig(data, dir)
+	if err != nil {
+		return Config{}, err
+	}
+	return file.config(contextName)
+}
+
 // checkError fails the test unless err's text contains want; "" is no error.
 func checkError(t *testing.T, err error, want string) {
 	t.Helper()

@@ -102,7 +102,7 @@ func TestKubeconfigImpersonation(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	_, err = parseKubeconfig([]byte(rest+"{as-groups: [dev]}"), "/dir", "")
-	checkError(t, err, `user "u": as: Impersonate has a UID, groups or extra attributes, but no User`)
+	checkError(t, err, `user "u": as: there is a UID, groups or extra attributes, but no User`)
 }
 
 func TestKubeconfigExec(t *testing.T) {
@@ -137,7 +137,8 @@ users:
 			ExecConfig{
 				Command: "aws", APIVersion: execV1, InteractiveMode: InteractiveAlways, Args: []string{"eks", "get-token"},
 				Env: []string{"A=b=c", "B="}, InstallHint: "get it", ProvideClusterInfo: true, ClusterConfig: []byte(`{"audience":"06e3fbd18de8"}`),
-			}, "",
+			},
+			"",
 		},
 		{"below the folder", []string{"command: ./bin/aws", v1, never}, ExecConfig{Command: "/dir/bin/aws", APIVersion: execV1, InteractiveMode: InteractiveNever}, ""},
 		{"above the folder", []string{"command: ../aws", v1, never}, ExecConfig{Command: "/aws", APIVersion: execV1, InteractiveMode: InteractiveNever}, ""},
@@ -147,7 +148,7 @@ users:
 		{"unknown mode", []string{"command: aws", v1, "interactiveMode: sometimes"}, ExecConfig{}, `interactiveMode is "sometimes"`},
 		{"no command", []string{v1, never}, ExecConfig{}, "command is missing"},
 		{"no version", []string{"command: aws", never}, ExecConfig{}, "apiVersion is missing"},
-		{"too old a version", []string{"command: aws", "apiVersion: client.authentication.k8s.io/v1alpha1"}, ExecConfig{}, `Exec speaks "client.authentication.k8s.io/v1alpha1"`},
+		{"too old a version", []string{"command: aws", "apiVersion: client.authentication.k8s.io/v1alpha1"}, ExecConfig{}, `the program of Exec speaks "client.authentication.k8s.io/v1alpha1"`},
 		{"a variable without a name", []string{"command: aws", v1, never, "env: [{value: x}]"}, ExecConfig{}, "env has an entry without a name"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

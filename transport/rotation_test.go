@@ -1,47 +1,14 @@
 package transport_test
 
 import (
-	"context"
-	"net"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/relist-go/relist/internal/pipes"
 	"github.com/relist-go/relist/internal/rotating"
 	"github.com/relist-go/relist/transport"
 )
-
-// pipes is a network in memory.
-type pipes struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func (p *pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case p.conns <- server:
-		return client, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
 
 // TestRotation keeps a mirror for a minute in which everything that it was configured
 // with is good for five seconds. Nothing is listed again, and a 401 is answered by
@@ -53,7 +20,7 @@ func TestRotation(t *testing.T) {
 			t.Run(string(kind)+" over "+protocol.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					world := rotating.New(t, kind, life)
-					network := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+					network := pipes.New()
 					stop := world.Serve(network)
 					cfg := world.Config(rotating.Host)
 					cfg.Dial, cfg.Protocol = network.Dial, protocol

@@ -108,7 +108,7 @@ func (n *network) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pip
 
 // serveOn serves HTTP/1.1 and HTTP/2 on a network until stop is called, over TLS if
 // certificates are given.
-func serveOn(n *network, handler http.HandlerFunc, certs ...tls.Certificate) (stop func()) {
+func serveOn(n net.Listener, handler http.HandlerFunc, certs ...tls.Certificate) (stop func()) {
 	srv := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
 	srv.Protocols.SetHTTP1(true)
 	srv.Protocols.SetHTTP2(true)

@@ -46,7 +46,7 @@ func (f *tokenFile) get(context.Context) (credential, error) {
 	c, err := f.reread()
 	if err != nil {
 		f.problems.report("token", fmt.Errorf("%w; the last token stays in use", err))
-		return bearer(token), nil //nolint:nilerr // it is reported, and may do no harm
+		return bearer(token), nil
 	}
 	f.problems.report("token", nil)
 	return c, nil

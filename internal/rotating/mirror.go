@@ -97,7 +97,7 @@ func (w *World) check(ctx context.Context, mirror *reflector.Reflector[*configMa
 	}
 	want, got := make(map[string]string), make(map[string]string)
 	for _, item := range items {
-		meta := item["metadata"].(map[string]any) //nolint:errcheck // of a server of ours
+		meta := item["metadata"].(map[string]any)
 		want[fmt.Sprint(meta["name"])] = fmt.Sprint(meta["resourceVersion"])
 	}
 	for _, c := range held.All() {

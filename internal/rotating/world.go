@@ -153,10 +153,12 @@ func (w *World) Serve(ln net.Listener) (stop func()) {
 		ConnState: func(c net.Conn, state http.ConnState) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if state == http.StateNew {
+			switch state {
+			case http.StateNew:
 				w.open[c] = struct{}{}
-			} else if state == http.StateClosed {
+			case http.StateClosed:
 				delete(w.open, c)
+			default: // open still
 			}
 		},
 	}
