@@ -94,8 +94,10 @@ func number(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case size >= 10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
-	default:
+	case size >= 0.1, size == 0:
 		return strconv.FormatFloat(v, 'f', 2, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 3, 64)
 	}
 }
 
