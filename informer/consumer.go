@@ -18,6 +18,7 @@ type consumer[T store.Object] struct {
 	goroutines sync.WaitGroup
 	processed  uint64      // entries of the queue
 	milestones []milestone // not reached yet, in order
+	newest     string      // version of an event that was applied, to which the store's has not come
 	synced     bool        // and the handlers have their marks
 	timer      *time.Timer
 }
@@ -36,6 +37,7 @@ func (c *consumer[T]) run(ctx context.Context) {
 		var rung bool
 		waiting, rung = c.bell.hear(ctx, waiting)
 		c.attend(rung)
+		c.drained()
 		taken = false
 		// Without an entry, err says that the bell was rung or that ctx has ended.
 		if err := c.queue.Pop(waiting, process); err != nil && taken {

@@ -39,7 +39,7 @@ const (
 // New returns an Informer that has not started.
 func New[T store.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer[T] {
 	in := &Informer[T]{
-		store:   store.New(store.Options[T]{Indexers: opts.Indexers}),
+		store:   store.New(store.Options[T]{Indexers: opts.Indexers, Bookmarked: true}),
 		problem: opts.Problem,
 		ended:   make(chan struct{}),
 	}

@@ -72,18 +72,38 @@ func (c *consumer[T]) plan(milestones []milestone) {
 	}
 }
 
-// applied takes note of a version that came after the lists which have not been reached yet.
+// applied takes note of the version of an event, and gives it to the store once nothing waits: the queue is one of keys,
+// so what was applied last may have come after what waits.
 func (c *consumer[T]) applied(d deltafifo.Delta[T]) {
 	if d.Type != deltafifo.Added && d.Type != deltafifo.Updated {
 		// The end of an entry that was queued before a list is a Replaced or a Deleted: the list has the object or has
 		// not. So this may be of the past. A Deleted need not be, and then the store's version waits for the next event.
 		return
 	}
+	version := d.Object.GetResourceVersion()
+	c.newest = newer(c.newest, version)
 	for i := range c.milestones {
-		if m := &c.milestones[i]; m.list && (m.newest == "" || older(m.newest, d.Object.GetResourceVersion())) {
-			m.newest = d.Object.GetResourceVersion()
+		if m := &c.milestones[i]; m.list {
+			m.newest = newer(m.newest, version)
 		}
 	}
+}
+
+// drained gives the store the version of the newest event, if all that came before it has been applied.
+func (c *consumer[T]) drained() {
+	if c.newest == "" || c.queue.Len() > 0 {
+		return
+	}
+	c.store.Bookmark(c.newest)
+	c.newest = ""
+}
+
+// newer returns the newer of two versions.
+func newer(a, b string) string {
+	if a == "" || older(a, b) {
+		return b
+	}
+	return a
 }
 
 // pass gives the store the resourceVersions that it has come up to.
@@ -96,7 +116,7 @@ func (c *consumer[T]) pass() {
 		c.milestones = c.milestones[1:]
 		if m.list && older(m.resourceVersion, c.store.ResourceVersion()) {
 			c.store.SetResourceVersion(m.resourceVersion)
-			m.resourceVersion = m.newest
+			m.resourceVersion, c.newest = m.newest, ""
 		}
 		c.store.Bookmark(m.resourceVersion)
 		if m.passed != nil {

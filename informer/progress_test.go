@@ -19,7 +19,7 @@ import (
 func TestVersionIsNotAhead(t *testing.T) {
 	const objects = 3000
 	for range 10 {
-		f := newFake()
+		f := newFake("first")
 		var in *informer.Informer[*thing]
 		ahead := 0
 		look := func(obj *thing) []string {
@@ -48,6 +48,43 @@ func TestVersionIsNotAhead(t *testing.T) {
 		if ahead > 0 {
 			t.Fatalf("the store was ahead of %d of %d objects", ahead, objects)
 		}
+	}
+}
+
+// Out of the queue of keys a change may come before one that is older: of a list, whose order is not that of versions, and
+// of a key that was queued already.
+func TestVersionIsNotAheadOfOtherKeys(t *testing.T) {
+	for name, change := range map[string]func(f *fake){
+		"a list":   func(f *fake) { f.gap(func() { f.set("b", 1); f.set("a", 1) }) },
+		"one busy": func(f *fake) { f.set("a", 1); f.set("b", 1); f.set("a", 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake("a", "b")
+				var in *informer.Informer[*thing]
+				looks := 0
+				r := newRig(t, f, informer.Options[*thing]{Indexers: store.Indexers[*thing]{"look": func(obj *thing) []string {
+					looks++
+					<-time.After(time.Second) // what comes meanwhile waits
+					if held := in.Store().ResourceVersion(); number(held) >= number(obj.ResourceVersion) {
+						t.Errorf("the store is at %s before it has %s at %s", held, obj.Name, obj.ResourceVersion)
+					}
+					return nil
+				}}})
+				in = r.Informer
+				r.start()
+				later(time.Minute)
+				change(f)
+				later(time.Minute)
+				if looks < 4 {
+					t.Errorf("%d objects were applied, want 4 at least", looks)
+				}
+				r.agree()
+				if got, want := in.Store().ResourceVersion(), in.Status().ResourceVersion; got != want {
+					t.Errorf("the store is at %s in the end, want %s", got, want)
+				}
+			})
+		})
 	}
 }
 

@@ -14,6 +14,11 @@ type Options[T Object] struct {
 	// Indexers are the indexes that the store has from the start. More can be added with [Store.AddIndexer].
 	// If nil, there are none.
 	Indexers Indexers[T]
+
+	// Bookmarked says that only Replace, [Store.Bookmark] and [Store.SetResourceVersion] move [Store.ResourceVersion].
+	// It is for changes that come in another order than the server made them in, as those out of a queue of keys do.
+	// If false, each object moves it too.
+	Bookmarked bool
 }
 
 // Store holds objects by key. All methods may be called from any goroutine; of two writes of one key the one that ends
@@ -21,6 +26,8 @@ type Options[T Object] struct {
 //
 // It is a sink for a reflector: Add, Update, Delete, Replace and Resync.
 type Store[T Object] struct {
+	bookmarked bool
+
 	// shared is set by a reader that holds mu for reading and has kept the nodes of a view: the next writer must take a
 	// new owner before it changes anything.
 	shared atomic.Bool
@@ -38,7 +45,7 @@ type Store[T Object] struct {
 
 // New returns an empty store.
 func New[T Object](opts Options[T]) *Store[T] {
-	s := &Store[T]{owner: new(owner), byKey: map[string]T{}}
+	s := &Store[T]{owner: new(owner), byKey: map[string]T{}, bookmarked: opts.Bookmarked}
 	for name, fn := range opts.Indexers {
 		s.view.indexers = append(s.view.indexers, indexer[T]{name: name, fn: fn})
 	}
@@ -150,7 +157,7 @@ func (s *Store[T]) put(op string, obj T) error {
 			for i, b := range p.builds {
 				b.file(key, filings[i])
 			}
-			s.view.rv = later(s.view.rv, rv)
+			s.passed(rv)
 			s.mu.Unlock()
 			return nil
 		}
@@ -167,7 +174,7 @@ func (s *Store[T]) Delete(obj T) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.view.rv = later(s.view.rv, rv)
+	s.passed(rv)
 	o := s.writable()
 	if s.view.items.delete(o, key) {
 		delete(s.byKey, key)
@@ -198,6 +205,13 @@ func (s *Store[T]) SetResourceVersion(rv string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view.rv = rv
+}
+
+// passed takes note of the version of an object. It needs mu.
+func (s *Store[T]) passed(rv string) {
+	if !s.bookmarked {
+		s.view.rv = later(s.view.rv, rv)
+	}
 }
 
 // writable returns the owner under which nodes may be changed now. It needs mu.

@@ -122,3 +122,17 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+func TestBookmarkedStoreMovesByBookmarks(t *testing.T) {
+	s := store.New(store.Options[*object]{Bookmarked: true})
+	must(t, s.Replace(nil, "10"))
+	must(t, s.Add(storetest.New("", "a", "30")))
+	must(t, s.Delete(storetest.New("", "a", "40")))
+	if got := s.ResourceVersion(); got != "10" {
+		t.Errorf("ResourceVersion() = %q after objects at 30 and 40, want 10", got)
+	}
+	s.Bookmark("40")
+	if got := s.ResourceVersion(); got != "40" {
+		t.Errorf("ResourceVersion() = %q after a bookmark at 40", got)
+	}
+}
