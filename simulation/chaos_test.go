@@ -15,8 +15,21 @@ type chaos struct {
 	watches run[plan]
 }
 
-func newChaos(r *rand.Rand) *chaos {
-	return &chaos{rand: r, rate: 0.3 + 0.7*r.Float64(), stay: 0.9 * r.Float64()}
+func newChaos(seed uint64) *chaos {
+	r := dice(seed, 5)
+	return &chaos{
+		rand: r, rate: 0.3 + 0.7*r.Float64(), stay: 0.9 * r.Float64(),
+		lists: run[answer]{deck: share(seed, answers)}, watches: run[plan]{deck: share(seed, plans)},
+	}
+}
+
+// share returns some of all, which are a seed's to begin with: few seeds will do for all.
+func share[F any](seed uint64, all []F) (some []F) {
+	const size = 5
+	for i := range uint64(size) {
+		some = append(some, all[(seed*size+i)%uint64(len(all))])
+	}
+	return some
 }
 
 func (c *chaos) list() answer { return c.lists.next(c, answers) }

@@ -142,7 +142,7 @@ func TestRateUnderChaos(t *testing.T) {
 		if seed%2 == 0 {
 			opts.Rand = noJitter
 		}
-		adv := newChaos(dice(seed, 5))
+		adv := newChaos(seed)
 		adv.rate = 1
 		requests := rated(t, adv, seed, opts, 6*time.Hour)
 		if len(requests) < 100 {
