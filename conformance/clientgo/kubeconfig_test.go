@@ -66,8 +66,8 @@ func theirs(name string) (access, error) {
 	}
 	cluster := raw.Clusters[raw.Contexts[name].Cluster]
 	a := access{
-		Server: c.Host, CAFile: c.TLSClientConfig.CAFile, ServerName: c.TLSClientConfig.ServerName, Proxy: cluster.ProxyURL, Insecure: c.TLSClientConfig.Insecure,
-		CertFile: c.TLSClientConfig.CertFile, KeyFile: c.TLSClientConfig.KeyFile, CertData: string(c.TLSClientConfig.CertData),
+		Server: c.Host, CAFile: c.CAFile, ServerName: c.ServerName, Proxy: cluster.ProxyURL, Insecure: c.Insecure,
+		CertFile: c.CertFile, KeyFile: c.KeyFile, CertData: string(c.CertData),
 		Token: c.BearerToken, TokenFile: c.BearerTokenFile, User: c.Username, Password: c.Password,
 		As: c.Impersonate.UserName, AsUID: c.Impersonate.UID, AsGroups: c.Impersonate.Groups, AsExtra: c.Impersonate.Extra,
 	}
@@ -97,7 +97,7 @@ func extension(cluster *clientcmdapi.Cluster) string {
 	if !ok {
 		return ""
 	}
-	return string(unknown.(*runtime.Unknown).Raw) //nolint:errcheck // what clientcmd makes of all extensions
+	return string(unknown.(*runtime.Unknown).Raw)
 }
 
 // TestKubeconfigs gives lists of random files to both loaders: what they make of them is
