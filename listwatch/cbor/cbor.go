@@ -69,13 +69,14 @@ func (encoding) Unmarshaler(typ reflect.Type) (func(object []byte, into any) err
 }
 
 // toJSON returns what a server would have sent in JSON. Strings that are not UTF-8,
-// which CBOR has as bytes, are mended as they are there.
+// which CBOR has as bytes, are mended as they are there. Members are sorted, so that what
+// is kept as raw JSON, such as FieldsV1, is the same each time.
 func toJSON(item []byte) ([]byte, error) {
 	var content any
 	if err := direct.Unmarshal(item, &content); err != nil {
 		return nil, err
 	}
-	return json.Marshal(content, jsontext.AllowInvalidUTF8(true))
+	return json.Marshal(content, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
 }
 
 // Kind implements [listwatch.Encoding]. Servers sort members by length, so that it is

@@ -137,8 +137,8 @@ func (r *reader) atEnd() error {
 	if err == nil {
 		return r.malformed("more follows the end of the list")
 	}
-	if err == io.EOF { //nolint:errorlint // only the bare one is an end
-		return nil
+	if err == io.EOF {
+		return nil // only the bare one is an end
 	}
 	return err
 }
