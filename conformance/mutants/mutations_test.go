@@ -366,7 +366,7 @@ var mutations = []mutation{
 	{
 		what:  "resync objects that are queued",
 		dir:   "deltafifo",
-		edits: one("if q.pending(q.entries[key]) {", "if false {"),
+		edits: one("if q.pending(q.entries.get(key)) {", "if false {"),
 		trace: "resync",
 	},
 }
