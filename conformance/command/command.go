@@ -90,6 +90,12 @@ func (c *Command) Stdout() []byte {
 	return out
 }
 
+// Stderr is Stdout of the other output.
+func (c *Command) Stderr() []byte {
+	out, _ := c.stderr.so()
+	return out
+}
+
 // Await waits until what was printed so far satisfies holds. If it never does, the
 // test ends with what the function returns then.
 func (c *Command) Await(holds func(stdout []byte) (missing string, ok bool)) {
