@@ -120,7 +120,7 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 				if err := test.relist(ctx, server, r); err != nil {
 					t.Error(err)
 				}
-				time.Sleep(time.Minute) // of the bubble: over every pause
+				<-time.After(time.Minute) // of the bubble: over every pause
 				synctest.Wait()
 				stop()
 				if err := <-done; !errors.Is(err, context.Canceled) {

@@ -111,9 +111,16 @@ func TestStructsOfOtherKinds(t *testing.T) {
 		into any
 		data string
 	}{
-		{new(metav1.Time), `"2026-11-20T11:18:00Z"`}, {new(time.Time), `"2026-11-20T11:18:00Z"`}, {new(intstr.IntOrString), `"80%"`},
-		{new(map[string]string), `{"a":"b"}`}, {new([]string), `["a"]`}, {new(any), `{"a":1}`}, {new(chan int), `1`}, {new(struct{}), `{"a":1}`},
-		{new(struct{ A, B int }), `{"A":1,"B":2}`}, {new(struct{ a int }), `{"a":1}`},
+		{new(metav1.Time), `"2026-11-20T11:18:00Z"`},
+		{new(time.Time), `"2026-11-20T11:18:00Z"`},
+		{new(intstr.IntOrString), `"80%"`},
+		{new(map[string]string), `{"a":"b"}`},
+		{new([]string), `["a"]`},
+		{new(any), `{"a":1}`},
+		{new(chan int), `1`},
+		{new(struct{}), `{"a":1}`},
+		{new(struct{ A, B int }), `{"A":1,"B":2}`},
+		{new(struct{ a int }), `{"a":1}`},
 	} {
 		want := reflect.New(reflect.TypeOf(test.into).Elem())
 		wantErr := json.Unmarshal([]byte(test.data), want.Interface(), lenient)

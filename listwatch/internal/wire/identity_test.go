@@ -13,7 +13,7 @@ func TestIdentity(t *testing.T) {
 		`{"spec":{"metadata":{"name":"no"}},"metadata":{"labels":{"name":"no"},"name":"tea","namespace":"shop","uid":"u1","resourceVersion":"7"}}`: all,
 		`{"metadata":{"name":"tea","namespace":"shop","uid":"u1","resourceVersion":"7","managedFields":[`:                                          all,
 		`{"metadata":{"name":"te\u0061","namespace":"shop","uid":"u1","resourceVersion":"7"}}`:                                                     all,
-		` { "metadata" : { "name" : "tea" , "namespace" : "shop" , "uid" : "u1" , "resourceVersion" : "7" } } `:                                    all,
+		`{ "metadata" : { "name" : "tea" , "namespace" : "shop" , "uid" : "u1" , "resourceVersion" : "7" } }`:                                      all,
 		`{"metadata":{"name":"node-1","uid":"u1","resourceVersion":"7"}}`:                                                                          `"" "node-1" "u1" "7"`,
 		`{"metadata":{"name":1,"namespace":null,"uid":{},"resourceVersion":["7"]}}`:                                                                `"" "" "" ""`,
 		`{"metadata":[]}`: `"" "" "" ""`,
