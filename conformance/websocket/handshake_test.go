@@ -56,7 +56,7 @@ func TestHandshake(t *testing.T) {
 		"no token":                  {http.Header{"Origin": {access.URL}}, 403, false, ""}, // as system:anonymous
 	} {
 		t.Run(name, func(t *testing.T) {
-			ws, resp, err := dialer.DialContext(t.Context(), "wss"+strings.TrimPrefix(access.URL, "https")+path+"?watch=true", test.header)
+			ws, resp, err := dialer.DialContext(t.Context(), "wss"+strings.TrimPrefix(access.URL, "https")+path+"?watch=true", test.header) //nolint:bodyclose // that is the connection, or bytes in memory
 			if resp == nil || resp.StatusCode != test.want {
 				t.Fatalf("answer %+v, %v, want %d", resp, err, test.want)
 			}
