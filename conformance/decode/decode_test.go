@@ -130,7 +130,7 @@ func TestListedPods(t *testing.T) {
 // listed returns a function that lists the Pods over HTTP.
 func listed[T store.Object](t *testing.T) func() []T {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		file, err := os.Open("../../testdata/pods-300.json.gz")
 		if err != nil {
 			t.Error(err)
@@ -209,7 +209,7 @@ func TestMutatedPods(t *testing.T) {
 	items, _ := pods(t)
 	decode, decodeMaps := unmarshaler[*corev1.Pod](t), unmarshaler[*unstructured.Unstructured](t)
 	refused := 0
-	const rounds = 3000
+	const rounds = 2000
 	for seed := range uint64(rounds) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		data := mutate(items[rnd.IntN(len(items))], rnd)
