@@ -29,7 +29,7 @@ type (
 	}
 
 	// open is the head of a response that goes on in chunks.
-	open struct{}
+	open struct{ contentType string }
 
 	// chunk is a chunk of it, or several when it is split.
 	chunk struct {
@@ -68,7 +68,7 @@ func parseAnswerWord(word, rest string, of resource) (stimulus, error) {
 	case "BOOKMARK":
 		return parseBookmark(rest, of)
 	case "ERROR":
-		return parseErrorEvent(rest)
+		return parseErrorEvent(rest, of)
 	case "raw", "wire":
 		return parseBytes(word, rest)
 	}
@@ -112,7 +112,8 @@ func parseResponse(code int, rest string, of resource) (stimulus, error) {
 	case code == 200 && form == "list":
 		return parseList(w, of)
 	case code == 200 && rest == "watch":
-		return open{}, nil
+		_, contentType := of.mediaTypes()
+		return open{contentType: contentType}, nil
 	case w.has("rv"), w.has("continue"):
 		return nil, fmt.Errorf("rv and continue belong to a list")
 	case form == "body":
@@ -129,7 +130,12 @@ func parseResponse(code int, rest string, of resource) (stimulus, error) {
 		return nil, err
 	}
 	status, err := statusOf(code, w.plain[0], w.plain[1], w.json)
-	return &reply{code: code, contentType: mediaType, body: withNewline(status), retryAfter: w.options["retry-after"]}, err
+	if err != nil {
+		return nil, err
+	}
+	contentType, _ := of.mediaTypes()
+	body, err := of.encode(status)
+	return &reply{code: code, contentType: contentType, body: body, retryAfter: w.options["retry-after"]}, err
 }
 
 const mediaType = "application/json"
@@ -157,7 +163,7 @@ func parseEvent(typ, rest string, of resource) (stimulus, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.event(typ, obj.withKind(of))
+	return w.event(of, typ, obj.withKind(of))
 }
 
 func parseBookmark(rest string, of resource) (stimulus, error) {
@@ -176,10 +182,10 @@ func parseBookmark(rest string, of resource) (stimulus, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.event("BOOKMARK", obj)
+	return w.event(of, "BOOKMARK", obj)
 }
 
-func parseErrorEvent(rest string) (stimulus, error) {
+func parseErrorEvent(rest string, of resource) (stimulus, error) {
 	w, err := parseWords(rest, "split")
 	if err != nil {
 		return nil, err
@@ -195,12 +201,16 @@ func parseErrorEvent(rest string) (stimulus, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.event("ERROR", status)
+	return w.event(of, "ERROR", status)
 }
 
 // event makes the line of a watch, which is one chunk unless it is split.
-func (w *words) event(typ string, obj object) (stimulus, error) {
-	c := &chunk{data: withNewline(object{"type": value(typ), "object": value(obj)})}
+func (w *words) event(of resource, typ string, obj object) (stimulus, error) {
+	data, err := of.encodeEvent(typ, obj)
+	if err != nil {
+		return nil, err
+	}
+	c := &chunk{data: data}
 	return c, c.splitAt(w.options["split"])
 }
 

@@ -98,14 +98,19 @@ func parseStart(text string) (stimulus, error) {
 			return nil, fmt.Errorf("start: resync: %w", err)
 		}
 	}
-	if encoding, ok := w.options["encoding"]; ok && encoding != "json" {
-		return nil, fmt.Errorf("start: encoding=%s: this runner speaks json only", encoding)
-	}
 	switch transport, ok := w.options["transport"]; {
 	case transport == "websocket":
 		s.options.WebSocket = true
 	case ok && transport != "http1":
 		return nil, fmt.Errorf("start: transport=%s: this runner speaks http1 and websocket only", transport)
+	}
+	switch encoding, ok := w.options["encoding"]; {
+	case encoding == "protobuf" && s.options.WebSocket:
+		return nil, fmt.Errorf("start: encoding=protobuf: this runner speaks it over http1 only")
+	case encoding == "protobuf":
+		s.of.protobuf, s.options.Protobuf = true, true
+	case ok && encoding != "json":
+		return nil, fmt.Errorf("start: encoding=%s: this runner speaks json and protobuf only", encoding)
 	}
 	if headers, ok := w.options["headers"]; ok {
 		s.headers = strings.Split(headers, ",")

@@ -42,6 +42,7 @@ func newMirror[T objectstore.Object](env Env) (Client, error) {
 		Namespace:     namespace,
 		LabelSelector: env.Options.LabelSelector,
 		FieldSelector: env.Options.FieldSelector,
+		Encoding:      encoding(env.Options),
 	})
 	if err != nil {
 		return nil, err
@@ -58,6 +59,13 @@ func newMirror[T objectstore.Object](env Env) (Client, error) {
 		},
 	})
 	return m, nil
+}
+
+func encoding(opts Options) listwatch.Encoding {
+	if opts.Protobuf {
+		return listwatch.Protobuf
+	}
+	return listwatch.JSON
 }
 
 func watchTransport(opts Options) transport.WatchTransport {

@@ -67,7 +67,12 @@ func (l *list) play(r *run) error {
 	if err != nil {
 		return err
 	}
-	return (&reply{code: http.StatusOK, contentType: mediaType, body: withNewline(body)}).play(r)
+	contentType, _ := l.of.mediaTypes()
+	encoded, err := l.of.encode(body)
+	if err != nil {
+		return err
+	}
+	return (&reply{code: http.StatusOK, contentType: contentType, body: encoded}).play(r)
 }
 
 func (a *reply) play(r *run) error {
@@ -90,7 +95,7 @@ func (a *reply) play(r *run) error {
 	return nil
 }
 
-func (open) play(r *run) error {
+func (o open) play(r *run) error {
 	req, err := r.peer.newest()
 	if err != nil {
 		return err
@@ -99,7 +104,7 @@ func (open) play(r *run) error {
 		return errAnswered
 	}
 	req.started = true
-	r.peer.send(req, []byte("HTTP/1.1 200 OK\r\nContent-Type: "+mediaType+"\r\nTransfer-Encoding: chunked\r\n\r\n"))
+	r.peer.send(req, []byte("HTTP/1.1 200 OK\r\nContent-Type: "+o.contentType+"\r\nTransfer-Encoding: chunked\r\n\r\n"))
 	r.settle()
 	return nil
 }

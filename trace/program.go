@@ -47,6 +47,9 @@ type Options struct {
 	// WatchList asks for initial events by watch instead of a list.
 	WatchList bool
 
+	// Protobuf asks for objects in protobuf, with JSON as the second choice.
+	Protobuf bool
+
 	// WebSocket asks for watches over WebSocket.
 	WebSocket bool
 

@@ -14,6 +14,7 @@ type resource struct {
 	path       string
 	kind       string
 	apiVersion string
+	protobuf   bool // is how objects are encoded
 }
 
 // configMaps is what a trace is about when its start line does not say.

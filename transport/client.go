@@ -16,7 +16,8 @@ type Client struct {
 	asUser      http.Header // of an impersonation; nil for none
 	secrets     [][]byte    // of the proxy
 	userAgent   string
-	gzip        bool // is asked for
+	gzip        bool // is asked for, but in watches
+	gzipWatches bool // is asked for there, too
 	onlyHTTP2   bool
 	gets        limit
 	pace        *pace
@@ -76,6 +77,7 @@ func newClient(cfg Config) (*Client, error) {
 		secrets:     proxySecrets(connections.proxy),
 		userAgent:   cfg.UserAgent,
 		gzip:        gzip,
+		gzipWatches: cfg.Compression == CompressionGzip,
 		onlyHTTP2:   cfg.Protocol == ProtocolHTTP2,
 		gets:        newLimit(cfg.MaxConcurrentGets),
 		pace:        newPace(cfg.GetsPerSecond, cfg.GetBurst),

@@ -15,17 +15,18 @@ import (
 type Compression uint8
 
 const (
-	// CompressionAuto is CompressionGzip, and CompressionOff for a server that costs no
-	// network: one on loopback or behind a unix socket, or when Dial or RoundTripper are
-	// set.
+	// CompressionAuto asks for gzip except in watches, where a proxy that compresses may
+	// hold an event back for those that follow. It is CompressionOff for a server that
+	// costs no network: one on loopback or behind a unix socket, or when Dial or
+	// RoundTripper are set.
 	CompressionAuto Compression = iota
 
 	// CompressionOff asks for answers as they are.
 	CompressionOff
 
-	// CompressionGzip asks for gzip. kube-apiserver compresses lists larger than 128
-	// KiB, to a tenth, and not watches, or not before 1.37; a watch that comes
-	// compressed delivers each event as soon as the server flushes it.
+	// CompressionGzip asks for gzip, in watches too. kube-apiserver compresses lists
+	// larger than 128 KiB, and no watches before 1.37; a watch that comes compressed
+	// delivers each event as soon as the server flushes it.
 	CompressionGzip
 )
 
@@ -52,7 +53,7 @@ func wantsGzip(cfg Config, server endpoint) (bool, error) {
 	case CompressionAuto:
 		return cfg.Dial == nil && cfg.RoundTripper == nil && !server.isLocal(), nil
 	}
-	return false, fmt.Errorf("Compression %d is unknown", cfg.Compression) //nolint:staticcheck // the name of a field
+	return false, fmt.Errorf("Compression %d is unknown", cfg.Compression)
 }
 
 // isLocal reports whether a server is on this machine, by what its address says.

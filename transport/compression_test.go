@@ -162,6 +162,25 @@ func TestCompressedWatchDeliversEachEventAtItsFlush(t *testing.T) {
 	}
 }
 
+// TestWatchesAreCompressedOnRequest: a server may compress what nobody asked it to.
+func TestWatchesAreCompressedOnRequest(t *testing.T) {
+	for compression, want := range map[Compression]string{CompressionAuto: "", CompressionOff: "", CompressionGzip: "gzip"} {
+		var accept string
+		cfg := serve(t, func(_ http.ResponseWriter, r *http.Request) { accept = r.Header.Get("Accept-Encoding") })
+		cfg.Compression = compression
+		client := newTestClient(t, cfg)
+		client.gzip = compression != CompressionOff // as for a server that is elsewhere
+		s, err := client.Watch(t.Context(), Request{Path: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if accept != want {
+			t.Errorf("%v: Accept-Encoding is %q", compression, accept)
+		}
+	}
+}
+
 func TestWhenCompressionIsAskedFor(t *testing.T) {
 	for _, test := range []struct {
 		cfg  Config

@@ -16,6 +16,9 @@ func (c *Client) try(ctx context.Context, x *exchange, req Request) (*http.Respo
 	if err != nil {
 		return nil, err
 	}
+	if (c.gzip && x.op == "get" || c.gzipWatches && !x.upgrade) && hr.Header.Get("Accept-Encoding") == "" {
+		hr.Header.Set("Accept-Encoding", "gzip")
+	}
 	own := hr.Header.Get("Authorization") != "" // the caller's, which is his to renew
 	var used credential
 	if !own {
@@ -98,9 +101,6 @@ func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, er
 	hr.Header.Set("Accept", jsonMediaType)
 	if req.Accept != "" {
 		hr.Header.Set("Accept", req.Accept)
-	}
-	if c.gzip && hr.Header.Get("Accept-Encoding") == "" {
-		hr.Header.Set("Accept-Encoding", "gzip")
 	}
 	impersonate(hr.Header, c.asUser)
 	return hr, nil
