@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/conversion/queryparams"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/listwatch/internal/wire"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 )
@@ -124,7 +123,6 @@ func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, known K
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = wire.NewAhead(resp.Body)
 	page, err := decodeKnownPage(resp, r.decoder, known)
 	if err == nil && (page.kind != "" || opts.Continue == "") {
 		kind := page.kind // a pointer into the page would keep its items alive
