@@ -11,7 +11,7 @@
 //	stream, err := client.Watch(ctx, transport.Request{Path: "/api/v1/pods", Query: q})
 //	defer stream.Close()
 //	for {
-//		frame, err := stream.Next() // one JSON value, as soon as its last byte is here
+//		frame, err := stream.Next() // one event, as soon as its last byte is here
 //		if err != nil {
 //			break // io.EOF: the server ended the watch, as it does every few minutes
 //		}
@@ -36,5 +36,6 @@
 // A watch travels in the body of a response, or as the messages of a WebSocket if
 // [Config.WatchTransport] says so. To the reader of the Stream they are the same.
 //
-// Begin with [Config] and [NewClient]; frames are cut in frame.go and scan.go.
+// Begin with [Config] and [NewClient]; frames are cut in frame.go (JSON,
+// CBOR) and lengthframe.go (protobuf).
 package transport
