@@ -108,6 +108,15 @@ func (s *stream) event(typ listwatch.Type, object, version string) {
 	}
 }
 
+// end is the bookmark that ends the initial events.
+func (s *stream) end(version string) {
+	s.events <- listwatch.Event[string]{
+		Type:             listwatch.Bookmark,
+		Meta:             listwatch.Meta{ResourceVersion: version},
+		InitialEventsEnd: true,
+	}
+}
+
 // notes is a sink that writes down what it is told.
 type notes struct {
 	mu    sync.Mutex

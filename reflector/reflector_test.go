@@ -399,3 +399,43 @@ func TestRelistAfterRefusedReplace(t *testing.T) {
 		r.told("replace a @10; replace b @20")
 	})
 }
+
+// The same where initial events are on their way: the stream that was refused is hung up,
+// and what it still says is no part of the next.
+func TestRelistAfterRefusedInitialEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{Initial: Watch})
+		r.expect(`watch "" for 300s`)
+		done := make(chan error, 1)
+		go func() { done <- r.Relist(t.Context()) }()
+		first := r.fake.open()
+		first.event(listwatch.Added, "a", "5")
+		synctest.Wait()
+		r.sink.refuse("replace a @10", errFull)
+		first.end("10")
+		synctest.Wait()
+		if !first.closed {
+			t.Error("the stream whose events the sink refused is still open")
+		}
+		later(2 * time.Second)
+		r.expect(`watch "" for 300s`)
+		second := r.fake.open()
+		second.event(listwatch.Added, "b", "15")
+		second.end("20")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		r.told("replace a @10; replace b @20")
+	})
+}
+
+// Version 0 stands for any, so that nothing can follow what ends with it.
+func TestInitialEventsThatEndAtVersionZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{Initial: Watch})
+		r.expect(`watch "" for 300s`)
+		r.fake.open().end("0")
+		r.expect(`list "" limit 500 continue ""`)
+		r.told("")
+	})
+}

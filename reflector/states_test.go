@@ -165,6 +165,7 @@ var streamingRows = []row{
 	{"the same again", func(s *state) { s.incomplete = 1 }, ended{statusErr(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 0)}},
 	{"403", nil, ended{statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}},
 	{"a list is asked for", nil, listWanted{}},
+	{"sink failed at initial events that others were to follow", func(s *state) { s.phase = streaming{watching: watching{asked: t0, heard: t0}}; s.refused = true }, sinkFailed{err: io.ErrShortWrite, anchor: anchor{resume: "100"}, unasked: true}},
 }
 
 var probingRows = []row{

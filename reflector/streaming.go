@@ -81,7 +81,7 @@ func (s state) initialEvent(now time.Time, p streaming, in event) (state, []effe
 	resume, err := advance(s.floor(), in.version)
 	var effects []effect
 	switch {
-	case in.version == "":
+	case unanchored(in.version):
 		return s.doWithoutStream(now, errNoVersion, []effect{hangUp{err: errNoVersion}})
 	case p.version != "" && errors.Is(err, errOlder):
 		s.refused = true

@@ -212,7 +212,10 @@ func (s state) sinkFailed(now time.Time, in sinkFailed) (state, []effect) {
 		}
 		in.anchor.refused = in.anchor.refused || p.version == "" // somebody asked for that
 	case streaming:
-		return s, effects // likewise
+		if !in.unasked {
+			return s, effects // likewise
+		}
+		in.anchor.refused = in.anchor.refused || p.version == ""
 	case waiting:
 		// The wait goes on: a resync that fails again and again must not put the
 		// list off for ever.
