@@ -21,8 +21,9 @@ type KnownLister[T any] interface {
 	//
 	// A resourceVersion says what it says within one history of the server. After its
 	// storage was restored from a backup, the same version may stand for something else:
-	// a caller that finds the page's version older than what it knows from must not use
-	// a page with Reused items.
+	// a caller that finds the page's version older than what it knows from, or an item
+	// that has not changed since and that it knows at another version, must not use a
+	// page with Reused items.
 	ListKnown(ctx context.Context, opts metav1.ListOptions, known Known[T]) (*Page[T], error)
 }
 
@@ -56,7 +57,8 @@ type identifier interface {
 // identity implements identifier.
 func (jsonEncoding) identity(object []byte) wire.Identity { return wire.IdentityOf(object) }
 
-// reuse returns the known object that an item is, byte for byte.
+// reuse returns the known object that has the UID and the resourceVersion of an item. Of
+// the item no more is read than that, and where it ends.
 func reuse[T any](encoding *encoded, item []byte, known Known[T]) (obj T, ok bool) {
 	if known == nil || encoding.identify == nil {
 		return obj, false

@@ -65,7 +65,8 @@ type Options[T store.Object] struct {
 
 	// Transform changes an object before it is kept: it may drop what the
 	// program does not need, and return another value. It runs once for every
-	// object that is received, on the goroutine that decodes. An error or a
+	// object that is received, on the goroutine that decodes, but not for what
+	// the caller of [KnownLister] has already. An error or a
 	// panic in it is an [ObjectError]. The version of an object is taken before
 	// the transform, so that clearing its resourceVersion hides no update.
 	Transform func(T) (T, error)

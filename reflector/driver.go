@@ -18,6 +18,8 @@ func (d *driver[T]) take(m message[T]) input {
 	case listed:
 		d.took, d.serves = time.Since(d.op.started), d.op.serves
 		d.drop()
+		in.vain = d.reusedInVain(m.list)
+		return in
 	case probed:
 		d.drop()
 		if in.err == nil {
@@ -79,7 +81,7 @@ func (d *driver[T]) perform(ctx context.Context, eff effect) error {
 	case list:
 		d.trace.ListStart(ListStart{ResourceVersion: eff.version, Limit: eff.limit})
 		d.endVisit() // what it brings may be ahead of the list
-		d.op = start(d.hooked(ctx), false, runList(d.lw, eff, d.reusable(), d.state.resume))
+		d.op = start(d.hooked(ctx), false, runList(d.lw, eff, d.reusable()))
 		d.op.serves = d.board.serving(eff.version)
 	case watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.version, Timeout: eff.timeout, Initial: eff.initial})

@@ -14,10 +14,12 @@ type (
 	// last byte came.
 	tick struct{ heard time.Time }
 
-	// listed: the list that was asked for is here, in this many pages.
+	// listed: the list that was asked for is here, in this many pages. If vain is set,
+	// some of it was taken from the sink and may be of another history, and vain says why.
 	listed struct {
 		version string
 		pages   int
+		vain    error
 	}
 
 	// listFailed: the list that was asked for did not come.

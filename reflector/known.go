@@ -52,8 +52,8 @@ func (d *driver[T]) isNews(e listwatch.Event[T]) bool {
 }
 
 // errOtherHistory is reported when the storage is not the one there was, although it is
-// at a later version.
-var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup")
+// at a later version. A watch that has left an event out looks the same.
+var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch has left something out")
 
 // otherHistory says why an object of the most recent state cannot be of the history that
 // the sink has followed, or returns nil: everything at a version that the resume point has
@@ -62,20 +62,37 @@ func (d *driver[T]) otherHistory(items []T) error {
 	if len(items) == 0 || d.known == nil {
 		return nil
 	}
-	obj, ok := any(items[0]).(store.Object)
-	if !ok || !wellFormed(obj.GetResourceVersion()) || older(d.state.resume, obj.GetResourceVersion()) {
+	obj, ok := d.settled(items[0])
+	if !ok {
 		return nil
 	}
-	key := store.Key(obj)
-	if d.quarantine.patients[key] != nil {
-		return nil
-	}
-	_, held, ok := d.holds(key)
+	_, held, ok := d.holds(store.Key(obj))
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: %s is there at %s, and was not", errOtherHistory, key, obj.GetResourceVersion())
-	case another(held.UID, obj.GetUID()), held.ResourceVersion != "" && held.ResourceVersion != obj.GetResourceVersion():
-		return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, key, obj.GetResourceVersion(), held.ResourceVersion)
+		return fmt.Errorf("%w: %s is there at %s, and was not", errOtherHistory, store.Key(obj), obj.GetResourceVersion())
+	case !sameVersion(obj, held):
+		return otherVersion(obj, held)
 	}
 	return nil
+}
+
+// settled returns an object of the server's if the resume point has passed its version,
+// so that the sink should hold it like that. It does not of what is in quarantine.
+func (d *driver[T]) settled(item T) (store.Object, bool) {
+	obj, ok := any(item).(store.Object)
+	if !ok || !wellFormed(obj.GetResourceVersion()) || older(d.state.resume, obj.GetResourceVersion()) {
+		return nil, false
+	}
+	return obj, d.quarantine.patients[store.Key(obj)] == nil
+}
+
+// sameVersion reports whether an object may be what is held under its key. A transform
+// that clears UIDs or versions leaves nothing to compare.
+func sameVersion(obj store.Object, held listwatch.Meta) bool {
+	return !another(held.UID, obj.GetUID()) && (held.ResourceVersion == "" || held.ResourceVersion == obj.GetResourceVersion())
+}
+
+// otherVersion is the error of an object that is not what is held under its key.
+func otherVersion(obj store.Object, held listwatch.Meta) error {
+	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, held.Key, obj.GetResourceVersion(), held.ResourceVersion)
 }

@@ -70,6 +70,9 @@ func (s state) impatient(heard time.Time) time.Time {
 
 // listed gives the list to the sink and watches from it on.
 func (s state) listed(now time.Time, p listing, in listed) (state, []effect) {
+	if in.vain != nil {
+		return s.wentBack(now, in.vain)
+	}
 	var effects []effect
 	if unanchored(in.version) {
 		in.version = ""
@@ -114,9 +117,10 @@ func (s state) synced(now time.Time, version string) state {
 	return s
 }
 
-// wentBack does not take a list that is older than it was asked to be. Only the most
-// recent state can say that the server's storage went back, as after the restoration of
-// a backup: then that is what there is, and the sink is told all that it changes.
+// wentBack does not take a list that is older than it was asked to be, or of which a part
+// was taken from the sink and may be of another history. Only the most recent state can
+// say that the server's storage went back, as after the restoration of a backup: then
+// that is what there is, and the sink is told all that it changes.
 func (s state) wentBack(now time.Time, err error) (state, []effect) {
 	s.refused = true
 	return s.list(now, []effect{

@@ -75,9 +75,9 @@ func (o *operation[T]) send(ctx context.Context, m message[T]) bool {
 	}
 }
 
-func runList[T any](lw listwatch.ListWatcher[T], eff list, known listwatch.Known[T], resume string) func(context.Context, *operation[T]) {
+func runList[T any](lw listwatch.ListWatcher[T], eff list, known listwatch.Known[T]) func(context.Context, *operation[T]) {
 	return func(ctx context.Context, o *operation[T]) {
-		all, err := listAll(ctx, lw, metav1.ListOptions{ResourceVersion: eff.version, Limit: eff.limit}, known, resume)
+		all, err := listwatch.AllKnown(ctx, lw, metav1.ListOptions{ResourceVersion: eff.version, Limit: eff.limit}, known)
 		if err != nil {
 			o.send(ctx, message[T]{in: listFailed{err: err}})
 			return

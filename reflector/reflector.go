@@ -24,8 +24,8 @@ type Reflector[T any] struct {
 	running sync.Mutex // held by Run
 	state   state      // owned by Run
 
-	// distrusted says that the server's storage went back, and that the sink still has
-	// what it held before. It is owned by Run.
+	// distrusted says that the server's storage went back, or may have, and that the sink
+	// still has what it held before. It is owned by Run.
 	distrusted bool
 
 	quarantine *quarantine[T] // owned by Run

@@ -1,11 +1,8 @@
 package reflector
 
 import (
-	"context"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/store"
 )
 
 // reusable returns what a list may take from the sink in place of decoding it again:
@@ -24,12 +21,26 @@ func (d *driver[T]) distrust(reason Reason) {
 	d.distrusted = d.distrusted || reason == WentBack
 }
 
-// listAll gets a list, with what can be reused. Whether the server went back is known
-// only when the list is here. Then it is asked for again, to be decoded whole.
-func listAll[T any](ctx context.Context, lw listwatch.ListWatcher[T], opts metav1.ListOptions, known listwatch.Known[T], resume string) (*listwatch.List[T], error) {
-	list, err := listwatch.AllKnown(ctx, lw, opts, known)
-	if err == nil && list.Reused > 0 && older(list.ResourceVersion, resume) {
-		return listwatch.All(ctx, lw, opts)
+// reusedInVain says why what a list has taken from the sink may not be what the server
+// has, or returns nil. Whether the server went back is known only when the list is here:
+// by its version, or by an object that has not changed since the resume point and is not
+// what is held.
+func (d *driver[T]) reusedInVain(list *listwatch.List[T]) error {
+	if list.Reused == 0 {
+		return nil
 	}
-	return list, err
+	if floor := d.state.floor(); older(list.ResourceVersion, floor) {
+		_, err := advance(floor, list.ResourceVersion)
+		return err
+	}
+	for _, item := range list.Items {
+		obj, ok := d.settled(item)
+		if !ok {
+			continue
+		}
+		if _, held, ok := d.holds(store.Key(obj)); ok && !sameVersion(obj, held) {
+			return otherVersion(obj, held)
+		}
+	}
+	return nil
 }

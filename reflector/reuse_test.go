@@ -19,36 +19,46 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// told is a server that lists one object, and asks what is known of it as Resource
-// does. Each of its lists is at the next of its versions; its watches are cut with an
-// error by cut.
+// told is a server that lists two objects, and asks what is known of them as Resource
+// does. Its watches are cut with an error by cut.
 type told struct {
-	mu       sync.Mutex
-	versions []string // of the lists to come
-	reused   []bool   // of each list that came: the object was the known one
-	offered  []bool   // there was something known to ask for
-	cut      chan error
+	mu      sync.Mutex
+	lists   []whole // to come; the last comes again
+	asked   []string
+	reused  []bool // of each list that came: a was the known one
+	offered []bool // there was something known to ask for
+	cut     chan error
 }
+
+// whole is a list: its version, and those of the objects.
+type whole struct{ at, a, b string }
 
 func (s *told) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
 	return s.ListKnown(ctx, opts, nil)
 }
 
-func (s *told) ListKnown(_ context.Context, _ metav1.ListOptions, known listwatch.Known[*metav1.PartialObjectMetadata]) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+func (s *told) ListKnown(_ context.Context, opts metav1.ListOptions, known listwatch.Known[*metav1.PartialObjectMetadata]) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	page := &listwatch.Page[*metav1.PartialObjectMetadata]{ResourceVersion: s.versions[0]}
-	if len(s.versions) > 1 {
-		s.versions = s.versions[1:]
+	list := s.lists[0]
+	if len(s.lists) > 1 {
+		s.lists = s.lists[1:]
 	}
-	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: types.UID("u"), ResourceVersion: "3"}}
-	if known != nil {
-		if held, meta, ok := known("a"); ok && meta.UID == obj.UID && meta.ResourceVersion == obj.ResourceVersion {
-			obj, page.Reused = held, 1
+	page := &listwatch.Page[*metav1.PartialObjectMetadata]{ResourceVersion: list.at}
+	add := func(name, version string) (reused bool) {
+		obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: version}}
+		if known != nil {
+			if held, meta, ok := known(name); ok && meta.UID == obj.UID && meta.ResourceVersion == version {
+				obj, reused = held, true
+				page.Reused++
+			}
 		}
+		page.Items = append(page.Items, obj)
+		return reused
 	}
-	page.Items = append(page.Items, obj)
-	s.reused, s.offered = append(s.reused, page.Reused > 0), append(s.offered, known != nil)
+	s.asked = append(s.asked, opts.ResourceVersion)
+	s.reused, s.offered = append(s.reused, add("a", list.a)), append(s.offered, known != nil)
+	add("b", list.b)
 	return page, nil
 }
 
@@ -75,41 +85,57 @@ func (*cutWatch) Close() error { return nil }
 
 func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 	expired := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired}}
+	gone := func(_ context.Context, s *told, _ *reflector.Reflector[*metav1.PartialObjectMetadata]) error {
+		s.cut <- expired
+		return nil
+	}
+	asked := func(ctx context.Context, _ *told, r *reflector.Reflector[*metav1.PartialObjectMetadata]) error {
+		return r.Relist(ctx)
+	}
 	for name, test := range map[string]struct {
-		versions []string // of the lists
-		relist   func(context.Context, *told, *reflector.Reflector[*metav1.PartialObjectMetadata]) error
-		reused   []bool
+		lists  []whole
+		relist func(context.Context, *told, *reflector.Reflector[*metav1.PartialObjectMetadata]) error
+		asked  []string // the version of each list
+		reused []bool
 	}{
 		"after a 410": {
-			versions: []string{"5", "9"},
-			relist: func(_ context.Context, s *told, _ *reflector.Reflector[*metav1.PartialObjectMetadata]) error {
-				s.cut <- expired
-				return nil
-			},
+			lists:  []whole{{"5", "3", "4"}, {"9", "3", "8"}},
+			relist: gone,
+			asked:  []string{"0", "5"},
 			reused: []bool{false, true},
 		},
 		"when asked for": {
-			versions: []string{"5", "9"},
-			relist: func(ctx context.Context, _ *told, r *reflector.Reflector[*metav1.PartialObjectMetadata]) error {
-				return r.Relist(ctx)
-			},
+			lists:  []whole{{"5", "3", "4"}, {"9", "3", "4"}},
+			relist: asked,
+			asked:  []string{"0", ""},
 			reused: []bool{false, true},
 		},
 		// The second list is older than the first: the storage was restored, and version 3
-		// may be another one now. It is asked for again, decoded whole, and so is the one
-		// that the reflector asks for then.
+		// may be another one now.
 		"not from a server that went back": {
-			versions: []string{"5", "4"},
-			relist: func(_ context.Context, s *told, _ *reflector.Reflector[*metav1.PartialObjectMetadata]) error {
-				s.cut <- expired
-				return nil
-			},
-			reused: []bool{false, true, false, false},
+			lists:  []whole{{"5", "3", "4"}, {"4", "3", "2"}},
+			relist: gone,
+			asked:  []string{"0", "5", ""},
+			reused: []bool{false, true, false},
+		},
+		"not from a server that went back, when asked for": {
+			lists:  []whole{{"5", "3", "4"}, {"4", "3", "2"}},
+			relist: asked,
+			asked:  []string{"0", "", ""},
+			reused: []bool{false, true, false},
+		},
+		// The storage was restored and has come past the first list since: what b was
+		// at 2 says that what a was at 3 may be another one now.
+		"not from a server that went back and on": {
+			lists:  []whole{{"5", "3", "4"}, {"9", "3", "2"}},
+			relist: gone,
+			asked:  []string{"0", "5", ""},
+			reused: []bool{false, true, false},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := &told{versions: test.versions, cut: make(chan error)}
+				server := &told{lists: test.lists, cut: make(chan error)}
 				sink := store.New(store.Options[*metav1.PartialObjectMetadata]{})
 				r := reflector.New(server, sink, reflector.Options{})
 				ctx, stop := context.WithCancel(t.Context())
@@ -128,6 +154,9 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 				}
 				if !slices.Equal(server.reused, test.reused) {
 					t.Errorf("reused in the lists: %v, want %v", server.reused, test.reused)
+				}
+				if !slices.Equal(server.asked, test.asked) {
+					t.Errorf("lists were asked for at %q, want %q", server.asked, test.asked)
 				}
 				if server.offered[0] {
 					t.Error("something was known before the first list")

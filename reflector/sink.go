@@ -27,8 +27,9 @@ type Sink[T any] interface {
 // that is out of date.
 type Known[T any] interface {
 	// Get returns the object under key as it will be once the sink has worked off
-	// what it was given. While a list is read it is called on another goroutine: an
-	// object that the sink holds in the same version is not decoded again.
+	// what it was given. While a list is read it is called on another goroutine, and
+	// Resync may be called meanwhile: an object that the sink holds in the same version
+	// is not decoded again, and comes back with Replace.
 	Get(key string) (T, bool)
 }
 

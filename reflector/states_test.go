@@ -123,6 +123,7 @@ var waitingRows = []row{
 var listingRows = []row{
 	{"list at 120 came", nil, listed{version: "120", pages: 1}},
 	{"list at 120 came in pages, where version 0 was asked for", func(s *state) { s.phase = listing{version: "0"} }, listed{version: "120", pages: 3}},
+	{"list at 120 came, with objects taken from the sink, and one at 95 is not as it was", nil, listed{version: "120", pages: 1, vain: errOtherHistory}},
 	{"list came without a resourceVersion", nil, listed{pages: 1}},
 	{"nothing for 2 minutes", func(s *state) { s.phase = listing{version: "100", heard: t0.Add(-2 * time.Minute)} }, tick{}},
 	{"410", nil, listFailed{gone()}},

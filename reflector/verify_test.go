@@ -30,6 +30,7 @@ type object struct {
 type verified struct {
 	t      *testing.T
 	server *apitest.Server
+	known  *store.Store[*object]
 
 	mu      sync.Mutex
 	deltas  []string
@@ -64,6 +65,7 @@ func runVerified(t *testing.T, test func(v *verified)) {
 			t.Fatal(err)
 		}
 		known := store.New(store.Options[*object]{})
+		v.known = known
 		queue := deltafifo.New(deltafifo.Options[*object]{Known: known})
 		r := reflector.New(lw, queue, reflector.Options{
 			Verify: reflector.Verify{Every: 10 * time.Minute, Metadata: metadata},
@@ -181,6 +183,25 @@ func TestVerifyRepairsALostChange(t *testing.T) {
 		v.create("d")
 		v.expect([]string{"Added default/d", "Replaced default/c"}, []string{"drift default/c", "verified"})
 		v.expect(nil, []string{"verified"})
+	})
+}
+
+// What a list takes from the sink is no repair where the sink is what is wrong: after a
+// difference everything is decoded.
+func TestVerifyTakesNothingFromTheSink(t *testing.T) {
+	runVerified(t, func(v *verified) {
+		before, _ := v.known.Get("default/a")
+		if err := v.server.DropEvent("DELETED", 1); err != nil {
+			v.t.Fatal(err)
+		}
+		if _, err := v.server.Delete("configmaps", "default", "b"); err != nil {
+			v.t.Fatal(err)
+		}
+		v.create("d")
+		v.expect([]string{"Added default/d", "Deleted default/b inferred"}, []string{"drift default/b", "verified"})
+		if after, ok := v.known.Get("default/a"); !ok || after == before {
+			v.t.Error("an object of the sink was taken for the server's")
+		}
 	})
 }
 
