@@ -24,7 +24,7 @@ func TestMirrorTransport(t *testing.T) {
 		{"--transport auto", false, []string{""}, ""},
 		{"--transport http", false, []string{""}, ""},
 		{"--transport websocket", false, []string{"websocket"}, ""},
-		{"--transport websocket", true, []string{"websocket", ""}, "over WebSocket: the handshake was answered with 200 and \"application/json\"; watches go over HTTP"},
+		{"--transport websocket", true, []string{"websocket", ""}, "over WebSocket: the handshake was answered with 200 and \"application/vnd.kubernetes.protobuf;stream=watch\"; watches go over HTTP"},
 	} {
 		server := apitest.New(apitest.Options{})
 		createConfigMap(t, server, "a", "one")
