@@ -244,6 +244,12 @@ var mutations = []mutation{
 		trace: "restored-backup-overtaken",
 	},
 	{
+		what:  "take from the sink what may be of another history",
+		dir:   "reflector",
+		edits: one("in.vain = d.reusedInVain", "_ = d.reusedInVain"),
+		trace: "restored-backup-relist",
+	},
+	{
 		what:  "take the silence of each watch by itself",
 		dir:   "reflector",
 		edits: one("s.mute += p.alive(now)", "s.mute = p.alive(now)"),
