@@ -84,9 +84,10 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// The program stays small: it imports neither client-go nor the API's types.
+// The program stays small: it imports neither client-go nor the API's types. Without a
+// line of relist, what its API is made of and speaks to has 13.3 MiB (docs/performance.md).
 func TestBinarySize(t *testing.T) {
-	const limit = 15 << 20
+	const limit = 16 << 20
 	file := filepath.Join(t.TempDir(), "slim")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", file, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
