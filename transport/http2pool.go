@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -35,6 +36,8 @@ type streamPool struct {
 	conns  []*http2.ClientConn // the oldest first: so that the newest are the first to be idle
 	making *making             // nil: none
 	added  int                 // how many there were ever
+	adding int                 // connections that are to come into conns
+	dead   []*http2.ClientConn // of which these have died on the way
 	old    bool                // the last connection that was made speaks HTTP/1.1
 }
 
@@ -44,16 +47,29 @@ type making struct {
 	err  error // why there is none; read-only once done
 }
 
-// noRoomError is what GetClientConn returns where there is none.
-type noRoomError struct{}
+// maxSends is over how many connections a request goes, of which each is given up by its
+// server (GOAWAY) before the answer. One is what a server does that restarts, and the
+// request is safe to send again; more of them come from one that takes none, and the pace
+// at which to try that again is the caller's.
+const maxSends = 3
 
-func (noRoomError) Error() string { return "no connection has room for another stream" }
+var (
+	// errNoRoom is what GetClientConn returns where there is none.
+	errNoRoom = errors.New("no connection has room for another stream")
 
-// IsHTTP2NoCachedConnError makes net/http go on to make a connection.
-func (noRoomError) IsHTTP2NoCachedConnError() {}
+	errGivenUp = fmt.Errorf("the server has given up %d connections in a row (GOAWAY), each before it answered the request", maxSends)
+	errNoUse   = errors.New("the server takes no request on a new connection: it is going away (GOAWAY), or allows no streams")
+)
+
+// sendsKey is where the context of a request has the number of connections that it was
+// given, an *int.
+type sendsKey struct{}
 
 // RoundTrip sends a request over a connection that has room, or waits for one.
 func (p *streamPool) RoundTrip(r *http.Request) (*http.Response, error) {
+	sends := new(int)
+	ctx := context.WithValue(r.Context(), sendsKey{}, sends)
+	r = r.WithContext(ctx)
 	for {
 		p.mu.Lock()
 		old, added := p.old, p.added
@@ -62,15 +78,18 @@ func (p *streamPool) RoundTrip(r *http.Request) (*http.Response, error) {
 			return p.h1.RoundTrip(r)
 		}
 		resp, err := p.h2.RoundTrip(r) //nolint:staticcheck // see http2.go
-		if !errors.Is(err, noRoomError{}) {
+		if !errors.Is(err, errNoRoom) {
 			return resp, err
+		}
+		if *sends >= maxSends {
+			return nil, errGivenUp
 		}
 		m, mine := p.make(added)
 		if m == nil {
 			continue // there is one since
 		}
 		if mine {
-			if resp, err = p.open(r, m); !errors.Is(err, noRoomError{}) {
+			if resp, err = p.open(r, m); !errors.Is(err, errNoRoom) {
 				return resp, err
 			}
 			continue
@@ -80,8 +99,8 @@ func (p *streamPool) RoundTrip(r *http.Request) (*http.Response, error) {
 			if m.err != nil {
 				return nil, m.err
 			}
-		case <-r.Context().Done():
-			return nil, context.Cause(r.Context())
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -101,7 +120,8 @@ func (p *streamPool) make(added int) (m *making, mine bool) {
 	return p.making, true
 }
 
-// open makes a connection, and sends the request over it unless others were faster.
+// open makes a connection. With one of HTTP/2 it returns errNoRoom: there is room now, for
+// whoever comes first. With one of HTTP/1.1 it has sent the request.
 func (p *streamPool) open(r *http.Request, m *making) (*http.Response, error) {
 	var resp *http.Response
 	var err error
@@ -111,65 +131,14 @@ func (p *streamPool) open(r *http.Request, m *making) (*http.Response, error) {
 		})
 		resp, err = p.h1.RoundTrip(r.WithContext(ctx)) // calls upgrade
 	} else {
-		err = p.openPlain(r.Context(), r.URL.Host)
+		err = p.openPlain(r)
 	}
 	failed := err
-	if errors.Is(err, noRoomError{}) || r.Context().Err() != nil {
+	if errors.Is(err, errNoRoom) || r.Context().Err() != nil {
 		failed = nil // the others go on: it says nothing of the server
 	}
 	p.made(m, failed)
 	return resp, err
-}
-
-// openPlain makes a connection without TLS, to a server that is known to speak HTTP/2.
-func (p *streamPool) openPlain(ctx context.Context, addr string) error {
-	conn, err := p.dial(ctx, "tcp", addr)
-	if err != nil {
-		return err
-	}
-	if err := p.add(conn); err != nil { //nolint:contextcheck // the connection is for all, whoever goes away
-		return err
-	}
-	return noRoomError{} // there is now, for whoever comes first
-}
-
-// upgrade takes a connection over on which the server has agreed to HTTP/2.
-func (p *streamPool) upgrade(_ string, conn *tls.Conn) http.RoundTripper {
-	if err := p.add(conn); err != nil {
-		return failedUpgrade{err}
-	}
-	return p.h2
-}
-
-// failedUpgrade is how net/http is told that there is no connection after all.
-type failedUpgrade struct{ err error }
-
-func (f failedUpgrade) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
-
-// RoundTripErr is looked for by net/http.
-func (f failedUpgrade) RoundTripErr() error { return f.err }
-
-// add lets requests use a connection, once it is known how many may at once. SETTINGS
-// come first on a connection (RFC 9113, section 3.4), so the answer to a ping comes after
-// them.
-func (p *streamPool) add(conn net.Conn) error {
-	cc, err := p.h2.NewClientConn(conn) //nolint:staticcheck // see http2.go
-	if err != nil {
-		_ = conn.Close()
-		return err
-	}
-	if p.settle > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), p.settle)
-		_ = cc.Ping(ctx) // a connection that is of no use is found out by the request
-		cancel()
-	}
-	p.mu.Lock()
-	p.conns, p.old = append(p.conns, cc), false
-	p.added++
-	m := p.making
-	p.mu.Unlock()
-	p.made(m, nil)
-	return nil
 }
 
 // made ends the wait for a connection. It may be called more than once.
@@ -196,22 +165,29 @@ func (p *streamPool) got(m *making, conn net.Conn) {
 }
 
 // GetClientConn implements http2.ClientConnPool.
-func (p *streamPool) GetClientConn(*http.Request, string) (*http2.ClientConn, error) { //nolint:staticcheck // see http2.go
+func (p *streamPool) GetClientConn(r *http.Request, _ string) (*http2.ClientConn, error) { //nolint:staticcheck // see http2.go
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, cc := range p.conns {
 		if cc.ReserveNewRequest() {
+			if sends, ok := r.Context().Value(sendsKey{}).(*int); ok {
+				*sends++
+			}
 			return cc, nil
 		}
 	}
-	return nil, noRoomError{}
+	return nil, errNoRoom
 }
 
 // MarkDead implements http2.ClientConnPool.
 func (p *streamPool) MarkDead(dead *http2.ClientConn) { //nolint:staticcheck // see http2.go
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.conns = slices.DeleteFunc(p.conns, func(cc *http2.ClientConn) bool { return cc == dead }) //nolint:staticcheck // see http2.go
+	if i := slices.Index(p.conns, dead); i >= 0 {
+		p.conns = slices.Delete(p.conns, i, i+1)
+	} else if p.adding > 0 {
+		p.dead = append(p.dead, dead)
+	}
 }
 
 // closeIdle closes the connections that nothing is using.

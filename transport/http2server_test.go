@@ -15,8 +15,10 @@ import (
 type frameServer struct {
 	*network
 
-	// settings are sent at the beginning of each connection.
+	// settings are sent at the beginning of each connection. Then greet is called, if it
+	// is not nil.
 	settings []http2.Setting
+	greet    func(c *frameConn)
 
 	// request is called for each request, one at a time. Streams
 	// have the numbers 1, 3, 5... on each connection.
@@ -39,9 +41,14 @@ type frameConn struct {
 // newFrameServer serves until stop is called.
 func newFrameServer(request func(c *frameConn, stream uint32, path string), settings ...http2.Setting) (s *frameServer, stop func()) {
 	s = &frameServer{network: newNetwork(), request: request, settings: settings}
+	return s, s.start(s.network)
+}
+
+// start serves the connections of a listener until stop is called.
+func (s *frameServer) start(ln net.Listener) (stop func()) {
 	s.all.Go(func() {
 		for {
-			conn, err := s.Accept()
+			conn, err := ln.Accept()
 			if err != nil {
 				return
 			}
@@ -62,8 +69,8 @@ func newFrameServer(request func(c *frameConn, stream uint32, path string), sett
 			})
 		}
 	})
-	return s, func() {
-		_ = s.Close()
+	return func() {
+		_ = ln.Close()
 		s.mu.Lock()
 		for _, c := range s.conns {
 			_ = c.conn.Close()
@@ -78,6 +85,9 @@ func (s *frameServer) serve(c *frameConn) {
 		return
 	}
 	c.out <- func() { _ = c.framer.WriteSettings(s.settings...) }
+	if s.greet != nil {
+		s.greet(c)
+	}
 	decoder := hpack.NewDecoder(4096, nil)
 	for {
 		frame, err := c.framer.ReadFrame()
