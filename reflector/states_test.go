@@ -172,6 +172,7 @@ var streamingRows = []row{
 var probingRows = []row{
 	{"the server is at 110", nil, probed{version: "110"}},
 	{"the server is at 90", nil, probed{version: "90"}},
+	{"the server is at 105, and a get has brought 110", func(s *state) { s.ahead = "110" }, probed{version: "105"}},
 	{"the server is at 110, and has an object at 95 that is not as it was", nil, probed{version: "110", other: errOtherHistory}},
 	{"any error", nil, probed{err: io.ErrUnexpectedEOF}},
 	{"nothing for 2 minutes", func(s *state) { s.phase = probing{heard: t0.Add(-2 * time.Minute)} }, tick{}},

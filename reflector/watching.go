@@ -177,8 +177,8 @@ func (s state) probed(now time.Time, in probed) (state, []effect) {
 	switch {
 	case in.err != nil:
 		return s.wait(now, toWatch, requestReason(in.err), in.err, nil)
-	case older(in.version, s.resume):
-		_, err := advance(s.resume, in.version)
+	case older(in.version, s.floor()):
+		_, err := advance(s.floor(), in.version)
 		s.outage, s.refused = false, true
 		return s.relist(now, WentBack, err)
 	case in.other != nil:
