@@ -43,7 +43,8 @@
 //
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver uses.
 //
-// Everything is JSON, and bodies may be YAML. kubectl's get, describe, apply, create -f, patch, label, annotate, edit, replace,
+// The bodies of requests are JSON or YAML. Answers are JSON, protobuf for what [Resource] says and for metadata, and CBOR
+// if [Options] say so. kubectl's get, describe, apply, create -f, patch, label, annotate, edit, replace,
 // diff, wait and delete work, and print what they print of a kube-apiserver. Tables have the columns of ConfigMaps, Secrets,
 // Pods, Deployments and Namespaces; other types have a name and an age. "kubectl create configmap" and the like send protobuf
 // and get a 415. "kubectl explain" finds no schema to explain. Of subresources there is only status, so that "kubectl scale",

@@ -129,7 +129,7 @@ func (f *faults) fail(w http.ResponseWriter, req *http.Request, verb string, res
 	}
 	f.mu.Unlock()
 	if x.InStream && isWebSocket(req) {
-		f.upgrade(w, req, &messages{text: true}, func(_ context.Context, out output) {
+		f.upgrade(w, req, newMessages("application/json"), func(_ context.Context, out output) {
 			_ = out.write(appendErrorEvent(nil, x.status())) // to a client that may be gone
 		})
 		return true

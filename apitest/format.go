@@ -15,7 +15,7 @@ import (
 
 // negotiate chooses the first form in the Accept header that this server can write, as kube-apiserver does.
 // Quality values are not looked at: no client of a kube-apiserver relies on them.
-func negotiate(req *http.Request, t *table, list bool) (format, error) {
+func (s *Server) negotiate(req *http.Request, t *table, list bool) (format, error) {
 	accept := strings.Join(req.Header.Values("Accept"), ",")
 	if accept == "" {
 		return jsonFormat{t: t}, nil
@@ -30,6 +30,11 @@ func negotiate(req *http.Request, t *table, list bool) (format, error) {
 		case "application/json", "application/*", "*/*":
 		case protobufMediaType:
 			if f := negotiateProtobuf(t, list, as, group, version); f != nil {
+				return f, nil
+			}
+			continue
+		case cborMediaType: // not cborStreamMediaType, which kube-apiserver answers with and does not know in a request
+			if f := negotiateCBOR(t, list, as, group, version); f != nil && s.opts.CBOR {
 				return f, nil
 			}
 			continue

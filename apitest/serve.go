@@ -39,7 +39,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if err := s.serveResource(r, w, req, t, v); err != nil {
-		writeErrorFor(w, req, t.table, err)
+		s.writeErrorFor(w, req, t.table, err)
 	}
 }
 
@@ -54,7 +54,7 @@ func (s *Server) authorized(req *http.Request) bool {
 
 // serveResource does what v says. An error that it returns was not yet sent.
 func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Request, t target, v string) error {
-	f, err := negotiate(req, t.table, v == "list")
+	f, err := s.negotiate(req, t.table, v == "list")
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,12 @@ type Options struct {
 	// ResourceVersion is the version before the first commit. If zero, 1 is used: no version is ever 0.
 	ResourceVersion uint64
 
+	// CBOR offers application/cbor to requests that accept it, for every type, and application/cbor-seq for their watches,
+	// as kube-apiserver does when its feature gate CBORServingAndStorage is on. It is off by default in both: a request
+	// then gets what it accepts next. Discovery is JSON always, and so are the bodies of requests.
+	// https://kep.k8s.io/4222
+	CBOR bool
+
 	// Token, if set, is the bearer token that every API request must bring; others get a 401.
 	Token string
 }

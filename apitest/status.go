@@ -39,17 +39,24 @@ func writeError(w http.ResponseWriter, err error) {
 }
 
 // writeErrorFor answers a request that could be understood. A Status comes in the encoding that was asked for
-// (list-rv-too-large-protobuf.bin).
-func writeErrorFor(w http.ResponseWriter, req *http.Request, t *table, err error) {
+// (list-rv-too-large-protobuf.bin, list-rv-too-large-cbor.bin).
+func (s *Server) writeErrorFor(w http.ResponseWriter, req *http.Request, t *table, err error) {
 	first, _, _ := strings.Cut(req.Header.Get("Accept"), ",")
 	media, _, _ := strings.Cut(first, ";")
-	if t.res.Custom || strings.TrimSpace(media) != protobufMediaType {
+	media = strings.TrimSpace(media)
+	status := statusOf(err)
+	var b []byte
+	switch {
+	case media == protobufMediaType && !t.res.Custom:
+		b = protobufStatus(status)
+	case media == cborMediaType && s.opts.CBOR:
+		b = cborStatus(status)
+	default:
 		writeError(w, err)
 		return
 	}
-	status := statusOf(err)
 	setRetryAfter(w, status)
-	writeBytes(w, int(status.Code), protobufMediaType, protobufStatus(status))
+	writeBytes(w, int(status.Code), media, b)
 }
 
 func setRetryAfter(w http.ResponseWriter, status *metav1.Status) {

@@ -57,7 +57,7 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	}
 	// Faults know of the stream before the client does.
 	if isWebSocket(req) {
-		out := &messages{text: isText(f.contentType(true))}
+		out := newMessages(f.contentType(true))
 		wa.stream = r.srv.faults.open(out)
 		defer r.srv.faults.release(wa.stream)
 		r.srv.faults.upgrade(w, req, out, serve)

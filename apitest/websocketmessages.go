@@ -9,11 +9,22 @@ import (
 )
 
 // messages is the output of a watch over WebSocket: each event is one message, of text for JSON and of bytes for the
-// encodings that are none. What stands before each event in a body, its length, is left out.
+// encodings that are none. What protobuf has before each event in a body, its length, is left out.
 type messages struct {
 	ws   *websocket.Conn
 	conn *hijacked
 	text bool
+	cut  func(events []byte) (event, rest []byte) // takes one event off; the last may be broken
+}
+
+func newMessages(contentType string) *messages {
+	switch {
+	case isText(contentType):
+		return &messages{text: true, cut: cutLine}
+	case contentType == cborStreamMediaType:
+		return &messages{cut: cutCBOR}
+	}
+	return &messages{cut: cutLength}
 }
 
 // isText reports whether a stream of this type is one of text.
@@ -26,7 +37,7 @@ func (o *messages) begin() error { return nil } // the handshake was it
 func (o *messages) write(events []byte) error {
 	for len(events) > 0 {
 		var event []byte
-		event, events = o.next(events)
+		event, events = o.cut(events)
 		if err := o.send(event); err != nil {
 			return err
 		}
@@ -34,15 +45,16 @@ func (o *messages) write(events []byte) error {
 	return nil
 }
 
-// next takes one event off. The last may be broken.
-func (o *messages) next(events []byte) (event, rest []byte) {
-	if o.text {
-		n := bytes.IndexByte(events, '\n') + 1
-		if n == 0 {
-			n = len(events)
-		}
-		return events[:n], events[n:]
+func cutLine(events []byte) (event, rest []byte) {
+	n := bytes.IndexByte(events, '\n') + 1
+	if n == 0 {
+		n = len(events)
 	}
+	return events[:n], events[n:]
+}
+
+// cutLength leaves the length out.
+func cutLength(events []byte) (event, rest []byte) {
 	if len(events) < lengthBytes {
 		return events, nil
 	}

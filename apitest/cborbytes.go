@@ -1,0 +1,55 @@
+package apitest
+
+import (
+	"encoding/base64"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// bytesMember names the member of a type whose values are bytes, which JSON has as base64 and CBOR as they are. It is
+// known of the two types that tests use the most; where others have bytes, their base64 is sent as text, which decoders
+// of CBOR take as well.
+func (r *Resource) bytesMember() string {
+	switch r.root() + "/" + r.Plural {
+	case "/api/v1/configmaps":
+		return "binaryData"
+	case "/api/v1/secrets":
+		return "data"
+	}
+	return ""
+}
+
+// decodeBytes turns the values of a map into bytes. What is no base64 stays, since this server does not check what is
+// written to it.
+func decodeBytes(member any) {
+	values, _ := member.(map[string]any)
+	for key, value := range values { // each is changed by itself: the order does not matter
+		text, ok := value.(string)
+		if !ok {
+			continue
+		}
+		if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
+			values[key] = raw
+		}
+	}
+}
+
+// cborItems reads as deep as apimachinery's decoder does, and as long as anybody writes.
+var cborItems = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{MaxNestedLevels: 65535, MaxArrayElements: 1<<31 - 1, MaxMapPairs: 1<<31 - 1}.DecMode()
+	if err != nil {
+		// unreachable: the limits are those of the package.
+		panic("apitest: " + err.Error())
+	}
+	return mode
+}()
+
+// cutCBOR takes one item off. What is none is the last.
+func cutCBOR(items []byte) (item, rest []byte) {
+	var raw cbor.RawMessage
+	rest, err := cborItems.UnmarshalFirst(items, &raw)
+	if err != nil {
+		return items, nil
+	}
+	return items[:len(items)-len(rest)], rest
+}
