@@ -29,7 +29,7 @@ func (c *Client) try(ctx context.Context, x *exchange, req Request) (*http.Respo
 	}
 	resp, g, err := c.send(x, hr)
 	switch {
-	case x.ended() != nil, g == nil:
+	case err != nil && (x.ended() != nil || g == nil):
 		return nil, err
 	case err == nil && x.accepts(resp):
 		return resp, nil
