@@ -183,71 +183,6 @@ func TestExecIsToldWhatIsWanted(t *testing.T) {
 	}
 }
 
-func TestExecStandardError(t *testing.T) {
-	cfg := script(t, `echo "log in at https://example.com" >&2; exit 1`)
-	plugin, err := newExecPlugin(Config{Exec: cfg})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = plugin.get(t.Context())
-	checkError(t, err, "exit status 1")
-	if got := cfg.Stderr.(*bytes.Buffer).String(); got != "log in at https://example.com\n" {
-		t.Errorf("the user was shown %q", got)
-	}
-}
-
-func TestExecInteractiveMode(t *testing.T) {
-	for _, tt := range []struct {
-		mode     InteractiveMode
-		terminal bool
-		want     bool
-		wantErr  string
-	}{
-		{InteractiveIfAvailable, true, true, ""},
-		{InteractiveIfAvailable, false, false, ""},
-		{InteractiveNever, true, false, ""},
-		{InteractiveAlways, true, true, ""},
-		{InteractiveAlways, false, false, "interactiveMode is Always"},
-	} {
-		cfg := script(t, `printf '%s' "$KUBERNETES_EXEC_INFO" >"$DIR/info"; exit 1`)
-		cfg.InteractiveMode = tt.mode
-		plugin, err := newExecPlugin(Config{Exec: cfg})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plugin.isTerminal = func() bool { return tt.terminal }
-		_, err = plugin.get(t.Context())
-		info, _ := os.ReadFile(filepath.Join(filepath.Dir(cfg.Command), "info"))
-		if tt.wantErr != "" {
-			checkError(t, err, tt.wantErr)
-			if len(info) != 0 {
-				t.Errorf("%v: the program ran", tt.mode)
-			}
-			continue
-		}
-		if got := strings.Contains(string(info), `"interactive":true`); got != tt.want {
-			t.Errorf("%v, terminal %v: the program was told %s", tt.mode, tt.terminal, info)
-		}
-	}
-}
-
-func TestExecThatIsNotThere(t *testing.T) {
-	for _, command := range []string{"relist-no-such-program", filepath.Join(t.TempDir(), "no-such-program")} {
-		plugin, err := newExecPlugin(Config{Exec: &ExecConfig{Command: command, InstallHint: "\x1b[31mget it\nfrom example.com\n"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = plugin.get(t.Context())
-		checkError(t, err, filepath.Base(command))
-		if !strings.HasSuffix(err.Error(), ": [31mget it\nfrom example.com") {
-			t.Errorf("error %q, want one with the hint, and no control characters", err)
-		}
-		plugin.cfg.InstallHint, plugin.last = "", nil
-		_, err = plugin.get(t.Context())
-		checkError(t, err, "install it, or check the command and PATH")
-	}
-}
-
 // Twenty requests want a credential at once, and one program runs.
 func TestExecRunsOnceForAll(t *testing.T) {
 	program := newPrinter(t)
@@ -291,59 +226,6 @@ func TestExecRunsOnceForAll(t *testing.T) {
 }
 
 // Whoever waits for a program may go away. The program goes with the last one.
-func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
-	// Another process holds the standard output, too.
-	cfg := script(t, `sleep 1000 & echo $! >"$DIR/child"; mkfifo "$DIR/fifo"; echo >"$DIR/started"; read line <"$DIR/fifo"`)
-	dir := filepath.Dir(cfg.Command)
-	t.Cleanup(func() {
-		child, _ := os.ReadFile(filepath.Join(dir, "child"))
-		stopProcess(t, strings.TrimSpace(string(child)))
-	})
-	plugin, err := newExecPlugin(Config{Exec: cfg})
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, leave := context.WithCancel(t.Context())
-	second, leaveLast := context.WithCancelCause(t.Context())
-	defer leaveLast(nil)
-	errs := make(chan error, 2)
-	for _, ctx := range []context.Context{first, second} {
-		go func() {
-			_, err := plugin.get(ctx)
-			errs <- err
-		}()
-	}
-	waitFor(t, func() bool {
-		plugin.mu.Lock()
-		defer plugin.mu.Unlock()
-		_, err := os.Stat(filepath.Join(dir, "started"))
-		return err == nil && plugin.running != nil && plugin.running.waiters == 2
-	})
-	leave()
-	if err := <-errs; !errors.Is(err, context.Canceled) {
-		t.Errorf("the first who left got %v", err)
-	}
-	plugin.mu.Lock()
-	run := plugin.running
-	plugin.mu.Unlock()
-	if run == nil {
-		t.Fatal("the program was stopped while somebody waited for it")
-	}
-	enough := errors.New("enough")
-	leaveLast(enough)
-	if err := <-errs; !errors.Is(err, enough) {
-		t.Errorf("the last one got %v", err)
-	}
-	select {
-	case <-run.done:
-	default:
-		t.Error("the program is running still")
-	}
-	if plugin.last != nil {
-		t.Errorf("an outcome is kept: %v", plugin.last.err)
-	}
-}
-
 // A client certificate of a program comes into use on new connections; a watch on an
 // old one goes on.
 func TestExecClientCertificate(t *testing.T) {
@@ -432,3 +314,6 @@ func TestExecConfigIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// A program that prints without end is ended, even if it does not mind that nobody reads.
+// What a program leaves running has its standard output still, and may never end.

@@ -78,9 +78,9 @@ func parseExecCredential(data []byte, apiVersion string) (execOutcome, error) {
 	status := printed.Status
 	switch {
 	case printed.Kind != execKind:
-		return out, fmt.Errorf("it printed an object of kind %q, want %s", printed.Kind, execKind)
+		return out, fmt.Errorf("it printed an object of kind %.50q, want %s", printed.Kind, execKind)
 	case printed.APIVersion != apiVersion:
-		return out, fmt.Errorf("it printed an ExecCredential of %q, but is configured for %q", printed.APIVersion, apiVersion)
+		return out, fmt.Errorf("it printed an ExecCredential of %.50q, but is configured for %q", printed.APIVersion, apiVersion)
 	case status == nil:
 		return out, errors.New("it printed an ExecCredential without a status")
 	case status.Token == "" && status.ClientPEM == "" && status.KeyPEM == "":

@@ -19,8 +19,8 @@ const (
 	// maxExecOutput is more than any certificate and token need.
 	maxExecOutput = 1 << 20
 
-	// execPatience is how long the messages of a program are waited for that has ended,
-	// but left another one behind to which they belong.
+	// execPatience is how long the output and the messages of a program are waited for that
+	// has ended, but left another one behind to which they belong, too.
 	execPatience = time.Second
 )
 
@@ -71,15 +71,28 @@ func (p *execPlugin) output(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, p.explain(err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = read.Close() })
-	out, readErr := io.ReadAll(io.LimitReader(read, maxExecOutput+1))
-	stop()
-	if len(out) > maxExecOutput {
-		readErr = fmt.Errorf("it prints more than %d bytes", maxExecOutput)
-		_ = read.Close() // so that it ends
-	}
-	if err := cmd.Wait(); err != nil && !errors.Is(err, exec.ErrWaitDelay) && readErr == nil {
+	hangUp := func() { _ = read.Close() }
+	defer context.AfterFunc(ctx, hangUp)()
+	var out []byte
+	var readErr error
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		out, readErr = io.ReadAll(io.LimitReader(read, maxExecOutput+1))
+		if len(out) > maxExecOutput {
+			_ = cmd.Process.Kill() // it need not mind that nobody reads
+		}
+	}()
+	err = cmd.Wait()
+	defer time.AfterFunc(execPatience, hangUp).Stop()
+	<-all
+	switch {
+	case len(out) > maxExecOutput:
+		return nil, fmt.Errorf("it prints more than %d bytes", maxExecOutput)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
 		return nil, fmt.Errorf("%w (what it said is on the standard error)", err)
+	case errors.Is(readErr, os.ErrClosed):
+		return out, nil // all that it has printed itself
 	}
 	return out, readErr
 }

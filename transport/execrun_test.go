@@ -1,0 +1,162 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestExecStandardError(t *testing.T) {
+	cfg := script(t, `echo "log in at https://example.com" >&2; exit 1`)
+	plugin, err := newExecPlugin(Config{Exec: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = plugin.get(t.Context())
+	checkError(t, err, "exit status 1")
+	if got := cfg.Stderr.(*bytes.Buffer).String(); got != "log in at https://example.com\n" {
+		t.Errorf("the user was shown %q", got)
+	}
+}
+
+func TestExecInteractiveMode(t *testing.T) {
+	for _, tt := range []struct {
+		mode     InteractiveMode
+		terminal bool
+		want     bool
+		wantErr  string
+	}{
+		{InteractiveIfAvailable, true, true, ""},
+		{InteractiveIfAvailable, false, false, ""},
+		{InteractiveNever, true, false, ""},
+		{InteractiveAlways, true, true, ""},
+		{InteractiveAlways, false, false, "interactiveMode is Always"},
+	} {
+		cfg := script(t, `printf '%s' "$KUBERNETES_EXEC_INFO" >"$DIR/info"; exit 1`)
+		cfg.InteractiveMode = tt.mode
+		plugin, err := newExecPlugin(Config{Exec: cfg})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plugin.isTerminal = func() bool { return tt.terminal }
+		_, err = plugin.get(t.Context())
+		info, _ := os.ReadFile(filepath.Join(filepath.Dir(cfg.Command), "info"))
+		if tt.wantErr != "" {
+			checkError(t, err, tt.wantErr)
+			if len(info) != 0 {
+				t.Errorf("%v: the program ran", tt.mode)
+			}
+			continue
+		}
+		if got := strings.Contains(string(info), `"interactive":true`); got != tt.want {
+			t.Errorf("%v, terminal %v: the program was told %s", tt.mode, tt.terminal, info)
+		}
+	}
+}
+
+func TestExecThatIsNotThere(t *testing.T) {
+	for _, command := range []string{"relist-no-such-program", filepath.Join(t.TempDir(), "no-such-program")} {
+		plugin, err := newExecPlugin(Config{Exec: &ExecConfig{Command: command, InstallHint: "\x1b[31mget it\nfrom example.com\n"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = plugin.get(t.Context())
+		checkError(t, err, filepath.Base(command))
+		if !strings.HasSuffix(err.Error(), ": [31mget it\nfrom example.com") {
+			t.Errorf("error %q, want one with the hint, and no control characters", err)
+		}
+		plugin.cfg.InstallHint, plugin.last = "", nil
+		_, err = plugin.get(t.Context())
+		checkError(t, err, "install it, or check the command and PATH")
+	}
+}
+
+func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
+	// Another process holds the standard output, too.
+	cfg := script(t, `sleep 1000 & echo $! >"$DIR/child"; mkfifo "$DIR/fifo"; echo >"$DIR/started"; read line <"$DIR/fifo"`)
+	dir := filepath.Dir(cfg.Command)
+	t.Cleanup(func() {
+		child, _ := os.ReadFile(filepath.Join(dir, "child"))
+		stopProcess(t, strings.TrimSpace(string(child)))
+	})
+	plugin, err := newExecPlugin(Config{Exec: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, leave := context.WithCancel(t.Context())
+	second, leaveLast := context.WithCancelCause(t.Context())
+	defer leaveLast(nil)
+	errs := make(chan error, 2)
+	for _, ctx := range []context.Context{first, second} {
+		go func() {
+			_, err := plugin.get(ctx)
+			errs <- err
+		}()
+	}
+	waitFor(t, func() bool {
+		plugin.mu.Lock()
+		defer plugin.mu.Unlock()
+		_, err := os.Stat(filepath.Join(dir, "started"))
+		return err == nil && plugin.running != nil && plugin.running.waiters == 2
+	})
+	leave()
+	if err := <-errs; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first who left got %v", err)
+	}
+	plugin.mu.Lock()
+	run := plugin.running
+	plugin.mu.Unlock()
+	if run == nil {
+		t.Fatal("the program was stopped while somebody waited for it")
+	}
+	enough := errors.New("enough")
+	leaveLast(enough)
+	if err := <-errs; !errors.Is(err, enough) {
+		t.Errorf("the last one got %v", err)
+	}
+	select {
+	case <-run.done:
+	default:
+		t.Error("the program is running still")
+	}
+	if plugin.last != nil {
+		t.Errorf("an outcome is kept: %v", plugin.last.err)
+	}
+}
+
+func TestExecOutputIsBounded(t *testing.T) {
+	plugin, err := newExecPlugin(Config{Exec: script(t, `trap "" PIPE; while :; do head -c 100000 /dev/zero 2>/dev/null; done`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := plugin.get(ctx); err == nil || !strings.Contains(err.Error(), "prints more than 1048576 bytes") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestExecLeavesAProcessBehind(t *testing.T) {
+	program := newPrinter(t)
+	program.print(`{"token":"the-token"}`)
+	cfg := script(t, `sleep 1000 & echo $! >"$DIR/child"; cat "`+filepath.Join(program.dir(), "credential")+`"`)
+	t.Cleanup(func() {
+		child, _ := os.ReadFile(filepath.Join(filepath.Dir(cfg.Command), "child"))
+		stopProcess(t, strings.TrimSpace(string(child)))
+	})
+	plugin, err := newExecPlugin(Config{Exec: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if c, err := plugin.get(ctx); err != nil || c != bearer("the-token") {
+		t.Errorf("credential %v, error %v", c, err)
+	}
+}
