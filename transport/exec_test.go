@@ -2,9 +2,7 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -225,7 +223,6 @@ func TestExecRunsOnceForAll(t *testing.T) {
 	}
 }
 
-// Whoever waits for a program may go away. The program goes with the last one.
 // A client certificate of a program comes into use on new connections; a watch on an
 // old one goes on.
 func TestExecClientCertificate(t *testing.T) {
@@ -314,6 +311,3 @@ func TestExecConfigIsChecked(t *testing.T) {
 		}
 	}
 }
-
-// A program that prints without end is ended, even if it does not mind that nobody reads.
-// What a program leaves running has its standard output still, and may never end.

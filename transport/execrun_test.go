@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +76,7 @@ func TestExecThatIsNotThere(t *testing.T) {
 	}
 }
 
+// Whoever waits for a program may go away. The program goes with the last one.
 func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
 	// Another process holds the standard output, too.
 	cfg := script(t, `sleep 1000 & echo $! >"$DIR/child"; mkfifo "$DIR/fifo"; echo >"$DIR/started"; read line <"$DIR/fifo"`)
@@ -130,6 +130,7 @@ func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
 	}
 }
 
+// A program that prints without end is ended, even if it does not mind that nobody reads.
 func TestExecOutputIsBounded(t *testing.T) {
 	plugin, err := newExecPlugin(Config{Exec: script(t, `trap "" PIPE; while :; do head -c 100000 /dev/zero 2>/dev/null; done`)})
 	if err != nil {
@@ -142,6 +143,7 @@ func TestExecOutputIsBounded(t *testing.T) {
 	}
 }
 
+// What a program leaves running has its standard output still, and may never end.
 func TestExecLeavesAProcessBehind(t *testing.T) {
 	program := newPrinter(t)
 	program.print(`{"token":"the-token"}`)
