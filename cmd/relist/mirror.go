@@ -87,7 +87,7 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	f.selection.add(flags, "mirror")
+	f.add(flags, "mirror")
 	flags.StringVarP(&f.output, "output", "o", "text", "text, json, or none for the summary alone")
 	addFor(flags, &f.runFor)
 	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")

@@ -58,7 +58,7 @@ as FILE.raw, and the exit status is 1.`,
 	flags.BoolVar(&f.scrub, "scrub", false, "replace everything that names or describes the objects")
 	flags.BoolVar(&f.full, "full", false, "keep every field of the objects, those of Secrets too")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, unscrubbed")
-	f.selection.add(flags, "record")
+	f.add(flags, "record")
 	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
 	f.connect.Add(flags)
 	return cmd
