@@ -12,10 +12,10 @@
 // encoded once, when it is committed. So a watch queues nothing: it pulls what comes after its position, and is closed when
 // the window has moved past it.
 //
-// Each state of an object is in memory once, for as long as a list or a window can reach it. A request adds little: a list a
-// slice of pointers and 128 KB of encoded objects at a time (20,000 Pods of 8 KB take 160 MB in the storage and 1.4 MB for each
-// list), a watch one batch of 32 events at the most, however slow its client is. A frozen replica keeps what it shows from
-// being forgotten, and with it all that was superseded later.
+// Each state of an object is in memory once, and once more in protobuf if that was asked for, for as long as a list or a
+// window can reach it. A request adds little: a list a slice of pointers and 128 KB of encoded objects at a time (20,000 Pods
+// of 8 KB take 160 MB in the storage and 1.4 MB for each list), a watch one batch of 32 events at the most, however slow its
+// client is. A frozen replica keeps what it shows from being forgotten, and with it all that was superseded later.
 //
 // # Intended use
 //

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -44,9 +45,29 @@ func (f protobufFormat) contentType(watch bool) string {
 	return protobufMediaType
 }
 
-// message is an object without an envelope. One that its encoder refuses, since this server does not check what is
-// written to it, comes as its metadata.
+// protobufMessages are the messages of one state of an object, nil before the first request for them.
+type protobufMessages struct {
+	whole, metadata atomic.Pointer[[]byte]
+}
+
+// message is an object without an envelope. It is encoded once, be it for a list, which has to know its length first, or
+// for any number of watches; several that ask for it at once may each do it.
 func (f protobufFormat) message(r *revision) []byte {
+	kept := &r.messages.whole
+	if f.encode == nil {
+		kept = &r.messages.metadata
+	}
+	if message := kept.Load(); message != nil {
+		return *message
+	}
+	message := f.newMessage(r)
+	kept.Store(&message)
+	return message
+}
+
+// newMessage encodes an object. One that its encoder refuses, since this server does not check what is written to it,
+// becomes its metadata.
+func (f protobufFormat) newMessage(r *revision) []byte {
 	if f.encode != nil {
 		if message, err := f.encode(append([]byte{'{'}, r.body...)); err == nil {
 			return message
@@ -62,8 +83,7 @@ func (f protobufFormat) object(b []byte, r *revision) []byte {
 	return appendEnvelope(b, f.kind, f.message(r))
 }
 
-// listHead comes before any item and has the length of all of them in it: each is encoded twice, so that no more than
-// one is held.
+// listHead comes before any item and has the length of all of them in it.
 func (f protobufFormat) listHead(b []byte, meta metav1.ListMeta, items []*revision) []byte {
 	list := f.kind
 	list.Kind += "List"

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -207,5 +208,41 @@ func TestProtobufListIsCompressed(t *testing.T) {
 	}
 	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(plain, got) {
 		t.Errorf("%d bytes, %v, want %d", len(got), err, len(plain))
+	}
+}
+
+// TestProtobufIsEncodedOnce, however many lists and watches there are of a state; a deletion is another.
+func TestProtobufIsEncodedOnce(t *testing.T) {
+	resources := DefaultResources()
+	encoded := map[string]int{} // one request is served at a time
+	for i := range resources {
+		if resources[i].Plural == "pods" {
+			resources[i].Protobuf = func(object []byte) ([]byte, error) {
+				r := runtime.Unknown{}
+				_, version, _ := strings.Cut(string(object), `"resourceVersion":"`)
+				version, _, _ = strings.Cut(version, `"`)
+				encoded[version]++
+				r.Raw = []byte(version)
+				return r.Marshal()
+			}
+		}
+	}
+	f := serve(t, Options{Resources: resources, ResourceVersion: 1})
+	f.must("pods", "p")
+	if _, err := f.Delete("pods", "default", "p"); err != nil {
+		t.Fatal(err)
+	}
+	f.must("pods", "q")
+	_, first := f.protobuf("/api/v1/pods")
+	_, second := f.protobuf("/api/v1/pods")
+	if !bytes.Equal(first, second) {
+		t.Errorf("lists differ: %q, %q", first, second)
+	}
+	f.protobuf("/api/v1/namespaces/default/pods/q")
+	for range 2 {
+		f.protobuf("/api/v1/pods?watch=1&resourceVersion=1&timeoutSeconds=1")
+	}
+	if want := map[string]int{"2": 1, "3": 1, "4": 1}; !maps.Equal(want, encoded) {
+		t.Errorf("encoded %v, want %v", encoded, want)
 	}
 }

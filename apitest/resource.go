@@ -47,7 +47,7 @@ type Resource struct {
 	//	}
 	//
 	// If nil, this is built in for the ConfigMaps and Secrets of v1, and other types are served as protobuf in the form
-	// of metadata only. It may be called by several goroutines at once.
+	// of metadata only. It is called once for each state of an object that is asked for, and by several goroutines at once.
 	Protobuf func(object []byte) ([]byte, error)
 }
 

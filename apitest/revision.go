@@ -38,6 +38,8 @@ type revision struct {
 
 	labels labels.Set
 	fields fields.Set
+
+	messages *protobufMessages // of these bytes; never nil
 }
 
 // metadataOrder is the order in which kube-apiserver writes the metadata of a built-in type; what is not named here
@@ -58,6 +60,7 @@ func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error
 		created:   str(meta, "creationTimestamp"),
 		rv:        rv,
 		labels:    stringMap(meta["labels"]),
+		messages:  new(protobufMessages),
 	}
 	r.key = objectKey(r.namespace, r.name)
 	r.fields = selectableFields(res, r, obj)
@@ -116,7 +119,7 @@ func (r *revision) at(rv uint64) *revision {
 	b = strconv.AppendUint(b, rv, 10)
 	b = append(b, r.body[r.version+old:]...)
 	n := *r
-	n.rv, n.body = rv, b
+	n.rv, n.body, n.messages = rv, b, new(protobufMessages)
 	n.meta += decimalLen(rv) - old
 	return &n
 }
