@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/listwatch/internal/intern"
+	"github.com/relist-go/relist/listwatch/internal/prototree"
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 )
 
@@ -20,26 +22,27 @@ const protobufMediaType = "application/vnd.kubernetes.protobuf"
 // An object or a list stands in an envelope, which names its kind; an item of a list
 // stands by itself. Both are given to the methods that take an object.
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
-type protobufEncoding struct{}
+type protobufEncoding struct {
+	share bool // see sharing
+}
 
 func (protobufEncoding) MediaType() string       { return protobufMediaType }
 func (protobufEncoding) StreamMediaType() string { return protobufMediaType }
 
-// unmarshaler is what a type that was generated for protobuf has.
-type unmarshaler interface {
-	Unmarshal(message []byte) error
-}
+// sharing implements sharer.
+func (protobufEncoding) sharing() Encoding { return protobufEncoding{share: true} }
 
-func (protobufEncoding) Unmarshaler(typ reflect.Type) (func(object []byte, into any) error, error) {
+func (e protobufEncoding) Unmarshaler(typ reflect.Type) (func(object []byte, into any) error, error) {
 	if err := readsProtobuf(typ); err != nil {
 		return nil, err
 	}
+	decode := newMessages(typ, e.share)
 	if typ.Kind() == reflect.Struct {
-		return func(object []byte, into any) error { return unmarshalProtobuf(object, into.(unmarshaler)) }, nil
+		return func(object []byte, into any) error { return decode(object, into.(prototree.Unmarshaler)) }, nil
 	}
 	return func(object []byte, into any) error {
 		obj := reflect.New(typ.Elem())
-		if err := unmarshalProtobuf(object, obj.Interface().(unmarshaler)); err != nil {
+		if err := decode(object, obj.Interface().(prototree.Unmarshaler)); err != nil {
 			return err
 		}
 		reflect.ValueOf(into).Elem().Set(obj)
@@ -47,21 +50,31 @@ func (protobufEncoding) Unmarshaler(typ reflect.Type) (func(object []byte, into 
 	}, nil
 }
 
-// unmarshalProtobuf decodes a message. Generated code copies what it keeps of it.
-func unmarshalProtobuf(object []byte, into unmarshaler) error {
-	u, err := openEnvelope(object)
-	if err != nil {
-		return err
+// newMessages returns a function that decodes the message of an object. What it keeps
+// of it, it copies. With share, equal parts of different objects are one in memory.
+func newMessages(typ reflect.Type, share bool) func(object []byte, into prototree.Unmarshaler) error {
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
 	}
-	if err := into.Unmarshal(u.raw); err != nil {
-		return generated(err)
+	decoders := intern.Pool[prototree.Decoder]{New: func() *prototree.Decoder { return prototree.New(typ, share) }}
+	return func(object []byte, into prototree.Unmarshaler) error {
+		e, err := openEnvelope(object)
+		if err != nil {
+			return err
+		}
+		decoder := decoders.Get()
+		err = decoder.Decode(e.raw, into)
+		decoders.Put(decoder)
+		if err != nil {
+			return generated(err)
+		}
+		// The kind is on the envelope, where JSON has it in the object. Other types lose it
+		// again; see clearKind.
+		if metadata, ok := into.(*metav1.PartialObjectMetadata); ok {
+			metadata.SetGroupVersionKind(schema.FromAPIVersionAndKind(string(e.apiVersion), string(e.kind)))
+		}
+		return nil
 	}
-	// The kind is on the envelope, where JSON has it in the object. Other types lose it
-	// again; see clearKind.
-	if metadata, ok := into.(*metav1.PartialObjectMetadata); ok {
-		metadata.SetGroupVersionKind(schema.FromAPIVersionAndKind(string(u.apiVersion), string(u.kind)))
-	}
-	return nil
 }
 
 // generated returns an error of generated code, which says io.ErrUnexpectedEOF of a
@@ -89,7 +102,7 @@ func readsProtobuf(typ reflect.Type) (err error) {
 	if typ.Kind() == reflect.Struct {
 		pointer = reflect.PointerTo(typ)
 	}
-	obj, ok := reflect.New(pointer.Elem()).Interface().(unmarshaler)
+	obj, ok := reflect.New(pointer.Elem()).Interface().(prototree.Unmarshaler)
 	if !ok {
 		return fmt.Errorf("%v has no method Unmarshal([]byte) error, which generated API types have", pointer)
 	}

@@ -1,0 +1,90 @@
+package prototree
+
+import (
+	"reflect"
+
+	"github.com/relist-go/relist/listwatch/internal/protowire"
+)
+
+func pointerDecoder(elem reflect.Type, plan *plan) func(*parser, value, reflect.Value) bool {
+	return func(p *parser, in value, v reflect.Value) bool {
+		if v.IsNil() {
+			v.Set(reflect.New(elem))
+		}
+		return plan.decode(p, in, v.Elem())
+	}
+}
+
+// sliceDecoder appends one element. The first of them makes room for all.
+func sliceDecoder(elem *plan) func(*parser, value, reflect.Value, []byte, uint64) bool {
+	return func(p *parser, in value, v reflect.Value, rest []byte, tag uint64) bool {
+		n := v.Len()
+		if n == v.Cap() {
+			v.Grow(count(rest, tag))
+		}
+		v.SetLen(n + 1)
+		return elem.decode(p, in, v.Index(n))
+	}
+}
+
+// Each entry of a map is a message of its own.
+const entryKey, entryValue = 1, 2
+
+// entry takes the key and the value out of an entry. It is false where one is missing,
+// or comes twice, which no writer does.
+func entry(message []byte, wire protowire.Type) (key []byte, in value, ok bool) {
+	const keyTag = entryKey<<3 | uint64(protowire.Bytes)
+	tag, first, rest, ok := next(message)
+	if !ok || tag != keyTag || len(rest) == 0 {
+		return nil, in, false
+	}
+	tag, in, rest, ok = next(rest)
+	return first.bytes, in, ok && tag == entryValue<<3|uint64(wire) && len(rest) == 0
+}
+
+func (ps *planner) mapField(typ reflect.Type) (field, bool) {
+	if typ.Key().Kind() != reflect.String {
+		return field{}, false
+	}
+	if typ == reflect.TypeFor[map[string]string]() {
+		return field{wire: protowire.Bytes, decode: decodeStringMap}, true
+	}
+	elem, ok := ps.of(typ.Elem())
+	if !ok {
+		return field{}, false
+	}
+	return field{wire: protowire.Bytes, decode: mapDecoder(typ, elem)}, true
+}
+
+func mapDecoder(typ reflect.Type, elem *plan) func(*parser, value, reflect.Value, []byte, uint64) bool {
+	return func(p *parser, in value, v reflect.Value, rest []byte, tag uint64) bool {
+		if v.IsNil() {
+			v.Set(reflect.MakeMapWithSize(typ, count(rest, tag)))
+		}
+		name, in, ok := entry(in.bytes, elem.wire)
+		if !ok {
+			return false
+		}
+		key, made := reflect.New(typ.Key()).Elem(), reflect.New(typ.Elem()).Elem()
+		key.SetString(p.text.String(name))
+		if !elem.decode(p, in, made) {
+			return false
+		}
+		v.SetMapIndex(key, made)
+		return true
+	}
+}
+
+// decodeStringMap is a mapDecoder for labels and annotations.
+func decodeStringMap(p *parser, in value, v reflect.Value, rest []byte, tag uint64) bool {
+	m := v.Addr().Interface().(*map[string]string)
+	if *m == nil {
+		*m = make(map[string]string, count(rest, tag))
+	}
+	key, in, ok := entry(in.bytes, protowire.Bytes)
+	if !ok {
+		return false
+	}
+	(*m)[p.text.String(key)] = p.text.String(in.bytes)
+	return true
+}

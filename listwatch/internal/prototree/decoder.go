@@ -1,0 +1,50 @@
+package prototree
+
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch/internal/intern"
+)
+
+// Unmarshaler is what a type that was generated for protobuf has.
+type Unmarshaler interface {
+	Unmarshal(message []byte) error
+}
+
+// Decoder decodes messages into values of one type, one after the other. It belongs to
+// one goroutine at a time.
+//
+// Whatever is out of the ordinary (a group, a field of another wire type than the type
+// says, a message that ends inside a field, an error of any kind) makes it leave the
+// whole object to the type's own Unmarshal, whose result or error then counts.
+type Decoder struct {
+	plan   *plan
+	parser parser
+}
+
+// New returns a decoder for a struct, a pointer to which has a method Unmarshal. With
+// share, equal managedFields of different objects are one in memory: none must be
+// changed. Strings are shared in any case.
+func New(typ reflect.Type, share bool) *Decoder {
+	return &Decoder{plan: planFor(typ), parser: parser{share: share}}
+}
+
+// Decode decodes message into what into points to: a zero value of the decoder's type.
+// Nothing of it is part of message. An error is one of Unmarshal.
+func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
+	v := reflect.ValueOf(into).Elem()
+	if d.plan.decode(&d.parser, value{bytes: message}, v) {
+		return nil
+	}
+	v.SetZero()
+	return into.Unmarshal(message)
+}
+
+// parser is what decoding takes beside the message.
+type parser struct {
+	text   intern.Table
+	share  bool
+	fields intern.Cache[metav1.FieldsV1]
+}

@@ -1,0 +1,91 @@
+package prototree
+
+import (
+	"encoding/binary"
+	"reflect"
+
+	"github.com/relist-go/relist/listwatch/internal/protowire"
+)
+
+// decode reads the message of a struct. Fields that it has no place for are passed over.
+func (fs fields) decode(p *parser, in value, v reflect.Value) bool {
+	for b := in.bytes; len(b) > 0; {
+		tag, one, rest, ok := next(b)
+		if !ok {
+			return false
+		}
+		b = rest
+		number := tag >> 3
+		if number >= uint64(len(fs)) || fs[number].decode == nil {
+			continue
+		}
+		f := &fs[number]
+		if protowire.Type(tag&7) != f.wire || !f.decode(p, one, v.Field(f.index), rest, tag) {
+			return false
+		}
+	}
+	return true
+}
+
+// next takes the first field off a message that is not empty. It is false for what
+// protowire.Next calls an error.
+func next(b []byte) (tag uint64, in value, rest []byte, ok bool) {
+	if tag, b, ok = uvarint(b); !ok || tag>>3 == 0 || tag>>3 > 1<<29-1 {
+		return tag, in, b, false
+	}
+	switch protowire.Type(tag & 7) {
+	case protowire.Varint:
+		in.number, b, ok = uvarint(b)
+		return tag, in, b, ok
+	case protowire.Bytes:
+		size, b, ok := uvarint(b)
+		if !ok || size > uint64(len(b)) {
+			return tag, in, b, false
+		}
+		in.bytes = b[:size:size]
+		return tag, in, b[size:], true
+	case protowire.Fixed64:
+		if len(b) < 8 {
+			return tag, in, b, false
+		}
+		in.number = binary.LittleEndian.Uint64(b)
+		return tag, in, b[8:], true
+	case protowire.Fixed32:
+		if len(b) < 4 {
+			return tag, in, b, false
+		}
+		in.number = uint64(binary.LittleEndian.Uint32(b))
+		return tag, in, b[4:], true
+	}
+	return tag, in, b, false
+}
+
+// uvarint reads a number. Most are of one byte.
+func uvarint(b []byte) (n uint64, rest []byte, ok bool) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), b[1:], true
+	}
+	n, size := binary.Uvarint(b)
+	if size <= 0 {
+		return 0, b, false
+	}
+	return n, b[size:], true
+}
+
+// maxHint bounds the size that a slice or map is made in before anything is in it.
+const maxHint = 1024
+
+// count returns how many values of one field come in a row: the one that has been read,
+// and those at the start of rest. Whoever writes a repeated field writes it in a row.
+func count(rest []byte, tag uint64) int {
+	n := 1
+	for n < maxHint && len(rest) > 0 {
+		following, _, after, ok := next(rest)
+		if !ok || following != tag {
+			break
+		}
+		n++
+		rest = after
+	}
+	return n
+}

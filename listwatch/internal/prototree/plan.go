@@ -1,0 +1,129 @@
+package prototree
+
+import (
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch/internal/protowire"
+)
+
+// plan is how values of one type are decoded: what reflection has to say about the type
+// is asked once.
+type plan struct {
+	// wire is how values of the type are written.
+	wire protowire.Type
+
+	// decode sets v, which is addressable. It is false if the object has to be left to
+	// Unmarshal. What v holds already it adds to, as generated code does where a field
+	// comes twice.
+	decode func(p *parser, in value, v reflect.Value) bool
+}
+
+// value is one value of a message: the bytes of a Bytes value, the number of any other.
+type value struct {
+	bytes  []byte
+	number uint64
+}
+
+// plans are kept for all resources: the types of ObjectMeta are in each.
+var plans = planner{made: map[reflect.Type]*plan{}}
+
+type planner struct {
+	mu   sync.Mutex
+	made map[reflect.Type]*plan
+}
+
+// planFor returns the plan of a message.
+func planFor(typ reflect.Type) *plan {
+	plans.mu.Lock()
+	defer plans.mu.Unlock()
+	return plans.message(typ)
+}
+
+var unmarshalerType = reflect.TypeFor[Unmarshaler]()
+
+// of returns the plan of a type that a field, or an element of one, can have. It is
+// false for types that Kubernetes does not generate code for.
+func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
+	if typ.Kind() != reflect.Pointer && isMessage(typ) {
+		switch typ.Kind() {
+		case reflect.Struct:
+			return ps.message(typ), true
+		case reflect.Slice:
+			return &plan{protowire.Bytes, decodeNamedSlice}, true
+		default:
+			return nil, false
+		}
+	}
+	switch typ.Kind() {
+	case reflect.String:
+		return &plan{protowire.Bytes, decodeString}, true
+	case reflect.Bool:
+		return &plan{protowire.Varint, decodeBool}, true
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return &plan{protowire.Varint, decodeInt}, true
+	case reflect.Uint32, reflect.Uint64:
+		return &plan{protowire.Varint, decodeUint}, true
+	case reflect.Float64:
+		return &plan{protowire.Fixed64, decodeFloat64}, true
+	case reflect.Slice:
+		if typ.Elem().Kind() == reflect.Uint8 {
+			return &plan{protowire.Bytes, decodeBytes}, true
+		}
+	case reflect.Pointer:
+		if kind := typ.Elem().Kind(); kind == reflect.Pointer || kind == reflect.Slice && !isMessage(typ.Elem()) {
+			return nil, false
+		}
+		elem, ok := ps.of(typ.Elem())
+		if !ok {
+			return nil, false
+		}
+		return &plan{elem.wire, pointerDecoder(typ.Elem(), elem)}, true
+	default:
+	}
+	return nil, false
+}
+
+func isMessage(typ reflect.Type) bool { return reflect.PointerTo(typ).Implements(unmarshalerType) }
+
+// message returns the plan of a type with a method Unmarshal, which may be in itself: a
+// schema has schemas.
+func (ps *planner) message(typ reflect.Type) *plan {
+	if known, ok := ps.made[typ]; ok {
+		return known
+	}
+	made := &plan{wire: protowire.Bytes}
+	ps.made[typ] = made
+	made.decode = ps.decoder(typ)
+	return made
+}
+
+func (ps *planner) decoder(typ reflect.Type) func(*parser, value, reflect.Value) bool {
+	switch {
+	case typ == reflect.TypeFor[metav1.FieldsV1]():
+		return decodeFieldsV1
+	case typ.Kind() == reflect.Struct && isGenerated(typ):
+		if fields, ok := ps.fields(typ); ok {
+			return fields.decode
+		}
+	}
+	return decodeMethod
+}
+
+// isGenerated reports whether the method Unmarshal of *typ was written by the generator
+// of protobuf code, and so does what the tags say. One that was written by hand may do
+// anything; one that the compiler made for an embedded field knows nothing of the
+// fields beside that.
+func isGenerated(typ reflect.Type) bool {
+	method, ok := reflect.PointerTo(typ).MethodByName("Unmarshal")
+	if !ok {
+		return false
+	}
+	pc := method.Func.Pointer()
+	file, _ := runtime.FuncForPC(pc).FileLine(pc)
+	return strings.HasSuffix(file, ".pb.go")
+}
