@@ -74,11 +74,12 @@ type wholeReader struct {
 	r      io.Reader
 	offset int64 // of the message
 	buf    []byte
+	over   bool // it was too large: the rest of it is passed over
 	done   bool
 }
 
 func (w *wholeReader) reset(r io.Reader, offset int64) {
-	w.r, w.offset, w.done = r, offset, false
+	w.r, w.offset, w.over, w.done = r, offset, false, false
 	if cap(w.buf) > keepBuffer {
 		w.buf = nil
 	}
@@ -87,6 +88,12 @@ func (w *wholeReader) reset(r io.Reader, offset int64) {
 
 // next returns the message, valid until the next call, and then io.EOF.
 func (w *wholeReader) next() ([]byte, error) {
+	if w.over {
+		w.over, w.done = false, true
+		if _, err := io.Copy(io.Discard, w.r); err != nil {
+			return nil, err
+		}
+	}
 	for !w.done {
 		if len(w.buf) == cap(w.buf) {
 			w.buf = slices.Grow(w.buf, w.room())
@@ -95,7 +102,7 @@ func (w *wholeReader) next() ([]byte, error) {
 		w.buf = w.buf[:len(w.buf)+n]
 		switch {
 		case w.limit > 0 && len(w.buf) > w.limit:
-			w.done = true
+			w.over = true
 			head := w.quote(w.buf[:w.limit+1], frameTooLargeHead)
 			return nil, &FrameTooLargeError{Limit: w.limit, Offset: w.offset, Head: bytes.Clone(head)}
 		case err == io.EOF:

@@ -120,7 +120,8 @@ func TestSocketGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 		for _, accept := range []string{"", protobufMediaType + "," + jsonMediaType} {
 			cfg := sending(t, text(`{"n":1}`), data, text(`{"n":2}`), closing(1000, ""))
 			cfg.MaxFrameBytes = 100_000
-			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/", Accept: accept})
+			read := 0
+			s, err := newTestClient(t, cfg).Watch(WithReadHook(t.Context(), func(n int) { read += n }), Request{Path: "/", Accept: accept})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,6 +137,9 @@ func TestSocketGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 			}
 			if _, err := s.Next(); err != io.EOF { //nolint:errorlint // io.EOF itself is promised
 				t.Errorf("%s: error %v, want io.EOF", name, err)
+			}
+			if want := 7 + len(large) + 7; read != want { // what is passed over is heard of the server, too
+				t.Errorf("%s: %d bytes were read, want %d", name, read, want)
 			}
 			s.Close()
 		}
