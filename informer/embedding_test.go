@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,6 +37,26 @@ func Example_connect() {
 	}
 	defer client.Close()
 	_ = client
+}
+
+func Example_configByHand() {
+	config := transport.Config{
+		Server:         "https://kube.example.com:6443",
+		TLS:            transport.TLSConfig{CAFile: "/etc/shop/ca.pem"},
+		Exec:           &transport.ExecConfig{Command: "cloud-token", Args: []string{"--cluster", "shop"}},
+		ProxyURL:       "http://proxy.example.com:3128",
+		WatchTransport: transport.WatchWebSocket, // the proxy holds bodies back
+		OnProblem:      func(err error) { slog.Warn(err.Error()) },
+	}
+	_ = config
+}
+
+func Example_protobuf() {
+	var client *transport.Client
+	pods, err := listwatch.New(client, podResource, listwatch.Options[*metav1.PartialObjectMetadata]{
+		Encoding: listwatch.Protobuf,
+	})
+	_, _ = pods, err
 }
 
 func Example_metadataOnly() {
@@ -240,6 +262,22 @@ func TestEmbedding(t *testing.T) {
 	}
 	if blocks < 10 {
 		t.Errorf("found %d blocks of Go", blocks)
+	}
+}
+
+// Every option of the four packages that the document is about is in it by name.
+func TestEmbeddingNamesEveryOption(t *testing.T) {
+	text := read(t, "../docs/embedding.md")
+	for _, options := range []any{
+		transport.Config{}, transport.TLSConfig{}, listwatch.Options[*Pod]{}, reflector.Options{}, informer.Options[*Pod]{}, informer.Handler[*Pod]{},
+	} {
+		typ := reflect.TypeOf(options)
+		for i := range typ.NumField() {
+			name := typ.Field(i).Name
+			if !regexp.MustCompile(`\b` + name + `\b`).MatchString(text) {
+				t.Errorf("docs/embedding.md does not name %s of %v", name, typ)
+			}
+		}
 	}
 }
 
