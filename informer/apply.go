@@ -28,7 +28,7 @@ func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
 		}
 	}
 	if failed == nil {
-		c.applied(e.Deltas[len(e.Deltas)-1])
+		c.applied(e.Key, e.Deltas[len(e.Deltas)-1])
 	}
 	return failed
 }

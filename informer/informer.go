@@ -18,6 +18,7 @@ type Informer[T store.Object] struct {
 	reflector *reflector.Reflector[T]
 	problem   func(error)
 	bell      bell
+	fetched   fetched
 	ended     chan struct{} // closed when the consumer has taken its last entry
 
 	mu         sync.Mutex
@@ -47,7 +48,7 @@ func New[T store.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer
 	in.queue = deltafifo.New(deltafifo.Options[T]{Known: in.store, Coalesce: true})
 	opts.Reflector.Resync = -1 // each handler has its own
 	opts.Reflector.Trace = withBookmarks(opts.Reflector.Trace, in.reached)
-	in.reflector = reflector.New(lw, intake[T]{in.queue, in.reached}, opts.Reflector)
+	in.reflector = reflector.New(noting(lw, in.fetched.note), intake[T]{in.queue, in.reached}, opts.Reflector)
 	return in
 }
 

@@ -74,13 +74,16 @@ func (c *consumer[T]) plan(milestones []milestone) {
 
 // applied takes note of the version of an event, and gives it to the store once nothing waits: the queue is one of keys,
 // so what was applied last may have come after what waits.
-func (c *consumer[T]) applied(d deltafifo.Delta[T]) {
+func (c *consumer[T]) applied(key string, d deltafifo.Delta[T]) {
 	if d.Type != deltafifo.Added && d.Type != deltafifo.Updated {
 		// The end of an entry that was queued before a list is a Replaced or a Deleted: the list has the object or has
 		// not. So this may be of the past. A Deleted need not be, and then the store's version waits for the next event.
 		return
 	}
 	version := d.Object.GetResourceVersion()
+	if c.fetched.was(key, version) {
+		return // the watch may have yet to bring what came before
+	}
 	c.newest = newer(c.newest, version)
 	for i := range c.milestones {
 		if m := &c.milestones[i]; m.list {
