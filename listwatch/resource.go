@@ -55,7 +55,10 @@ type Options[T store.Object] struct {
 	// which object it is, is an error of New.
 	//
 	// The server sends what is dropped all the same. If T has no field for it, it need
-	// not be dropped: it is not decoded in any case.
+	// not be dropped: it is not decoded in any case. In protobuf, members are found by
+	// the tags of T's fields (protobuf:"bytes,1,..."), as generated types have them; that
+	// there are none is an error of New. So is Drop with an encoding of another package,
+	// such as CBOR.
 	Drop []string
 
 	// MetadataOnly asks the server to send no more than the metadata of each object. The
