@@ -30,13 +30,19 @@ func sliceDecoder(elem *plan) func(*parser, value, reflect.Value, []byte, uint64
 // Each entry of a map is a message of its own.
 const entryKey, entryValue = 1, 2
 
-// entry takes the key and the value out of an entry. It is false where one is missing,
-// or comes twice, which no writer does.
+// entry takes the key and the value out of an entry. A value that is missing is empty,
+// as one is written that is nil. It is false for what no writer writes.
 func entry(message []byte, wire protowire.Type) (key []byte, in value, ok bool) {
 	const keyTag = entryKey<<3 | uint64(protowire.Bytes)
-	tag, first, rest, ok := next(message)
-	if !ok || tag != keyTag || len(rest) == 0 {
+	if len(message) == 0 {
 		return nil, in, false
+	}
+	tag, first, rest, ok := next(message)
+	if !ok || tag != keyTag {
+		return nil, in, false
+	}
+	if len(rest) == 0 {
+		return first.bytes, in, true
 	}
 	tag, in, rest, ok = next(rest)
 	return first.bytes, in, ok && tag == entryValue<<3|uint64(wire) && len(rest) == 0
