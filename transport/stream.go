@@ -34,9 +34,9 @@ type Stream interface {
 	// At the end it returns io.EOF if the server ended the watch between two
 	// frames, as it does when the watch's timeout is over. Anything else is a
 	// [RequestError]: io.ErrUnexpectedEOF if the connection was cut, even between
-	// two frames; ErrClosed; the context's error; a [FrameError]; a [CloseError]. The error stays:
-	// every later call returns it, except after a [FrameTooLargeError], which
-	// concerns one frame only.
+	// two frames; ErrClosed; the context's error; a [FrameError]; a [CloseError]. The
+	// error stays: every later call returns it, except after a [FrameTooLargeError],
+	// which concerns one frame only.
 	Next() (Frame, error)
 
 	// Close ends the stream, and a pending Next with it.
