@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -16,22 +17,22 @@ const lengthBytes = 4
 // server has such an object; skipping it would be to wait for ever.
 const textLength = 0x20000000
 
-// lengthReader cuts a stream of frames that have their length before them. The length
-// is the word of a server that may be none at all: memory is taken as bytes arrive.
+// lengthReader cuts a stream of frames that have their length before them. Those that
+// are small, as most are, are handed over where they were read to. The length is the
+// word of a server that may be none at all: memory for others is taken as bytes arrive.
 type lengthReader struct {
-	r     io.Reader
+	r     *bufio.Reader
 	limit int // of a frame; 0 is unlimited
 	quote quoteFunc
 
-	buf    bytes.Buffer
-	prefix [lengthBytes]byte
-	offset int64 // of what is read next, from the start of the stream
-	skip   int64 // what is left of a frame that was too large
+	buf    bytes.Buffer // of a frame that is larger than the buffer of r
+	offset int64        // of what is read next, from the start of the stream
+	skip   int64        // what is left of a frame that was too large
 	err    error
 }
 
 func newLengthReader(r io.Reader, limit int) *lengthReader {
-	return &lengthReader{r: r, limit: limit, quote: quoteAll}
+	return &lengthReader{r: bufio.NewReaderSize(r, minBuffer), limit: limit, quote: quoteAll}
 }
 
 func (f *lengthReader) next() ([]byte, error) {
@@ -57,53 +58,60 @@ func (f *lengthReader) cut() ([]byte, error) {
 	if f.limit > 0 && length > int64(f.limit) {
 		return nil, f.tooLarge(start, length)
 	}
-	if err := f.fill(length); err != nil {
+	frame, err := f.take(length)
+	if err != nil {
 		return nil, f.torn(err, f.offset-start)
 	}
-	return f.buf.Bytes(), nil
+	return frame, nil
 }
 
 // length reads the length of a frame. The end of the stream comes before one, or else
 // the stream was cut.
 func (f *lengthReader) length() (int64, error) {
-	n, err := io.ReadFull(f.r, f.prefix[:])
-	f.offset += int64(n)
-	if n > 0 && err != nil {
+	prefix, err := f.take(lengthBytes)
+	if n := len(prefix); n > 0 && err != nil {
 		return 0, f.torn(err, int64(n))
 	}
 	if err != nil {
 		return 0, err
 	}
-	length := int64(binary.BigEndian.Uint32(f.prefix[:]))
+	length := int64(binary.BigEndian.Uint32(prefix))
 	if length == 0 || length >= max(textLength, int64(f.limit)) && f.limit > 0 {
 		return 0, &FrameError{
 			Offset: f.offset - lengthBytes,
-			Head:   string(f.quote(f.prefix[:], frameErrorHead)),
+			Head:   string(f.quote(prefix, frameErrorHead)),
 			Reason: fmt.Sprintf("%d bytes is no length of a frame", length),
 		}
 	}
 	return length, nil
 }
 
-// fill reads n bytes into the buffer. One that a large frame has blown up is given back.
-func (f *lengthReader) fill(n int64) error {
+// take reads n bytes, which are valid until the next call. With an error come those that
+// were there. A buffer that a large frame has blown up is given back.
+func (f *lengthReader) take(n int64) ([]byte, error) {
 	if f.buf.Reset(); f.buf.Cap() > keepBuffer {
 		f.buf = bytes.Buffer{}
 	}
+	if n <= int64(f.r.Size()) {
+		data, err := f.r.Peek(int(n))
+		read, _ := f.r.Discard(len(data)) // of what is in the buffer: it cannot fail
+		f.offset += int64(read)
+		return data, err
+	}
 	read, err := io.CopyN(&f.buf, f.r, n)
 	f.offset += read
-	return err
+	return f.buf.Bytes(), err
 }
 
 // tooLarge gives up a frame, of which it reads the first bytes.
 func (f *lengthReader) tooLarge(start, length int64) error {
 	want := min(length, int64(f.limit), frameTooLargeHead)
-	err := f.fill(want)
+	head, err := f.take(want)
 	if err != nil {
 		return f.torn(err, f.offset-start)
 	}
 	f.skip = length - want
-	return &FrameTooLargeError{Limit: f.limit, Offset: start, Head: bytes.Clone(f.quote(f.buf.Bytes(), frameTooLargeHead))}
+	return &FrameTooLargeError{Limit: f.limit, Offset: start, Head: bytes.Clone(f.quote(head, frameTooLargeHead))}
 }
 
 // finishSkip reads over the rest of a frame that was too large.
