@@ -162,8 +162,8 @@ type Config struct {
 	// OnProblem is told what went wrong without a request failing of it: a file of
 	// certificates or of the token that cannot be used any more, while what it held
 	// before still is; a [FallbackError]. What stays wrong is told once. It is called by
-	// the goroutine of some request, perhaps by several at once, and must be quick.
-	// If nil, nobody is told.
+	// the goroutine of some request, perhaps by several at once, and must be quick. If
+	// nil, nobody is told.
 	OnProblem func(error)
 }
 
