@@ -59,10 +59,12 @@ func (ps *planner) mapField(typ reflect.Type) (field, bool) {
 	if !ok {
 		return field{}, false
 	}
-	return field{wire: protowire.Bytes, decode: mapDecoder(typ, elem)}, true
+	return field{wire: protowire.Bytes, decode: ps.mapDecoder(typ, elem)}, true
 }
 
-func mapDecoder(typ reflect.Type, elem *plan) func(*parser, value, reflect.Value, []byte, uint64) bool {
+func (ps *planner) mapDecoder(typ reflect.Type, elem *plan) func(*parser, value, reflect.Value, []byte, uint64) bool {
+	id := ps.maps
+	ps.maps++
 	return func(p *parser, in value, v reflect.Value, rest []byte, tag uint64) bool {
 		if v.IsNil() {
 			v.Set(reflect.MakeMapWithSize(typ, count(rest, tag)))
@@ -71,14 +73,33 @@ func mapDecoder(typ reflect.Type, elem *plan) func(*parser, value, reflect.Value
 		if !ok {
 			return false
 		}
-		key, made := reflect.New(typ.Key()).Elem(), reflect.New(typ.Elem()).Elem()
-		key.SetString(p.text.String(name))
-		if !elem.decode(p, in, made) {
+		one := p.take(id, typ)
+		one.key.SetString(p.text.String(name))
+		if !elem.decode(p, in, one.value) {
 			return false
 		}
-		v.SetMapIndex(key, made)
+		v.SetMapIndex(one.key, one.value)
+		one.value.SetZero()
+		p.entries[id] = one
 		return true
 	}
+}
+
+// mapEntry is a key and a value on their way into a map, which copies them.
+type mapEntry struct{ key, value reflect.Value }
+
+// take returns the entry that there is for the maps of one type, with a zero value. It
+// is put back when it can be used again: in the value of a map may be another.
+func (p *parser) take(id int, typ reflect.Type) mapEntry {
+	if id >= len(p.entries) {
+		p.entries = append(p.entries, make([]mapEntry, id+1-len(p.entries))...)
+	}
+	one := p.entries[id]
+	p.entries[id] = mapEntry{}
+	if !one.key.IsValid() {
+		return mapEntry{reflect.New(typ.Key()).Elem(), reflect.New(typ.Elem()).Elem()}
+	}
+	return one
 }
 
 // decodeStringMap is a mapDecoder for labels and annotations.

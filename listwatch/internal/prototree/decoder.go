@@ -44,7 +44,8 @@ func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 
 // parser is what decoding takes beside the message.
 type parser struct {
-	text   intern.Table
-	share  bool
-	fields intern.Cache[metav1.FieldsV1]
+	text    intern.Table
+	share   bool
+	fields  intern.Cache[metav1.FieldsV1]
+	entries []mapEntry
 }

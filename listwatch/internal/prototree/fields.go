@@ -22,10 +22,15 @@ type field struct {
 	index int // in the struct
 	wire  protowire.Type
 
-	// decode reads one value into the field. rest is what follows it in the message, and
+	// one reads the value of a field that has one. It is nil for others.
+	one func(p *parser, in value, v reflect.Value) bool
+
+	// decode reads one of the values of a field that has many. rest is what follows it in the message, and
 	// tag what stood before it, for a look at how many there are.
 	decode func(p *parser, in value, v reflect.Value, rest []byte, tag uint64) bool
 }
+
+func (f *field) known() bool { return f.one != nil || f.decode != nil }
 
 // fields returns those of a generated struct. It is false if one of them cannot be
 // decoded here, or has no number.
@@ -48,7 +53,7 @@ func (ps *planner) fields(typ reflect.Type) (fields, bool) {
 		if made.index = i; number >= len(all) {
 			all = append(all, make(fields, number+1-len(all))...)
 		}
-		if all[number].decode != nil {
+		if all[number].known() {
 			return nil, false
 		}
 		all[number] = made
@@ -82,7 +87,9 @@ func (ps *planner) field(typ reflect.Type) (field, bool) {
 	if !ok {
 		return field{}, false
 	}
-	return field{wire: one.wire, decode: func(p *parser, in value, v reflect.Value, _ []byte, _ uint64) bool {
-		return one.decode(p, in, v)
-	}}, true
+	if one.decode == nil {
+		// A type that is in itself, whose plan is being made.
+		return field{wire: one.wire, one: func(p *parser, in value, v reflect.Value) bool { return one.decode(p, in, v) }}, true
+	}
+	return field{wire: one.wire, one: one.decode}, true
 }

@@ -16,11 +16,19 @@ func (fs fields) decode(p *parser, in value, v reflect.Value) bool {
 		}
 		b = rest
 		number := tag >> 3
-		if number >= uint64(len(fs)) || fs[number].decode == nil {
+		if number >= uint64(len(fs)) || !fs[number].known() {
 			continue
 		}
 		f := &fs[number]
-		if protowire.Type(tag&7) != f.wire || !f.decode(p, one, v.Field(f.index), rest, tag) {
+		if protowire.Type(tag&7) != f.wire {
+			return false
+		}
+		if f.one != nil {
+			ok = f.one(p, one, v.Field(f.index))
+		} else {
+			ok = f.decode(p, one, v.Field(f.index), rest, tag)
+		}
+		if !ok {
 			return false
 		}
 	}
@@ -30,6 +38,15 @@ func (fs fields) decode(p *parser, in value, v reflect.Value) bool {
 // next takes the first field off a message that is not empty. It is false for what
 // protowire.Next calls an error.
 func next(b []byte) (tag uint64, in value, rest []byte, ok bool) {
+	// Most fields have a tag and a length of one byte each.
+	if len(b) > 1 && 1<<3 <= b[0] && b[0] < 0x80 && protowire.Type(b[0]&7) == protowire.Bytes && b[1] < 0x80 {
+		end := 2 + int(b[1])
+		if end > len(b) {
+			return 0, in, b, false
+		}
+		in.bytes = b[2:end:end]
+		return uint64(b[0]), in, b[end:], true
+	}
 	if tag, b, ok = uvarint(b); !ok || tag>>3 == 0 || tag>>3 > 1<<29-1 {
 		return tag, in, b, false
 	}

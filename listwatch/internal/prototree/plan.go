@@ -35,6 +35,7 @@ var plans = planner{made: map[reflect.Type]*plan{}}
 type planner struct {
 	mu   sync.Mutex
 	made map[reflect.Type]*plan
+	maps int // whose entries have a place in a parser
 }
 
 // planFor returns the plan of a message.
