@@ -19,6 +19,7 @@ func TestObserved(t *testing.T) {
 
 // shownByTest are the headings of which no trace can tell, and what does.
 var shownByTest = map[string]func(*testing.T){
+	"encodings":                        TestEncodings,
 	"tombstones":                       TestTombstones,
 	"when-the-queue-has-synced":        TestSyncedBeforeProcessed,
 	"an-entry-that-is-being-processed": TestLockedWhileProcessing,
