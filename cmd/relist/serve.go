@@ -71,7 +71,7 @@ func (f *serveFlags) check() error {
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) (err error) {
-	server := apitest.New(apitest.Options{})
+	server := apitest.New(apitest.Options{CBOR: true})
 	defer func() { err = errors.Join(err, server.Close()) }()
 	changes := churn.New(server, 1)
 	if err := changes.Fill(f.objects); err != nil {

@@ -30,6 +30,11 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: %v objects", url, s["objects"])
 		}
 	}
+	for _, encoding := range []string{"application/json", "application/vnd.kubernetes.protobuf", "application/cbor"} {
+		if got := contentType(t, serving[0]+"/api/v1/configmaps", encoding); got != encoding {
+			t.Errorf("asked for %s: it came as %s", encoding, got)
+		}
+	}
 	// It churns, and the switches work.
 	m := start(t, "mirror", "cm", "-A", "--server", serving[0], "-o", "json")
 	m.await(`"type":"Updated"`)
@@ -43,12 +48,25 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// contentType returns what an answer comes as, if accept is asked for.
+func contentType(t *testing.T, url, accept string) string {
+	t.Helper()
+	return do(t, http.MethodGet, url, accept).Get("Content-Type")
+}
+
 func post(t *testing.T, url string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, nil)
+	do(t, http.MethodPost, url, "*/*")
+}
+
+// do sends a request that must succeed, and returns the header of the answer.
+func do(t *testing.T, method, url, accept string) http.Header {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Accept", accept)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -57,8 +75,9 @@ func post(t *testing.T, url string) {
 	defer http.DefaultClient.CloseIdleConnections()
 	body, _ := io.ReadAll(resp.Body)
 	if resp.StatusCode/100 != 2 {
-		t.Fatalf("POST %s: %s %s", url, resp.Status, body)
+		t.Fatalf("%s %s: %s %s", method, url, resp.Status, body)
 	}
+	return resp.Header
 }
 
 func TestServeAddressTaken(t *testing.T) {
