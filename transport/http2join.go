@@ -89,7 +89,9 @@ func (p *streamPool) await(ctx context.Context, cc *http2.ClientConn) error { //
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil && patience.Err() == nil:
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+			// Whether the ping meets the end of what is read, or a connection that was
+			// closed for that, is chance.
 			err = io.ErrUnexpectedEOF
 		}
 		return fmt.Errorf("the connection has failed before its first request: %w", err)
