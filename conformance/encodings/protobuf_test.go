@@ -99,7 +99,8 @@ func shares(t *testing.T, decode func([]byte, any) error, typ reflect.Type) bool
 		}
 		return unsafe.StringData(obj.GetNamespace())
 	}
-	return in() == in()
+	first := in()
+	return first == in()
 }
 
 // mutate changes some bytes, and compares.
