@@ -2,6 +2,8 @@ package websocket
 
 import (
 	"maps"
+	"math"
+	"strconv"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -31,18 +33,18 @@ func TestMirror(t *testing.T) {
 	m.AwaitLines("the first list", func(lines []command.Line) bool { return command.Count(lines, command.Kind("synced")) == 1 })
 
 	stop := w.Churn()
-	for range kills {
+	for kill := range kills {
+		m.AwaitLines("a watch that brings something", func(lines []command.Line) bool {
+			open, cut := watches(t, lines)
+			return open && cut == kill
+		})
 		w.SomeWrites()
-		watches := command.Count(m.Lines, command.Kind("watch"))
 		if err := c.KillAPIServer(); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.StartAPIServer(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		m.AwaitLines("a watch after the kill", func(lines []command.Line) bool {
-			return command.Count(lines, command.Kind("watch")) > watches
-		})
 	}
 	w.SomeWrites()
 	stop()
@@ -53,13 +55,41 @@ func TestMirror(t *testing.T) {
 	if summary.Digest != want.Digest() || summary.Objects != len(want) {
 		t.Errorf("summary has %d objects with digest %s, the server has %d with %s", summary.Objects, summary.Digest, len(want), want.Digest())
 	}
-	cut := command.Count(m.Lines, func(l command.Line) bool { return l.Kind == "watchEnd" && l.Reason == "cut" })
-	if cut < kills {
-		t.Errorf("%d watches were cut, want one for each of %d kills", cut, kills)
+	_, cut := watches(t, m.Lines)
+	if cut != kills {
+		t.Errorf("%d watches that had brought something were cut, want one for each of %d kills", cut, kills)
 	}
 	if stderr := m.Stderr(); len(stderr) > 0 {
 		t.Errorf("not everything went over WebSocket:\n%s", stderr)
 	}
 	t.Logf("%d writes, %d kills; %d lists, %d watches (%d cut), %d relists, digest %s",
 		w.Writes(), kills, summary.Lists, summary.Watches, cut, summary.Relists, summary.Digest)
+}
+
+// watches reports whether a watch is open that has brought something, and how many of
+// those have ended. What is newer than a watch began with has come by it.
+func watches(t *testing.T, lines []command.Line) (open bool, cut int) {
+	t.Helper()
+	version := func(l command.Line) uint64 {
+		v, err := strconv.ParseUint(l.ResourceVersion, 10, 64)
+		if err != nil {
+			t.Fatalf("%+v: %v", l, err)
+		}
+		return v
+	}
+	began := uint64(math.MaxUint64)
+	for _, l := range lines {
+		switch l.Kind {
+		case "watch":
+			began, open = version(l), false
+		case "delta":
+			open = open || version(l) > began
+		case "watchEnd":
+			if open {
+				cut++
+			}
+			began, open = math.MaxUint64, false
+		}
+	}
+	return open, cut
 }
