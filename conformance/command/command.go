@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// patience bounds every wait for something that must happen. It is only spent when a
-// test fails.
-const patience = 2 * time.Minute
+// patience bounds every wait for something that must happen: after several kills in a
+// row the backoff alone may take a minute, twice. It is only spent when a test fails.
+const patience = 5 * time.Minute
 
 // build builds the command once for all tests of a package.
 var build = sync.OnceValues(func() (string, error) {
