@@ -27,7 +27,7 @@
 // what the server, the network, the writer and the consumer do, and when; how goroutines
 // take turns it does not decide.
 //
-//	go test ./simulation                                     # 30 seeds, some seconds
+//	go test ./simulation                                     # 50 seeds, some seconds
 //	go test ./simulation -seeds=100000 -timeout=0
 //	go test ./simulation -run '^TestConvergence$' -seed=17 -v  # one, and what happens
 //

@@ -20,7 +20,7 @@ import (
 // that was deleted comes back. Afterwards it has what the server has.
 func TestMovedBetweenReplicas(t *testing.T) {
 	t.Parallel()
-	few := min(5, *seeds)
+	few := min(10, *seeds)
 	for s := range uint64(few) {
 		synctest.Test(t, func(t *testing.T) { moveAround(t, s+1) })
 	}

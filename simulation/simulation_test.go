@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 30, "how many seeds each simulation runs")
+	seeds = flag.Int("seeds", 50, "how many seeds each simulation runs")
 	one   = flag.Uint64("seed", 0, "the one seed to run; 0 for all")
 )
 
