@@ -2,9 +2,9 @@ package transport
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"math/bits"
+
+	"github.com/relist-go/relist/internal/jsonstring"
 )
 
 // maxDepth is how deep a frame may be nested: the limit of the json/v2 decoder that
@@ -97,45 +97,15 @@ func (s *scanner) scan(b []byte) (n int, done bool, err error) {
 }
 
 // scanString reads on inside a string, from b[i], and returns the place after its
-// closing quote, or len(b) if the quote is not there. Two thirds of a Pod's bytes
-// are strings, most of them short, so it takes eight bytes at a time.
+// closing quote; if the quote is not there, it is len(b), and inString stays.
 func (s *scanner) scanString(b []byte, i int) int {
 	if s.escaped && i < len(b) {
 		s.escaped = false
 		i++
 	}
-	for {
-		for len(b)-i >= 8 {
-			if m := quotesOrBackslashes(binary.LittleEndian.Uint64(b[i:])); m != 0 {
-				i += bits.TrailingZeros64(m) / 8
-				break
-			}
-			i += 8
-		}
-		for i < len(b) && b[i] != '"' && b[i] != '\\' {
-			i++
-		}
-		switch {
-		case i == len(b):
-			return i
-		case b[i] == '"':
-			s.inString = false
-			return i + 1
-		case i+1 == len(b):
-			s.escaped = true
-			return i + 1
-		}
-		i += 2 // whatever a backslash escapes, it is no end of the string
-	}
-}
-
-// quotesOrBackslashes returns a word in which the lowest bit that is set is in the
-// first byte of w that is a quote or a backslash; 0 if none is. Subtracting 1 from
-// each byte borrows only above a byte that is 0, so the lowest one is exact.
-func quotesOrBackslashes(w uint64) uint64 {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	q, b := w^(ones*'"'), w^(ones*'\\')
-	return ((q-ones)&^q | (b-ones)&^b) & tops
+	end, escaped, ok := jsonstring.End(b, i)
+	s.inString, s.escaped = !ok, escaped
+	return end
 }
 
 // push and pop keep one bit for each level: whether it is an array.

@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/relist-go/relist/internal/jsonstring"
 )
 
 // Members goes through the members of an object, or the elements of an array, in
@@ -87,7 +89,7 @@ func (m *Members) name() bool {
 	if m.b[i] != '"' {
 		return false
 	}
-	end, _, ok := stringEnd(m.b, i+1)
+	end, _, ok := jsonstring.End(m.b, i+1)
 	if !ok {
 		return false
 	}

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "github.com/relist-go/relist/internal/jsonstring"
 
 // Scanner finds the end of an object or array that comes in pieces. The zero value
 // is ready, and ready again after it has found an end.
@@ -51,7 +48,7 @@ func (s *Scanner) scanString(b []byte, i int) int {
 		s.escaped = false
 		i++
 	}
-	end, escaped, ok := stringEnd(b, i)
+	end, escaped, ok := jsonstring.End(b, i)
 	s.inString, s.escaped = !ok, escaped
 	return end
 }
@@ -70,47 +67,11 @@ var classes = [256]uint8{
 	'}': classClose, ']': classClose,
 }
 
-// stringEnd returns the place after the quote that ends a string, of which b[i] is a
-// byte that is not escaped. If the quote is not there, ok is false, and escaped says
-// whether the byte that comes next is escaped.
-func stringEnd(b []byte, i int) (end int, escaped, ok bool) {
-	for {
-		for len(b)-i >= 8 {
-			if m := quotesOrBackslashes(binary.LittleEndian.Uint64(b[i:])); m != 0 {
-				i += bits.TrailingZeros64(m) / 8
-				break
-			}
-			i += 8
-		}
-		for i < len(b) && b[i] != '"' && b[i] != '\\' {
-			i++
-		}
-		switch {
-		case i >= len(b):
-			return len(b), false, false
-		case b[i] == '"':
-			return i + 1, false, true
-		case i+1 == len(b):
-			return len(b), true, false
-		}
-		i += 2 // whatever a backslash escapes, it is no end of the string
-	}
-}
-
 // StringEnd returns the place after the quote that ends a string, of which b[i] is the
 // first byte after the opening quote; ok is false if it does not end in b.
 func StringEnd(b []byte, i int) (end int, ok bool) {
-	end, _, ok = stringEnd(b, i)
+	end, _, ok = jsonstring.End(b, i)
 	return end, ok
-}
-
-// quotesOrBackslashes returns a word in which the lowest bit that is set is in the
-// first byte of w that is a quote or a backslash; 0 if none is. Subtracting 1 from
-// each byte borrows only above a byte that is 0, so the lowest one is exact.
-func quotesOrBackslashes(w uint64) uint64 {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	q, b := w^(ones*'"'), w^(ones*'\\')
-	return ((q-ones)&^q | (b-ones)&^b) & tops
 }
 
 // skip returns the place after the value that begins at b[i]; ok is false if b ends
@@ -121,7 +82,7 @@ func skip(b []byte, i int) (end int, ok bool) {
 	}
 	switch b[i] {
 	case '"':
-		end, _, ok = stringEnd(b, i+1)
+		end, _, ok = jsonstring.End(b, i+1)
 		return end, ok
 	case '{', '[':
 		var s Scanner
