@@ -24,44 +24,50 @@ func holdOpen(frames ...string) http.HandlerFunc {
 func TestNextEndsWithItsContextOrClose(t *testing.T) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) {
-			cfg := w.serve(t, holdOpen(`{"n":1}`))
-			c := newTestClient(t, cfg)
-			why := errors.New("enough")
-			for name, end := range map[string]struct {
-				end  func(Stream, context.CancelCauseFunc)
-				want []error
-			}{
-				"cancel":            {func(_ Stream, cancel context.CancelCauseFunc) { cancel(nil) }, []error{context.Canceled}},
-				"cancel with cause": {func(_ Stream, cancel context.CancelCauseFunc) { cancel(why) }, []error{context.Canceled, why}},
-				"close":             {func(s Stream, _ context.CancelCauseFunc) { s.Close(); s.Close() }, []error{ErrClosed}},
-			} {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				s, err := c.Watch(ctx, Request{Path: "/"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := s.Next(); err != nil {
-					t.Fatal(err)
-				}
-				ended := make(chan struct{})
-				go func() {
-					defer close(ended)
-					end.end(s, cancel) // while Next waits, or just before
-				}()
-				for range 2 {
-					_, err := s.Next()
-					for _, want := range end.want {
-						if !errors.Is(err, want) {
-							t.Errorf("%s: error %v, want %v", name, err, want)
-						}
-					}
-					checkError(t, err, "watch "+cfg.Server+"/: ")
-				}
-				<-ended
-				s.Close()
-				cancel(nil)
-			}
+			checkEndings(t, w.serve(t, holdOpen(`{"n":1}`)))
 		})
+	}
+}
+
+// checkEndings has a stream that brings one frame and no more ended by its context and
+// by Close, and looks at what Next says of it.
+func checkEndings(t *testing.T, cfg Config) {
+	t.Helper()
+	c := newTestClient(t, cfg)
+	why := errors.New("enough")
+	for name, end := range map[string]struct {
+		end  func(Stream, context.CancelCauseFunc)
+		want []error
+	}{
+		"cancel":            {func(_ Stream, cancel context.CancelCauseFunc) { cancel(nil) }, []error{context.Canceled}},
+		"cancel with cause": {func(_ Stream, cancel context.CancelCauseFunc) { cancel(why) }, []error{context.Canceled, why}},
+		"close":             {func(s Stream, _ context.CancelCauseFunc) { s.Close(); s.Close() }, []error{ErrClosed}},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s, err := c.Watch(ctx, Request{Path: "/", Query: url.Values{"watch": {"true"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Next(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			end.end(s, cancel) // while Next waits, or just before
+		}()
+		for range 2 {
+			_, err := s.Next()
+			for _, want := range end.want {
+				if !errors.Is(err, want) {
+					t.Errorf("%s: error %v, want %v", name, err, want)
+				}
+			}
+			checkError(t, err, "watch "+cfg.Server+"/: ")
+		}
+		<-ended
+		s.Close()
+		cancel(nil)
 	}
 }
 

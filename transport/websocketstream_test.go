@@ -2,10 +2,8 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -202,46 +200,10 @@ func TestSocketOfCapturedBytes(t *testing.T) {
 }
 
 func TestSocketNextEndsWithItsContextOrClose(t *testing.T) {
-	cfg := serveSockets(t, func(s *serverSocket) {
+	checkEndings(t, serveSockets(t, func(s *serverSocket) {
 		s.send(text(`{"n":1}`))
 		s.drain()
-	})
-	c := newTestClient(t, cfg)
-	why := errors.New("enough")
-	for name, end := range map[string]struct {
-		end  func(Stream, context.CancelCauseFunc)
-		want []error
-	}{
-		"cancel":            {func(_ Stream, cancel context.CancelCauseFunc) { cancel(nil) }, []error{context.Canceled}},
-		"cancel with cause": {func(_ Stream, cancel context.CancelCauseFunc) { cancel(why) }, []error{context.Canceled, why}},
-		"close":             {func(s Stream, _ context.CancelCauseFunc) { s.Close(); s.Close() }, []error{ErrClosed}},
-	} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		s, err := c.Watch(ctx, Request{Path: "/", Query: url.Values{"watch": {"true"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Next(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			end.end(s, cancel) // while Next waits, or just before
-		}()
-		for range 2 {
-			_, err := s.Next()
-			for _, want := range end.want {
-				if !errors.Is(err, want) {
-					t.Errorf("%s: error %v, want %v", name, err, want)
-				}
-			}
-			checkError(t, err, "watch "+cfg.Server+"/: ")
-		}
-		<-ended
-		s.Close()
-		cancel(nil)
-	}
+	}))
 }
 
 func TestReadHookSeesMessagesOnly(t *testing.T) {
