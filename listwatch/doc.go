@@ -13,8 +13,8 @@
 // A list is decoded object by object while its bytes arrive; the body is never
 // held whole. Each object is allocated by itself, so that one which is kept
 // pins no other. A transform runs before an object is kept. What repeats from one
-// object to the next (names, labels, images, the bytes of managedFields, and subtrees of
-// unstructured objects) is in memory once, within a bound, unless a transform may
+// object to the next (names, labels, images, the bytes of managedFields, parts of objects
+// that came as protobuf, and of unstructured ones) is in memory once, within a bound, unless a transform may
 // write into it: objects must not be changed, as in every cache. What is not needed can
 // be dropped before it is decoded ([Options]), and what the caller of a list has in the
 // same version is not decoded again ([AllKnown]).

@@ -45,20 +45,31 @@ func (c *Cache[V]) Get(text []byte) (V, bool) {
 // Put offers what was made of a text, which Get did not find. The text is copied if it
 // is kept.
 func (c *Cache[V]) Put(text []byte, v V) {
+	if c.Met(text) {
+		c.Keep(text, v)
+	}
+}
+
+// Met reports whether a text that Get did not find has been met before, and so is worth
+// keeping.
+func (c *Cache[V]) Met(text []byte) bool {
 	if len(text) > maxText {
-		return
+		return false
 	}
 	if c.met == nil {
 		c.met = make([]uint32, doors)
 	}
 	h := maphash.Bytes(seed, text)
 	door, mark := &c.met[h%doors], uint32(h>>32)
-	if *door != mark {
-		*door = mark
-		return
+	if *door == mark {
+		return true
 	}
-	c.keep(string(text), v)
+	*door = mark
+	return false
 }
+
+// Keep keeps what was made of a text that has been met. The text is copied.
+func (c *Cache[V]) Keep(text []byte, v V) { c.keep(string(text), v) }
 
 func (c *Cache[V]) keep(text string, v V) {
 	if c.bytes+len(text) > maxBytes {

@@ -15,15 +15,21 @@ func pointerDecoder(elem reflect.Type, plan *plan) func(*parser, value, reflect.
 	}
 }
 
-// sliceDecoder appends one element. The first of them makes room for all.
-func sliceDecoder(elem *plan) func(*parser, value, reflect.Value, []byte, uint64) bool {
-	return func(p *parser, in value, v reflect.Value, rest []byte, tag uint64) bool {
-		n := v.Len()
-		if n == v.Cap() {
-			v.Grow(count(rest, tag))
-		}
-		v.SetLen(n + 1)
-		return elem.decode(p, in, v.Index(n))
+// maxHint bounds the size that a slice or map is made in before anything is in it.
+const maxHint = 1024
+
+// sliceDecoder appends the elements of a run.
+func sliceDecoder(elem *plan) func(*parser, run, reflect.Value) bool {
+	return func(p *parser, in run, v reflect.Value) bool {
+		n, left := v.Len(), in.len
+		return in.each(func(in value) bool {
+			if n == v.Cap() {
+				v.Grow(min(left, maxHint))
+			}
+			n, left = n+1, left-1
+			v.SetLen(n)
+			return elem.decode(p, in, v.Index(n-1))
+		})
 	}
 }
 
@@ -53,35 +59,40 @@ func (ps *planner) mapField(typ reflect.Type) (field, bool) {
 		return field{}, false
 	}
 	if typ == reflect.TypeFor[map[string]string]() {
-		return field{wire: protowire.Bytes, decode: decodeStringMap}, true
+		return field{wire: protowire.Bytes, many: sharedRun(decodeStringMap)}, true
 	}
 	elem, ok := ps.of(typ.Elem())
 	if !ok {
 		return field{}, false
 	}
-	return field{wire: protowire.Bytes, decode: ps.mapDecoder(typ, elem)}, true
+	return field{wire: protowire.Bytes, many: sharedRun(ps.mapDecoder(typ, elem))}, true
 }
 
-func (ps *planner) mapDecoder(typ reflect.Type, elem *plan) func(*parser, value, reflect.Value, []byte, uint64) bool {
+func (ps *planner) mapDecoder(typ reflect.Type, elem *plan) func(*parser, run, reflect.Value) bool {
 	id := ps.maps
 	ps.maps++
-	return func(p *parser, in value, v reflect.Value, rest []byte, tag uint64) bool {
+	return func(p *parser, in run, v reflect.Value) bool {
 		if v.IsNil() {
-			v.Set(reflect.MakeMapWithSize(typ, count(rest, tag)))
-		}
-		name, in, ok := entry(in.bytes, elem.wire)
-		if !ok {
-			return false
+			v.Set(reflect.MakeMapWithSize(typ, min(in.len, maxHint)))
 		}
 		one := p.take(id, typ)
-		one.key.SetString(p.text.String(name))
-		if !elem.decode(p, in, one.value) {
-			return false
+		ok := in.each(func(in value) bool {
+			name, in, ok := entry(in.bytes, elem.wire)
+			if !ok {
+				return false
+			}
+			one.key.SetString(p.text.String(name))
+			if !elem.decode(p, in, one.value) {
+				return false
+			}
+			v.SetMapIndex(one.key, one.value)
+			one.value.SetZero()
+			return true
+		})
+		if ok {
+			p.entries[id] = one
 		}
-		v.SetMapIndex(one.key, one.value)
-		one.value.SetZero()
-		p.entries[id] = one
-		return true
+		return ok
 	}
 }
 
@@ -103,15 +114,17 @@ func (p *parser) take(id int, typ reflect.Type) mapEntry {
 }
 
 // decodeStringMap is a mapDecoder for labels and annotations.
-func decodeStringMap(p *parser, in value, v reflect.Value, rest []byte, tag uint64) bool {
+func decodeStringMap(p *parser, in run, v reflect.Value) bool {
 	m := v.Addr().Interface().(*map[string]string)
 	if *m == nil {
-		*m = make(map[string]string, count(rest, tag))
+		*m = make(map[string]string, min(in.len, maxHint))
 	}
-	key, in, ok := entry(in.bytes, protowire.Bytes)
-	if !ok {
-		return false
-	}
-	(*m)[p.text.String(key)] = p.text.String(in.bytes)
-	return true
+	return in.each(func(in value) bool {
+		key, in, ok := entry(in.bytes, protowire.Bytes)
+		if !ok {
+			return false
+		}
+		(*m)[p.text.String(key)] = p.text.String(in.bytes)
+		return true
+	})
 }

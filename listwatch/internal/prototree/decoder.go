@@ -25,8 +25,9 @@ type Decoder struct {
 }
 
 // New returns a decoder for a struct, a pointer to which has a method Unmarshal. With
-// share, equal managedFields of different objects are one in memory: none must be
-// changed. Strings are shared in any case.
+// share, equal parts of different objects are one in memory: none must be changed. The
+// object itself and its metadata are always its own, but for the bytes of managedFields.
+// Strings are shared in any case.
 func New(typ reflect.Type, share bool) *Decoder {
 	return &Decoder{plan: planFor(typ), parser: parser{share: share}}
 }
@@ -35,7 +36,8 @@ func New(typ reflect.Type, share bool) *Decoder {
 // Nothing of it is part of message. An error is one of Unmarshal.
 func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 	v := reflect.ValueOf(into).Elem()
-	if d.plan.decode(&d.parser, value{bytes: message}, v) {
+	d.parser.sharing = d.parser.share
+	if d.plan.whole != nil && d.plan.whole(&d.parser, value{bytes: message}, v) {
 		return nil
 	}
 	v.SetZero()
@@ -45,7 +47,10 @@ func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 // parser is what decoding takes beside the message.
 type parser struct {
 	text    intern.Table
-	share   bool
-	fields  intern.Cache[metav1.FieldsV1]
 	entries []mapEntry
+
+	share   bool // parts of different objects
+	sharing bool // share, and where the parser is it does
+	parts   intern.Cache[reflect.Value]
+	fields  intern.Cache[metav1.FieldsV1]
 }

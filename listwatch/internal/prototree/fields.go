@@ -22,15 +22,13 @@ type field struct {
 	index int // in the struct
 	wire  protowire.Type
 
-	// one reads the value of a field that has one. It is nil for others.
-	one func(p *parser, in value, v reflect.Value) bool
-
-	// decode reads one of the values of a field that has many. rest is what follows it in the message, and
-	// tag what stood before it, for a look at how many there are.
-	decode func(p *parser, in value, v reflect.Value, rest []byte, tag uint64) bool
+	// one reads the value of a field that has one, and many a run of those of a field
+	// that has many. The other is nil.
+	one  func(p *parser, in value, v reflect.Value) bool
+	many func(p *parser, in run, v reflect.Value) bool
 }
 
-func (f *field) known() bool { return f.one != nil || f.decode != nil }
+func (f *field) known() bool { return f.one != nil || f.many != nil }
 
 // fields returns those of a generated struct. It is false if one of them cannot be
 // decoded here, or has no number.
@@ -81,7 +79,7 @@ func (ps *planner) field(typ reflect.Type) (field, bool) {
 		if !ok {
 			return field{}, false
 		}
-		return field{wire: elem.wire, decode: sliceDecoder(elem)}, true
+		return field{wire: elem.wire, many: sharedRun(sliceDecoder(elem))}, true
 	}
 	one, ok := ps.of(typ)
 	if !ok {

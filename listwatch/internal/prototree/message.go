@@ -9,28 +9,36 @@ import (
 
 // decode reads the message of a struct. Fields that it has no place for are passed over.
 func (fs fields) decode(p *parser, in value, v reflect.Value) bool {
+	last := uint64(0)
 	for b := in.bytes; len(b) > 0; {
-		tag, one, rest, ok := next(b)
+		tag, first, rest, ok := next(b)
 		if !ok {
 			return false
 		}
-		b = rest
 		number := tag >> 3
 		if number >= uint64(len(fs)) || !fs[number].known() {
+			b = rest
 			continue
 		}
+		if p.sharing && number <= last {
+			return false // it would be added to what may be shared
+		}
+		last = number
 		f := &fs[number]
 		if protowire.Type(tag&7) != f.wire {
 			return false
 		}
 		if f.one != nil {
-			ok = f.one(p, one, v.Field(f.index))
+			ok = f.one(p, first, v.Field(f.index))
 		} else {
-			ok = f.decode(p, one, v.Field(f.index), rest, tag)
+			var values run
+			values, rest = runOf(b, rest, tag, first)
+			ok = f.many(p, values, v.Field(f.index))
 		}
 		if !ok {
 			return false
 		}
+		b = rest
 	}
 	return true
 }
@@ -87,22 +95,4 @@ func uvarint(b []byte) (n uint64, rest []byte, ok bool) {
 		return 0, b, false
 	}
 	return n, b[size:], true
-}
-
-// maxHint bounds the size that a slice or map is made in before anything is in it.
-const maxHint = 1024
-
-// count returns how many values of one field come in a row: the one that has been read,
-// and those at the start of rest. Whoever writes a repeated field writes it in a row.
-func count(rest []byte, tag uint64) int {
-	n := 1
-	for n < maxHint && len(rest) > 0 {
-		following, _, after, ok := next(rest)
-		if !ok || following != tag {
-			break
-		}
-		n++
-		rest = after
-	}
-	return n
 }

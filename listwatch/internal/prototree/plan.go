@@ -21,6 +21,10 @@ type plan struct {
 	// Unmarshal. What v holds already it adds to, as generated code does where a field
 	// comes twice.
 	decode func(p *parser, in value, v reflect.Value) bool
+
+	// whole is decode without a look at whether the message has been met before. It is
+	// nil for what is no message of a struct with fields.
+	whole func(p *parser, in value, v reflect.Value) bool
 }
 
 // value is one value of a message: the bytes of a Bytes value, the number of any other.
@@ -55,25 +59,25 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 		case reflect.Struct:
 			return ps.message(typ), true
 		case reflect.Slice:
-			return &plan{protowire.Bytes, decodeNamedSlice}, true
+			return &plan{wire: protowire.Bytes, decode: decodeNamedSlice}, true
 		default:
 			return nil, false
 		}
 	}
 	switch typ.Kind() {
 	case reflect.String:
-		return &plan{protowire.Bytes, decodeString}, true
+		return &plan{wire: protowire.Bytes, decode: decodeString}, true
 	case reflect.Bool:
-		return &plan{protowire.Varint, decodeBool}, true
+		return &plan{wire: protowire.Varint, decode: decodeBool}, true
 	case reflect.Int, reflect.Int32, reflect.Int64:
-		return &plan{protowire.Varint, decodeInt}, true
+		return &plan{wire: protowire.Varint, decode: decodeInt}, true
 	case reflect.Uint32, reflect.Uint64:
-		return &plan{protowire.Varint, decodeUint}, true
+		return &plan{wire: protowire.Varint, decode: decodeUint}, true
 	case reflect.Float64:
-		return &plan{protowire.Fixed64, decodeFloat64}, true
+		return &plan{wire: protowire.Fixed64, decode: decodeFloat64}, true
 	case reflect.Slice:
 		if typ.Elem().Kind() == reflect.Uint8 {
-			return &plan{protowire.Bytes, decodeBytes}, true
+			return &plan{wire: protowire.Bytes, decode: decodeBytes}, true
 		}
 	case reflect.Pointer:
 		if kind := typ.Elem().Kind(); kind == reflect.Pointer || kind == reflect.Slice && !isMessage(typ.Elem()) {
@@ -83,7 +87,10 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		return &plan{elem.wire, pointerDecoder(typ.Elem(), elem)}, true
+		if elem.whole != nil {
+			return &plan{wire: elem.wire, decode: sharedPointer(typ.Elem(), elem)}, true
+		}
+		return &plan{wire: elem.wire, decode: pointerDecoder(typ.Elem(), elem)}, true
 	default:
 	}
 	return nil, false
@@ -99,20 +106,22 @@ func (ps *planner) message(typ reflect.Type) *plan {
 	}
 	made := &plan{wire: protowire.Bytes}
 	ps.made[typ] = made
-	made.decode = ps.decoder(typ)
-	return made
-}
-
-func (ps *planner) decoder(typ reflect.Type) func(*parser, value, reflect.Value) bool {
 	switch {
 	case typ == reflect.TypeFor[metav1.FieldsV1]():
-		return decodeFieldsV1
+		made.decode = decodeFieldsV1
+		return made
 	case typ.Kind() == reflect.Struct && isGenerated(typ):
 		if fields, ok := ps.fields(typ); ok {
-			return fields.decode
+			made.whole = fields.decode
+			made.decode = sharedMessage(typ, made.whole)
+			if typ == metadataType {
+				made.decode = private(made.whole)
+			}
+			return made
 		}
 	}
-	return decodeMethod
+	made.decode = decodeMethod
+	return made
 }
 
 // isGenerated reports whether the method Unmarshal of *typ was written by the generator

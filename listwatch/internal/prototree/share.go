@@ -1,0 +1,104 @@
+package prototree
+
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// minShared is the length from which on a part of an object is looked for among those
+// that have been met. What is shorter is decoded in the time that looking takes.
+const minShared = 32
+
+// What follows lets parts of objects that are equal be one in memory: what a pointer, a
+// slice or a map leads to, below the object itself and its metadata, which are always
+// its own. The containers of a Pod come again with each of its events, and with those of
+// its neighbours, where its status does not: they are found by their bytes, which takes
+// a twentieth of the time of decoding them, and no memory.
+//
+// A part can only be shared if nothing is added to it later: see [fields.decode], which
+// takes fields in order, once each, while parts are shared.
+
+// sharedRun is decode, the decoder of a slice or a map, with a memory.
+func sharedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run, reflect.Value) bool {
+	return func(p *parser, in run, v reflect.Value) bool {
+		if !p.sharing || len(in.bytes) < minShared {
+			return decode(p, in, v)
+		}
+		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == v.Type() {
+			v.Set(part)
+			return true
+		}
+		if !decode(p, in, v) {
+			return false
+		}
+		if p.parts.Met(in.bytes) {
+			if v.Kind() == reflect.Slice {
+				v.SetCap(v.Len()) // who appends to it copies it
+			}
+			p.parts.Keep(in.bytes, reflect.ValueOf(v.Interface()))
+		}
+		return true
+	}
+}
+
+// sharedPointer is a pointerDecoder for messages, with a memory.
+func sharedPointer(elem reflect.Type, plan *plan) func(*parser, value, reflect.Value) bool {
+	decode := pointerDecoder(elem, plan)
+	return func(p *parser, in value, v reflect.Value) bool {
+		if !p.sharing || len(in.bytes) < minShared {
+			return decode(p, in, v)
+		}
+		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == v.Type() {
+			v.Set(part)
+			return true
+		}
+		made := reflect.New(elem)
+		if !plan.whole(p, in, made.Elem()) {
+			return false
+		}
+		if p.parts.Met(in.bytes) {
+			p.parts.Keep(in.bytes, made)
+		}
+		v.Set(made)
+		return true
+	}
+}
+
+// sharedMessage is decode, the decoder of a struct, with a memory: the struct is copied,
+// and what it leads to is shared.
+func sharedMessage(typ reflect.Type, decode func(*parser, value, reflect.Value) bool) func(*parser, value, reflect.Value) bool {
+	pointer := reflect.PointerTo(typ)
+	return func(p *parser, in value, v reflect.Value) bool {
+		if !p.sharing || len(in.bytes) < minShared {
+			return decode(p, in, v)
+		}
+		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == pointer {
+			v.Set(part.Elem())
+			return true
+		}
+		if !decode(p, in, v) {
+			return false
+		}
+		if p.parts.Met(in.bytes) {
+			part := reflect.New(typ)
+			part.Elem().Set(v)
+			p.parts.Keep(in.bytes, part)
+		}
+		return true
+	}
+}
+
+// private is decode, the decoder of metadata, of which nothing is shared but the bytes of
+// managedFields and strings: its owner may want to write into it.
+func private(decode func(*parser, value, reflect.Value) bool) func(*parser, value, reflect.Value) bool {
+	return func(p *parser, in value, v reflect.Value) bool {
+		sharing := p.sharing
+		p.sharing = false
+		ok := decode(p, in, v)
+		p.sharing = sharing
+		return ok
+	}
+}
+
+var metadataType = reflect.TypeFor[metav1.ObjectMeta]()
