@@ -32,9 +32,9 @@ type Case struct {
 
 // All are the cases, in the order of the report.
 func All() []Case {
-	list := Case{Objects: 20_000, SmokeObjects: 600, run: list}
-	watch := Case{Objects: 2_000, Events: 6_000, SmokeObjects: 300, SmokeEvents: 600, run: steadyWatch}
-	relist := Case{Objects: 20_000, SmokeObjects: 600}
+	list := Case{Objects: 20_000, SmokeObjects: 100, run: list}
+	watch := Case{Objects: 2_000, Events: 6_000, SmokeObjects: 50, SmokeEvents: 200, run: steadyWatch}
+	relist := Case{Objects: 20_000, SmokeObjects: 100}
 	return []Case{
 		list.with("list-json", "First list, JSON", Spec{}),
 		list.with("list-protobuf", "First list, protobuf", Spec{Encoding: objects.Protobuf}),
@@ -57,19 +57,19 @@ func All() []Case {
 		watch.with("watch-small-protobuf", "Steady watch, ConfigMaps, protobuf", Spec{Resource: "configmaps", Encoding: objects.Protobuf}).events(120_000),
 		{
 			Name: "many-idle", Title: "1,000 informers that have nothing to do, one process", Spec: Spec{Resource: "configmaps"},
-			Objects: 1000, SmokeObjects: 100, HTTP2: true, run: manyIdle,
+			Objects: 1000, SmokeObjects: 20, HTTP2: true, run: manyIdle,
 		},
 		{
 			Name: "many-churn", Title: "1,000 informers of 10 ConfigMaps each, one process", Spec: Spec{Resource: "configmaps"},
-			Objects: 1000, Events: 60_000, SmokeObjects: 100, SmokeEvents: 2000, HTTP2: true, run: manyChurn,
+			Objects: 1000, Events: 60_000, SmokeObjects: 20, SmokeEvents: 400, HTTP2: true, run: manyChurn,
 		},
 		{
 			Name: "slow", Title: "A handler that hangs while others do not, Pods, JSON", Spec: Spec{Resource: "pods"},
-			Objects: 100, Events: 6_000, SmokeObjects: 100, SmokeEvents: 1000, run: slowConsumer,
+			Objects: 100, Events: 6_000, SmokeObjects: 20, SmokeEvents: 200, run: slowConsumer,
 		},
 		{
 			Name: "lag", Title: "From the change to the handler, 1,000 events/s, Pods, JSON", Spec: Spec{Resource: "pods"},
-			Objects: 1000, Events: 4_000, SmokeObjects: 100, SmokeEvents: 500, Runs: 3, run: lag,
+			Objects: 1000, Events: 4_000, SmokeObjects: 200, SmokeEvents: 200, Runs: 3, run: lag,
 		},
 	}
 }

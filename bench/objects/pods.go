@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pods returns n Pods of 7.8 KB in JSON, after those in a gzipped PodList that an API server sent.
+// Pods returns n Pods of 7.8 KB in JSON, after those in a gzipped PodList that an API server sent. Of that it reads
+// no more than it needs: one for each Pod, and at most all.
 func Pods(file string, n int) (*Set, error) {
-	list, err := readPods(file)
+	pods, err := readPods(file, max(n, 1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	examples := make([]object, len(list.Items))
-	for i := range list.Items {
-		pod := &list.Items[i]
+	examples := make([]object, len(pods))
+	for i, pod := range pods {
 		if err := makePodTemplate(pod); err != nil {
 			return nil, fmt.Errorf("read %s: pod %d: %w", file, i, err)
 		}
@@ -29,7 +29,8 @@ func Pods(file string, n int) (*Set, error) {
 	return newSet("pods", "Pod", n, examples)
 }
 
-func readPods(file string) (*corev1.PodList, error) {
+// readPods reads the first Pods of the list.
+func readPods(file string, most int) ([]*corev1.Pod, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -39,14 +40,29 @@ func readPods(file string) (*corev1.PodList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := new(corev1.PodList)
-	if err := json.NewDecoder(unzipped).Decode(list); err != nil {
-		return nil, err
+	decoder := json.NewDecoder(unzipped)
+	for token := json.Token(nil); token != "items"; {
+		if token, err = decoder.Token(); err != nil {
+			return nil, fmt.Errorf("look for items: %w", err)
+		}
 	}
-	if len(list.Items) == 0 {
+	if bracket, err := decoder.Token(); err != nil {
+		return nil, err
+	} else if bracket != json.Delim('[') {
+		return nil, fmt.Errorf("items is %v and no list", bracket)
+	}
+	var pods []*corev1.Pod
+	for len(pods) < most && decoder.More() {
+		pod := new(corev1.Pod)
+		if err := decoder.Decode(pod); err != nil {
+			return nil, err
+		}
+		pods = append(pods, pod)
+	}
+	if len(pods) == 0 {
 		return nil, fmt.Errorf("no pods in it")
 	}
-	return list, nil
+	return pods, nil
 }
 
 // makePodTemplate writes placeholders where one Pod differs from its neighbours.

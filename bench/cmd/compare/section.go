@@ -60,7 +60,7 @@ func growth(ctx context.Context, r *runner) (string, error) {
 			c.Runs = 1
 		}
 		if r.smoke {
-			n /= 100
+			n /= 1000
 			c.SmokeObjects = n
 		}
 		results, err := r.compare(ctx, c)
