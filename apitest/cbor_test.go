@@ -29,7 +29,7 @@ func items(t *testing.T, b string) (all []map[string]any) {
 	t.Helper()
 	for rest := []byte(b); len(rest) > 0; {
 		var item []byte
-		item, rest = cutCBOR(rest)
+		item, rest, _ = cutCBOR(rest)
 		if !strings.HasPrefix(string(item), cborTag) {
 			t.Errorf("no tag: %.80q", item)
 		}
@@ -280,8 +280,8 @@ func TestCBORIsCutAnywhere(t *testing.T) {
 	whole := string(cborFormat{t: configMapTable}.bookmark(nil, 7, true))
 	stream := whole + whole
 	for n := range stream {
-		item, rest := cutCBOR([]byte(stream[:n]))
-		if string(item)+string(rest) != stream[:n] || n >= len(whole) && string(item) != whole {
+		item, rest, complete := cutCBOR([]byte(stream[:n]))
+		if string(item)+string(rest) != stream[:n] || n >= len(whole) && string(item) != whole || complete != (n >= len(whole)) {
 			t.Fatalf("of %d bytes: %q, %q", n, item, rest)
 		}
 	}

@@ -44,12 +44,12 @@ var cborItems = func() cbor.DecMode {
 	return mode
 }()
 
-// cutCBOR takes one item off. What is none is the last.
-func cutCBOR(items []byte) (item, rest []byte) {
+// cutCBOR takes one item off. What is none is the last, and not whole.
+func cutCBOR(items []byte) (item, rest []byte, whole bool) {
 	var raw cbor.RawMessage
 	rest, err := cborItems.UnmarshalFirst(items, &raw)
 	if err != nil {
-		return items, nil
+		return items, nil, false
 	}
-	return items[:len(items)-len(rest)], rest
+	return items[:len(items)-len(rest)], rest, true
 }

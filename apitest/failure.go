@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -26,7 +27,7 @@ type Failure struct {
 	Message string
 	// RetryAfter is sent in the header and in the Status, in whole seconds, if it is above zero.
 	RetryAfter time.Duration
-	// InStream answers 200 and sends the failure as an ERROR event. It suits watches.
+	// InStream answers 200 and sends the failure as an ERROR event, in the encoding that was asked for. It suits watches.
 	InStream bool
 	// Raw is sent instead of a Status, with ContentType: what a proxy in between might say.
 	Raw         []byte
@@ -83,14 +84,30 @@ func (x Failure) status() *metav1.Status {
 	return status
 }
 
-func (x Failure) write(w http.ResponseWriter) {
-	status := x.status()
+// fail answers a request with x.
+func (s *Server) fail(w http.ResponseWriter, req *http.Request, t *table, verb string, x Failure) {
 	switch {
 	case x.InStream:
-		writeBytes(w, http.StatusOK, "application/json", appendErrorEvent(nil, status))
+		s.failInStream(w, req, t, verb, x.status())
 	case x.Raw != nil:
 		writeBytes(w, x.Status, x.ContentType, x.Raw)
 	default:
-		writeError(w, &apierrors.StatusError{ErrStatus: *status})
+		writeError(w, &apierrors.StatusError{ErrStatus: *x.status()})
 	}
+}
+
+// failInStream sends an ERROR event in the encoding that the stream would have had.
+func (s *Server) failInStream(w http.ResponseWriter, req *http.Request, t *table, verb string, status *metav1.Status) {
+	f, err := s.negotiate(req, t, verb == "list")
+	if err != nil {
+		f = jsonFormat{t: t} // who accepts nothing is to fail, too
+	}
+	contentType, event := f.contentType(true), f.status(nil, status)
+	if !isWebSocket(req) {
+		writeBytes(w, http.StatusOK, contentType, event)
+		return
+	}
+	s.faults.upgrade(w, req, newMessages(contentType), func(_ context.Context, out output) {
+		_ = out.write(event) // to a client that may be gone
+	})
 }

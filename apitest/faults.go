@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -113,29 +112,21 @@ func (f *faults) connection(w http.ResponseWriter) {
 	}
 }
 
-// fail answers the request if a failure is waiting for one like it.
-func (f *faults) fail(w http.ResponseWriter, req *http.Request, verb string, res *Resource) bool {
+// take returns the failure that is waiting for such a request, and counts it; false if there is none.
+func (f *faults) take(verb string, res *Resource) (Failure, bool) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	i := slices.IndexFunc(f.failures, func(x *Failure) bool {
 		return (x.Verb == "" || x.Verb == verb) && (x.Resource == "" || x.Resource == res.ID())
 	})
 	if i < 0 {
-		f.mu.Unlock()
-		return false
+		return Failure{}, false
 	}
 	x := *f.failures[i]
 	if f.failures[i].Count--; f.failures[i].Count <= 0 {
 		f.failures = slices.Delete(f.failures, i, i+1)
 	}
-	f.mu.Unlock()
-	if x.InStream && isWebSocket(req) {
-		f.upgrade(w, req, newMessages("application/json"), func(_ context.Context, out output) {
-			_ = out.write(appendErrorEvent(nil, x.status())) // to a client that may be gone
-		})
-		return true
-	}
-	x.write(w)
-	return true
+	return x, true
 }
 
 // CutWatches makes every open watch end once it has sent that many more bytes of its body, in the middle of an event if
@@ -144,7 +135,7 @@ func (s *Server) CutWatches(after int64) int { return s.Cut(Cut{After: after}) }
 
 // A Cut ends watches at a byte.
 type Cut struct {
-	// After is the number of bytes of the body still to be sent.
+	// After is the number of bytes of the body still to be sent. A negative number is 0.
 	After int64
 	// Next, if above zero, cuts the next watches that are opened, so many of them, instead of those that are open.
 	Next int
@@ -156,6 +147,7 @@ type Cut struct {
 
 // Cut ends watches as c says, and returns how many it concerns.
 func (s *Server) Cut(c Cut) int {
+	c.After = max(c.After, 0)
 	if c.Next > 0 {
 		s.faults.mu.Lock()
 		defer s.faults.mu.Unlock()

@@ -1,6 +1,8 @@
 package apitest
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -68,6 +70,19 @@ func TestInject(t *testing.T) {
 		f.Inject([]byte(`{"type":"STRANGE","object":{}}` + "\n"))
 		f.touch("d/a")
 		w.want("STRANGE @", "MODIFIED a@3")
+	})
+}
+
+// Before the next byte is as early as a cut can be.
+func TestCutBelowZeroIsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		w := f.watch(configMaps + "&resourceVersion=2")
+		f.Cut(Cut{After: -1, Clean: true})
+		w.wantEnd(io.EOF)
+		f.Cut(Cut{After: -1, Next: 1, Clean: true})
+		f.watch(configMaps + "&resourceVersion=1").wantEnd(io.EOF)
 	})
 }
 
@@ -147,6 +162,50 @@ func TestFailNextRefusesWhatCannotBe(t *testing.T) {
 	}
 	if err := s.FailNext(Failure{Verb: "deletecollection", Resource: "deployments.apps", Status: 599}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A failure in the stream comes as the stream would: in its encoding, and as its messages.
+func TestFailNextInStreamIsEncoded(t *testing.T) {
+	for accept, status := range map[string]func([]byte) []byte{
+		"application/json": func(b []byte) []byte {
+			return bytes.TrimPrefix(b, []byte(`{"type":"ERROR","object":`))
+		},
+		protobufMediaType: func(b []byte) []byte {
+			var event metav1.WatchEvent
+			must[any](t)(nil, event.Unmarshal(b))
+			return event.Object.Raw
+		},
+		cborMediaType: func(b []byte) []byte {
+			return bytes.TrimPrefix(b, openCBOREvent(nil, "ERROR"))
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := serve(t, Options{CBOR: true})
+			f.failNext(Failure{Count: 2, Verb: "watch", Status: 410, Reason: metav1.StatusReasonGone, Message: "gone", InStream: true})
+			want := Failure{Status: 410, Reason: metav1.StatusReasonGone, Message: "gone"}.status()
+			encoded := map[string][]byte{"application/json": mustJSON(want), protobufMediaType: protobufStatus(want), cborMediaType: cborStatus(want)}[accept]
+
+			a := f.get(configMaps, "Accept: "+accept)
+			body := []byte(a.body)
+			if accept == protobufMediaType && len(body) > lengthBytes {
+				body = body[lengthBytes:]
+			}
+			_, message, err := f.socket(configMaps, "Accept", accept).ws.ReadMessage()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for how, got := range map[string][]byte{"a body": body, "a message": message} {
+				if !bytes.HasPrefix(status(got), encoded) {
+					t.Errorf("%s in %s: %q", accept, how, got)
+				}
+			}
+			f.failNext(Failure{Verb: "watch", InStream: true})
+			wantType := map[string]string{protobufMediaType: protobufMediaType + ";stream=watch", cborMediaType: cborStreamMediaType}
+			if a, want := f.get(configMaps, "Accept: "+accept), cmp.Or(wantType[accept], accept); a.header.Get("Content-Type") != want {
+				t.Errorf("Content-Type %s, want %s", a.header.Get("Content-Type"), want)
+			}
+		})
 	}
 }
 

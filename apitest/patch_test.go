@@ -116,6 +116,24 @@ func TestPatchThatDoesNotFit(t *testing.T) {
 	})
 }
 
+// Nothing says that a list holds what it should.
+func TestStrategicMergeOfOddLists(t *testing.T) {
+	odd := func() []any { return []any{map[string]any{"a": int64(1)}, []any{"x"}, "f"} }
+	for _, patch := range []map[string]any{
+		{"finalizers": odd(), "$retainKeys": odd()},
+		{"$deleteFromPrimitiveList/gone": odd()},
+		{"env": odd(), "finalizers": odd()},
+	} {
+		got := strategicMerge(map[string]any{"finalizers": odd(), "gone": odd(), "env": odd()}, patch)
+		if list, ok := got["finalizers"].([]any); ok && len(list) != len(odd()) {
+			t.Errorf("%v over them: finalizers %v", patch, list)
+		}
+		if list, _ := got["gone"].([]any); patch["$deleteFromPrimitiveList/gone"] != nil && len(list) > 0 {
+			t.Errorf("%v over them: %v is left", patch, list)
+		}
+	}
+}
+
 func TestServerSideApply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

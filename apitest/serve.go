@@ -35,7 +35,8 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	v := verb(req, t)
-	if s.faults.fail(w, req, v, t.table.res) {
+	if x, ok := s.faults.take(v, t.table.res); ok {
+		s.fail(w, req, t.table, v, x)
 		return
 	}
 	if err := s.serveResource(r, w, req, t, v); err != nil {

@@ -18,7 +18,8 @@ type Options struct {
 
 	// BookmarkPeriod is the time between bookmarks of a quiet watch that asked for them. One more comes two seconds
 	// before the watch's timeout.
-	// If zero, one minute is used, as by kube-apiserver. If negative, there are no periodic bookmarks.
+	// If zero, one minute is used, as by kube-apiserver. If negative, there are neither: only the bookmark that ends
+	// initial events is sent.
 	BookmarkPeriod time.Duration
 
 	// ContinueTTL is how long a superseded state can still be listed, and so how long a continue token works.

@@ -26,7 +26,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	st := s.storage
 	if dryRun && v != "deletecollection" {
 		// A dry run happens to a copy that holds nothing but the object in question.
-		st = s.storage.fork(t.table, dryRunKey(t, body))
+		st = s.storage.fork(t.table, dryRunKey(t, body, media))
 		t.table = st.tables[t.table.res.ID()]
 	}
 	switch v {
@@ -194,11 +194,11 @@ func readPreconditions(body []byte) (preconditions, error) {
 }
 
 // dryRunKey is the object that a dry run is about; a creation names it in its body.
-func dryRunKey(t target, body []byte) string {
+func dryRunKey(t target, body []byte, media string) string {
 	if t.name != "" {
 		return objectKey(t.namespace, t.name)
 	}
-	obj, err := decodeObject(body)
+	obj, err := readObject(t.table.res, body, media)
 	if err != nil {
 		return "" // the creation will say what is wrong
 	}

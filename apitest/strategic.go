@@ -41,7 +41,7 @@ func strategicMerge(obj, patch map[string]any) map[string]any {
 		obj = make(map[string]any, len(patch))
 	}
 	if keep, ok := patch["$retainKeys"].([]any); ok {
-		maps.DeleteFunc(obj, func(k string, _ any) bool { return !slices.Contains(keep, any(k)) })
+		maps.DeleteFunc(obj, func(k string, _ any) bool { return !contains(keep, k) })
 	}
 	for k, v := range patch { // each key by itself: the order does not matter
 		if name, ok := strings.CutPrefix(k, "$deleteFromPrimitiveList/"); ok {
@@ -77,7 +77,7 @@ func mergeList(name string, old any, patch []any) []any {
 	have = slices.Clone(have)
 	if name == "finalizers" {
 		for _, v := range patch {
-			if !slices.Contains(have, v) {
+			if !contains(have, v) {
 				have = append(have, v)
 			}
 		}
@@ -135,5 +135,10 @@ func sameElement(a any, b map[string]any, keys []string) bool {
 
 func without(list any, gone []any) []any {
 	have, _ := list.([]any)
-	return slices.DeleteFunc(slices.Clone(have), func(v any) bool { return slices.Contains(gone, v) })
+	return slices.DeleteFunc(slices.Clone(have), func(v any) bool { return contains(gone, v) })
+}
+
+// contains is slices.Contains for values of JSON, of which maps and slices cannot be compared by ==.
+func contains(list []any, v any) bool {
+	return slices.ContainsFunc(list, func(x any) bool { return reflect.DeepEqual(x, v) })
 }

@@ -208,6 +208,29 @@ func TestWebSocketFaults(t *testing.T) {
 	})
 }
 
+// What is cut inside a message is no message, whatever it is encoded in.
+func TestWebSocketCutInsideAMessage(t *testing.T) {
+	for _, accept := range []string{"application/json", protobufMediaType, cborMediaType} {
+		synctest.Test(t, func(t *testing.T) {
+			f := serve(t, Options{CBOR: true})
+			w := f.socket("/api/v1/configmaps?watch=true&resourceVersion=1", "Accept", accept)
+			f.create("default/a")
+			_, whole, err := w.ws.ReadMessage()
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.CutWatches(int64(len(whole) + lengthBytes + 50))
+			f.create("default/b", "default/c")
+			if _, b, err := w.ws.ReadMessage(); err != nil || len(b) != len(whole) {
+				t.Errorf("%s: %q, %v, want a message as long as that of a", accept, b, err)
+			}
+			if typ, b, err := w.ws.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseAbnormalClosure) {
+				t.Errorf("%s: message of type %d: %q, %v", accept, typ, b, err)
+			}
+		})
+	}
+}
+
 // A server that stalls answers no ping.
 func TestWebSocketPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ type messages struct {
 	ws   *websocket.Conn
 	conn *hijacked
 	text bool
-	cut  func(events []byte) (event, rest []byte) // takes one event off; the last may be broken
+	cut  func(events []byte) (event, rest []byte, whole bool) // takes one event off; the last may be broken
 }
 
 func newMessages(contentType string) *messages {
@@ -37,7 +37,7 @@ func (o *messages) begin() error { return nil } // the handshake was it
 func (o *messages) write(events []byte) error {
 	for len(events) > 0 {
 		var event []byte
-		event, events = o.cut(events)
+		event, events, _ = o.cut(events) // what was injected is sent as it is
 		if err := o.send(event); err != nil {
 			return err
 		}
@@ -45,23 +45,25 @@ func (o *messages) write(events []byte) error {
 	return nil
 }
 
-func cutLine(events []byte) (event, rest []byte) {
+func cutLine(events []byte) (event, rest []byte, whole bool) {
 	n := bytes.IndexByte(events, '\n') + 1
 	if n == 0 {
-		n = len(events)
+		return events, nil, false
 	}
-	return events[:n], events[n:]
+	return events[:n], events[n:], true
 }
 
 // cutLength leaves the length out.
-func cutLength(events []byte) (event, rest []byte) {
+func cutLength(events []byte) (event, rest []byte, whole bool) {
 	if len(events) < lengthBytes {
-		return events, nil
+		return events, nil, false
 	}
-	n := int(binary.BigEndian.Uint32(events))
+	n := uint64(binary.BigEndian.Uint32(events))
 	events = events[lengthBytes:]
-	n = min(n, len(events))
-	return events[:n], events[n:]
+	if n > uint64(len(events)) {
+		return events, nil, false
+	}
+	return events[:n], events[n:], true
 }
 
 // lengthBytes is the size of the length before an event in a body.
@@ -76,16 +78,28 @@ func (o *messages) send(event []byte) error {
 
 // writeCut breaks off inside a message if the last event is not whole.
 func (o *messages) writeCut(part []byte) error {
-	whole := len(part)
+	for len(part) > 0 {
+		event, rest, whole := o.cut(part)
+		if !whole {
+			return o.sendPart(event)
+		}
+		if err := o.send(event); err != nil {
+			return err
+		}
+		part = rest
+	}
+	return nil
+}
+
+// sendPart sends a frame that announces one byte more than there will be.
+func (o *messages) sendPart(event []byte) error {
+	opcode := byte(websocket.BinaryFrame)
 	if o.text {
-		whole = bytes.LastIndexByte(part, '\n') + 1
+		opcode = websocket.TextFrame
 	}
-	if err := o.write(part[:whole]); err != nil || whole == len(part) {
-		return err
-	}
-	// A frame that announces one byte more than there will be.
-	rest := part[whole:]
-	_, err := o.conn.Write(append(binary.BigEndian.AppendUint64([]byte{0x81, 127}, uint64(len(rest)+1)), rest...))
+	const final, length64 = 0x80, 127
+	head := binary.BigEndian.AppendUint64([]byte{final | opcode, length64}, uint64(len(event)+1))
+	_, err := o.conn.Write(append(head, event...))
 	return err
 }
 

@@ -147,7 +147,7 @@ func (s *storage) modify(t *table, namespace, name, subresource string, change f
 		}
 	}
 	meta["resourceVersion"] = formatRV(cur.rv)
-	if g, ok := oldMeta["generation"].(int64); ok && !reflect.DeepEqual(old["spec"], next["spec"]) {
+	if g, ok := oldMeta["generation"].(int64); ok && !sameJSON(old["spec"], next["spec"]) {
 		meta["generation"] = g + 1
 	}
 	if meta["deletionTimestamp"] != nil && !hasFinalizers(meta) {
@@ -163,6 +163,16 @@ func (s *storage) modify(t *table, namespace, name, subresource string, change f
 	same = same.at(s.rv + 1)
 	s.commit(t, same)
 	return same, nil
+}
+
+// sameJSON reports whether two values are written alike. A caller's numbers may be of any type of Go.
+func sameJSON(a, b any) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	x, errX := appendJSON(nil, a)
+	y, errY := appendJSON(nil, b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // remove deletes an object, or marks it for deletion while it has finalizers.

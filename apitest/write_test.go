@@ -163,11 +163,17 @@ func TestDryRun(t *testing.T) {
 		}{
 			{"POST", inD, `{"metadata":{"name":"a"}}`, 409},
 			{"POST", inD, `{"metadata":{"name":"b"}}`, 201},
+			{"POST", inD, "metadata: {name: a}", 409},
+			{"POST", inD, "metadata: {name: b}", 201},
 			{"PUT", inD + "/a", `{"metadata":{"name":"a"}}`, 200},
 			{"DELETE", inD + "/a", ``, 200},
 			{"DELETE", inD + "/b", ``, 404},
 		} {
-			if a := f.do(tt.method, tt.path+"?dryRun=All", tt.body); a.code != tt.code {
+			header := "Content-Type: application/json"
+			if strings.HasPrefix(tt.body, "metadata:") {
+				header = "Content-Type: application/yaml"
+			}
+			if a := f.do(tt.method, tt.path+"?dryRun=All", tt.body, header); a.code != tt.code {
 				t.Errorf("%s %s: %d %s", tt.method, tt.path, a.code, a.body)
 			}
 		}
@@ -217,6 +223,28 @@ func TestDirectAccess(t *testing.T) {
 			t.Error("a function was stored")
 		}
 	})
+}
+
+// Numbers of Go are what they are as JSON: an object that says the same is the same, whatever they are held in.
+func TestUpdateWithAnotherTypeOfNumber(t *testing.T) {
+	s := New(Options{})
+	deployment := func(replicas any) map[string]any {
+		return map[string]any{
+			"metadata": map[string]any{"namespace": "d", "name": "x"},
+			"spec":     map[string]any{"replicas": replicas},
+		}
+	}
+	created := must[string](t)(s.Create("deployments.apps", deployment(3)))
+	for _, three := range []any{3, int32(3), int64(3)} {
+		if rv := must[string](t)(s.Update("deployments.apps", deployment(three))); rv != created {
+			t.Errorf("%T: the same object was committed at %s", three, rv)
+		}
+	}
+	must[string](t)(s.Update("deployments.apps", deployment(int8(4))))
+	got := must[map[string]any](t)(s.Get("deployments.apps", "d", "x"))
+	if got := lookup(got, "metadata.generation"); got != int64(2) {
+		t.Errorf("generation %v, want 2", got)
+	}
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -14,14 +14,15 @@ const listChunk = 128 << 10
 // writeList sends a list without ever holding all of it: listChunk bytes and one object at the most.
 func writeList(w http.ResponseWriter, req *http.Request, f format, p *page) {
 	w.Header().Set("Content-Type", f.contentType(false))
-	out := io.Writer(w)
+	out, zipped := io.Writer(w), false
 	b := f.listHead(nil, p.meta, p.items)
 	for i, r := range p.items {
 		b = f.item(b, i, r)
 		if len(b) < listChunk {
 			continue
 		}
-		if out == w && acceptsGzip(req) {
+		if !zipped && acceptsGzip(req) {
+			zipped = true
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Header().Add("Vary", "Accept-Encoding")
 			zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)

@@ -41,6 +41,24 @@ func TestLargeListsAreCompressedForThoseWhoAccept(t *testing.T) {
 	})
 }
 
+// wrapped is a ResponseWriter that cannot be compared.
+type wrapped struct {
+	http.ResponseWriter
+	_ func()
+}
+
+func TestLargeListToAnyResponseWriter(t *testing.T) {
+	s := New(Options{})
+	for i := range 20 {
+		must[string](t)(s.Create("configmaps", configMap("d", fmt.Sprint("c", i), "v", strings.Repeat("x", 10_000))))
+	}
+	w := &discard{header: make(http.Header)}
+	s.ServeHTTP(wrapped{ResponseWriter: w}, must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, inD, nil)))
+	if w.n < 200_000 {
+		t.Errorf("%d bytes were sent", w.n)
+	}
+}
+
 // What a list allocates does not grow with its objects' size: 16 MB are sent here.
 func TestListIsNotHeldWhole(t *testing.T) {
 	s := New(Options{})
