@@ -20,8 +20,6 @@ type Case struct {
 	// a run that only has to show that everything works.
 	Objects, Events           int
 	SmokeObjects, SmokeEvents int
-	// Runs is how often each program runs, where the usual number would take too long. If zero, that.
-	Runs int
 	// Alone is for a case that is relist's only.
 	Alone bool
 	// HTTP2 has all requests share connections, over TLS.
@@ -38,18 +36,18 @@ func All() []Case {
 	return []Case{
 		list.with("list-json", "First list, JSON", Spec{}),
 		list.with("list-protobuf", "First list, protobuf", Spec{Encoding: objects.Protobuf}),
-		list.with("list-unstructured", "First list, JSON, Unstructured", Spec{Object: Unstructured}).slow(),
+		list.with("list-unstructured", "First list, JSON, Unstructured", Spec{Object: Unstructured}),
 		list.with("list-slim", "First list, JSON, six fields of each Pod", Spec{Object: Slim}),
 		list.with("list-dropped", "First list, JSON, without managedFields", Spec{Object: Dropped}),
 		list.with("list-metadata", "First list, protobuf, metadata alone", Spec{Object: MetadataOnly, Encoding: objects.Protobuf}),
-		list.with("initial-json", "Initial events of a watch, JSON", Spec{Initial: ByWatch}).slow(),
+		list.with("initial-json", "Initial events of a watch, JSON", Spec{Initial: ByWatch}),
 		list.with("initial-protobuf", "Initial events of a watch, protobuf", Spec{Initial: ByWatch, Encoding: objects.Protobuf}),
 		list.with("list-cbor", "First list, CBOR", Spec{Encoding: objects.CBOR}).alone(),
 		list.with("initial-cbor", "Initial events of a watch, CBOR", Spec{Initial: ByWatch, Encoding: objects.CBOR}).alone(),
-		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}).slow(),
-		relist.relisting(0).slow(),
-		relist.relisting(1).slow(),
-		relist.relisting(100).slow(),
+		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}),
+		relist.relisting(0),
+		relist.relisting(1),
+		relist.relisting(100),
 		watch.with("watch-json", "Steady watch, Pods, JSON", Spec{}),
 		watch.with("watch-protobuf", "Steady watch, Pods, protobuf", Spec{Encoding: objects.Protobuf}).events(60_000),
 		watch.with("watch-unstructured", "Steady watch, Pods, JSON, Unstructured", Spec{Object: Unstructured}),
@@ -69,7 +67,7 @@ func All() []Case {
 		},
 		{
 			Name: "lag", Title: "From the change to the handler, 1,000 events/s, Pods, JSON", Spec: Spec{Resource: "pods"},
-			Objects: 1000, Events: 4_000, SmokeObjects: 200, SmokeEvents: 200, Runs: 3, run: lag,
+			Objects: 1000, Events: 4_000, SmokeObjects: 200, SmokeEvents: 200, run: lag,
 		},
 	}
 }
@@ -81,9 +79,6 @@ func (c Case) with(name, title string, spec Spec) Case {
 	c.Name, c.Title, c.Spec = name, title, spec
 	return c
 }
-
-// slow is for a case of which a run takes long.
-func (c Case) slow() Case { c.Runs = 3; return c }
 
 func (c Case) alone() Case { c.Alone = true; return c }
 

@@ -2,5 +2,5 @@
 //
 //	m := measure.Start()
 //	... what is measured ...
-//	result := m.Stop()
+//	m.Stop(&result)
 package measure

@@ -61,9 +61,6 @@ func Settle() uint64 {
 	return memory().resident
 }
 
-// Peak returns the largest resident memory since the start, or since Settle.
-func Peak() uint64 { return memory().peak }
-
 // processCPU is the time that all threads have spent, in the program and in the kernel.
 func processCPU() time.Duration {
 	var usage syscall.Rusage

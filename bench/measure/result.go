@@ -19,9 +19,6 @@ const (
 	EventCPU   = "CPU per event, µs"
 )
 
-// HigherIsBetter reports whether a metric is a speed; all others are costs.
-func HigherIsBetter(name string) bool { return name == Rate }
-
 // A Result is what one run of one program used. It travels as one line of JSON.
 type Result struct {
 	Program string

@@ -33,7 +33,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.names, "case", "", "`names` of cases, with commas; the default is all")
-	flag.IntVar(&o.runs, "runs", 0, "how `often` each program runs; the default is 5, and 3 where a run takes long")
+	flag.IntVar(&o.runs, "runs", 0, "how `often` each program runs; the default is up to 5 times, and fewer where that takes long")
 	flag.IntVar(&o.objects, "objects", 0, "`number` of objects, or of informers; the default is the case's")
 	flag.IntVar(&o.objects, "pods", 0, "the same")
 	flag.IntVar(&o.events, "events", 0, "`number` of changes; the default is the case's")

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/relist-go/relist/bench/cases"
 	"github.com/relist-go/relist/bench/measure"
@@ -24,8 +25,12 @@ var programs = [2]string{"relistbench", "clientgobench"}
 // processors is what GOMAXPROCS is for each program.
 const processors = 2
 
-// defaultRuns is how often each program runs.
-const defaultRuns = 5
+// Unless it is told how often, a program runs up to mostRuns times, as long as all runs of the case, of both programs,
+// are over within budget: on 2 cores every case together then takes less than 10 minutes.
+const (
+	mostRuns = 5
+	budget   = 20 * time.Second
+)
 
 // build builds the load server and the programs.
 func build(ctx context.Context, bin string) error {
@@ -46,31 +51,53 @@ type results [2][]measure.Result
 func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 	a := r.amount(c)
 	var all results
-	for run := range a.runs {
+	_, err := r.repeat(budget, func(run string) error {
 		for i, program := range programs {
-			progress(c, run, a.runs, program)
+			progress(c, run, program)
 			result, err := r.once(ctx, c, program, a, way{http2: c.HTTP2})
 			if err != nil {
-				return all, err
+				return err
 			}
 			all[i] = append(all[i], result)
 		}
+		return nil
+	})
+	return all, err
+}
+
+// repeat calls once as often as it was told, or at least once and for as long as one more is likely to be over within
+// the budget. It returns how often that was.
+func (r *runner) repeat(budget time.Duration, once func(run string) error) (runs int, err error) {
+	most := cmp.Or(r.runs, mostRuns)
+	if r.smoke {
+		most = 1
 	}
-	return all, nil
+	begin := time.Now()
+	for runs < most {
+		began := time.Now()
+		if err := once(fmt.Sprintf("run %d of %d", runs+1, most)); err != nil {
+			return runs, err
+		}
+		runs++
+		if r.runs == 0 && time.Since(begin)+time.Since(began) > budget {
+			break
+		}
+	}
+	return runs, nil
 }
 
-func progress(c cases.Case, run, runs int, what string) {
-	fmt.Fprintf(os.Stderr, "%s: run %d of %d: %s\n", c.Name, run+1, runs, what)
+func progress(c cases.Case, run, what string) {
+	fmt.Fprintf(os.Stderr, "%s: %s: %s\n", c.Name, run, what)
 }
 
-// amount is how often a case runs, and with how much.
-type amount struct{ runs, objects, events int }
+// amount is with how much a case runs.
+type amount struct{ objects, events int }
 
 func (r *runner) amount(c cases.Case) amount {
 	if r.smoke {
-		return amount{1, c.SmokeObjects, c.SmokeEvents}
+		return amount{c.SmokeObjects, c.SmokeEvents}
 	}
-	return amount{cmp.Or(r.runs, c.Runs, defaultRuns), cmp.Or(r.objects, c.Objects), cmp.Or(r.events, c.Events)}
+	return amount{cmp.Or(r.objects, c.Objects), cmp.Or(r.events, c.Events)}
 }
 
 // once runs a program against a load server of its own.

@@ -55,10 +55,7 @@ func growth(ctx context.Context, r *runner) (string, error) {
 	c := all[slices.IndexFunc(all, func(c cases.Case) bool { return c.Name == "list-json" })]
 	var text strings.Builder
 	for i, n := range []int{2_000, 20_000, 100_000} {
-		c.Runs, c.Objects = 3, n
-		if n == 100_000 {
-			c.Runs = 1
-		}
+		c.Objects = n
 		if r.smoke {
 			n /= 1000
 			c.SmokeObjects = n

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/relist-go/relist/bench/cases"
@@ -37,32 +38,39 @@ var ways = []way{
 	{title: "initial events, CBOR, WebSocket", name: "initial-cbor", webSocket: true},
 }
 
+// wayBudget is the budget of each way, of which there are many.
+const wayBudget = budget / 4
+
 // transports shows what each way takes: relist's, because client-go has fewer.
 func transports(ctx context.Context, r *runner) (string, error) {
 	metrics := []string{measure.Received, measure.CPU, measure.PeakRSS}
 	var text strings.Builder
 	fmt.Fprintf(&text, "| | %s |\n| --- |%s\n", strings.Join(metrics, " | "), strings.Repeat(" ---: |", len(metrics)))
-	all, runs := cases.All(), 0
+	all, least, most := cases.All(), mostRuns, 0
 	for _, w := range ways {
 		c := all[slices.IndexFunc(all, func(c cases.Case) bool { return c.Name == w.name })]
-		c.HTTP2 = w.http2
 		a := r.amount(c)
-		runs = a.runs
 		var results []measure.Result
-		for run := range runs {
-			progress(c, run, runs, w.title)
+		runs, err := r.repeat(wayBudget, func(run string) error {
+			progress(c, run, w.title)
 			result, err := r.once(ctx, c, programs[0], a, w)
-			if err != nil {
-				return "", err
-			}
 			results = append(results, result)
+			return err
+		})
+		if err != nil {
+			return "", err
 		}
+		least, most = min(least, runs), max(most, runs)
 		fmt.Fprintf(&text, "| %s |", w.title)
 		for _, m := range metrics {
 			fmt.Fprintf(&text, " %s |", number(median(values(results, m))))
 		}
 		text.WriteString("\n")
 	}
-	fmt.Fprintf(&text, "\nMedian of %d.\n", runs)
+	runs := strconv.Itoa(least)
+	if most > least {
+		runs += " to " + strconv.Itoa(most)
+	}
+	fmt.Fprintf(&text, "\nMedian of %s.\n", runs)
 	return text.String(), nil
 }
