@@ -24,7 +24,7 @@ type Client struct {
 	maxFrame    int
 	maxError    int
 	problems    *problems
-	sockets     *sockets // nil: watches go over HTTP
+	watches     watcher
 }
 
 // NewClient checks cfg, reads the files it names, and connects to nothing yet.
@@ -58,10 +58,6 @@ func newClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := newSockets(cfg, connections)
-	if err != nil {
-		return nil, err
-	}
 	gzip, err := wantsGzip(cfg, server)
 	if err != nil {
 		return nil, err
@@ -69,7 +65,7 @@ func newClient(cfg Config) (*Client, error) {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = defaultUserAgent()
 	}
-	return &Client{
+	c := &Client{
 		server:      server,
 		connections: connections,
 		credentials: creds,
@@ -84,8 +80,9 @@ func newClient(cfg Config) (*Client, error) {
 		maxFrame:    orDefault(cfg.MaxFrameBytes, defaultMaxFrameBytes),
 		maxError:    orDefault(cfg.MaxErrorBytes, defaultMaxErrorBytes),
 		problems:    problems,
-		sockets:     sockets,
-	}, nil
+	}
+	c.watches, err = newWatcher(c, cfg)
+	return c, err
 }
 
 // Close closes the connections that nothing is using. If requests are pending or
@@ -93,9 +90,7 @@ func newClient(cfg Config) (*Client, error) {
 // stays usable, and needs another Close then.
 func (c *Client) Close() {
 	c.connections.close()
-	if c.sockets != nil {
-		c.sockets.connections.close()
-	}
+	c.watches.close()
 }
 
 // Get sends a request and returns the response, with the body still to be read, for
@@ -121,21 +116,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 // CBOR are.
 // Nothing but ctx, Close and the server ends the stream: it has no timeout.
 func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
-	if c.sockets.wanted() {
-		return c.watchSocket(ctx, req)
-	}
-	return c.watchHTTP(ctx, req)
-}
-
-func (c *Client) watchHTTP(ctx context.Context, req Request) (Stream, error) {
-	resp, err := c.do(ctx, &exchange{op: "watch", via: c.connections}, req, func() {})
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, resp.UnexpectedContent()
-	}
-	return newBodyStream(resp, c.maxFrame)
+	return c.watches.watch(ctx, req)
 }
 
 // do sends a request and returns its response if it is a success. Of the exchange, the

@@ -89,7 +89,7 @@ type Config struct {
 	Protocol Protocol
 
 	// WatchTransport is how watches travel: in the body of a response, or as the
-	// messages of a WebSocket.
+	// messages of a WebSocket. If nil, [WatchAuto].
 	WatchTransport WatchTransport
 
 	// TokenInSubprotocol lets the handshake of a WebSocket carry the bearer token as

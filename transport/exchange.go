@@ -23,6 +23,10 @@ type exchange struct {
 	onRead        func(n int) // see [WithReadHook]; nil if nobody asked
 	emptyBody     bool        // of the last refusal
 
+	// rewrite returns the request as it is sent, with its credential; nil if it stays
+	// what it is.
+	rewrite func(*http.Request) *http.Request
+
 	// status decodes the Status of an error; see [Request.Status].
 	status func(body []byte) (metav1.Status, error)
 

@@ -118,8 +118,8 @@ func (c *Client) send(x *exchange, hr *http.Request) (*http.Response, *generatio
 	}
 	x.end = end
 	x.authorization = hr.Header.Get("Authorization")
-	if x.upgrade && c.sockets.tokenInProtocol {
-		hr = withTokenInProtocol(hr)
+	if x.rewrite != nil {
+		hr = x.rewrite(hr)
 	}
 	resp, err := g.RoundTrip(hr)
 	if ended := x.ended(); ended != nil {

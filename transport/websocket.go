@@ -12,39 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// WatchTransport is how the frames of watches travel. Lists go over HTTP always.
-type WatchTransport uint8
-
-const (
-	// WatchAuto is what is best where nothing is known to speak against it, and that
-	// is WatchHTTP.
-	WatchAuto WatchTransport = iota
-
-	// WatchHTTP is the body of a response, which does not end. With HTTP/2 many
-	// watches share a connection.
-	WatchHTTP
-
-	// WatchWebSocket is the messages of a WebSocket, for the sake of proxies that hold
-	// back a body until it is whole. It takes a connection of HTTP/1.1 for each watch,
-	// whatever Protocol says of the other requests, and asks for the same path and
-	// query. Where the handshake is answered as if nobody understood it, watches go
-	// over HTTP: see [FallbackError].
-	WatchWebSocket
-)
-
-// String returns the name used in messages.
-func (t WatchTransport) String() string {
-	switch t {
-	case WatchAuto:
-		return "auto"
-	case WatchHTTP:
-		return "HTTP"
-	case WatchWebSocket:
-		return "WebSocket"
-	}
-	return "unknown transport"
-}
-
 // FallbackError tells that a watch could not be had over a WebSocket, and was then
 // opened over HTTP. It is no error of a watch, but given to Config.OnProblem. For the
 // next hour all watches of the Client go over HTTP; then a handshake is tried again.
@@ -66,8 +33,16 @@ func (e *FallbackError) Unwrap() error { return e.Err }
 // ready, and then HTTP must not be for good where it is held back.
 const fallbackMemory = time.Hour
 
-// sockets is what a Client needs for watches over WebSocket. A nil one wants none.
+// overWebSocket is [WatchWebSocket].
+type overWebSocket struct{}
+
+func (overWebSocket) String() string { return "WebSocket" }
+
+func (overWebSocket) watcher(c *Client, cfg Config) (watcher, error) { return newSockets(c, cfg) }
+
+// sockets opens watches over WebSocket.
 type sockets struct {
+	client          *Client
 	connections     *connector // of HTTP/1.1
 	origin          string
 	tokenInProtocol bool
@@ -76,16 +51,8 @@ type sockets struct {
 	declined        atomic.Int64  // Unix nanoseconds when HTTP was fallen back to; 0: never
 }
 
-// newSockets returns nil if cfg asks for no WebSockets.
-func newSockets(cfg Config, connections *connector) (*sockets, error) {
-	switch cfg.WatchTransport {
-	case WatchAuto, WatchHTTP:
-		return nil, nil
-	case WatchWebSocket:
-	default:
-		return nil, fmt.Errorf("WatchTransport %d is unknown", cfg.WatchTransport)
-	}
-	connections, err := connections.onlyHTTP1()
+func newSockets(c *Client, cfg Config) (*sockets, error) {
+	connections, err := c.connections.onlyHTTP1()
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +61,7 @@ func newSockets(cfg Config, connections *connector) (*sockets, error) {
 		return nil, err // unreachable: it is made of a URL
 	}
 	s := &sockets{
+		client:      c,
 		connections: connections,
 		// Without an Origin kube-apiserver refuses the handshake. It does not look at
 		// the value; others compare it with the host that they are called by.
@@ -120,27 +88,29 @@ func (c *connector) onlyHTTP1() (*connector, error) {
 	return h1, err
 }
 
+func (s *sockets) close() { s.connections.close() }
+
 // wanted reports whether the next watch is to be asked for over WebSocket.
 func (s *sockets) wanted() bool {
-	if s == nil {
-		return false
-	}
 	at := s.declined.Load()
 	return at == 0 || time.Since(time.Unix(0, at)) >= fallbackMemory
 }
 
-// watchSocket opens a watch over WebSocket, or over HTTP where it cannot be had. HTTP
-// is remembered only if it is better: a server that is down refuses both.
-func (c *Client) watchSocket(ctx context.Context, req Request) (Stream, error) {
-	stream, err := c.dialSocket(ctx, req)
+// watch opens a watch over WebSocket, or over HTTP where it cannot be had. HTTP is
+// remembered only if it is better: a server that is down refuses both.
+func (s *sockets) watch(ctx context.Context, req Request) (Stream, error) {
+	if !s.wanted() {
+		return s.client.watchHTTP(ctx, req)
+	}
+	stream, err := s.dial(ctx, req)
 	var fallback *FallbackError
 	if err == nil || !errors.As(err, &fallback) {
 		return stream, err
 	}
-	stream, err = c.watchHTTP(ctx, req)
+	stream, err = s.client.watchHTTP(ctx, req)
 	if err == nil {
-		c.sockets.declined.Store(time.Now().UnixNano())
-		c.problems.report("websocket", fallback)
+		s.declined.Store(time.Now().UnixNano())
+		s.client.problems.report("websocket", fallback)
 	}
 	return stream, err
 }

@@ -369,11 +369,3 @@ func TestSocketErrorsHaveNoToken(t *testing.T) {
 		}
 	}
 }
-
-func TestWatchTransportIsKnown(t *testing.T) {
-	_, err := NewClient(Config{Server: "http://x", WatchTransport: 9})
-	checkError(t, err, "WatchTransport 9 is unknown")
-	if got := WatchTransport(9).String() + WatchAuto.String() + WatchHTTP.String() + WatchWebSocket.String(); got != "unknown transportautoHTTPWebSocket" {
-		t.Error(got)
-	}
-}

@@ -15,21 +15,24 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// dialSocket opens a watch over WebSocket. The handshake is gorilla/websocket's, but
+// dial opens a watch over WebSocket. The handshake is gorilla/websocket's, but
 // the request goes the way of every other one, so that proxies, TLS, credentials,
 // what happens at a 401 and what refusals look like are the same. A [FallbackError]
 // says that HTTP may do better.
-func (c *Client) dialSocket(ctx context.Context, req Request) (Stream, error) {
-	x := &exchange{op: "watch", via: c.sockets.connections, upgrade: true}
-	conn := &socketConn{liveness: newLiveness(c.sockets.idle, c.sockets.answer, func() { x.cancel(errNoPong) })}
+func (s *sockets) dial(ctx context.Context, req Request) (Stream, error) {
+	x := &exchange{op: "watch", via: s.connections, upgrade: true}
+	if s.tokenInProtocol {
+		x.rewrite = withTokenInProtocol
+	}
+	conn := &socketConn{liveness: newLiveness(s.idle, s.answer, func() { x.cancel(errNoPong) })}
 	conn.shakeHands = func(header http.Header) (*Response, error) {
-		return c.upgrade(ctx, x, req, header)
+		return s.upgrade(ctx, x, req, header)
 	}
 	dialer := websocket.Dialer{NetDialContext: conn.dial, ReadBufferSize: minBuffer}
 	// The address does not matter, and TLS is below.
 	ws, _, err := dialer.Dial("ws://apiserver", nil) //nolint:bodyclose // that is the connection
 	if err == nil {
-		return newSocketStream(ws, conn, c.maxFrame, req.Accept), nil
+		return newSocketStream(ws, conn, s.client.maxFrame, req.Accept), nil
 	}
 	if conn.err != nil {
 		return nil, conn.err // of the request
@@ -38,7 +41,7 @@ func (c *Client) dialSocket(ctx context.Context, req Request) (Stream, error) {
 }
 
 // upgrade sends the request of a handshake. Its header has what makes it one.
-func (c *Client) upgrade(ctx context.Context, x *exchange, req Request, header http.Header) (*Response, error) {
+func (s *sockets) upgrade(ctx context.Context, x *exchange, req Request, header http.Header) (*Response, error) {
 	if req.Header == nil {
 		req.Header = make(http.Header)
 	} else {
@@ -48,9 +51,9 @@ func (c *Client) upgrade(ctx context.Context, x *exchange, req Request, header h
 		req.Header[name] = values
 	}
 	if req.Header.Get("Origin") == "" {
-		req.Header.Set("Origin", c.sockets.origin)
+		req.Header.Set("Origin", s.origin)
 	}
-	resp, err := c.do(ctx, x, req, func() {})
+	resp, err := s.client.do(ctx, x, req, func() {})
 	switch {
 	case err != nil && isFallback(x, err):
 		return nil, &FallbackError{URL: x.url, Err: errors.Unwrap(err)}

@@ -6,22 +6,33 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// watchTransport is the value of --transport.
-type watchTransport transport.WatchTransport
+// watchTransport is the value of --transport: an index of watchTransports.
+type watchTransport int
 
-// watchTransports are the words for it, in the order of the constants.
-var watchTransports = []string{"auto", "http", "websocket"}
+// watchTransports are the words for it, and what they stand for.
+var watchTransports = []struct {
+	word    string
+	watches transport.WatchTransport
+}{
+	{"auto", transport.WatchAuto},
+	{"http", transport.WatchHTTP},
+	{"websocket", transport.WatchWebSocket},
+}
 
 // addTransport defines --transport.
 func addTransport(cmd *cobra.Command, t *watchTransport) {
 	cmd.Flags().Var(t, "transport", "how watches travel: auto, which is http; http; or websocket, for proxies that hold\na response back until it is whole")
-	completeWords(cmd, "transport", watchTransports...)
+	var words []string
+	for _, known := range watchTransports {
+		words = append(words, known.word)
+	}
+	completeWords(cmd, "transport", words...)
 }
 
 func (t *watchTransport) Set(s string) error {
-	for i, word := range watchTransports {
-		if s == word {
-			*t = watchTransport(i) //nolint:gosec // three words
+	for i, known := range watchTransports {
+		if s == known.word {
+			*t = watchTransport(i)
 			return nil
 		}
 	}
@@ -32,10 +43,10 @@ func (t *watchTransport) String() string {
 	if *t == 0 {
 		return "" // so that help shows no default twice
 	}
-	return watchTransports[*t]
+	return watchTransports[*t].word
 }
 
 func (*watchTransport) Type() string { return "string" }
 
 // watches is what transport.Config wants.
-func (t *watchTransport) watches() transport.WatchTransport { return transport.WatchTransport(*t) }
+func (t *watchTransport) watches() transport.WatchTransport { return watchTransports[*t].watches }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -96,8 +97,19 @@ func TestBinarySize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%.1f MiB", float64(info.Size())/(1<<20))
+	t.Logf("%.2f MiB", float64(info.Size())/(1<<20))
 	if info.Size() > limit {
 		t.Errorf("the binary has %d bytes, the limit is %d", info.Size(), limit)
+	}
+
+	// What it does not name is not in it.
+	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", file).Output()
+	if err != nil {
+		t.Fatalf("go tool nm: %v", err)
+	}
+	for _, unwanted := range []string{"gorilla/websocket.(*Conn)", "listwatch.protobufEncoding.ReadList"} {
+		if bytes.Contains(symbols, []byte(unwanted)) {
+			t.Errorf("it contains %s", unwanted)
+		}
 	}
 }
