@@ -48,10 +48,9 @@ func (q *Queue[T]) withKnown(f func(*knownView[T])) error {
 	if q.known != nil {
 		q.watch(true)
 		defer q.watch(false)
-		if err := guard(func() { v.states = q.readKnown(q.known.Keys()) }); err != nil {
+		if err := guard(func() { v.states = q.readKnown(sorted(q.known.Keys())) }); err != nil {
 			return fmt.Errorf("known objects: %w", err)
 		}
-		slices.SortFunc(v.states, func(a, b known[T]) int { return strings.Compare(a.key, b.key) })
 	}
 	for {
 		q.mu.Lock()
@@ -72,6 +71,14 @@ func (q *Queue[T]) withKnown(f func(*knownView[T])) error {
 			return fmt.Errorf("known objects: %w", err)
 		}
 	}
+}
+
+// sorted returns keys in their order. They are Known's, and stay as they are.
+func sorted(keys []string) []string {
+	if slices.IsSorted(keys) {
+		return keys // as a Store has them
+	}
+	return slices.Sorted(slices.Values(keys))
 }
 
 // readKnown asks Known for each key. It runs user code.

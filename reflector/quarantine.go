@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -169,10 +170,9 @@ func (*quarantine[T]) order(a, b *patient[T]) int {
 // list returns all of them, by key.
 func (q *quarantine[T]) list() []Quarantined {
 	var all []Quarantined
-	for _, p := range q.patients {
-		all = append(all, p.Quarantined)
+	for _, key := range slices.Sorted(maps.Keys(q.patients)) {
+		all = append(all, q.patients[key].Quarantined)
 	}
-	slices.SortFunc(all, func(a, b Quarantined) int { return cmp.Compare(a.Meta.Key, b.Meta.Key) })
 	return all
 }
 

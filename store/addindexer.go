@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -138,8 +137,4 @@ func (s *Store[T]) endBuild(b *building[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.builds = slices.DeleteFunc(slices.Clone(s.builds), func(other *building[T]) bool { return other == b })
-}
-
-func sortIndexers[T any](indexers []indexer[T]) {
-	slices.SortFunc(indexers, func(a, b indexer[T]) int { return cmp.Compare(a.name, b.name) })
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,10 +47,9 @@ type Store[T Object] struct {
 // New returns an empty store.
 func New[T Object](opts Options[T]) *Store[T] {
 	s := &Store[T]{owner: new(owner), byKey: map[string]T{}, bookmarked: opts.Bookmarked}
-	for name, fn := range opts.Indexers {
-		s.view.indexers = append(s.view.indexers, indexer[T]{name: name, fn: fn})
+	for _, name := range slices.Sorted(maps.Keys(opts.Indexers)) {
+		s.view.indexers = append(s.view.indexers, indexer[T]{name: name, fn: opts.Indexers[name]})
 	}
-	sortIndexers(s.view.indexers)
 	s.view.indexes = make([]index[T], len(s.view.indexers))
 	return s
 }

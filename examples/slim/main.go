@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	defer client.Close()
 	resource := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	pods, err := listwatch.New(client, resource, listwatch.Options[*Pod]{Namespace: *namespace, Transform: share})
+	pods, err := listwatch.New(client, resource, listwatch.Options[*Pod]{Namespace: *namespace})
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,10 @@
 package main
 
-import (
-	"unique"
-
-	"k8s.io/apimachinery/pkg/types"
-)
+import "k8s.io/apimachinery/pkg/types"
 
 // Pod is what this program keeps of a Pod: six strings, 96 bytes and what they point to, where the API's type takes more
-// than a kilobyte before the first container. What has no field here is skipped while it is read.
+// than a kilobyte before the first container. What has no field here is skipped while it is read, and
+// strings that repeat, such as the name of a node, are one in memory for all its Pods.
 //
 // The four of Metadata are what a store wants to know of any object.
 type Pod struct {
@@ -31,12 +28,3 @@ func (p *Pod) GetNamespace() string       { return p.Metadata.Namespace }
 func (p *Pod) GetName() string            { return p.Metadata.Name }
 func (p *Pod) GetUID() types.UID          { return p.Metadata.UID }
 func (p *Pod) GetResourceVersion() string { return p.Metadata.ResourceVersion }
-
-// share is a transform: it makes all Pods of a node share one copy of the node's name, and likewise for the other strings
-// of which there are few.
-func share(p *Pod) (*Pod, error) {
-	for _, s := range []*string{&p.Metadata.Namespace, &p.Spec.NodeName, &p.Status.Phase} {
-		*s = unique.Make(*s).Value()
-	}
-	return p, nil
-}
