@@ -109,6 +109,10 @@ func child[K comparable](children map[K]*protobufDrop, key K) *protobufDrop {
 	return c
 }
 
+// nothing reports whether no path ends here or below: one that leads on from what is no message, such as a string, is
+// added no further, and what it has come to need not be a message.
+func (d *protobufDrop) nothing() bool { return !d.all && d.fields == nil && d.keys == nil }
+
 // append appends message to dst without what is dropped. It is false if the message is
 // none.
 func (d *protobufDrop) append(dst, message []byte) ([]byte, bool) {
@@ -121,7 +125,7 @@ func (d *protobufDrop) append(dst, message []byte) ([]byte, bool) {
 		message = rest
 		drop := d.fields[field.Number]
 		switch {
-		case drop == nil || field.Type != protowire.Bytes && !drop.all:
+		case drop == nil || drop.nothing() || field.Type != protowire.Bytes && !drop.all:
 			dst = append(dst, raw...)
 			continue
 		case drop.all:
