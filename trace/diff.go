@@ -95,38 +95,3 @@ func ifTrue(b bool) int {
 	}
 	return 0
 }
-
-// compareLines finds a longest common subsequence, by the textbook: traces are
-// short.
-func compareLines(want, got []string) []edit {
-	// common[i][j] is the length of the longest one of want[i:] and got[j:].
-	common := make([][]int, len(want)+1)
-	for i := range common {
-		common[i] = make([]int, len(got)+1)
-	}
-	for i := len(want) - 1; i >= 0; i-- {
-		for j := len(got) - 1; j >= 0; j-- {
-			if want[i] == got[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	var edits []edit
-	i, j := 0, 0
-	for i < len(want) || j < len(got) {
-		switch {
-		case i < len(want) && j < len(got) && want[i] == got[j]:
-			edits = append(edits, edit{' ', want[i]})
-			i, j = i+1, j+1
-		case i < len(want) && (j == len(got) || common[i+1][j] >= common[i][j+1]):
-			edits = append(edits, edit{'-', want[i]})
-			i++
-		default:
-			edits = append(edits, edit{'+', got[j]})
-			j++
-		}
-	}
-	return edits
-}
