@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReplaceSection(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	first := write("first.md", "a\n<!-- bench:one -->\nold\n<!-- /bench -->\nb\n<!-- bench:open -->\n")
+	second := write("second.md", "<!-- bench:two -->\n<!-- /bench -->\n<!-- bench:one -->\nold\n<!-- /bench -->\n")
+	pages := []string{first, second}
+	for _, name := range []string{"one", "two"} {
+		if err := replaceSection(pages, name, "new"); err != nil {
+			t.Error(err)
+		}
+	}
+	for file, want := range map[string]string{
+		first:  "a\n<!-- bench:one -->\n\nnew\n<!-- /bench -->\nb\n<!-- bench:open -->\n",
+		second: "<!-- bench:two -->\n\nnew\n<!-- /bench -->\n<!-- bench:one -->\nold\n<!-- /bench -->\n",
+	} {
+		if got, err := os.ReadFile(file); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v, want %q", filepath.Base(file), got, err, want)
+		}
+	}
+	for _, name := range []string{"three", "open"} {
+		if err := replaceSection(pages, name, "new"); err == nil || !strings.Contains(err.Error(), "<!-- bench:"+name+" -->") {
+			t.Errorf("%s, which no page has: %v", name, err)
+		}
+	}
+	if err := replaceSection(nil, "one", "new"); err != nil {
+		t.Errorf("without a page: %v", err)
+	}
+}
