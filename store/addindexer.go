@@ -34,10 +34,8 @@ func (s *Store[T]) AddIndexer(name string, fn func(T) []string) error {
 	}
 	defer s.endBuild(b)
 
-	var all entries[T]
-	items.walk(func(key string, obj T) bool { all.add(key, obj); return true })
 	o := new(owner)
-	built, err := buildIndex(o, &b.indexer, all)
+	built, err := buildIndex(o, &b.indexer, items.all())
 	for round, done := 1, false; err == nil && !done; round++ {
 		var changed map[string]filing[T]
 		if changed, done, err = s.progress(b, o, &built, round > maxRounds); err == nil && !done {
@@ -60,18 +58,18 @@ type building[T Object] struct {
 
 // filing is one write, as an index that is being built is told of it.
 type filing[T any] struct {
-	obj    T
+	cell   *cell[T]
 	values []string
 	err    error // of the indexer: there are no values
 	gone   bool  // the object was deleted
 }
 
 // file takes note of a write.
-func (b *building[T]) file(key string, f filing[T]) {
+func (b *building[T]) file(f filing[T]) {
 	if b.changed == nil {
 		b.changed = map[string]filing[T]{}
 	}
-	b.changed[key] = f
+	b.changed[f.cell.key] = f
 }
 
 // replace takes note of a write that leaves nothing of what there was.
@@ -88,7 +86,7 @@ func (x *index[T]) fileAll(o *owner, changed map[string]filing[T]) error {
 		case f.gone:
 			x.drop(o, key)
 		default:
-			x.put(o, key, f.obj, f.values)
+			x.put(o, f.cell, f.values, true)
 		}
 	}
 	return nil
@@ -111,9 +109,10 @@ func (s *Store[T]) progress(b *building[T], o *owner, built *index[T], last bool
 		return nil, false, err
 	}
 	at, _ := s.view.indexer(b.name)
-	// Copies, because a snapshot may have these slices and because same compares addresses.
+	// A copy, because snapshots and plans have this slice.
 	s.view.indexers = slices.Insert(slices.Clone(s.view.indexers), at, b.indexer)
-	s.view.indexes = slices.Insert(slices.Clone(s.view.indexes), at, *built)
+	s.view.indexes = slices.Insert(s.view.indexes, at, *built)
+	s.plan.Store(&plan[T]{indexers: s.view.indexers, builds: s.plan.Load().builds})
 	return nil, true, nil
 }
 
@@ -122,13 +121,14 @@ func (s *Store[T]) beginBuild(b *building[T]) (tree[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, taken := s.view.indexer(b.name)
-	for _, other := range s.builds {
+	p := s.plan.Load()
+	for _, other := range p.builds {
 		taken = taken || other.name == b.name
 	}
 	if taken {
 		return tree[T]{}, fmt.Errorf("store: add index %q: the name is taken", b.name)
 	}
-	s.builds = append(slices.Clip(s.builds), b)
+	s.plan.Store(&plan[T]{indexers: p.indexers, builds: append(slices.Clip(p.builds), b)})
 	s.shared.Store(true)
 	return s.view.items, nil
 }
@@ -136,5 +136,7 @@ func (s *Store[T]) beginBuild(b *building[T]) (tree[T], error) {
 func (s *Store[T]) endBuild(b *building[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.builds = slices.DeleteFunc(slices.Clone(s.builds), func(other *building[T]) bool { return other == b })
+	p := s.plan.Load()
+	builds := slices.DeleteFunc(slices.Clone(p.builds), func(other *building[T]) bool { return other == b })
+	s.plan.Store(&plan[T]{indexers: p.indexers, builds: builds})
 }

@@ -33,88 +33,95 @@ func (e *IndexError) Unwrap() error {
 }
 
 // indexer is an index function and its name. A store's indexers are a slice ordered by name that is replaced, never
-// changed: two looks at it that find the same address have found the same functions.
-type indexer[T any] struct {
+// changed.
+type indexer[T Object] struct {
 	name string
 	fn   func(T) []string
 }
 
-// run calls the function and returns its values sorted, each once, in a slice of their own.
-func (x *indexer[T]) run(key string, obj T) (values []string, err error) {
+// run calls the function and appends its values to dst, sorted, each once. It keeps nothing of what the function returned.
+func (x *indexer[T]) run(dst []string, obj T) (values []string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
+			key, _ := KeyOf(obj) // it had one a moment ago, or nobody would ask for its values
 			err = &IndexError{Key: key, Index: x.name, Value: v, Stack: debug.Stack()}
 		}
 	}()
-	got := x.fn(obj)
-	if len(got) == 0 {
-		return nil, nil
-	}
-	values = slices.Clone(got)
-	slices.Sort(values)
-	return slices.Compact(values), nil
-}
-
-// runAll runs each of the indexers on one object.
-func runAll[T any](indexers []indexer[T], key string, obj T) ([][]string, error) {
-	if len(indexers) == 0 {
-		return nil, nil
-	}
-	values := make([][]string, len(indexers))
-	for i := range indexers {
-		var err error
-		if values[i], err = indexers[i].run(key, obj); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
+	at := len(dst)
+	dst = append(dst, x.fn(obj)...)
+	slices.Sort(dst[at:])
+	return dst[:at+len(slices.Compact(dst[at:]))], nil
 }
 
 // index finds objects by value. It remembers under which values it put an object instead of asking the function again:
 // an object that somebody changed, or a function that changed its mind, leaves nothing behind.
 type index[T any] struct {
-	byKey   tree[[]string] // the values of each object that has any
-	byValue tree[tree[T]]  // the objects of each value that has any
+	filed map[string][]string // the values of each object that has any, by its key; only writers look at it
+	sets  tree[set[T]]        // the objects of each value that has any
 }
 
-// put files obj under values, and no longer under those that its key had before.
-func (x *index[T]) put(o *owner, key string, obj T, values []string) {
-	old, _ := x.byKey.get(key)
+// set is the objects of one value.
+type set[T any] struct {
+	objects tree[T]
+	alone   []string // the value: what filed has for all the objects that have no other
+}
+
+// put files the object of a cell under values, and no longer under those that its key had before. It keeps the strings, and
+// not the slice. If the cell is the one that the index has already, then there is nothing to do for a value that stays.
+func (x *index[T]) put(o *owner, c *cell[T], values []string, fresh bool) {
+	old := x.filed[c.key]
+	same := slices.Equal(old, values)
+	if same && !fresh {
+		return
+	}
 	for _, value := range old {
 		if _, keep := slices.BinarySearch(values, value); !keep {
-			x.remove(o, key, value)
+			x.remove(o, c.key, value)
 		}
 	}
-	for _, value := range values {
-		objects, _ := x.byValue.get(value)
-		objects.set(o, key, obj)
-		x.byValue.set(o, value, objects)
+	var own []string
+	for i, value := range values {
+		s, _ := x.sets.get(value)
+		if s.alone == nil {
+			s.alone = []string{value}
+		}
+		if _, there := slices.BinarySearch(old, value); fresh || !there {
+			s.objects.put(o, c)
+			x.sets.set(o, value, s)
+		}
+		if len(values) == 1 {
+			own = s.alone
+		} else if !same {
+			own = append(slices.Grow(own, len(values)-i), s.alone[0])
+		}
 	}
 	switch {
-	case slices.Equal(old, values):
-	case len(values) == 0:
-		x.byKey.delete(o, key)
+	case same:
+	case len(own) == 0:
+		delete(x.filed, c.key)
 	default:
-		x.byKey.set(o, key, values)
+		if x.filed == nil {
+			x.filed = map[string][]string{}
+		}
+		x.filed[c.key] = own
 	}
 }
 
 // drop removes key from every value.
 func (x *index[T]) drop(o *owner, key string) {
-	old, _ := x.byKey.get(key)
-	for _, value := range old {
+	for _, value := range x.filed[key] {
 		x.remove(o, key, value)
 	}
-	x.byKey.delete(o, key)
+	delete(x.filed, key)
 }
 
 // remove removes key from one value, and the value when nothing is left of it.
 func (x *index[T]) remove(o *owner, key, value string) {
-	objects, _ := x.byValue.get(value)
-	objects.delete(o, key)
-	if objects.len == 0 {
-		x.byValue.delete(o, value)
+	s, _ := x.sets.get(value)
+	s.objects.delete(o, key)
+	if s.objects.len == 0 {
+		x.sets.delete(o, value)
 		return
 	}
-	x.byValue.set(o, value, objects)
+	x.sets.set(o, value, s)
 }

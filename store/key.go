@@ -68,3 +68,7 @@ func SplitKey(key string) (namespace, name string, err error) {
 	}
 	return namespace, name, nil
 }
+
+// keySize is the length of the longest key that is not a custom resource's odd one: a namespace of 63 bytes, a slash and a
+// name of 253. A longer one costs an allocation.
+const keySize = 63 + 1 + 253

@@ -1,39 +1,33 @@
 package store
 
-import "slices"
-
 // plan is what a writer runs on an object before it takes the lock. What it got is of use if the plan is still the
-// store's once it has the lock.
+// store's once it has the lock. A plan is replaced, and never changed.
 type plan[T Object] struct {
 	indexers []indexer[T]
-	builds   []*building[T] // like indexers, replaced and never changed
+	builds   []*building[T] // the indexes that AddIndexer is filling, to be told of what changes
 }
 
-func (s *Store[T]) plan() plan[T] {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.currentPlan()
+// run appends to values those of obj in the first index, in the second and so on, and to ends where those of each end.
+func (p *plan[T]) run(values []string, ends []int, obj T) ([]string, []int, error) {
+	for i := range p.indexers {
+		var err error
+		if values, err = p.indexers[i].run(values, obj); err != nil {
+			return nil, nil, err
+		}
+		ends = append(ends, len(values))
+	}
+	return values, ends, nil
 }
 
-// currentPlan needs mu.
-func (s *Store[T]) currentPlan() plan[T] {
-	return plan[T]{indexers: s.view.indexers, builds: s.builds}
-}
-
-// holds reports whether nobody has added an index, or begun to, since p was made. It needs mu.
-func (s *Store[T]) holds(p plan[T]) bool {
-	return same(p.indexers, s.view.indexers) && slices.Equal(p.builds, s.builds)
-}
-
-// file runs the functions of the indexes that are being added.
-func (p plan[T]) file(key string, obj T) []filing[T] {
+// file runs the functions of the indexes that are being added. The filings have no cell yet.
+func (p *plan[T]) file(obj T) []filing[T] {
 	if len(p.builds) == 0 {
 		return nil
 	}
 	filings := make([]filing[T], len(p.builds))
 	for i, b := range p.builds {
-		values, err := b.run(key, obj)
-		filings[i] = filing[T]{obj: obj, values: values, err: err}
+		values, err := b.run(nil, obj)
+		filings[i] = filing[T]{values: values, err: err}
 	}
 	return filings
 }

@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Replace makes items all that the store holds, and moves [Store.ResourceVersion] forward to that of the list. Of several
 // items with one key the last wins. On an error, which says which item has no key or which index function panicked,
@@ -9,24 +12,25 @@ import "fmt"
 // The new state is built aside; readers and other writers are stopped only for the moment of the exchange. What was
 // written while it was built is replaced too.
 func (s *Store[T]) Replace(items []T, resourceVersion string) error {
-	all := entries[T]{keys: make([]string, len(items)), values: make([]T, len(items))}
+	o := new(owner)
+	all := make(cells[T], len(items))
 	for i, obj := range items {
 		key, err := KeyOf(obj)
 		if err != nil {
 			return fmt.Errorf("store: replace: item %d of %d: %w", i, len(items), err)
 		}
-		all.keys[i], all.values[i] = key, obj
+		all[i] = newCell(o, key, obj)
 	}
-	all.normalize()
+	all = all.normalized()
 
-	o := new(owner)
 	next := view[T]{items: build(o, all)}
-	byKey := make(map[string]T, len(all.keys))
-	for i, key := range all.keys {
-		byKey[key] = all.values[i]
+	var byKey table[T]
+	byKey.resize(len(all))
+	for _, c := range all {
+		byKey.put(hashString(s.seed, c.key), nil, c)
 	}
-	p := s.plan()
 	for {
+		p := s.plan.Load()
 		next.indexers = p.indexers
 		next.indexes = make([]index[T], len(next.indexers))
 		for i := range next.indexers {
@@ -40,47 +44,59 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 			wholes[i], failed[i] = buildIndex(o, &b.indexer, all)
 		}
 		s.mu.Lock()
-		if s.holds(p) {
+		if p == s.plan.Load() {
 			next.rv = later(s.view.rv, resourceVersion)
-			s.view, s.byKey, s.owner = next, byKey, o
+			s.view, s.owner = next, o
+			s.byKey.exchange(&byKey)
 			s.shared.Store(false)
+			s.moves.Add(1)
 			for i, b := range p.builds {
 				b.replace(wholes[i], failed[i])
 			}
 			s.mu.Unlock()
 			return nil
 		}
-		p = s.currentPlan() // an index was added meanwhile, or is being added
-		s.mu.Unlock()
+		s.mu.Unlock() // an index was added meanwhile, or is being added
 	}
 }
 
-// buildIndex runs an index function on every entry and files the results. The entries are in key order.
-func buildIndex[T any](o *owner, x *indexer[T], all entries[T]) (index[T], error) {
-	var byKey entries[[]string]
-	byValue := map[string]*entries[T]{}
-	for i, key := range all.keys {
-		values, err := x.run(key, all.values[i])
+// buildIndex runs an index function on every object and files the results. The cells are in key order.
+func buildIndex[T Object](o *owner, x *indexer[T], all cells[T]) (index[T], error) {
+	filed := make(map[string][]string, len(all))
+	byValue := map[string]*gathered[T]{}
+	var buf [8]string
+	for _, c := range all {
+		values, err := x.run(buf[:0], c.get())
 		if err != nil {
 			return index[T]{}, err
 		}
-		if len(values) == 0 {
-			continue
-		}
-		byKey.add(key, values)
-		for _, value := range values {
-			objects := byValue[value]
-			if objects == nil {
-				objects = new(entries[T])
-				byValue[value] = objects
+		var own []string
+		for i, value := range values {
+			g := byValue[value]
+			if g == nil {
+				g = &gathered[T]{alone: []string{value}}
+				byValue[value] = g
 			}
-			objects.add(key, all.values[i])
+			g.cells = append(g.cells, c)
+			if len(values) == 1 {
+				own = g.alone
+			} else {
+				own = append(slices.Grow(own, len(values)-i), g.alone[0])
+			}
+		}
+		if len(own) > 0 {
+			filed[c.key] = own
 		}
 	}
-	var sets entries[tree[T]]
-	for value, objects := range byValue { // in any order: normalize sorts
-		sets.add(value, build(o, *objects))
+	sets := make(cells[set[T]], 0, len(byValue))
+	for value, g := range byValue { // in any order: normalized sorts
+		sets = append(sets, newCell(o, value, set[T]{build(o, g.cells), g.alone}))
 	}
-	sets.normalize()
-	return index[T]{byKey: build(o, byKey), byValue: build(o, sets)}, nil
+	return index[T]{filed: filed, sets: build(o, sets.normalized())}, nil
+}
+
+// gathered is a set that is being built.
+type gathered[T any] struct {
+	cells cells[T]
+	alone []string
 }

@@ -2,12 +2,12 @@ package store
 
 import "slices"
 
-// maxEntries is the number of keys that a node holds before it splits. At 64 a tree of 100,000 keys has three levels,
-// and the copy that a write makes of a shared leaf is 1.5 KB.
+// maxEntries is the number of entries that a node holds before it splits. At 64 a tree of 100,000 keys has three levels,
+// and the copy that a write makes of a shared leaf is 512 bytes.
 const maxEntries = 64
 
-// owner marks the nodes that a writer may change in place: those that it made since it last shared its trees. It is
-// compared by address and so must not be of size zero, which would let two owners have one address.
+// owner marks the nodes and cells that a writer may change in place: those that it made since it last shared its trees. It
+// is compared by address and so must not be of size zero, which would let two owners have one address.
 type owner struct{ _ byte }
 
 // tree is a B+ tree from keys to values, ordered by key. Its zero value is empty and ready.
@@ -19,29 +19,49 @@ type tree[V any] struct {
 	len  int
 }
 
-// node is a leaf (values) or an inner node (children); both of its slices have one length, at most maxEntries.
+// node is a leaf (cells) or an inner node (keys and children, of one length); it has at most maxEntries of them.
 // In an inner node keys[i] is not greater than any key under children[i], and greater than all under children[i-1];
 // keys[0] is not looked at.
 type node[V any] struct {
 	owner    *owner
+	cells    cells[V]
 	keys     []string
-	values   []V
 	children []*node[V]
 }
 
-// get returns the value of key.
-func (t *tree[V]) get(key string) (v V, ok bool) {
+// len returns the number of entries.
+func (n *node[V]) len() int { return len(n.cells) + len(n.children) }
+
+// first returns the first key. The node must not be empty.
+func (n *node[V]) first() string {
+	if n.children == nil {
+		return n.cells[0].key
+	}
+	return n.keys[0]
+}
+
+// find returns the cell of key, or nil.
+func (t *tree[V]) find(key string) *cell[V] {
 	n := t.root
 	if n == nil {
-		return v, false
+		return nil
 	}
 	for n.children != nil {
 		n = n.children[n.childFor(key)]
 	}
 	if i, found := n.find(key); found {
-		return n.values[i], true
+		return n.cells[i]
 	}
-	return v, false
+	return nil
+}
+
+// get returns the value of key.
+func (t *tree[V]) get(key string) (v V, ok bool) {
+	c := t.find(key)
+	if c == nil {
+		return v, false
+	}
+	return c.get(), true
 }
 
 // childFor returns the position of the child under which key is, or would be.
@@ -60,61 +80,73 @@ func (n *node[V]) childFor(key string) int {
 
 // find returns the position of key in a leaf, or where it would be.
 func (n *node[V]) find(key string) (int, bool) {
-	lo, hi := 0, len(n.keys)
+	lo, hi := 0, len(n.cells)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if n.keys[mid] < key {
+		if n.cells[mid].key < key {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	return lo, lo < len(n.keys) && n.keys[lo] == key
+	return lo, lo < len(n.cells) && n.cells[lo].key == key
 }
 
-// set puts value under key, in nodes of o. It keeps the key string that is there already.
+// set puts value under key: into the cell that is there, if o may change it.
 func (t *tree[V]) set(o *owner, key string, value V) {
+	c := t.find(key)
+	switch {
+	case c == nil:
+		t.put(o, newCell(o, key, value))
+	case c.owner == o:
+		c.set(value)
+	default:
+		t.put(o, newCell(o, c.key, value)) // the key string that is there already
+	}
+}
+
+// put puts a cell into the tree, in the place of one with its key if there is one, in nodes of o.
+func (t *tree[V]) put(o *owner, c *cell[V]) {
 	if t.root == nil {
-		t.root = &node[V]{owner: o, keys: []string{key}, values: []V{value}}
+		t.root = &node[V]{owner: o, cells: cells[V]{c}}
 		t.len = 1
 		return
 	}
 	t.root = t.root.owned(o)
-	added, right := t.root.set(o, key, value)
+	added, right := t.root.put(o, c)
 	if added {
 		t.len++
 	}
 	if right != nil {
 		t.root = &node[V]{
 			owner:    o,
-			keys:     []string{t.root.keys[0], right.keys[0]},
+			keys:     []string{t.root.first(), right.first()},
 			children: []*node[V]{t.root, right},
 		}
 	}
 }
 
-// set works on a node that o owns. When the node had to split, right is its new neighbour.
-func (n *node[V]) set(o *owner, key string, value V) (added bool, right *node[V]) {
+// put works on a node that o owns. When the node had to split, right is its new neighbour.
+func (n *node[V]) put(o *owner, c *cell[V]) (added bool, right *node[V]) {
 	if n.children == nil {
-		i, found := n.find(key)
+		i, found := n.find(c.key)
 		if found {
-			n.values[i] = value
+			n.cells[i] = c
 			return false, nil
 		}
 		into, i, right := n.room(o, i)
-		into.keys = slices.Insert(into.keys, i, key)
-		into.values = slices.Insert(into.values, i, value)
+		into.cells = slices.Insert(into.cells, i, c)
 		return true, right
 	}
-	i := n.childFor(key)
+	i := n.childFor(c.key)
 	child := n.children[i].owned(o)
 	n.children[i] = child
-	added, next := child.set(o, key, value)
+	added, next := child.put(o, c)
 	if next == nil {
 		return added, nil
 	}
 	into, i, right := n.room(o, i+1)
-	into.keys = slices.Insert(into.keys, i, next.keys[0])
+	into.keys = slices.Insert(into.keys, i, next.first())
 	into.children = slices.Insert(into.children, i, next)
 	return added, right
 }
@@ -122,22 +154,20 @@ func (n *node[V]) set(o *owner, key string, value V) (added bool, right *node[V]
 // room says where an entry for position i of n goes: into n, or, when n is full, into one of its halves.
 // Keys that arrive in order leave full nodes behind: the upper "half" of a node that grows at its end is empty.
 func (n *node[V]) room(o *owner, i int) (into *node[V], at int, right *node[V]) {
-	if len(n.keys) < maxEntries {
+	if n.len() < maxEntries {
 		return n, i, nil
 	}
 	half := maxEntries / 2
 	if i == maxEntries {
 		half = maxEntries
 	}
-	right = &node[V]{
-		owner:    o,
-		keys:     slices.Clone(n.keys[half:]),
-		values:   slices.Clone(n.values[min(half, len(n.values)):]),
-		children: slices.Clone(n.children[min(half, len(n.children)):]),
+	right = &node[V]{owner: o}
+	if n.children == nil {
+		right.cells, n.cells = slices.Clone(n.cells[half:]), truncate(n.cells, half)
+	} else {
+		right.keys, n.keys = slices.Clone(n.keys[half:]), truncate(n.keys, half)
+		right.children, n.children = slices.Clone(n.children[half:]), truncate(n.children, half)
 	}
-	n.keys = truncate(n.keys, half)
-	n.values = truncate(n.values, min(half, len(n.values)))
-	n.children = truncate(n.children, min(half, len(n.children)))
 	if i < half {
 		return n, i, right
 	}
@@ -147,7 +177,7 @@ func (n *node[V]) room(o *owner, i int) (into *node[V], at int, right *node[V]) 
 // delete removes key, and reports whether it was there.
 func (t *tree[V]) delete(o *owner, key string) bool {
 	// Looking first keeps a miss from copying nodes for nothing.
-	if _, ok := t.get(key); !ok {
+	if t.find(key) == nil {
 		return false
 	}
 	t.len--
@@ -156,7 +186,7 @@ func (t *tree[V]) delete(o *owner, key string) bool {
 	for len(t.root.children) == 1 {
 		t.root = t.root.children[0]
 	}
-	if len(t.root.keys) == 0 {
+	if t.root.len() == 0 {
 		t.root = nil
 	}
 	return true
@@ -166,8 +196,7 @@ func (t *tree[V]) delete(o *owner, key string) bool {
 func (n *node[V]) delete(o *owner, key string) {
 	if n.children == nil {
 		i, _ := n.find(key)
-		n.keys = slices.Delete(n.keys, i, i+1)
-		n.values = slices.Delete(n.values, i, i+1)
+		n.cells = slices.Delete(n.cells, i, i+1)
 		return
 	}
 	i := n.childFor(key)
@@ -175,12 +204,12 @@ func (n *node[V]) delete(o *owner, key string) {
 	n.children[i] = child
 	child.delete(o, key)
 	switch {
-	case len(child.keys) >= maxEntries/4:
+	case child.len() >= maxEntries/4:
 	case i > 0 && n.fits(i-1):
 		n.merge(o, i-1)
 	case i+1 < len(n.keys) && n.fits(i):
 		n.merge(o, i)
-	case len(child.keys) == 0:
+	case child.len() == 0:
 		n.keys = slices.Delete(n.keys, i, i+1)
 		n.children = slices.Delete(n.children, i, i+1)
 	}
@@ -189,23 +218,21 @@ func (n *node[V]) delete(o *owner, key string) {
 // fits reports whether the children at i and i+1 go into one node with room to spare, so that the next insert does not
 // split it again.
 func (n *node[V]) fits(i int) bool {
-	return len(n.children[i].keys)+len(n.children[i+1].keys) < maxEntries*3/4
+	return n.children[i].len()+n.children[i+1].len() < maxEntries*3/4
 }
 
 // merge moves what the child at i+1 holds to the child at i.
 func (n *node[V]) merge(o *owner, i int) {
 	left, right := n.children[i].owned(o), n.children[i+1]
 	n.children[i] = left
-	if len(right.keys) > 0 {
+	if len(right.children) > 0 {
 		at := len(left.keys)
 		left.keys = append(left.keys, right.keys...)
-		if left.children != nil {
-			// The first key of an inner node is not kept up to date: the parent's is.
-			left.keys[at] = n.keys[i+1]
-		}
-		left.values = append(left.values, right.values...)
+		// The first key of an inner node is not kept up to date: the parent's is.
+		left.keys[at] = n.keys[i+1]
 		left.children = append(left.children, right.children...)
 	}
+	left.cells = append(left.cells, right.cells...)
 	n.keys = slices.Delete(n.keys, i+1, i+2)
 	n.children = slices.Delete(n.children, i+1, i+2)
 }
@@ -217,14 +244,14 @@ func (n *node[V]) owned(o *owner) *node[V] {
 	}
 	return &node[V]{
 		owner:    o,
+		cells:    slices.Clone(n.cells),
 		keys:     slices.Clone(n.keys),
-		values:   slices.Clone(n.values),
 		children: slices.Clone(n.children),
 	}
 }
 
 // truncate shortens s to n and lets go of what was behind.
-func truncate[E any](s []E, n int) []E {
+func truncate[S ~[]E, E any](s S, n int) S {
 	clear(s[n:])
 	return s[:n]
 }

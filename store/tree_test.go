@@ -76,15 +76,14 @@ func TestTreeInOrder(t *testing.T) {
 
 func TestTreeBuild(t *testing.T) {
 	for _, n := range []int{0, 1, 47, 48, 64, 65, 111, 112, 113, 5000} {
-		var e entries[int]
+		var e cells[int]
 		model := map[string]int{}
 		for i := range n {
 			key := fmt.Sprintf("%05d", (i*7)%n) // not in order, and some twice if 7 divides n
-			e.add(key, i)
+			e = append(e, newCell(nil, key, i))
 			model[key] = i
 		}
-		e.normalize()
-		tr := build(new(owner), e)
+		tr := build(new(owner), e.normalized())
 		checkTree(t, &tr, model)
 	}
 }
@@ -121,20 +120,20 @@ func checkTree(t *testing.T, tr *tree[int], model map[string]int) {
 	depth := -1
 	var visit func(n *node[int], low, high string, level int)
 	visit = func(n *node[int], low, high string, level int) {
-		if len(n.keys) == 0 || len(n.keys) > maxEntries || max(cap(n.keys), cap(n.values), cap(n.children)) > 2*maxEntries {
-			t.Fatalf("a node of %d keys, room for %d", len(n.keys), cap(n.keys))
+		if n.len() == 0 || n.len() > maxEntries || max(cap(n.keys), cap(n.cells), cap(n.children)) > 2*maxEntries {
+			t.Fatalf("a node of %d entries, room for %d", n.len(), max(cap(n.cells), cap(n.children)))
 		}
 		if n.children == nil {
 			if depth == -1 {
 				depth = level
 			}
-			if level != depth || len(n.keys) != len(n.values) || n.keys[0] < low || (high != "" && n.keys[len(n.keys)-1] >= high) {
-				t.Fatalf("leaf %q..%q at level %d outside of %q..%q at level %d", n.keys[0], n.keys[len(n.keys)-1], level, low, high, depth)
+			if level != depth || n.keys != nil || n.cells[0].key < low || (high != "" && n.cells[len(n.cells)-1].key >= high) {
+				t.Fatalf("leaf %q..%q at level %d outside of %q..%q at level %d", n.cells[0].key, n.cells[len(n.cells)-1].key, level, low, high, depth)
 			}
 			return
 		}
-		if len(n.keys) != len(n.children) || n.values != nil {
-			t.Fatalf("inner node of %d keys, %d children, %d values", len(n.keys), len(n.children), len(n.values))
+		if len(n.keys) != len(n.children) || n.cells != nil {
+			t.Fatalf("inner node of %d keys, %d children, %d cells", len(n.keys), len(n.children), len(n.cells))
 		}
 		for i, child := range n.children {
 			from, to := low, high

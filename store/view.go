@@ -21,8 +21,8 @@ func (v *view[T]) byIndex(name, value string) ([]T, error) {
 	if !found {
 		return nil, v.unknown(name)
 	}
-	objects, _ := v.indexes[i].byValue.get(value)
-	return objects.values(), nil
+	under, _ := v.indexes[i].sets.get(value)
+	return under.objects.values(), nil
 }
 
 // indexer returns the position of the named index, or where it would be.

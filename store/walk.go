@@ -13,8 +13,8 @@ func (n *node[V]) walk(yield func(string, V) bool) bool {
 			return false
 		}
 	}
-	for i, v := range n.values {
-		if !yield(n.keys[i], v) {
+	for _, c := range n.cells {
+		if !yield(c.key, c.get()) {
 			return false
 		}
 	}
@@ -33,7 +33,10 @@ func (n *node[V]) appendValues(out []V) []V {
 	for _, child := range n.children {
 		out = child.appendValues(out)
 	}
-	return append(out, n.values...)
+	for _, c := range n.cells {
+		out = append(out, c.get())
+	}
+	return out
 }
 
 // keys returns all keys in order.
@@ -45,11 +48,26 @@ func (t *tree[V]) keys() []string {
 }
 
 func (n *node[V]) appendKeys(out []string) []string {
-	if n.children == nil {
-		return append(out, n.keys...)
-	}
 	for _, child := range n.children {
 		out = child.appendKeys(out)
 	}
+	for _, c := range n.cells {
+		out = append(out, c.key)
+	}
 	return out
+}
+
+// all returns all cells in key order.
+func (t *tree[V]) all() cells[V] {
+	if t.root == nil {
+		return nil
+	}
+	return t.root.appendCells(make(cells[V], 0, t.len))
+}
+
+func (n *node[V]) appendCells(out cells[V]) cells[V] {
+	for _, child := range n.children {
+		out = child.appendCells(out)
+	}
+	return append(out, n.cells...)
 }

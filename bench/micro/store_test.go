@@ -106,9 +106,11 @@ func BenchmarkStoreUpdate(b *testing.B) {
 	eachMirror(b, "indexed=yes", true, update)
 }
 
-// BenchmarkStoreGet is by one reader, while nobody writes and while somebody writes without pause.
+// BenchmarkStoreGet is by one reader, while nobody writes and while somebody does: 64 updates for every 4,096 Gets, so that
+// each store has the same to do and the CPU time can be compared. A writer without any pause would be stopped by the readers
+// of one store and not by those of the other, and take the processor from them.
 func BenchmarkStoreGet(b *testing.B) {
-	get := func(b *testing.B, m mirror, objects []object) {
+	get := func(b *testing.B, m mirror, objects []object, each4096 func()) {
 		keys := make([]string, 0, 4096)
 		for i := range cap(keys) {
 			keys = append(keys, store.Key(objects[i*7919%len(objects)]))
@@ -119,30 +121,33 @@ func BenchmarkStoreGet(b *testing.B) {
 				b.Fatal("not found")
 			}
 			i = (i + 1) % len(keys)
+			if i == 0 {
+				each4096()
+			}
 		}
 	}
-	eachMirror(b, "writers=0", false, get)
+	eachMirror(b, "writers=0", false, func(b *testing.B, m mirror, objects []object) { get(b, m, objects, func() {}) })
 	eachMirror(b, "writers=1", false, func(b *testing.B, m mirror, objects []object) {
-		defer writeWithoutPause(m, objects)()
-		get(b, m, objects)
+		write, stop := writer(m, objects)
+		defer stop()
+		get(b, m, objects, write)
 	})
 }
 
-// writeWithoutPause updates one object after the other until stop is called.
-func writeWithoutPause(m mirror, objects []object) (stop func()) {
-	done := make(chan struct{})
+// writer returns what makes another goroutine update 64 objects, and what ends that.
+func writer(m mirror, objects []object) (write, stop func()) {
+	turns := make(chan struct{}, 1024)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for i := 0; ; i = (i + 7919) % len(objects) {
-			select {
-			case <-done:
-				return
-			default:
+		i := 0
+		for range turns {
+			for range 64 {
 				_ = m.update(objects[i])
+				i = (i + 7919) % len(objects)
 			}
 		}
 	})
-	return func() { close(done); wg.Wait() }
+	return func() { turns <- struct{}{} }, func() { close(turns); wg.Wait() }
 }
 
 // BenchmarkStoreList is all 100,000 objects.
