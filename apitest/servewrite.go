@@ -66,6 +66,9 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 		s.writeObject(w, f, code, r)
 		return nil
 	case "delete":
+		if t.subresource != "" {
+			return apierrors.NewMethodNotSupported(t.table.res.GroupResource(), "delete")
+		}
 		return s.serveDelete(w, st, t, f, body)
 	}
 	return s.serveDeleteCollection(w, req, t, f, dryRun)

@@ -52,6 +52,7 @@ func TestWriteRules(t *testing.T) {
 		{"delete at an old version", "DELETE", inD + "/a", `{"preconditions":{"resourceVersion":"1"}}`, "", 409, "ResourceVersion in precondition: 1"},
 		{"delete of another uid", "DELETE", inD + "/a", `{"preconditions":{"uid":"x"}}`, "", 409, "UID in precondition: x"},
 		{"delete of nothing", "DELETE", inD + "/b", ``, "", 404, "not found"},
+		{"delete of a part", "DELETE", inD + "/a/status", ``, "", 405, ""},
 		{"get of nothing", "GET", inD + "/b", ``, "", 404, `configmaps "b" not found`},
 		{"get at no version", "GET", inD + "/a?resourceVersion=x", ``, "", 400, "invalid resource version"},
 		{"get in a form of its own", "GET", inD + "/a", ``, "Accept: application/yaml", 406, "only the following media types"},
