@@ -156,6 +156,28 @@ func TestServerSideApply(t *testing.T) {
 	})
 }
 
+func FuzzMergePatches(f *testing.F) {
+	f.Add(`{"a":{"b":1},"finalizers":["f"],"env":[{"name":"e"}]}`, `{"a":{"b":null},"finalizers":[{}],"env":[{"name":"e","$patch":"delete"}]}`)
+	f.Add(`{"ports":[{"port":1},2,[]]}`, `{"ports":[{"port":1,"$retainKeys":["port"]}],"$deleteFromPrimitiveList/ports":[2,[]]}`)
+	f.Fuzz(func(t *testing.T, object, patch string) {
+		for name, merge := range map[string]func(obj, patch map[string]any) map[string]any{"merge": mergePatch, "strategic": strategicMerge} {
+			obj, err := decodeObject([]byte(object))
+			if err != nil {
+				return
+			}
+			want, err := decodeObject([]byte(patch))
+			if err != nil {
+				return
+			}
+			given, _ := decodeObject([]byte(patch))
+			merge(obj, given)
+			if diff := cmp.Diff(want, given); diff != "" {
+				t.Errorf("%s: the patch was changed:\n%s", name, diff)
+			}
+		}
+	})
+}
+
 func FuzzJSONPatch(f *testing.F) {
 	f.Add("add", "/l/1", "/o", "/l/-")
 	f.Add("move", "/o/p", "/l/0", "")
