@@ -38,6 +38,15 @@ func (q *Queue[T]) pending(e *entry[T]) bool {
 
 // enter returns a new entry for a key that has none. It needs mu.
 func (q *Queue[T]) enter(key string) *entry[T] {
+	if q.idle.len >= maxIdle && len(q.entries.many) == 0 {
+		// The one that has been idle for longest would have to go when this one comes to rest. It stays, under another key.
+		e := q.idle.pop()
+		e.resting = false
+		if !q.pending(e) {
+			e.key, e.list = key, 0
+			return e
+		}
+	}
 	var e *entry[T]
 	if n := len(q.spare); n > 0 {
 		e, q.spare = q.spare[n-1], q.spare[:n-1]
@@ -65,7 +74,7 @@ func (q *Queue[T]) rest(e *entry[T]) {
 // retire makes an entry idle, unless it is queued again, and lets the oldest idle one go if that is one too many. It needs mu.
 func (q *Queue[T]) retire(e *entry[T]) {
 	if e.deltas == nil {
-		e.state = state[T]{key: e.key} // let go of the object
+		e.uid, e.last, e.obj = "", 0, *new(T) // let go of the object
 	}
 	if e.resting {
 		return

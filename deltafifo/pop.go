@@ -14,35 +14,36 @@ func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) (err e
 	if process == nil {
 		return errNoProcess
 	}
-	e, err := q.take(ctx)
-	if err != nil {
+	var e Entry[T]
+	if err := q.take(ctx, &e); err != nil {
 		return err
 	}
 	// Deferred, because process may end by a panic or by runtime.Goexit (t.FailNow in a test).
-	defer q.finish(e.Initial)
 	defer func() {
 		if v := recover(); v != nil {
 			err = newPanicError(e.Key, v)
 		}
+		q.finish(e.Initial)
 	}()
 	return process(e)
 }
 
-// take waits for its turn and for an entry, and removes it from the queue.
-func (q *Queue[T]) take(ctx context.Context) (Entry[T], error) {
+// take waits for its turn and for an entry, and moves it from the queue to e.
+func (q *Queue[T]) take(ctx context.Context, e *Entry[T]) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
 		if err := ctx.Err(); err != nil {
 			q.signal() // this Pop may have been called to look; another has to, then
-			return Entry[T]{}, err
+			return err
 		}
 		if q.processing == nil && q.order.len > 0 {
-			return q.begin(), nil
+			q.begin(e)
+			return nil
 		}
 		if q.closed && q.order.len == 0 {
 			q.signal()
-			return Entry[T]{}, ErrClosed
+			return ErrClosed
 		}
 		q.waiting++
 		q.mu.Unlock()
@@ -55,13 +56,12 @@ func (q *Queue[T]) take(ctx context.Context) (Entry[T], error) {
 	}
 }
 
-// begin takes the oldest entry. It needs mu.
-func (q *Queue[T]) begin() Entry[T] {
+// begin moves the oldest entry to out. It needs mu.
+func (q *Queue[T]) begin(out *Entry[T]) {
 	e := q.order.pop()
-	out := Entry[T]{Key: e.key, Deltas: e.deltas, Initial: e.initial}
+	out.Key, out.Deltas, out.Initial = e.key, e.deltas, e.initial
 	e.deltas, e.initial = nil, false
 	q.processing = e
-	return out
 }
 
 // finish accounts for the entry that begin took.
