@@ -11,8 +11,8 @@ const (
 
 	// minSets and maxSets bound the table's size. It grows with the number of strings
 	// that have passed through it, so that an idle resource of a few objects costs
-	// next to nothing. With all 8,192 entries it takes 128 KB, and the strings in it at
-	// most 2 MB.
+	// next to nothing. With all 8,192 entries it takes 128 KB, and as much again where
+	// Any is called; the strings in it at most 2 MB.
 	minSets, maxSets = 32, 4096
 
 	// growAfter is how many strings may have been displaced, for each set, before the
@@ -27,22 +27,26 @@ const (
 // were met once, such as UIDs, which come and go in great number.
 type Table struct {
 	sets      []set
+	boxes     []boxes // as many, once Any was called
 	displaced int
 }
 
-// set holds strings in the shape of interfaces, because an interface that holds a
-// string costs another allocation, which is shared too. What was found last is first.
-type set [2]any
+// set holds two strings; an empty one is none. What was found last is first.
+type set [2]string
+
+// boxes are the strings of a set in interfaces, as far as Any has been asked for them:
+// an interface that holds a string costs an allocation of its own, which is shared too.
+type boxes [2]any
 
 var seed = maphash.MakeSeed()
 
 // String returns text as a string.
 func (t *Table) String(text []byte) string {
-	switch {
-	case len(text) <= 1, len(text) > maxString:
+	if len(text) <= 1 || len(text) > maxString {
 		return string(text) // the runtime has those of one byte
 	}
-	return t.find(text).(string)
+	i, place := t.find(text)
+	return t.sets[i][place]
 }
 
 // Any returns text as a string in an interface.
@@ -50,52 +54,81 @@ func (t *Table) Any(text []byte) any {
 	if len(text) == 0 || len(text) > maxString {
 		return string(text)
 	}
-	return t.find(text)
+	i, place := t.find(text)
+	if t.boxes == nil {
+		t.boxes = make([]boxes, len(t.sets))
+	}
+	box := &t.boxes[i][place]
+	if *box == nil {
+		*box = t.sets[i][place]
+	}
+	return *box
 }
 
-func (t *Table) find(text []byte) any {
+// find returns where text is, which it is from now on.
+func (t *Table) find(text []byte) (i, place int) {
 	if t.sets == nil {
 		t.sets = make([]set, minSets)
 	}
-	s := &t.sets[maphash.Bytes(seed, text)&uint64(len(t.sets)-1)]
-	if known, ok := s[0].(string); ok && known == string(text) {
-		return s[0]
+	i = int(maphash.Bytes(seed, text) & uint64(len(t.sets)-1)) //nolint:gosec // less than maxSets
+	s := &t.sets[i]
+	if s[0] == string(text) {
+		return i, 0
 	}
-	if known, ok := s[1].(string); ok && known == string(text) {
-		s[0], s[1] = s[1], s[0]
-		return s[0]
+	if s[1] == string(text) {
+		t.swap(i)
+		return i, 0
 	}
-	added := any(string(text))
-	if s[0] == nil {
-		s[0] = added
-		return added
+	if s[0] == "" {
+		s[0] = string(text)
+		return i, 0
 	}
-	s[1] = added
-	t.displaced++
-	if t.displaced > growAfter*len(t.sets) && len(t.sets) < maxSets {
+	if t.displaced++; t.displaced > growAfter*len(t.sets) && len(t.sets) < maxSets {
 		t.grow()
+		return t.find(text)
 	}
-	return added
+	s[1] = string(text)
+	if t.boxes != nil {
+		t.boxes[i][1] = nil
+	}
+	return i, 1
+}
+
+func (t *Table) swap(i int) {
+	s := &t.sets[i]
+	s[0], s[1] = s[1], s[0]
+	if t.boxes != nil {
+		b := &t.boxes[i]
+		b[0], b[1] = b[1], b[0]
+	}
 }
 
 // grow doubles the number of sets, and keeps what is in them.
 func (t *Table) grow() {
-	old := t.sets
-	t.sets, t.displaced = make([]set, 2*len(old)), 0
-	for _, s := range old {
-		for _, kept := range s {
-			if text, ok := kept.(string); ok {
-				t.put(text, kept)
+	sets, boxed := t.sets, t.boxes
+	t.sets, t.displaced = make([]set, 2*len(sets)), 0
+	if boxed != nil {
+		t.boxes = make([]boxes, len(t.sets))
+	}
+	for i, s := range sets {
+		for place, text := range s {
+			if text == "" {
+				continue
+			}
+			to, at := t.put(text)
+			if boxed != nil {
+				t.boxes[to][at] = boxed[i][place]
 			}
 		}
 	}
 }
 
-func (t *Table) put(text string, boxed any) {
-	s := &t.sets[maphash.String(seed, text)&uint64(len(t.sets)-1)]
-	if s[0] == nil {
-		s[0] = boxed
-		return
+// put puts a string into the table, and returns where.
+func (t *Table) put(text string) (i, place int) {
+	i = int(maphash.String(seed, text) & uint64(len(t.sets)-1)) //nolint:gosec // less than maxSets
+	if t.sets[i][0] != "" {
+		place = 1
 	}
-	s[1] = boxed
+	t.sets[i][place] = text
+	return i, place
 }
