@@ -69,6 +69,14 @@ type Watch[T any] interface {
 	Close() error
 }
 
+// Readier is implemented by a [Watch] that may have several events in memory, as one over
+// a chunked body has. A reflector works off those that came together at once.
+type Readier interface {
+	// Ready reports whether Next is known to return without waiting for the server. It is
+	// called by whoever calls Next.
+	Ready() bool
+}
+
 // Event is one line of a watch.
 type Event[T any] struct {
 	// Type is the word of the event. For an object of another kind than the

@@ -66,6 +66,12 @@ func (w *watch[T]) chooseEncoding() error {
 	return nil
 }
 
+// Ready implements [Readier].
+func (w *watch[T]) Ready() bool {
+	stream, ok := w.stream.(transport.Readier)
+	return ok && stream.Ready()
+}
+
 // Close implements [Watch].
 func (w *watch[T]) Close() error { return w.stream.Close() }
 

@@ -13,7 +13,7 @@ import (
 // take keeps the objects of a message and reports what its input says of the
 // request.
 func (d *driver[T]) take(m message[T]) input {
-	d.list, d.event = m.list, m.event
+	d.list = m.list
 	switch in := m.in.(type) {
 	case listed:
 		d.took, d.serves = time.Since(d.op.started), d.op.serves
@@ -33,15 +33,6 @@ func (d *driver[T]) take(m message[T]) input {
 	case opened:
 		d.op.open = true
 		d.trace.WatchOpen()
-	case event:
-		d.board.event(in.typ, time.Now())
-		if in.typ != listwatch.Bookmark {
-			d.op.events++
-			if _, initial := d.state.phase.(streaming); initial {
-				return in
-			}
-			return d.examine(in)
-		}
 	case ended:
 		d.hangUp(in.err)
 	}
@@ -49,16 +40,17 @@ func (d *driver[T]) take(m message[T]) input {
 }
 
 // feed gives one input to the machine and performs what comes of it.
-func (d *driver[T]) feed(ctx context.Context, in input) {
+func (d *driver[T]) feed(ctx context.Context, now time.Time, in input) {
 	for in != nil {
 		var effects []effect
 		before := d.state.anchor
-		d.state, effects = step(d.state, time.Now(), in)
+		d.state, effects = step(d.state, now, in)
 		in = nil
 		for i, eff := range effects {
 			if err := d.perform(ctx, eff); err != nil {
 				d.failed(err)
 				in = sinkFailed{err: err, anchor: before, unasked: slices.ContainsFunc(effects[i:], asks)}
+				now = time.Now()
 				break
 			}
 		}

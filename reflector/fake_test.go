@@ -29,6 +29,7 @@ type listAnswer struct {
 
 type watchAnswer struct {
 	stream *stream
+	as     listwatch.Watch[string] // what is handed over; the stream if nil
 	err    error
 }
 
@@ -58,6 +59,9 @@ func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Wa
 			return nil, a.err
 		}
 		a.stream.ctx = ctx
+		if a.as != nil {
+			return a.as, nil
+		}
 		return a.stream, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -123,13 +127,17 @@ type notes struct {
 	lines []string
 	fail  map[string]error
 
-	always map[string]error // like fail, for every call; set before the first
+	always map[string]error  // like fail, for every call; set before the first
+	hook   func(line string) // called before a line is noted
 }
 
 func (n *notes) note(format string, args ...any) error {
+	line := fmt.Sprintf(format, args...)
+	if n.hook != nil {
+		n.hook(line)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	line := fmt.Sprintf(format, args...)
 	n.lines = append(n.lines, line)
 	err := n.fail[line]
 	delete(n.fail, line)

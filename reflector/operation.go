@@ -10,7 +10,8 @@ import (
 )
 
 // operation is the one request that a reflector has open, on a goroutine of its
-// own, because reading blocks. What it receives goes to messages in order.
+// own, because reading blocks. What it receives goes to messages in order. It is one
+// message ahead of the driver: it reads and decodes the next while the driver is at work.
 type operation[T any] struct {
 	messages chan message[T]
 	cancel   context.CancelFunc
@@ -24,20 +25,19 @@ type operation[T any] struct {
 }
 
 // message is an input for the machine with the objects that belong to it, which
-// the machine does not see.
+// the machine does not see; or a batch of events, each of which is an input; or the
+// event of a visit.
 type message[T any] struct {
 	in    input
 	list  *listwatch.List[T]
+	batch []listwatch.Event[T]
 	event listwatch.Event[T]
 }
-
-// readAhead is how many events may be decoded while another is being applied.
-const readAhead = 16
 
 func start[T any](ctx context.Context, watch bool, run func(context.Context, *operation[T])) *operation[T] {
 	ctx, cancel := context.WithCancel(ctx)
 	o := &operation[T]{
-		messages: make(chan message[T], readAhead),
+		messages: make(chan message[T]),
 		cancel:   cancel,
 		done:     make(chan struct{}),
 		started:  time.Now(),
@@ -119,19 +119,5 @@ func runWatch[T any](lw listwatch.ListWatcher[T], eff watch) func(context.Contex
 			_ = stream.Close()
 		}
 		o.send(ctx, message[T]{in: ended{err: err}})
-	}
-}
-
-// read passes events on until the stream ends.
-func (o *operation[T]) read(ctx context.Context, stream listwatch.Watch[T]) error {
-	for {
-		e, err := stream.Next()
-		if err != nil {
-			return err
-		}
-		in := event{typ: e.Type, version: e.Meta.ResourceVersion, initialEnd: e.InitialEventsEnd}
-		if !o.send(ctx, message[T]{in: in, event: e}) {
-			return ctx.Err()
-		}
 	}
 }

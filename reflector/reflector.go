@@ -115,7 +115,11 @@ func (d *driver[T]) run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err() // the request may have failed for that reason
 			}
-			in = d.take(m)
+			if m.batch != nil {
+				d.work(ctx, m.batch)
+			} else {
+				in = d.take(m)
+			}
 		case m := <-d.visit.received():
 			in = d.visited(m.event)
 		case m := <-d.metadata():
@@ -125,14 +129,14 @@ func (d *driver[T]) run(ctx context.Context) error {
 			return d.end
 		}
 		if in != nil {
-			d.feed(ctx, in)
+			d.feed(ctx, time.Now(), in)
 		}
 		if d.end != nil {
 			return d.end
 		}
 		d.treat(ctx)
 		d.verify(ctx)
-		d.board.follow(d.state, time.Now())
+		d.board.follow(d.state)
 		if at := d.wake(); !at.Equal(armed) {
 			armed = at
 			timer.Stop()

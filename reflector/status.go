@@ -149,7 +149,7 @@ func (b *board) change() <-chan struct{} {
 }
 
 // follow brings the status up to date with the machine.
-func (b *board) follow(s state, now time.Time) {
+func (b *board) follow(s state) {
 	b.update(func(status *Status) {
 		was := status.State
 		status.ResourceVersion = s.resume
@@ -170,7 +170,7 @@ func (b *board) follow(s state, now time.Time) {
 			status.NextRetry = p.until
 		}
 		if status.State != was {
-			status.Since = now
+			status.Since = time.Now()
 		}
 	})
 }

@@ -168,6 +168,6 @@ func (d *driver[T]) compare(ctx context.Context, v *verification) {
 	d.trace.Verified(Verified{Objects: len(v.list.Items), Differences: len(differ), Duration: time.Since(v.started)})
 	if len(differ) > 0 {
 		d.distrusted = true // the server may have another history, where a version says nothing
-		d.feed(ctx, listWanted{})
+		d.feed(ctx, time.Now(), listWanted{})
 	}
 }

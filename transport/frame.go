@@ -95,8 +95,10 @@ type frameReader struct {
 	offset  int64 // of buf[start] in the stream
 
 	scan     grammar
-	inFrame  bool // buf[start] is the first byte of a frame
-	skipping bool // inside an object that was too large: its bytes are dropped
+	inFrame  bool   // buf[start] is the first byte of a frame
+	skipping bool   // inside an object that was too large: its bytes are dropped
+	ahead    []byte // what cut has found for next, or aheadErr
+	aheadErr error
 	err      error
 	readErr  error // what the reader said last; it counts once all bytes before it are used
 }
@@ -108,6 +110,11 @@ func newFrameReader(r io.Reader, limit int) *frameReader {
 // next returns the next object, valid until the next call. It returns io.EOF at an
 // end between two objects, and reads no further than it must.
 func (f *frameReader) next() ([]byte, error) {
+	if f.ahead != nil || f.aheadErr != nil {
+		data, err := f.ahead, f.aheadErr
+		f.ahead, f.aheadErr = nil, nil
+		return data, err
+	}
 	for f.err == nil {
 		data, err := f.cut()
 		if data != nil || err != nil {
@@ -118,6 +125,14 @@ func (f *frameReader) next() ([]byte, error) {
 		}
 	}
 	return nil, f.err
+}
+
+// ready looks for the next object in what is in the buffer.
+func (f *frameReader) ready() bool {
+	if f.ahead == nil && f.aheadErr == nil && f.err == nil {
+		f.ahead, f.aheadErr = f.cut()
+	}
+	return f.ahead != nil || f.aheadErr != nil || f.err != nil
 }
 
 // cut takes the next object out of what is in the buffer; nil if it is not all

@@ -46,6 +46,15 @@ func (f *lengthReader) next() ([]byte, error) {
 	return frame, err
 }
 
+// ready reports whether a whole frame is in the buffer of r.
+func (f *lengthReader) ready() bool {
+	if f.skip > 0 || f.r.Buffered() < lengthBytes {
+		return false
+	}
+	prefix, _ := f.r.Peek(lengthBytes) // which are there
+	return int64(binary.BigEndian.Uint32(prefix)) <= int64(f.r.Buffered()-lengthBytes)
+}
+
 func (f *lengthReader) cut() ([]byte, error) {
 	if err := f.finishSkip(); err != nil {
 		return nil, err

@@ -48,11 +48,21 @@ type Stream interface {
 	MediaType() string
 }
 
+// Readier is implemented by a [Stream] that may have more than one frame in memory, as
+// one over a chunked body has: who works off several at once need not wait for any.
+type Readier interface {
+	// Ready reports whether Next is known to return without waiting for the server. It
+	// reads nothing, and leaves the last frame valid. It is called by whoever calls Next.
+	Ready() bool
+}
+
 // framer cuts a stream of bytes into frames. next returns the next one, valid until the
 // next call. It returns io.EOF at an end between two frames, and reads no further than
-// it must. Its errors stay, except a [FrameTooLargeError].
+// it must. Its errors stay, except a [FrameTooLargeError]. ready reports whether next is
+// known to return without reading.
 type framer interface {
 	next() ([]byte, error)
+	ready() bool
 }
 
 // framerOf makes the framer for a media type; ok is false if it is none of a watch. A
@@ -112,6 +122,9 @@ func (s *bodyStream) Next() (Frame, error) {
 	}
 	return Frame{}, s.exchange.fail(err)
 }
+
+// Ready implements [Readier].
+func (s *bodyStream) Ready() bool { return s.frames.ready() }
 
 // Close reports nothing: a watch is cut off in its middle, as a rule, and what the
 // body says of that is of no use to the caller.
