@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
@@ -116,73 +117,79 @@ func TestCBORAsARealServerWritesIt(t *testing.T) {
 }
 
 func TestCBORForms(t *testing.T) {
-	f := serve(t, Options{CBOR: true})
-	f.must("configmaps", "a")
-	f.must("pods", "p")
-	f.must("widgets.example.com", "w")
-	const (
-		metadata = cborMediaType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-		table    = cborMediaType + ";as=Table;g=meta.k8s.io;v=v1"
-	)
-	for _, test := range []struct {
-		path, accept string
-		media, kind  string // kind "" is none: an answer in JSON
-	}{
-		{"/api/v1/namespaces/default/configmaps/a", cborMediaType, cborMediaType, "v1 ConfigMap"},
-		{"/api/v1/namespaces/default/pods/p", cborMediaType + ",application/json", cborMediaType, "v1 Pod"},
-		{"/api/v1/namespaces/default/pods/p", metadata, cborMediaType, "meta.k8s.io/v1 PartialObjectMetadata"},
-		{"/api/v1/pods", cborMediaType, cborMediaType, "v1 PodList"},
-		{"/apis/example.com/v1/widgets", cborMediaType, cborMediaType, "example.com/v1 WidgetList"},
-		{"/api/v1/pods", strings.Replace(metadata, "Metadata;", "MetadataList;", 1) + "beta1", cborMediaType, "meta.k8s.io/v1beta1 PartialObjectMetadataList"},
-		{"/api/v1/pods", metadata + ",application/json", "application/json", ""},
-		{"/api/v1/pods", table + ",application/json", "application/json", ""},
-		{"/api/v1/pods", "application/cbor-seq", "application/json", ""},
-		{"/api/v1/pods", "application/json," + cborMediaType, "application/json", ""},
-		{"/api/v1/pods", protobufMediaType + "," + cborMediaType, cborMediaType, "v1 PodList"},
-		{"/api/v1/namespaces/default/configmaps/none", cborMediaType, cborMediaType, "v1 Status"},
-		{"/apis/example.com/v1/namespaces/default/widgets/none", cborMediaType + ",application/json", cborMediaType, "v1 Status"},
-		{"/api/v1/pods?resourceVersion=x", "application/json," + cborMediaType, "application/json", ""},
-		{"/api/v1", cborMediaType + ",application/json", "application/json", ""},
-	} {
-		got := f.cbor(test.path, "Accept: "+test.accept)
-		if media := got.header.Get("Content-Type"); media != test.media {
-			t.Errorf("%s as %s: Content-Type %s, want %s", test.path, test.accept, media, test.media)
-			continue
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{CBOR: true})
+		f.must("configmaps", "a")
+		f.must("pods", "p")
+		f.must("widgets.example.com", "w")
+		const (
+			metadata = cborMediaType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+			table    = cborMediaType + ";as=Table;g=meta.k8s.io;v=v1"
+		)
+		for _, test := range []struct {
+			path, accept string
+			media, kind  string // kind "" is none: an answer in JSON
+		}{
+			{"/api/v1/namespaces/default/configmaps/a", cborMediaType, cborMediaType, "v1 ConfigMap"},
+			{"/api/v1/namespaces/default/pods/p", cborMediaType + ",application/json", cborMediaType, "v1 Pod"},
+			{"/api/v1/namespaces/default/pods/p", metadata, cborMediaType, "meta.k8s.io/v1 PartialObjectMetadata"},
+			{"/api/v1/pods", cborMediaType, cborMediaType, "v1 PodList"},
+			{"/apis/example.com/v1/widgets", cborMediaType, cborMediaType, "example.com/v1 WidgetList"},
+			{"/api/v1/pods", strings.Replace(metadata, "Metadata;", "MetadataList;", 1) + "beta1", cborMediaType, "meta.k8s.io/v1beta1 PartialObjectMetadataList"},
+			{"/api/v1/pods", metadata + ",application/json", "application/json", ""},
+			{"/api/v1/pods", table + ",application/json", "application/json", ""},
+			{"/api/v1/pods", "application/cbor-seq", "application/json", ""},
+			{"/api/v1/pods", "application/json," + cborMediaType, "application/json", ""},
+			{"/api/v1/pods", protobufMediaType + "," + cborMediaType, cborMediaType, "v1 PodList"},
+			{"/api/v1/namespaces/default/configmaps/none", cborMediaType, cborMediaType, "v1 Status"},
+			{"/apis/example.com/v1/namespaces/default/widgets/none", cborMediaType + ",application/json", cborMediaType, "v1 Status"},
+			{"/api/v1/pods?resourceVersion=x", "application/json," + cborMediaType, "application/json", ""},
+			{"/api/v1", cborMediaType + ",application/json", "application/json", ""},
+		} {
+			got := f.cbor(test.path, "Accept: "+test.accept)
+			if media := got.header.Get("Content-Type"); media != test.media {
+				t.Errorf("%s as %s: Content-Type %s, want %s", test.path, test.accept, media, test.media)
+				continue
+			}
+			if test.kind == "" {
+				continue
+			}
+			v := items(t, got.body)
+			if kind := str(v[0], "apiVersion") + " " + str(v[0], "kind"); len(v) != 1 || kind != test.kind {
+				t.Errorf("%s as %s is a %s, want %s", test.path, test.accept, kind, test.kind)
+			}
 		}
-		if test.kind == "" {
-			continue
-		}
-		v := items(t, got.body)
-		if kind := str(v[0], "apiVersion") + " " + str(v[0], "kind"); len(v) != 1 || kind != test.kind {
-			t.Errorf("%s as %s is a %s, want %s", test.path, test.accept, kind, test.kind)
-		}
-	}
+	})
 }
 
 func TestCBORIsOffByDefault(t *testing.T) {
-	f := serve(t, Options{})
-	f.must("configmaps", "a")
-	if got := f.cbor("/api/v1/configmaps"); got.header.Get("Content-Type") != "application/json" {
-		t.Errorf("got %v", got.header)
-	}
-	if got := f.cbor("/api/v1/configmaps", "Accept: "+cborMediaType); got.code != http.StatusNotAcceptable || got.header.Get("Content-Type") != "application/json" {
-		t.Errorf("got %d, %v", got.code, got.header)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.must("configmaps", "a")
+		if got := f.cbor("/api/v1/configmaps"); got.header.Get("Content-Type") != "application/json" {
+			t.Errorf("got %v", got.header)
+		}
+		if got := f.cbor("/api/v1/configmaps", "Accept: "+cborMediaType); got.code != http.StatusNotAcceptable || got.header.Get("Content-Type") != "application/json" {
+			t.Errorf("got %d, %v", got.code, got.header)
+		}
+	})
 }
 
 // TestCBORItems: only custom objects and metadata alone say in a list what they are.
 func TestCBORItems(t *testing.T) {
-	f := serve(t, Options{CBOR: true})
-	f.must("configmaps", "a")
-	f.must("widgets.example.com", "w")
-	for path, want := range map[string]string{"/api/v1/configmaps": " ", "/apis/example.com/v1/widgets": "example.com/v1 Widget"} {
-		list := items(t, f.cbor(path).body)[0]
-		all, _ := list["items"].([]any)
-		item, _ := all[0].(map[string]any)
-		if got := str(item, "apiVersion") + " " + str(item, "kind"); got != want {
-			t.Errorf("an item of %s says %q, want %q", path, got, want)
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{CBOR: true})
+		f.must("configmaps", "a")
+		f.must("widgets.example.com", "w")
+		for path, want := range map[string]string{"/api/v1/configmaps": " ", "/apis/example.com/v1/widgets": "example.com/v1 Widget"} {
+			list := items(t, f.cbor(path).body)[0]
+			all, _ := list["items"].([]any)
+			item, _ := all[0].(map[string]any)
+			if got := str(item, "apiVersion") + " " + str(item, "kind"); got != want {
+				t.Errorf("an item of %s says %q, want %q", path, got, want)
+			}
 		}
-	}
+	})
 }
 
 // TestCBORListOfEveryLength has each size of a head.
@@ -204,21 +211,23 @@ func TestCBORListOfEveryLength(t *testing.T) {
 }
 
 func TestCBORValues(t *testing.T) {
-	f := serve(t, Options{CBOR: true})
-	if _, err := f.Create("secrets", map[string]any{
-		"metadata": map[string]any{"namespace": "default", "name": "s"},
-		"data":     map[string]any{"b": "AQID", "x": "no base64", "n": 1.5, "i": 7, "nil": nil},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	got := f.cbor("/api/v1/namespaces/default/secrets/s").body
-	if !strings.Contains(got, "Ab\xd6C\x01\x02\x03") {
-		t.Errorf("b is no bytes: %q", got)
-	}
-	want := map[string]any{"b": "AQID", "x": "no base64", "n": 1.5, "i": int64(7), "nil": nil}
-	if diff := cmp.Diff(want, items(t, got)[0]["data"]); diff != "" {
-		t.Errorf("data (-want +got):\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{CBOR: true})
+		if _, err := f.Create("secrets", map[string]any{
+			"metadata": map[string]any{"namespace": "default", "name": "s"},
+			"data":     map[string]any{"b": "AQID", "x": "no base64", "n": 1.5, "i": 7, "nil": nil},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		got := f.cbor("/api/v1/namespaces/default/secrets/s").body
+		if !strings.Contains(got, "Ab\xd6C\x01\x02\x03") {
+			t.Errorf("b is no bytes: %q", got)
+		}
+		want := map[string]any{"b": "AQID", "x": "no base64", "n": 1.5, "i": int64(7), "nil": nil}
+		if diff := cmp.Diff(want, items(t, got)[0]["data"]); diff != "" {
+			t.Errorf("data (-want +got):\n%s", diff)
+		}
+	})
 }
 
 const cborWatch = "/api/v1/configmaps?watch=1&resourceVersion=0&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1"
@@ -231,48 +240,52 @@ func cborEvent(event map[string]any) string {
 }
 
 func TestCBORWatch(t *testing.T) {
-	f := serve(t, Options{CBOR: true, FreshnessTimeout: -1})
-	f.must("configmaps", "a")
-	for _, test := range []struct {
-		path, accept string
-		want         []string
-	}{
-		{cborWatch, cborMediaType, []string{"ADDED v1 ConfigMap a ", "BOOKMARK v1 ConfigMap  true"}},
-		{cborWatch, cborMediaType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1", []string{
-			"ADDED meta.k8s.io/v1 PartialObjectMetadata a ", "BOOKMARK meta.k8s.io/v1 PartialObjectMetadata  true",
-		}},
-		{strings.Replace(cborWatch, "Version=0", "Version=9999", 1), cborMediaType, []string{"ERROR v1 Status Timeout "}},
-	} {
-		got := f.cbor(test.path, "Accept: "+test.accept)
-		if media := got.header.Get("Content-Type"); media != cborStreamMediaType {
-			t.Errorf("Content-Type is %s", media)
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{CBOR: true, FreshnessTimeout: -1})
+		f.must("configmaps", "a")
+		for _, test := range []struct {
+			path, accept string
+			want         []string
+		}{
+			{cborWatch, cborMediaType, []string{"ADDED v1 ConfigMap a ", "BOOKMARK v1 ConfigMap  true"}},
+			{cborWatch, cborMediaType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1", []string{
+				"ADDED meta.k8s.io/v1 PartialObjectMetadata a ", "BOOKMARK meta.k8s.io/v1 PartialObjectMetadata  true",
+			}},
+			{strings.Replace(cborWatch, "Version=0", "Version=9999", 1), cborMediaType, []string{"ERROR v1 Status Timeout "}},
+		} {
+			got := f.cbor(test.path, "Accept: "+test.accept)
+			if media := got.header.Get("Content-Type"); media != cborStreamMediaType {
+				t.Errorf("Content-Type is %s", media)
+			}
+			var events []string
+			for _, event := range items(t, got.body) {
+				events = append(events, cborEvent(event))
+			}
+			if diff := cmp.Diff(test.want, events); diff != "" {
+				t.Errorf("%s as %s (-want +got):\n%s", test.path, test.accept, diff)
+			}
 		}
-		var events []string
-		for _, event := range items(t, got.body) {
-			events = append(events, cborEvent(event))
-		}
-		if diff := cmp.Diff(test.want, events); diff != "" {
-			t.Errorf("%s as %s (-want +got):\n%s", test.path, test.accept, diff)
-		}
-	}
+	})
 }
 
 // TestCBOROverWebSocket: one event is one message of bytes.
 func TestCBOROverWebSocket(t *testing.T) {
-	f := serve(t, Options{CBOR: true})
-	f.must("configmaps", "a")
-	f.must("configmaps", "b")
-	w := f.socket(cborWatch, "Accept", cborMediaType)
-	for _, want := range []string{"ADDED v1 ConfigMap a ", "ADDED v1 ConfigMap b ", "BOOKMARK v1 ConfigMap  true"} {
-		typ, b, err := w.ws.ReadMessage()
-		if err != nil || typ != websocket.BinaryMessage {
-			t.Fatalf("got type %d, %v", typ, err)
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{CBOR: true})
+		f.must("configmaps", "a")
+		f.must("configmaps", "b")
+		w := f.socket(cborWatch, "Accept", cborMediaType)
+		for _, want := range []string{"ADDED v1 ConfigMap a ", "ADDED v1 ConfigMap b ", "BOOKMARK v1 ConfigMap  true"} {
+			typ, b, err := w.ws.ReadMessage()
+			if err != nil || typ != websocket.BinaryMessage {
+				t.Fatalf("got type %d, %v", typ, err)
+			}
+			if events := items(t, string(b)); len(events) != 1 || cborEvent(events[0]) != want {
+				t.Errorf("got %v, want %s", events, want)
+			}
 		}
-		if events := items(t, string(b)); len(events) != 1 || cborEvent(events[0]) != want {
-			t.Errorf("got %v, want %s", events, want)
-		}
-	}
-	w.wantClose(websocket.CloseNormalClosure)
+		w.wantClose(websocket.CloseNormalClosure)
+	})
 }
 
 // TestCBORIsCutAnywhere: messages of a broken stream are what there is.

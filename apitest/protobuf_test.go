@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -110,139 +111,149 @@ func mustRV(t *testing.T, s string) uint64 {
 }
 
 func TestProtobufForms(t *testing.T) {
-	f := serve(t, Options{})
-	f.must("configmaps", "a")
-	f.must("secrets", "s")
-	f.must("pods", "p")
-	const metadata = protobufMediaType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-	for _, test := range []struct {
-		path, accept string
-		media, kind  string // kind "" is none: an answer in JSON
-	}{
-		{"/api/v1/namespaces/default/configmaps/a", protobufMediaType, protobufMediaType, "ConfigMap"},
-		{"/api/v1/namespaces/default/secrets/s", protobufMediaType, protobufMediaType, "Secret"},
-		{"/api/v1/namespaces/default/pods/p", protobufMediaType + ",application/json", "application/json", ""},
-		{"/api/v1/namespaces/default/pods/p", metadata, protobufMediaType, "PartialObjectMetadata"},
-		{"/api/v1/configmaps", protobufMediaType, protobufMediaType, "ConfigMapList"},
-		{"/api/v1/pods", strings.Replace(metadata, "Metadata;", "MetadataList;", 1), protobufMediaType, "PartialObjectMetadataList"},
-		{"/api/v1/pods", metadata + ",application/json", "application/json", ""},
-		{"/api/v1/namespaces/default/configmaps/none", protobufMediaType, protobufMediaType, "Status"},
-		{"/api/v1/pods?resourceVersion=x", protobufMediaType + ",application/json", protobufMediaType, "Status"},
-		{"/api/v1/pods?resourceVersion=x", "application/json," + protobufMediaType, "application/json", ""},
-	} {
-		header, b := f.protobuf(test.path, "Accept: "+test.accept)
-		if got := header.Get("Content-Type"); got != test.media {
-			t.Errorf("%s as %s: Content-Type %s, want %s", test.path, test.accept, got, test.media)
-			continue
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.must("configmaps", "a")
+		f.must("secrets", "s")
+		f.must("pods", "p")
+		const metadata = protobufMediaType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+		for _, test := range []struct {
+			path, accept string
+			media, kind  string // kind "" is none: an answer in JSON
+		}{
+			{"/api/v1/namespaces/default/configmaps/a", protobufMediaType, protobufMediaType, "ConfigMap"},
+			{"/api/v1/namespaces/default/secrets/s", protobufMediaType, protobufMediaType, "Secret"},
+			{"/api/v1/namespaces/default/pods/p", protobufMediaType + ",application/json", "application/json", ""},
+			{"/api/v1/namespaces/default/pods/p", metadata, protobufMediaType, "PartialObjectMetadata"},
+			{"/api/v1/configmaps", protobufMediaType, protobufMediaType, "ConfigMapList"},
+			{"/api/v1/pods", strings.Replace(metadata, "Metadata;", "MetadataList;", 1), protobufMediaType, "PartialObjectMetadataList"},
+			{"/api/v1/pods", metadata + ",application/json", "application/json", ""},
+			{"/api/v1/namespaces/default/configmaps/none", protobufMediaType, protobufMediaType, "Status"},
+			{"/api/v1/pods?resourceVersion=x", protobufMediaType + ",application/json", protobufMediaType, "Status"},
+			{"/api/v1/pods?resourceVersion=x", "application/json," + protobufMediaType, "application/json", ""},
+		} {
+			header, b := f.protobuf(test.path, "Accept: "+test.accept)
+			if got := header.Get("Content-Type"); got != test.media {
+				t.Errorf("%s as %s: Content-Type %s, want %s", test.path, test.accept, got, test.media)
+				continue
+			}
+			if test.kind == "" {
+				continue
+			}
+			if u := opened(t, b); u.Kind != test.kind {
+				t.Errorf("%s as %s is a %s, want %s", test.path, test.accept, u.Kind, test.kind)
+			}
 		}
-		if test.kind == "" {
-			continue
-		}
-		if u := opened(t, b); u.Kind != test.kind {
-			t.Errorf("%s as %s is a %s, want %s", test.path, test.accept, u.Kind, test.kind)
-		}
-	}
+	})
 }
 
 // TestProtobufOfATypeThatIsRegistered is what a test with the API's types does.
 func TestProtobufOfATypeThatIsRegistered(t *testing.T) {
-	resources := DefaultResources()
-	for i := range resources {
-		if resources[i].Plural == "pods" {
-			resources[i].Protobuf = func(object []byte) ([]byte, error) {
-				if !bytes.HasPrefix(object, []byte(`{"metadata":{"name":"p"`)) {
-					return nil, fmt.Errorf("given %s", object)
+	synctest.Test(t, func(t *testing.T) {
+		resources := DefaultResources()
+		for i := range resources {
+			if resources[i].Plural == "pods" {
+				resources[i].Protobuf = func(object []byte) ([]byte, error) {
+					if !bytes.HasPrefix(object, []byte(`{"metadata":{"name":"p"`)) {
+						return nil, fmt.Errorf("given %s", object)
+					}
+					return []byte("\x0a\x00"), nil
 				}
-				return []byte("\x0a\x00"), nil
 			}
 		}
-	}
-	f := serve(t, Options{Resources: resources})
-	f.must("pods", "p")
-	if _, b := f.protobuf("/api/v1/namespaces/default/pods/p"); opened(t, b).Kind != "Pod" || string(opened(t, b).Raw) != "\x0a\x00" {
-		t.Errorf("got %q", b)
-	}
+		f := serve(t, Options{Resources: resources})
+		f.must("pods", "p")
+		if _, b := f.protobuf("/api/v1/namespaces/default/pods/p"); opened(t, b).Kind != "Pod" || string(opened(t, b).Raw) != "\x0a\x00" {
+			t.Errorf("got %q", b)
+		}
+	})
 }
 
 func TestProtobufWatch(t *testing.T) {
-	f := serve(t, Options{})
-	f.must("configmaps", "a")
-	_, b := f.protobuf("/api/v1/configmaps?watch=1&resourceVersion=0&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1")
-	_, gone := f.protobuf("/api/v1/configmaps?watch=1&resourceVersion=99999&timeoutSeconds=1&sendInitialEvents=x")
-	if u := opened(t, gone); u.Kind != "Status" {
-		t.Errorf("got %q", gone)
-	}
-	var got []string
-	for len(b) > 0 {
-		n := binary.BigEndian.Uint32(b)
-		var event metav1.WatchEvent
-		if err := event.Unmarshal(b[4 : 4+n]); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.must("configmaps", "a")
+		_, b := f.protobuf("/api/v1/configmaps?watch=1&resourceVersion=0&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1")
+		_, gone := f.protobuf("/api/v1/configmaps?watch=1&resourceVersion=99999&timeoutSeconds=1&sendInitialEvents=x")
+		if u := opened(t, gone); u.Kind != "Status" {
+			t.Errorf("got %q", gone)
 		}
-		b = b[4+n:]
-		u := opened(t, event.Object.Raw)
-		var partial metav1.PartialObjectMetadata
-		if err := partial.Unmarshal(u.Raw); err != nil {
-			t.Fatal(err)
+		var got []string
+		for len(b) > 0 {
+			n := binary.BigEndian.Uint32(b)
+			var event metav1.WatchEvent
+			if err := event.Unmarshal(b[4 : 4+n]); err != nil {
+				t.Fatal(err)
+			}
+			b = b[4+n:]
+			u := opened(t, event.Object.Raw)
+			var partial metav1.PartialObjectMetadata
+			if err := partial.Unmarshal(u.Raw); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(event.Type, " ", u.Kind, " ", partial.Name, " ", partial.Annotations[metav1.InitialEventsAnnotationKey]))
 		}
-		got = append(got, fmt.Sprint(event.Type, " ", u.Kind, " ", partial.Name, " ", partial.Annotations[metav1.InitialEventsAnnotationKey]))
-	}
-	if len(got) < 2 || got[0] != "ADDED ConfigMap a " || got[1] != "BOOKMARK ConfigMap  true" {
-		t.Errorf("got %q", got)
-	}
+		if len(got) < 2 || got[0] != "ADDED ConfigMap a " || got[1] != "BOOKMARK ConfigMap  true" {
+			t.Errorf("got %q", got)
+		}
+	})
 }
 
 func TestProtobufListIsCompressed(t *testing.T) {
-	f := serve(t, Options{})
-	for i := range 600 {
-		f.must("configmaps", fmt.Sprintf("c%d-%s", i, strings.Repeat("x", 200)))
-	}
-	_, plain := f.protobuf("/api/v1/configmaps")
-	header, zipped := f.protobuf("/api/v1/configmaps", "Accept-Encoding: gzip")
-	if header.Get("Content-Encoding") != "gzip" || len(zipped) >= len(plain) {
-		t.Fatalf("%d bytes, as %v", len(zipped), header)
-	}
-	r, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(plain, got) {
-		t.Errorf("%d bytes, %v, want %d", len(got), err, len(plain))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		for i := range 600 {
+			f.must("configmaps", fmt.Sprintf("c%d-%s", i, strings.Repeat("x", 200)))
+		}
+		_, plain := f.protobuf("/api/v1/configmaps")
+		header, zipped := f.protobuf("/api/v1/configmaps", "Accept-Encoding: gzip")
+		if header.Get("Content-Encoding") != "gzip" || len(zipped) >= len(plain) {
+			t.Fatalf("%d bytes, as %v", len(zipped), header)
+		}
+		r, err := gzip.NewReader(bytes.NewReader(zipped))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(plain, got) {
+			t.Errorf("%d bytes, %v, want %d", len(got), err, len(plain))
+		}
+	})
 }
 
 // TestProtobufIsEncodedOnce, however many lists and watches there are of a state; a deletion is another.
 func TestProtobufIsEncodedOnce(t *testing.T) {
-	resources := DefaultResources()
-	encoded := map[string]int{} // one request is served at a time
-	for i := range resources {
-		if resources[i].Plural == "pods" {
-			resources[i].Protobuf = func(object []byte) ([]byte, error) {
-				r := runtime.Unknown{}
-				_, version, _ := strings.Cut(string(object), `"resourceVersion":"`)
-				version, _, _ = strings.Cut(version, `"`)
-				encoded[version]++
-				r.Raw = []byte(version)
-				return r.Marshal()
+	synctest.Test(t, func(t *testing.T) {
+		resources := DefaultResources()
+		encoded := map[string]int{} // one request is served at a time
+		for i := range resources {
+			if resources[i].Plural == "pods" {
+				resources[i].Protobuf = func(object []byte) ([]byte, error) {
+					r := runtime.Unknown{}
+					_, version, _ := strings.Cut(string(object), `"resourceVersion":"`)
+					version, _, _ = strings.Cut(version, `"`)
+					encoded[version]++
+					r.Raw = []byte(version)
+					return r.Marshal()
+				}
 			}
 		}
-	}
-	f := serve(t, Options{Resources: resources, ResourceVersion: 1})
-	f.must("pods", "p")
-	if _, err := f.Delete("pods", "default", "p"); err != nil {
-		t.Fatal(err)
-	}
-	f.must("pods", "q")
-	_, first := f.protobuf("/api/v1/pods")
-	_, second := f.protobuf("/api/v1/pods")
-	if !bytes.Equal(first, second) {
-		t.Errorf("lists differ: %q, %q", first, second)
-	}
-	f.protobuf("/api/v1/namespaces/default/pods/q")
-	for range 2 {
-		f.protobuf("/api/v1/pods?watch=1&resourceVersion=1&timeoutSeconds=1")
-	}
-	if want := map[string]int{"2": 1, "3": 1, "4": 1}; !maps.Equal(want, encoded) {
-		t.Errorf("encoded %v, want %v", encoded, want)
-	}
+		f := serve(t, Options{Resources: resources, ResourceVersion: 1})
+		f.must("pods", "p")
+		if _, err := f.Delete("pods", "default", "p"); err != nil {
+			t.Fatal(err)
+		}
+		f.must("pods", "q")
+		_, first := f.protobuf("/api/v1/pods")
+		_, second := f.protobuf("/api/v1/pods")
+		if !bytes.Equal(first, second) {
+			t.Errorf("lists differ: %q, %q", first, second)
+		}
+		f.protobuf("/api/v1/namespaces/default/pods/q")
+		for range 2 {
+			f.protobuf("/api/v1/pods?watch=1&resourceVersion=1&timeoutSeconds=1")
+		}
+		if want := map[string]int{"2": 1, "3": 1, "4": 1}; !maps.Equal(want, encoded) {
+			t.Errorf("encoded %v, want %v", encoded, want)
+		}
+	})
 }
