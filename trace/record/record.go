@@ -172,6 +172,9 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 			}
 			return c, nil
 		case err := <-done:
+			if err == nil {
+				return nil, errors.New("the client ended by itself, and Run did not say why: a nil error")
+			}
 			return nil, fmt.Errorf("the client ended by itself: %w", err)
 		case <-t.log.news:
 		}

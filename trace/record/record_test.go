@@ -264,7 +264,27 @@ func TestRecord(t *testing.T) {
 	if _, err := Record(t.Context(), client, Options{Program: fails}); err == nil || !strings.Contains(err.Error(), "no such client") {
 		t.Errorf("error %v, want that of the program", err)
 	}
+	for want, ends := range map[string]quitter{
+		"record: the client ended by itself: enough":                         {err: errors.New("enough")},
+		"record: the client ended by itself, and Run did not say why: a nil": {},
+	} {
+		_, err := Record(t.Context(), client, Options{Program: func(trace.Env) (trace.Client, error) { return ends, nil }})
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
 }
+
+// quitter is a client that does nothing but end.
+type quitter struct {
+	trace.Client
+
+	err error
+}
+
+func (q quitter) Run(context.Context) error { return q.err }
+func (q quitter) Pop() (string, bool)       { return "", false }
+func (q quitter) Close()                    {}
 
 // An event that came in two pieces is one of two chunks.
 func TestSplit(t *testing.T) {
