@@ -57,14 +57,18 @@ func newDecoder[T store.Object](transform func(T) (T, error), encodings ...Encod
 	return d, nil
 }
 
-// kinded is what metav1.TypeMeta gives to the structs that embed it.
+// kinded is what metav1.TypeMeta gives to pointers to the structs that embed it.
 type kinded interface {
 	GetObjectKind() schema.ObjectKind
 }
 
 // clearKind makes an object of a watch equal to the same object of a list.
-func clearKind[T any](obj T) {
-	if k, ok := any(obj).(kinded); ok {
+func clearKind[T any](obj *T) {
+	k, ok := any(*obj).(kinded)
+	if !ok {
+		k, ok = any(obj).(kinded) // T is a struct
+	}
+	if ok {
 		k.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	}
 }
@@ -97,7 +101,7 @@ func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVer
 		err = errors.New("null where an object should be")
 	}
 	if err == nil && !d.kinds {
-		clearKind(obj)
+		clearKind(&obj)
 	}
 	if err != nil {
 		meta = encoding.Meta(data)

@@ -48,13 +48,15 @@ func TestStructsComeWithoutKind(t *testing.T) {
 
 func TestStructByValue(t *testing.T) {
 	obj, _, bad := decodeWith[slimValue](t, nil, objectJSON)
-	if bad != nil || obj.GetName() != "a" {
+	if bad != nil || obj.GetName() != "a" || obj.Kind != "" || obj.APIVersion != "" {
 		t.Errorf("got %+v, %v", obj, bad)
 	}
 }
 
 // slimValue has its getters on the value, as metav1.ObjectMeta has not.
 type slimValue struct {
+	metav1.TypeMeta `json:",inline"`
+
 	Metadata struct {
 		Name string `json:"name"`
 	} `json:"metadata"`
