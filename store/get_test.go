@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -84,5 +85,17 @@ func TestGetWhileOthersWrite(t *testing.T) {
 	readers.Wait()
 	if s.Len() != stay {
 		t.Errorf("%d objects are left, want %d", s.Len(), stay)
+	}
+}
+
+// The key of an object without a namespace is its name, of which there need not be two.
+func TestNameIsTheKey(t *testing.T) {
+	s := New(Options[*metav1.ObjectMeta]{})
+	obj := &metav1.ObjectMeta{Name: strconv.Itoa(1000)}
+	if err := s.Add(obj); err != nil {
+		t.Fatal(err)
+	}
+	if key := s.Keys()[0]; unsafe.StringData(key) != unsafe.StringData(obj.Name) {
+		t.Error("the store has a copy of the name")
 	}
 }

@@ -11,14 +11,14 @@ func (s *Store[T]) put(op string, obj T) error {
 		someValues [8]string
 		someEnds   [8]int
 	)
-	key, rv, err := identify(someKey[:0], obj)
+	key, name, rv, err := identify(someKey[:0], obj)
 	if err != nil {
 		return fmt.Errorf("store: %s: %w", op, err)
 	}
 	hash := hashBytes(s.seed, key)
 	for {
 		p := s.plan.Load()
-		f := filed{key: key, hash: hash}
+		f := filed{key: key, name: name, hash: hash}
 		if f.values, f.ends, err = p.run(someValues[:0], someEnds[:0], obj); err != nil {
 			return fmt.Errorf("store: %s: %w", op, err)
 		}
@@ -47,6 +47,7 @@ func (s *Store[T]) put(op string, obj T) error {
 // filed is where an object belongs.
 type filed struct {
 	key    []byte
+	name   string // the key again, if there is no namespace in it
 	hash   uint32
 	values []string // those in the first index, in the second and so on
 	ends   []int    // where those of each index end
@@ -89,12 +90,14 @@ func (s *Store[T]) write(f filed, obj T) *cell[T] {
 	c := s.byKey.findBytes(f.hash, f.key)
 	fresh := c == nil || c.owner != o
 	if fresh {
-		old := c
-		if old == nil {
-			c = newCell(o, string(f.key), obj)
-		} else {
-			c = newCell(o, old.key, obj)
+		old, key := c, f.name
+		switch {
+		case old != nil:
+			key = old.key
+		case key == "":
+			key = string(f.key)
 		}
+		c = newCell(o, key, obj)
 		s.byKey.put(f.hash, old, c)
 		s.view.items.put(o, c)
 	} else {

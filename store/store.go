@@ -153,7 +153,7 @@ func (s *Store[T]) Update(obj T) error { return s.put("update", obj) }
 // Delete removes the object with the key of obj, if there is one. It is an error only if obj has no key.
 func (s *Store[T]) Delete(obj T) error {
 	var buf [keySize]byte
-	key, rv, err := identify(buf[:0], obj)
+	key, _, rv, err := identify(buf[:0], obj)
 	if err != nil {
 		return fmt.Errorf("store: delete: %w", err)
 	}
@@ -214,8 +214,8 @@ func (s *Store[T]) writable() *owner {
 }
 
 // identify appends the key of an object to buf and returns it with the version: what the store asks of an object before it
-// takes a lock.
-func identify[T Object](buf []byte, obj T) (key []byte, rv string, err error) {
+// takes a lock. If the key is the name then it returns that too, and no other string has to be made of the key.
+func identify[T Object](buf []byte, obj T) (key []byte, name, rv string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			var k string
@@ -225,15 +225,19 @@ func identify[T Object](buf []byte, obj T) (key []byte, rv string, err error) {
 		}
 	}()
 	// This is AppendKey, which would ask for the name once more.
-	name := obj.GetName()
+	name = obj.GetName()
 	if name == "" {
 		_, err = KeyOf(obj)
-		return nil, "", err
+		return nil, "", "", err
 	}
+	key = buf
 	if namespace := obj.GetNamespace(); namespace != "" {
-		buf = append(append(buf, namespace...), '/')
+		key = append(append(append(key, namespace...), '/'), name...)
+		name = ""
+	} else {
+		key = append(key, name...)
 	}
-	return append(buf, name...), obj.GetResourceVersion(), nil
+	return key, name, obj.GetResourceVersion(), nil
 }
 
 var errNoFunction = errors.New("the function is nil")
