@@ -99,3 +99,13 @@ func TestNameIsTheKey(t *testing.T) {
 		t.Error("the store has a copy of the name")
 	}
 }
+
+// An update of what is there makes room for one word.
+func TestUpdateAllocatesOneWord(t *testing.T) {
+	byFinalizer := func(obj *metav1.ObjectMeta) []string { return obj.Finalizers }
+	s := New(Options[*metav1.ObjectMeta]{Indexers: Indexers[*metav1.ObjectMeta]{"finalizer": byFinalizer}})
+	obj := &metav1.ObjectMeta{Namespace: "namespace", Name: "name", Finalizers: []string{"a", "b"}, ResourceVersion: "1"}
+	if got := testing.AllocsPerRun(1000, func() { _ = s.Update(obj) }); got > 1 {
+		t.Errorf("%v allocations for an update, want 1", got)
+	}
+}

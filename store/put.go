@@ -18,7 +18,7 @@ func (s *Store[T]) put(op string, obj T) error {
 	hash := hashBytes(s.seed, key)
 	for {
 		p := s.plan.Load()
-		f := filed{key: key, name: name, hash: hash}
+		f := filed{key: key, hash: hash}
 		if f.values, f.ends, err = p.run(someValues[:0], someEnds[:0], obj); err != nil {
 			return fmt.Errorf("store: %s: %w", op, err)
 		}
@@ -32,7 +32,7 @@ func (s *Store[T]) put(op string, obj T) error {
 		if c != nil && moves == s.moves.Load() && c.owner == s.writable() {
 			c.set(obj)
 		} else {
-			c = s.write(f, obj)
+			c = s.write(f, name, obj)
 		}
 		for i, b := range p.builds {
 			filings[i].cell = c
@@ -47,7 +47,6 @@ func (s *Store[T]) put(op string, obj T) error {
 // filed is where an object belongs.
 type filed struct {
 	key    []byte
-	name   string // the key again, if there is no namespace in it
 	hash   uint32
 	values []string // those in the first index, in the second and so on
 	ends   []int    // where those of each index end
@@ -83,14 +82,15 @@ func (s *Store[T]) stays(f filed) (c *cell[T], moves uint64) {
 	return c, moves
 }
 
-// write puts an object into its cell, or into a new one, and files that. It needs mu.
-func (s *Store[T]) write(f filed, obj T) *cell[T] {
+// write puts an object into its cell, or into a new one, and files that. A name is the key as a string, if there is one
+// already. It needs mu.
+func (s *Store[T]) write(f filed, name string, obj T) *cell[T] {
 	s.moves.Add(1)
 	o := s.writable()
 	c := s.byKey.findBytes(f.hash, f.key)
 	fresh := c == nil || c.owner != o
 	if fresh {
-		old, key := c, f.name
+		old, key := c, name
 		switch {
 		case old != nil:
 			key = old.key
