@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/store"
@@ -33,13 +32,8 @@ func newDecoder[T store.Object](transform func(T) (T, error), encodings ...Encod
 	default:
 		return nil, fmt.Errorf("listwatch: objects cannot be decoded into %v; use a struct or a pointer to one", typ)
 	}
-	var zero T
-	switch any(zero).(type) {
-	case *unstructured.Unstructured:
-		d.kinds = true
-	case *metav1.PartialObjectMetadata:
-		d.kinds, d.partial = true, true
-	}
+	d.partial = typ == reflect.TypeFor[*metav1.PartialObjectMetadata]()
+	d.kinds = d.partial || isUnstructured(typ)
 	for _, encoding := range encodings {
 		if s, ok := encoding.(sharer); ok && transform == nil {
 			encoding = s.sharing()

@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/listwatch/internal/intern"
 	"github.com/relist-go/relist/listwatch/internal/tree"
@@ -30,8 +29,8 @@ func (jsonEncoding) StreamMediaType() string { return jsonMediaType }
 func (jsonEncoding) sharing() Encoding { return jsonEncoding{share: true} }
 
 func (e jsonEncoding) Unmarshaler(typ reflect.Type) (func(object []byte, into any) error, error) {
-	if typ == reflect.TypeFor[*unstructured.Unstructured]() {
-		return newUnstructured(e.share), nil
+	if isUnstructured(typ) {
+		return newUnstructured(typ, e.share), nil
 	}
 	return newStructs(typ, e.share), nil
 }

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/conversion/queryparams"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/store"
@@ -119,11 +118,7 @@ func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[
 }
 
 func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, known Known[T]) (*Page[T], error) {
-	req, err := r.request(opts, r.decoder.acceptList())
-	if err != nil {
-		return nil, err
-	}
-	resp, err := r.client.Get(ctx, req)
+	resp, err := r.client.Get(ctx, r.request(opts, r.decoder.acceptList()))
 	if err != nil {
 		return nil, err
 	}
@@ -147,11 +142,7 @@ func (r *Resource[T]) expected() expected {
 // Watch implements [ListWatcher]. It sets opts.Watch.
 func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T], error) {
 	opts.Watch = true
-	req, err := r.request(opts, r.decoder.acceptObject())
-	if err != nil {
-		return nil, describe("watch", r.what, err)
-	}
-	stream, err := r.client.Watch(ctx, req)
+	stream, err := r.client.Watch(ctx, r.request(opts, r.decoder.acceptObject()))
 	if err != nil {
 		return nil, describe("watch", r.what, err)
 	}
@@ -170,18 +161,14 @@ func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch
 }
 
 // request adds the resource's own selectors, which win over those in opts.
-func (r *Resource[T]) request(opts metav1.ListOptions, accept string) (transport.Request, error) {
+func (r *Resource[T]) request(opts metav1.ListOptions, accept string) transport.Request {
 	if r.opts.LabelSelector != "" {
 		opts.LabelSelector = r.opts.LabelSelector
 	}
 	if r.opts.FieldSelector != "" {
 		opts.FieldSelector = r.opts.FieldSelector
 	}
-	query, err := queryparams.Convert(&opts)
-	if err != nil {
-		return transport.Request{}, fmt.Errorf("encode list options: %w", err)
-	}
-	return transport.Request{Path: r.path, Query: query, Accept: accept, Status: r.decoder.status()}, nil
+	return transport.Request{Path: r.path, Query: queryOf(&opts), Accept: accept, Status: r.decoder.status()}
 }
 
 // Path returns the path of a collection: /api/v1/pods for the core group,
