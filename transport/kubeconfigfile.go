@@ -1,11 +1,12 @@
 package transport
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/relist-go/relist/internal/yaml"
 )
 
 // kubeconfig is the part of one file, or of several merged, that is used, and what
@@ -42,8 +43,8 @@ type kubeconfigCluster struct {
 }
 
 type kubeconfigExtension struct {
-	Name      string          `json:"name"`
-	Extension json.RawMessage `json:"extension"`
+	Name      string     `json:"name"`
+	Extension *yaml.Node `json:"extension"`
 }
 
 type kubeconfigUser struct {
@@ -56,7 +57,7 @@ type kubeconfigUser struct {
 	Username     string              `json:"username"`
 	Password     string              `json:"password"`
 	Exec         *kubeconfigExec     `json:"exec"`
-	AuthProvider any                 `json:"auth-provider"`
+	AuthProvider *yaml.Node          `json:"auth-provider"`
 	As           string              `json:"as"`
 	AsUID        string              `json:"as-uid"`
 	AsGroups     []string            `json:"as-groups"`
@@ -66,7 +67,11 @@ type kubeconfigUser struct {
 // decodeKubeconfig reads a file's bytes; dir is what its relative paths start from.
 func decodeKubeconfig(data []byte, dir string) (kubeconfig, error) {
 	var file kubeconfig
-	if err := unmarshalYAML(data, &file); err != nil {
+	document, err := yaml.Parse(data)
+	if err != nil {
+		return file, err
+	}
+	if err := document.Decode(&file); err != nil {
 		return file, err
 	}
 	for _, list := range []struct {
