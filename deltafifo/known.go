@@ -85,7 +85,7 @@ func sorted(keys []string) []string {
 func (q *Queue[T]) readKnown(keys []string) []known[T] {
 	out := make([]known[T], len(keys))
 	for i, key := range keys {
-		obj, ok := q.known.Get(key)
+		obj, ok := q.get(key)
 		out[i] = known[T]{state: state[T]{key: key}, ok: ok}
 		if ok {
 			out[i].obj, out[i].uid = obj, obj.GetUID()

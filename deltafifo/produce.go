@@ -65,7 +65,7 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	known, k := false, string(key)
 	there := state[T]{key: k}
 	err = guard(func() {
-		if there.obj, known = q.known.Get(k); known {
+		if there.obj, known = q.get(k); known {
 			there.uid = there.obj.GetUID()
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/relist-go/relist/internal/bound"
 	"github.com/relist-go/relist/store"
 )
 
@@ -48,6 +49,7 @@ type Options[T store.Object] struct {
 // Everything else may be called from any goroutine.
 type Queue[T store.Object] struct {
 	known    Known[T]
+	get      func(key string) (T, bool) // of known
 	coalesce bool
 	synced   chan struct{}
 	wake     chan struct{} // holds a token when a waiting Pop should look again
@@ -72,12 +74,16 @@ type Queue[T store.Object] struct {
 
 // New returns an empty queue.
 func New[T store.Object](opts Options[T]) *Queue[T] {
-	return &Queue[T]{
+	q := &Queue[T]{
 		known:    opts.Known,
 		coalesce: opts.Coalesce,
 		synced:   make(chan struct{}),
 		wake:     make(chan struct{}, 1),
 	}
+	if q.known != nil {
+		q.get = bound.Get[T](q.known)
+	}
+	return q
 }
 
 // Len returns the number of keys that wait. The one being processed is not among them.
@@ -104,7 +110,7 @@ func (q *Queue[T]) Get(key string) (T, bool) {
 	if q.known == nil {
 		return *new(T), false
 	}
-	return q.known.Get(key)
+	return q.get(key)
 }
 
 // Keys returns the keys of all objects that there will be once everything that waits has been processed, sorted. It is a

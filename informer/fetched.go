@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/bound"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/store"
 )
@@ -39,21 +40,21 @@ func (f *fetched) was(key, version string) bool {
 // fetcher is a ListWatcher that fetches single objects, and takes note of them.
 type fetcher[T store.Object] struct {
 	listwatch.ListWatcher[T]
-	get  listwatch.Getter[T]
+	get  func(ctx context.Context, key string) (T, listwatch.Meta, error)
 	note func(key, version string)
 }
 
 // noting returns lw, with a note taken of what it fetches, if it does that at all.
 func noting[T store.Object](lw listwatch.ListWatcher[T], note func(key, version string)) listwatch.ListWatcher[T] {
-	if get, ok := lw.(listwatch.Getter[T]); ok {
-		return fetcher[T]{lw, get, note}
+	if getter, ok := lw.(listwatch.Getter[T]); ok {
+		return fetcher[T]{lw, bound.Fetch[T, listwatch.Meta](getter), note}
 	}
 	return lw
 }
 
 // Get implements [listwatch.Getter].
 func (f fetcher[T]) Get(ctx context.Context, key string) (T, listwatch.Meta, error) {
-	obj, meta, err := f.get.Get(ctx, key)
+	obj, meta, err := f.get(ctx, key)
 	if err == nil {
 		f.note(key, meta.ResourceVersion)
 	}

@@ -71,7 +71,7 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 }
 
 // remind offers objects once more, except those with something pending.
-func (s *subscriber[T]) remind(now time.Time, objects Reader[T]) {
+func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 	for _, key := range s.resync.due(now, objects.Keys) {
 		obj, ok := objects.Get(key)
 		if !ok {

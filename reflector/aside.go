@@ -107,7 +107,7 @@ func (d *driver[T]) treat(ctx context.Context) {
 		d.patient = p
 		d.quarantine.nextGet = time.Now().Add(getPause)
 		d.visit = start(d.hooked(ctx), false, func(ctx context.Context, o *operation[T]) {
-			obj, meta, err := d.get.Get(ctx, key)
+			obj, meta, err := d.fetch(ctx, key)
 			o.send(ctx, message[T]{event: asEvent(obj, meta, err)})
 		})
 	}

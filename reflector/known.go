@@ -23,7 +23,7 @@ func (d *driver[T]) holds(key string) (T, listwatch.Meta, bool) {
 	if d.known == nil || key == "" {
 		return none, listwatch.Meta{}, false
 	}
-	obj, ok := d.known.Get(key)
+	obj, ok := d.known(key)
 	if !ok {
 		return none, listwatch.Meta{}, false
 	}

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/bound"
 	"github.com/relist-go/relist/listwatch"
 )
 
@@ -17,8 +18,8 @@ type Reflector[T any] struct {
 	sink  Sink[T]
 	fatal func(error) bool
 	check Verify
-	known Known[T]            // the sink, or nil if it does not say what it holds
-	get   listwatch.Getter[T] // lw, or nil if it fetches no single objects
+	known func(key string) (T, bool)                                       // of the sink, or nil if it does not say what it holds
+	fetch func(ctx context.Context, key string) (T, listwatch.Meta, error) // of lw, or nil if it fetches no single objects
 	trace Trace
 
 	running sync.Mutex // held by Run
@@ -39,23 +40,25 @@ var ErrRunning = errors.New("reflector: Run was called while the reflector runs"
 
 // New returns a Reflector that has not started.
 func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflector[T] {
-	known, _ := sink.(Known[T])
-	get, _ := lw.(listwatch.Getter[T])
 	rules := opts.rules()
-	return &Reflector[T]{
+	r := &Reflector[T]{
 		lw:    lw,
 		sink:  sink,
 		fatal: opts.Fatal,
 		check: opts.Verify,
 		trace: opts.Trace.withDefaults(),
 		state: newState(rules),
-		known: known,
-		get:   get,
-
-		quarantine: newQuarantine[T](rules, get != nil),
 
 		relists: make(chan struct{}, 1),
 	}
+	if known, ok := sink.(Known[T]); ok {
+		r.known = bound.Get[T](known)
+	}
+	if getter, ok := lw.(listwatch.Getter[T]); ok {
+		r.fetch = bound.Fetch[T, listwatch.Meta](getter)
+	}
+	r.quarantine = newQuarantine[T](rules, r.fetch != nil)
+	return r
 }
 
 // Run lists and watches until ctx ends, and returns ctx.Err(). Every goroutine it
