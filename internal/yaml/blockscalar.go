@@ -31,11 +31,11 @@ func (p *parser) blockScalar(parent int) (*Node, error) {
 		end--
 	}
 	text := join(lines[:end], folded)
-	switch {
-	case chomp == '+':
+	switch chomp {
+	case '+':
 		text += strings.Repeat("\n", len(lines)-end)
 		fallthrough
-	case chomp == 0:
+	case 0:
 		if end > 0 && (end < len(lines) || strings.HasSuffix(p.src[:p.i], "\n")) {
 			text += "\n"
 		}

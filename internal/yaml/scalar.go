@@ -47,14 +47,14 @@ func (p *parser) plain(parent int, inFlow bool) string {
 }
 
 func (p *parser) endsPlain(inFlow bool) bool {
-	c, next := p.here(), p.ahead(1)
-	switch {
-	case c == ':':
-		return isBlank(next)
-	case c == '#':
+	switch c := p.here(); c {
+	case ':':
+		return isBlank(p.ahead(1))
+	case '#':
 		return p.i > 0 && isBlank(p.src[p.i-1])
+	default:
+		return inFlow && isFlow(c)
 	}
-	return inFlow && isFlow(c)
 }
 
 // breaks goes over line feeds and the white space around them. What they are folded to
