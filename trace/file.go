@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // File is a parsed trace.
@@ -122,7 +124,10 @@ type parser struct {
 
 func (p *parser) line(text string) (line, error) {
 	l := line{text: text}
-	var err error
+	err := checkText(text)
+	if err != nil {
+		return l, err
+	}
 	switch first := strings.TrimLeft(text, " "); {
 	case text == "":
 		l.kind = blank
@@ -145,6 +150,17 @@ func (p *parser) line(text string) (line, error) {
 	}
 	p.above = l.kind
 	return l, err
+}
+
+// checkText refuses what an editor does not show. Go leaves carriage returns out of what stands in backquotes.
+func checkText(text string) error {
+	switch {
+	case !utf8.ValidString(text):
+		return errors.New(`not UTF-8: write a byte in double quotes, as \xff`)
+	case strings.Contains(text, "\r"):
+		return errors.New(`a carriage return: a line ends without one, and in double quotes it is written \r`)
+	}
+	return nil
 }
 
 // isObserved reports whether a line, which is not empty, is one of the run's.
