@@ -38,18 +38,26 @@ func (w *watch[T]) Next() (Event[T], error) {
 
 func (w *watch[T]) next() (Event[T], error) {
 	frame, err := w.stream.Next()
+	if err != nil {
+		return w.without(err)
+	}
+	if err := w.chooseEncoding(); err != nil {
+		return Event[T]{}, err
+	}
+	return w.decode(frame)
+}
+
+// without is what comes of an error in place of a frame: the end of the stream, unless
+// it is about that frame alone.
+func (w *watch[T]) without(err error) (Event[T], error) {
 	var tooLarge *transport.FrameTooLargeError
-	large := errors.As(err, &tooLarge)
-	if err != nil && !large {
+	if !errors.As(err, &tooLarge) {
 		return Event[T]{}, err
 	}
 	if err := w.chooseEncoding(); err != nil {
 		return Event[T]{}, err
 	}
-	if large {
-		return w.lost(tooLarge), nil
-	}
-	return w.decode(frame)
+	return w.lost(tooLarge), nil
 }
 
 // chooseEncoding takes the encoding that the stream says it has: a body once and for

@@ -113,14 +113,19 @@ func (s *bodyStream) Next() (Frame, error) {
 		return Frame{}, s.exchange.fail(ended)
 	}
 	data, err := s.frames.next()
-	var known *RequestError
-	switch {
-	case err == nil:
-		return Frame{Data: data, exchange: s.exchange}, nil
-	case err == io.EOF, errors.As(err, &known): //nolint:errorlint // only the bare one is a clean end
-		return Frame{}, err // the body's own errors name the request already
+	if err != nil {
+		return Frame{}, s.failed(err)
 	}
-	return Frame{}, s.exchange.fail(err)
+	return Frame{Data: data, exchange: s.exchange}, nil
+}
+
+// failed returns an error of the framer's with the request in it.
+func (s *bodyStream) failed(err error) error {
+	var known *RequestError
+	if err == io.EOF || errors.As(err, &known) { //nolint:errorlint // only the bare one is a clean end
+		return err // the body's own errors name the request already
+	}
+	return s.exchange.fail(err)
 }
 
 // Ready implements [Readier].

@@ -111,7 +111,15 @@ func splitTag(tag uint64) (number int, typ Type, err error) {
 // maxVarint is the number of bytes of the largest varint: nine of 7 bits, and one of 1.
 const maxVarint = 10
 
+// uvarint reads a number. Most are of one byte.
 func uvarint(b []byte) (value uint64, rest []byte, err error) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), b[1:], nil
+	}
+	return longVarint(b)
+}
+
+func longVarint(b []byte) (value uint64, rest []byte, err error) {
 	for i, c := range b[:min(len(b), maxVarint)] {
 		if i == maxVarint-1 && c > 1 {
 			return 0, nil, ErrVarint
