@@ -66,7 +66,7 @@ func TestTableIsBounded(t *testing.T) {
 	long := make([]byte, maxString+1)
 	table.String(long)
 	for _, s := range table.sets {
-		for _, kept := range s {
+		for _, kept := range s.texts {
 			if len(kept) > maxString {
 				t.Error("a long string was kept")
 			}

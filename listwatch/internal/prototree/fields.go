@@ -48,6 +48,9 @@ func (ps *planner) fields(typ reflect.Type) (fields, bool) {
 		if !ok {
 			return nil, false
 		}
+		if typ == metadataType && f.Name == "ResourceVersion" {
+			made.one = decodeUnique
+		}
 		if made.index = i; number >= len(all) {
 			all = append(all, make(fields, number+1-len(all))...)
 		}

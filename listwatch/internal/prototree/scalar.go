@@ -12,6 +12,13 @@ func decodeString(p *parser, in value, v reflect.Value) bool {
 	return true
 }
 
+// decodeUnique decodes a string that no other object has: to remember it would only make
+// others be forgotten.
+func decodeUnique(_ *parser, in value, v reflect.Value) bool {
+	v.SetString(string(in.bytes))
+	return true
+}
+
 // decodeBytes copies. Bytes that are there and empty are not nil.
 func decodeBytes(_ *parser, in value, v reflect.Value) bool {
 	v.SetBytes(append(make([]byte, 0, len(in.bytes)), in.bytes...))
