@@ -134,6 +134,20 @@ func BenchmarkStoreGet(b *testing.B) {
 	})
 }
 
+// BenchmarkStoreGetTogether is by as many readers as there are processors, while nobody writes.
+func BenchmarkStoreGetTogether(b *testing.B) {
+	eachMirror(b, "", false, func(b *testing.B, m mirror, objects []object) {
+		key := store.Key(objects[0])
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if !m.get(key) {
+					b.Error("not found")
+				}
+			}
+		})
+	})
+}
+
 // writer returns what makes another goroutine update 64 objects, and what ends that.
 func writer(m mirror, objects []object) (write, stop func()) {
 	turns := make(chan struct{}, 1024)
