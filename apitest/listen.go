@@ -22,6 +22,7 @@ type Listener struct {
 	mu      sync.Mutex
 	closed  bool
 	http    *http.Server          // nil while connections are refused
+	port    net.Listener          // of http
 	sockets map[net.Conn]struct{} // what has been taken from http
 }
 
@@ -80,7 +81,7 @@ func (l *Listener) open() error {
 			l.handler.ServeHTTP(w, req)
 		}),
 	}
-	l.http = srv
+	l.http, l.port = srv, ln
 	l.wg.Add(1)
 	go func() {
 		defer l.wg.Done()
@@ -103,8 +104,8 @@ func (l *Listener) enter() bool {
 // shut closes the port and every connection, so that the next one is refused.
 func (l *Listener) shut() error {
 	l.mu.Lock()
-	srv := l.http
-	l.http = nil
+	srv, port := l.http, l.port
+	l.http, l.port = nil, nil
 	for c := range l.sockets { // in any order: they have nothing to do with each other
 		_ = c.Close() // who uses it learns of it
 	}
@@ -113,7 +114,9 @@ func (l *Listener) shut() error {
 	if srv == nil {
 		return nil
 	}
-	return srv.Close()
+	err := srv.Close()
+	_ = port.Close() // what srv has not begun to serve, it does not close
+	return err
 }
 
 // connKey is the key of a request's connection in its context.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -183,5 +184,39 @@ func TestListenOnATakenPort(t *testing.T) {
 	s, l, _ := listen(t, false)
 	if _, err := s.Listen(strings.TrimPrefix(l.URL, "http://")); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("%v, want address in use", err)
+	}
+}
+
+// A port that somebody else has taken is not lost for ever, nor are the others.
+func TestResumeWhereAPortIsTaken(t *testing.T) {
+	s := New(Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	var listeners []*Listener
+	for range 2 {
+		l, err := s.Listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners = append(listeners, l)
+	}
+	if err := s.Refuse(0); err != nil {
+		t.Fatal(err)
+	}
+	taken := must[net.Listener](t)(net.Listen("tcp", strings.TrimPrefix(listeners[0].URL, "http://"))) //nolint:noctx // a number
+	if err := s.Resume(); err == nil || !strings.Contains(err.Error(), listeners[0].URL) {
+		t.Errorf("resumed with the port taken: %v", err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	if err := try(t, client, listeners[1].URL); err != nil {
+		t.Errorf("another port: %v", err)
+	}
+	if err := taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Resume(); err != nil {
+		t.Error(err)
+	}
+	if err := try(t, client, listeners[0].URL); err != nil {
+		t.Errorf("the port that was taken: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -105,21 +106,18 @@ func (s *Server) Refuse(d time.Duration) error {
 	return first
 }
 
-// accept ends Refuse.
+// accept ends Refuse. A listener whose port is taken goes on refusing until the next call.
 func (s *Server) accept() error {
 	s.faults.mu.Lock()
-	was := s.faults.refused
 	s.faults.refused = false
 	s.faults.mu.Unlock()
-	if !was {
-		return nil
-	}
+	var errs []error
 	for _, l := range s.allListeners() {
 		if err := l.open(); err != nil {
-			return fmt.Errorf("accept connections again at %s: %w", l.URL, err)
+			errs = append(errs, fmt.Errorf("accept connections again at %s: %w", l.URL, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (s *Server) allListeners() []*Listener {
