@@ -38,12 +38,8 @@ func (e *kubeconfigExec) config(extensions []kubeconfigExtension) (*ExecConfig, 
 		out.Env = append(out.Env, v.Name+"="+v.Value)
 	}
 	for _, x := range extensions {
-		if x.Name != execExtension || x.Extension == nil || !e.ProvideClusterInfo {
-			continue
-		}
-		var err error
-		if out.ClusterConfig, err = x.Extension.JSON(); err != nil {
-			return nil, fmt.Errorf("the extension %s: %w", execExtension, err)
+		if x.Name == execExtension && e.ProvideClusterInfo {
+			out.ClusterConfig = x.Extension
 		}
 	}
 	switch e.InteractiveMode {

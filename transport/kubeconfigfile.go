@@ -1,12 +1,11 @@
 package transport
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/relist-go/relist/internal/yaml"
 )
 
 // kubeconfig is the part of one file, or of several merged, that is used, and what
@@ -43,8 +42,8 @@ type kubeconfigCluster struct {
 }
 
 type kubeconfigExtension struct {
-	Name      string     `json:"name"`
-	Extension *yaml.Node `json:"extension"`
+	Name      string          `json:"name"`
+	Extension json.RawMessage `json:"extension"`
 }
 
 type kubeconfigUser struct {
@@ -57,7 +56,7 @@ type kubeconfigUser struct {
 	Username     string              `json:"username"`
 	Password     string              `json:"password"`
 	Exec         *kubeconfigExec     `json:"exec"`
-	AuthProvider *yaml.Node          `json:"auth-provider"`
+	AuthProvider any                 `json:"auth-provider"`
 	As           string              `json:"as"`
 	AsUID        string              `json:"as-uid"`
 	AsGroups     []string            `json:"as-groups"`
@@ -67,11 +66,7 @@ type kubeconfigUser struct {
 // decodeKubeconfig reads a file's bytes; dir is what its relative paths start from.
 func decodeKubeconfig(data []byte, dir string) (kubeconfig, error) {
 	var file kubeconfig
-	document, err := yaml.Parse(data)
-	if err != nil {
-		return file, err
-	}
-	if err := document.Decode(&file); err != nil {
+	if err := unmarshalYAML(data, &file); err != nil {
 		return file, err
 	}
 	for _, list := range []struct {
