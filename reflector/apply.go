@@ -55,7 +55,7 @@ func (d *driver[T]) give(e listwatch.Event[T]) error {
 
 // bury deletes an object that the sink holds and whose final state nobody has seen.
 func (d *driver[T]) bury(obj T) error {
-	if sink, ok := d.sink.(Inferrer[T]); ok {
+	if sink, ok := d.sink.Sink.(Inferrer[T]); ok {
 		return sink.DeleteInferred(obj)
 	}
 	return d.sink.Delete(obj)

@@ -15,7 +15,7 @@ import (
 // Reflector keeps a [Sink] in step with an API server.
 type Reflector[T any] struct {
 	lw    listwatch.ListWatcher[T]
-	sink  Sink[T]
+	sink  outlet[T]
 	fatal func(error) bool
 	check Verify
 	known func(key string) (T, bool)                                       // of the sink, or nil if it does not say what it holds
@@ -35,6 +35,12 @@ type Reflector[T any] struct {
 	relists chan struct{} // holds a token when a list is asked for
 }
 
+// outlet is a sink, and its methods that are called for each event.
+type outlet[T any] struct {
+	Sink[T]
+	Add, Update, Delete func(obj T) error
+}
+
 // ErrRunning is returned by a second [Reflector.Run] while the first still runs.
 var ErrRunning = errors.New("reflector: Run was called while the reflector runs")
 
@@ -43,7 +49,7 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 	rules := opts.rules()
 	r := &Reflector[T]{
 		lw:    lw,
-		sink:  sink,
+		sink:  outlet[T]{Sink: sink},
 		fatal: opts.Fatal,
 		check: opts.Verify,
 		trace: opts.Trace.withDefaults(),
@@ -51,6 +57,7 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 
 		relists: make(chan struct{}, 1),
 	}
+	r.sink.Add, r.sink.Update, r.sink.Delete = bound.Changes[T](sink)
 	if known, ok := sink.(Known[T]); ok {
 		r.known = bound.Get[T](known)
 	}

@@ -56,7 +56,7 @@ type verification struct {
 
 // verifiable reports whether the options and the sink allow for a comparison.
 func (d *driver[T]) verifiable() bool {
-	_, held := d.sink.(Held)
+	_, held := d.sink.Sink.(Held)
 	return d.check.Every > 0 && d.check.Metadata != nil && d.known != nil && held
 }
 
@@ -157,7 +157,7 @@ func (d *driver[T]) compare(ctx context.Context, v *verification) {
 			report(key, "it is at %s, and is held at %s", obj.ResourceVersion, held.ResourceVersion)
 		}
 	}
-	for _, key := range d.sink.(Held).Keys() { // verifiable has seen to it
+	for _, key := range d.sink.Sink.(Held).Keys() { // verifiable has seen to it
 		if !listed[key] {
 			report(key, "it is not there, and is held")
 		}

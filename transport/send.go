@@ -50,7 +50,8 @@ func (c *Client) try(ctx context.Context, x *exchange, req Request) (*http.Respo
 		}
 		if fresh != used {
 			changed = true
-			hr = hr.Clone(ctx)
+			hr = hr.WithContext(ctx)
+			hr.Header = hr.Header.Clone()
 			fresh.authorize(hr)
 		}
 	}

@@ -116,7 +116,8 @@ func withTokenInProtocol(req *http.Request) *http.Request {
 	if !strings.EqualFold(scheme, "Bearer") {
 		return req
 	}
-	req = req.Clone(req.Context())
+	req = req.WithContext(req.Context())
+	req.Header = req.Header.Clone()
 	req.Header.Del("Authorization")
 	req.Header.Set("Sec-Websocket-Protocol", tokenProtocol+base64.RawURLEncoding.EncodeToString([]byte(token))+", "+companionProtocol)
 	return req
