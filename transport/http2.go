@@ -20,6 +20,7 @@ func withHTTP2(cfg Config, h1 *http.Transport, g *generation) {
 	if h1.TLSClientConfig.NextProtos == nil {
 		h1.TLSClientConfig.NextProtos = []string{"h2", "http/1.1"}
 	}
+	h1.TLSClientConfig.VerifyConnection = p.agreed
 	h1.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{"h2": p.upgrade}
 	g.RoundTripper, g.closeIdle = p, p.closeIdle
 }

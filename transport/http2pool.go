@@ -5,9 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"slices"
 	"sync"
 	"time"
@@ -126,10 +124,12 @@ func (p *streamPool) open(r *http.Request, m *making) (*http.Response, error) {
 	var resp *http.Response
 	var err error
 	if p.h1 != nil {
-		ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
-			GotConn: func(info httptrace.GotConnInfo) { p.got(m, info.Conn) },
-		})
-		resp, err = p.h1.RoundTrip(r.WithContext(ctx)) // calls upgrade
+		resp, err = p.h1.RoundTrip(r) // calls agreed, and upgrade
+		if resp != nil {              // over a connection that there was, perhaps
+			p.mu.Lock()
+			p.old = true
+			p.mu.Unlock()
+		}
 	} else {
 		err = p.openPlain(r)
 	}
@@ -152,16 +152,18 @@ func (p *streamPool) made(m *making, err error) {
 	close(m.done)
 }
 
-// got is told which connection a request has. If that is one of HTTP/1.1, each request
-// needs its own.
-func (p *streamPool) got(m *making, conn net.Conn) {
-	secure, ok := conn.(*tls.Conn)
-	if !ok || secure.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
-		p.mu.Lock()
-		p.old = true
-		p.mu.Unlock()
+// agreed is told what a connection that is being made will speak. If that is HTTP/1.1,
+// each request needs its own.
+func (p *streamPool) agreed(conn tls.ConnectionState) error {
+	if conn.NegotiatedProtocol == http2.NextProtoTLS {
+		return nil // upgrade comes next
 	}
+	p.mu.Lock()
+	p.old = true
+	m := p.making
+	p.mu.Unlock()
 	p.made(m, nil)
+	return nil
 }
 
 // GetClientConn implements http2.ClientConnPool.
