@@ -80,7 +80,7 @@ func TestHalfOpenTCP(t *testing.T) {
 func resumes(t *testing.T, srv *apitest.Server, p *proxy, lw listwatch.ListWatcher[*configMap], opts reflector.Options) time.Duration {
 	t.Helper()
 	const objects, missed = 50, 7
-	w := &lagged{t: t, srv: srv, clock: wall(time.Now()), written: map[string]time.Duration{}}
+	w := newLagged(t, srv, wall(time.Now()))
 	for i := range objects {
 		w.create(fmt.Sprintf("c%02d", i), map[string]any{})
 	}

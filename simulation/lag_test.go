@@ -35,7 +35,7 @@ func TestLagBesideAnUndecodableObject(t *testing.T) {
 			gets.Add(1)
 			<-time.After(3 * time.Second)
 		}))
-		l := &lagged{t: t, srv: srv, clock: wall(time.Now())}
+		l := newLagged(t, srv, wall(time.Now()))
 		l.run(transport.Config{Server: "http://relist.test", Dial: net.dial}, scenario{
 			nextGet: func() {},
 			endGet:  func() {},
@@ -69,7 +69,7 @@ func TestLagBesideAnUndecodableObjectInRealTime(t *testing.T) {
 		_ = srv.Close()
 		web.Close()
 	})
-	l := &lagged{t: t, srv: srv, clock: startMetronome(t)}
+	l := newLagged(t, srv, startMetronome(t))
 	l.run(transport.Config{Server: web.URL}, scenario{
 		nextGet: func() {
 			select {
@@ -123,11 +123,15 @@ type lagged struct {
 	story   []string // of the bad object
 }
 
+func newLagged(t *testing.T, srv *apitest.Server, c clock) *lagged {
+	return &lagged{t: t, srv: srv, clock: c, written: map[string]time.Duration{}}
+}
+
 // run plays the story of the bad object, and judges the lag of the others.
 func (l *lagged) run(cfg transport.Config, s scenario) {
 	const objects = 1000
 	t := l.t
-	l.scenario, l.written = s, map[string]time.Duration{}
+	l.scenario = s
 	for i := range objects - 1 {
 		l.create(fmt.Sprintf("c%03d", i), map[string]any{"n": "0"})
 	}

@@ -2,12 +2,9 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,34 +79,5 @@ func TestBadArguments(t *testing.T) {
 func TestSize(t *testing.T) {
 	if size := unsafe.Sizeof(Pod{}); size != 96 {
 		t.Errorf("a Pod takes %d bytes, want 96", size)
-	}
-}
-
-// The program stays small: it imports neither client-go nor the API's types. Without a
-// line of relist, what its API is made of and speaks to has 13.3 MiB (docs/performance.md).
-func TestBinarySize(t *testing.T) {
-	const limit = 16 << 20
-	file := filepath.Join(t.TempDir(), "slim")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", file, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%.2f MiB", float64(info.Size())/(1<<20))
-	if info.Size() > limit {
-		t.Errorf("the binary has %d bytes, the limit is %d", info.Size(), limit)
-	}
-
-	// What it does not name is not in it.
-	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", file).Output()
-	if err != nil {
-		t.Fatalf("go tool nm: %v", err)
-	}
-	for _, unwanted := range []string{"gorilla/websocket.(*Conn)", "listwatch.protobufEncoding.ReadList"} {
-		if bytes.Contains(symbols, []byte(unwanted)) {
-			t.Errorf("it contains %s", unwanted)
-		}
 	}
 }

@@ -10,27 +10,38 @@ import (
 	"github.com/relist-go/relist/bench/measure"
 )
 
-// binarySize builds two programs that keep the same six fields of every Pod.
+// binarySize builds two programs that keep the same six fields of every Pod, as they are
+// and without net/http's own HTTP/2, which neither uses.
 func binarySize(ctx context.Context, r *runner) (string, error) {
-	relist, err := r.sizeOf(ctx, "..", "./examples/slim")
-	if err != nil {
-		return "", err
+	table := "| | relist | client-go | ratio |\n| --- | ---: | ---: | --- |\n"
+	for _, as := range []struct {
+		name  string
+		flags []string
+	}{
+		{name: "binary, MB"},
+		{name: "with `-tags nethttpomithttp2`, MB", flags: []string{"-tags", "nethttpomithttp2"}},
+	} {
+		relist, err := r.sizeOf(ctx, "..", "./examples/slim", as.flags)
+		if err != nil {
+			return "", err
+		}
+		clientGo, err := r.sizeOf(ctx, ".", "./cmd/clientgoslim", as.flags)
+		if err != nil {
+			return "", err
+		}
+		table += fmt.Sprintf("| %s | %s | %s | **%s** |\n", as.name, number(relist), number(clientGo), number(relist/clientGo))
 	}
-	clientGo, err := r.sizeOf(ctx, ".", "./cmd/clientgoslim")
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("| | relist | client-go | ratio |\n| --- | ---: | ---: | --- |\n| binary, MB | %s | %s | **%s** |\n",
-		number(relist), number(clientGo), number(relist/clientGo)), nil
+	return table, nil
 }
 
-func (r *runner) sizeOf(ctx context.Context, dir, program string) (mb float64, err error) {
+func (r *runner) sizeOf(ctx context.Context, dir, program string, flags []string) (mb float64, err error) {
 	file := filepath.Join(r.bin, "size-"+filepath.Base(program))
 	out, err := filepath.Abs(file)
 	if err != nil {
 		return 0, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, program)
+	args := append([]string{"build", "-o", out}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, program)...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return 0, fmt.Errorf("build %s: %w", program, err)

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/relist-go/relist/apitest"
+)
+
+// build builds the program, and fails the test if it has more bytes than limit.
+func build(t *testing.T, limit int64, flags ...string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "slim")
+	args := append([]string{"build", "-o", file}, flags...)
+	if out, err := exec.CommandContext(t.Context(), "go", append(args, ".")...).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%.2f MiB", float64(info.Size())/(1<<20))
+	if info.Size() > limit {
+		t.Errorf("the binary has %d bytes, the limit is %d", info.Size(), limit)
+	}
+	return file
+}
+
+// The program stays small: it imports neither client-go nor the API's types, and what it
+// does not name is not in it. Without a line of relist, what its API is made of and speaks
+// to has 13.1 MiB (docs/performance.md).
+func TestBinary(t *testing.T) {
+	file := build(t, 31<<19)
+	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", file).Output()
+	if err != nil {
+		t.Fatalf("go tool nm: %v", err)
+	}
+	for _, unwanted := range []string{"gorilla/websocket.(*Conn)", "listwatch.protobufEncoding.ReadList"} {
+		if bytes.Contains(symbols, []byte(unwanted)) {
+			t.Errorf("it contains %s", unwanted)
+		}
+	}
+}
+
+// relist has its HTTP/2 from golang.org/x/net, so that a program can leave out the one of
+// net/http, and speaks HTTP/2 all the same.
+func TestBinaryWithOneHTTP2(t *testing.T) {
+	file := build(t, 15<<20, "-tags", "nethttpomithttp2")
+
+	api := apitest.New(apitest.Options{})
+	t.Cleanup(func() { _ = api.Close() })
+	protocols := make(chan string, 1)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case protocols <- r.Proto:
+		default: // the first request tells
+		}
+		api.ServeHTTP(w, r)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	if _, err := api.Create("pods", pod("web", "node-1", "Running")); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	program := exec.CommandContext(ctx, file, "--kubeconfig", kubeconfig(t, server))
+	stdout, err := program.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program.Stderr = os.Stderr
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := bufio.NewScanner(stdout)
+	if !line.Scan() || line.Text() != "+ default/web Running on node-1" {
+		t.Errorf("printed %q", line.Text())
+	}
+	cancel()
+	_ = program.Wait() // it was killed
+	select {
+	case got := <-protocols:
+		if got != "HTTP/2.0" {
+			t.Errorf("the server was spoken to in %s", got)
+		}
+	default:
+		t.Error("the server was not spoken to")
+	}
+}
+
+// kubeconfig writes one for a server with a certificate of its own.
+func kubeconfig(t *testing.T, server *httptest.Server) (file string) {
+	t.Helper()
+	dir := t.TempDir()
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(filepath.Join(dir, "ca.crt"), authority, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(dir, "config")
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: test
+contexts:
+- name: test
+  context: {cluster: test, user: nobody}
+clusters:
+- name: test
+  cluster: {server: %q, certificate-authority: ca.crt}
+users:
+- name: nobody
+`, server.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
