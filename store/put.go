@@ -85,7 +85,6 @@ func (s *Store[T]) stays(f filed) (c *cell[T], moves uint64) {
 // write puts an object into its cell, or into a new one, and files that. A name is the key as a string, if there is one
 // already. It needs mu.
 func (s *Store[T]) write(f filed, name string, obj T) *cell[T] {
-	s.moves.Add(1)
 	o := s.writable()
 	c := s.byKey.findBytes(f.hash, f.key)
 	fresh := c == nil || c.owner != o
@@ -106,5 +105,6 @@ func (s *Store[T]) write(f filed, name string, obj T) *cell[T] {
 	for i := range s.view.indexes {
 		s.view.indexes[i].put(o, c, f.in(i), fresh)
 	}
+	s.moves.Add(1)
 	return c
 }

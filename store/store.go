@@ -47,7 +47,8 @@ type Store[T Object] struct {
 	// new owner before it changes anything.
 	shared atomic.Bool
 
-	// moves counts how often byKey changed, or what an index remembers of an object. It is stored by those who hold mu.
+	// moves counts how often byKey changed, or what an index remembers of an object. It is stored by those who hold mu, when
+	// all of it has changed: whoever reads a number, and later that it is still so, has seen no change in between.
 	moves atomic.Uint64
 
 	mu    sync.RWMutex
@@ -166,12 +167,12 @@ func (s *Store[T]) Delete(obj T) error {
 		return nil
 	}
 	o := s.writable()
-	s.moves.Add(1)
 	s.view.items.delete(o, c.key)
 	s.byKey.remove(hash, c)
 	for i := range s.view.indexes {
 		s.view.indexes[i].drop(o, c.key)
 	}
+	s.moves.Add(1)
 	for _, b := range s.plan.Load().builds {
 		b.file(filing[T]{cell: c, gone: true})
 	}
