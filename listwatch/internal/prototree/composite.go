@@ -18,11 +18,12 @@ func pointerDecoder(elem reflect.Type, plan *plan) func(*parser, value, reflect.
 // maxHint bounds the size that a slice or map is made in before anything is in it.
 const maxHint = 1024
 
-// sliceDecoder appends the elements of a run.
+// sliceDecoder appends the elements of a run. Behind them there is no room where the
+// slice may come to be in a part that is shared: who appends to it copies it.
 func sliceDecoder(elem *plan) func(*parser, run, reflect.Value) bool {
 	return func(p *parser, in run, v reflect.Value) bool {
 		n, left := v.Len(), in.len
-		return in.each(func(in value) bool {
+		ok := in.each(func(in value) bool {
 			if n == v.Cap() {
 				v.Grow(min(left, maxHint))
 			}
@@ -30,6 +31,10 @@ func sliceDecoder(elem *plan) func(*parser, run, reflect.Value) bool {
 			v.SetLen(n)
 			return elem.decode(p, in, v.Index(n-1))
 		})
+		if p.share {
+			v.SetCap(n)
+		}
+		return ok
 	}
 }
 

@@ -59,7 +59,11 @@ func decodeNamedSlice(p *parser, in value, v reflect.Value) bool {
 	if v.IsNil() {
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	}
-	return decodeMethod(p, in, v)
+	ok := decodeMethod(p, in, v)
+	if p.share {
+		v.SetCap(v.Len()) // as in a sliceDecoder
+	}
+	return ok
 }
 
 // decodeFieldsV1 is metav1.FieldsV1.Unmarshal with a memory. What a manager owns of an

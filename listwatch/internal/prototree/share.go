@@ -33,9 +33,6 @@ func sharedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run,
 			return false
 		}
 		if p.parts.Met(in.bytes) {
-			if v.Kind() == reflect.Slice {
-				v.SetCap(v.Len()) // who appends to it copies it
-			}
 			p.parts.Keep(in.bytes, reflect.ValueOf(v.Interface()))
 		}
 		return true

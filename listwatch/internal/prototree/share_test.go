@@ -120,3 +120,29 @@ func TestAppendToShared(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedHasNoRoom: nor has he if the slice itself was too short to be looked for, or decoded by its own type, or not
+// remembered when what it is in was.
+func TestSharedHasNoRoom(t *testing.T) {
+	var messages []message
+	for range 4 {
+		for i := range 300 {
+			causes := make([]metav1.StatusCause, 12) // the allocator gives room for 13
+			causes[0].Message = strings.Repeat("x", i)
+			messages = append(messages, &metav1.Status{Details: &metav1.StatusDetails{Kind: "the kind of the object", Causes: causes}})
+		}
+	}
+	for i, status := range decoded[metav1.Status](t, true, messages...) {
+		if causes := status.Details.Causes; cap(causes) != len(causes) {
+			t.Fatalf("message %d has %d causes in a place for %d", i, len(causes), cap(causes))
+		}
+	}
+	list := &metav1.APIResourceList{APIResources: []metav1.APIResource{
+		{Name: "pods", SingularName: "pod", Kind: "Pod", Group: "the group", Verbs: metav1.Verbs{"get", "list", "watch"}},
+	}}
+	for i, list := range decoded[metav1.APIResourceList](t, true, list, list, list) {
+		if verbs := list.APIResources[0].Verbs; cap(verbs) != len(verbs) {
+			t.Errorf("message %d has %d verbs in a place for %d", i, len(verbs), cap(verbs))
+		}
+	}
+}
