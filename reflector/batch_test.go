@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/relist-go/relist/listwatch"
 )
@@ -172,6 +173,32 @@ func TestWatchGivenUpWithinABatch(t *testing.T) {
 		r.expect(fmt.Sprintf(`list "%d" limit 0 continue ""`, 10+maxRefused))
 		if told := r.sink.take(); strings.Contains(told, "add y") {
 			t.Errorf("an event of a watch that was given up was applied: %s", told)
+		}
+	})
+}
+
+// TestSlowSinkIsNoSilence: a stream whose events wait for the sink is not silent,
+// however long that takes. By chance the clock is looked at before them, or after.
+func TestSlowSinkIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{MinWatchTimeout: -1})
+		r.expect(`list "0" limit 500 continue ""`)
+		r.fake.page("10")
+		r.expect(`watch "10"`)
+		s := r.fake.open()
+		for version := 11; version < 14; version++ {
+			later(time.Minute)
+			s.event(listwatch.Bookmark, "", fmt.Sprint(version))
+		}
+		synctest.Wait()
+		r.sink.hook = func(string) { <-time.After(minSilence + time.Minute) }
+		for version := 14; version < 34; version++ {
+			more := listwatch.Event[string]{Type: listwatch.Modified, Object: "a", Meta: listwatch.Meta{Key: "a", ResourceVersion: fmt.Sprint(version)}}
+			select {
+			case s.events <- more:
+			case <-s.ctx.Done():
+			}
+			r.expect("") // no other watch
 		}
 	})
 }

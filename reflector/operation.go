@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ type operation[T any] struct {
 	messages chan message[T]
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when the goroutine has ended
+	waits    atomic.Bool   // there is a message that the driver has not taken
 
 	started time.Time
 	watch   bool // a watch, not a list
@@ -59,6 +61,16 @@ func (o *operation[T]) received() <-chan message[T] {
 	return o.messages
 }
 
+// heard returns when the server was last heard: when its last byte came, of which board
+// has taken note, or now if something waits for the driver. Until that is taken nothing
+// more is read.
+func (o *operation[T]) heard(board *board, now time.Time) time.Time {
+	if o != nil && o.waits.Load() {
+		return now
+	}
+	return board.lastHeard()
+}
+
 // stop gives the request up and waits for its goroutine. What it has received
 // and nobody has taken is dropped.
 func (o *operation[T]) stop() {
@@ -67,6 +79,8 @@ func (o *operation[T]) stop() {
 }
 
 func (o *operation[T]) send(ctx context.Context, m message[T]) bool {
+	o.waits.Store(true)
+	defer o.waits.Store(false)
 	select {
 	case o.messages <- m:
 		return true

@@ -118,7 +118,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-timer.C:
 			armed = time.Time{}
-			in = tick{heard: d.board.lastHeard()}
+			in = tick{heard: d.op.heard(&d.board, time.Now())}
 		case <-d.relists:
 			in = listWanted{}
 		case m := <-d.op.received():
