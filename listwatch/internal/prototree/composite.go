@@ -76,7 +76,9 @@ func (ps *planner) mapField(typ reflect.Type) (field, bool) {
 func (ps *planner) mapDecoder(typ reflect.Type, elem *plan) func(*parser, run, reflect.Value) bool {
 	id := ps.maps
 	ps.maps++
+	copied := mayCache(typ.Elem()) // who takes it out of the map writes to a copy
 	return func(p *parser, in run, v reflect.Value) bool {
+		caching := p.caching
 		if v.IsNil() {
 			v.Set(reflect.MakeMapWithSize(typ, min(in.len, maxHint)))
 		}
@@ -96,6 +98,9 @@ func (ps *planner) mapDecoder(typ reflect.Type, elem *plan) func(*parser, run, r
 		})
 		if ok {
 			p.entries[id] = one
+		}
+		if copied {
+			p.caching = caching
 		}
 		return ok
 	}

@@ -51,6 +51,7 @@ type parser struct {
 
 	share   bool // parts of different objects
 	sharing bool // share, and where the parser is it does
+	caching bool // in the part at hand there is something whose methods may write to it
 	parts   intern.Cache[reflect.Value]
 	fields  intern.Cache[metav1.FieldsV1]
 }

@@ -120,7 +120,7 @@ func (ps *planner) message(typ reflect.Type) *plan {
 			return made
 		}
 	}
-	made.decode = decodeMethod
+	made.decode = methodDecoder(typ)
 	return made
 }
 

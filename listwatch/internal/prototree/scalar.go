@@ -47,9 +47,17 @@ func decodeFloat64(_ *parser, in value, v reflect.Value) bool {
 	return true
 }
 
-// decodeMethod decodes a type by its own Unmarshal. Its error is made again by the
+// methodDecoder decodes a type by its own Unmarshal. Its error is made again by the
 // whole object's.
-func decodeMethod(_ *parser, in value, v reflect.Value) bool {
+func methodDecoder(typ reflect.Type) func(*parser, value, reflect.Value) bool {
+	caches := mayCache(typ)
+	return func(p *parser, in value, v reflect.Value) bool {
+		p.caching = p.caching || caches
+		return unmarshal(in, v)
+	}
+}
+
+func unmarshal(in value, v reflect.Value) bool {
 	return v.Addr().Interface().(Unmarshaler).Unmarshal(in.bytes) == nil
 }
 
@@ -59,7 +67,7 @@ func decodeNamedSlice(p *parser, in value, v reflect.Value) bool {
 	if v.IsNil() {
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	}
-	ok := decodeMethod(p, in, v)
+	ok := unmarshal(in, v)
 	if p.share {
 		v.SetCap(v.Len()) // as in a sliceDecoder
 	}

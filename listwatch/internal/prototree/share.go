@@ -17,7 +17,33 @@ const minShared = 32
 // a twentieth of the time of decoding them, and no memory.
 //
 // A part can only be shared if nothing is added to it later: see [fields.decode], which
-// takes fields in order, once each, while parts are shared.
+// takes fields in order, once each, while parts are shared. Nor must anybody write to it
+// who means to read: see [mayCache].
+
+// mayCache reports whether a method of a type may write to the value that it is called
+// on, although it only tells something of it. A resource.Quantity that is asked for its
+// text remembers that: two goroutines that read different objects would write to one
+// place. Generated code does no such thing; of all else, what is known not to is listed.
+func mayCache(typ reflect.Type) bool {
+	if typ.Kind() == reflect.Pointer || !isMessage(typ) || isGenerated(typ) {
+		return false
+	}
+	switch typ {
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[metav1.FieldsV1]():
+		return false
+	}
+	return true
+}
+
+// part decodes a part. worth says that it can be shared, and is worth to be kept.
+func (p *parser) part(text []byte, decode func() bool) (worth, ok bool) {
+	before := p.caching
+	p.caching = false
+	ok = decode()
+	worth = ok && !p.caching && p.parts.Met(text)
+	p.caching = p.caching || before
+	return worth, ok
+}
 
 // sharedRun is decode, the decoder of a slice or a map, with a memory.
 func sharedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run, reflect.Value) bool {
@@ -29,13 +55,11 @@ func sharedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run,
 			v.Set(part)
 			return true
 		}
-		if !decode(p, in, v) {
-			return false
-		}
-		if p.parts.Met(in.bytes) {
+		worth, ok := p.part(in.bytes, func() bool { return decode(p, in, v) })
+		if worth {
 			p.parts.Keep(in.bytes, reflect.ValueOf(v.Interface()))
 		}
-		return true
+		return ok
 	}
 }
 
@@ -51,14 +75,12 @@ func sharedPointer(elem reflect.Type, plan *plan) func(*parser, value, reflect.V
 			return true
 		}
 		made := reflect.New(elem)
-		if !plan.whole(p, in, made.Elem()) {
-			return false
-		}
-		if p.parts.Met(in.bytes) {
+		worth, ok := p.part(in.bytes, func() bool { return plan.whole(p, in, made.Elem()) })
+		if worth {
 			p.parts.Keep(in.bytes, made)
 		}
 		v.Set(made)
-		return true
+		return ok
 	}
 }
 
@@ -74,15 +96,13 @@ func sharedMessage(typ reflect.Type, decode func(*parser, value, reflect.Value) 
 			v.Set(part.Elem())
 			return true
 		}
-		if !decode(p, in, v) {
-			return false
-		}
-		if p.parts.Met(in.bytes) {
+		worth, ok := p.part(in.bytes, func() bool { return decode(p, in, v) })
+		if worth {
 			part := reflect.New(typ)
 			part.Elem().Set(v)
 			p.parts.Keep(in.bytes, part)
 		}
-		return true
+		return ok
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -143,6 +144,23 @@ func TestSharedHasNoRoom(t *testing.T) {
 	for i, list := range decoded[metav1.APIResourceList](t, true, list, list, list) {
 		if verbs := list.APIResources[0].Verbs; cap(verbs) != len(verbs) {
 			t.Errorf("message %d has %d verbs in a place for %d", i, len(verbs), cap(verbs))
+		}
+	}
+}
+
+// TestMayCache: reading a Quantity may write to it, which is why it is not shared.
+func TestMayCache(t *testing.T) {
+	for typ, want := range map[reflect.Type]bool{
+		reflect.TypeFor[resource.Quantity]():    true,
+		reflect.TypeFor[*resource.Quantity]():   false, // a map's value that is a pointer is no copy of what it leads to
+		reflect.TypeFor[metav1.Time]():          false,
+		reflect.TypeFor[metav1.MicroTime]():     false,
+		reflect.TypeFor[metav1.StatusCause]():   false,
+		reflect.TypeFor[string]():               false,
+		reflect.TypeFor[metav1.LabelSelector](): false,
+	} {
+		if got := mayCache(typ); got != want {
+			t.Errorf("%v: %t, want %t", typ, got, want)
 		}
 	}
 }
