@@ -11,7 +11,8 @@ import (
 // ExecConfig is a program that is run to get a credential: it prints an
 // ExecCredential, with a token, a client certificate, or both. The credential is used
 // until the time that the program says it expires, or until the server refuses it by
-// 401; then the program is run again, once, however many requests wait for it.
+// 401; then the program is run again, once, however many requests wait for it, and at
+// most once a second.
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
 type ExecConfig struct {
 	// Command is the program: a path, or a name to be found in PATH.

@@ -2,7 +2,9 @@ package transport
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -310,4 +312,42 @@ func TestExecConfigIsChecked(t *testing.T) {
 			t.Errorf("the error tells a secret: %v", err)
 		}
 	}
+}
+
+// A program that is asked between the end of its credential and the next one gives what
+// has expired. Who is refused with that waits until the program may be run again: there
+// is one 401, and not one for each of the requests of a second.
+func TestExecIsAskedAgainForWhatHasExpired(t *testing.T) {
+	program := newPrinter(t)
+	synctest.Test(t, func(t *testing.T) {
+		network, server := newNetwork(), &tokenServer{accepted: "second-token"}
+		defer serveOn(network, server.ServeHTTP)()
+		c := newTestClient(t, Config{Server: "http://api.example", Dial: network.Dial, Exec: program.ExecConfig})
+		defer c.Close()
+		credential := func(token string, life time.Duration) {
+			program.print(fmt.Sprintf(`{"token":%q,"expirationTimestamp":%q}`, token, time.Now().Add(life).Format(time.RFC3339Nano)))
+		}
+		credential("first-token", -time.Millisecond)
+		time.AfterFunc(execAge/2, func() { credential("second-token", time.Minute) })
+		begun := time.Now()
+		if err := getAll(t.Context(), c, "/"); err != nil {
+			t.Error(err)
+		}
+		if seen := server.take(); seen != "first-token second-token" {
+			t.Errorf("the server was shown %q", seen)
+		}
+		if waited, runs := time.Since(begun), program.runs(); waited != execAge || runs != 2 {
+			t.Errorf("it took %s and %d runs, want %s and 2", waited, runs, execAge)
+		}
+
+		// Who waits does so no longer than he wants.
+		credential("third-token", -time.Millisecond)
+		server.accepted = "another"
+		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		ctx, cancel := context.WithTimeout(t.Context(), execAge/2)
+		defer cancel()
+		if err := getAll(ctx, c, "/"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+	})
 }

@@ -66,16 +66,32 @@ func newExecPlugin(cfg Config) (*execPlugin, error) {
 
 // get returns the present credential, or that of a run.
 func (p *execPlugin) get(ctx context.Context) (credential, error) {
-	return p.fetch(ctx, func(o *execOutcome, now time.Time) bool {
-		return o.err == nil && (o.expires.IsZero() || now.Before(o.expires))
+	return p.fetch(ctx, func(o *execOutcome, now time.Time) fitness {
+		switch {
+		case o.err == nil && (o.expires.IsZero() || now.Before(o.expires)):
+			return fit
+		case now.Sub(o.at) < execAge:
+			return fit
+		}
+		return unfit
 	})
 }
 
 // renew returns another credential than the refused one if there is one already, and
-// that of a run if not.
+// that of a run if not. It waits for the time of that run if what was refused is known to
+// have expired: a program that was asked shortly before its next credential was there had
+// nothing else to give.
 func (p *execPlugin) renew(ctx context.Context, refused credential) (credential, error) {
-	c, err := p.fetch(ctx, func(o *execOutcome, _ time.Time) bool {
-		return o.err == nil && o.credential != refused
+	c, err := p.fetch(ctx, func(o *execOutcome, now time.Time) fitness {
+		switch {
+		case o.err == nil && o.credential != refused:
+			return fit
+		case now.Sub(o.at) >= execAge:
+			return unfit
+		case o.err == nil && !o.expires.IsZero() && !now.Before(o.expires):
+			return tooYoung
+		}
+		return fit // the same, or the error: there is nothing else
 	})
 	if err != nil {
 		return c, fmt.Errorf("a new credential cannot be had: %w", err)
@@ -91,14 +107,34 @@ func (p *execPlugin) certificate() *tls.Certificate {
 	return p.cert
 }
 
-// fetch returns the last outcome if it will do, or else that of a run.
-func (p *execPlugin) fetch(ctx context.Context, willDo func(*execOutcome, time.Time) bool) (credential, error) {
+// fitness is what to do with the last outcome.
+type fitness uint8
+
+const (
+	unfit    fitness = iota // run the program
+	fit                     // return it
+	tooYoung                // look again once it is execAge old
+)
+
+// fetch returns the last outcome if it is fit, or else that of a run.
+func (p *execPlugin) fetch(ctx context.Context, judge func(*execOutcome, time.Time) fitness) (credential, error) {
 	for {
 		p.mu.Lock()
-		now := time.Now()
-		if o := p.last; o != nil && (now.Sub(o.at) < execAge || willDo(o, now)) {
-			p.mu.Unlock()
-			return o.credential, o.err
+		if o, now := p.last, time.Now(); o != nil {
+			switch judge(o, now) {
+			case fit:
+				p.mu.Unlock()
+				return o.credential, o.err
+			case tooYoung:
+				p.mu.Unlock()
+				select {
+				case <-time.After(o.at.Add(execAge).Sub(now)):
+					continue
+				case <-ctx.Done():
+					return credential{}, context.Cause(ctx)
+				}
+			case unfit:
+			}
 		}
 		r := p.running
 		if r == nil {
