@@ -51,7 +51,7 @@ var faultSwitches = []faultSwitch{
 	{"resume", "", "end stall and refuse", func(s *Server, _ query) (string, error) {
 		return "resumed", s.Resume()
 	}},
-	{"refuse", "?for=5s", "close the port and all connections for that long", func(s *Server, q query) (string, error) {
+	{"refuse", "?for=5s", "close the port and all connections, that of this request too, for that long", func(s *Server, q query) (string, error) {
 		d := q.duration("for", 5*time.Second)
 		if q.err != nil {
 			return "", q.err

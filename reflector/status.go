@@ -55,7 +55,9 @@ type Status struct {
 	LastByte, LastEvent, LastBookmark time.Time
 
 	// FailingSince is when the first request failed after which no watch has been
-	// open. It is zero while a watch is.
+	// open. It is zero while a watch is. One that fails within 10 seconds and has brought
+	// nothing, as where the server says only then that the version is gone, counts as
+	// if it had not been.
 	FailingSince time.Time
 
 	// LastError is the last failure, also when it is long over, and LastErrorTime
@@ -109,9 +111,26 @@ type board struct {
 
 	mu      sync.Mutex
 	status  Status
+	doubt   doubt         // about the watch that is open, or was
 	wanted  int           // calls of Relist
 	served  int           // of these, how many have their list
 	changed chan struct{} // closed at the next change; nil while nobody waits
+}
+
+// doubt is whether a watch that the server has accepted after a failure is worth
+// anything. It is zero once the watch has brought something.
+type doubt struct {
+	since  time.Time // FailingSince before the watch was open
+	opened time.Time
+}
+
+// failing returns since when requests have been failing, if one fails now and none was
+// failing.
+func (d doubt) failing(now time.Time) time.Time {
+	if d.since.IsZero() || now.Sub(d.opened) >= healthy {
+		return now
+	}
+	return d.since
 }
 
 // lastHeard returns when the last byte came; zero before the first.
@@ -163,7 +182,13 @@ func (b *board) follow(s state) {
 			status.State = Opening
 			if p.open {
 				status.State = Watching
-				status.FailingSince = time.Time{}
+				if !status.FailingSince.IsZero() {
+					b.doubt = doubt{since: status.FailingSince, opened: p.heard}
+					status.FailingSince = time.Time{}
+				}
+			}
+			if p.progress {
+				b.doubt = doubt{}
 			}
 		case waiting:
 			status.State = Waiting
@@ -225,7 +250,7 @@ func (b *board) failed(err error, now time.Time) (since time.Time) {
 	b.update(func(status *Status) {
 		status.LastError, status.LastErrorTime = err, now
 		if status.FailingSince.IsZero() {
-			status.FailingSince = now
+			status.FailingSince, b.doubt = b.doubt.failing(now), doubt{}
 		}
 		since = status.FailingSince
 	})

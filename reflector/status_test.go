@@ -95,6 +95,51 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 	})
 }
 
+// TestStalenessBehindAWatchThatBringsNothing: a server that accepts a watch, and then says
+// that the version is gone, has not made the copy any fresher.
+func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		open  time.Duration // how long the watch is open before it fails
+		brief bool          // it brings a bookmark
+		want  time.Duration
+	}{
+		{name: "at once", want: 22 * time.Second},
+		{name: "after a while", open: 5 * time.Second, want: 27 * time.Second},
+		{name: "after a bookmark", open: 5 * time.Second, brief: true, want: 2 * time.Second},
+		{name: "when it had been good", open: 15 * time.Second, want: 2 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, Options{BackoffBase: 20 * time.Second, BackoffCap: 20 * time.Second})
+				s := r.synced()
+				s.event(listwatch.Added, "c", "11")
+				synctest.Wait()
+				s.events <- io.ErrUnexpectedEOF // forgiven: opened again at once
+				synctest.Wait()
+				r.fake.watches <- watchAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
+				later(20 * time.Second)
+				s = r.fake.open()
+				r.board.heard(0)
+				later(c.open)
+				if c.brief {
+					s.event(listwatch.Bookmark, "", "12")
+				}
+				synctest.Wait()
+				if since := r.Status().FailingSince; !since.IsZero() {
+					t.Errorf("failing since %v, while a watch is open", since)
+				}
+				r.board.heard(0)
+				s.events <- statusErr(http.StatusGone, metav1.StatusReasonExpired, 0)
+				later(2 * time.Second)
+				if age := r.Status().Staleness(time.Now()); age != c.want {
+					t.Errorf("staleness is %v, want %v", age, c.want)
+				}
+			})
+		})
+	}
+}
+
 func TestWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
