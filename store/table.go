@@ -48,29 +48,13 @@ func hashBytes(seed maphash.Seed, key []byte) uint32 {
 // searches are short.
 func room(buckets int) int { return (buckets*bucketSize - 1) * 7 / 8 }
 
-// find returns the cell of key, or nil. It takes no lock.
-func (t *table[V]) find(hash uint32, key string) *cell[V] {
-	buckets := t.buckets.Load()
-	if buckets == nil {
-		return nil
-	}
-	for at, mask := hash, uint32(len(*buckets)-1); ; at++ {
-		b := &(*buckets)[at&mask]
-		for i := range b.hashes {
-			switch b.hashes[i].Load() {
-			case 0:
-				return nil
-			case hash:
-				if c := b.cells[i].Load(); c != nil && c.key == key {
-					return c
-				}
-			}
-		}
-	}
-}
+// find returns the cell of key, or nil. It takes no lock, and does not allocate.
+func (t *table[V]) find(hash uint32, key string) *cell[V] { return find(t, hash, key) }
 
-// findBytes is find for a key that is not a string yet. It does not allocate.
-func (t *table[V]) findBytes(hash uint32, key []byte) *cell[V] {
+// findBytes is find for a key that is not a string yet.
+func (t *table[V]) findBytes(hash uint32, key []byte) *cell[V] { return find(t, hash, key) }
+
+func find[V any, K string | []byte](t *table[V], hash uint32, key K) *cell[V] {
 	buckets := t.buckets.Load()
 	if buckets == nil {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
 // tokenServer accepts one bearer token, and says which ones it was shown.
@@ -61,7 +60,7 @@ func TestTokenRotation(t *testing.T) {
 		get("", "first-token")
 		write("second-token") // while the old one is good still
 		get("", "first-token")
-		time.Sleep(tokenAge) //nolint:forbidigo // virtual time
+		pass(tokenAge)
 		server.accepted = "second-token"
 		get("", "second-token")
 
@@ -78,7 +77,7 @@ func TestTokenRotation(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(tokenAge) //nolint:forbidigo // virtual time
+		pass(tokenAge)
 		server.accepted = "fourth-token"
 		get("", "fourth-token") // the last one is used as long as it is good
 		server.accepted = "another"

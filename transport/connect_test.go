@@ -124,7 +124,7 @@ func TestPingKeepsAHealthyConnection(t *testing.T) {
 		network := newNetwork()
 		stop := serveOn(network, func(w http.ResponseWriter, _ *http.Request) {
 			writeFrames(w, `{}`)
-			time.Sleep(time.Hour) //nolint:forbidigo // virtual time
+			pass(time.Hour)
 			writeFrames(w, `{"late":1}`)
 		})
 		c := newTestClient(t, Config{Server: "http://api.example", Protocol: ProtocolHTTP2, Dial: network.Dial})

@@ -88,25 +88,25 @@ func TestExecTokenIsKeptUntilItExpires(t *testing.T) {
 		get("", "first-token", 1)
 
 		program.print(status("second-token", time.Hour))
-		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		pass(time.Minute)
 		server.accepted = "second-token"
 		get("", "second-token", 2) // expired: no 401 is needed to know
 
 		server.accepted = "third-token"
 		program.print(`{"token":"third-token"}`)
-		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		pass(time.Minute)
 		get("", "second-token third-token", 3)
-		time.Sleep(24 * time.Hour) //nolint:forbidigo // virtual time
-		get("", "third-token", 3)  // no expiration: as long as it is good
+		pass(24 * time.Hour)
+		get("", "third-token", 3) // no expiration: as long as it is good
 
 		server.accepted = "another" // refused, and the program has nothing new
 		get("401 Unauthorized", "third-token", 4)
 		get("401 Unauthorized", "third-token", 4) // not run again within a second
-		time.Sleep(execAge)                       //nolint:forbidigo // virtual time
+		pass(execAge)
 		get("401 Unauthorized", "third-token", 5)
 
 		program.print(`{}`)
-		time.Sleep(execAge) //nolint:forbidigo // virtual time
+		pass(execAge)
 		get("Unauthorized (and a new credential cannot be had: run get-credential to get a credential: it printed", "third-token", 6)
 		get("run get-credential to get a credential", "", 6) // nor is one that failed
 	})
@@ -263,7 +263,7 @@ func TestExecClientCertificate(t *testing.T) {
 		if _, err := s.Next(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(execAge) //nolint:forbidigo // virtual time
+		pass(execAge)
 		give(second)
 		accepted = "second"
 		if err := getAll(t.Context(), c, "/get"); err != nil {
@@ -272,8 +272,8 @@ func TestExecClientCertificate(t *testing.T) {
 		if got := strings.Join(shown, " "); got != "first first second" {
 			t.Errorf("the server was shown %q", got)
 		}
-		time.Sleep(execAge) //nolint:forbidigo // virtual time
-		give(second)        // the same again: the same connections
+		pass(execAge)
+		give(second) // the same again: the same connections
 		accepted = "none"
 		current := c.connections.current
 		if err := getAll(t.Context(), c, "/get"); err == nil {
@@ -283,7 +283,7 @@ func TestExecClientCertificate(t *testing.T) {
 			t.Errorf("the same certificate was taken for another one, after %d runs", program.runs())
 		}
 		program.print("broken")
-		time.Sleep(execAge) //nolint:forbidigo // virtual time
+		pass(execAge)
 		checkError(t, getAll(t.Context(), c, "/get"), "a new credential cannot be had: run get-credential")
 		if c.connections.current != current {
 			t.Error("a run that failed took the certificate away")
@@ -343,7 +343,7 @@ func TestExecIsAskedAgainForWhatHasExpired(t *testing.T) {
 		// Who waits does so no longer than he wants.
 		credential("third-token", -time.Millisecond)
 		server.accepted = "another"
-		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		pass(time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), execAge/2)
 		defer cancel()
 		if err := getAll(ctx, c, "/"); !errors.Is(err, context.DeadlineExceeded) {

@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // newTestClient makes a client that is closed with the test.
@@ -155,4 +157,10 @@ func writeFrames(w http.ResponseWriter, frames ...string) {
 		_, _ = io.WriteString(w, f+"\n")
 	}
 	_ = http.NewResponseController(w).Flush()
+}
+
+// pass lets virtual time pass, in a bubble.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
 }
