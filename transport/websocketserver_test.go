@@ -109,9 +109,16 @@ func serveSockets(t testing.TB, handle func(*serverSocket)) Config {
 	return cfg
 }
 
-// sending makes a Config whose server sends bytes after the handshake, and hangs up.
+// sending makes a Config whose server sends bytes after the handshake, and hangs up. It
+// reads what the client answers: what a connection has not read when it is closed becomes
+// a reset, which takes from the client what it has not read either.
 func sending(t testing.TB, data ...[]byte) Config {
-	return serveSockets(t, func(s *serverSocket) { s.send(data...) })
+	return serveSockets(t, func(s *serverSocket) {
+		s.send(data...)
+		if tcp, ok := s.Conn.(*net.TCPConn); ok && tcp.CloseWrite() == nil {
+			s.drain()
+		}
+	})
 }
 
 // readFrames reads a watch to its end.
