@@ -4,7 +4,8 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/object"
 )
 
 // ListWatcher lists a resource and watches it. [Resource] is the one that talks
@@ -100,13 +101,8 @@ type Event[T any] struct {
 	Err *ObjectError
 }
 
-// Meta is what identifies one version of one object.
-type Meta struct {
-	// Key is namespace/name, or name for a cluster-scoped object.
-	Key             string
-	UID             types.UID
-	ResourceVersion string
-}
+// Meta identifies one version of one object.
+type Meta = object.Meta
 
 // Type is the type of a watch event. ERROR is not among them: it is an error
 // from [Watch.Next].
