@@ -59,19 +59,21 @@ func (jsonEncoding) identity(object []byte) wire.Identity { return wire.Identity
 
 // reuse returns the known object that has the UID and the resourceVersion of an item. Of
 // the item no more is read than that, and where it ends.
-func reuse[T any](encoding *encoded, item []byte, known Known[T]) (obj T, ok bool) {
+func reuse[T any](encoding *encoded, item []byte, known Known[T]) (obj T, meta Meta, ok bool) {
 	if known == nil || encoding.identify == nil {
-		return obj, false
+		return obj, meta, false
 	}
 	id := encoding.identify(item)
 	if len(id.Name) == 0 || len(id.UID) == 0 || len(id.ResourceVersion) == 0 {
-		return obj, false
+		return obj, meta, false
 	}
-	obj, meta, ok := known(keyOf(id))
+	key := keyOf(id)
+	obj, meta, ok = known(key)
 	if !ok || string(id.UID) != string(meta.UID) || string(id.ResourceVersion) != meta.ResourceVersion {
-		return *new(T), false
+		return *new(T), Meta{}, false
 	}
-	return obj, true
+	meta.Key = key
+	return obj, meta, true
 }
 
 // keyOf is the one allocation of an item that is known.

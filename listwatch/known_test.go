@@ -117,7 +117,7 @@ func FuzzKnown(f *testing.F) {
 			return
 		}
 		asked := Meta{}
-		_, ok := reuse(d.encodings[0], item, func(key string) (*metav1.PartialObjectMetadata, Meta, bool) {
+		_, _, ok := reuse(d.encodings[0], item, func(key string) (*metav1.PartialObjectMetadata, Meta, bool) {
 			asked.Key = key
 			return obj, meta, true
 		})

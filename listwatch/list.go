@@ -69,19 +69,24 @@ func (p *pageDecoder[T]) item(object []byte) error {
 	if err := p.kind.check(p.encoding.Kind(object, true)); err != nil {
 		return p.bad(object, refuse(p.encoding, object, err))
 	}
-	if obj, ok := reuse(p.encoding, object, p.known); ok {
-		p.page.Items = append(p.page.Items, obj)
+	if obj, meta, ok := reuse(p.encoding, object, p.known); ok {
+		p.add(obj, meta)
 		p.page.Reused++
 		return nil
 	}
 	// A list of custom resources has its kind after its items, but those
 	// items have their own.
-	obj, _, bad := p.decoder.decode(p.encoding, object, p.itemKind())
+	obj, meta, bad := p.decoder.decode(p.encoding, object, p.itemKind())
 	if bad != nil {
 		return p.bad(object, bad)
 	}
-	p.page.Items = append(p.page.Items, obj)
+	p.add(obj, meta)
 	return nil
+}
+
+func (p *pageDecoder[T]) add(obj T, meta Meta) {
+	p.page.Items = append(p.page.Items, obj)
+	p.page.Metas = append(p.page.Metas, meta)
 }
 
 // bad sets an item aside. If it is no value at all, then what was taken for it may be

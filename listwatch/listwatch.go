@@ -15,8 +15,8 @@ import (
 // ends. An answer other than success is a *apierrors.StatusError (of
 // k8s.io/apimachinery/pkg/api/errors) somewhere in the error's chain.
 type ListWatcher[T any] interface {
-	// List returns one page. It sets no option of its own but the selectors it
-	// was made with.
+	// List returns one page. It sets no option of its own, and adds the selectors
+	// it was made with to those in opts: an object must match all of them.
 	List(ctx context.Context, opts metav1.ListOptions) (*Page[T], error)
 
 	// Watch opens a stream of events. The stream ends when ctx does.
@@ -37,6 +37,11 @@ type Getter[T any] interface {
 type Page[T any] struct {
 	// Items are in the server's order.
 	Items []T
+
+	// Metas are the metadata of Items as they came over the wire, before any
+	// transform, in the same order. A ListWatcher that does not know them leaves
+	// Metas nil; then the objects' own methods tell, if they are a store.Object.
+	Metas []Meta
 
 	// Errors are the items that could not be decoded or transformed, in the
 	// server's order. They are not in Items.

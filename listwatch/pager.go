@@ -6,12 +6,16 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/store"
 )
 
 // List is a whole list, put together from its pages.
 type List[T any] struct {
-	// Items are in the server's order.
+	// Items are in the server's order, and Metas are their metadata as they came over
+	// the wire; nil if a page did not tell, see [Page].
 	Items []T
+	Metas []Meta
 
 	// Errors are the items that could not be decoded or transformed.
 	Errors []*ObjectError
@@ -26,6 +30,19 @@ type List[T any] struct {
 	// Pages is the number of answers that it took, with those of a list that
 	// was abandoned because its continue token expired.
 	Pages int
+}
+
+// Meta returns the metadata of an item as they came over the wire. If the list does not
+// have them, it asks the object; ok is false if that does not tell either.
+func (l *List[T]) Meta(i int) (meta Meta, ok bool) {
+	if l.Metas != nil {
+		return l.Metas[i], true
+	}
+	obj, ok := any(l.Items[i]).(store.Object)
+	if !ok {
+		return Meta{}, false
+	}
+	return Meta{Key: store.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}, true
 }
 
 // maxEmptyPages is how many pages in a row may be empty. A server that looks for rare
@@ -110,10 +127,14 @@ func (l *List[T]) add(page *Page[T]) {
 		l.ResourceVersion = page.ResourceVersion
 	}
 	l.Pages++
+	metas := page.Metas
+	if len(metas) != len(page.Items) || len(l.Metas) != len(l.Items) {
+		metas, l.Metas = nil, nil
+	}
 	if l.Items == nil {
-		l.Items = page.Items // the common list has one page; it is not copied
+		l.Items, l.Metas = page.Items, metas // the common list has one page; it is not copied
 	} else {
-		l.Items = append(l.Items, page.Items...)
+		l.Items, l.Metas = append(l.Items, page.Items...), append(l.Metas, metas...)
 	}
 	l.Errors = append(l.Errors, page.Errors...)
 	l.Reused += page.Reused

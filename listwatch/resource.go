@@ -160,15 +160,19 @@ func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch
 	return w, nil
 }
 
-// request adds the resource's own selectors, which win over those in opts.
+// request adds the resource's own selectors to those in opts.
 func (r *Resource[T]) request(opts metav1.ListOptions, accept string) transport.Request {
-	if r.opts.LabelSelector != "" {
-		opts.LabelSelector = r.opts.LabelSelector
-	}
-	if r.opts.FieldSelector != "" {
-		opts.FieldSelector = r.opts.FieldSelector
-	}
+	opts.LabelSelector = both(r.opts.LabelSelector, opts.LabelSelector)
+	opts.FieldSelector = both(r.opts.FieldSelector, opts.FieldSelector)
 	return transport.Request{Path: r.path, Query: queryOf(&opts), Accept: accept, Status: r.decoder.status()}
+}
+
+// both is a selector that matches what both others match. An empty one matches everything.
+func both(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "," + b
 }
 
 // Path returns the path of a collection: /api/v1/pods for the core group,

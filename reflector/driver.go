@@ -2,202 +2,367 @@ package reflector
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
+	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
-// take keeps the objects of a message and reports what its input says of the
-// request.
-func (d *driver[T]) take(m message[T]) input {
-	d.list = m.list
-	switch in := m.in.(type) {
-	case listed:
-		d.took, d.serves = time.Since(d.op.started), d.op.serves
-		d.drop()
-		in.vain = d.reusedInVain(m.list)
-		return in
-	case probed:
-		d.drop()
-		if in.err == nil {
-			in.other = d.otherHistory(m.list.Items)
-		}
-		return in
-	case listFailed:
-		d.trace.ListDone(ListDone{Duration: time.Since(d.op.started), Err: in.err})
-		d.failed(in.err)
-		d.drop()
-	case opened:
-		d.op.open = true
-		d.trace.WatchOpen()
-	case ended:
-		d.hangUp(in.err)
-	}
-	return m.in
+// driver is one Run: the goroutine that owns the machine, tells it what happens, and
+// does what it says. It decides nothing.
+type driver[T any] struct {
+	*Reflector[T]
+
+	// The requests that are open; nil if none is. There is one of each kind at a time.
+	main         *request[T] // a list or a watch
+	ask          *request[T]
+	verification *request[*metav1.PartialObjectMetadata]
+
+	initial  *initialEvents[T] // of the watch that is open, so far
+	metadata *metadata         // of a verification, until it is compared
+
+	marked string // the resume point that the sink was told last
+	end    error  // what Run is to return, if Options.Fatal says so
 }
 
-// feed gives one input to the machine and performs what comes of it.
-func (d *driver[T]) feed(ctx context.Context, now time.Time, in input) {
-	for in != nil {
-		var effects []effect
-		before := d.state.anchor
-		d.state, effects = step(d.state, now, in)
-		in = nil
-		for i, eff := range effects {
-			if err := d.perform(ctx, eff); err != nil {
-				d.failed(err)
-				in = sinkFailed{err: err, anchor: before, unasked: slices.ContainsFunc(effects[i:], asks)}
-				now = time.Now()
-				break
+// subject is the objects that an input is about, for the effects that follow from it.
+type subject[T any] struct {
+	event listwatch.Event[T] // of the watch, or the answer to an ask
+	list  *listwatch.List[T]
+	kept  []T           // objects that the sink holds and that stay beside those of the list
+	took  time.Duration // how long the list took to come
+}
+
+func (d *driver[T]) run(ctx context.Context) error {
+	defer d.suspend()
+	d.board.started(time.Now())
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var armed time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			armed = time.Time{}
+			now := time.Now()
+			d.step(ctx, now, protocol.Tick{Heard: d.heard(now)}, nil)
+		case <-d.relists:
+			d.step(ctx, time.Now(), protocol.ListWanted{Ticket: d.board.lastTicket()}, nil)
+		case m := <-d.main.received():
+			if ctx.Err() != nil {
+				return ctx.Err() // the request may have failed for that reason
+			}
+			d.receive(ctx, m)
+		case m := <-d.ask.received():
+			d.answered(ctx, time.Now(), m)
+		case m := <-d.verification.received():
+			d.metadata = &metadata{list: m.list, asked: d.verification.started}
+			d.verification.stop()
+			d.verification = nil
+			d.step(ctx, time.Now(), m.in, nil)
+		}
+		if d.end != nil {
+			return d.end
+		}
+		d.mark()
+		if at := d.machine.Wake(); !at.Equal(armed) {
+			armed = at
+			timer.Stop()
+			if !at.IsZero() {
+				timer.Reset(time.Until(at))
 			}
 		}
 	}
-	d.list, d.event = nil, listwatch.Event[T]{}
 }
 
-// asks reports whether an effect is a request.
-func asks(e effect) bool {
-	switch e.(type) {
-	case list, watch, probe:
-		return true
+// suspend leaves the machine where a later Run can go on.
+func (d *driver[T]) suspend() {
+	d.main.stop()
+	d.ask.stop()
+	d.verification.stop()
+	d.machine.Step(time.Now(), protocol.Stopped{})
+	d.board.stopped(time.Now())
+}
+
+// heard is when each open request was last heard.
+func (d *driver[T]) heard(now time.Time) protocol.Heard {
+	return protocol.Heard{Main: d.main.heard(now), Ask: d.ask.heard(now), Verification: d.verification.heard(now)}
+}
+
+// byteCame is called on the goroutines of requests.
+func (d *driver[T]) byteCame(of *atomic.Int64) {
+	now := time.Now().UnixNano()
+	of.Store(now)
+	d.board.lastByte.Store(now)
+}
+
+// mark tells the sink how far it is, if that has changed.
+func (d *driver[T]) mark() {
+	if resume := d.machine.Resume(); d.sink.mark != nil && resume != d.marked && !object.Any(resume) {
+		d.marked = resume
+		d.sink.mark(resume)
 	}
-	return false
 }
 
-// perform does one effect. It returns an error of the sink.
-func (d *driver[T]) perform(ctx context.Context, eff effect) error {
+// step gives one input to the machine, and performs what comes of it.
+func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input, s *subject[T]) {
+	for in != nil {
+		effects := d.machine.Step(now, in)
+		in = nil
+		for _, eff := range effects {
+			next, err := d.perform(ctx, now, eff, s)
+			if err != nil {
+				now = time.Now() // the sink may have taken its time
+				in = protocol.SinkRefused{Err: err}
+				break
+			}
+			if next != nil {
+				in = next
+			}
+		}
+	}
+	d.board.follow(d.machine, now)
+}
+
+// receive takes a message of the list or watch that is open.
+func (d *driver[T]) receive(ctx context.Context, m message[T]) {
+	if m.batch != nil {
+		d.work(ctx, m.batch)
+		return
+	}
+	now := time.Now()
+	s := &subject[T]{list: m.list, took: now.Sub(d.main.started)}
+	in := m.in
+	switch fact := in.(type) {
+	case protocol.Listed:
+		d.closeMain()
+		in = protocol.Listed{Sum: d.fold(s)}
+	case protocol.ListFailed:
+		d.trace.ListDone(ListDone{Duration: s.took, Err: fact.Failure.Err})
+		d.closeMain()
+	case protocol.Opened:
+		d.main.open = true
+		d.trace.WatchOpen()
+	case protocol.Ended:
+		d.hangUp(now, fact.Failure.Reason, fact.Failure.Err)
+	}
+	d.step(ctx, now, in, s)
+}
+
+// work takes the events of a batch, one after the other: each is applied, and the status
+// says so, before the next is looked at. What is left of the batch is dropped if an event
+// makes the machine give the watch up, or if Run is to end.
+func (d *driver[T]) work(ctx context.Context, batch []listwatch.Event[T]) {
+	defer clear(batch) // it is used again, and must not keep objects alive
+	from := d.main
+	seen, s := &protocol.Seen{}, &subject[T]{}
+	for _, e := range batch {
+		if d.main != from || d.end != nil || ctx.Err() != nil {
+			return
+		}
+		now := time.Now()
+		*s = subject[T]{event: e}
+		*seen = protocol.Seen{Type: protocol.Type(e.Type)}
+		d.board.event(e.Type, now)
+		switch {
+		case e.Type != listwatch.Bookmark:
+			d.main.events++
+			seen.Item = d.item(e.Meta, e.Err)
+		case e.InitialEventsEnd && d.initial != nil:
+			s.list, s.took = d.initial.list(e.Meta.ResourceVersion), now.Sub(d.main.started)
+			sum := d.fold(s)
+			seen.Item.Meta, seen.EndsInitial, seen.Sum = e.Meta, true, &sum
+			d.initial = nil
+		default:
+			seen.Item.Meta = e.Meta
+		}
+		d.step(ctx, now, seen, s)
+	}
+}
+
+// answered takes the answer to an ask.
+func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
+	in, ok := m.in.(protocol.Answered)
+	if !ok {
+		panic("reflector: unreachable: an ask brings nothing but an answer")
+	}
+	s := &subject[T]{}
+	key := d.ask.key
+	d.ask.stop()
+	d.ask = nil
+	if m.list != nil {
+		for i, obj := range m.list.Items {
+			meta, _ := m.list.Meta(i)
+			in.Items = append(in.Items, d.item(meta, nil))
+			s.event = listwatch.Event[T]{Object: obj, Meta: meta}
+		}
+		for _, bad := range m.list.Errors {
+			in.Items = append(in.Items, d.item(bad.Meta, bad))
+		}
+	}
+	_, in.Held, in.IsHeld = d.holds(key)
+	if in.More = in.More || len(in.Items) > 2; in.More {
+		in.Items = in.Items[:min(len(in.Items), 2)]
+	}
+	if len(in.Items) == 0 {
+		s.event.Meta = object.Meta{Key: key, UID: in.Held.UID, ResourceVersion: in.Version}
+	}
+	d.step(ctx, now, in, s)
+}
+
+// perform does one effect. It returns what the machine is to be told of it, if anything,
+// or an error of the sink.
+func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Effect, s *subject[T]) (protocol.Input, error) {
 	switch eff := eff.(type) {
-	case list:
-		d.trace.ListStart(ListStart{ResourceVersion: eff.version, Limit: eff.limit})
-		d.endVisit() // what it brings may be ahead of the list
-		d.op = start(d.hooked(ctx), false, runList(d.lw, eff, d.reusable()))
-		d.op.serves = d.board.serving(eff.version)
-	case watch:
-		d.trace.WatchStart(WatchStart{ResourceVersion: eff.version, Timeout: eff.timeout, Initial: eff.initial})
-		d.op = start(d.hooked(ctx), true, runWatch(d.lw, eff))
-		if eff.initial {
-			d.endVisit()
-			d.collected = newCollection[T]()
-			d.op.serves = d.board.serving(eff.version)
-		}
-	case refuse:
-		d.trace.ListDone(ListDone{Duration: d.took, Err: eff.err})
-	case replace:
-		return d.replace(eff)
-	case collect:
-		d.collected.add(d.event)
-	case probe:
-		d.op = start(d.hooked(ctx), false, runProbe(d.lw))
-	case apply:
-		return d.apply(d.event)
-	case resync:
-		return d.sink.Resync()
-	case hangUp:
-		d.hangUp(eff.err)
-	case bookmark:
-		d.trace.Bookmark(eff.version)
-	case relist:
-		d.distrust(eff.reason)
-		d.trace.Relist(Relist{ResourceVersion: d.state.resume, Reason: eff.reason, Err: eff.err})
-	case backoff:
-		d.trace.Backoff(Backoff{Delay: eff.delay, Reason: eff.reason, Err: eff.err})
-	case problem:
-		d.trace.Problem(Problem{Class: eff.class, Key: d.event.Meta.Key, Err: eff.err})
+	case protocol.Apply:
+		return nil, d.apply(eff, s)
+	case protocol.Applied:
+		e := s.event
+		d.trace.Event(Event{Type: e.Type, Key: e.Meta.Key, UID: e.Meta.UID, ResourceVersion: e.Meta.ResourceVersion})
+	case protocol.Collect:
+		d.initial.add(s.event)
+	case protocol.Replace:
+		return nil, d.replace(eff, s)
+	case protocol.Resync:
+		return nil, d.sink.Resync()
+	case protocol.Compare:
+		return protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}, nil
+	default:
+		d.request(ctx, now, eff)
+		d.tell(eff, s)
 	}
-	return nil
+	return nil, nil
 }
 
-// replace gives the list to the sink. An object that is in the list but cannot be
-// used stays in the sink as it was: it has not been deleted.
-func (d *driver[T]) replace(eff replace) error {
-	if d.list == nil {
-		d.list, d.collected = d.collected.list(eff.version), nil
-		d.took, d.serves = time.Since(d.op.started), d.op.serves
-	}
-	items := d.list.Items
-	for _, bad := range d.list.Errors {
-		if obj, held, ok := d.holds(bad.Meta.Key); ok && (held.UID == bad.Meta.UID || bad.Meta.UID == "") {
-			items = append(items, obj)
+// request does the effects that are requests, or the end of one.
+func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Effect) {
+	switch eff := eff.(type) {
+	case protocol.List:
+		d.trace.ListStart(ListStart{ResourceVersion: eff.Version, Limit: eff.Limit})
+		var known listwatch.Known[T]
+		if eff.Reuse {
+			known = d.holds
 		}
+		d.main = start(ctx, now, d.byteCame, list(d.lw, eff, known))
+	case protocol.Watch:
+		d.trace.WatchStart(WatchStart{ResourceVersion: eff.Version, Timeout: eff.Timeout, Initial: eff.Initial})
+		d.main = start(ctx, now, d.byteCame, watch(d.lw, eff))
+		d.main.watch = true
+		d.initial = nil
+		if eff.Initial {
+			d.initial = newInitialEvents[T]()
+		}
+	case protocol.HangUp:
+		d.hangUp(now, eff.Reason, eff.Err)
+	case protocol.Ask:
+		d.ask = start(ctx, now, d.byteCame, askFor(d.lw, eff.Key))
+		d.ask.key = eff.Key
+	case protocol.CancelAsk:
+		d.ask.stop()
+		d.ask = nil
+	case protocol.ListMetadata:
+		d.verification = start(ctx, now, d.byteCame, listMetadata(d.check.Metadata, eff.Version))
+	case protocol.CancelVerification:
+		d.verification.stop()
+		d.verification, d.metadata = nil, nil
 	}
-	err := d.sink.Replace(items, eff.version)
-	d.trace.ListDone(ListDone{
-		ResourceVersion: eff.version,
-		Items:           len(d.list.Items),
-		Pages:           d.list.Pages,
-		Duration:        d.took,
-		Err:             err,
-	})
-	for _, bad := range d.list.Errors {
-		d.trace.Problem(Problem{Class: ObjectProblem, Key: bad.Meta.Key, Err: bad})
-	}
-	if err != nil {
-		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", len(items), eff.version, err)
-	}
-	d.distrusted = false
-	d.endVerification()
-	d.quarantine.relisted(d.list.Errors, time.Now())
-	d.board.quarantined(d.quarantine.list())
-	if d.board.listApplied(d.serves) {
+}
+
+// tell does the effects that are for those who watch the reflector.
+func (d *driver[T]) tell(eff protocol.Effect, s *subject[T]) {
+	switch eff := eff.(type) {
+	case protocol.Refuse:
+		d.trace.ListDone(ListDone{Duration: s.took, Err: eff.Err})
+	case protocol.Failing:
+		d.failing(eff.Err)
+	case protocol.Passed:
+		d.trace.Bookmark(eff.Version)
+	case protocol.Relist:
+		d.trace.Relist(Relist{ResourceVersion: eff.Version, Reason: Reason(eff.Reason), Err: eff.Err})
+	case protocol.Backoff:
+		d.trace.Backoff(Backoff{Delay: eff.Delay, Reason: Reason(eff.Reason), Err: eff.Err})
+	case protocol.Problem:
+		d.trace.Problem(Problem{Class: ProblemClass(eff.Class), Key: eff.Key, Err: eff.Err})
+	case protocol.Verified:
+		d.trace.Verified(Verified{Objects: eff.Objects, Differences: eff.Differences, Duration: eff.Duration})
+	case protocol.Synced:
 		d.trace.Synced()
 	}
-	return nil
 }
 
-// hangUp ends what is open and reports the end of a watch.
-func (d *driver[T]) hangUp(err error) {
-	op := d.op
-	if op == nil {
+// hangUp ends the list or watch that is open, if one is, and reports that.
+func (d *driver[T]) hangUp(now time.Time, reason protocol.Reason, err error) {
+	r := d.main
+	if r == nil {
 		return
 	}
-	d.drop()
-	if !op.watch {
-		if errors.Is(err, errSilent) {
-			d.trace.ListDone(ListDone{Duration: time.Since(op.started), Err: err})
-			d.failed(err)
-		}
+	d.closeMain()
+	if !r.watch {
+		d.trace.ListDone(ListDone{Duration: now.Sub(r.started), Err: err})
 		return
-	}
-	reason := classify(err)
-	if !op.open {
-		reason = requestReason(err)
-	}
-	if reason != Closed && reason != Asked {
-		d.failed(err)
 	}
 	d.trace.WatchEnd(WatchEnd{
-		ResourceVersion: d.state.resume,
-		Reason:          reason,
+		ResourceVersion: d.machine.Resume(),
+		Reason:          Reason(reason),
 		Err:             err,
-		Events:          op.events,
-		Duration:        time.Since(op.started),
+		Events:          r.events,
+		Duration:        now.Sub(r.started),
 	})
 }
 
-// failed takes note of a failure, and asks whether to go on after it.
-func (d *driver[T]) failed(err error) {
-	now := time.Now()
-	since := d.board.failed(err, now)
+func (d *driver[T]) closeMain() {
+	d.main.stop()
+	d.main = nil
+}
+
+// failing reports a failure, and asks whether to go on after it.
+func (d *driver[T]) failing(err error) {
+	d.board.failing(err, time.Now())
 	if d.fatal == nil {
 		return
 	}
-	if outage := (&Outage{Since: since, Err: err}); d.fatal(outage) {
+	if outage := (&Outage{Since: d.machine.Status().Failing, Err: err}); d.fatal(outage) {
 		d.end = outage
 	}
 }
 
-// hooked has the bytes of a request counted as signs of life.
-func (d *driver[T]) hooked(ctx context.Context) context.Context {
-	return listwatch.WithReadHook(ctx, d.board.heard)
+// holds returns the object that the sink has under key, and which version it is. It is
+// false if there is none, or if the sink does not say.
+func (d *driver[T]) holds(key string) (T, object.Meta, bool) {
+	var none T
+	if d.sink.get == nil || key == "" {
+		return none, object.Meta{}, false
+	}
+	obj, ok := d.sink.get(key)
+	if !ok {
+		return none, object.Meta{}, false
+	}
+	meta := object.Meta{Key: key}
+	if o, ok := any(obj).(identified); ok {
+		meta.UID, meta.ResourceVersion = o.GetUID(), o.GetResourceVersion()
+	}
+	return obj, meta, true
 }
 
-// drop ends what is open and waits for its goroutine.
-func (d *driver[T]) drop() {
-	if d.op != nil {
-		d.op.stop()
-		d.op = nil
+// identified is what an object has that says which version of which object it is.
+type identified interface {
+	GetUID() types.UID
+	GetResourceVersion() string
+}
+
+// item is what the machine is to know of an object: what came, and what the sink holds
+// beside it.
+func (d *driver[T]) item(meta object.Meta, bad *listwatch.ObjectError) protocol.Item {
+	item := protocol.Item{Meta: meta}
+	if bad != nil {
+		item.Err = bad
 	}
+	_, item.Held, item.IsHeld = d.holds(meta.Key)
+	return item
 }

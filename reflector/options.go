@@ -3,6 +3,11 @@ package reflector
 import (
 	"math/rand/v2"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
 // Options of a [Reflector]. The zero value is ready. Every field follows one
@@ -37,20 +42,23 @@ type Options struct {
 	// MinWatchTimeout is the least time that the server is asked to keep a watch
 	// open. The time asked for is spread evenly between it and twice its value,
 	// so that watches opened together do not end together. It is sent in whole
-	// seconds. If zero, 5 minutes. Set it lower where something between client
+	// seconds. If zero, 5 minutes. Set it lower if something between client
 	// and server cuts connections that live longer. If negative, the server's own
-	// timeout holds, and the reflector has no timer beside it.
+	// timeout holds; then only silence makes the reflector give a watch up.
 	MinWatchTimeout time.Duration
 
-	// Patience is how long a list may bring nothing before it is given up and tried
-	// again. A list that is slow, but comes, is never cut. If zero, 2 minutes, which is
-	// twice what an API server takes for a request. If negative, lists are waited for.
+	// Patience is how long an answer to a list, or to the question for a single object,
+	// may bring nothing before it is given up and asked for again. An answer that is
+	// slow, but comes, is never cut. If zero, 2 minutes, which is
+	// twice what an API server takes for a request. If negative, answers are waited for.
 	Patience time.Duration
 
 	// BackoffBase is the first pause after a failure, and BackoffCap the longest
-	// one, before jitter. A pause doubles from one failure to the next, and up
-	// to its own length is added at random. If zero, 800 ms and 30 s, as in
-	// client-go. If negative, there are no pauses; do that in tests only.
+	// one, before jitter, which adds up to the pause's own length. If zero, 800 ms and
+	// 30 s, as in client-go. If the server answers, the pauses are 1, 1, 1, 1.5, 5, 5,
+	// 10, 20 and 37.5 times BackoffBase; while it cannot be reached, they are 1, 2 and
+	// then 3.125 times BackoffBase, because a connection that is refused costs it
+	// nothing. If negative, there are no pauses; do that in tests only.
 	BackoffBase time.Duration
 	BackoffCap  time.Duration
 
@@ -60,17 +68,6 @@ type Options struct {
 
 	// Trace is told what happens. If nil, nobody is.
 	Trace *Trace
-}
-
-// rules are the options as the machine uses them: every default filled in.
-type rules struct {
-	pageSize   int64
-	initial    Initial
-	resync     time.Duration
-	minTimeout time.Duration
-	patience   time.Duration
-	base, cap  time.Duration
-	rand       func() float64
 }
 
 // Backoff: https://github.com/kubernetes/kubernetes/pull/87795 chose these
@@ -85,19 +82,23 @@ const (
 	defaultPatience        = 2 * time.Minute
 )
 
-func (o Options) rules() *rules {
-	r := &rules{
-		pageSize:   int64(o.PageSize),
-		initial:    o.Initial,
-		resync:     o.Resync,
-		minTimeout: orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
-		patience:   orDefault(o.Patience, defaultPatience),
-		base:       orDefault(o.BackoffBase, defaultBackoffBase),
-		cap:        orDefault(o.BackoffCap, defaultBackoffCap),
-		rand:       o.Rand,
+// rules returns the options as the machine uses them, with every default filled in.
+func (o Options) rules() protocol.Rules {
+	r := protocol.Rules{
+		PageSize:   int64(o.PageSize),
+		Initial:    protocol.Initial(o.Initial),
+		Resync:     max(o.Resync, 0),
+		MinTimeout: orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
+		Patience:   orDefault(o.Patience, defaultPatience),
+		Base:       orDefault(o.BackoffBase, defaultBackoffBase),
+		Cap:        orDefault(o.BackoffCap, defaultBackoffCap),
+		Rand:       o.Rand,
 	}
-	if r.rand == nil {
-		r.rand = rand.Float64
+	if o.Verify.Metadata != nil {
+		r.Verify = max(o.Verify.Every, 0)
+	}
+	if r.Rand == nil {
+		r.Rand = rand.Float64
 	}
 	return r
 }
@@ -108,4 +109,48 @@ func orDefault(value, byDefault time.Duration) time.Duration {
 		return byDefault
 	}
 	return max(value, 0)
+}
+
+// Initial is a way to get the whole state of a resource.
+type Initial protocol.Initial
+
+const (
+	// ListAny lists whatever state the server has cached (resourceVersion=0), which
+	// costs the server least. A first list may be a little behind; what is delivered after
+	// it never goes back. Later lists are not older than what was delivered.
+	//
+	// If two lists in a row take longer than the server remembers events, the server
+	// cannot open a watch at their version. Then ListAny and ListMostRecent give way to
+	// Watch for an hour.
+	ListAny = Initial(protocol.ListAny)
+
+	// ListMostRecent asks for the most recent state in the first list.
+	ListMostRecent = Initial(protocol.ListMostRecent)
+
+	// Watch has the server send the state as the first events of a watch
+	// (sendInitialEvents), one by one, which takes the least memory of it. The state
+	// is the most recent. A server is asked for lists, for an hour, if it refuses, or if
+	// two streams do not come to the end of the state, or one does not within 30 seconds
+	// of silence, or within 30 seconds after the first event that is no part of it.
+	// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
+	Watch = Initial(protocol.InitialEvents)
+)
+
+// Verify has a reflector compare what its sink holds with the server, now and then. A
+// server that loses an event in its cache never says so; clients keep a deleted object
+// for ever (https://github.com/kubernetes/kubernetes/issues/123072).
+//
+// The comparison is of keys, UIDs and versions, by a list of metadata alone. That is
+// 4.3 KB for a Pod as a cluster has them, most of it managedFields, and 0.6 KB for a
+// small ConfigMap: 20,000 Pods compared once an hour cost 86 MB an hour. What differs
+// is reported, and the server is asked for each of those objects; if more than 100
+// differ, everything is listed. The repair arrives at the sink as ordinary changes.
+type Verify struct {
+	// Every is the period; up to a tenth of it is added at random. If zero or
+	// negative, nothing is compared.
+	Every time.Duration
+
+	// Metadata lists the same objects as the reflector does:
+	// listwatch.Resource.Metadata returns it.
+	Metadata listwatch.ListWatcher[*metav1.PartialObjectMetadata]
 }

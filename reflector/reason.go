@@ -6,134 +6,127 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
 // Reason says why a request or a stream ended, and so why the reflector waits
 // or lists again.
-type Reason uint8
+type Reason protocol.Reason
 
 // The reasons: one for each way in which the reflector reacts, or in which somebody has to.
 const (
 	// Closed: the server ended the stream in good order.
-	Closed Reason = iota + 1
+	Closed = Reason(protocol.Closed)
 	// Cut: the connection broke under an open stream.
-	Cut
+	Cut = Reason(protocol.Cut)
 	// TimedOut: the server kept the stream open past the time it was given, so
 	// that it is taken for dead.
-	TimedOut
+	TimedOut = Reason(protocol.TimedOut)
 	// Unreachable: no answer came at all.
-	Unreachable
+	Unreachable = Reason(protocol.Unreachable)
 	// Unavailable: 502, 503 or 504, often of a proxy.
-	Unavailable
+	Unavailable = Reason(protocol.Unavailable)
 	// Throttled: 429.
-	Throttled
+	Throttled = Reason(protocol.Throttled)
 	// Expired: 410; the server no longer has the resourceVersion asked for.
-	Expired
+	Expired = Reason(protocol.Expired)
 	// TooLarge: the server does not have the resourceVersion yet.
-	TooLarge
+	TooLarge = Reason(protocol.TooLarge)
 	// Denied: 401 or 403; someone has to change something first.
-	Denied
+	Denied = Reason(protocol.Denied)
+	// NotFound: 404; the type is not there yet, or no longer.
+	NotFound = Reason(protocol.NotFound)
 	// Failed: any other error status.
-	Failed
-	// Malformed: an answer that is not a list or a watch.
-	Malformed
+	Failed = Reason(protocol.Failed)
+	// Malformed: an answer that is not a list or a watch, or a first list with
+	// objects none of which can be decoded.
+	Malformed = Reason(protocol.Malformed)
 	// Empty: a stream that ended at once and without an event, again.
-	Empty
+	Empty = Reason(protocol.Empty)
 	// Unanchored: a watch without a resourceVersion, which cannot be resumed.
-	Unanchored
+	Unanchored = Reason(protocol.Unanchored)
 	// SinkFailed: the sink did not take a change.
-	SinkFailed
+	SinkFailed = Reason(protocol.SinkFailed)
 	// Asked: Relist was called.
-	Asked
-	// Silent: nothing came any more from a server that had sent bookmarks.
-	Silent
+	Asked = Reason(protocol.Asked)
+	// Silent: nothing came for so long that the connection is taken for dead.
+	Silent = Reason(protocol.Silent)
 	// Incomplete: the initial events of a watch did not come to an end.
-	Incomplete
+	Incomplete = Reason(protocol.Incomplete)
 	// WentBack: the server's answer is older than what it gave before, or of another
 	// history.
-	WentBack
-	// NotFound: 404; the type is not there yet, or no longer.
-	NotFound
+	WentBack = Reason(protocol.WentBack)
+	// Repair: a change could not be read, and could not be asked for by itself.
+	Repair = Reason(protocol.Repair)
 )
-
-var reasonWords = [...]string{
-	Closed: "closed", Cut: "cut", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
-	Throttled: "throttled", Expired: "expired", TooLarge: "tooLarge", Denied: "denied", Failed: "failed",
-	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed", Asked: "asked", Silent: "silent", Incomplete: "incomplete", WentBack: "wentBack",
-	NotFound: "notFound",
-}
 
 // String returns the reason as one word, for logs and for -o json.
-func (r Reason) String() string {
-	if int(r) >= len(reasonWords) || reasonWords[r] == "" {
-		return "unknown"
-	}
-	return reasonWords[r]
-}
+func (r Reason) String() string { return protocol.Reason(r).String() }
 
-// errTimedOut is what a stream ends with when the client's own timer fires.
-var errTimedOut = errors.New("the server did not end the watch at its timeout")
-
-// errSilent is what a stream ends with when bookmarks were due and nothing came, and
-// errIncomplete when that happened before the initial events were complete.
-var (
-	errSilent     = errors.New("nothing came, not even the bookmarks that the server had sent before")
-	errIncomplete = errors.New("the initial events stopped before their end")
-)
-
-// errAsked is what a stream ends with when Relist was called.
-var errAsked = errors.New("a list was asked for")
-
-// classify maps an error from a list or a watch to the way it is reacted to.
-func classify(err error) Reason {
+// failureOf classifies an error of an open stream, or of a list that has begun.
+func failureOf(err error) protocol.Failure {
+	failure := protocol.Failure{Reason: reasonOf(err), Err: err}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
-		return classifyStatus(err, status.Status())
+		failure.Code = int(status.Status().Code)
 	}
-	switch {
-	case errors.Is(err, errTimedOut):
-		return TimedOut
-	case errors.Is(err, errSilent):
-		return Silent
-	case errors.Is(err, errIncomplete):
-		return Incomplete
-	case errors.Is(err, errAsked):
-		return Asked
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return Cut
-	case errors.Is(err, io.EOF):
-		return Closed
-	case listwatch.IsMalformed(err):
-		return Malformed
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return Unreachable
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		failure.RetryAfter = time.Duration(seconds) * time.Second
 	}
-	return Cut
+	return failure
 }
 
-func classifyStatus(err error, status metav1.Status) Reason {
+// requestFailureOf classifies the error of a request that had no answer: what would
+// have cut a stream has kept it from opening.
+func requestFailureOf(err error) protocol.Failure {
+	failure := failureOf(err)
+	if failure.Reason == protocol.Cut || failure.Reason == protocol.Closed {
+		failure.Reason = protocol.Unreachable
+	}
+	return failure
+}
+
+func reasonOf(err error) protocol.Reason {
+	var status apierrors.APIStatus
+	switch {
+	case errors.As(err, &status):
+		return reasonOfStatus(err, status.Status())
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return protocol.Cut
+	case errors.Is(err, io.EOF):
+		return protocol.Closed
+	case listwatch.IsMalformed(err):
+		return protocol.Malformed
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return protocol.Unreachable
+	}
+	return protocol.Cut
+}
+
+func reasonOfStatus(err error, status metav1.Status) protocol.Reason {
 	switch {
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), status.Code == http.StatusGone:
-		return Expired
+		return protocol.Expired
 	case isTooLarge(status):
-		return TooLarge
+		return protocol.TooLarge
 	case apierrors.IsTooManyRequests(err):
-		return Throttled
+		return protocol.Throttled
 	}
 	switch status.Code {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return Denied
+		return protocol.Denied
 	case http.StatusNotFound:
-		return NotFound
+		return protocol.NotFound
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return Unavailable
+		return protocol.Unavailable
 	}
-	return Failed
+	return protocol.Failed
 }
 
 // tooLargeMessage is all that servers before 1.19 said:
@@ -153,15 +146,4 @@ func isTooLarge(status metav1.Status) bool {
 	}
 	timeout := status.Reason == metav1.StatusReasonTimeout || status.Code == http.StatusGatewayTimeout
 	return timeout && strings.Contains(status.Message, tooLargeMessage)
-}
-
-// findsFault reports whether the server finds fault with the request, rather than
-// with itself.
-func findsFault(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	code := status.Status().Code
-	return code >= http.StatusBadRequest && code < http.StatusInternalServerError
 }

@@ -3,9 +3,11 @@ package reflector
 // Sink is what a reflector writes to. deltafifo.Queue and store.Store are
 // sinks; a program's own type can be one.
 //
-// The reflector calls it from one goroutine. An error means that the sink did
-// not take the change: the reflector reports it, and lists again after a pause,
-// so that nothing is lost for long.
+// The reflector calls it from one goroutine. An error means that the sink did not take
+// the change, and the reflector reports it. If the change is one object, its key goes
+// into quarantine, and the server is asked for the object until the sink takes it. If it
+// is a Replace or a Resync, or if the sink refuses more than 100 objects, the reflector
+// lists again after a pause.
 type Sink[T any] interface {
 	// Add, Update and Delete apply one event of a watch. An Add may concern an
 	// object that the sink holds, and an Update or a Delete one that it does
@@ -40,4 +42,24 @@ type Inferrer[T any] interface {
 	// DeleteInferred removes an object that is gone, nobody knows in which state. obj
 	// is what the sink holds.
 	DeleteInferred(obj T) error
+}
+
+// Held is what a Sink implements besides [Known] so that it can be verified.
+// deltafifo.Queue and store.Store do.
+type Held interface {
+	// Keys returns the keys of all objects that there will be once the sink has worked
+	// off what it was given.
+	Keys() []string
+}
+
+// Marker is what a Sink implements that wants to know how far it is.
+type Marker interface {
+	// Mark says that everything up to resourceVersion has been given to the sink, but
+	// for objects in quarantine. It is called after each batch of events that moved the
+	// resume point, after each bookmark that did, and after each Replace: only then may
+	// the version be older than the last, because the server's storage went back.
+	//
+	// An object that was asked for by itself is given to the sink ahead of the marks, so
+	// the version of a single object says nothing of others.
+	Mark(resourceVersion string)
 }

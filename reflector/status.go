@@ -1,12 +1,14 @@
 package reflector
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
 // State is what a reflector is doing.
@@ -17,14 +19,13 @@ const (
 	// Stopped: Run has not been called, or has returned.
 	Stopped State = iota
 	// Listing: the whole state was asked for, by list or as the start of a watch.
-	Listing
-	// Opening: a watch was asked for, and the server has not answered; or it is asked
-	// whether it has the version to watch from.
-	Opening
+	Listing = State(protocol.Listing)
+	// Opening: a watch was asked for, and the server has not answered.
+	Opening = State(protocol.Opening)
 	// Watching: a watch is open. The copy is as fresh as the server's events.
-	Watching
+	Watching = State(protocol.Watching)
 	// Waiting: nothing will be asked for until [Status.NextRetry].
-	Waiting
+	Waiting = State(protocol.Waiting)
 )
 
 var stateWords = [...]string{Stopped: "stopped", Listing: "listing", Opening: "opening", Watching: "watching", Waiting: "waiting"}
@@ -46,21 +47,30 @@ type Status struct {
 	// Synced: the sink has had a whole list.
 	Synced bool
 
-	// ResourceVersion is the resume point: up to it the sink has everything.
+	// ResourceVersion is the resume point: up to it the sink has everything, but for
+	// the objects in quarantine.
 	ResourceVersion string
 
+	// SafeVersion is the newest version up to which the sink has everything without
+	// exception: a program that saves its copy, and later watches on from this version,
+	// misses nothing. It is ResourceVersion while nothing is in quarantine, and older
+	// otherwise. It is empty if there is no such version.
+	SafeVersion string
+
+	// Started is when Run was called first.
+	Started time.Time
+
 	// LastByte, LastEvent and LastBookmark are when the server last sent anything
-	// at all, an event, and a bookmark. LastByte is known where the requests go
+	// at all, an event, and a bookmark. LastByte is known if the requests go
 	// through package transport.
 	LastByte, LastEvent, LastBookmark time.Time
 
 	// FailingSince is when the first request failed after which no watch has been
-	// open. It is zero while a watch is. One that fails within 10 seconds and has brought
-	// nothing, as where the server says only then that the version is gone, counts as
-	// if it had not been.
+	// open. It is zero while a watch is. A watch that fails within 10 seconds without an
+	// event does not reset it.
 	FailingSince time.Time
 
-	// LastError is the last failure, also when it is long over, and LastErrorTime
+	// LastError is the last failure, also if it is long over, and LastErrorTime
 	// when it was. A watch that ends in good order is no failure.
 	LastError     error
 	LastErrorTime time.Time
@@ -68,10 +78,44 @@ type Status struct {
 	// NextRetry is when the wait is over, in the state Waiting.
 	NextRetry time.Time
 
-	// Quarantined are the objects of which the sink lacks the present version, by
-	// key. Do not change the slice.
-	Quarantined []Quarantined
+	// Quarantined are the objects whose present version the sink may lack, by
+	// key, 1,000 of them at most. Do not change the slice. MoreQuarantined is how many
+	// there are beyond those; lists look after them.
+	Quarantined     []Quarantined
+	MoreQuarantined int
 }
+
+// Quarantined is an object whose present version the sink may lack, while all others
+// are up to date.
+type Quarantined struct {
+	// Meta is the version that could not be used, as far as it could be read.
+	Meta listwatch.Meta
+
+	// Err is why: the object could not be decoded, a transform failed, the sink did not
+	// take it, or it differs from the server's.
+	Err error
+
+	// Since is when that began, and NextTry when the server is asked for the object. As
+	// a rule, an event for it comes before that.
+	Since, NextTry time.Time
+}
+
+// Outage is the error that [Options.Fatal] is asked about, and that Run returns if
+// the answer is yes.
+type Outage struct {
+	// Since is when the first request failed after which no watch has been open.
+	Since time.Time
+
+	// Err is the failure at hand.
+	Err error
+}
+
+func (e *Outage) Error() string {
+	return fmt.Sprintf("failing since %s: %v", e.Since.Format(time.RFC3339), e.Err)
+}
+
+// Unwrap returns the failure.
+func (e *Outage) Unwrap() error { return e.Err }
 
 // Heard returns when the server last gave a sign of life: it sent something, or it
 // accepted the watch that is open.
@@ -86,9 +130,16 @@ func (s Status) Heard() time.Time {
 // Staleness returns how long ago the copy was last known to be whole: since when
 // nothing has been heard, or since when no watch has been open, whichever is longer
 // ago. Between two bookmarks of an idle watch, which are a minute apart as a rule,
-// it grows to that minute. Before anything was heard it is the longest Duration.
+// it grows to that minute. Before anything was heard it is the time since Run was
+// called first, and zero before that.
 func (s Status) Staleness(now time.Time) time.Duration {
 	heard := s.Heard()
+	switch {
+	case heard.IsZero() && s.Started.IsZero():
+		return 0
+	case heard.IsZero():
+		heard = s.Started
+	}
 	if !s.FailingSince.IsZero() && s.FailingSince.Before(heard) {
 		heard = s.FailingSince
 	}
@@ -101,58 +152,29 @@ func (r *Reflector[T]) Status() Status {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
 	status := r.board.status
-	status.LastByte = r.board.lastHeard()
+	if at := r.board.lastByte.Load(); at != 0 {
+		status.LastByte = time.Unix(0, at)
+	}
 	return status
 }
 
 // board is where a Run writes down how it stands, for others to read and wait on.
 type board struct {
-	lastByte atomic.Int64 // Unix nanoseconds; written by the goroutine that reads
+	lastByte atomic.Int64 // Unix nanoseconds; written by the goroutines that read
 
 	mu      sync.Mutex
 	status  Status
-	doubt   doubt         // about the watch that is open, or was
-	wanted  int           // calls of Relist
-	served  int           // of these, how many have their list
+	machine protocol.Status
+	changes int           // of the quarantine, see protocol.Machine.QuarantineChanges
+	tickets int           // calls of Relist
 	changed chan struct{} // closed at the next change; nil while nobody waits
 }
-
-// doubt is whether a watch that the server has accepted after a failure is worth
-// anything. It is zero once the watch has brought something.
-type doubt struct {
-	since  time.Time // FailingSince before the watch was open
-	opened time.Time
-}
-
-// failing returns since when requests have been failing, if one fails now and none was
-// failing.
-func (d doubt) failing(now time.Time) time.Time {
-	if d.since.IsZero() || now.Sub(d.opened) >= healthy {
-		return now
-	}
-	return d.since
-}
-
-// lastHeard returns when the last byte came; zero before the first.
-func (b *board) lastHeard() time.Time {
-	if at := b.lastByte.Load(); at != 0 {
-		return time.Unix(0, at)
-	}
-	return time.Time{}
-}
-
-func (b *board) heard(int) { b.lastByte.Store(time.Now().UnixNano()) }
 
 // update changes the status and wakes who waits for that.
 func (b *board) update(f func(*Status)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f(&b.status)
-	b.wake()
-}
-
-// wake needs mu.
-func (b *board) wake() {
 	if b.changed != nil {
 		close(b.changed)
 		b.changed = nil
@@ -168,39 +190,33 @@ func (b *board) change() <-chan struct{} {
 }
 
 // follow brings the status up to date with the machine.
-func (b *board) follow(s state) {
+func (b *board) follow(m *protocol.Machine, now time.Time) {
 	b.update(func(status *Status) {
-		was := status.State
-		status.ResourceVersion = s.resume
-		status.NextRetry = time.Time{}
-		switch p := s.phase.(type) {
-		case listing, streaming:
-			status.State = Listing
-		case probing:
-			status.State = Opening
-		case watching:
-			status.State = Opening
-			if p.open {
-				status.State = Watching
-				if !status.FailingSince.IsZero() {
-					b.doubt = doubt{since: status.FailingSince, opened: p.heard}
-					status.FailingSince = time.Time{}
-				}
-			}
-			if p.progress {
-				b.doubt = doubt{}
-			}
-		case waiting:
-			status.State = Waiting
-			status.NextRetry = p.until
+		b.machine = m.Status()
+		if was := status.State; was != State(b.machine.State) {
+			status.State, status.Since = State(b.machine.State), now
 		}
-		if status.State != was {
-			status.Since = time.Now()
+		status.ResourceVersion, status.SafeVersion = b.machine.Resume, b.machine.Safe
+		status.Synced = b.machine.Synced
+		status.FailingSince = b.machine.Failing
+		status.NextRetry = b.machine.NextRetry
+		if changes := m.QuarantineChanges(); changes != b.changes {
+			b.changes = changes
+			status.Quarantined, status.MoreQuarantined = quarantined(m)
 		}
 	})
 }
 
-// event takes note of one.
+func quarantined(m *protocol.Machine) ([]Quarantined, int) {
+	entries, more := m.Quarantine()
+	var all []Quarantined
+	for _, e := range entries {
+		all = append(all, Quarantined{Meta: e.Meta, Err: e.Err, Since: e.Since, NextTry: e.Next})
+	}
+	return all, more
+}
+
+// event notes when an event came.
 func (b *board) event(typ listwatch.Type, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -211,48 +227,22 @@ func (b *board) event(typ listwatch.Type, now time.Time) {
 	}
 }
 
-// serving returns how many calls of Relist a list satisfies that is asked for now at
-// a version: all so far if it is the most recent state, else none.
-func (b *board) serving(version string) int {
-	if version != "" {
-		return 0
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.wanted
-}
-
-// listApplied takes note that the sink has a list that satisfies so many calls of
-// Relist. It reports whether that is the first list.
-func (b *board) listApplied(served int) (first bool) {
+// started notes that Run was called, and stopped that it returns.
+func (b *board) started(now time.Time) {
 	b.update(func(status *Status) {
-		b.served = max(b.served, served)
-		first = !status.Synced
-		status.Synced = true
+		if status.Started.IsZero() {
+			status.Started = now
+		}
 	})
-	return first
 }
 
-// stopped takes note that Run returns.
 func (b *board) stopped(now time.Time) {
 	b.update(func(status *Status) {
 		status.State, status.Since, status.NextRetry = Stopped, now, time.Time{}
 	})
 }
 
-// quarantined takes note of who is in quarantine.
-func (b *board) quarantined(all []Quarantined) {
-	b.update(func(status *Status) { status.Quarantined = all })
-}
-
-// failed takes note of a failure, and returns since when there have been failures.
-func (b *board) failed(err error, now time.Time) (since time.Time) {
-	b.update(func(status *Status) {
-		status.LastError, status.LastErrorTime = err, now
-		if status.FailingSince.IsZero() {
-			status.FailingSince, b.doubt = b.doubt.failing(now), doubt{}
-		}
-		since = status.FailingSince
-	})
-	return since
+// failing notes a failure.
+func (b *board) failing(err error, now time.Time) {
+	b.update(func(status *Status) { status.LastError, status.LastErrorTime = err, now })
 }

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
 // Trace is a set of functions that are told what a reflector does, in the
@@ -108,7 +109,7 @@ type Backoff struct {
 // Verified is given to [Trace.Verified].
 type Verified struct {
 	Objects     int // on the server
-	Differences int // each was reported as a problem; a list follows if there are any
+	Differences int // each was reported as a problem, up to 100 of them
 	Duration    time.Duration
 }
 
@@ -120,37 +121,28 @@ type Problem struct {
 }
 
 // ProblemClass says what a problem concerns.
-type ProblemClass uint8
+type ProblemClass protocol.ProblemClass
 
 // The classes of problems.
 const (
 	// ListProblem: a list failed, and will be tried again.
-	ListProblem ProblemClass = iota + 1
+	ListProblem = ProblemClass(protocol.ListProblem)
 	// WatchProblem: a watch failed with an error that is not part of its life.
-	WatchProblem
+	WatchProblem = ProblemClass(protocol.WatchProblem)
 	// ObjectProblem: an object could not be decoded or transformed. The sink
 	// lacks its present version.
-	ObjectProblem
+	ObjectProblem = ProblemClass(protocol.ObjectProblem)
 	// VersionProblem: a list, event or bookmark came without a
 	// resourceVersion, or with one that is older than what was seen.
-	VersionProblem
+	VersionProblem = ProblemClass(protocol.VersionProblem)
 	// SinkProblem: the sink did not take a change.
-	SinkProblem
+	SinkProblem = ProblemClass(protocol.SinkProblem)
 	// DriftProblem: an object differs from the server's, and no event had said so.
-	DriftProblem
+	DriftProblem = ProblemClass(protocol.DriftProblem)
 )
 
-var problemWords = [...]string{
-	ListProblem: "list", WatchProblem: "watch", ObjectProblem: "object", VersionProblem: "version", SinkProblem: "sink", DriftProblem: "drift",
-}
-
 // String returns the class as one word.
-func (c ProblemClass) String() string {
-	if int(c) >= len(problemWords) || problemWords[c] == "" {
-		return "unknown"
-	}
-	return problemWords[c]
-}
+func (c ProblemClass) String() string { return protocol.ProblemClass(c).String() }
 
 // withDefaults returns a Trace in which every function can be called.
 func (t *Trace) withDefaults() Trace {

@@ -1,0 +1,82 @@
+package protocol
+
+import "time"
+
+// phase is what the machine is doing, with what is valid only while it does. Each phase has one way in: becomeListing,
+// becomeStreaming, becomeWatching, startWatching and becomeWaiting.
+type phase interface {
+	name() string
+	clone() phase
+
+	// hear says when the last byte of the request came.
+	hear(at time.Time)
+}
+
+// waiting: nothing is asked for until a time has come.
+type waiting struct {
+	until time.Time
+	then  next
+}
+
+// next is what follows a wait.
+type next uint8
+
+const (
+	toList next = iota + 1
+	toWatch
+)
+
+// listing: a list was asked for and has not come yet.
+type listing struct {
+	version string // the resourceVersion asked for; "" asks for the most recent
+	again   bool   // another list was asked for since
+	serves  int    // the ticket of the newest call that this list satisfies; 0 for none
+	asked   time.Time
+	heard   time.Time
+}
+
+// streaming: a watch was asked for that begins with the whole state, which is not complete yet.
+type streaming struct {
+	version  string // the resourceVersion asked for; "" asks for the most recent
+	again    bool   // a list was asked for since
+	serves   int    // as in listing
+	asked    time.Time
+	heard    time.Time
+	deadline time.Time
+	timeout  time.Duration
+	open     bool      // the server has answered
+	live     time.Time // when the first event came that is not of the initial ones; zero before
+}
+
+// watching: a watch was asked for, and it is open or about to be.
+type watching struct {
+	version       string // the resourceVersion it was opened at
+	asked         time.Time
+	heard         time.Time     // when anything came last
+	deadline      time.Time     // when the server should long have ended it; zero for never
+	timeout       time.Duration // what the server was asked for; 0 for the server's own
+	afterLongList bool          // it is the first after a list that took a while
+	open          bool          // the server has answered
+	opened        time.Time     // when it did
+	progress      bool          // it has delivered something
+	bookmark      time.Time     // when a bookmark came last; zero before the first
+	silence       time.Duration // how long it may be silent before its first bookmark
+}
+
+// alive is how long ago the watch was asked for.
+func (p *watching) alive(now time.Time) time.Duration { return now.Sub(p.asked) }
+
+func (*waiting) name() string   { return "waiting" }
+func (*listing) name() string   { return "listing" }
+func (*streaming) name() string { return "streaming" }
+func (*watching) name() string  { return "watching" }
+
+func (p *waiting) clone() phase   { c := *p; return &c }
+func (p *listing) clone() phase   { c := *p; return &c }
+func (p *streaming) clone() phase { c := *p; return &c }
+func (p *watching) clone() phase  { c := *p; return &c }
+
+func (*waiting) hear(time.Time)        {}
+func (p *listing) hear(at time.Time)   { p.heard = latest(p.heard, at) }
+func (p *streaming) hear(at time.Time) { p.heard = latest(p.heard, at) }
+func (p *watching) hear(at time.Time)  { p.heard = latest(p.heard, at) }

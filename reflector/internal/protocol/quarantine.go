@@ -1,0 +1,227 @@
+package protocol
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/relist-go/relist/object"
+)
+
+// quarantine holds the keys of which the sink may not have the latest: an object that cannot be decoded, is too large, or was
+// refused by a transform or the sink; one that an old event is about and that is not held; one that differs from the
+// server's. All others stay up to date. A key leaves the quarantine with a good event, with an answer to an ask, or with a
+// list.
+type quarantine struct {
+	entries map[string]*entry
+
+	// soonest is a time before which none is to be asked for; zero if none is at all.
+	soonest time.Time
+
+	// uncounted is how many objects could not be used beyond those that entries has room for.
+	uncounted int
+
+	// changes counts the changes that those who watch can see.
+	changes int
+}
+
+// entry is one key in quarantine.
+type entry struct {
+	meta object.Meta // the version that could not be used, as far as it could be read
+	why  cause
+	err  error
+
+	askErr error // why the last ask failed; nil if it did not, or if there was none
+
+	// seen is the newest version of the key that is known not to be applied: an answer must be as new.
+	seen string
+
+	since, next time.Time // when it came in, and when it is asked for
+	step        int       // on the curve of asks
+	untaken     int       // answers in a row that were no use
+}
+
+// cause is why a key is in quarantine.
+type cause uint8
+
+const (
+	unusable cause = iota + 1 // it cannot be decoded or transformed
+	refused                   // the sink did not take it
+	notKnown                  // a late event may be news or not
+	differs                   // a verification found it to differ
+)
+
+const (
+	// maxQuarantined keys are looked after one by one.
+	maxQuarantined = 1000
+
+	// maxRefused objects that the sink refuses are no longer an affair of objects.
+	maxRefused = 100
+
+	// Asking again helps if a conversion or a transform works again; if the object itself is repaired, an event says so
+	// at once. So the curve begins at a second and goes far.
+	askBase = time.Second
+	askCap  = 10 * time.Minute
+)
+
+// Quarantined is a key of which the sink may not have the latest.
+type Quarantined struct {
+	Meta object.Meta // the version that could not be used, as far as it could be read
+	Err  error
+
+	// Since is when that began, and Next when the server is asked for the object.
+	Since, Next time.Time
+}
+
+func newQuarantine() quarantine { return quarantine{entries: map[string]*entry{}} }
+
+func (q *quarantine) len() int { return len(q.entries) + q.uncounted }
+
+func (q *quarantine) clone() quarantine {
+	c := *q
+	c.entries = maps.Clone(q.entries)
+	for key, e := range c.entries { // the order does not matter: each is copied by itself
+		copied := *e
+		c.entries[key] = &copied
+	}
+	return c
+}
+
+// Quarantine returns the keys in quarantine, sorted, and how many objects there are beyond those.
+func (m *Machine) Quarantine() (all []Quarantined, more int) {
+	for _, key := range slices.Sorted(maps.Keys(m.quarantine.entries)) {
+		e := m.quarantine.entries[key]
+		all = append(all, Quarantined{Meta: e.meta, Err: e.reported(), Since: e.since, Next: e.next})
+	}
+	return all, m.quarantine.uncounted
+}
+
+// reported is the error with what keeps it from being mended.
+func (e *entry) reported() error {
+	if e.askErr == nil {
+		return e.err
+	}
+	return fmt.Errorf("%w; asking for it failed: %w", e.err, e.askErr)
+}
+
+// QuarantineChanges returns a number that is another one if [Machine.Quarantine] may return something else than before.
+func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
+
+// setAside puts the key of an item into quarantine, or remembers that it is still bad.
+func (m *Machine) setAside(now time.Time, item Item, err error, why cause) {
+	e, ok := m.quarantine.entries[item.Meta.Key]
+	switch {
+	case !ok && len(m.quarantine.entries) >= maxQuarantined:
+		m.quarantine.uncounted++
+		m.quarantine.changes++
+		m.repair.want(&m.rules, now)
+		return
+	case !ok:
+		e = &entry{since: now, seen: m.resume}
+		m.quarantine.entries[item.Meta.Key] = e
+	}
+	if e.meta != item.Meta {
+		e.step = 0
+	}
+	e.meta, e.why, e.err, e.askErr, e.untaken = item.Meta, why, err, nil, 0
+	e.seen = object.Newer(e.seen, object.Newer(m.resume, item.Meta.ResourceVersion))
+	m.quarantine.postpone(&m.rules, now, e)
+}
+
+// postpone says when an entry is asked for next.
+func (q *quarantine) postpone(r *Rules, now time.Time, e *entry) {
+	delay := askBase
+	for range e.step {
+		delay = min(2*delay, askCap)
+	}
+	e.step++
+	q.askAt(e, now.Add(delay+r.jitter(delay)))
+}
+
+func (q *quarantine) askAt(e *entry, at time.Time) {
+	e.next = at
+	q.soonest = earliest(q.soonest, at)
+	q.changes++
+}
+
+// release lets a key go that is well, or gone, and returns its entry; nil if it was not in quarantine.
+func (q *quarantine) release(key string) *entry {
+	e, ok := q.entries[key]
+	if ok {
+		delete(q.entries, key)
+		q.changes++
+	}
+	return e
+}
+
+// relisted returns the quarantine after a list: what the list could not use, of which it says no more than it did before,
+// stays as it was, and all others are free.
+func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
+	after := newQuarantine()
+	after.uncounted, after.changes = sum.MoreBad, q.changes+1
+	for _, bad := range sum.Bad {
+		key := bad.Meta.Key
+		if e, ok := q.entries[key]; ok && e.meta == bad.Meta && e.why == unusable {
+			after.entries[key] = e
+			after.soonest = earliest(after.soonest, e.next)
+			continue
+		}
+		e := &entry{meta: bad.Meta, why: unusable, err: bad.Err, seen: sum.Version, since: now}
+		after.entries[key] = e
+		after.postpone(&m.rules, now, e)
+	}
+	return after
+}
+
+// refused counts the objects that the sink does not take.
+func (q *quarantine) refused() int {
+	n := 0
+	for _, e := range q.entries { // the order does not matter for a sum
+		if e.why == refused {
+			n++
+		}
+	}
+	return n
+}
+
+// due returns the key that is to be asked for first, if the time of any has come.
+func (q *quarantine) due(now time.Time) (key string, ok bool) {
+	if !due(now, q.soonest) {
+		return "", false
+	}
+	q.soonest = time.Time{}
+	var first *entry
+	for _, e := range q.entries { // the least of a total order does not depend on the order of visits
+		q.soonest = earliest(q.soonest, e.next)
+		if due(now, e.next) && (first == nil || cmp.Or(e.next.Compare(first.next), cmp.Compare(e.meta.Key, first.meta.Key)) < 0) {
+			first = e
+		}
+	}
+	if first == nil {
+		return "", false
+	}
+	return first.meta.Key, true
+}
+
+// applyRefused follows an object that the sink did not take.
+func (m *Machine) applyRefused(now time.Time, undone undo, err error) {
+	m.newest, m.safe = undone.newest, undone.position.safe
+	m.restoreFence(undone)
+	news := undone.entry == nil || undone.entry.meta != undone.item.Meta || undone.entry.why != refused
+	if undone.entry != nil {
+		m.quarantine.entries[undone.key] = undone.entry
+	}
+	m.setAside(now, undone.item, err, refused)
+	if m.quarantine.refused() > maxRefused {
+		fences := m.fences
+		m.position = undone.position
+		m.fences = fences
+		m.listAfterRefusal(now, err)
+		return
+	}
+	if news {
+		m.emit(Problem{Class: SinkProblem, Key: undone.key, Err: err})
+	}
+}

@@ -1,0 +1,85 @@
+package protocol
+
+import "time"
+
+// Reason says why a request or a stream ended, and so why the machine waits or lists again.
+type Reason uint8
+
+// The reasons: one for each way in which the machine reacts, or in which somebody has to.
+const (
+	Closed      Reason = iota + 1 // the server ended the stream in good order
+	Cut                           // the connection broke under an open stream
+	TimedOut                      // the server kept the stream open past the time it was given
+	Unreachable                   // no answer came at all
+	Unavailable                   // 502, 503 or 504, often of a proxy
+	Throttled                     // 429
+	Expired                       // 410: the server no longer has the resourceVersion asked for
+	TooLarge                      // the server does not have the resourceVersion yet
+	Denied                        // 401 or 403
+	Failed                        // any other error status
+	Malformed                     // an answer that is not a list or a watch
+	Empty                         // streams that ended at once and without an event
+	Unanchored                    // a watch without a resourceVersion, which cannot be resumed
+	SinkFailed                    // the sink did not take a change
+	Asked                         // somebody asked for a list
+	Silent                        // nothing came for too long
+	Incomplete                    // the initial events of a watch did not come to an end
+	WentBack                      // the server's storage is older than before, or has another history
+	NotFound                      // 404
+	Repair                        // something changed that could neither be read nor asked for
+	reasonsEnd                    // one past the last
+)
+
+var reasonWords = [reasonsEnd]string{
+	Closed: "closed", Cut: "cut", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
+	Throttled: "throttled", Expired: "expired", TooLarge: "tooLarge", Denied: "denied", Failed: "failed",
+	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed", Asked: "asked",
+	Silent: "silent", Incomplete: "incomplete", WentBack: "wentBack", NotFound: "notFound", Repair: "repair",
+}
+
+// String returns the reason as one word.
+func (r Reason) String() string {
+	if r == 0 || r >= reasonsEnd {
+		return "unknown"
+	}
+	return reasonWords[r]
+}
+
+// Failure is an error of the server or of the connection, classified once, where it came in.
+type Failure struct {
+	Reason     Reason
+	Code       int           // the HTTP status; 0 if there is none
+	RetryAfter time.Duration // what the server asks for; 0 if it does not
+
+	// Err is the error as it was. The machine passes it on to those who report it, and never looks at it.
+	Err error
+}
+
+// findsFault reports whether the server finds fault with the request, rather than with itself.
+func (f Failure) findsFault() bool { return f.Code >= 400 && f.Code < 500 }
+
+// ProblemClass says what a problem concerns.
+type ProblemClass uint8
+
+// The classes of problems.
+const (
+	ListProblem    ProblemClass = iota + 1 // a list failed
+	WatchProblem                           // a watch failed in a way that is not part of its life
+	ObjectProblem                          // an object could not be decoded or transformed
+	VersionProblem                         // a resourceVersion is missing, or older than what was seen
+	SinkProblem                            // the sink did not take a change
+	DriftProblem                           // an object differs from the server's, and no event had said so
+	classesEnd
+)
+
+var classWords = [classesEnd]string{
+	ListProblem: "list", WatchProblem: "watch", ObjectProblem: "object", VersionProblem: "version", SinkProblem: "sink", DriftProblem: "drift",
+}
+
+// String returns the class as one word.
+func (c ProblemClass) String() string {
+	if c == 0 || c >= classesEnd {
+		return "unknown"
+	}
+	return classWords[c]
+}

@@ -1,0 +1,33 @@
+package protocol
+
+import "time"
+
+// Rules are the options of a reflector, with every default filled in.
+type Rules struct {
+	PageSize   int64         // objects a page; 0 leaves it to the machine, negative is no limit
+	Initial    Initial       // how the whole state is asked for
+	Resync     time.Duration // 0 for never
+	MinTimeout time.Duration // of a watch; 0 leaves it to the server, and then there is no timer
+	Patience   time.Duration // how long an answer may be silent; 0 for ever
+	Base, Cap  time.Duration // of pauses; a Base of 0 is for tests, which want none
+	Verify     time.Duration // the period of verifications; 0 for never
+
+	// SinkTells says that the sink tells what it holds under a key. SinkCounts says that it also tells which keys it holds.
+	SinkTells, SinkCounts bool
+
+	// Rand returns a number in [0, 1).
+	Rand func() float64
+}
+
+// Initial is a way to ask for the whole state.
+type Initial uint8
+
+// The ways to ask for the whole state; package reflector says what each is good for.
+const (
+	ListAny Initial = iota
+	ListMostRecent
+	InitialEvents
+)
+
+// jitter returns a time in [0, d).
+func (r *Rules) jitter(d time.Duration) time.Duration { return time.Duration(r.Rand() * float64(d)) }

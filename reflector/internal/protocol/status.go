@@ -1,0 +1,57 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/relist-go/relist/object"
+)
+
+// Status is how the machine stands, for those who watch the reflector.
+type Status struct {
+	State State
+
+	// Resume is the resume point. Safe is the newest version up to which the sink has everything, what is in quarantine
+	// included.
+	Resume, Safe string
+
+	NextRetry time.Time // when the wait is over; zero in other states
+	Failing   time.Time // when the first request failed after which no watch has been open; zero while one is
+	Synced    bool
+	Served    int // the newest ticket of [ListWanted] whose list the sink has
+}
+
+// State is what a machine is doing.
+type State uint8
+
+// The states.
+const (
+	Listing State = iota + 1
+	Opening
+	Watching
+	Waiting
+)
+
+// Status returns how the machine stands.
+func (m *Machine) Status() Status {
+	s := Status{Resume: m.resume, Safe: m.safe, Failing: m.health.failing, Synced: m.synced, Served: m.served}
+	switch p := m.phase.(type) {
+	case *listing, *streaming:
+		s.State = Listing
+	case *watching:
+		s.State = Opening
+		if p.open {
+			s.State = Watching
+		}
+	case *waiting:
+		s.State, s.NextRetry = Waiting, p.until
+	}
+	return s
+}
+
+// Reached reports whether the resume point is known to have come to a version.
+func (s Status) Reached(version string) bool {
+	return object.Ordered(s.Resume) && object.Ordered(version) && !object.Older(s.Resume, version)
+}
+
+// Resume returns the resume point.
+func (m *Machine) Resume() string { return m.resume }

@@ -1,0 +1,233 @@
+package reflector
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector/internal/protocol"
+)
+
+// request is a request that is open, on a goroutine of its own, because reading
+// blocks. What it receives goes to messages in order. It is one message ahead of the
+// driver: it reads and decodes the next while the driver is at work.
+type request[T any] struct {
+	messages chan message[T]
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when the goroutine has ended
+	waits    atomic.Bool   // there is a message that the driver has not taken
+	lastByte atomic.Int64  // Unix nanoseconds; zero before the first
+
+	started time.Time
+	key     string // of an ask; owned by the driver, as is what follows
+	watch   bool   // a watch, not a list
+	open    bool   // the watch has been answered
+	events  int    // received, without bookmarks
+}
+
+// message is an input for the machine with the objects that belong to it, which the
+// machine does not see; or a batch of events, each of which is an input.
+type message[T any] struct {
+	in    protocol.Input
+	list  *listwatch.List[T]
+	batch []listwatch.Event[T]
+}
+
+// start begins a request. hook is called whenever some of its bytes have come.
+func start[T any](ctx context.Context, now time.Time, hook func(*atomic.Int64), run func(context.Context, *request[T])) *request[T] {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &request[T]{
+		messages: make(chan message[T]),
+		cancel:   cancel,
+		done:     make(chan struct{}),
+		started:  now,
+	}
+	ctx = listwatch.WithReadHook(ctx, func(int) { hook(&r.lastByte) })
+	go func() {
+		defer close(r.done)
+		defer cancel()
+		run(ctx, r)
+	}()
+	return r
+}
+
+// received is where messages come from; nil, which never delivers, if nothing is open.
+func (r *request[T]) received() <-chan message[T] {
+	if r == nil {
+		return nil
+	}
+	return r.messages
+}
+
+// heard returns when the last byte of the request came, or now if something waits for
+// the driver: until that is taken nothing more is read.
+func (r *request[T]) heard(now time.Time) time.Time {
+	if r == nil {
+		return time.Time{}
+	}
+	if r.waits.Load() {
+		return now
+	}
+	if at := r.lastByte.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
+}
+
+// stop gives the request up and waits for its goroutine. What it has received and
+// nobody has taken is dropped. It may be called on nil.
+func (r *request[T]) stop() {
+	if r != nil {
+		r.cancel()
+		<-r.done
+	}
+}
+
+func (r *request[T]) send(ctx context.Context, m message[T]) bool {
+	r.waits.Store(true)
+	defer r.waits.Store(false)
+	select {
+	case r.messages <- m:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// list asks for everything, page by page.
+func list[T any](lw listwatch.ListWatcher[T], eff protocol.List, known listwatch.Known[T]) func(context.Context, *request[T]) {
+	return func(ctx context.Context, r *request[T]) {
+		all, err := listwatch.AllKnown(ctx, lw, metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}, known)
+		if err != nil {
+			r.send(ctx, message[T]{in: protocol.ListFailed{Failure: requestFailureOf(err)}})
+			return
+		}
+		r.send(ctx, message[T]{in: protocol.Listed{}, list: all})
+	}
+}
+
+// askFor asks for the one object under a key, or for any one object if key is empty.
+func askFor[T any](lw listwatch.ListWatcher[T], key string) func(context.Context, *request[T]) {
+	return func(ctx context.Context, r *request[T]) {
+		page, err := lw.List(ctx, askOptions(key))
+		if err != nil {
+			r.send(ctx, message[T]{in: protocol.Answered{Failure: requestFailureOf(err)}})
+			return
+		}
+		answer := protocol.Answered{Version: page.ResourceVersion, More: page.Continue != ""}
+		r.send(ctx, message[T]{in: answer, list: &listwatch.List[T]{Items: page.Items, Metas: page.Metas, Errors: page.Errors}})
+	}
+}
+
+// askOptions are those of a list of one key: two field selectors that every API server
+// has for every resource, and no resourceVersion, which asks for the most recent state.
+// A limit of 2 shows if a server ignores the selectors.
+// Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
+func askOptions(key string) metav1.ListOptions {
+	if key == "" {
+		return metav1.ListOptions{Limit: 1}
+	}
+	namespace, name, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		return metav1.ListOptions{Limit: 2, FieldSelector: "metadata.name=" + fields.EscapeValue(key)}
+	}
+	selector := "metadata.namespace=" + fields.EscapeValue(namespace) + ",metadata.name=" + fields.EscapeValue(name)
+	return metav1.ListOptions{Limit: 2, FieldSelector: selector}
+}
+
+// watch opens a stream and reads it to its end.
+func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch) func(context.Context, *request[T]) {
+	return func(ctx context.Context, r *request[T]) {
+		seconds := int64(eff.Timeout / time.Second)
+		opts := metav1.ListOptions{ResourceVersion: eff.Version, AllowWatchBookmarks: true}
+		if seconds > 0 {
+			opts.TimeoutSeconds = &seconds
+		}
+		if eff.Initial {
+			opts.SendInitialEvents = &eff.Initial
+			opts.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+		}
+		stream, err := lw.Watch(ctx, opts)
+		if err != nil {
+			r.send(ctx, message[T]{in: protocol.Ended{Failure: requestFailureOf(err)}})
+			return
+		}
+		r.send(ctx, message[T]{in: protocol.Opened{}})
+		err = r.read(ctx, stream)
+		// The stream is closed before its end is told, so that never two are open.
+		_ = stream.Close()
+		r.send(ctx, message[T]{in: protocol.Ended{Failure: failureOf(err)}})
+	}
+}
+
+// listMetadata asks for the metadata of everything at a version exactly. If the server
+// does not have that version any more, a later one does.
+func listMetadata(lw listwatch.ListWatcher[*metav1.PartialObjectMetadata], version string) func(context.Context, *request[*metav1.PartialObjectMetadata]) {
+	return func(ctx context.Context, r *request[*metav1.PartialObjectMetadata]) {
+		all, err := listwatch.All(ctx, lw, metav1.ListOptions{
+			ResourceVersion:      version,
+			ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+			Limit:                metadataPageSize,
+		})
+		if err != nil {
+			all, err = listwatch.All(ctx, lw, metav1.ListOptions{ResourceVersion: version})
+		}
+		m := message[*metav1.PartialObjectMetadata]{list: all}
+		if err != nil {
+			m.in = protocol.MetadataListed{Failure: requestFailureOf(err)}
+		} else {
+			m.in = protocol.MetadataListed{Version: all.ResourceVersion}
+		}
+		r.send(ctx, m)
+	}
+}
+
+const metadataPageSize = 500
+
+// Events come in batches: those that are in memory when the first of them is taken, as
+// many come in one TCP segment from a busy resource. To wake the driver, and to have it
+// look at whatever else it may have to do, costs as much as to apply an event; for a
+// batch that is done once. Nothing else differs: no event waits for one that has not
+// come, and each is applied by itself and in order.
+
+// maxBatch is how many events may be in a batch. As many may be decoded while those of
+// another one are being applied.
+const maxBatch = 8
+
+// read passes events on until the stream ends. Two batches are enough, and are used in
+// turn: once the driver takes one, it has worked off the other.
+func (r *request[T]) read(ctx context.Context, stream listwatch.Watch[T]) error {
+	var batches [2][]listwatch.Event[T]
+	for turn := 0; ; turn = 1 - turn {
+		batch, err := gather(stream, batches[turn][:0])
+		if len(batch) > 0 && !r.send(ctx, message[T]{batch: batch}) {
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		batches[turn] = batch
+	}
+}
+
+// gather waits for an event, and adds it to a batch with those behind it that are here
+// already: none is kept waiting for one that is not. With the error that ends the stream
+// come the events before it.
+func gather[T any](stream listwatch.Watch[T], batch []listwatch.Event[T]) ([]listwatch.Event[T], error) {
+	more, _ := stream.(listwatch.Readier)
+	for {
+		e, err := stream.Next()
+		if err != nil {
+			return batch, err
+		}
+		batch = append(batch, e)
+		if len(batch) == maxBatch || more == nil || !more.Ready() {
+			return batch, nil
+		}
+	}
+}
