@@ -29,7 +29,7 @@ func (m *Machine) becomeWatching(now time.Time) {
 	timeout := m.timeout()
 	m.phase = &watching{
 		version: m.resume, asked: now, heard: now, timeout: timeout, deadline: deadline(now, timeout),
-		silence: m.silence.limit(&m.rules),
+		silence: firstSilence(&m.rules),
 	}
 	m.emit(Watch{Version: m.resume, Timeout: timeout})
 }
@@ -64,6 +64,7 @@ func (m *Machine) opened(now time.Time) {
 	switch p := m.phase.(type) {
 	case *watching:
 		p.open, p.opened, p.heard = true, now, now
+		p.silence = max(p.silence, m.silence.learned)
 		m.health.opened(now)
 		m.planProbe(now)
 	case *streaming:
@@ -175,7 +176,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 	switch {
 	case item.Err == nil:
 		m.apply(e.Type, item)
-		m.newest = known{Meta: item.Meta, gone: e.Type == Deleted}
+		m.gave(e.Type, item.Meta)
 	case e.Type != Deleted:
 		m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 		m.setAside(now, item, item.Err, unusable)
@@ -183,7 +184,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 		// A deletion needs no more than a name: what is deleted is what the sink holds.
 		if item.IsHeld {
 			m.apply(Deleted, item)
-			m.newest = known{Meta: item.Meta, gone: true}
+			m.gave(Deleted, item.Meta)
 		} else {
 			m.quarantine.release(item.Meta.Key)
 		}
@@ -216,6 +217,13 @@ func (m *Machine) apply(typ Type, item Item) {
 		m.emit(Update)
 	}
 	m.emit(Applied{})
+}
+
+// gave says that an event was given to the sink. It is the newest thing that was, but if it came late.
+func (m *Machine) gave(typ Type, meta object.Meta) {
+	if !object.Older(meta.ResourceVersion, m.newest.ResourceVersion) {
+		m.newest = known{Meta: meta, gone: typ == Deleted}
+	}
 }
 
 // moveResume moves the resume point, and drops the fences that it has reached.
