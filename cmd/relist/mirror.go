@@ -26,6 +26,8 @@ type mirrorFlags struct {
 	selection
 	transport  watchTransport
 	resync     time.Duration
+	verify     time.Duration
+	initial    initialState
 	runFor     time.Duration
 	exitOnSync bool
 	encoding   encodingFlags
@@ -80,6 +82,7 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
   relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy
   relist mirror pods -A --transport websocket         # a proxy on the way buffers
   relist mirror pods -A --metadata-only --encoding json
+  relist mirror pods -A --initial watch --verify 1h   # a server with little memory
   relist mirror pods -A --status-listen 127.0.0.1:8081 --max-staleness 3m`,
 		Args:    oneResource,
 		PreRunE: func(*cobra.Command, []string) error { return f.check() },
@@ -92,6 +95,8 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
 	addFor(flags, &f.runFor)
 	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")
 	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
+	flags.DurationVar(&f.verify, "verify", 0, "compare the copy with the server after each period of this length, by a list of\nmetadata, and repair what differs (default: never)")
+	addInitial(cmd, &f.initial)
 	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
 	f.encoding.add(cmd)
 	f.status.add(flags)
@@ -115,6 +120,9 @@ func (f *mirrorFlags) check() error {
 	}
 	if f.resync < 0 {
 		return usage("--resync %s: want a positive time", f.resync)
+	}
+	if f.verify < 0 {
+		return usage("--verify %s: want a positive time", f.verify)
 	}
 	return f.status.check()
 }
@@ -169,12 +177,16 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	opts := report.Terminal(cmd.OutOrStdout(), f.format)
 	opts.Live = false
 	opts.Failed = func(error) { stop() } // Close returns it
+	rules, err := f.rules(source)
+	if err != nil {
+		return err
+	}
 	out := report.NewPrinter(cmd.OutOrStdout(), opts)
 	out.Say("mirroring %s from %s", source, cfg.Server)
 
 	m := mirror.New(mirror.Options{
 		Source:    source,
-		Reflector: reflector.Options{PageSize: f.pageSize, Resync: f.resync},
+		Reflector: rules,
 		Report: func(l report.Line) {
 			out.Print(l)
 			if _, synced := l.(report.Synced); synced && f.exitOnSync {
@@ -184,7 +196,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 		FailEarly: true,
 	})
 	desk.serve(&status.View{Mirror: m, Resource: source.String(), Server: cfg.Server, MaxStaleness: f.status.maxStaleness})
-	err := m.Run(ctx)
+	err = m.Run(ctx)
 	if err == nil {
 		out.Print(m.Summary())
 	} else {
@@ -194,6 +206,19 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 		return fmt.Errorf("write the output: %w", closeErr)
 	}
 	return err
+}
+
+// rules are the options of the reflector.
+func (f *mirrorFlags) rules(source *listwatch.Resource[*object.Object]) (reflector.Options, error) {
+	opts := reflector.Options{PageSize: f.pageSize, Resync: f.resync, Initial: f.initial.value()}
+	if f.verify > 0 {
+		metadata, err := source.Metadata()
+		if err != nil {
+			return opts, fmt.Errorf("--verify: %w", err)
+		}
+		opts.Verify = reflector.Verify{Every: f.verify, Metadata: metadata}
+	}
+	return opts, nil
 }
 
 // stoppedEarly prints the summary of a mirror that was stopped before it began.

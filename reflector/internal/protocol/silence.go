@@ -21,7 +21,7 @@ const (
 	// The first limit is drawn from [minSilence, maxSilence), so that watches that were opened together are not opened
 	// again together. API servers send bookmarks about once a minute, but none before the cache of a stream's type has passed
 	// the version that the stream began at.
-	minSilence = 58 * time.Second
+	minSilence = 55 * time.Second
 	maxSilence = 90 * time.Second
 
 	// unmissed is how soon after it was opened a watch brings what the one before it missed.
