@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -11,6 +12,9 @@ var (
 	trials = flag.Int("trials", 20, "how many seeds each row of a table of docs/reliability.md is measured with; those of the page are of 200")
 	update = flag.String("update", "", "`file` of Markdown in which to replace the tables, ../docs/reliability.md")
 )
+
+// writing is held by the test that writes a table.
+var writing sync.Mutex
 
 // table is one table of a page. There it stands between two comments.
 type table struct {
@@ -50,6 +54,8 @@ func (t *table) show(tb testing.TB, rows int) {
 		tb.Errorf("%d rows were measured, want %d: %s is left alone", t.rows, rows, *update)
 		return
 	}
+	writing.Lock()
+	defer writing.Unlock()
 	text, err := os.ReadFile(*update)
 	if err != nil {
 		tb.Fatal(err)

@@ -301,7 +301,12 @@ func checkMinute(t *testing.T, watches, requests int) {
 // bubble of its own.
 func measure(t *testing.T, run func(t *testing.T, seed uint64)) {
 	t.Helper()
-	first, last := uint64(1), uint64(*trials)
+	measureSeeds(t, *trials, run)
+}
+
+func measureSeeds(t *testing.T, many int, run func(t *testing.T, seed uint64)) {
+	t.Helper()
+	first, last := uint64(1), uint64(many)
 	if *one != 0 {
 		first, last = *one, *one
 	}
@@ -309,4 +314,3 @@ func measure(t *testing.T, run func(t *testing.T, seed uint64)) {
 		synctest.Test(t, func(t *testing.T) { run(t, seed) })
 	}
 }
-
