@@ -23,6 +23,7 @@ type fault struct {
 
 	cfg          transport.Config
 	throughProxy bool          // whose connections can be frozen
+	goesBack     bool          // so that old versions may be told again
 	verify       time.Duration // reflector.Verify.Every
 }
 
@@ -63,7 +64,8 @@ var faults = func() []fault {
 			for _, writes := range []int{3, 30} {
 				f := fault{
 					name:   fmt.Sprintf("backup restored behind %s, %d writes since, the newest object shows it", behind.name, writes),
-					strike: restored(behind, writes, shows), half: backToThePast, all: backToThePast,
+					strike: restored(behind, writes, shows), goesBack: true,
+					half: backToThePast, all: backToThePast,
 				}
 				if !shows {
 					f.name = fmt.Sprintf("backup restored behind %s, %d writes since, only Verify (once a minute) can tell", behind.name, writes)
@@ -166,6 +168,7 @@ func restored(behind curtain, writes int, shows bool) func(*trial) {
 				func() { tr.remove(newest) },
 			}[tr.rand.IntN(3)]()
 		} else {
+			tr.byVersion = true // else nothing could tell, Verify included
 			tr.write()
 			tr.put(newest, "the same")
 		}
@@ -249,6 +252,9 @@ func TestRecovery(t *testing.T) {
 				took, ok := tr.recover(patience)
 				if !ok {
 					took = forever
+				}
+				if !f.goesBack {
+					tr.checkHistory()
 				}
 				watches, requests := tr.asked()
 				m.add(seed, took, watches, requests)

@@ -39,6 +39,7 @@ type trial struct {
 
 	has        map[string]content // what the server has, by key
 	writes     int
+	byVersion  bool // a version of an object has the same data in every history
 	tick       *time.Ticker
 	staleSince time.Time // zero while the mirror equals the server
 	staleUntil time.Time // the end of the last time that it did not; a difference that is gone in the same instant does not count
@@ -74,7 +75,7 @@ func startTrial(t *testing.T, seed uint64, f fault) *trial {
 	for _, name := range []string{lost, newest} {
 		tr.put(name, "0")
 	}
-	cfg, opts := f.cfg, reflector.Options{Rand: dice(seed, 2).Float64, Trace: tr.trace(seed)}
+	cfg, opts := f.cfg, reflector.Options{Rand: dice(seed, 2).Float64, Trace: tr.trace()}
 	cfg.Server, cfg.Dial = "http://relist.test", tr.net.dial
 	if f.throughProxy {
 		cfg.Dial = tr.proxy.dial
@@ -97,7 +98,7 @@ func startTrial(t *testing.T, seed uint64, f fault) *trial {
 }
 
 // trace counts watches and bookmarks, and tells what telling does.
-func (tr *trial) trace(seed uint64) *reflector.Trace {
+func (tr *trial) trace() *reflector.Trace {
 	var n counts
 	trace := telling(tr.t, &n)
 	bookmark, watch := trace.Bookmark, trace.WatchStart
@@ -156,10 +157,14 @@ func (tr *trial) write() {
 	tr.t.Helper()
 	name := fmt.Sprintf("c%02d", tr.rand.IntN(trialKeys))
 	tr.writes++
+	data := fmt.Sprint(tr.writes)
+	if tr.byVersion {
+		data = "after " + tr.srv.ResourceVersion()
+	}
 	if _, ok := tr.has["default/"+name]; ok && tr.rand.IntN(4) == 0 {
 		tr.remove(name)
 	} else {
-		tr.put(name, fmt.Sprint(tr.writes))
+		tr.put(name, data)
 	}
 	tr.look()
 }
