@@ -9,7 +9,7 @@ BENCHTIME = 0.5s
 LINT = bin/golangci-lint
 PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
 
-.PHONY: help demo test lint fuzz bench bench-smoke bench-micro conformance conformance-bin mutants faultlab cluster ci clean
+.PHONY: help demo test lint fuzz bench bench-smoke bench-micro recovery conformance conformance-bin mutants faultlab cluster ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -17,7 +17,8 @@ help: ## list what can be made
 demo: ## mirror a server that misbehaves, and show what happens
 	go run ./cmd/relist demo $(ARGS)
 
-# The race detector needs a C compiler that can find its headers.
+# The race detector needs a C compiler that can find its headers. It cannot do thousands of
+# reflectors in one bubble, which is TestHerd.
 test: ## run all tests of the library and the command
 	@race=-race; dir=$$(mktemp -d) || exit 1; \
 	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >$$dir/probe.c; \
@@ -27,7 +28,8 @@ test: ## run all tests of the library and the command
 		race=; echo 'make test: no C compiler that works, so without the race detector'; \
 	fi; \
 	rm -rf $$dir; set -x; \
-	go test $$race -shuffle=on $(TESTFLAGS) ./...
+	go test $$race -shuffle=on $(TESTFLAGS) ./... && \
+	if [ -n "$$race" ]; then go test -shuffle=on -run '^TestHerd$$' $(TESTFLAGS) ./simulation; fi
 
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
@@ -53,6 +55,9 @@ bench-micro: ## measure the queue and the store beside those of client-go
 		go test -run '^$$' -bench "^Benchmark$$what" -benchtime $(BENCHTIME) -count 6 ./micro >$$dir/$$what.txt || { cat $$dir/$$what.txt; exit 1; }; \
 		go tool benchstat -col /impl $$dir/$$what.txt; \
 	done
+
+recovery: ## measure how soon a copy is fresh again after a fault, and what a server is asked for; ARGS=-update writes it down
+	go test -count=1 -v -run '^(TestRecovery|TestMostInAMinute|TestHerd)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
 
 conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl
 	cd conformance && go test -count=1 -timeout 20m $(TESTFLAGS) ./...

@@ -17,6 +17,11 @@
 //     and again gets no more than 18 requests out of a reflector once five minutes have
 //     passed, and most get 6. Pages of a list are not counted, and nor is the fetching of
 //     objects that cannot be decoded, which is ten in a second at most.
+//   - Recovery: each fault has a time within which the copy is fresh again, at the median
+//     and at worst. The times are in the table faults of recovery_test.go.
+//   - Herds: reflectors that lose their server together do not list together, and those
+//     that have nothing to hear ask for little. The limits are in the table herds of
+//     herd_test.go.
 //   - Stopping: Run returns in no time at any moment, and leaves nothing behind.
 //
 // # How
@@ -30,6 +35,12 @@
 //	go test ./simulation                                     # 50 seeds, some seconds
 //	go test ./simulation -seeds=100000 -timeout=0
 //	go test ./simulation -run '^TestConvergence$' -seed=17 -v  # one, and what happens
+//
+// The tables of docs/reliability.md are measured with more seeds than the tests use:
+//
+//	make recovery                 # 200 seeds for each row, and the tables
+//	make recovery ARGS=-update    # writes them into the page
+//	go test ./simulation -run '^TestRecovery$/WebSocket' -seed=17 -v
 //
 // A run in which too little happened fails: it has shown nothing.
 //

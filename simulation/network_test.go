@@ -4,7 +4,9 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +28,41 @@ type memory struct {
 	conns chan net.Conn
 	done  chan struct{}
 	close sync.Once
+
+	mu      sync.Mutex // guards all below
+	refused error      // what a dial returns; nil if somebody accepts
+	open    []net.Conn // the server's ends
+	vain    []time.Time
+}
+
+// errRefused is what a dial returns where nobody listens.
+var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+
+// refuse closes every connection, and refuses new ones until accept is called.
+func (m *memory) refuse() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refused = errRefused
+	for _, c := range m.open {
+		_ = c.Close()
+	}
+	m.open = nil
+}
+
+func (m *memory) accept() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refused = nil
+}
+
+// inVain returns the dials that were refused.
+func (m *memory) inVain() (dials []request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, at := range m.vain {
+		dials = append(dials, request{at: at, verb: "dial"})
+	}
+	return dials
 }
 
 // serveMemory serves handler until the test has ended.
@@ -50,6 +87,9 @@ func serveMemory(t *testing.T, handler http.Handler) *memory {
 
 func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
+	if err := m.connect(server); err != nil {
+		return nil, err
+	}
 	select {
 	case m.conns <- server:
 		return client, nil
@@ -58,6 +98,18 @@ func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// connect keeps the server's end of a new connection, for refuse to close.
+func (m *memory) connect(server net.Conn) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refused != nil {
+		m.vain = append(m.vain, time.Now())
+		return m.refused
+	}
+	m.open = append(m.open, server)
+	return nil
 }
 
 // Accept implements net.Listener.

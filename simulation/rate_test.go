@@ -81,10 +81,14 @@ func (c cost) most(window time.Duration) int {
 // rated is a reflector against an adversary, at full speed, with nothing else to do.
 func rated(t *testing.T, adv adversary, seed uint64, opts reflector.Options, life time.Duration) []request {
 	s := newServer(dice(seed, 1))
+	s.adverse = adv
+	return s.rated(t, opts, life)
+}
+
+func (s *server) rated(t *testing.T, opts reflector.Options, life time.Duration) []request {
 	for i := range 3 {
 		s.put(fmt.Sprintf("o%d", i), time.Time{})
 	}
-	s.adverse = adv
 	q := deltafifo.New(deltafifo.Options[*object]{Coalesce: true})
 	r := reflector.New(s, reflector.Sink[*object](q), opts)
 	ctx, cancel := context.WithTimeout(context.Background(), life)

@@ -255,6 +255,9 @@ func (s *server) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	if p.refused != nil {
 		return nil, p.refused
 	}
+	if p.changes {
+		s.put("o0", time.Time{})
+	}
 	st := &stream{server: s, ctx: ctx, plan: p, opened: time.Now(), marked: time.Now(), at: parse(opts.ResourceVersion)}
 	if opts.TimeoutSeconds != nil {
 		st.timeout = time.Duration(*opts.TimeoutSeconds) * time.Second

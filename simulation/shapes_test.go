@@ -77,6 +77,7 @@ type plan struct {
 	// lead are events out of turn that come first.
 	lead []listwatch.Event[*object]
 
+	changes   bool // an object changes as the watch is opened
 	silent    bool // nothing is ever sent, and the timeout passes
 	unending  bool // initial events have no end
 	unmarked  bool // the bookmark that ends them does not say so

@@ -1,0 +1,154 @@
+//go:build !race
+
+package simulation
+
+// The race detector dies of thousands of goroutines in a bubble that start at the same
+// instant: https://github.com/golang/go/issues/78156. `make test` runs this without it.
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// herd is something that many reflectors do to one server together, or one reflector does
+// in a long time.
+type herd struct {
+	what string
+	most int
+	unit string // of the counts
+
+	// times is by which the number of seeds is divided: a crowd is a sample by itself.
+	times int
+
+	// count returns what is bounded by most, for one seed.
+	count func(t *testing.T, seed uint64) int
+}
+
+// herds are all that is measured, in the order of the page.
+var herds = []herd{
+	{
+		what: "1,000 reflectors whose server was away for a minute and has compacted: lists in one second", unit: " %", most: 20, times: 10,
+		count: func(t *testing.T, seed uint64) int {
+			lists := times(afterOutage(t, seed), "list")
+			if len(lists) < crowdSize {
+				t.Errorf("%d lists after the outage, want one of each of %d at least", len(lists), crowdSize)
+			}
+			return (100*busiest(lists, time.Second) + len(lists) - 1) / len(lists)
+		},
+	},
+	{
+		what: "the same: those whose first request is no watch", most: 0, times: 10,
+		count: func(t *testing.T, seed uint64) (others int) {
+			seen := map[int]bool{}
+			for _, a := range afterOutage(t, seed) {
+				if !seen[a.who] && a.verb != "watch" {
+					others++
+				}
+				seen[a.who] = true
+			}
+			return others
+		},
+	},
+	{
+		what: "an idle watch, no bookmarks, ended by the server at its timeout: opened again in one hour", most: 11, times: 1,
+		count: func(t *testing.T, seed uint64) int { return reopened(t, seed, newCrowd()) },
+	},
+	{
+		what: "an idle watch, no bookmarks, never ended by the server: opened again in one hour", most: 11, times: 1,
+		count: func(t *testing.T, seed uint64) int {
+			c := newCrowd()
+			c.endless = true
+			return reopened(t, seed, c)
+		},
+	},
+	{
+		what: "5,000 idle reflectors opened together, no bookmarks: watches opened again in one second", most: 200, times: 20,
+		count: func(t *testing.T, seed uint64) int { return reopenedTogether(t, seed, newCrowd()) },
+	},
+	{
+		what: "5,000 idle reflectors opened together, with bookmarks: watches opened again in one second", most: 200, times: 20,
+		count: func(t *testing.T, seed uint64) int {
+			c := newCrowd()
+			c.marks = time.Minute
+			return reopenedTogether(t, seed, c)
+		},
+	},
+}
+
+const crowdSize = 1000
+
+// afterOutage returns what a crowd asks once its server is back.
+func afterOutage(t *testing.T, seed uint64) []asking {
+	c := newCrowd()
+	c.gather(t, seed, crowdSize)
+	<-time.After(between(dice(seed, 1<<32), 15*time.Second, time.Minute))
+	c.leave()
+	<-time.After(time.Minute)
+	c.comeBack()
+	<-time.After(2 * time.Minute)
+	synctest.Wait()
+	return c.heard()
+}
+
+// reopened returns how often one reflector opens its watch again in the worst of 6 hours.
+func reopened(t *testing.T, seed uint64, c *crowd) int {
+	c.gather(t, seed, 1)
+	<-time.After(6 * time.Hour)
+	synctest.Wait()
+	opened := times(c.heard(), "watch")
+	if len(opened) < 6 {
+		t.Errorf("%d watches in 6 hours show nothing", len(opened))
+	}
+	return busiest(opened[1:], time.Hour)
+}
+
+// reopenedTogether returns how many watches of a crowd are opened again in the worst
+// second of a quarter of an hour.
+func reopenedTogether(t *testing.T, seed uint64, c *crowd) int {
+	const size = 5000
+	c.gather(t, seed, size)
+	<-time.After(15 * time.Minute)
+	synctest.Wait()
+	opened := times(c.heard(), "watch")
+	if len(opened) < 2*size {
+		t.Errorf("%d watches of %d reflectors show nothing", len(opened), size)
+	}
+	return busiest(opened[size:], time.Second)
+}
+
+// Reflectors do not come together, and one with nothing to hear is quiet.
+func TestHerd(t *testing.T) {
+	t.Parallel()
+	worst := make([]int, len(herds))
+	done := make([]bool, len(herds))
+	table := newTable("herd", "what", "at most", "promised")
+	t.Cleanup(func() {
+		for i, h := range herds {
+			if done[i] {
+				table.row(h.what, fmt.Sprint(worst[i], h.unit), fmt.Sprint(h.most, h.unit))
+			}
+		}
+		table.show(t, len(herds))
+	})
+	for i, h := range herds {
+		t.Run(h.what, func(t *testing.T) {
+			t.Parallel()
+			measureSome(t, h.times, func(t *testing.T, seed uint64) {
+				got := h.count(t, seed)
+				worst[i], done[i] = max(worst[i], got), true
+				if got > h.most {
+					t.Errorf("%d%s, want %d%s at most: -seed=%d", got, h.unit, h.most, h.unit, seed)
+				}
+			})
+		})
+	}
+}
+
+// measureSome is measure with fewer seeds, though with one at least.
+func measureSome(t *testing.T, fewer int, run func(t *testing.T, seed uint64)) {
+	t.Helper()
+	all := *trials
+	measureSeeds(t, max(1, all/fewer), run)
+}
