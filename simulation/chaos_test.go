@@ -35,7 +35,7 @@ func share[F any](seed uint64, all []F) (some []F) {
 func (c *chaos) list() answer { return c.lists.next(c, answers) }
 func (c *chaos) watch() plan  { return c.watches.next(c, plans) }
 
-func (c *chaos) get() error {
+func (c *chaos) ask() error {
 	if c.rand.Float64() < c.rate {
 		return refusals[c.rand.IntN(len(refusals))].err
 	}

@@ -63,7 +63,7 @@ func (f *forgetful) list() answer {
 	return answer{}
 }
 func (*forgetful) watch() plan { return plan{refused: refusalNamed("410 Expired")} }
-func (*forgetful) get() error  { return nil }
+func (*forgetful) ask() error  { return nil }
 
 // fickle is another tormentor after some time, or for each request.
 type fickle struct {
@@ -87,7 +87,7 @@ func (f *fickle) turn() adversary {
 
 func (f *fickle) list() answer { return f.turn().list() }
 func (f *fickle) watch() plan  { return f.turn().watch() }
-func (f *fickle) get() error   { return f.turn().get() }
+func (f *fickle) ask() error   { return f.turn().ask() }
 
 // Whatever a server does, it gets no more than 24 watches and 50 requests out of a
 // reflector in a minute, pages of lists aside.

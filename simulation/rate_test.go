@@ -173,7 +173,7 @@ func (c *constant) list() answer {
 	return c.answer
 }
 func (c *constant) watch() plan { return c.plan }
-func (c *constant) get() error  { return nil }
+func (c *constant) ask() error  { return nil }
 
 // The same answer to every list, together with the same to every watch, for all pairs
 // of fault shapes, for an hour each: after the first minutes there are few requests. Where
@@ -243,7 +243,7 @@ func (s *script) list() answer {
 	s.a++
 	return s.answers[(s.a-1)%len(s.answers)]
 }
-func (*script) get() error { return nil }
+func (*script) ask() error { return nil }
 
 // The cleverest server that the rules admit comes close to what they allow, so that
 // the bound says something; and no other cycle of answers comes further.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,13 +23,13 @@ var errIll = errors.New("cannot be decoded")
 type adversary interface {
 	list() answer
 	watch() plan
-	get() error
+	ask() error // of a list of one object by its name
 }
 
 // request is one that the server was asked.
 type request struct {
 	at   time.Time
-	verb string // list, watch, get, page (of a list, but the first), or again (a list whose continue token has expired)
+	verb string // list, watch, ask, page (of a list, but the first), or again (a list whose continue token has expired)
 }
 
 // server is a ListWatcher over a truth, which an adversary makes lie and fail.
@@ -110,6 +111,9 @@ func pass(ctx context.Context, d time.Duration) error {
 
 // List implements listwatch.ListWatcher.
 func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*object], error) {
+	if name, ok := strings.CutPrefix(opts.FieldSelector, "metadata.name="); ok {
+		return s.ask(ctx, name)
+	}
 	verb := "list"
 	switch {
 	case opts.Continue != "":
@@ -220,30 +224,31 @@ func (s *server) page(version, offset uint64, limit int64, a answer) *listwatch.
 	return page
 }
 
-// Get implements listwatch.Getter.
-func (s *server) Get(ctx context.Context, key string) (*object, listwatch.Meta, error) {
-	fault := asked(s, "get", func(adv adversary) (error, string) { //nolint:staticcheck // the error is the fault, not the outcome
-		if err := adv.get(); err != nil {
-			return err, "get refused"
+// ask answers a list of one object by its name: with the most recent state, as no list of that kind comes from a cache.
+func (s *server) ask(ctx context.Context, name string) (*listwatch.Page[*object], error) {
+	fault := asked(s, "ask", func(adv adversary) (error, string) { //nolint:staticcheck // the error is the fault, not the outcome
+		if err := adv.ask(); err != nil {
+			return err, "ask refused"
 		}
 		return nil, ""
 	})
 	if err := pass(ctx, s.latency); err != nil {
-		return nil, listwatch.Meta{}, err
+		return nil, err
 	}
 	if fault != nil {
-		return nil, listwatch.Meta{Key: key}, fault
+		return nil, fault
 	}
 	s.mu.Lock()
-	obj, ok := s.objects[key]
-	s.mu.Unlock()
-	switch {
+	defer s.mu.Unlock()
+	page := &listwatch.Page[*object]{ResourceVersion: format(s.version())}
+	switch obj, ok := s.objects[name]; {
 	case !ok:
-		return nil, listwatch.Meta{Key: key}, status(http.StatusNotFound, metav1.StatusReasonNotFound, "not found")
 	case obj.ill():
-		return nil, obj.meta(), &listwatch.ObjectError{Meta: obj.meta(), Err: errIll}
+		page.Errors = append(page.Errors, &listwatch.ObjectError{Meta: obj.meta(), Err: errIll})
+	default:
+		page.Items = append(page.Items, obj)
 	}
-	return obj, obj.meta(), nil
+	return page, nil
 }
 
 // Watch implements listwatch.ListWatcher.

@@ -59,11 +59,14 @@ func (m *Machine) probeOrAsk(now time.Time) {
 	}
 	if d := m.doubt; d != nil && due(now, d.at) {
 		d.at = time.Time{}
-		key := d.newest.Key
-		if now.Before(m.askable) {
-			key = ""
+		a := &ask{probe: true}
+		if d.recent[d.which].touched {
+			d.next()
 		}
-		m.send(now, &ask{key: key, probe: true})
+		if !now.Before(m.askable) {
+			a.key = d.recent[d.which].Key
+		}
+		m.send(now, a)
 		return
 	}
 	if now.Before(m.askable) {
@@ -86,8 +89,8 @@ func (m *Machine) touch(key string) {
 	if m.ask != nil && m.ask.key == key {
 		m.ask.touched = true
 	}
-	if m.doubt != nil && m.doubt.newest.Key == key {
-		m.doubt.touched = true
+	if m.doubt != nil {
+		m.doubt.touch(key)
 	}
 	if m.verify.running() {
 		m.verify.touched[key] = true

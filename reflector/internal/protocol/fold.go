@@ -8,8 +8,8 @@ import (
 type Sum struct {
 	Version string
 	Pages   int
-	Items   int // that can be used
-	Newest  object.Meta
+	Items   int    // that can be used
+	Recent  recent // the newest of them
 
 	// Bad are the items with a name that cannot be used, as many as the quarantine looks after. MoreBad is how many there
 	// are beyond those, and Nameless how many have no readable name.
@@ -47,9 +47,7 @@ func (f *Fold) NeedsHeld() bool { return f.reused }
 func (f *Fold) Item(item Item) {
 	f.sum.Items++
 	version := item.Meta.ResourceVersion
-	if f.sum.Newest.Key == "" || object.Older(f.sum.Newest.ResourceVersion, version) {
-		f.sum.Newest = item.Meta
-	}
+	f.sum.Recent.listed(item.Meta)
 	if !f.reused || f.sum.Conflict != nil || !item.IsHeld || sameVersion(item) {
 		return
 	}

@@ -145,7 +145,7 @@ func (m *Machine) undecodable(sum Sum) bool { return !m.synced && sum.Items == 0
 // objects: a list says all that there is to say, but of what it could not name.
 func (m *Machine) replace(now time.Time, sum Sum) {
 	m.undo = undo{
-		sink: replaced, position: m.position, newest: m.newest,
+		sink: replaced, position: m.position, recent: m.recent,
 		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, served: m.served,
 	}
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: sum.Nameless > 0})
@@ -154,7 +154,7 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	}
 	m.resume, m.fences = sum.Version, nil
 	m.refused, m.distrusted = false, false
-	m.newest = known{Meta: sum.Newest}
+	m.recent = sum.Recent
 	m.doubt = nil
 	m.pauses.listed()
 	m.quarantine = m.quarantine.relisted(m, now, sum)
@@ -250,7 +250,7 @@ func (m *Machine) sinkRefused(now time.Time, err error) {
 	case applied:
 		m.applyRefused(now, undone, err)
 	case replaced:
-		m.position, m.newest = undone.position, undone.newest
+		m.position, m.recent = undone.position, undone.recent
 		m.quarantine, m.repair, m.doubt, m.served = undone.quarantine, undone.repair, undone.doubt, undone.served
 		m.listAfterRefusal(now, err)
 	case resynced:

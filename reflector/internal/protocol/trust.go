@@ -8,27 +8,83 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
+// recent are the newest things that were given to the sink, the newest first, one a key. Those without a key are none.
+type recent [4]known
+
+// known is one thing that was given to the sink, as the server sent it.
+type known struct {
+	object.Meta
+	gone    bool // it was deleted
+	touched bool // in a doubt: an event of it has come since
+}
+
+// gave takes an event that was given to the sink. One that came late is not among the newest.
+func (r *recent) gave(meta object.Meta, gone bool) {
+	if object.Older(meta.ResourceVersion, r[0].ResourceVersion) {
+		return
+	}
+	moving := known{Meta: meta, gone: gone}
+	for i := range r {
+		moving, r[i] = r[i], moving
+		if moving.Key == meta.Key {
+			return // the key's place before
+		}
+	}
+}
+
+// listed takes an item of a list, which come in no order of versions.
+func (r *recent) listed(meta object.Meta) {
+	moving := known{Meta: meta}
+	for i := range r {
+		if r[i].Key == "" || object.Older(r[i].ResourceVersion, moving.ResourceVersion) {
+			moving, r[i] = r[i], moving
+		}
+	}
+}
+
 // doubt is whether the server that answers now is the one that there was.
 //
 // A server whose storage was restored from a backup is silent until it passes the resume point, and then looks as if nothing
 // had happened: an API server sends no bookmark at or before the version that a watch began at. So after anything that another
 // server may stand behind, the watch is opened at once, and beside it the newest thing that was given to the sink is asked
-// for. Nothing but a verification can tell if that is older than the backup, or was written again at the same version.
+// for; if it has changed since, the next newest, four at most. Nothing but a verification can tell if all of them are older
+// than the backup, or were written again at the same version.
 type doubt struct {
-	resume  string // the resume point when the doubt arose
-	newest  known  // likewise; with an empty key, any one object will do
-	touched bool   // an event of newest's key has come since
+	resume string // the resume point when the doubt arose
+	recent recent // likewise; with an empty key, any one object will do
+	which  int    // of recent is asked for
 
 	at             time.Time // when to ask; zero while no watch is open, and while an answer is on its way
 	behind, absent int       // answers in a row that say so
 	step           int       // failures in a row
 }
 
+// touch says that an event of a key has come: what the server has of it now tells nothing about the past.
+func (d *doubt) touch(key string) {
+	for i := range d.recent {
+		if k := &d.recent[i]; k.Key == key {
+			k.touched = true
+		}
+	}
+}
+
+// next turns to the next newest thing that no event has touched, and reports whether there is one.
+func (d *doubt) next() bool {
+	d.absent = 0
+	for i := d.which + 1; i < len(d.recent) && d.recent[i].Key != ""; i++ {
+		if !d.recent[i].touched {
+			d.which = i
+			return true
+		}
+	}
+	return false
+}
+
 const (
 	// The probe follows an open watch by between probeAfter and probeAfter + probeSpread, so that those of a fleet do not
 	// come together.
-	probeAfter  = time.Second
-	probeSpread = 3 * time.Second
+	probeAfter  = 500 * time.Millisecond
+	probeSpread = 2500 * time.Millisecond
 
 	// probeAgain lies between two answers of the same kind, which together count: a replica may be behind for a moment, and
 	// a deletion may be on its way.
@@ -36,11 +92,11 @@ const (
 	enough     = 2
 )
 
-// doubtServer says that another server may answer from now on. The newest thing from before the first doubt is the one to
-// ask for: what came since came from the server that is doubted.
+// doubtServer says that another server may answer from now on. The newest things from before the first doubt are those to ask
+// for: what came since came from the server that is doubted.
 func (m *Machine) doubtServer() {
 	if m.doubt == nil && object.Ordered(m.resume) {
-		m.doubt = &doubt{resume: m.resume, newest: m.newest}
+		m.doubt = &doubt{resume: m.resume, recent: m.recent}
 	}
 }
 
@@ -67,6 +123,7 @@ func (m *Machine) planProbe(now time.Time) {
 func (m *Machine) unplanProbe() {
 	if m.doubt != nil {
 		m.doubt.at, m.doubt.behind, m.doubt.absent = time.Time{}, 0, 0
+		m.doubt.which = 0
 	}
 }
 
@@ -98,56 +155,59 @@ func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 		return
 	}
 	d.step = 0
-	var item *Item
-	if len(in.Items) > 0 {
-		item = &in.Items[0]
-	}
-	switch {
-	case !object.Ordered(in.Version):
+	if !object.Ordered(in.Version) {
 		m.doubt = nil // nothing can be told from it
-	case object.Older(in.Version, d.resume):
+		return
+	}
+	if object.Older(in.Version, d.resume) {
 		if d.behind++; d.behind < enough {
 			m.probeIn(now, probeAgain)
 			return
 		}
 		_, err := advance(d.resume, in.Version)
 		m.wentBack(now, err)
-	case item != nil && object.Ordered(item.Meta.ResourceVersion) && !object.Older(d.resume, item.Meta.ResourceVersion):
-		// It has not changed since the resume point, so it must be as it was.
-		if err := m.otherHistory(a, d, *item); err != nil {
-			m.wentBack(now, err)
-			return
-		}
-		m.doubt = nil
-	case item == nil && d.newest.Key != "" && !d.newest.gone && !d.touched:
-		if d.absent++; d.absent < enough {
-			m.probeIn(now, probeAgain)
-			return
-		}
-		m.wentBack(now, fmt.Errorf("%w: %s is not there, and was at %s", errOtherHistory, d.newest.Key, d.newest.ResourceVersion))
-	default:
-		m.doubt = nil
+		return
 	}
+	was := d.recent[d.which]
+	switch tells, err := m.tells(a, d, was, in.Items); {
+	case err != nil && len(in.Items) == 0 && d.absent+1 < enough:
+		d.absent++ // its deletion may be on the way
+		m.probeIn(now, probeAgain)
+	case err != nil:
+		m.wentBack(now, err)
+	case tells || a.key == "" || !d.next():
+		m.doubt = nil
+	default:
+		m.probeIn(now, 0)
+	}
+}
+
+// tells reports whether an answer shows that the server is the one that there was, and returns an error if it shows that it
+// is not.
+func (m *Machine) tells(a *ask, d *doubt, was known, items []Item) (bool, error) {
+	if len(items) == 0 {
+		if was.Key == "" || was.gone || was.touched {
+			return false, nil
+		}
+		return false, fmt.Errorf("%w: %s is not there, and was at %s", errOtherHistory, was.Key, was.ResourceVersion)
+	}
+	meta := items[0].Meta
+	switch {
+	case !object.Ordered(meta.ResourceVersion), object.Older(d.resume, meta.ResourceVersion):
+		return false, nil // it has changed since
+	case a.key == "":
+		return true, m.otherThanHeld(items[0])
+	case was.gone:
+		return false, fmt.Errorf("%w: %s is there at %s, and was deleted", errOtherHistory, was.Key, meta.ResourceVersion)
+	case object.Another(was.UID, meta.UID), was.ResourceVersion != meta.ResourceVersion:
+		return false, fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, was.Key, meta.ResourceVersion, was.ResourceVersion)
+	}
+	return true, nil // it has not changed since, and is as it was
 }
 
 // errOtherHistory is reported if the storage is not the one there was, although it is at a later version. A watch that has
 // left an event out looks the same.
 var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch has left something out")
-
-// otherHistory says why an object that has not changed since the resume point cannot be of the history that the sink has
-// followed, or returns nil.
-func (m *Machine) otherHistory(a *ask, d *doubt, item Item) error {
-	if a.key == "" {
-		return m.otherThanHeld(item)
-	}
-	switch {
-	case d.newest.gone:
-		return fmt.Errorf("%w: %s is there at %s, and was deleted", errOtherHistory, a.key, item.Meta.ResourceVersion)
-	case object.Another(d.newest.UID, item.Meta.UID), d.newest.ResourceVersion != item.Meta.ResourceVersion:
-		return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, a.key, item.Meta.ResourceVersion, d.newest.ResourceVersion)
-	}
-	return nil
-}
 
 // otherThanHeld says why an object that has not changed since the resume point is not what the sink holds, or returns nil.
 func (m *Machine) otherThanHeld(item Item) error {
@@ -180,10 +240,12 @@ func otherVersion(item Item) error {
 	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, item.Meta.Key, item.Meta.ResourceVersion, item.Held.ResourceVersion)
 }
 
-// wentBack lists the most recent state, and has it decoded whole.
+// wentBack lists the most recent state at once, and has it decoded whole. A fleet that has met the same server does so over
+// the time over which its probes are spread.
 func (m *Machine) wentBack(now time.Time, err error) {
 	m.refused, m.distrusted = true, true
 	m.emit(Problem{Class: VersionProblem, Err: err})
 	m.emit(HangUp{WentBack, err})
-	m.relist(now, Failure{Reason: WentBack, Err: err})
+	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
+	m.sync(now)
 }

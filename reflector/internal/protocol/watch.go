@@ -11,12 +11,6 @@ import (
 // here, a half-open connection holds a watch for as long as the kernel likes.
 const margin = 10 * time.Second
 
-// known is one thing that was given to the sink, as the server sent it.
-type known struct {
-	object.Meta
-	gone bool // it was deleted
-}
-
 // becomeWatching opens a stream at the resume point, if the pace allows a request now. Bookmarks keep the resume point in the
 // server's window while nothing changes, and the timeout spreads evenly over [MinTimeout, 2 MinTimeout) so that a fleet does
 // not return as one.
@@ -176,7 +170,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 	switch {
 	case item.Err == nil:
 		m.apply(e.Type, item)
-		m.gave(e.Type, item.Meta)
+		m.recent.gave(item.Meta, e.Type == Deleted)
 	case e.Type != Deleted:
 		m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 		m.setAside(now, item, item.Err, unusable)
@@ -184,7 +178,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 		// A deletion needs no more than a name: what is deleted is what the sink holds.
 		if item.IsHeld {
 			m.apply(Deleted, item)
-			m.gave(Deleted, item.Meta)
+			m.recent.gave(item.Meta, true)
 		} else {
 			m.quarantine.release(item.Meta.Key)
 		}
@@ -199,7 +193,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 // server has lost the event, the sink refused it, or the watch began in the middle.
 func (m *Machine) apply(typ Type, item Item) {
 	m.undo = undo{
-		sink: applied, position: m.position, newest: m.newest,
+		sink: applied, position: m.position, recent: m.recent,
 		key: item.Meta.Key, item: item, entry: m.quarantine.release(item.Meta.Key),
 	}
 	another := item.IsHeld && object.Another(item.Held.UID, item.Meta.UID)
@@ -217,13 +211,6 @@ func (m *Machine) apply(typ Type, item Item) {
 		m.emit(Update)
 	}
 	m.emit(Applied{})
-}
-
-// gave says that an event was given to the sink. It is the newest thing that was, but if it came late.
-func (m *Machine) gave(typ Type, meta object.Meta) {
-	if !object.Older(meta.ResourceVersion, m.newest.ResourceVersion) {
-		m.newest = known{Meta: meta, gone: typ == Deleted}
-	}
 }
 
 // moveResume moves the resume point, and drops the fences that it has reached.
