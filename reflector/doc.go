@@ -1,15 +1,20 @@
 // Package reflector keeps a [Sink] in step with a resource of an API server.
 //
 // It lists the resource, replaces what the sink holds, and watches from the
-// list's resourceVersion on. A watch that ends is opened again at the last
-// version that was applied, so that nothing is sent twice. Where the server no
+// list's resourceVersion on. A watch that ends is opened again at the resume point,
+// the last version that was applied, so that nothing is sent twice. If the server no
 // longer has that version, the resource is listed again.
 //
-// The rules are in machine.go: [state] and step, a function without I/O, clock
-// or goroutine, which can be read from top to bottom. docs/states.md is the
-// table that the code prints of itself. reflector.go is the goroutine that does
-// what step says.
+//	                 facts                              effects
+//	 list, watch,  ─────────▶  internal/protocol      ─────────▶  list, watch, ask
+//	 ask, clock,               (Machine.Step: every               sink.Add, Update, Delete,
+//	 sink refused              rule, and no I/O)                  Replace; Trace; Status
+//
+// Every rule is in [github.com/relist-go/relist/reflector/internal/protocol]: a machine that
+// takes facts and returns effects, without I/O, clock or goroutine. docs/states.md is
+// the table that the code prints of it. driver.go is the goroutine that owns the machine
+// and does what it says; request.go has what runs beside it, because reading blocks.
 //
 // Begin with [New], [Reflector.Run] and [Options]. What happens inside is told
-// through [Trace].
+// through [Trace]; how fresh the copy is, by [Reflector.Status].
 package reflector
