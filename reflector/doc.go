@@ -5,10 +5,10 @@
 // the last version that was applied, so that nothing is sent twice. If the server no
 // longer has that version, the resource is listed again.
 //
-//	                 facts                              effects
-//	 list, watch,  ─────────▶  internal/protocol      ─────────▶  list, watch, ask
-//	 ask, clock,               (Machine.Step: every               sink.Add, Update, Delete,
-//	 sink refused              rule, and no I/O)                  Replace; Trace; Status
+//	                facts                              effects
+//	list, watch,  ─────────▶  internal/protocol      ─────────▶  list, watch, ask
+//	ask, clock,               (Machine.Step: every               sink.Add, Update, Delete,
+//	sink refused              rule, and no I/O)                  Replace; Trace; Status
 //
 // Every rule is in [github.com/relist-go/relist/reflector/internal/protocol]: a machine that
 // takes facts and returns effects, without I/O, clock or goroutine. docs/states.md is

@@ -26,8 +26,9 @@ type driver[T any] struct {
 	initial  *initialEvents[T] // of the watch that is open, so far
 	metadata *metadata         // of a verification, until it is compared
 
-	marked string // the resume point that the sink was told last
-	end    error  // what Run is to return, if Options.Fatal says so
+	marked, markedSafe string // the resume point and the safe version that the sink was told last
+
+	end error // what Run is to return, if Options.Fatal says so
 }
 
 // subject is the objects that an input is about, for the effects that follow from it.
@@ -107,6 +108,13 @@ func (d *driver[T]) mark() {
 	if resume := d.machine.Resume(); d.sink.mark != nil && resume != d.marked && !object.Any(resume) {
 		d.marked = resume
 		d.sink.mark(resume)
+	}
+	if d.sink.markSafe == nil {
+		return
+	}
+	if safe := d.machine.Status().Safe; safe != d.markedSafe {
+		d.markedSafe = safe
+		d.sink.markSafe(safe)
 	}
 }
 

@@ -31,9 +31,10 @@ type outlet[T any] struct {
 	Sink[T]
 	Add, Update, Delete func(obj T) error
 
-	get  func(key string) (T, bool) // of Known
-	keys func() []string            // of Held
-	mark func(resourceVersion string)
+	get      func(key string) (T, bool)   // of Known
+	keys     func() []string              // of Held
+	mark     func(resourceVersion string) // of Marker
+	markSafe func(resourceVersion string) // of SafeMarker
 }
 
 // ErrRunning is returned by a second [Reflector.Run] while the first still runs.
@@ -66,6 +67,9 @@ func outletOf[T any](sink Sink[T]) outlet[T] {
 	}
 	if marker, ok := sink.(Marker); ok {
 		o.mark = marker.Mark
+	}
+	if marker, ok := sink.(SafeMarker); ok {
+		o.markSafe = marker.MarkSafe
 	}
 	return o
 }

@@ -63,3 +63,11 @@ type Marker interface {
 	// the version of a single object says nothing of others.
 	Mark(resourceVersion string)
 }
+
+// SafeMarker is what a Sink implements that wants to know from which version its copy can be resumed.
+type SafeMarker interface {
+	// MarkSafe says that everything up to resourceVersion has been given to the sink, without
+	// exception: [Status.SafeVersion]. It is called after what [Marker.Mark] is called
+	// after, if the version is another one than before. It is empty if nothing is safe.
+	MarkSafe(resourceVersion string)
+}
