@@ -16,7 +16,7 @@ type Machine struct {
 
 	// What the sink has, see list.go and watch.go.
 	position
-	newest known // the newest thing that was given to the sink
+	newest known // the newest thing that the server has told
 
 	// How requests are paced, see pause.go and silence.go.
 	pauses  pauses
@@ -71,7 +71,7 @@ type position struct {
 type undo struct {
 	sink     sinkCall
 	position position
-	newest   known
+	newest   known // before a Replace
 
 	key    string // of an Apply, and so the rest
 	item   Item

@@ -11,10 +11,21 @@ import (
 // here, a half-open connection holds a watch for as long as the kernel likes.
 const margin = 10 * time.Second
 
-// known is one thing that was given to the sink, as the server sent it.
+// known is one thing that the server has told, whatever became of it here.
 type known struct {
 	object.Meta
 	gone bool // it was deleted
+}
+
+// learned notes what the server has told of a key. If it does not say at which version, then nothing is known of the key any
+// more.
+func (m *Machine) learned(meta object.Meta, gone bool) {
+	switch {
+	case object.Ordered(meta.ResourceVersion):
+		m.newest = known{Meta: meta, gone: gone}
+	case meta.Key == m.newest.Key:
+		m.newest = known{}
+	}
 }
 
 // becomeWatching opens a stream at the resume point, if the pace allows a request now. Bookmarks keep the resume point in the
@@ -163,6 +174,7 @@ func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	case same && object.Ordered(item.Held.ResourceVersion):
 	case e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.Another(item.Held.UID, item.Meta.UID)):
 	default:
+		m.learned(object.Meta{Key: item.Meta.Key}, false)
 		m.setAside(now, item, errLate, notKnown)
 	}
 }
@@ -172,10 +184,10 @@ var errLate = errors.New("the event is older than the resume point, and what the
 // take applies an event, or sets its object aside.
 func (m *Machine) take(now time.Time, e *Seen) {
 	item := e.Item
+	m.learned(item.Meta, e.Type == Deleted)
 	switch {
 	case item.Err == nil:
 		m.apply(e.Type, item)
-		m.newest = known{Meta: item.Meta, gone: e.Type == Deleted}
 	case e.Type != Deleted:
 		m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 		m.setAside(now, item, item.Err, unusable)
@@ -183,7 +195,6 @@ func (m *Machine) take(now time.Time, e *Seen) {
 		// A deletion needs no more than a name: what is deleted is what the sink holds.
 		if item.IsHeld {
 			m.apply(Deleted, item)
-			m.newest = known{Meta: item.Meta, gone: true}
 		} else {
 			m.quarantine.release(item.Meta.Key)
 		}
@@ -198,7 +209,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 // server has lost the event, the sink refused it, or the watch began in the middle.
 func (m *Machine) apply(typ Type, item Item) {
 	m.undo = undo{
-		sink: applied, position: m.position, newest: m.newest,
+		sink: applied, position: m.position,
 		key: item.Meta.Key, item: item, entry: m.quarantine.release(item.Meta.Key),
 	}
 	another := item.IsHeld && object.Another(item.Held.UID, item.Meta.UID)
