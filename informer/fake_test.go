@@ -13,6 +13,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
@@ -163,11 +164,20 @@ func (f *fake) items() []*thing {
 	return items
 }
 
-func (f *fake) List(context.Context, metav1.ListOptions) (*listwatch.Page[*thing], error) {
+// List counts lists of everything; a reflector also asks for single objects.
+func (f *fake) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lists++
+	if opts.FieldSelector == "" {
+		f.lists++
+	}
 	items := f.items()
+	if opts.FieldSelector != "" {
+		selector := fields.ParseSelectorOrDie(opts.FieldSelector)
+		items = slices.DeleteFunc(items, func(obj *thing) bool {
+			return !selector.Matches(fields.Set{"metadata.namespace": obj.Namespace, "metadata.name": obj.Name})
+		})
+	}
 	for i, obj := range items {
 		again := *f.transformed(obj) // decoded anew for every list, as over HTTP
 		items[i] = &again

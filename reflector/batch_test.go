@@ -165,12 +165,12 @@ func TestWatchGivenUpWithinABatch(t *testing.T) {
 		refused := errors.New("no room")
 		var events []string
 		r.sink.always = map[string]error{}
-		for i := range maxRefused + 1 {
+		for i := range 101 {
 			events = append(events, fmt.Sprintf("+x%d@%d", i, 11+i))
 			r.sink.always[fmt.Sprintf("add x%d", i)] = refused
 		}
 		b.send(strings.Join(events, " ")+" +y@900", nil)
-		r.expect(fmt.Sprintf(`list "%d" limit 0 continue ""`, 10+maxRefused))
+		r.expect(fmt.Sprintf(`list "%d" limit 0 continue ""`, 110))
 		if told := r.sink.take(); strings.Contains(told, "add y") {
 			t.Errorf("an event of a watch that was given up was applied: %s", told)
 		}
@@ -187,11 +187,11 @@ func TestSlowSinkIsNoSilence(t *testing.T) {
 		r.expect(`watch "10"`)
 		s := r.fake.open()
 		for version := 11; version < 14; version++ {
-			later(time.Minute)
+			later(50 * time.Second)
 			s.event(listwatch.Bookmark, "", fmt.Sprint(version))
 		}
 		synctest.Wait()
-		r.sink.hook = func(string) { <-time.After(minSilence + time.Minute) }
+		r.sink.hook = func(string) { <-time.After(3 * time.Minute) }
 		for version := 14; version < 34; version++ {
 			more := listwatch.Event[string]{Type: listwatch.Modified, Object: "a", Meta: listwatch.Meta{Key: "a", ResourceVersion: fmt.Sprint(version)}}
 			select {

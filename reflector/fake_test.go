@@ -2,13 +2,16 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
@@ -19,6 +22,7 @@ import (
 type fake struct {
 	asked   chan string
 	lists   chan listAnswer
+	asks    chan listAnswer // lists of one object
 	watches chan watchAnswer
 }
 
@@ -34,13 +38,24 @@ type watchAnswer struct {
 }
 
 func newFake() *fake {
-	return &fake{asked: make(chan string, 100), lists: make(chan listAnswer), watches: make(chan watchAnswer)}
+	return &fake{
+		asked: make(chan string, 1000), lists: make(chan listAnswer), asks: make(chan listAnswer), watches: make(chan watchAnswer),
+	}
 }
 
 func (f *fake) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[string], error) {
-	f.asked <- fmt.Sprintf("list %q limit %d continue %q", opts.ResourceVersion, opts.Limit, opts.Continue)
+	answers := f.lists
+	if opts.FieldSelector != "" || opts.Limit == 1 {
+		answers = f.asks
+		f.asked <- fmt.Sprintf("ask %q limit %d", opts.FieldSelector, opts.Limit)
+		if opts.ResourceVersion != "" || opts.Continue != "" {
+			panic(fmt.Sprintf("asked with %+v, want the most recent state", opts))
+		}
+	} else {
+		f.asked <- fmt.Sprintf("list %q limit %d continue %q", opts.ResourceVersion, opts.Limit, opts.Continue)
+	}
 	select {
-	case a := <-f.lists:
+	case a := <-answers:
 		return a.page, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -71,6 +86,25 @@ func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Wa
 // page answers the list that is waited for.
 func (f *fake) page(version string, items ...string) {
 	f.lists <- listAnswer{page: &listwatch.Page[string]{Items: items, ResourceVersion: version}}
+}
+
+// answer answers the ask that is waited for: at version the server has the objects of
+// these metas, and no other.
+func (f *fake) answer(version string, metas ...listwatch.Meta) {
+	page := &listwatch.Page[string]{ResourceVersion: version, Metas: metas}
+	for _, meta := range metas {
+		page.Items = append(page.Items, meta.Key)
+	}
+	f.asks <- listAnswer{page: page}
+}
+
+// stillBad answers the ask that is waited for: the object is there, and cannot be decoded.
+func (f *fake) stillBad(version string, meta listwatch.Meta) {
+	f.asks <- listAnswer{page: &listwatch.Page[string]{ResourceVersion: version, Errors: []*listwatch.ObjectError{badField(meta)}}}
+}
+
+func badField(meta listwatch.Meta) *listwatch.ObjectError {
+	return &listwatch.ObjectError{Meta: meta, Err: errors.New("bad field")}
 }
 
 // open answers the watch that is waited for.
@@ -110,6 +144,12 @@ func (s *stream) event(typ listwatch.Type, object, version string) {
 		Object: object,
 		Meta:   listwatch.Meta{Key: object, ResourceVersion: version},
 	}
+}
+
+// undecodable is an event whose object cannot be decoded.
+func (s *stream) undecodable(typ listwatch.Type, key, version string) {
+	meta := listwatch.Meta{Key: key, ResourceVersion: version}
+	s.events <- listwatch.Event[string]{Type: typ, Meta: meta, Err: badField(meta)}
 }
 
 // end is the bookmark that ends the initial events.
@@ -230,10 +270,16 @@ func (r *rig) told(want string) {
 // synced brings the reflector to an open watch at 10, with a and b listed.
 func (r *rig) synced() *stream {
 	r.t.Helper()
+	return r.syncedFor("300s")
+}
+
+// syncedFor is synced where watches are asked for so long.
+func (r *rig) syncedFor(timeout string) *stream {
+	r.t.Helper()
 	r.expect(`list "0" limit 500 continue ""`)
 	r.fake.page("10", "a", "b")
 	r.told("replace a,b @10")
-	r.expect(`watch "10" for 300s`)
+	r.expect(`watch "10" for ` + timeout)
 	return r.fake.open()
 }
 
@@ -242,3 +288,21 @@ func later(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
+
+// synced2 gives the list but leaves the watch unanswered.
+func (r *rig) synced2() {
+	r.t.Helper()
+	r.expect(`list "0" limit 500 continue ""`)
+	r.fake.page("10", "a", "b")
+	synctest.Wait()
+}
+
+func statusErr(code int32, reason metav1.StatusReason, retryAfter int32) error {
+	status := metav1.Status{Code: code, Reason: reason, Message: "message"}
+	if retryAfter > 0 {
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
+	}
+	return &apierrors.StatusError{ErrStatus: status}
+}
+
+func gone() error { return statusErr(http.StatusGone, metav1.StatusReasonExpired, 0) }

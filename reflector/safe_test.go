@@ -29,15 +29,15 @@ func (m *marks) take() string {
 	return strings.Join(m.told, ", ")
 }
 
-// scripted answers lists with what is in it, and the watch with a channel.
-type scripted struct {
+// onePage answers each list with one page, each list of one object with another, and the watch with a channel.
+type onePage struct {
 	page   listwatch.Page[*metav1.PartialObjectMetadata]
 	asked  listwatch.Page[*metav1.PartialObjectMetadata]
 	events chan listwatch.Event[*metav1.PartialObjectMetadata]
 	ctx    context.Context //nolint:containedctx // set by the call whose stream it is
 }
 
-func (s *scripted) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+func (s *onePage) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
 	page := s.page
 	if opts.FieldSelector != "" {
 		page = s.asked
@@ -45,12 +45,12 @@ func (s *scripted) List(_ context.Context, opts metav1.ListOptions) (*listwatch.
 	return &page, nil
 }
 
-func (s *scripted) Watch(ctx context.Context, _ metav1.ListOptions) (listwatch.Watch[*metav1.PartialObjectMetadata], error) {
+func (s *onePage) Watch(ctx context.Context, _ metav1.ListOptions) (listwatch.Watch[*metav1.PartialObjectMetadata], error) {
 	s.ctx = ctx
 	return s, nil
 }
 
-func (s *scripted) Next() (listwatch.Event[*metav1.PartialObjectMetadata], error) {
+func (s *onePage) Next() (listwatch.Event[*metav1.PartialObjectMetadata], error) {
 	select {
 	case e := <-s.events:
 		return e, nil
@@ -59,7 +59,7 @@ func (s *scripted) Next() (listwatch.Event[*metav1.PartialObjectMetadata], error
 	}
 }
 
-func (*scripted) Close() error { return nil }
+func (*onePage) Close() error { return nil }
 
 func configMap(name, version string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid", ResourceVersion: version}}
@@ -73,7 +73,7 @@ func event(typ listwatch.Type, obj *metav1.PartialObjectMetadata) listwatch.Even
 // The safe version stays before a change that the sink does not have, while the resume point goes on.
 func TestSafeVersionStaysBehindWhatIsInQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &scripted{events: make(chan listwatch.Event[*metav1.PartialObjectMetadata])}
+		server := &onePage{events: make(chan listwatch.Event[*metav1.PartialObjectMetadata])}
 		server.page = listwatch.Page[*metav1.PartialObjectMetadata]{
 			ResourceVersion: "10",
 			Items:           []*metav1.PartialObjectMetadata{configMap("a", "5"), configMap("b", "6")},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -28,30 +27,30 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 			if (got.LastError == nil) != (want.LastError == nil) || got.LastError != nil && !errors.Is(got.LastError, want.LastError) {
 				t.Errorf("last error is %v, want %v", got.LastError, want.LastError)
 			}
-			got.LastError, want.LastError = nil, nil
+			got.LastError, want.LastError, want.Started = nil, nil, begin
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("status differs (-want +got):\n%s", diff)
 			}
 		}
 		check(Status{State: Listing, Since: begin})
-		if age := r.Status().Staleness(begin); age != math.MaxInt64 {
-			t.Errorf("staleness before anything was heard is %v", age)
+		if age := r.Status().Staleness(at(5 * time.Second)); age != 5*time.Second {
+			t.Errorf("staleness before anything was heard is %v, want the time since Run was called: 5s", age)
 		}
 
 		later(time.Second)
 		r.fake.page("10", "a")
-		check(Status{State: Opening, Since: at(1 * time.Second), Synced: true, ResourceVersion: "10"})
+		check(Status{State: Opening, Since: at(1 * time.Second), Synced: true, ResourceVersion: "10", SafeVersion: "10"})
 
 		later(time.Second)
 		s := r.fake.open()
-		check(Status{State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "10"})
+		check(Status{State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "10", SafeVersion: "10"})
 
 		later(time.Second)
 		s.event(listwatch.Added, "b", "11")
 		later(time.Second)
 		s.event(listwatch.Bookmark, "", "12")
 		open := Status{
-			State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "12",
+			State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12",
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 		}
 		check(open)
@@ -62,7 +61,7 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 		later(time.Second)
 		s.events <- io.ErrUnexpectedEOF // forgiven: opened again at once
 		check(Status{
-			State: Opening, Since: at(5 * time.Second), Synced: true, ResourceVersion: "12",
+			State: Opening, Since: at(5 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12",
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 			FailingSince: at(5 * time.Second), LastError: io.ErrUnexpectedEOF, LastErrorTime: at(5 * time.Second),
 		})
@@ -71,7 +70,7 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 		later(time.Second)
 		r.fake.watches <- watchAnswer{err: forbidden}
 		check(Status{
-			State: Waiting, Since: at(6 * time.Second), Synced: true, ResourceVersion: "12",
+			State: Waiting, Since: at(6 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12",
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 			FailingSince: at(5 * time.Second), LastError: forbidden, LastErrorTime: at(6 * time.Second),
 			NextRetry: at(6*time.Second + 800*time.Millisecond),
@@ -83,7 +82,7 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 		later(time.Second)
 		r.fake.open()
 		check(Status{
-			State: Watching, Since: at(7 * time.Second), Synced: true, ResourceVersion: "12",
+			State: Watching, Since: at(7 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12",
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 			LastError: forbidden, LastErrorTime: at(6 * time.Second),
 		})
@@ -120,7 +119,7 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 				r.fake.watches <- watchAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
 				later(20 * time.Second)
 				s = r.fake.open()
-				r.board.heard(0)
+				r.board.lastByte.Store(time.Now().UnixNano())
 				later(c.open)
 				if c.brief {
 					s.event(listwatch.Bookmark, "", "12")
@@ -129,7 +128,7 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 				if since := r.Status().FailingSince; !since.IsZero() {
 					t.Errorf("failing since %v, while a watch is open", since)
 				}
-				r.board.heard(0)
+				r.board.lastByte.Store(time.Now().UnixNano())
 				s.events <- statusErr(http.StatusGone, metav1.StatusReasonExpired, 0)
 				later(2 * time.Second)
 				if age := r.Status().Staleness(time.Now()); age != c.want {
@@ -167,80 +166,6 @@ func TestWaitFor(t *testing.T) {
 		defer cancel()
 		if err := r.WaitFor(ctx, "99"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("for what does not come: %v", err)
-		}
-	})
-}
-
-func TestRelist(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
-		s := r.synced()
-		done := make(chan error, 1)
-		go func() { done <- r.Relist(t.Context()) }()
-		r.expect(`list "" limit 500 continue ""`)
-		if !s.closed {
-			t.Error("the watch was left open")
-		}
-		r.fake.page("20", "a")
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		r.expect(`watch "20" for 300s`)
-	})
-}
-
-func TestRelistDuringAListWantsAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
-		r.expect(`list "0" limit 500 continue ""`)
-		done := make(chan error, 2)
-		for range 2 {
-			go func() { done <- r.Relist(t.Context()) }()
-		}
-		synctest.Wait()
-		r.fake.page("10", "a")
-		r.expect(`list "" limit 500 continue ""`)
-		select {
-		case err := <-done:
-			t.Fatalf("Relist returned %v after a list that began before it", err)
-		default:
-		}
-		r.fake.page("11", "a")
-		for range 2 {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		r.expect(`watch "11" for 300s`)
-	})
-}
-
-func TestRelistEndsAWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
-		r.expect(`list "0" limit 500 continue ""`)
-		r.fake.lists <- listAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 3600)}
-		r.expect("")
-		go func() { _ = r.Relist(t.Context()) }()
-		r.expect(`list "" limit 500 continue ""`)
-	})
-}
-
-// A list that was asked for by nobody, and is answered by a cache, does not do for one
-// that was asked for.
-func TestRelistOutlivesAFailedList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
-		r.expect(`list "0" limit 500 continue ""`)
-		done := make(chan error, 1)
-		go func() { done <- r.Relist(t.Context()) }()
-		synctest.Wait()
-		r.fake.lists <- listAnswer{err: statusErr(http.StatusInternalServerError, metav1.StatusReasonInternalError, 0)}
-		later(time.Second)
-		r.expect(`list "" limit 500 continue ""`)
-		r.fake.page("10", "a")
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -2,13 +2,17 @@ package reflector_test
 
 import (
 	"context"
-	"net/http"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -31,6 +35,8 @@ type verified struct {
 	t      *testing.T
 	server *apitest.Server
 	known  *store.Store[*object]
+	fails  atomic.Bool  // every list of a verification
+	lists  atomic.Int64 // of the reflector
 
 	mu      sync.Mutex
 	deltas  []string
@@ -64,15 +70,17 @@ func runVerified(t *testing.T, test func(v *verified)) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		denied := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
 		known := store.New(store.Options[*object]{})
 		v.known = known
 		queue := deltafifo.New(deltafifo.Options[*object]{Known: known})
 		r := reflector.New(lw, queue, reflector.Options{
-			Verify: reflector.Verify{Every: 10 * time.Minute, Metadata: metadata},
+			Verify: reflector.Verify{Every: 10 * time.Minute, Metadata: failing{metadata, &v.fails, denied}},
 			Rand:   func() float64 { return 0 },
 			Trace: &reflector.Trace{
-				Problem:  func(p reflector.Problem) { v.note(&v.reports, p.Class.String()+" "+p.Key) },
-				Verified: func(reflector.Verified) { v.note(&v.reports, "verified") },
+				ListStart: func(reflector.ListStart) { v.lists.Add(1) },
+				Problem:   func(p reflector.Problem) { v.note(&v.reports, p.Class.String()+" "+p.Key) },
+				Verified:  func(reflector.Verified) { v.note(&v.reports, "verified") },
 			},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -181,28 +189,57 @@ func TestVerifyRepairsALostChange(t *testing.T) {
 			v.t.Fatal(err)
 		}
 		v.create("d")
-		v.expect([]string{"Added default/d", "Replaced default/c"}, []string{"drift default/c", "verified"})
+		v.expect([]string{"Added default/d", "Updated default/c"}, []string{"drift default/c", "verified"})
 		v.expect(nil, []string{"verified"})
 	})
 }
 
-// What a list takes from the sink is no repair where the sink is what is wrong: after a
-// difference everything is decoded.
-func TestVerifyTakesNothingFromTheSink(t *testing.T) {
-	runVerified(t, func(v *verified) {
-		before, _ := v.known.Get("default/a")
-		if err := v.server.DropEvent("DELETED", 1); err != nil {
-			v.t.Fatal(err)
-		}
-		if _, err := v.server.Delete("configmaps", "default", "b"); err != nil {
-			v.t.Fatal(err)
-		}
-		v.create("d")
-		v.expect([]string{"Added default/d", "Deleted default/b inferred"}, []string{"drift default/b", "verified"})
-		if after, ok := v.known.Get("default/a"); !ok || after == before {
-			v.t.Error("an object of the sink was taken for the server's")
-		}
-	})
+// Up to a hundred objects that differ are asked for one by one; more are listed. What a
+// list takes from the sink is no repair where the sink is what is wrong, so everything is
+// decoded.
+func TestVerifyListsIfMoreThanAHundredDiffer(t *testing.T) {
+	for _, lost := range []int{100, 101} {
+		t.Run(fmt.Sprint(lost), func(t *testing.T) {
+			runVerified(t, func(v *verified) {
+				for i := range lost {
+					v.create(fmt.Sprintf("x%03d", i))
+				}
+				synctest.Wait()
+				v.mu.Lock()
+				v.deltas = nil
+				v.mu.Unlock()
+				before, _ := v.known.Get("default/a")
+				if err := v.server.DropEvent("DELETED", lost); err != nil {
+					v.t.Fatal(err)
+				}
+				for i := range lost {
+					if _, err := v.server.Delete("configmaps", "default", fmt.Sprintf("x%03d", i)); err != nil {
+						v.t.Fatal(err)
+					}
+				}
+				v.create("d") // the resume point moves past the deletions
+				<-time.After(20 * time.Minute)
+				synctest.Wait()
+				if n := v.known.Len(); n != 4 {
+					v.t.Errorf("%d objects are held, want 4", n)
+				}
+				var drift int
+				for _, report := range v.reports {
+					if strings.HasPrefix(report, "drift default/x") {
+						drift++
+					}
+				}
+				if drift != 100 {
+					v.t.Errorf("%d differences were reported, want 100", drift)
+				}
+				after, _ := v.known.Get("default/a")
+				listed := v.lists.Load() == 2
+				if want := lost > 100; listed != want || (after != before) != want {
+					v.t.Errorf("listed again is %t, and what did not differ was decoded again is %t; want %t", listed, after != before, want)
+				}
+			})
+		})
+	}
 }
 
 // A version that the server has compacted is compared all the same, object by object.
@@ -216,12 +253,25 @@ func TestVerifyWithoutTheExactVersion(t *testing.T) {
 // A server that cannot be asked is reported, and asked again later.
 func TestVerifyThatFails(t *testing.T) {
 	runVerified(t, func(v *verified) {
-		if err := v.server.FailNext(apitest.Failure{Verb: "list", Count: 2, Status: http.StatusForbidden}); err != nil {
-			v.t.Fatal(err)
-		}
+		v.fails.Store(true)
 		v.expect(nil, []string{"list "})
+		v.fails.Store(false)
 		v.expect(nil, []string{"verified"})
 	})
+}
+
+// failing is a lister that fails if it is told to.
+type failing struct {
+	listwatch.ListWatcher[*metav1.PartialObjectMetadata]
+	fails *atomic.Bool
+	err   error
+}
+
+func (f failing) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+	if f.fails.Load() {
+		return nil, f.err
+	}
+	return f.ListWatcher.List(ctx, opts)
 }
 
 // Both sinks of this module can be verified.

@@ -20,7 +20,7 @@ import (
 )
 
 // Of 1,000 objects one cannot be decoded, is changed, repaired, broken again and
-// deleted. It is set aside and its story is right, and a get of it takes the server 3
+// deleted. It is in quarantine and its story is right, and the answer about it takes the server 3
 // seconds; what happens to the other 999 is here within a second all the while.
 //
 // The seconds are of a bubble, where work takes none: what is measured is how long
@@ -30,31 +30,31 @@ func TestLagBesideAnUndecodableObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := apitest.New(apitest.Options{})
 		t.Cleanup(func() { _ = srv.Close() })
-		var gets atomic.Int64
-		net := serveMemory(t, beforeGetsOfBad(srv, func(context.Context) {
-			gets.Add(1)
+		var asks atomic.Int64
+		net := serveMemory(t, beforeAsksOfBad(srv, func(context.Context) {
+			asks.Add(1)
 			<-time.After(3 * time.Second)
 		}))
 		l := newLagged(t, srv, wall(time.Now()))
 		l.run(transport.Config{Server: "http://relist.test", Dial: net.dial}, scenario{
-			nextGet: func() {},
-			endGet:  func() {},
-			breath:  func() { <-time.After(400 * time.Millisecond) }, // so that the bad object is fetched meanwhile
+			nextAsk: func() {},
+			endAsk:  func() {},
+			breath:  func() { <-time.After(400 * time.Millisecond) }, // so that the bad object is asked for meanwhile
 		})
-		if n := gets.Load(); n < 2 {
-			t.Errorf("the bad object was fetched %d times while the others changed, want 2 at least", n)
+		if n := asks.Load(); n < 2 {
+			t.Errorf("the bad object was asked for %d times while the others changed, want 2 at least", n)
 		}
 	})
 }
 
 // The same in real time and over loopback: the work is measured, too. While the others
-// change, a get of the bad object hangs at the server.
+// change, the question for the bad object hangs at the server.
 //
 // It is not parallel, so that no other test of this package is what they wait for.
 func TestLagBesideAnUndecodableObjectInRealTime(t *testing.T) {
 	srv := apitest.New(apitest.Options{})
 	arrived, leave := make(chan struct{}), make(chan struct{})
-	web := httptest.NewServer(beforeGetsOfBad(srv, func(ctx context.Context) {
+	web := httptest.NewServer(beforeAsksOfBad(srv, func(ctx context.Context) {
 		select {
 		case arrived <- struct{}{}:
 		case <-ctx.Done():
@@ -71,28 +71,28 @@ func TestLagBesideAnUndecodableObjectInRealTime(t *testing.T) {
 	})
 	l := newLagged(t, srv, startMetronome(t))
 	l.run(transport.Config{Server: web.URL}, scenario{
-		nextGet: func() {
+		nextAsk: func() {
 			select {
 			case <-arrived:
 			case <-time.After(time.Minute):
 				t.Fatal("the bad object is not asked for within a minute")
 			}
 		},
-		endGet: func() {
+		endAsk: func() {
 			select {
 			case leave <- struct{}{}:
 			case <-time.After(time.Minute):
-				t.Fatal("the get of the bad object was given up while the others changed")
+				t.Fatal("the ask of the bad object was given up while the others changed")
 			}
 		},
 		breath: func() {},
 	})
 }
 
-// beforeGetsOfBad serves what srv does, and calls wait before the bad object is read.
-func beforeGetsOfBad(srv http.Handler, wait func(context.Context)) http.Handler {
+// beforeAsksOfBad serves what srv does, and calls wait before a list of the bad object alone.
+func beforeAsksOfBad(srv http.Handler, wait func(context.Context)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if strings.HasSuffix(req.URL.Path, "/bad") {
+		if strings.Contains(req.URL.Query().Get("fieldSelector"), "metadata.name=bad") {
 			wait(req.Context())
 		}
 		srv.ServeHTTP(w, req)
@@ -101,8 +101,8 @@ func beforeGetsOfBad(srv http.Handler, wait func(context.Context)) http.Handler 
 
 // scenario is where the two runs differ.
 type scenario struct {
-	nextGet func() // waits until the bad object is asked for
-	endGet  func() // has it answered
+	nextAsk func() // waits until the bad object is asked for
+	endAsk  func() // has it answered
 	breath  func() // is taken after each hundred changes
 }
 
@@ -146,16 +146,16 @@ func (l *lagged) run(cfg transport.Config, s scenario) {
 	l.await("default/c998", last["metadata"].(map[string]any)["resourceVersion"].(string), time.Minute)
 	l.expect("the list", objects-1, true)
 
-	l.changeOthersDuringAGet()
+	l.changeOthersDuringAnAsk()
 	l.expect("after changes of others", objects-1, true)
 	l.update("bad", broken)
-	l.changeOthersDuringAGet()
+	l.changeOthersDuringAnAsk()
 	l.expect("after a change", objects-1, true)
 	repaired := l.update("bad", good)
 	l.changeOthers()
 	l.expect("repaired", objects, false)
 	l.update("bad", broken)
-	l.changeOthersDuringAGet()
+	l.changeOthersDuringAnAsk()
 	l.expect("broken again", objects, true)
 	if held, ok := l.store.Get("default/bad"); !ok || held.ResourceVersion != repaired {
 		t.Errorf("broken again: %v is held, want the version that was good, %s", held, repaired)
@@ -169,9 +169,9 @@ func (l *lagged) run(cfg transport.Config, s scenario) {
 	l.checkHistory()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// An event repairs it as a rule, but a Get may be quicker, and what it brings is new.
-	byEvent, byGet := []string{"Updated " + repaired, "Deleted"}, []string{"Added " + repaired, "Deleted"}
-	if !slices.Equal(l.story, byEvent) && !slices.Equal(l.story, byGet) {
+	// An event repairs it as a rule, but an ask may be quicker, and what it brings is new.
+	byEvent, byAsk := []string{"Updated " + repaired, "Deleted"}, []string{"Added " + repaired, "Deleted"}
+	if !slices.Equal(l.story, byEvent) && !slices.Equal(l.story, byAsk) {
 		t.Errorf("the story of the bad object is %q, want %q", l.story, byEvent)
 	}
 	t.Logf("%d changes, the slowest %s after it was begun", l.n, l.worst)
@@ -230,11 +230,11 @@ func (l *lagged) changeOthers() {
 	}
 }
 
-func (l *lagged) changeOthersDuringAGet() {
+func (l *lagged) changeOthersDuringAnAsk() {
 	l.t.Helper()
-	l.nextGet()
+	l.nextAsk()
 	l.changeOthers()
-	l.endGet()
+	l.endAsk()
 }
 
 // expect compares how many objects are held, and whether the bad one is set aside.

@@ -168,6 +168,7 @@ func (m *Machine) absent(now time.Time, e *entry, in Answered) {
 			Meta: object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}, Err: errAbsent, Held: in.Held, IsHeld: true,
 		})
 	default:
+		m.recent.told(object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}, true)
 		m.quarantine.release(e.meta.Key)
 		m.fence(e.meta.Key, in.Version)
 	}
@@ -180,6 +181,7 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 	same := item.IsHeld && !object.Another(item.Held.UID, item.Meta.UID)
 	switch {
 	case item.Err != nil:
+		m.recent.told(item.Meta, false)
 		if e.meta != item.Meta {
 			m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 			e.step, e.why = 0, unusable
@@ -201,6 +203,7 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 
 // applyAnswer gives the sink the state of a key as of a version, and raises a fence there.
 func (m *Machine) applyAnswer(typ Type, version string, item Item) {
+	m.recent.told(item.Meta, typ == Deleted)
 	m.apply(typ, item)
 	m.touch(item.Meta.Key)
 	m.undo.answer, m.undo.fence = true, m.fences[item.Meta.Key]

@@ -62,6 +62,9 @@ func (f *Fold) Anonymous() { f.sum.Items++ }
 // Bad takes an item that cannot be used. It reports whether the object that the sink holds under that key stays: it has not
 // been deleted.
 func (f *Fold) Bad(item Item) (keep bool) {
+	if item.Meta.Key != "" && object.Ordered(item.Meta.ResourceVersion) {
+		f.sum.Recent.listed(item.Meta)
+	}
 	switch {
 	case item.Meta.Key == "":
 		f.sum.Nameless++

@@ -28,7 +28,7 @@ const (
 // applied.
 func (m *Machine) becomeStreaming(now time.Time) {
 	p := &streaming{version: m.floor(), asked: now, heard: now, timeout: m.timeout()}
-	if m.refused || m.repair.due() {
+	if m.mostRecent() {
 		p.version, p.serves = "", m.wanted
 	}
 	p.deadline = deadline(now, p.timeout)

@@ -61,13 +61,17 @@ func (m *Machine) becomeListing(now time.Time) {
 	}
 	p := &listing{version: version, asked: now, heard: now}
 	reuse := m.rules.SinkTells && m.resume != "" && !m.distrusted && m.wanted == m.served
-	if m.refused || m.repair.due() {
+	if m.mostRecent() {
 		p.version, p.serves = "", m.wanted
 	}
 	m.phase = p
 	m.pauses.take(m.rules, toList, now)
 	m.emit(List{Version: p.version, Limit: m.limit(p.version), Reuse: reuse})
 }
+
+// mostRecent reports whether nothing but the most recent state will do. While a call that asked for a list has not got one,
+// it will not, whatever has become of the lists since.
+func (m *Machine) mostRecent() bool { return m.refused || m.repair.due() || m.wanted > m.served }
 
 // limit is the page size of a list at version.
 //

@@ -16,7 +16,7 @@ type Machine struct {
 
 	// What the sink has, see list.go and watch.go.
 	position
-	recent recent // the newest things that were given to the sink, see trust.go
+	recent recent // the newest things that the server has told, see trust.go
 
 	// How requests are paced, see pause.go and silence.go.
 	pauses  pauses
@@ -71,7 +71,7 @@ type position struct {
 type undo struct {
 	sink     sinkCall
 	position position
-	recent   recent
+	recent   recent // before a Replace
 
 	key    string // of an Apply, and so the rest
 	item   Item

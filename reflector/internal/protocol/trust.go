@@ -8,36 +8,45 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// recent are the newest things that were given to the sink, the newest first, one a key. Those without a key are none.
+// recent are the newest things that the server has told, the newest first, one a key, whatever became of them here. Those
+// without a key are none.
 type recent [4]known
 
-// known is one thing that was given to the sink, as the server sent it.
+// known is one thing that the server has told.
 type known struct {
 	object.Meta
 	gone    bool // it was deleted
-	touched bool // in a doubt: an event of it has come since
+	touched bool // in a doubt: an event of its key has come since
 }
 
-// gave takes an event that was given to the sink. One that came late is not among the newest.
-func (r *recent) gave(meta object.Meta, gone bool) {
-	if object.Older(meta.ResourceVersion, r[0].ResourceVersion) {
-		return
-	}
-	moving := known{Meta: meta, gone: gone}
-	for i := range r {
-		moving, r[i] = r[i], moving
-		if moving.Key == meta.Key {
-			return // the key's place before
-		}
+// told takes what an event or an answer says of a key. If it does not say at which version, nothing is known of the key any
+// more.
+func (r *recent) told(meta object.Meta, gone bool) {
+	r.forget(meta.Key)
+	if object.Ordered(meta.ResourceVersion) {
+		r.add(known{Meta: meta, gone: gone})
 	}
 }
 
 // listed takes an item of a list, which come in no order of versions.
-func (r *recent) listed(meta object.Meta) {
-	moving := known{Meta: meta}
+func (r *recent) listed(meta object.Meta) { r.add(known{Meta: meta}) }
+
+// add puts a thing in its place by its version.
+func (r *recent) add(k known) {
 	for i := range r {
-		if r[i].Key == "" || object.Older(r[i].ResourceVersion, moving.ResourceVersion) {
-			moving, r[i] = r[i], moving
+		if r[i].Key == "" || object.Older(r[i].ResourceVersion, k.ResourceVersion) {
+			k, r[i] = r[i], k
+		}
+	}
+}
+
+// forget removes a key.
+func (r *recent) forget(key string) {
+	for i := range r {
+		if r[i].Key == key {
+			copy(r[i:], r[i+1:])
+			r[len(r)-1] = known{}
+			return
 		}
 	}
 }
@@ -46,7 +55,7 @@ func (r *recent) listed(meta object.Meta) {
 //
 // A server whose storage was restored from a backup is silent until it passes the resume point, and then looks as if nothing
 // had happened: an API server sends no bookmark at or before the version that a watch began at. So after anything that another
-// server may stand behind, the watch is opened at once, and beside it the newest thing that was given to the sink is asked
+// server may stand behind, the watch is opened at once, and beside it the newest thing that the old one has told is asked
 // for; if it has changed since, the next newest, four at most. Nothing but a verification can tell if all of them are older
 // than the backup, or were written again at the same version.
 type doubt struct {

@@ -158,6 +158,7 @@ func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	case same && object.Ordered(item.Held.ResourceVersion):
 	case e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.Another(item.Held.UID, item.Meta.UID)):
 	default:
+		m.recent.forget(item.Meta.Key)
 		m.setAside(now, item, errLate, notKnown)
 	}
 }
@@ -167,10 +168,10 @@ var errLate = errors.New("the event is older than the resume point, and what the
 // take applies an event, or sets its object aside.
 func (m *Machine) take(now time.Time, e *Seen) {
 	item := e.Item
+	m.recent.told(item.Meta, e.Type == Deleted)
 	switch {
 	case item.Err == nil:
 		m.apply(e.Type, item)
-		m.recent.gave(item.Meta, e.Type == Deleted)
 	case e.Type != Deleted:
 		m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 		m.setAside(now, item, item.Err, unusable)
@@ -178,7 +179,6 @@ func (m *Machine) take(now time.Time, e *Seen) {
 		// A deletion needs no more than a name: what is deleted is what the sink holds.
 		if item.IsHeld {
 			m.apply(Deleted, item)
-			m.recent.gave(item.Meta, true)
 		} else {
 			m.quarantine.release(item.Meta.Key)
 		}
@@ -193,7 +193,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 // server has lost the event, the sink refused it, or the watch began in the middle.
 func (m *Machine) apply(typ Type, item Item) {
 	m.undo = undo{
-		sink: applied, position: m.position, recent: m.recent,
+		sink: applied, position: m.position,
 		key: item.Meta.Key, item: item, entry: m.quarantine.release(item.Meta.Key),
 	}
 	another := item.IsHeld && object.Another(item.Held.UID, item.Meta.UID)

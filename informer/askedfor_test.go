@@ -3,39 +3,43 @@ package informer_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/store"
 )
 
-// fetchable is a fake of which single objects can be fetched.
-type fetchable struct {
+// askable is a fake that has something happen before it answers a list of one object.
+type askable struct {
 	*fake
-	get func(key string) *thing
+	before func(key string)
 }
 
-func (f fetchable) Get(_ context.Context, key string) (*thing, listwatch.Meta, error) {
-	obj := f.get(key)
-	return obj, listwatch.Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, nil
+func (f askable) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
+	if key, ok := strings.CutPrefix(opts.FieldSelector, "metadata.name="); ok {
+		f.before(key)
+	}
+	return f.fake.List(ctx, opts)
 }
 
-// An object that could not be decoded is fetched, and is ahead of a change of another one,
+// An object that could not be decoded is asked for, and is ahead of a change of another one,
 // which the watch has yet to bring: the store has the object, and is not at its version.
-func TestVersionIsNotAheadByWhatWasFetched(t *testing.T) {
+func TestVersionIsNotAheadByWhatWasAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a", "b")
 		var missing *thing
-		lw := fetchable{f, func(key string) *thing {
+		lw := askable{f, func(key string) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			missing = f.object("b", f.objects["b"].UID, 5)
 			f.objects["b"] = missing
 			f.objects[key] = f.object(key, f.objects[key].UID, 3)
-			return f.objects[key]
 		}}
 		r := newRig(t, f, informer.Options[*thing]{})
 		r.Informer = informer.New(lw, informer.Options[*thing]{})
@@ -48,11 +52,11 @@ func TestVersionIsNotAheadByWhatWasFetched(t *testing.T) {
 		later(5 * time.Second)
 
 		if missing == nil {
-			t.Fatal("nothing was fetched")
+			t.Fatal("nothing was asked for")
 		}
 		held, _ := r.Store().Get("a")
 		if held == nil || held.Value != 3 {
-			t.Fatalf("a is %+v, want what was fetched", held)
+			t.Fatalf("a is %+v, want what was answered", held)
 		}
 		if at := r.Store().ResourceVersion(); number(at) >= number(missing.ResourceVersion) {
 			t.Errorf("the store is at %s and has nothing of b at %s", at, missing.ResourceVersion)

@@ -22,7 +22,7 @@ import (
 // Three hundred reflectors lose their server for ten seconds, and it comes back without
 // a memory: every watch is refused with 410. Their lists must not arrive together.
 // https://github.com/kubernetes/kubernetes/issues/86483
-func TestProblem35HerdIsSpread(t *testing.T) {
+func TestListsOfAHerdAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const herd = 300
 		server := &crowded{end: make(chan struct{}), version: "100"}

@@ -22,7 +22,7 @@ import (
 // The others are there at once; the status of that one says what is wrong,
 // since when, and when it is tried again, never later than the cap and its jitter; and it
 // is there soon after it may be read.
-func TestProblem11OneTypeThatCannotBeHad(t *testing.T) {
+func TestOneTypeThatCannotBeHad(t *testing.T) {
 	for name, failure := range map[string]apitest.Failure{
 		"forbidden":      {Status: http.StatusForbidden},
 		"removed":        {Status: http.StatusNotFound},

@@ -1,0 +1,216 @@
+package reflector_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+// overHTTP is a reflector of the metadata of ConfigMaps that a handler serves.
+func overHTTP(t *testing.T, handler http.Handler, opts reflector.Options) *reflector.Reflector[partial] {
+	t.Helper()
+	client, err := transport.NewClient(transport.Config{Server: "http://apitest", Dial: inMemory(t, handler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	lw, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[partial]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Rand = zero
+	return reflector.New(lw, store.New(store.Options[partial]{}), opts)
+}
+
+// later lets virtual time pass.
+func later(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// A stalled server must not hold a list for ever; a slow one that sends may take its
+// time.
+func TestListThatBringsNothingIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var done, waits []string
+		var lists int
+		r := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			lists++
+			w.Header().Set("Content-Type", "application/json")
+			for range 3 {
+				_, _ = fmt.Fprint(w, " ")
+				w.(http.Flusher).Flush()
+				select {
+				case <-time.After(time.Minute):
+				case <-req.Context().Done():
+				}
+			}
+			<-req.Context().Done()
+		}), reflector.Options{Trace: &reflector.Trace{
+			ListDone: func(e reflector.ListDone) { done = append(done, fmt.Sprint(e.Err)) },
+			Backoff:  func(e reflector.Backoff) { waits = append(waits, e.Reason.String()) },
+		}})
+		begin := time.Now()
+		stop := running(t, r)
+		later(2*time.Minute + 119*time.Second) // the last byte came after 2 minutes
+		if lists != 1 {
+			t.Fatalf("%d lists, want the first to be waited for", lists)
+		}
+		later(2 * time.Second)
+		if lists != 2 || strings.Join(waits, " ") != "silent" || len(done) != 1 || !strings.Contains(done[0], "nothing came") {
+			t.Errorf("%d lists, ended with %q, waits for %q; want a second list after the first was silent", lists, done, waits)
+		}
+		if status := r.Status(); !status.FailingSince.Equal(begin.Add(4*time.Minute)) || !strings.Contains(fmt.Sprint(status.LastError), "nothing came") {
+			t.Errorf("status is %+v, want a failure", status)
+		}
+		stop()
+	})
+}
+
+// An ask that hangs is given up like any request, and holds up no other repair for longer
+// than that.
+func TestAskThatHangsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newScripted()
+		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+			return pageOf("100", newPartial("x", "u", "90"), newPartial("y", "v", "91")), nil
+		}
+		server.ask = func(ctx context.Context, name string) (*listwatch.Page[partial], error) {
+			if name == "y" {
+				return pageOf("102", newPartial("y", "v", "102")), nil
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		sink := store.New(store.Options[partial]{})
+		r := reflector.New(server, sink, reflector.Options{Rand: zero})
+		running(t, r)
+		s := <-server.streams
+		s.undecodable(listwatch.Modified, newPartial("x", "u", "101"))
+		later(2 * time.Second) // x is asked for
+		s.undecodable(listwatch.Modified, newPartial("y", "v", "102"))
+		later(time.Minute)
+		if obj, _ := sink.Get("y"); obj.ResourceVersion != "91" {
+			t.Fatalf("y is at %s while x is asked for: two asks at a time", obj.ResourceVersion)
+		}
+		later(70 * time.Second)
+		if obj, _ := sink.Get("y"); obj.ResourceVersion != "102" {
+			t.Errorf("y is at %s, want 102: the ask of x brings nothing, and is to be given up after 2 minutes", obj.ResourceVersion)
+		}
+		if q := r.Status().Quarantined; len(q) != 1 || !strings.Contains(q[0].Err.Error(), "nothing came") {
+			t.Errorf("in quarantine are %+v, want x, with why it is not repaired", q)
+		}
+	})
+}
+
+// So is the list of a verification, and the next comes when it is due.
+func TestVerificationThatHangsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newScripted()
+		metadata := &hanging{}
+		var problems []string
+		r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+			Rand:   zero,
+			Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
+			Trace:  &reflector.Trace{Problem: func(p reflector.Problem) { problems = append(problems, p.Class.String()) }},
+		})
+		stop := running(t, r)
+		later(time.Hour)
+		stop()
+		if n := metadata.lists.count(); n < 15 || n > 25 {
+			t.Errorf("%d verifications were begun in an hour, want one in about three minutes", n)
+		}
+		if len(problems) < 15 {
+			t.Errorf("%d problems were reported, want one for each", len(problems))
+		}
+	})
+}
+
+// hanging answers no list.
+type hanging struct{ lists counter }
+
+func (h *hanging) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[partial], error) {
+	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		h.lists.add()
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (*hanging) Watch(context.Context, metav1.ListOptions) (listwatch.Watch[partial], error) {
+	return nil, fmt.Errorf("a verification does not watch")
+}
+
+// counter counts on several goroutines.
+type counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counter) add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+}
+
+func (c *counter) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+// Answers about single objects come over connections of their own. They say nothing of a
+// watch that is dead.
+func TestAnswersToAsksAreNoSignOfLifeOfAWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asks counter
+		var mu sync.Mutex
+		var opened []time.Time
+		r := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			query := req.URL.Query()
+			switch {
+			case query.Get("watch") != "":
+				mu.Lock()
+				opened = append(opened, time.Now())
+				first := len(opened) == 1
+				mu.Unlock()
+				w.(http.Flusher).Flush()
+				if first { // events whose objects cannot be decoded, and then nothing
+					for i := range 40 {
+						_, _ = fmt.Fprintf(w, `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"b%d","namespace":"n","uid":"u","resourceVersion":"%d","labels":5}}}`+"\n", i, 101+i)
+					}
+					w.(http.Flusher).Flush()
+				}
+				<-req.Context().Done()
+			case query.Get("fieldSelector") != "":
+				asks.add()
+				_, _ = fmt.Fprint(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)
+			default:
+				_, _ = fmt.Fprint(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"100"},"items":[]}`)
+			}
+		}), reflector.Options{MinWatchTimeout: time.Hour})
+		stop := running(t, r)
+		later(3 * time.Minute)
+		stop()
+		if asks.count() < 10 {
+			t.Fatalf("%d asks, want many beside the watch", asks.count())
+		}
+		if len(opened) < 2 {
+			t.Fatal("the silent watch was not opened again within 3 minutes")
+		}
+	})
+}

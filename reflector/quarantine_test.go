@@ -1,0 +1,378 @@
+package reflector
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+var errFull = errors.New("disk full")
+
+const (
+	askA = `ask "metadata.name=a" limit 2`
+	askC = `ask "metadata.name=c" limit 2`
+)
+
+func at(key, version string) listwatch.Meta {
+	return listwatch.Meta{Key: key, ResourceVersion: version}
+}
+
+// inQuarantine compares the keys in quarantine.
+func (r *rig) inQuarantine(want ...string) {
+	r.t.Helper()
+	synctest.Wait()
+	var got []string
+	for _, q := range r.Status().Quarantined {
+		got = append(got, q.Meta.Key)
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		r.t.Fatalf("in quarantine are %q, want %q", got, want)
+	}
+}
+
+// What the sink refuses holds nothing else up. The server is asked for the object, and
+// what it answers is offered until the sink takes it.
+func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		typ      listwatch.Type
+		told     string
+		answered string // what an answer that has the object tells the sink
+	}{
+		"add":    {listwatch.Added, "add c", "add c"},
+		"update": {listwatch.Modified, "update c", "add c"},
+		"delete": {listwatch.Deleted, "delete c", "add c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var problems []Problem
+				r := newRig(t, Options{Trace: &Trace{Problem: func(p Problem) { problems = append(problems, p) }}})
+				s := r.synced()
+				r.sink.refuse(test.told, errFull)
+				s.event(test.typ, "c", "11")
+				s.event(listwatch.Modified, "a", "12")
+				r.told(test.told + "; update a")
+				status := r.Status()
+				if status.ResourceVersion != "12" || len(status.Quarantined) != 1 || status.Quarantined[0].Meta.Key != "c" || !errors.Is(status.Quarantined[0].Err, errFull) {
+					t.Errorf("status is %+v, want c in quarantine at 12", status)
+				}
+				if status.SafeVersion != "10" {
+					t.Errorf("the sink is said to have everything up to %s, want 10: it lacks c at 11", status.SafeVersion)
+				}
+				if len(problems) != 1 || problems[0].Class != SinkProblem || problems[0].Key != "c" {
+					t.Errorf("reported %v, want one problem of c", problems)
+				}
+				later(time.Second)
+				r.expect(askC)
+				r.sink.refuse(test.answered, errFull)
+				r.fake.answer("12", at("c", "11"))
+				r.told(test.answered)
+				r.inQuarantine("c")
+				later(10 * time.Second)
+				r.expect(askC)
+				r.fake.answer("12", at("c", "11"))
+				r.told(test.answered)
+				r.inQuarantine()
+				if status := r.Status(); status.SafeVersion != "12" {
+					t.Errorf("the sink is said to have everything up to %s, want 12", status.SafeVersion)
+				}
+				later(40 * time.Second)
+				r.expect("")
+			})
+		})
+	}
+}
+
+// A newer event makes up for the one that was refused.
+func TestNextEventReleasesFromQuarantine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		r.sink.refuse("add c", errFull)
+		s.event(listwatch.Added, "c", "11")
+		s.event(listwatch.Modified, "c", "12")
+		r.told("add c; update c")
+		later(50 * time.Second)
+		r.told("")
+		r.expect("")
+	})
+}
+
+// A sink that refuses everything is not a matter of single objects.
+func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		for i := range 101 {
+			key := fmt.Sprintf("k%d", i)
+			r.sink.refuse("add "+key, errFull)
+			s.event(listwatch.Added, key, fmt.Sprint(11+i))
+		}
+		later(900 * time.Millisecond)
+		r.expect(`list "110" limit 0 continue ""`)
+		r.fake.page("200", "a")
+		r.inQuarantine()
+	})
+}
+
+// An event repairs an object that could not be decoded before the server is asked for it.
+func TestUndecodableObjectIsRepairedByAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.undecodable(listwatch.Modified, "a", "11")
+		r.inQuarantine("a")
+		if q := r.Status().Quarantined[0]; q.Meta != at("a", "11") || !q.Since.Equal(time.Now()) || !q.NextTry.Equal(time.Now().Add(time.Second)) {
+			t.Errorf("in quarantine is %+v, want a at 11 since now, and a question in a second", q)
+		}
+		s.event(listwatch.Modified, "a", "12")
+		r.told("update a")
+		r.inQuarantine()
+		later(50 * time.Second)
+		r.expect("")
+	})
+}
+
+// An answer repairs what no event does. The stream then says again what the answer has
+// said: that is no news.
+func TestUndecodableObjectIsRepairedByAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.undecodable(listwatch.Modified, "a", "11")
+		later(time.Second)
+		r.expect(askA)
+		r.fake.stillBad("13", at("a", "11"))
+		r.inQuarantine("a")
+		later(2 * time.Second)
+		r.expect(askA)
+		r.fake.answer("20", at("a", "19"))
+		r.told("add a")
+		r.inQuarantine()
+		s.event(listwatch.Modified, "a", "19")
+		s.undecodable(listwatch.Modified, "a", "18")
+		s.event(listwatch.Deleted, "a", "20")
+		r.told("")
+		s.event(listwatch.Modified, "a", "21")
+		r.told("update a")
+	})
+}
+
+// An answer that is older than what could not be used, or that an event has overtaken, is
+// no use. The third of them makes the reflector list.
+func TestAnswerThatIsTooOldIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.undecodable(listwatch.Modified, "a", "15")
+		for range 3 {
+			later(time.Second)
+			r.expect(askA)
+			r.fake.answer("14", at("a", "12"))
+			r.told("")
+			r.inQuarantine("a")
+		}
+		later(time.Second)
+		r.expect(`list "" limit 500 continue ""`)
+		r.fake.page("16", "a")
+		r.told("replace a @16")
+		r.inQuarantine()
+	})
+}
+
+func TestAnswerThatAnEventHasOvertakenIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.undecodable(listwatch.Modified, "a", "11")
+		later(time.Second)
+		r.expect(askA)
+		s.undecodable(listwatch.Modified, "a", "12")
+		synctest.Wait()
+		r.fake.answer("20", at("a", "12"))
+		r.told("")
+		r.inQuarantine("a")
+		later(2 * time.Second)
+		r.expect(askA)
+		s.event(listwatch.Deleted, "a", "21")
+		r.told("delete a")
+		r.fake.answer("20", at("a", "12"))
+		r.told("")
+		r.inQuarantine()
+	})
+}
+
+// The sink of this test cannot say what it holds. If nobody knows in which state an object
+// was deleted, there is nothing to call Delete with, so a list says that it is gone.
+func TestUndecodableDeletionNeedsAListIfTheSinkTellsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.undecodable(listwatch.Deleted, "a", "11")
+		later(time.Second)
+		r.expect(askA)
+		r.fake.answer("11")
+		r.told("")
+		r.inQuarantine("a")
+		later(time.Second)
+		r.expect(`list "" limit 500 continue ""`)
+		r.fake.page("12", "b")
+		r.told("replace b @12")
+		r.inQuarantine()
+	})
+}
+
+// A server that answers with something else than was asked for ignores field selectors. It
+// is not asked again for an hour, but listed, less and less often.
+func TestServerThatCannotBeAskedIsListed(t *testing.T) {
+	for name, answer := range map[string]func(f *fake){
+		"it ignores the selectors": func(f *fake) { f.answer("20", at("b", "5"), at("c", "6")) },
+		"another object":           func(f *fake) { f.answer("20", at("b", "5")) },
+		"no version":               func(f *fake) { f.answer("", at("a", "11")) },
+		"400": func(f *fake) {
+			f.asks <- listAnswer{err: statusErr(http.StatusBadRequest, metav1.StatusReasonBadRequest, 0)}
+		},
+		"more to come": func(f *fake) {
+			page := &listwatch.Page[string]{ResourceVersion: "20", Continue: "token", Items: []string{"a"}, Metas: []listwatch.Meta{at("a", "11")}}
+			f.asks <- listAnswer{page: page}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, Options{MinWatchTimeout: 2 * time.Hour})
+				s := r.syncedFor("7200s")
+				s.undecodable(listwatch.Modified, "a", "11")
+				later(time.Second)
+				r.expect(askA)
+				answer(r.fake)
+				r.told("")
+				later(time.Second)
+				r.expect(`list "" limit 500 continue ""`)
+				r.fake.lists <- listAnswer{page: &listwatch.Page[string]{
+					Items: []string{"b"}, Errors: []*listwatch.ObjectError{badField(at("a", "11"))}, ResourceVersion: "21",
+				}}
+				r.told("replace b @21")
+				r.inQuarantine("a")
+				r.expect(`watch "21" for 7200s`)
+				s = r.fake.open()
+				for version := range 50 { // so that it is not silent
+					s.event(listwatch.Bookmark, "", fmt.Sprint(30+version))
+					later(time.Minute)
+					r.expect("")
+				}
+			})
+		})
+	}
+}
+
+// A failed answer says nothing of the object. The status names both errors.
+func TestAskThatFailsIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.undecodable(listwatch.Modified, "a", "11")
+		later(time.Second)
+		r.expect(askA)
+		r.fake.asks <- listAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
+		r.inQuarantine("a")
+		err := r.Status().Quarantined[0].Err
+		if !strings.Contains(err.Error(), "bad field") || !strings.Contains(err.Error(), "asking for it failed") {
+			t.Errorf("the error is %q, want what is wrong with the object and why that cannot be mended", err)
+		}
+		later(2 * time.Second)
+		r.expect(askA)
+		r.fake.answer("12", at("a", "11"))
+		r.told("add a")
+	})
+}
+
+// However many objects cannot be decoded, they are asked for one after the other, and at
+// most 24 times in a minute.
+func TestQuarantineIsAskedForSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{MinWatchTimeout: 2 * time.Hour})
+		s := r.syncedFor("7200s")
+		for i := range 200 {
+			s.undecodable(listwatch.Added, fmt.Sprint("k", i), fmt.Sprint(11+i))
+		}
+		var asked []time.Time
+		end := time.After(50 * time.Minute)
+		bookmark := time.NewTicker(30 * time.Second)
+		defer bookmark.Stop()
+		for version := 300; len(asked) < 500; {
+			select {
+			case what := <-r.fake.asked:
+				if !strings.HasPrefix(what, "ask ") {
+					t.Fatalf("asked for %s, want single objects only", what)
+				}
+				asked = append(asked, time.Now())
+				synctest.Wait()
+				if len(r.fake.asked) > 0 {
+					t.Fatal("two objects are asked for at a time")
+				}
+				key := strings.TrimSuffix(strings.TrimPrefix(what, `ask "metadata.name=`), `" limit 2`)
+				r.fake.stillBad("300", at(key, fmt.Sprint(11+len(asked))))
+			case <-bookmark.C:
+				version++
+				s.event(listwatch.Bookmark, "", fmt.Sprint(version))
+			case <-end:
+				t.Fatalf("%d questions in 50 minutes, want the pace to be used", len(asked))
+			}
+		}
+		for i := range asked[24:] {
+			if within := asked[i+24].Sub(asked[i]); within < time.Minute {
+				t.Fatalf("25 questions within %v, want a minute at least", within)
+			}
+		}
+	})
+}
+
+// A list whose objects cannot all be named says nothing of what it lacks. This sink cannot
+// say what it holds, so what the list has is added to it, and the list is repeated.
+func TestListWithANamelessItemDeletesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.events <- gone()
+		later(time.Second)
+		r.expect(`list "10" limit 0 continue ""`)
+		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{
+			Items: []string{"b"}, Errors: []*listwatch.ObjectError{badField(listwatch.Meta{})}, ResourceVersion: "20",
+		}}
+		r.told("add b")
+		r.expect(`watch "20" for 300s`)
+		r.fake.open()
+		if status := r.Status(); status.SafeVersion == "20" {
+			t.Error("the sink is said to have everything, although nobody knows what the nameless object is")
+		}
+		later(time.Second)
+		r.expect(`list "" limit 500 continue ""`)
+		r.fake.page("21", "b")
+		r.told("replace b @21")
+	})
+}
+
+// An event about nobody knows what makes the reflector list: the object cannot be asked for.
+func TestNamelessEventIsRepairedByAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		s.undecodable(listwatch.Deleted, "", "11")
+		s.event(listwatch.Modified, "a", "12")
+		r.told("update a")
+		if status := r.Status(); status.ResourceVersion != "12" || status.SafeVersion != "10" {
+			t.Errorf("the resume point is %s, and %s is safe; want 12 and 10", status.ResourceVersion, status.SafeVersion)
+		}
+		later(time.Second)
+		r.expect(`list "" limit 500 continue ""`)
+		r.fake.page("13", "a")
+		r.told("replace a @13")
+	})
+}

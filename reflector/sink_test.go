@@ -1,0 +1,100 @@
+package reflector
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestSinkThatFailsAsAWholeIsListedAgain(t *testing.T) {
+	full := errors.New("disk full")
+	for name, test := range map[string]struct {
+		fail string
+		then func(s *stream)
+	}{
+		"resync":  {"resync", func(*stream) { later(30 * time.Second) }},
+		"replace": {"replace a,b @10", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var problems []Problem
+				trace := &Trace{Problem: func(p Problem) { problems = append(problems, p) }}
+				r := newRig(t, Options{Trace: trace, Resync: 30 * time.Second})
+				r.sink.refuse(test.fail, full)
+				if test.then == nil {
+					r.expect(`list "0" limit 500 continue ""`)
+					r.fake.page("10", "a", "b")
+				} else {
+					test.then(r.synced())
+				}
+				r.told(test.fail)
+				r.expect("")
+				later(time.Second)
+				if got := <-r.fake.asked; got[:4] != "list" {
+					t.Errorf("after the sink failed, asked for %s, want a list", got)
+				}
+				if len(problems) != 1 || problems[0].Class != SinkProblem || !errors.Is(problems[0].Err, full) {
+					t.Errorf("reported %v, want one problem of the sink", problems)
+				}
+			})
+		})
+	}
+}
+
+// What the sink has refused as a whole was not applied: nobody may think so.
+func TestRefusedReplaceDoesNotMoveTheResumePoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.sink.refuse("replace a,b @10", errFull)
+		r.expect(`list "0" limit 500 continue ""`)
+		r.fake.page("10", "a", "b")
+		synctest.Wait()
+		status := r.Status()
+		if status.ResourceVersion != "" || status.Synced || !errors.Is(status.LastError, errFull) || status.FailingSince.IsZero() {
+			t.Errorf("status is %+v, want a failure at no version", status)
+		}
+		later(time.Second)
+		r.expect(`list "0" limit 500 continue ""`)
+	})
+}
+
+// A list that the sink refused has not come: what made it a list of the most recent state
+// holds for the next.
+func TestRefusedReplaceForgetsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.expect(`list "0" limit 500 continue ""`)
+		r.fake.page("", "a") // it may be of any time
+		r.told("replace a @")
+		r.expect(`watch "" for 300s`)
+		r.fake.open().events <- io.EOF
+		later(time.Second)
+		r.expect(`list "" limit 500 continue ""`)
+		r.sink.refuse("replace b @20", errFull)
+		r.fake.page("20", "b")
+		later(time.Minute)
+		r.expect(`list "" limit 500 continue ""`)
+	})
+}
+
+func TestResync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{Resync: time.Minute})
+		r.synced()
+		later(3*time.Minute + time.Second)
+		r.told("resync; resync; resync")
+	})
+}
+
+// A resync that fails again and again must not put the list off.
+func TestFailingResyncLetsTheWaitEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{Resync: 100 * time.Millisecond})
+		r.sink.always = map[string]error{"resync": errFull}
+		r.synced()
+		later(time.Second)
+		r.expect(`list "10" limit 0 continue ""`)
+	})
+}

@@ -1,0 +1,45 @@
+package reflector
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/listwatch"
+)
+
+func TestTraceTellsTheStoryInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var story []string
+		tell := func(what string) { story = append(story, what) }
+		r := newRig(t, Options{Trace: &Trace{
+			ListStart:  func(e ListStart) { tell("list " + e.ResourceVersion) },
+			ListDone:   func(e ListDone) { tell("listed " + e.ResourceVersion) },
+			WatchStart: func(e WatchStart) { tell("watch " + e.ResourceVersion) },
+			WatchOpen:  func() { tell("open") },
+			Event:      func(e Event) { tell(e.Type.String() + " " + e.Key) },
+			Bookmark:   func(version string) { tell("bookmark " + version) },
+			WatchEnd:   func(e WatchEnd) { tell("end " + e.Reason.String()) },
+			Relist:     func(e Relist) { tell("relist " + e.Reason.String()) },
+			Backoff:    func(e Backoff) { tell("wait " + e.Delay.String()) },
+			Synced:     func() { tell("synced") },
+			Problem:    func(e Problem) { tell("problem " + e.Class.String()) },
+		}})
+		s := r.synced()
+		s.event(listwatch.Added, "c", "11")
+		s.event(listwatch.Bookmark, "", "12")
+		s.event(listwatch.Bookmark, "", "9")
+		s.events <- gone()
+		later(time.Second)
+		r.fake.page("20", "a")
+		synctest.Wait()
+		want := []string{
+			"list 0", "listed 10", "synced", "watch 10", "open", "ADDED c", "bookmark 12", "problem version",
+			"end expired", "relist expired", "wait 800ms", "list 12", "listed 20", "watch 20",
+		}
+		if !slices.Equal(story, want) {
+			t.Errorf("trace told\n%q, want\n%q", story, want)
+		}
+	})
+}
