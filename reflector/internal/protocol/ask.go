@@ -129,7 +129,7 @@ func (m *Machine) askAnswered(now time.Time, a *ask, in Answered) {
 	switch {
 	case !a.answers(in):
 		m.askable = now.Add(unaskable)
-		m.repair.want(&m.rules, now)
+		m.repairUnaskable(now)
 		m.quarantine.postpone(&m.rules, now, e)
 	case in.Failure.Reason != 0:
 		e.askErr = in.Failure.Err
