@@ -175,7 +175,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 	switch {
 	case item.Err == nil:
 		m.apply(e.Type, item)
-		m.newest = known{Meta: item.Meta, gone: e.Type == Deleted}
+		m.given(item.Meta, e.Type == Deleted)
 	case e.Type != Deleted:
 		m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 		m.setAside(now, item, item.Err, unusable)
@@ -183,12 +183,19 @@ func (m *Machine) take(now time.Time, e *Seen) {
 		// A deletion needs no more than a name: what is deleted is what the sink holds.
 		if item.IsHeld {
 			m.apply(Deleted, item)
-			m.newest = known{Meta: item.Meta, gone: true}
+			m.given(item.Meta, true)
 		} else {
 			m.quarantine.release(item.Meta.Key)
 		}
 	default:
 		m.setAside(now, item, item.Err, unusable)
+	}
+}
+
+// given remembers what an event gave to the sink as the newest thing, unless the event came late.
+func (m *Machine) given(meta object.Meta, gone bool) {
+	if !object.Older(meta.ResourceVersion, m.newest.ResourceVersion) {
+		m.newest = known{Meta: meta, gone: gone}
 	}
 }
 
