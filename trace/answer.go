@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// What the server says. Each is said to the newest request without a full
-// answer.
+// What the server says. A whole answer, or the beginning of one, is said to the
+// newest request without a full answer; what goes on, to the newest request whose
+// answer has begun.
 type (
 	// list is a whole response: objects, then what stands above them.
 	list struct {

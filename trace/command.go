@@ -65,7 +65,7 @@ func parseCommand(text string) (stimulus, error) {
 // parseStart refuses what this runner cannot do yet, rather than run something
 // else than the file says.
 func parseStart(text string) (stimulus, error) {
-	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "limit", "resync", "encoding", "transport", "headers")
+	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "limit", "resync", "verify", "encoding", "transport", "headers")
 	if err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
@@ -93,9 +93,13 @@ func parseStart(text string) (stimulus, error) {
 			return nil, fmt.Errorf("start: limit: %w", err)
 		}
 	}
-	if text, ok := w.options["resync"]; ok {
-		if s.options.Resync, err = parseDuration(text); err != nil {
-			return nil, fmt.Errorf("start: resync: %w", err)
+	for name, period := range map[string]*time.Duration{"resync": &s.options.Resync, "verify": &s.options.Verify} {
+		text, ok := w.options[name]
+		if !ok {
+			continue
+		}
+		if *period, err = parseDuration(text); err != nil {
+			return nil, fmt.Errorf("start: %s: %w", name, err)
 		}
 	}
 	switch transport, ok := w.options["transport"]; {

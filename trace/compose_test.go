@@ -58,7 +58,7 @@ func TestComposeErrors(t *testing.T) {
 		{[]string{"< eof", "< eof"}, "one stimulus at a time"},
 		{[]string{"# a\nb"}, "want a line of an author"},
 		{[]string{"< frob"}, "the server cannot say that"},
-		{[]string{"< eof"}, "has no head yet"},
+		{[]string{"< eof"}, "no answer has begun"},
 		{[]string{"restart"}, "the program runs"},
 	} {
 		_, err := Compose(Mirror, func(c *Composer) error {

@@ -26,6 +26,7 @@ func TestParseErrors(t *testing.T) {
 		{"start path=/api/v1/nodes/a/pods\n", "is not the path of a collection"},
 		{"start path=/apis/apps/deployments\n", "is not the path of a collection"},
 		{"start path=/api/v1/namespaces/%zz/pods\n", "is not the path of a collection"},
+		{"start verify=0s\n", `start: verify: "0s" is not a time`},
 		{"start kind=\n", "a kind cannot be empty"},
 		{"start headers=Accept,\n", "a name is empty"},
 		{"start transport=http2\n", "transport=http2: this runner speaks http1 and websocket only"},

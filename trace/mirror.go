@@ -47,12 +47,17 @@ func newMirror[T objectstore.Object](env Env) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	metadata, err := lw.Metadata()
+	if err != nil {
+		return nil, err
+	}
 	m := &mirror[T]{client: client, objects: objectstore.New(objectstore.Options[T]{})}
 	m.queue = deltafifo.New(deltafifo.Options[T]{Known: m.objects, Coalesce: env.Options.Coalesce})
 	m.reflector = reflector.New(lw, m.queue, reflector.Options{
 		PageSize: env.Options.Limit,
 		Initial:  initial(env.Options),
 		Resync:   env.Options.Resync,
+		Verify:   reflector.Verify{Every: env.Options.Verify, Metadata: metadata},
 		Rand:     func() float64 { return 0 },
 		Trace: &reflector.Trace{
 			Problem: func(p reflector.Problem) { env.Problem(p.Class.String(), p.Key) },

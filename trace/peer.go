@@ -216,6 +216,18 @@ func (p *peer) newest() (*request, error) {
 	return nil, errNoRequest
 }
 
+// streaming returns the newest request whose answer has begun and goes on.
+func (p *peer) streaming() (*request, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range slices.Backward(p.requests) {
+		if r.started && !r.answered {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
 // send writes to a request's connection. What the client no longer wants to hear
 // is noted by the goroutine that reads.
 func (p *peer) send(r *request, data []byte) {

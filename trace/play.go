@@ -182,14 +182,16 @@ func (refuse) play(r *run) error {
 
 var (
 	errAnswered = errors.New("the newest request without a full answer has a part of one: end that with eof, cut or reset")
-	errNoHead   = errors.New("the newest request without a full answer has no head yet: begin with < 200 watch")
+	errNoHead   = errors.New("no answer has begun: begin with < 200 watch")
 )
 
-// streaming returns the request whose answer goes on.
+// streaming returns the request whose answer goes on: an open watch goes on beside a newer request that nobody has answered.
 func (r *run) streaming() (*request, error) {
-	req, err := r.peer.newest()
-	if err == nil && !req.started {
-		err = errNoHead
+	if req, ok := r.peer.streaming(); ok {
+		return req, nil
 	}
-	return req, err
+	if _, err := r.peer.newest(); err != nil {
+		return nil, err
+	}
+	return nil, errNoHead
 }

@@ -44,6 +44,10 @@ type Options struct {
 	// never.
 	Resync time.Duration
 
+	// Verify is the period after which what is held is compared with the server.
+	// If zero, never.
+	Verify time.Duration
+
 	// WatchList asks for initial events by watch instead of a list.
 	WatchList bool
 

@@ -163,6 +163,20 @@ func TestStopIgnored(t *testing.T) {
 	}
 }
 
+// An open watch delivers events while a newer request beside it waits for its answer.
+func TestEventBesideARequest(t *testing.T) {
+	const path = "/api/v1/namespaces/default/configmaps"
+	err := playText(t, Mirror, "start\n> GET "+path+"?limit=500&resourceVersion=0\n"+
+		"< 200 list rv=1\n> GET "+path+"?allowWatchBookmarks=true&resourceVersion=1&timeoutSeconds=T&watch=true\n= synced\n"+
+		"< 200 watch\n< ADDED a@2 {\"data\":{\"k\":5}}\n! object default/a\n"+
+		"wait\n~ 1s\n> GET "+path+"?fieldSelector=metadata.namespace%3Ddefault%2Cmetadata.name%3Da&limit=2\n"+
+		"< ADDED b@3\npop 1\n= default/b Added@3\n"+
+		"< 200 list rv=4\n\ta@4\npop 1\n= default/a Added@4\nstop\n> close\n")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // What cannot be played is an error with its line, below the diff so far.
 func TestCannotGoOn(t *testing.T) {
 	begin := "# Why.\n\nstart\n> GET " + configMaps.path + "?limit=500&resourceVersion=0\n"
@@ -170,14 +184,14 @@ func TestCannotGoOn(t *testing.T) {
 		"< 200 list rv=1\n> GET " + configMaps.path + "?allowWatchBookmarks=true&resourceVersion=1&timeoutSeconds=T&watch=true\n= synced\n< 101\n"
 	for _, test := range []struct{ text, want string }{
 		{"< eof\n", "f.txt:1: no request waits for an answer"},
-		{begin + "< eof\n", "f.txt:5: the newest request without a full answer has no head yet"},
-		{begin + "< ADDED a@1\n", "f.txt:5: the newest request without a full answer has no head yet"},
+		{begin + "< eof\n", "f.txt:5: no answer has begun"},
+		{begin + "< ADDED a@1\n", "f.txt:5: no answer has begun"},
 		{begin + "< 200 watch\n< 200 watch\n", "f.txt:6: the newest request without a full answer has a part of one"},
 		{begin + "< 200 watch\n< 200 list rv=1\n\ta@1\n", "f.txt:6: the newest request without a full answer has a part of one"},
 		{begin + "restart\n", "f.txt:5: restart: the program runs"},
 		{begin + "< 101\n", "f.txt:5: the newest request without a full answer asks for no WebSocket"},
-		{begin + "< close 1000\n", "f.txt:5: the newest request without a full answer has become no WebSocket"},
-		{begin + "< hang\n", "f.txt:5: the newest request without a full answer has become no WebSocket"},
+		{begin + "< close 1000\n", "f.txt:5: the newest request whose answer has begun has become no WebSocket"},
+		{begin + "< hang\n", "f.txt:5: the newest request whose answer has begun has become no WebSocket"},
 		{beginSocket + "< eof\n", "f.txt:7: a WebSocket ends with close, cut or reset"},
 		{beginSocket + "< 101\n", "f.txt:7: the newest request without a full answer has a part of one"},
 		{begin + "stop\n> close\nstop\n", "f.txt:7: stop: the program does not run"},

@@ -82,9 +82,9 @@ var errSocketEnds = errors.New("a WebSocket ends with close, cut or reset")
 
 // openSocket returns the request that has become a WebSocket.
 func (r *run) openSocket() (*request, error) {
-	req, err := r.peer.newest()
-	if err == nil && req.link.socket == nil {
-		err = errors.New("the newest request without a full answer has become no WebSocket: begin with < 101")
+	req, err := r.streaming()
+	if errors.Is(err, errNoHead) || err == nil && req.link.socket == nil {
+		err = errors.New("the newest request whose answer has begun has become no WebSocket: begin with < 101")
 	}
 	return req, err
 }

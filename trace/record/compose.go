@@ -153,7 +153,7 @@ func (r *composer) speak(x *replay, s step) error {
 		}
 	}
 	x.said = s.nth + 1
-	r.queue.said(s.what)
+	r.queue.said(x.target, s.what)
 	if isLast(s) {
 		r.drop(x) // before what comes of it
 	}

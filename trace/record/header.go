@@ -43,7 +43,7 @@ func (c *conversation) header() []string {
 
 // summary counts what happened.
 func (c *conversation) summary() string {
-	var lists, watches, refusals, errors, events, bookmarks, broken int
+	var lists, asks, watches, refusals, errors, events, bookmarks, broken int
 	for _, x := range c.exchanges {
 		switch {
 		case x.refused():
@@ -51,7 +51,11 @@ func (c *conversation) summary() string {
 		case strings.Contains(x.target, "watch=true"):
 			watches++
 		default:
-			lists++
+			if _, ok := asked(x.target); ok {
+				asks++
+			} else {
+				lists++
+			}
 		}
 		for _, i := range x.items {
 			switch what := i.what.(type) {
@@ -74,6 +78,7 @@ func (c *conversation) summary() string {
 		one, many string
 	}{
 		{lists, "request for a list", "requests for lists"},
+		{asks, "request for one object", "requests for one object"},
 		{watches, "watch", "watches"},
 		{events, "event", "events"},
 		{bookmarks, "bookmark", "bookmarks"},

@@ -1,5 +1,10 @@
 package record
 
+import (
+	"net/url"
+	"strings"
+)
+
 // queue knows how many entries there are in the client's queue at most: one for
 // each key that was spoken of.
 type queue struct {
@@ -12,18 +17,47 @@ func newQueue() queue {
 	return queue{known: map[string]bool{}, queued: map[string]bool{}, listed: map[string]bool{}}
 }
 
-// said takes note of what the client has been told.
-func (q *queue) said(what said) {
+// asked returns the key of the object that a request asks for: with a limit of 2, and with selectors of its name and, if it
+// has one, its namespace.
+func asked(target string) (key string, ok bool) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return "", false
+	}
+	query := u.Query()
+	if query.Get("limit") != "2" || query.Has("resourceVersion") || query.Has("continue") {
+		return "", false
+	}
+	namespace := ""
+	for term := range strings.SplitSeq(query.Get("fieldSelector"), ",") {
+		if value, found := strings.CutPrefix(term, "metadata.namespace="); found {
+			namespace = value + "/"
+		} else if value, found := strings.CutPrefix(term, "metadata.name="); found {
+			key, ok = namespace+value, true
+		}
+	}
+	return key, ok
+}
+
+// said takes note of what the client has been told in answer to the request.
+func (q *queue) said(target string, what said) {
 	switch what := what.(type) {
 	case *list:
+		if key, ok := asked(target); ok {
+			q.queued[key] = true
+			q.known[key] = len(what.objects) > 0
+			return
+		}
 		for i := range what.objects {
 			q.listed[what.objects[i].key()] = true
 		}
 		if what.token != "" {
 			return
 		}
-		for key := range q.known { // what the list lacks is gone, and said to be
-			q.queued[key] = true
+		for key, known := range q.known { // what the list lacks is gone, and said to be
+			if known {
+				q.queued[key] = true
+			}
 		}
 		for key := range q.listed {
 			q.queued[key] = true

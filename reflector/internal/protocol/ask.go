@@ -46,7 +46,11 @@ func (m *Machine) nextAsk() time.Time {
 	if m.doubt != nil {
 		at = earliest(at, m.doubt.at)
 	}
-	if at.IsZero() || m.rules.Base == 0 {
+	if at.IsZero() {
+		return at
+	}
+	at = latest(at, m.askAfter)
+	if m.rules.Base == 0 {
 		return at
 	}
 	return latest(at, m.pauses.lists.Add(-(burst-1)*refill))
@@ -104,6 +108,9 @@ func (m *Machine) answered(now time.Time, in Answered) {
 		return
 	}
 	m.ask = nil
+	if in.Failure.RetryAfter > 0 {
+		m.askAfter = now.Add(min(in.Failure.RetryAfter, maxRetryAfter))
+	}
 	switch {
 	case a.probe:
 		m.probed(now, a, in)
@@ -132,7 +139,7 @@ func (m *Machine) askAnswered(now time.Time, a *ask, in Answered) {
 	switch {
 	case !a.answers(in):
 		m.askable = now.Add(unaskable)
-		m.repair.want(&m.rules, now)
+		m.repairUnaskable(now)
 		m.quarantine.postpone(&m.rules, now, e)
 	case in.Failure.Reason != 0:
 		e.askErr = in.Failure.Err

@@ -166,6 +166,7 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	if sum.Nameless > 0 || m.quarantine.uncounted > 0 {
 		m.repair.want(&m.rules, now)
 	}
+	m.repairUnaskable(now)
 	m.verify.postpone(&m.rules, now)
 	if m.resyncAt.IsZero() && m.rules.Resync > 0 {
 		m.resyncAt = now.Add(m.rules.Resync)

@@ -30,6 +30,7 @@ type Machine struct {
 	quarantine quarantine
 	ask        *ask
 	askable    time.Time // the server cannot be asked before; zero if it can
+	askAfter   time.Time // the server wants not to be asked before; zero if it does not say
 	doubt      *doubt
 	repair     repair
 	verify     verification

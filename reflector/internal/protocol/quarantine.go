@@ -128,6 +128,14 @@ func (m *Machine) setAside(now time.Time, item Item, err error, why cause) {
 	e.meta, e.why, e.err, e.askErr, e.untaken = item.Meta, why, err, nil, 0
 	e.seen = object.Newer(e.seen, object.Newer(m.resume, item.Meta.ResourceVersion))
 	m.quarantine.postpone(&m.rules, now, e)
+	m.repairUnaskable(now)
+}
+
+// repairUnaskable has a list made for what is in quarantine if the server cannot be asked for single objects.
+func (m *Machine) repairUnaskable(now time.Time) {
+	if m.quarantine.len() > 0 && now.Before(m.askable) {
+		m.repair.want(&m.rules, now)
+	}
 }
 
 // postpone says when an entry is asked for next.

@@ -24,7 +24,7 @@ const (
 	minSilence = 55 * time.Second
 	maxSilence = 90 * time.Second
 
-	// unmissed is how soon after it was opened a watch brings what the one before it missed.
+	// unmissed is how soon after it was asked for a watch brings what the one before it missed.
 	unmissed = 5 * time.Second
 )
 
@@ -53,10 +53,12 @@ func (s *silence) ended(p *watching) {
 	}
 }
 
-// broken learns from an event or a bookmark: if it comes as soon as a watch is open, then the one before it was dead rather
-// than silent, and the next is given up as soon as the first was.
-func (s *silence) broken(now time.Time, p *watching) {
-	if !p.progress && now.Sub(p.opened) < unmissed {
+// broken learns from an event or a bookmark: if it comes as soon as a watch was asked for, then the one before it was dead
+// rather than silent, so this one and the next are given up as soon as the first was. What comes later says nothing, even if
+// it is the first sign of the watch: some proxies hold the head of an answer back until there is an event.
+func (s *silence) broken(r *Rules, now time.Time, p *watching) {
+	if s.learned > 0 && !p.progress && now.Sub(p.asked) < unmissed {
 		s.learned = 0
+		p.silence = firstSilence(r)
 	}
 }
