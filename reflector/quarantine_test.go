@@ -253,19 +253,24 @@ func TestServerThatCannotBeAskedIsListed(t *testing.T) {
 				r.expect(askA)
 				answer(r.fake)
 				r.told("")
-				later(time.Second)
-				r.expect(`list "" limit 500 continue ""`)
-				r.fake.lists <- listAnswer{page: &listwatch.Page[string]{
-					Items: []string{"b"}, Errors: []*listwatch.ObjectError{badField(at("a", "11"))}, ResourceVersion: "21",
-				}}
-				r.told("replace b @21")
-				r.inQuarantine("a")
-				r.expect(`watch "21" for 7200s`)
-				s = r.fake.open()
-				for version := range 50 { // so that it is not silent
-					s.event(listwatch.Bookmark, "", fmt.Sprint(30+version))
-					later(time.Minute)
-					r.expect("")
+				// A list follows, and as long as it cannot be decoded, another, after longer and longer pauses.
+				for i, pause := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute} {
+					version := fmt.Sprint(21 + i)
+					for pause > 50*time.Second { // so that the watch is not silent
+						later(50 * time.Second)
+						pause -= 50 * time.Second
+						r.expect("")
+						s.event(listwatch.Bookmark, "", fmt.Sprint(20+i))
+					}
+					later(pause)
+					r.expect(`list "" limit 500 continue ""`)
+					r.fake.lists <- listAnswer{page: &listwatch.Page[string]{
+						Items: []string{"b"}, Errors: []*listwatch.ObjectError{badField(at("a", "11"))}, ResourceVersion: version,
+					}}
+					r.told("replace b @" + version)
+					r.inQuarantine("a")
+					r.expect(`watch "` + version + `" for 7200s`)
+					s = r.fake.open()
 				}
 			})
 		})

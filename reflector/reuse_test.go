@@ -147,7 +147,7 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 				if err := test.relist(ctx, server, r); err != nil {
 					t.Error(err)
 				}
-				<-time.After(time.Minute) // of the bubble: over every pause
+				<-time.After(30 * time.Second) // of the bubble: over every pause, and before the watch is too silent
 				synctest.Wait()
 				stop()
 				if err := <-done; !errors.Is(err, context.Canceled) {
