@@ -26,42 +26,87 @@ type modelState struct {
 	gone              bool
 }
 
-type modelEntry struct {
-	modelState // after the last delta
-	deltas     []string
-	initial    bool
+type modelDelta struct {
+	what string
+	life int // which of the objects under its key, counted from the first that is queued
+	modelState
 }
+
+type modelEntry struct {
+	deltas  []modelDelta
+	initial bool
+}
+
+func (e *modelEntry) key() string      { return e.deltas[0].key }
+func (e *modelEntry) last() modelDelta { return e.deltas[len(e.deltas)-1] }
 
 func (m *model) push(s modelState, what string, initial bool) {
 	s.gone = strings.HasPrefix(what, "Deleted")
-	delta := what + "@" + s.version
-	i := slices.IndexFunc(m.queue, func(e modelEntry) bool { return e.key == s.key })
+	delta := modelDelta{what: what, modelState: s}
+	i := slices.IndexFunc(m.queue, func(e modelEntry) bool { return e.key() == s.key })
 	if i < 0 {
-		m.queue = append(m.queue, modelEntry{s, []string{delta}, initial})
+		m.queue = append(m.queue, modelEntry{[]modelDelta{delta}, initial})
 		return
 	}
 	e := &m.queue[i]
 	e.initial = e.initial || initial
-	last := e.deltas[len(e.deltas)-1]
-	switch {
-	case s.gone && e.gone:
-		if !strings.HasPrefix(last, "Deleted?") || e.uid != s.uid {
-			return
+	last := e.last()
+	delta.life = last.life
+	if s.gone && last.gone {
+		if last.what == "Deleted?" && last.uid == s.uid {
+			e.deltas[len(e.deltas)-1] = delta
 		}
-		e.deltas[len(e.deltas)-1] = delta
-	case m.coalesce && what == "Updated" && strings.HasPrefix(last, "Updated") && e.uid == s.uid:
-		e.deltas[len(e.deltas)-1] = delta
-	default:
-		e.deltas = append(e.deltas, delta)
+		return
 	}
-	e.modelState = s
+	if last.gone || last.uid != s.uid {
+		delta.life++
+	}
+	e.deltas = append(e.deltas, delta)
+	if m.coalesce {
+		e.deltas = coalesced(e.deltas)
+	}
+}
+
+// coalesced is what is left of an entry. It is written as the rule is: the objects one after the other.
+func coalesced(deltas []modelDelta) []modelDelta {
+	var lives [][]modelDelta
+	for i, d := range deltas {
+		if i == 0 || deltas[i-1].life != d.life {
+			lives = append(lives, nil)
+		}
+		n := len(lives) - 1
+		lives[n] = append(lives[n], d)
+	}
+	ends := func(life []modelDelta) bool { return life[len(life)-1].gone }
+	for i := 1; i < len(lives); i++ {
+		switch {
+		case ends(lives[i]) && ends(lives[i-1]), // came and went
+			!ends(lives[i]) && i+1 < len(lives): // its end is that of the one before it
+			lives = slices.Delete(lives, i, i+1)
+			i--
+		}
+	}
+	var out []modelDelta
+	for _, life := range lives {
+		for i := 1; i < len(life); i++ { // the last of each type stays, behind the first
+			if slices.ContainsFunc(life[i+1:], func(l modelDelta) bool { return l.what == life[i].what }) {
+				life = slices.Delete(slices.Clone(life), i, i+1)
+				i--
+			}
+		}
+		if len(life) > 1 && life[0].what == life[1].what {
+			life = life[1:]
+		}
+		out = append(out, life...)
+	}
+	return out
 }
 
 // future returns what key will be once all is processed, and whether that is still to come.
 func (m *model) future(key string) (s modelState, pending bool) {
 	for _, e := range m.queue {
-		if e.key == key {
-			return e.modelState, true
+		if e.key() == key {
+			return e.last().modelState, true
 		}
 	}
 	if m.processing != nil && m.processing.key == key {
@@ -77,7 +122,7 @@ func (m *model) future(key string) (s modelState, pending bool) {
 
 func (m *model) delete(s modelState, what string) {
 	future, _ := m.future(s.key)
-	queued := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return e.key == s.key })
+	queued := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return e.key() == s.key })
 	switch {
 	case !future.gone && future.uid != s.uid:
 		m.push(future, "Deleted?", false)
@@ -117,8 +162,12 @@ func (m *model) resync() {
 func (m *model) begin() string {
 	e := m.queue[0]
 	m.queue = m.queue[1:]
-	m.processing = &e.modelState
-	out := e.key + ": " + strings.Join(e.deltas, " ")
+	last := e.last().modelState
+	m.processing = &last
+	out := e.key() + ":"
+	for _, d := range e.deltas {
+		out += " " + d.what + "@" + d.version
+	}
 	if e.initial {
 		out += " initial"
 	}

@@ -79,6 +79,6 @@ func (q *Queue[T]) finish(initial bool) {
 			close(q.synced)
 		}
 	}
-	q.rest(e)
+	q.leave(e)
 	q.signal()
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/object"
 )
 
 // Add queues an Added delta. An object without a key is an error, and nothing is queued.
@@ -23,7 +25,7 @@ func (q *Queue[T]) produce(op string, t Type, obj T) error {
 	if q.closed {
 		return fmt.Errorf("%s %q: %w", op, string(key), ErrClosed)
 	}
-	e := q.entries.find(key)
+	e := q.entries[string(key)]
 	if e == nil {
 		e = q.enter(string(key))
 	}
@@ -80,10 +82,10 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	if q.closed {
 		return fmt.Errorf("delete %q: %w", k, ErrClosed)
 	}
-	if another(there.uid, uid) {
+	if object.Another(there.uid, uid) {
 		uid, d = there.uid, there.inferred()
 	}
-	q.pushKey(k, uid, d)
+	q.push(q.entry(k), uid, d)
 	return nil
 }
 
@@ -94,49 +96,18 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bo
 	if q.closed {
 		return false, fmt.Errorf("delete %q: %w", string(key), ErrClosed)
 	}
-	e := q.entries.find(key)
+	e := q.entries[string(key)]
 	if !q.pending(e) {
 		return false, nil
 	}
 	if e.deltas == nil && e.last == Deleted {
 		return true, nil // the consumer is deleting it now
 	}
-	if e.last != Deleted && another(e.uid, uid) {
+	if e.last != Deleted && object.Another(e.uid, uid) {
 		uid, d = e.uid, e.inferred()
 	}
 	q.push(e, uid, d)
 	return true, nil
-}
-
-// pushKey is push for a key of which the caller does not know whether it has an entry. It needs mu.
-func (q *Queue[T]) pushKey(key string, uid types.UID, d Delta[T]) *entry[T] {
-	e := q.entries.get(key)
-	if e == nil {
-		e = q.enter(key)
-	}
-	q.push(e, uid, d)
-	return e
-}
-
-// push queues a delta: in the entry of its key if that is queued, or else at the end. It needs mu.
-func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
-	switch n := len(e.deltas); {
-	case n == 0:
-		e.deltas = []Delta[T]{d}
-		q.order.push(e)
-		q.signal()
-	case d.Type == Deleted && e.last == Deleted:
-		// Two deletions in a row are one; what was observed is better than what was inferred, if it is of the same object.
-		if e.deltas[n-1].Tombstone == nil || another(e.uid, uid) {
-			return
-		}
-		e.deltas[n-1] = d
-	case q.coalesce && d.Type == Updated && e.last == Updated && !another(e.uid, uid):
-		e.deltas[n-1] = d
-	default:
-		e.deltas = append(e.deltas, d)
-	}
-	e.last, e.obj, e.uid = d.Type, d.Object, uid
 }
 
 // keySize is the length of the longest key that is not a custom resource's odd one: a namespace of 63 bytes, a slash and a

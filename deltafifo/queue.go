@@ -55,10 +55,9 @@ type Queue[T store.Object] struct {
 	wake     chan struct{} // holds a token when a waiting Pop should look again
 
 	mu      sync.Mutex
-	entries index[T]        // queued, being processed or idle
-	order   ring[*entry[T]] // those queued
-	idle    ring[*entry[T]] // those that were idle, oldest first; some may be queued again
-	spare   []*entry[T]     // in no use
+	entries map[string]*entry[T] // queued or being processed
+	peak    int                  // the most entries that there were since the map was made
+	order   ring[*entry[T]]      // those queued
 	closed  bool
 	waiting int // Pops that wait for wake
 
@@ -77,6 +76,7 @@ func New[T store.Object](opts Options[T]) *Queue[T] {
 	q := &Queue[T]{
 		known:    opts.Known,
 		coalesce: opts.Coalesce,
+		entries:  map[string]*entry[T]{},
 		synced:   make(chan struct{}),
 		wake:     make(chan struct{}, 1),
 	}
@@ -101,7 +101,7 @@ func (q *Queue[T]) Synced() <-chan struct{} { return q.synced }
 // key that neither waits nor is being processed.
 func (q *Queue[T]) Get(key string) (T, bool) {
 	q.mu.Lock()
-	if e := q.entries.get(key); q.pending(e) {
+	if e := q.entries[key]; q.pending(e) {
 		defer q.mu.Unlock()
 		return e.obj, e.last != Deleted
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/object"
 )
 
 // Replace queues a Replaced for every object of a list, in the list's order, and then, by key, a Deleted with a Tombstone
@@ -49,10 +51,9 @@ type identity struct {
 // replace queues the list and what it lacks. It needs mu.
 func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
 	q.lists++
-	q.reserve(len(items))
 	for i, obj := range items {
 		id := ids[i]
-		if s, ok := q.expected(id.key, v); ok && another(s.uid, id.uid) {
+		if s, ok := q.expected(id.key, v); ok && object.Another(s.uid, id.uid) {
 			q.bury(s)
 		}
 		q.pushListed(id.key, id.uid, Delta[T]{Type: Replaced, Object: obj})
@@ -70,7 +71,7 @@ func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
 // expected returns the object that will be there under key once all that is queued or being processed has been processed.
 // It needs mu.
 func (q *Queue[T]) expected(key string, v *knownView[T]) (state[T], bool) {
-	if e := q.entries.get(key); q.pending(e) {
+	if e := q.entries[key]; q.pending(e) {
 		return e.state, e.last != Deleted
 	}
 	return v.get(key)
@@ -86,7 +87,7 @@ func (q *Queue[T]) unlisted(v *knownView[T]) []string {
 func (q *Queue[T]) keys(v *knownView[T], keep func(*entry[T]) bool) []string {
 	var keys []string
 	consider := func(key string) {
-		if keep(q.entries.get(key)) {
+		if keep(q.entries[key]) {
 			keys = append(keys, key)
 		}
 	}
@@ -118,7 +119,8 @@ func (s state[T]) inferred() Delta[T] {
 
 // pushListed pushes a delta that came of a list. It needs mu.
 func (q *Queue[T]) pushListed(key string, uid types.UID, d Delta[T]) {
-	e := q.pushKey(key, uid, d)
+	e := q.entry(key)
+	q.push(e, uid, d)
 	e.list = q.lists
 	if q.lists == 1 && !e.initial {
 		e.initial = true

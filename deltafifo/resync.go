@@ -26,11 +26,11 @@ func (q *Queue[T]) Resync() error {
 func (q *Queue[T]) resync(v *knownView[T]) {
 	for i := range v.states {
 		key := v.states[i].key
-		if q.pending(q.entries.get(key)) {
+		if q.pending(q.entries[key]) {
 			continue
 		}
 		if s, ok := v.get(key); ok {
-			q.pushKey(key, s.uid, Delta[T]{Type: Sync, Object: s.obj})
+			q.push(q.entry(key), s.uid, Delta[T]{Type: Sync, Object: s.obj})
 		}
 	}
 }
