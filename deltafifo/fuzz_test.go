@@ -18,6 +18,43 @@ type model struct {
 	queue      []modelEntry
 	processing *modelState // what its key will be
 	listed     bool
+
+	step   int            // the one at hand
+	begun  int            // modelEntry.at of what is being processed
+	marks  []int          // the steps after which there is a mark, whose version is the step
+	failed map[string]int // modelEntry.at of what failed
+	passed int
+}
+
+// mark puts a mark behind everything.
+func (m *model) mark() {
+	m.marks = append(m.marks, m.step)
+	m.pass()
+}
+
+// pass returns the newest mark before which nothing is left to be processed, or has failed. While something has failed,
+// it stays where it was.
+func (m *model) pass() string {
+	for _, mark := range m.marks {
+		before := func(at int) bool { return at <= mark }
+		waits := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return before(e.at) })
+		if !waits && (m.processing == nil || !before(m.begun)) && len(m.failed) == 0 {
+			m.passed = max(m.passed, mark)
+		}
+	}
+	if m.passed == 0 {
+		return ""
+	}
+	return fmt.Sprint(m.passed)
+}
+
+// forgive forgets about what failed and is gone.
+func (m *model) forgive(key string) {
+	future, pending := m.future(key)
+	if !pending && future.gone {
+		delete(m.failed, key)
+		m.pass()
+	}
 }
 
 // modelState is an object, or the lack of one, under a key.
@@ -35,6 +72,7 @@ type modelDelta struct {
 type modelEntry struct {
 	deltas  []modelDelta
 	initial bool
+	at      int // the step at which it was queued
 }
 
 func (e *modelEntry) key() string      { return e.deltas[0].key }
@@ -45,7 +83,7 @@ func (m *model) push(s modelState, what string, initial bool) {
 	delta := modelDelta{what: what, modelState: s}
 	i := slices.IndexFunc(m.queue, func(e modelEntry) bool { return e.key() == s.key })
 	if i < 0 {
-		m.queue = append(m.queue, modelEntry{[]modelDelta{delta}, initial})
+		m.queue = append(m.queue, modelEntry{[]modelDelta{delta}, initial, m.step})
 		return
 	}
 	e := &m.queue[i]
@@ -129,6 +167,7 @@ func (m *model) delete(s modelState, what string) {
 	case queued || !future.gone:
 		m.push(s, what, false)
 	}
+	m.forgive(s.key)
 }
 
 func (m *model) replace(list []modelState) {
@@ -148,6 +187,7 @@ func (m *model) replace(list []modelState) {
 		if old, _ := m.future(key); !old.gone {
 			m.push(old, "Deleted?", first)
 		}
+		m.forgive(key)
 	}
 }
 
@@ -163,7 +203,7 @@ func (m *model) begin() string {
 	e := m.queue[0]
 	m.queue = m.queue[1:]
 	last := e.last().modelState
-	m.processing = &last
+	m.processing, m.begun = &last, e.at
 	out := e.key() + ":"
 	for _, d := range e.deltas {
 		out += " " + d.what + "@" + d.version
@@ -179,8 +219,11 @@ func (m *model) finish(failed bool) {
 	s := *m.processing
 	m.processing = nil
 	if failed {
+		m.failed[s.key] = m.begun
 		return
 	}
+	delete(m.failed, s.key)
+	defer m.pass()
 	m.known = slices.DeleteFunc(m.known, func(k modelState) bool { return k.key == s.key })
 	if !s.gone {
 		m.known = append(m.known, s)
@@ -203,7 +246,7 @@ func FuzzQueue(f *testing.F) {
 	f.Add([]byte{3, 7, 6, 0, 3, 1, 4, 0, 7, 0, 2, 3, 5, 0}, true)
 	f.Fuzz(func(t *testing.T, script []byte, coalesce bool) {
 		fx := newFixture(t, options{Coalesce: coalesce})
-		m := &model{coalesce: coalesce}
+		m := &model{coalesce: coalesce, failed: map[string]int{}}
 		var want []string
 		version := 0
 		// step runs one step, on both sides, and returns how many steps of the script it took.
@@ -213,6 +256,14 @@ func FuzzQueue(f *testing.F) {
 				return 1
 			}
 			version++
+			m.step = version
+			if script[0]&(1<<7) != 0 {
+				defer func() {
+					m.step = version
+					m.mark()
+					fx.q.Mark(fmt.Sprint(version))
+				}()
+			}
 			arg := int(script[1])
 			s := modelState{key: fuzzKey(arg), uid: fmt.Sprint("u", arg/fuzzKeys%2), version: fmt.Sprint(version)}
 			spec := s.key + "#" + s.uid + "@" + s.version
@@ -240,7 +291,14 @@ func FuzzQueue(f *testing.F) {
 						list, specs = append(list, s), append(specs, s.key+"#"+s.uid+"@"+s.version)
 					}
 				}
-				fx.replace(specs...)
+				at := s.version
+				if script[0]&(1<<6) != 0 && len(m.marks) > 0 { // the storage went back
+					at = "1"
+					if m.marks[len(m.marks)-1] > 1 {
+						m.marks = slices.DeleteFunc(m.marks, func(mark int) bool { return mark > m.passed })
+					}
+				}
+				fx.must(fx.q.Replace(objs(specs...), at))
 				m.replace(list)
 			case 4:
 				fx.resync()
@@ -275,6 +333,9 @@ func FuzzQueue(f *testing.F) {
 		}
 		for len(script) >= 2 {
 			script = script[min(len(script), 2*step(script, false)):]
+			if got, want := fx.q.Passed(), m.pass(); got != want {
+				t.Errorf("after step %d: Passed() = %q, want %q", version, got, want)
+			}
 		}
 		for len(m.queue) > 0 {
 			want = append(want, m.begin())

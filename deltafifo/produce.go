@@ -61,12 +61,12 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	if done, err := q.deletePending(key, uid, d); done || err != nil {
 		return err
 	}
-	if q.known == nil {
-		return nil
-	}
 	known, k := false, string(key)
 	there := state[T]{key: k}
 	err = guard(func() {
+		if q.known == nil {
+			return
+		}
 		if there.obj, known = q.get(k); known {
 			there.uid = there.obj.GetUID()
 		}
@@ -74,13 +74,14 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	if err != nil {
 		return fmt.Errorf("deltafifo: delete %q: known objects: %w", k, err)
 	}
-	if !known {
-		return nil
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed {
+	switch {
+	case q.closed:
 		return fmt.Errorf("delete %q: %w", k, ErrClosed)
+	case !known:
+		q.forgive(func(failed string) bool { return failed == k })
+		return nil
 	}
 	if object.Another(there.uid, uid) {
 		uid, d = there.uid, there.inferred()

@@ -27,6 +27,13 @@ type Options[T store.Object] struct {
 	// each key and not for each event. An update that changes the UID is not one of them.
 	// If false, every update is delivered.
 	Coalesce bool
+
+	// Passed is called when a mark is passed, see [Queue.Mark], with its version: by Pop, while it waits for an entry or
+	// when process has returned, and never while a process function runs. Like process, it may call any method but Pop and
+	// Wait. [Queue.WaitFor] and [Queue.Passed] say that a mark is passed when Passed has returned. A panic is an error of
+	// Pop, and the mark counts as passed.
+	// If nil, nobody is told.
+	Passed func(resourceVersion string)
 }
 
 // Queue is a queue of entries, one per key, each with the deltas of that key. It obeys nine rules:
@@ -45,12 +52,13 @@ type Options[T store.Object] struct {
 //  8. HasSynced is true once the last entry of the first Replace has been processed.
 //  9. With [Options.Coalesce], consecutive Updated deltas of a key are one.
 //
-// There is one producer: Add, Update, Delete, DeleteInferred, Replace and Resync are called from one goroutine, or one after the other.
-// Everything else may be called from any goroutine.
+// There is one producer: Add, Update, Delete, DeleteInferred, Replace,
+// Resync, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any goroutine.
 type Queue[T store.Object] struct {
 	known    Known[T]
 	get      func(key string) (T, bool) // of known
 	coalesce bool
+	tell     func(version string) // Options.Passed
 	synced   chan struct{}
 	wake     chan struct{} // holds a token when a waiting Pop should look again
 
@@ -62,6 +70,7 @@ type Queue[T store.Object] struct {
 	waiting int // Pops that wait for wake
 
 	processing *entry[T] // what Pop is at: at most one
+	progress
 
 	lists   uint64 // how many times Replace was called
 	initial int    // entries of the first that have not been processed
@@ -76,6 +85,7 @@ func New[T store.Object](opts Options[T]) *Queue[T] {
 	q := &Queue[T]{
 		known:    opts.Known,
 		coalesce: opts.Coalesce,
+		tell:     opts.Passed,
 		entries:  map[string]*entry[T]{},
 		synced:   make(chan struct{}),
 		wake:     make(chan struct{}, 1),
@@ -140,12 +150,13 @@ func (q *Queue[T]) HasSynced() bool {
 	}
 }
 
-// Close makes every later call of a producer return [ErrClosed], and Pop too once what is queued has been taken. Closing
-// again does nothing.
+// Close makes every later call of a producer return [ErrClosed], and Pop too once what is queued has been taken. Wait and
+// WaitFor return it at once. Closing again does nothing.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
+	q.release()
 	q.signal()
 }
 

@@ -14,10 +14,11 @@ import (
 // last seen under its key was deleted and made again: a Deleted with a Tombstone comes before its Replaced. A key that
 // comes twice in the list is queued twice, in one entry, so that the last wins.
 //
-// Keys that are queued already keep their place. The resourceVersion is the list's; the queue has no use for it.
+// Keys that are queued already keep their place. The resourceVersion is the list's. If it is lower than that of the last mark,
+// then the server's storage went back, and the marks that wait are removed: see [Queue.Mark].
 //
 // An item without a key is an error, as is a panic of Known; then nothing is queued, and it was not the first Replace.
-func (q *Queue[T]) Replace(items []T, _ string) error {
+func (q *Queue[T]) Replace(items []T, resourceVersion string) error {
 	var buf [keySize]byte
 	ids := make([]identity, len(items))
 	for i, obj := range items {
@@ -30,6 +31,7 @@ func (q *Queue[T]) Replace(items []T, _ string) error {
 	var closed bool
 	err := q.withKnown(func(v *knownView[T]) {
 		if closed = q.closed; !closed {
+			q.wentBack(resourceVersion)
 			q.replace(items, ids, v)
 		}
 	})
@@ -63,6 +65,7 @@ func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
 			q.bury(s)
 		}
 	}
+	q.forgive(func(string) bool { return true }) // what is listed, or known and not listed, is queued
 	if q.lists == 1 && q.initial == 0 {
 		close(q.synced)
 	}

@@ -58,11 +58,22 @@ func (d *driver[T]) work(ctx context.Context, batch []listwatch.Event[T]) {
 	from := d.op
 	for _, e := range batch {
 		if d.op != from || d.end != nil || ctx.Err() != nil {
-			return
+			break
 		}
 		now := time.Now()
 		d.feed(ctx, now, d.takeEvent(e, now))
 		d.board.follow(d.state)
+	}
+	if d.state.resume != d.marked {
+		d.mark()
+	}
+}
+
+// mark tells the sink up to which version it has everything.
+func (d *driver[T]) mark() {
+	d.marked = d.state.resume
+	if marker, ok := d.sink.Sink.(Marker); ok && !unanchored(d.marked) {
+		marker.Mark(d.marked)
 	}
 }
 

@@ -137,6 +137,7 @@ func (d *driver[T]) replace(eff replace) error {
 	if err != nil {
 		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", len(items), eff.version, err)
 	}
+	d.mark()
 	d.distrusted = false
 	d.endVerification()
 	d.quarantine.relisted(d.list.Errors, time.Now())

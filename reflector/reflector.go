@@ -96,6 +96,7 @@ type driver[T any] struct {
 	verification *verification // nil when nothing is compared
 	verifyAt     time.Time     // when to begin; zero for never
 
+	marked    string         // the version that the sink was told last
 	collected *collection[T] // the initial events of a watch so far
 	end       error          // what Run is to return, if Options.Fatal says so
 

@@ -41,3 +41,14 @@ type Inferrer[T any] interface {
 	// is what the sink holds.
 	DeleteInferred(obj T) error
 }
+
+// Marker is what a Sink implements that wants to know how far it is; deltafifo.Queue does.
+type Marker interface {
+	// Mark says that everything up to resourceVersion has been given to the sink: after each
+	// batch of events, bookmarks among them, that moved the resume point, and after each
+	// Replace, before Relist returns for it. Then the version may be lower than before, if
+	// the server's storage went back. It is never empty or "0".
+	//
+	// Objects may be ahead of the marks: the version of an object says nothing of others.
+	Mark(resourceVersion string)
+}
