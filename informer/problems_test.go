@@ -250,7 +250,7 @@ func TestCallbacksMayWait(t *testing.T) {
 				}
 				r.add(d.handler())
 				_ = r.Store().List()
-				reg.Remove()
+				reg.Cancel()
 			},
 		})
 		var forever error

@@ -1,6 +1,9 @@
 package informer
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // Registration is a handler's place in an [Informer]. All methods may be called from any goroutine.
 type Registration struct {
@@ -32,31 +35,38 @@ func (r *Registration) HasSynced() bool { return isClosed(r.synced) }
 // Pending returns the number of objects with a change that waits for the handler: how far behind it is.
 func (r *Registration) Pending() int { return r.waiting() }
 
-// Remove ends the calling of the handler's callbacks. No callback begins once it was called, what is pending is dropped,
-// and when it returns the last callback has returned too.
+// Cancel ends the calling of the handler's callbacks, and does not wait: no callback begins once it was called, what is
+// pending is dropped, and [Registration.Done] is closed when the last callback has returned. A callback may call it, for
+// its own handler or another one. To call it again does nothing.
+func (r *Registration) Cancel() {
+	if r.end() {
+		r.forget()
+	}
+}
+
+// Remove is Cancel, and waits until the last callback has returned. It returns ctx.Err() if ctx ends before; the handler
+// is removed all the same.
 //
-// With one exception: called from inside a callback, this handler's own or that of another one, it does not wait, because
-// whom it would wait for might be waiting for it. Receive from [Registration.Done], elsewhere, to know the end. A callback
-// must not do that, nor wait for a goroutine that calls Remove.
-//
-// To remove a handler again does nothing but wait.
-func (r *Registration) Remove() {
-	r.remove()
-	if !insideCallback() {
-		<-r.done
+// A callback that calls it for its own handler waits for itself, until ctx ends, and two that call it for each other
+// likewise: use [Registration.Cancel] there.
+func (r *Registration) Remove(ctx context.Context) error {
+	r.Cancel()
+	select {
+	case <-r.done:
+		return nil
+	default:
+	}
+	select {
+	case <-r.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
 // Done returns a channel that is closed once the handler's last callback has returned, because the handler was removed or
 // because the informer stopped.
 func (r *Registration) Done() <-chan struct{} { return r.done }
-
-// remove is Remove without the waiting.
-func (r *Registration) remove() {
-	if r.end() {
-		r.forget()
-	}
-}
 
 // end lets no callback begin any more. It reports whether that is news.
 func (r *Registration) end() bool {
