@@ -90,7 +90,7 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 	}
 }
 
-// broke reports that the store is as it was before, because an index function panicked. A list brings the object again as
+// broke reports that the store is as it was before, because code of the program's own panicked. A list brings the object again as
 // it was, and then there is nothing new to report: a program that has the cache listed when it is told does not do so for ever.
 func (c *consumer[T]) broke(key, version string, err error) {
 	if before, reported := c.broken[key]; reported && before == version && version != "" {
@@ -110,8 +110,9 @@ func (c *consumer[T]) remove(key string, final T, unknown bool) {
 	if !known {
 		return // nobody was told that it exists
 	}
-	if err := c.store.Delete(final); err != nil {
-		panic("informer: unreachable: the queue has taken an object without a key: " + err.Error())
+	if err := c.store.Delete(final); err != nil { // a getter of the object's panicked
+		c.broke(key, "", err)
+		return
 	}
 	for _, s := range c.handlers {
 		s.deleted(key, old, final, unknown)
