@@ -20,8 +20,6 @@ type entry[T any] struct {
 	// before it.
 	begin  int
 	before types.UID
-
-	first [1]Delta[T] // the first deltas have it as their array, which saves an allocation for each event
 }
 
 // state is what a key will be once its last delta has been processed.
@@ -52,7 +50,11 @@ func (q *Queue[T]) entry(key string) *entry[T] {
 
 // enter makes an entry for a key that has none. It needs mu.
 func (q *Queue[T]) enter(key string) *entry[T] {
-	e := &entry[T]{state: state[T]{key: key}}
+	e := q.spare
+	if q.spare = nil; e == nil {
+		e = new(entry[T])
+	}
+	e.key = key
 	q.entries[key] = e
 	q.peak = max(q.peak, len(q.entries))
 	return e
@@ -64,6 +66,8 @@ func (q *Queue[T]) leave(e *entry[T]) {
 		return
 	}
 	delete(q.entries, e.key)
+	*e = entry[T]{}
+	q.spare = e
 	if len(q.entries) == 0 && q.peak > manyEntries {
 		q.entries, q.peak = map[string]*entry[T]{}, 0
 	}
@@ -73,7 +77,7 @@ func (q *Queue[T]) leave(e *entry[T]) {
 func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 	switch n := len(e.deltas); {
 	case n == 0:
-		e.open(d)
+		e.begin, e.deltas = 0, []Delta[T]{d}
 		q.order.push(e)
 		q.signal()
 	case d.Type == Deleted && e.last == Deleted:
@@ -90,17 +94,6 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 		e.deltas = append(e.deltas, d)
 	}
 	e.last, e.obj, e.uid = d.Type, d.Object, uid
-}
-
-// open begins the deltas of an entry that is not queued.
-func (e *entry[T]) open(d Delta[T]) {
-	e.begin = 0
-	if e.last == 0 { // it was never queued before, so that nobody has its array
-		e.first[0] = d
-		e.deltas = e.first[:]
-		return
-	}
-	e.deltas = []Delta[T]{d}
 }
 
 // merge adds a delta to those that wait, of which it leaves a few, however many come. It reports false if the delta

@@ -68,7 +68,7 @@ func TestQueueForgets(t *testing.T) {
 	check("after a burst")
 }
 
-func TestEventAllocatesItsEntryAndKeyOnly(t *testing.T) {
+func TestEventAllocatesItsKeyAndDeltaOnly(t *testing.T) {
 	q := New(Options[*metav1.PartialObjectMetadata]{})
 	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "namespace", Name: "name"}}
 	process := func(Entry[*metav1.PartialObjectMetadata]) error { return nil }

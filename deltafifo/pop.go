@@ -95,8 +95,8 @@ func (q *Queue[T]) finish(initial, failed bool) error {
 			close(q.synced)
 		}
 	}
-	q.leave(e)
 	q.account(e.key, failed)
+	q.leave(e)
 	q.advance()
 	q.signal()
 	if q.due != "" {

@@ -66,6 +66,7 @@ type Queue[T store.Object] struct {
 	entries map[string]*entry[T] // queued or being processed
 	peak    int                  // the most entries that there were since the map was made
 	order   ring[*entry[T]]      // those queued
+	spare   *entry[T]            // one in no use, for the next key; nil if there is none
 	closed  bool
 	waiting int // Pops that wait for wake
 
