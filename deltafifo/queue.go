@@ -23,9 +23,9 @@ type Options[T store.Object] struct {
 	// Replace say nothing of an object that has been consumed, and Resync does nothing.
 	Known Known[T]
 
-	// Coalesce makes of consecutive Updated deltas of a key one, the newest, so that a slow consumer costs memory for
-	// each key and not for each event. An update that changes the UID is not one of them.
-	// If false, every update is delivered.
+	// Coalesce bounds the deltas that wait for a key, at 13, so that a slow consumer costs memory for each key and not for
+	// each event. See rule 9 of [Queue].
+	// If false, every delta is delivered.
 	Coalesce bool
 
 	// Passed is called when a mark is passed, see [Queue.Mark], with its version: by Pop, while it waits for an entry or
@@ -50,7 +50,10 @@ type Options[T store.Object] struct {
 //  6. Resync queues a Sync for every known key that has nothing queued.
 //  7. No user code runs under the queue's lock. A process function that fails or panics loses no entry: see [Queue.Pop].
 //  8. HasSynced is true once the last entry of the first Replace has been processed.
-//  9. With [Options.Coalesce], consecutive Updated deltas of a key are one.
+//  9. With [Options.Coalesce], of two deltas of one type in a row the newer stays; of an object's deltas that follow its
+//     first, the last of each type; and of the objects that have a name one after the other, the first, which the consumer
+//     may know, with its deletion, and the last. A deletion that is followed by a re-creation is never left out if the
+//     consumer may know what was deleted.
 //
 // There is one producer: Add, Update, Delete, DeleteInferred, Replace,
 // Resync, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any goroutine.

@@ -19,9 +19,10 @@ import (
 //
 // When a callback is called the store has the change already, in every index, and may have later ones too.
 //
-// An object that comes again as it was, with the UID and the resourceVersion that the store has for it, calls nobody. That
-// is what a relist consists of, mostly. A transform that clears the resourceVersion takes away the means to see this: then
-// every object that is listed again is an OnUpdate. Clear what is large, and leave the version.
+// An object that comes again as it was, with the UID, the resourceVersion and the content that the store has for it, calls
+// nobody. That is what a relist consists of, mostly. The content is compared because a server that was restored from a backup
+// gives its versions out again. A transform that clears the resourceVersion takes away the means to see this: then every object
+// that is listed again is an OnUpdate. Clear what is large, and leave the version.
 type Handler[T store.Object] struct {
 	// OnAdd is called for an object that the handler has not been told of yet. It is initial if it was in the first list,
 	// or in the store when the handler was added; and when the last of these has returned, [Registration.Synced] is closed.
