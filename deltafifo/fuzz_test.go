@@ -321,6 +321,9 @@ func FuzzQueue(f *testing.F) {
 					fx.pop(during)
 				}
 				m.finish(failed)
+				if n := strings.Count(fx.popped[len(fx.popped)-1], "@"); coalesce && n > 13 {
+					t.Errorf("an entry of %d deltas", n)
+				}
 				if fx.q.HasSynced() != m.synced() {
 					t.Errorf("after %q: HasSynced() = %v, want %v", want, fx.q.HasSynced(), m.synced())
 				}

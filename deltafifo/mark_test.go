@@ -297,23 +297,23 @@ func TestWaitEnds(t *testing.T) {
 		q := deltafifo.New(options{})
 		_ = q.Add(obj("a@2"))
 		waits := []func(context.Context) error{q.Wait, func(ctx context.Context) error { return q.WaitFor(ctx, "2") }}
-		ctx, cancel := context.WithCancel(t.Context())
-		for _, test := range []struct {
-			ctx  context.Context
-			end  func()
-			want error
-		}{{ctx, cancel, context.Canceled}, {t.Context(), q.Close, deltafifo.ErrClosed}, {t.Context(), func() {}, deltafifo.ErrClosed}} {
+		expect := func(ctx context.Context, end func(), want error) {
+			t.Helper()
 			done := make(chan error, len(waits))
 			for _, wait := range waits {
-				go func() { done <- wait(test.ctx) }()
+				go func() { done <- wait(ctx) }()
 			}
 			synctest.Wait()
-			test.end()
+			end()
 			for range waits {
-				if err := <-done; !errors.Is(err, test.want) {
-					t.Errorf("released with %v, want %v", err, test.want)
+				if err := <-done; !errors.Is(err, want) {
+					t.Errorf("released with %v, want %v", err, want)
 				}
 			}
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		expect(ctx, cancel, context.Canceled)
+		expect(t.Context(), q.Close, deltafifo.ErrClosed)
+		expect(t.Context(), func() {}, deltafifo.ErrClosed)
 	})
 }

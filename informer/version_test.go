@@ -160,11 +160,13 @@ func TestSameVersionOfAnotherHistory(t *testing.T) {
 		r.add(d.handler())
 		r.start()
 		f.set("a", 111) // version 3 of the old history
+		synctest.Wait()
 		a := *f.objects["a"]
 		for i := range 4 {
 			f.set("b", 7+i)
+			synctest.Wait()
 		}
-		d.expect(t, "add a=0 initial; add b=0 initial; update a=0->111; update b=0->10")
+		d.expect(t, "add a=0 initial; add b=0 initial; update a=0->111; update b=0->7; update b=7->8; update b=8->9; update b=9->10")
 
 		b := *f.objects["b"]
 		a.Value = 222 // version 3 of the new history
