@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/store"
 )
 
 // Add queues an Added delta. An object without a key is an error, and nothing is queued.
@@ -109,6 +110,29 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bo
 	}
 	q.push(e, uid, d)
 	return true, nil
+}
+
+// identify appends the key of an object to buf, and returns it with the UID. It is what the queue asks of an object before
+// it takes its lock; a nil object, a panic of a getter and an object without a name are errors.
+func identify[T store.Object](buf []byte, obj T) (key []byte, uid types.UID, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			_, err = store.KeyOf(obj) // says what is wrong with it in the same words as the store
+			if err == nil {
+				err = newPanicError("", v)
+			}
+		}
+	}()
+	// This is store.AppendKey, which would ask for the name once more.
+	name := obj.GetName()
+	if name == "" {
+		_, err = store.KeyOf(obj)
+		return nil, "", err
+	}
+	if namespace := obj.GetNamespace(); namespace != "" {
+		buf = append(append(buf, namespace...), '/')
+	}
+	return append(buf, name...), obj.GetUID(), nil
 }
 
 // keySize is the length of the longest key that is not a custom resource's odd one: a namespace of 63 bytes, a slash and a
