@@ -95,13 +95,13 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 	e.last, e.obj, e.uid = d.Type, d.Object, uid
 }
 
-// merge adds a delta to those that wait, of which it leaves a few, however many come. It reports false if the delta
-// itself is left out.
+// merge adds a delta to those that wait, and removes others, so that a few are left, however many come. It reports false if
+// the delta itself is left out.
 //
-// The deltas of an entry are those of one object, or of several that had the name one after the other. The consumer may
-// know the first, and has never heard of the others. So what happened to one between the first and the last is left out.
-// Of each object the first delta stays, and of those that follow the last one of each type; of two in a row of one type the
-// second.
+// The deltas of an entry belong to one object, or to several that had the name one after the other. The consumer may know
+// the first, and has never heard of the others. So the objects between the first and the last are left out. Each object
+// keeps its first delta and, of those that follow, the last one of each type. Of two deltas in a row that have one type it
+// keeps the second.
 func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 	n := len(e.deltas)
 	switch {
@@ -110,7 +110,7 @@ func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 			e.deltas = append(e.deltas, d)
 			return true
 		}
-		// The object has come and gone, and the entry ends with the deletion of another one again.
+		// The consumer has not heard of this object: the entry ends again with the deletion of the one before.
 		e.deltas = slices.Delete(e.deltas, e.begin, n)
 		e.last, e.obj, e.uid = Deleted, e.deltas[e.begin-1].Object, e.before
 		return false
@@ -132,7 +132,8 @@ func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 	return true
 }
 
-// drop removes the delta of a type that followed the first of the object, and the first if one of its own type follows then.
+// drop removes a type's delta among those that follow the first one of the object. If the first one is then followed by
+// another of its own type, drop removes the first, too.
 func (e *entry[T]) drop(typ Type) {
 	second := e.begin + 1
 	for i := second; i < len(e.deltas); i++ {

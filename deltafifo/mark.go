@@ -2,7 +2,6 @@ package deltafifo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -17,8 +16,8 @@ type mark struct {
 
 // progress is how far the consumer has come. The queue's mu guards it.
 //
-// A mark is reached when every entry before it has been processed. It is passed when none of them, nor of the entries
-// before, has failed and still lacks a good one. Then it is due until Options.Passed has heard of it.
+// A mark is reached when every entry before it has been processed. It is passed if no object has failed; or else when those
+// that failed have been mended. Then its version is due until Options.Passed has heard of it.
 type progress struct {
 	taken uint64     // entries that Pop has taken
 	done  uint64     // entries that are processed, and whose marks Options.Passed has heard of
@@ -26,7 +25,7 @@ type progress struct {
 	last  string     // the version of the newest mark
 
 	reached string              // the newest version that failed entries keep from being passed, or ""
-	failed  map[string]struct{} // the keys of which process has failed and that have not been processed since
+	failed  map[string]struct{} // keys whose last entry process has failed on
 	due     string              // the version that Options.Passed is to be told, or ""
 	handing bool                // a Pop is telling it one
 	handed  uint64              // how many it has been told
@@ -132,8 +131,8 @@ func (q *Queue[T]) account(key string, failed bool) {
 	}
 }
 
-// forgive forgets about failures that nothing is left to be done about: the objects are gone, and the consumer never had
-// them. It needs mu.
+// forgive forgets that process has failed on objects that are gone and that the consumer never had: nobody will mend them.
+// It needs mu.
 func (q *Queue[T]) forgive(gone func(key string) bool) {
 	if len(q.failed) == 0 {
 		return
@@ -162,8 +161,6 @@ func (q *Queue[T]) WaitFor(ctx context.Context, resourceVersion string) error {
 	q.mu.Lock()
 	return q.await(ctx, func() bool { return object.Ordered(q.passed) && !object.Older(q.passed, resourceVersion) })
 }
-
-var errNoNumber = errors.New("want a decimal number, as a server gave it")
 
 // Wait waits until all that is queued now has been processed, and Options.Passed has heard of the marks among it. An entry
 // that process failed on counts as processed. Errors are those of [Queue.WaitFor].

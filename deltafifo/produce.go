@@ -37,14 +37,14 @@ func (q *Queue[T]) produce(op string, t Type, obj T) error {
 // Delete queues a Deleted delta, unless the object is gone already: it is neither queued nor known, or its deletion is
 // being processed. An observed deletion takes the place of an inferred one that is still queued.
 //
-// If the object that is there has another UID, then that one is gone, for a name has one object at a time. Its deletion is
-// inferred, and nothing is said of the other, of which nobody was told that it was made.
+// If the object that is there has another UID, then that one is gone, because a name has one object at a time, and its
+// deletion is inferred. The consumer never learned of the newer object, so its deletion is not reported.
 //
 // Errors are those of Add, and a [PanicError] if Known panics.
 func (q *Queue[T]) Delete(obj T) error { return q.delete(obj, false) }
 
-// DeleteInferred queues a Deleted delta with a Tombstone, where Delete would queue one without: for an object of which the
-// caller knows that it is gone, and not in which state it went. obj is its last known state.
+// DeleteInferred queues a Deleted delta with a Tombstone, where Delete would queue one without: for an object that is
+// gone, the caller does not know in which state. obj is its last known state.
 func (q *Queue[T]) DeleteInferred(obj T) error { return q.delete(obj, true) }
 
 func (q *Queue[T]) delete(obj T, inferred bool) error {

@@ -2,9 +2,9 @@ package informer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -45,17 +45,18 @@ func (c *consumer[T]) run(ctx context.Context) {
 			c.attend(ctx)
 		}
 		c.markSynced()
-		// Without a panic, an error says that the bell was rung or that ctx has ended.
-		var panicked *deltafifo.PanicError
-		if err := c.queue.Pop(waiting, c.apply); errors.As(err, &panicked) {
-			c.reportLater(panicked.Key, panicked)
-		}
+		_ = c.queue.Pop(waiting, c.apply) // an error says that the bell was rung or that ctx has ended
 	}
 }
 
-// apply brings the store up to date with an entry, and tells the handlers. It never fails: what an index function panicked
-// on is reported, and counts as processed, so that nobody waits for it.
+// apply brings the store up to date with an entry, and tells the handlers. It never fails: an object on which code of the
+// program's own panicked is reported, and counts as processed, so that nobody waits for it.
 func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
+	defer func() {
+		if v := recover(); v != nil { // a getter of the object's
+			c.reportLater(e.Key, fmt.Errorf("informer: %w", &deltafifo.PanicError{Key: e.Key, Value: v, Stack: debug.Stack()}))
+		}
+	}()
 	for _, d := range e.Deltas {
 		switch d.Type {
 		case deltafifo.Added, deltafifo.Updated, deltafifo.Replaced:

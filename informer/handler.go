@@ -16,8 +16,8 @@ import (
 //
 //   - Updates become one, from the state that the handler was told last to the latest.
 //   - A deletion followed by a re-creation stays what it is, OnDelete and then OnAdd, and never becomes an update.
-//   - An object that came and went before its OnAdd was called is not mentioned at all, and one that was made again and
-//     went again while the OnDelete of its predecessor waited, neither.
+//   - An object that came and went before its OnAdd was called is not mentioned at all. Nor is one that was made again and
+//     went again while the OnDelete of its predecessor waited.
 //
 // When a callback is called the store has the change already, in every index, and may have later ones too.
 //

@@ -32,15 +32,15 @@ type change[T any] struct {
 	prev, next *change[T] // in pending
 }
 
-// add takes note that there is an object, after there was none.
+// add records that there is an object, after there was none.
 func (c *change[T]) add(obj T, initial bool) {
 	c.there, c.obj, c.initial = true, obj, initial
 }
 
-// update takes note of a later state of the object that is there.
+// update records a later state of the object that is there.
 func (c *change[T]) update(obj T) { c.obj = obj }
 
-// remove takes note that the object is no longer there.
+// remove records that the object is no longer there.
 func (c *change[T]) remove(final T, unknown bool) {
 	if c.told && !c.gone {
 		c.gone, c.final, c.unknown = true, final, unknown
@@ -54,7 +54,7 @@ func (c *change[T]) remove(final T, unknown bool) {
 func (c *change[T]) empty() bool { return !c.there && !c.gone && !c.synced }
 
 // pending are the changes that wait for a handler: at most one for a key, in the order in which their keys came. It is a
-// linked list so that a change of which nothing is left takes its place with it. The caller has a lock.
+// linked list, because a change that cancels out is removed from the middle. The caller has a lock.
 type pending[T any] struct {
 	byKey       map[string]*change[T]
 	first, last *change[T]
