@@ -172,6 +172,7 @@ func (m *Machine) absent(now time.Time, e *entry, in Answered) {
 			Meta: object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}, Err: errAbsent, Held: in.Held, IsHeld: true,
 		})
 	default:
+		m.told(object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}, true)
 		m.quarantine.release(e.meta.Key)
 		m.fence(e.meta.Key, in.Version)
 	}
@@ -184,6 +185,7 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 	same := item.IsHeld && !object.Another(item.Held.UID, item.Meta.UID)
 	switch {
 	case item.Err != nil:
+		m.told(item.Meta, false)
 		if e.meta != item.Meta {
 			m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 			e.step, e.why = 0, unusable
@@ -192,6 +194,7 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 		e.seen = object.Newer(e.seen, item.Meta.ResourceVersion)
 		m.quarantine.postpone(&m.rules, now, e)
 	case same && item.Held.ResourceVersion == item.Meta.ResourceVersion:
+		m.told(item.Meta, false)
 		m.quarantine.release(e.meta.Key)
 		m.fence(e.meta.Key, version)
 	case same && object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion) && !object.Older(version, item.Held.ResourceVersion):
@@ -205,6 +208,7 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 
 // applyAnswer gives the sink the state of a key as of a version, and raises a fence there.
 func (m *Machine) applyAnswer(typ Type, version string, item Item) {
+	m.told(item.Meta, typ == Deleted)
 	m.apply(typ, item)
 	m.touch(item.Meta.Key)
 	m.undo.answer, m.undo.fence = true, m.fences[item.Meta.Key]

@@ -16,7 +16,7 @@ type Machine struct {
 
 	// What the sink has, see list.go and watch.go.
 	position
-	newest known // the newest thing that was given to the sink
+	newest known // the newest thing that the server has told
 
 	// How requests are paced, see pause.go and silence.go.
 	pauses  pauses

@@ -12,7 +12,7 @@ import (
 //
 // A server whose storage was restored from a backup is silent until it passes the resume point, and then looks as if nothing
 // had happened: an API server sends no bookmark at or before the version that a watch began at. So after anything that another
-// server may stand behind, the watch is opened at once, and beside it the newest thing that was given to the sink is asked
+// server may stand behind, the watch is opened at once, and beside it the newest thing that it has told is asked
 // for. Nothing but a verification can tell if that is older than the backup, or was written again at the same version.
 type doubt struct {
 	resume  string // the resume point when the doubt arose

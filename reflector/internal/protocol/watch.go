@@ -11,10 +11,24 @@ import (
 // here, a half-open connection holds a watch for as long as the kernel likes.
 const margin = 10 * time.Second
 
-// known is one thing that was given to the sink, as the server sent it.
+// known is what the server has told of a key, in an event, a list or an answer to an ask, whether the sink could use it or
+// not.
 type known struct {
 	object.Meta
 	gone bool // it was deleted
+}
+
+// told remembers what the server has told of a key if it is the newest thing, or the newest of the same key: an answer to an
+// ask is ahead of the events, and may say what no event has said.
+func (m *Machine) told(meta object.Meta, gone bool) {
+	switch same := meta.Key == m.newest.Key; {
+	case !object.Ordered(meta.ResourceVersion):
+		if same {
+			m.newest = known{} // nobody knows at which version the key is
+		}
+	case same || !object.Older(meta.ResourceVersion, m.newest.ResourceVersion):
+		m.newest = known{Meta: meta, gone: gone}
+	}
 }
 
 // becomeWatching opens a stream at the resume point, if the pace allows a request now. Bookmarks keep the resume point in the
@@ -123,8 +137,12 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		return
 	}
 	m.touch(item.Meta.Key)
+	fenced := m.fenced(item.Meta)
+	if !fenced && !errors.Is(err, errOlder) {
+		m.told(item.Meta, e.Type == Deleted)
+	}
 	switch {
-	case m.fenced(item.Meta):
+	case fenced:
 	case m.unorderedReplay(item):
 	case errors.Is(err, errOlder):
 		m.lateEvent(now, e)
@@ -175,7 +193,6 @@ func (m *Machine) take(now time.Time, e *Seen) {
 	switch {
 	case item.Err == nil:
 		m.apply(e.Type, item)
-		m.given(item.Meta, e.Type == Deleted)
 	case e.Type != Deleted:
 		m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 		m.setAside(now, item, item.Err, unusable)
@@ -183,19 +200,11 @@ func (m *Machine) take(now time.Time, e *Seen) {
 		// A deletion needs no more than a name: what is deleted is what the sink holds.
 		if item.IsHeld {
 			m.apply(Deleted, item)
-			m.given(item.Meta, true)
 		} else {
 			m.quarantine.release(item.Meta.Key)
 		}
 	default:
 		m.setAside(now, item, item.Err, unusable)
-	}
-}
-
-// given remembers what an event gave to the sink as the newest thing, unless the event came late.
-func (m *Machine) given(meta object.Meta, gone bool) {
-	if !object.Older(meta.ResourceVersion, m.newest.ResourceVersion) {
-		m.newest = known{Meta: meta, gone: gone}
 	}
 }
 
