@@ -208,10 +208,10 @@ var mutations = []mutation{
 		trace: "list-goes-back",
 	},
 	{
-		what:  "take a list that is older than what a get has brought",
+		what:  "take a list that is older than what an ask has brought",
 		dir:   "reflector",
 		edits: one("if older(s.resume, s.ahead) {", "if false {"),
-		trace: "quarantine-get-ahead-of-a-list",
+		trace: "quarantine-ask-ahead-of-a-list",
 	},
 	{
 		what:  "ask for any state after a list without a version",
@@ -280,10 +280,10 @@ var mutations = []mutation{
 		trace: "quarantine-in-list",
 	},
 	{
-		what:  "apply events that are behind what a get has brought",
+		what:  "apply events that are behind what an ask has brought",
 		dir:   "reflector",
 		edits: one(`if d.quarantine.overtaken(e) ||`, `if`),
-		trace: "quarantine-repaired-by-get",
+		trace: "quarantine-repaired-by-ask",
 	},
 	{
 		what:  "apply what cannot be read",
