@@ -47,6 +47,9 @@ func newConnector(cfg Config, server endpoint, problems *problems, plugin *execP
 	if cfg.Protocol == ProtocolHTTP2 && server.scheme == "http" && cfg.ProxyURL != "" {
 		return nil, errors.New("ProxyURL cannot be used with HTTP/2 on a plain connection: use https, or ProtocolHTTP1")
 	}
+	if cfg.Protocol == ProtocolHTTP2 && !hasHTTP2() {
+		return nil, errWithoutHTTP2
+	}
 	c := &connector{cfg: cfg, server: server, proxy: proxy, dial: dialer(cfg, server.socket), files: files, plugin: plugin}
 	c.secure = server.scheme == "https" && cfg.RoundTripper == nil
 	c.current, err = c.generation(c.identity())
@@ -176,7 +179,7 @@ func (c *connector) overHTTP(g *generation) {
 	if g.tls != nil {
 		h1.TLSClientConfig = g.tls.Clone()
 	}
-	if c.cfg.Protocol == ProtocolHTTP1 || !c.secure {
+	if c.cfg.Protocol == ProtocolHTTP1 || !c.secure || !hasHTTP2() {
 		// An empty map, not nil, is how net/http is told to leave HTTP/2 alone.
 		h1.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 		h1.TLSClientConfig.NextProtos = []string{"http/1.1"}
