@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // jwt is as long as the token of a service account, and no part of it repeats.
@@ -121,11 +123,37 @@ func TestRedact(t *testing.T) {
 		{"Bearer secret-token", "ends in se", "ends in se"},
 		{"secret-token", "a secret-token", "a REDACTED"},
 		{"Basic " + basic, "a " + basic + " of pass-word", "a REDACTED of REDACTED"},
+		{"Bearer a+/=secret", "base64 " + base64.StdEncoding.EncodeToString([]byte("a+/=secret")), "base64 REDACTED=="},
+		{"Bearer a+/=secret", "header " + base64.StdEncoding.EncodeToString([]byte("Bearer a+/=secret")), "header REDACTED="},
+		{"Bearer a+/=secret", "a query of a%2B%2f%3Dsecret", "REDACTED"},
+		{"Bearer a+/=secret", `JSON {"a":"a+\/\u003dsecret"}`, "REDACTED"},
+		{"Bearer a+/=secret", "HTML a&#43;&#x2F;&#61;secret", "REDACTED"},
+		{"Bearer a+/=secret", "ends in a%2B%2F%3Dsec", "REDACTED"},
+		{"Bearer secret-token", "100% of \\u00e9 &#233; \\/ is kept", "100% of \\u00e9 &#233; \\/ is kept"},
 	} {
 		x := &exchange{authorization: tt.authorization}
 		if got := string(x.redact([]byte(tt.text))); got != tt.want {
 			t.Errorf("with %q, %q became %q, want %q", tt.authorization, tt.text, got, tt.want)
 		}
+	}
+}
+
+// TestStatusIsRedactedAfterDecoding has a server that sends a token back in each text of a
+// Status, written with escapes.
+func TestStatusIsRedactedAfterDecoding(t *testing.T) {
+	const token = "opaque-token"
+	written := strings.ReplaceAll(token, "-", `\u002d`)
+	body := strings.ReplaceAll(`{"kind":"Status","apiVersion":"v1","metadata":{"selfLink":"T","resourceVersion":"T","continue":"T"},"status":"T","message":"T","reason":"T","code":403,
+		"details":{"name":"T","group":"T","kind":"T","uid":"T","causes":[{"reason":"T","message":"T","field":"T"}]}}`, `"T"`, `"a `+written+` b"`)
+	cfg := answer([]byte("HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n\r\n" + body))
+	cfg.BearerToken = token
+	err := getAll(t.Context(), newTestClient(t, cfg), "/")
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprintf("%v %+v", err, status.ErrStatus); strings.Contains(text, token) || strings.Count(text, "a REDACTED b") < 12 {
+		t.Errorf("the error is %s", text)
 	}
 }
 
