@@ -185,6 +185,6 @@ func TestTokenUntilItsFileIsThere(t *testing.T) {
 			})
 		})
 	}
-	_, err := NewClient(Config{Server: "https://api.example", BearerToken: "a b", BearerTokenFile: "/dev/null/token"})
-	checkError(t, err, "not a directory; and BearerToken: the token has a space")
+	_, err := NewClient(Config{Server: "https://api.example", BearerToken: "a b", BearerTokenFile: filepath.Join(t.TempDir(), "missing")})
+	checkError(t, err, "; and BearerToken: the token has a space")
 }

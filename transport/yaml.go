@@ -69,7 +69,7 @@ func fieldName(pointer jsontext.Pointer) string {
 }
 
 func kindName(kind jsontext.Kind) string {
-	switch kind {
+	switch byte(kind) {
 	case '{':
 		return "object"
 	case '[':
