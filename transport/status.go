@@ -62,7 +62,8 @@ var errNotBinary = errors.New("no binary encoding was asked for")
 // redactStatus takes the credential out of every text of a Status. That comes after
 // decoding: before it, a credential may be written with escapes.
 func (x *exchange) redactStatus(s *metav1.Status) {
-	s.SelfLink = "" //nolint:staticcheck // nothing has it since 1.20, but a server can say anything
+	// What else the metadata of a Status may have says nothing.
+	s.ListMeta = metav1.ListMeta{ResourceVersion: s.ResourceVersion, Continue: s.Continue, RemainingItemCount: s.RemainingItemCount}
 	texts := []*string{&s.Message, (*string)(&s.Reason), &s.Status, &s.Kind, &s.APIVersion, &s.ResourceVersion, &s.Continue}
 	if d := s.Details; d != nil {
 		texts = append(texts, &d.Name, &d.Group, &d.Kind, (*string)(&d.UID))
