@@ -168,13 +168,14 @@ func (c *connector) generation(id identity) (*generation, error) {
 // overHTTP lets a generation speak HTTP/1.1, and HTTP/2 where the server agrees to it.
 func (c *connector) overHTTP(g *generation) {
 	h1 := &http.Transport{
-		Proxy:               g.proxy,
-		DialContext:         g.dial,
-		TLSClientConfig:     new(tls.Config),
-		TLSHandshakeTimeout: orDefault(c.cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout),
-		IdleConnTimeout:     orDefault(c.cfg.IdleConnTimeout, defaultIdleConnTimeout),
-		MaxIdleConnsPerHost: 32, // a list each of many types, then all of them again
-		DisableCompression:  true,
+		Proxy:                  g.proxy,
+		DialContext:            g.dial,
+		TLSClientConfig:        new(tls.Config),
+		TLSHandshakeTimeout:    orDefault(c.cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout),
+		IdleConnTimeout:        orDefault(c.cfg.IdleConnTimeout, defaultIdleConnTimeout),
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxIdleConnsPerHost:    32, // a list each of many types, then all of them again
+		DisableCompression:     true,
 	}
 	if g.tls != nil {
 		h1.TLSClientConfig = g.tls.Clone()
@@ -191,6 +192,10 @@ func (c *connector) overHTTP(g *generation) {
 	}
 	withHTTP2(c.cfg, h1, g)
 }
+
+// maxHeaderBytes bounds the header of a response. Those of an API server have a few hundred
+// bytes, and net/http takes many times of what is sent to hold them.
+const maxHeaderBytes = 1 << 20
 
 // dialer returns what makes connections, within DialTimeout.
 func dialer(cfg Config, socket string) dialFunc {

@@ -42,10 +42,11 @@ func newStreamPool(cfg Config) *streamPool {
 // net/http all of them are plain.
 func newHTTP2(cfg Config) *http.Transport {
 	h2 := &http.Transport{
-		DisableCompression: true,
-		IdleConnTimeout:    orDefault(cfg.IdleConnTimeout, defaultIdleConnTimeout),
-		Protocols:          new(http.Protocols),
-		HTTP2:              pings(cfg),
+		DisableCompression:     true,
+		IdleConnTimeout:        orDefault(cfg.IdleConnTimeout, defaultIdleConnTimeout),
+		Protocols:              new(http.Protocols),
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		HTTP2:                  pings(cfg),
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return ctx.Value(connKey{}).(net.Conn), nil
 		},

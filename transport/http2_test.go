@@ -214,6 +214,20 @@ func TestResetBeforeTheAnswer(t *testing.T) {
 	}
 }
 
+// TestRefusedForEver refuses every stream. The request comes back, and whoever sent it
+// knows when to try again.
+func TestRefusedForEver(t *testing.T) {
+	converse(t, func(c *frameConn, stream uint32, _ string) {
+		c.reset(stream, http2.ErrCodeRefusedStream)
+	}, func(v *conversation) {
+		var reset http2.StreamError
+		if err := getAll(v.t.Context(), v.client, "/get"); !errors.As(err, &reset) || reset.Code != http2.ErrCodeRefusedStream {
+			v.t.Errorf("error %v", err)
+		}
+		v.wantRequests("1:1:/get 1:3:/get 1:5:/get")
+	})
+}
+
 // TestStreamLimitIsNoQueue has connections of two streams each. The third watch does
 // not wait for one of them to end, which may take minutes.
 func TestStreamLimitIsNoQueue(t *testing.T) {

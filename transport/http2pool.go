@@ -39,28 +39,36 @@ type streamPool struct {
 type sharedConn struct {
 	*http.ClientConn
 
-	frames *h2Conn
-	used   bool // by a request; guarded by the pool's mu
+	frames   *h2Conn
+	answered atomic.Bool // a request
+	used     bool        // by a request; guarded by the pool's mu
 }
 
 // takesRequests reports whether a stream is free. Of a connection that has ended before
 // its first request, Available alone says that there is one.
 func (c *sharedConn) takesRequests() bool { return c.Err() == nil && c.Available() > 0 }
 
-// maxSends is over how many connections a request goes, if each is given up by its
-// server (GOAWAY), or refuses the stream, before the answer. One is what a server does
-// that restarts, and the request is safe to send again; more of them come from one that
-// takes none, and the pace at which to try that again is the caller's.
-const maxSends = 3
+const (
+	// maxSends is how often a request is sent, if each time its connection is given up
+	// (GOAWAY) before it has answered anybody, or the stream is refused. One is what a
+	// server does that restarts, and the request is safe to send again; more of them come
+	// from one that takes none, and the pace at which to try that again is the caller's.
+	maxSends = 3
+
+	// maxUnlucky is how often a request is sent, if each time its connection has answered
+	// others before it is given up. kube-apiserver gives connections up at random
+	// (--goaway-chance), and with each one whatever is on it.
+	maxUnlucky = 20
+)
 
 var (
-	errGivenUp = fmt.Errorf("the server has given up %d connections in a row (GOAWAY), each before it answered the request", maxSends)
+	errGivenUp = errors.New("the server gives up one connection after the other (GOAWAY) before it answers the request")
 	errNoUse   = errors.New("the server takes no request on a new connection: it is going away (GOAWAY), or allows no streams")
 )
 
 // RoundTrip sends a request over a connection that has room, or waits for one.
 func (p *streamPool) RoundTrip(r *http.Request) (*http.Response, error) {
-	for failed := 0; ; {
+	for sends, failed := 0, 0; ; {
 		c, w := p.pick(r)
 		switch {
 		case c != nil:
@@ -68,7 +76,11 @@ func (p *streamPool) RoundTrip(r *http.Request) (*http.Response, error) {
 			if err == nil || r.Context().Err() != nil || !err.again {
 				return resp, err.orNil()
 			}
-			if failed++; failed == maxSends {
+			sends++
+			if err.refused || !c.answered.Load() {
+				failed++
+			}
+			if failed == maxSends || sends == maxUnlucky {
 				return nil, err.last
 			}
 		case w != nil:
@@ -174,8 +186,9 @@ func (p *streamPool) closeIdle() {
 type sendError struct {
 	error
 
-	again bool  // it is safe to send the request again
-	last  error // what to say if it is not sent again for all that
+	again   bool  // it is safe to send the request again
+	refused bool  // the stream was
+	last    error // what to say if it is not sent again for all that
 }
 
 func (e *sendError) orNil() error {
@@ -191,6 +204,7 @@ func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
 	resp, err := c.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
 	if err == nil {
+		c.answered.Store(true)
 		return resp, nil
 	}
 	failed := &sendError{error: err, last: err}
@@ -198,7 +212,8 @@ func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
 	switch {
 	case errors.As(err, &reset):
 		// The server has done nothing (RFC 9113, section 8.7).
-		failed.again = reset.Code == codeRefusedStream
+		failed.refused = reset.Code == codeRefusedStream
+		failed.again = failed.refused
 	case c.frames.leaves():
 		// A stream above the last one that the GOAWAY names was not looked at. One below
 		// it may have been, but a GET does no harm twice.

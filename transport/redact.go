@@ -19,6 +19,10 @@ const (
 	// where a text ends in it. Less of it tells nobody anything.
 	minPart = 4
 
+	// longPart is the least length of a credential's beginning that is taken for one
+	// anywhere in a text. Less of it may be a word.
+	longPart = 12
+
 	// maxHead is how many bytes of a strange body are quoted in an error.
 	maxHead = 256
 )
@@ -89,7 +93,7 @@ func (x *exchange) redact(text []byte) []byte {
 // redactWhole is redact for a text that is known not to have been cut.
 func (x *exchange) redactWhole(text []byte) []byte {
 	for _, s := range x.secrets() {
-		text = bytes.ReplaceAll(text, s, redacted)
+		text = withoutBeginnings(bytes.ReplaceAll(text, s, redacted), s)
 	}
 	if plain := unescape(text); len(plain) < len(text) {
 		for _, s := range x.secrets() {
@@ -99,6 +103,31 @@ func (x *exchange) redactWhole(text []byte) []byte {
 		}
 	}
 	return text
+}
+
+// withoutBeginnings returns a text without the beginnings of a secret: somebody may have
+// cut it before it came here.
+func withoutBeginnings(text, secret []byte) []byte {
+	if len(secret) <= longPart {
+		return text
+	}
+	var out []byte
+	for {
+		i := bytes.Index(text, secret[:longPart])
+		if i < 0 {
+			break
+		}
+		n := longPart
+		for n < len(secret) && i+n < len(text) && text[i+n] == secret[n] {
+			n++
+		}
+		out = append(append(out, text[:i]...), redacted...)
+		text = text[i+n:]
+	}
+	if out == nil {
+		return text
+	}
+	return append(out, text...)
 }
 
 // escapes are ways to write a character in JSON, a URL and HTML.
