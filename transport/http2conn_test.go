@@ -2,9 +2,13 @@ package transport
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"log"
+	"net"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -76,3 +80,53 @@ func TestEndInsideAFrame(t *testing.T) {
 		})
 	}
 }
+
+// FuzzH2Conn reads frames in pieces of any size. What comes out is what went in, without
+// the frames that a client ignores.
+func FuzzH2Conn(f *testing.F) {
+	frame := func(kind byte, payload ...byte) string {
+		return string(append([]byte{0, 0, byte(len(payload)), kind, 0, 0, 0, 0, 0}, payload...))
+	}
+	f.Add(frame(4)+frame(4)+frame(0x10, 1, 2)+frame(0, 'x'), 1)
+	f.Add(frame(0xff)+frame(7, 0, 0, 0, 1, 0, 0, 0, 0)+frame(2, 1, 2, 3, 4, 5), 3)
+	f.Add(frame(7, 0)+"\x00\x00", 100)
+	f.Add("\xff\xff\xff\x10\x00\x00\x00\x00\x00x", 4096)
+	f.Fuzz(func(t *testing.T, in string, size int) {
+		var want []byte
+		for rest := []byte(in); len(rest) > 0; {
+			if len(rest) < frameHead {
+				want = append(want, rest...)
+				break
+			}
+			n := int(rest[0])<<16 | int(rest[1])<<8 | int(rest[2])
+			whole := min(len(rest), frameHead+n)
+			if kind := rest[3]; kind != 2 && kind <= 9 || n > largestFrame {
+				want = append(want, rest[:whole]...)
+			}
+			rest = rest[whole:]
+		}
+		c := newH2Conn(readsFrom{Reader: iotest.OneByteReader(strings.NewReader(in))})
+		var got []byte
+		buf := make([]byte, 1+size&0x1fff)
+		var err error
+		for err == nil {
+			var n int
+			n, err = c.Read(buf)
+			got = append(got, buf[:n]...)
+		}
+		if !errors.Is(err, io.EOF) || !bytes.Equal(got, want) {
+			t.Errorf("got %q, %v\nwant %q", got, err, want)
+		}
+		if got := c.readError(); got == nil {
+			t.Error("it has not noted the end")
+		}
+	})
+}
+
+// readsFrom is a connection of which only Read is called.
+type readsFrom struct {
+	net.Conn
+	io.Reader
+}
+
+func (r readsFrom) Read(p []byte) (int, error) { return r.Reader.Read(p) }

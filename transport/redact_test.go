@@ -169,3 +169,31 @@ func TestFrameRedact(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// FuzzRedact looks for the credential in what is left of any text, as it is and without
+// its escapes.
+func FuzzRedact(f *testing.F) {
+	const token = "a+/=secret-token"
+	f.Add("x "+token+" y", false)
+	f.Add("a%2B%2f%3Dsecret-token", true)
+	f.Add(`a+\/\u003dsecret-to`, true)
+	f.Add("a+/=secret-ta+/=secret-token", false)
+	f.Add("&#97;+/&#x3d;secret-token", false)
+	f.Fuzz(func(t *testing.T, text string, cut bool) {
+		x := &exchange{authorization: "Bearer " + token}
+		got := x.redactWhole([]byte(text))
+		if cut {
+			got = x.redact([]byte(text))
+		}
+		for how, seen := range map[string][]byte{"text": got, "text without escapes": unescape(got)} {
+			for _, secret := range x.secrets() {
+				if bytes.Contains(seen, secret) {
+					t.Errorf("%q became %q: the %s has %q", text, got, how, secret)
+				}
+				if n := endsIn(seen, secret); cut && n >= minPart {
+					t.Errorf("%q became %q: the %s ends in %d bytes of %q", text, got, how, n, secret)
+				}
+			}
+		}
+	})
+}
