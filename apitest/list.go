@@ -102,6 +102,9 @@ func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.Li
 // page collects up to limit objects. The caller holds the read lock.
 func (t *table) page(sel selection, start string, rv uint64, limit int64) *page {
 	p := &page{meta: metav1.ListMeta{ResourceVersion: formatRV(rv)}}
+	if sel.single {
+		limit = 0
+	}
 	var remaining int64
 	t.walk(sel, start, rv, func(_ int, r *revision) bool {
 		if limit > 0 && int64(len(p.items)) == limit {

@@ -78,6 +78,10 @@ func (l *Listener) open() error {
 			}
 			defer l.wg.Done()
 			defer l.over(req)
+			if err := l.srv.foreignHost(req); err != nil {
+				writeError(w, err)
+				return
+			}
 			l.handler.ServeHTTP(w, req)
 		}),
 	}

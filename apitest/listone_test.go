@@ -127,3 +127,17 @@ func TestListOfOneObjectMeetsFaults(t *testing.T) {
 		}
 	})
 }
+
+// A list of one name in a namespace is a look-up, which is not paged; across namespaces it is a list.
+func TestListOfOneObjectIsNotPaged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a", "d/b", "e/a")
+		for path, paged := range map[string]bool{inD: false, "/api/v1/configmaps": true} {
+			l := f.list(path + "?limit=1&fieldSelector=metadata.name%3Da")
+			if len(l.Items) != 1 || (l.Metadata.Continue != "") != paged {
+				t.Errorf("%s: %s, continue %q, want it to be paged: %v", path, describe(l), l.Metadata.Continue, paged)
+			}
+		}
+	})
+}

@@ -62,12 +62,12 @@ func verb(req *http.Request, t target) string {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead:
 		switch q := req.URL.Query(); {
+		case t.name != "":
+			return "get" // kube-apiserver looks for watch in the query of collections only
 		case q.Has("watch") && q.Get("watch") != "0" && !strings.EqualFold(q.Get("watch"), "false"):
 			return "watch"
-		case t.name == "":
-			return "list"
 		}
-		return "get"
+		return "list"
 	case http.MethodPost:
 		return "create"
 	case http.MethodPut:

@@ -11,6 +11,13 @@ import (
 
 // serve answers one request from r's view of the storage.
 func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
+	if err := s.foreignOrigin(req); err != nil {
+		writeError(w, err)
+		return
+	}
+	if s.shareWith(w, req) {
+		return
+	}
 	if strings.HasPrefix(req.URL.Path, faultsPath) {
 		s.serveFaults(w, req)
 		return
@@ -65,7 +72,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		sel, err := newSelection(t.table.res, t.namespace, t.name, opts)
+		sel, err := newSelection(t.table.res, t.namespace, opts)
 		if err != nil {
 			return err
 		}

@@ -45,6 +45,14 @@ type Options struct {
 
 	// Token, if set, is the bearer token that every API request must bring; others get a 401.
 	Token string
+
+	// AllowedHosts are names that requests to a Listener may be for, beside addresses and localhost: "api.test".
+	// Requests for another host get a 403, because any web page can have a name that leads to loopback.
+	AllowedHosts []string
+
+	// AllowedOrigins are the web pages that may use this server, beside its own address: "https://console.test".
+	// Requests of other pages get a 403. Programs that are no browsers send no Origin, or the server's address.
+	AllowedOrigins []string
 }
 
 func (o Options) withDefaults() Options {

@@ -103,7 +103,7 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request,
 	if err != nil {
 		return err
 	}
-	sel, err := newSelection(t.table.res, t.namespace, "", opts)
+	sel, err := newSelection(t.table.res, t.namespace, opts)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ type serveFlags struct {
 	objects  int
 	rate     float64
 	replicas int
+	hosts    []string
+	origins  []string
 }
 
 // faultsPath is where the server has its fault switches.
@@ -32,7 +34,9 @@ func newServe() *cobra.Command {
 		Short: "Run an API server for tests, with faults on demand",
 		Long: `Run an API server for tests until Ctrl-C. It keeps objects in memory, behaves as
 kube-apiserver does where lists and watches are concerned, and asks for no credential.
-Whoever can reach it can do everything: leave it on loopback.
+Whoever can reach it can do everything: leave it on loopback. Web pages cannot reach it:
+requests for a host other than localhost or an address, and requests of pages from
+elsewhere, are refused unless they are allowed.
 
 It prints a line for each address: "serving URL" for the API, one for each replica, and
 "faults URL" for the switches that make it misbehave.`,
@@ -52,6 +56,8 @@ It prints a line for each address: "serving URL" for the API, one for each repli
 	flags.IntVar(&f.objects, "objects", 0, "number of ConfigMaps to begin with, in several namespaces")
 	flags.Float64Var(&f.rate, "rate", 0, "changes to them a second")
 	flags.IntVar(&f.replicas, "replicas", 1, "number of servers over the same objects, each with its own watch cache;\neach after the first is on the next port, or any free one")
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "`name` that requests may be for, besides addresses and localhost;\nmay be given several times")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil, "web page that may use the server, such as https://console.test;\nmay be given several times")
 	return cmd
 }
 
@@ -71,7 +77,7 @@ func (f *serveFlags) check() error {
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) (err error) {
-	server := apitest.New(apitest.Options{CBOR: true})
+	server := apitest.New(apitest.Options{CBOR: true, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
 	defer func() { err = errors.Join(err, server.Close()) }()
 	changes := churn.New(server, 1)
 	if err := changes.Fill(f.objects); err != nil {

@@ -89,3 +89,43 @@ func TestServeAddressTaken(t *testing.T) {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
 	}
 }
+
+// A web page reaches neither the objects nor the faults, unless it is allowed.
+func TestServeRefusesForeignPages(t *testing.T) {
+	p := start(t, "serve", "--allow-host", "api.test", "--allow-origin", "https://console.test")
+	p.await("faults ")
+	url := strings.Fields(p.out.String())[1]
+	for _, tt := range []struct {
+		host, origin string
+		want         int
+		says         string
+	}{
+		{"", "", http.StatusOK, ""},
+		{"api.test", "", http.StatusOK, ""},
+		{"", "https://console.test", http.StatusOK, ""},
+		{"evil.example", "", http.StatusForbidden, "--allow-host evil.example"},
+		{"", "https://evil.example", http.StatusForbidden, "--allow-origin https://evil.example"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/_faults/compact", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = tt.host
+		if tt.origin != "" {
+			req.Header.Set("Origin", tt.origin)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != tt.want || !strings.Contains(string(body), tt.says) {
+			t.Errorf("host %q, origin %q: %s %s, want %d %s", tt.host, tt.origin, resp.Status, body, tt.want, tt.says)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if r, _ := p.interrupt(); r.status != exitOK {
+		t.Errorf("serve: status %d, %s", r.status, r.stderr)
+	}
+}
