@@ -27,12 +27,14 @@
 // There are three ways to connect: [Server.Listen] on loopback, for real clients and for kubectl; the server as the
 // handler of an [net/http/httptest] server; and the server as the handler of an [net/http.Server] whose connections are
 // in memory, which makes everything here work inside [testing/synctest], with hours of bookmarks in no time. The server
-// starts no goroutine of its own but a listener's.
+// starts no goroutine of its own but a listener's. [Server.ListenTLS] is for clients that want HTTP/2 or https.
 //
 // # Faults over HTTP
 //
 // Every fault is also a POST below /_faults/, for programs in other languages and for a terminal; a GET of /_faults/ lists
-// them.
+// them, and says which are in effect. A request with the header "X-Relist-Faults: off" meets none of the faults of requests,
+// watches and connections, so that a test can write, and see what there is, while others suffer. What is done to the storage
+// (compact, restore, freeze) and to the port (refuse) concerns everybody.
 //
 // # What it is not
 //

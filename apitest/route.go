@@ -57,14 +57,20 @@ func (s *Server) route(path string) (target, bool) {
 	return t, true
 }
 
+// isWatch reports whether the query asks for a watch.
+func isWatch(req *http.Request) bool {
+	q := req.URL.Query()
+	return q.Has("watch") && q.Get("watch") != "0" && !strings.EqualFold(q.Get("watch"), "false")
+}
+
 // verb names what a request does, in the words of kube-apiserver's authorization.
 func verb(req *http.Request, t target) string {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead:
-		switch q := req.URL.Query(); {
+		switch {
 		case t.name != "":
 			return "get" // kube-apiserver looks for watch in the query of collections only
-		case q.Has("watch") && q.Get("watch") != "0" && !strings.EqualFold(q.Get("watch"), "false"):
+		case isWatch(req):
 			return "watch"
 		}
 		return "list"

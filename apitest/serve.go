@@ -11,6 +11,8 @@ import (
 
 // serve answers one request from r's view of the storage.
 func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
+	w, end := s.observe(w, req)
+	defer end()
 	if err := s.foreignOrigin(req); err != nil {
 		writeError(w, err)
 		return
@@ -22,7 +24,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		s.serveFaults(w, req)
 		return
 	}
-	s.faults.connection(w)
+	s.faults.connection(w, req)
 	w.Header().Set("Cache-Control", "no-cache, private")
 	switch req.URL.Path {
 	case "/healthz", "/livez", "/readyz":
@@ -42,7 +44,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	v := verb(req, t)
-	if x, ok := s.faults.take(v, t.table.res); ok {
+	if x, ok := s.faults.take(req, v, t.table.res); ok {
 		s.fail(w, req, t.table, v, x)
 		return
 	}
@@ -83,7 +85,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		writeList(w, req, f, p)
+		writeList(s.faults.cutList(w, req), req, f, p)
 		return nil
 	case "get":
 		rev, err := r.get(req, t)

@@ -48,6 +48,7 @@ type item struct {
 // A change is what one commit did to one object. prev is nil for a new one; cur is a tombstone for a deletion.
 type change struct {
 	prev, cur *revision
+	dropped   bool // watches are to miss it
 }
 
 type eventType string
@@ -133,9 +134,9 @@ func (s *storage) commit(t *table, r *revision) {
 
 	if typ := c.kind(); s.drops[typ] > 0 {
 		s.drops[typ]--
-	} else {
-		t.log = append(t.log, c)
+		c.dropped = true
 	}
+	t.log = append(t.log, c)
 	if over := len(t.log) - s.window; over > 0 {
 		t.lost = t.log[over-1].cur.rv
 		t.floor = max(t.floor, t.log[over].cur.rv-1)

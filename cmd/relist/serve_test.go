@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 )
@@ -127,5 +128,28 @@ func TestServeRefusesForeignPages(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	if r, _ := p.interrupt(); r.status != exitOK {
 		t.Errorf("serve: status %d, %s", r.status, r.stderr)
+	}
+}
+
+// With --tls the API comes over HTTP/2, --log says what was asked, and the bookmark period is that of the flag.
+func TestServeWithTLSAndLog(t *testing.T) {
+	p := start(t, "serve", "--tls", "--log", "--objects", "3", "--bookmark-period", "1s", "--replicas", "2")
+	p.await("faults ")
+	lines := strings.Fields(p.out.String())
+	if lines[0] != "ca" || lines[2] != "serving" || !strings.HasPrefix(lines[3], "https://") || lines[4] != "serving" {
+		t.Fatalf("stdout = %q", p.out.String())
+	}
+	for _, url := range []string{lines[3], lines[5]} {
+		r := command(t, "mirror", "cm", "-A", "--server", url, "--certificate-authority", lines[1], "--exit-on-sync", "-o", "json")
+		if s := summaryOf(t, r.stdout); s["objects"].(float64) != 3 {
+			t.Errorf("%s: %v objects, %s", url, s["objects"], r.stderr)
+		}
+	}
+	p.errors.await(t, `HTTP/2.0 GET "/api/v1/configmaps`)
+	if r, _ := p.interrupt(); r.status != exitOK {
+		t.Errorf("serve: status %d, %s", r.status, r.stderr)
+	}
+	if _, err := os.Stat(lines[1]); !os.IsNotExist(err) {
+		t.Errorf("the authority is left behind: %v", err)
 	}
 }
