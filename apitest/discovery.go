@@ -23,9 +23,9 @@ func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 		if media := aggregated(req); media != "" {
 			writeAggregated(w, media, s.groupDiscovery(path == "/api"))
 		} else if path == "/api" {
-			writeJSON(w, http.StatusOK, legacyVersions(req))
+			writeMeta(w, req, legacyVersions(req))
 		} else {
-			writeJSON(w, http.StatusOK, s.groupList())
+			writeMeta(w, req, s.groupList())
 		}
 		return true
 	case "/openapi/v2":
@@ -42,13 +42,13 @@ func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 		for _, g := range s.groupList().Groups {
 			if g.Name == group {
 				g.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-				writeJSON(w, http.StatusOK, g)
+				writeMeta(w, req, g)
 				return true
 			}
 		}
 	}
 	if in := s.resourcesAt(path); len(in) > 0 {
-		writeJSON(w, http.StatusOK, resourceList(in))
+		writeMeta(w, req, resourceList(in))
 		return true
 	}
 	return false

@@ -113,7 +113,7 @@ func (s *Server) fail(w http.ResponseWriter, req *http.Request, t *table, verb s
 
 // failInStream sends an ERROR event in the encoding that the stream would have had.
 func (s *Server) failInStream(w http.ResponseWriter, req *http.Request, t *table, verb string, status *metav1.Status) {
-	f, err := s.negotiate(req, t, verb == "list")
+	f, err := s.negotiate(req, t, verb)
 	if err != nil {
 		f = jsonFormat{t: t} // who accepts nothing is to fail, too
 	}

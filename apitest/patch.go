@@ -51,7 +51,13 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, "+
 			"application/strategic-merge-patch+json, application/apply-patch+yaml")
 	}
-	r, err := s.modify(t.table, t.namespace, t.name, t.subresource, change)
+	r, err := s.modify(t.table, t.write(true), func(obj map[string]any) (map[string]any, error) {
+		out, err := change(obj)
+		if err != nil {
+			return nil, err
+		}
+		return out, t.checkPatched(out)
+	})
 	return r, http.StatusOK, err
 }
 
@@ -67,7 +73,7 @@ func (s *storage) apply(t target, body []byte) (*revision, int, error) {
 	if n := str(metadataOf(obj), "name"); n != "" && n != t.name {
 		return nil, 0, nameMismatch(n, t.name)
 	}
-	r, err := s.modify(t.table, t.namespace, t.name, t.subresource, func(cur map[string]any) (map[string]any, error) {
+	r, err := s.modify(t.table, t.write(true), func(cur map[string]any) (map[string]any, error) {
 		return strategicMerge(cur, obj), nil
 	})
 	if !apierrors.IsNotFound(err) {
@@ -75,7 +81,7 @@ func (s *storage) apply(t target, body []byte) (*revision, int, error) {
 	}
 	obj, meta := shallow(obj)
 	meta["name"] = t.name
-	r, err = s.create(t.table, t.namespace, obj)
+	r, err = s.create(t.table, t.write(false), obj)
 	return r, http.StatusCreated, err
 }
 
@@ -97,6 +103,21 @@ func mergePatch(obj, patch map[string]any) map[string]any {
 		}
 	}
 	return obj
+}
+
+// checkPatched refuses a patch that makes another object of the one that it was for.
+func (t target) checkPatched(obj map[string]any) error {
+	meta := metadataOf(obj)
+	if kind, version := str(obj, "kind"), str(obj, "apiVersion"); kind != t.table.res.Kind || version != t.table.res.apiVersion() {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind, version, t.table.res.Kind))
+	}
+	if n := str(meta, "name"); n != t.name {
+		return nameMismatch(n, t.name)
+	}
+	if ns := str(meta, "namespace"); ns != t.namespace {
+		return namespaceMismatch()
+	}
+	return nil
 }
 
 func badPatch(err error) error {

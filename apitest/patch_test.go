@@ -87,7 +87,11 @@ func TestBadPatches(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := serve(t, Options{})
 			f.create("d/a")
-			a := f.do("PATCH", inD+"/a", tt.patch, "Content-Type: "+tt.kind)
+			query := ""
+			if tt.kind == "application/apply-patch+yaml" {
+				query = "?fieldManager=t"
+			}
+			a := f.do("PATCH", inD+"/a"+query, tt.patch, "Content-Type: "+tt.kind)
 			if a.code != tt.code || f.ResourceVersion() != "2" {
 				t.Errorf("%s %s: %d %s, want %d", tt.kind, tt.patch, a.code, a.body, tt.code)
 			}

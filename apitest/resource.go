@@ -72,6 +72,9 @@ func (r *Resource) root() string {
 }
 
 func (r *Resource) verbs() []string {
+	if r.ID() == "namespaces" {
+		return []string{"create", "delete", "get", "list", "patch", "update", "watch"} // one by one
+	}
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
@@ -104,7 +107,7 @@ func DefaultResources() []Resource {
 		{Plural: "persistentvolumeclaims", Kind: "PersistentVolumeClaim", ShortNames: []string{"pvc"}, Status: true},
 		{Plural: "persistentvolumes", Kind: "PersistentVolume", ShortNames: []string{"pv"}, ClusterScoped: true, Status: true},
 		{Plural: "pods", Kind: "Pod", ShortNames: []string{"po"}, Categories: all, Status: true, Fields: []string{
-			"spec.nodeName", "spec.hostNetwork", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.nominatedNodeName",
+			"spec.nodeName", "spec.hostNetwork", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
 		}},
 		{Plural: "replicationcontrollers", Kind: "ReplicationController", ShortNames: []string{"rc"}, Categories: all, Status: true, Fields: []string{"status.replicas"}},
 		{Plural: "secrets", Kind: "Secret", Fields: []string{"type"}},

@@ -3,6 +3,9 @@ package apitest
 import (
 	"net/http"
 	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A target is what an API path names.
@@ -11,6 +14,29 @@ type target struct {
 	namespace   string
 	name        string // "" for the collection
 	subresource string
+}
+
+// missing answers a path that names nothing. kube-apiserver says so in JSON below a group that it has.
+func (s *Server) missing(w http.ResponseWriter, req *http.Request) {
+	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	known := parts[0] == "api" && len(parts) > 1
+	for _, t := range s.storage.tables { // is there one: the order does not matter
+		known = known || parts[0] == "apis" && len(parts) > 2 && t.res.Group == parts[1] && !t.res.Custom
+	}
+	if !known {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		http.NotFound(w, req)
+		return
+	}
+	writeError(w, &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+		Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
+	}})
+}
+
+// write is a change of what the target names.
+func (t target) write(patch bool) write {
+	return write{namespace: t.namespace, name: t.name, subresource: t.subresource, patch: patch}
 }
 
 // route reads an API path. kube-apiserver's legacy /watch/ paths are not served.
@@ -46,7 +72,7 @@ func (s *Server) route(path string) (target, bool) {
 	}
 	if len(parts) > 2 {
 		t.subresource = parts[2]
-		if t.subresource != "status" && t.subresource != "finalize" {
+		if !t.table.res.Status || t.subresource != "status" && (t.subresource != "finalize" || t.table.res.ID() != "namespaces") {
 			return target{}, false
 		}
 	}
@@ -66,7 +92,7 @@ func isWatch(req *http.Request) bool {
 // verb names what a request does, in the words of kube-apiserver's authorization.
 func verb(req *http.Request, t target) string {
 	switch req.Method {
-	case http.MethodGet, http.MethodHead:
+	case http.MethodGet:
 		switch {
 		case t.name != "":
 			return "get" // kube-apiserver looks for watch in the query of collections only

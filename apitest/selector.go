@@ -92,6 +92,8 @@ func selectableFields(res *Resource, r *revision, obj map[string]any) fields.Set
 			v = m["component"] // events: source is selected by its component
 		}
 		switch {
+		case path == "status.podIPs":
+			set[path] = "" // kube-apiserver knows the name, and compares with nothing
 		case v != nil:
 			set[path] = fmt.Sprint(v)
 		case strings.HasSuffix(path, "eplicas"), path == "status.successful":

@@ -40,7 +40,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 	}
 	t, ok := s.route(req.URL.Path)
 	if !ok {
-		http.NotFound(w, req)
+		s.missing(w, req)
 		return
 	}
 	v := verb(req, t)
@@ -64,7 +64,7 @@ func (s *Server) authorized(req *http.Request) bool {
 
 // serveResource does what v says. An error that it returns was not yet sent.
 func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Request, t target, v string) error {
-	f, err := s.negotiate(req, t.table, v == "list")
+	f, err := s.negotiate(req, t.table, v)
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,15 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 	case "create", "update", "patch", "delete", "deletecollection":
 		return s.serveWrite(w, req, t, v, f)
 	}
-	return apierrors.NewMethodNotSupported(t.table.res.GroupResource(), strings.ToLower(req.Method))
+	return methodNotAllowed()
 }
 
 func (s *Server) writeObject(w http.ResponseWriter, f format, code int, r *revision) {
 	b := f.object(nil, r)
+	if _, ok := f.(yamlFormat); ok {
+		writeYAML(w, code, b)
+		return
+	}
 	if isText(f.contentType(false)) {
 		b = append(b, '\n')
 	}

@@ -31,6 +31,7 @@ type storage struct {
 // A table holds one type.
 type table struct {
 	res   *Resource
+	rules rules
 	words words
 
 	items []*item // by key
@@ -78,7 +79,7 @@ func newStorage(resources []Resource, window int, ttl time.Duration, rv uint64) 
 	}
 	for _, r := range resources {
 		res := r.complete()
-		s.tables[res.ID()] = &table{res: &res, words: newWords(&res), floor: rv, lost: rv}
+		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), words: newWords(&res), floor: rv, lost: rv}
 	}
 	return s
 }

@@ -134,7 +134,7 @@ func TestWebSocketHandshake(t *testing.T) {
 		"no Origin":                    {path + "0", []string{"Authorization", "Bearer secret", "Origin", ""}, 403, "", ""},
 		"an Origin that is no URL":     {path + "0", []string{"Authorization", "Bearer secret", "Origin", "server"}, 403, "", ""},
 		"an invalid resourceVersion":   {path + "x", []string{"Authorization", "Bearer secret"}, 500, `{"kind":"Status"`, ""},
-		"a resource that there is not": {"/api/v1/nonsense?watch=true", []string{"Authorization", "Bearer secret"}, 404, "404 page not found", ""},
+		"a resource that there is not": {"/api/v1/nonsense?watch=true", []string{"Authorization", "Bearer secret"}, 404, `{"kind":"Status"`, ""},
 		"a type that cannot be sent":   {path + "0", []string{"Authorization", "Bearer secret", "Accept", "text/html"}, 406, `{"kind":"Status"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
