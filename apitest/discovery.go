@@ -13,6 +13,10 @@ import (
 // serveMeta answers what describes the server: discovery, the version and OpenAPI. It reports whether it did.
 func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 	path := strings.TrimSuffix(req.URL.Path, "/")
+	if req.Method != http.MethodGet && len(s.resourcesAt(path)) > 0 {
+		writeError(w, methodNotAllowed(&Resource{}))
+		return true
+	}
 	switch path {
 	case "/version":
 		writeJSON(w, http.StatusOK, version.Info{
@@ -119,6 +123,11 @@ func resourceList(in []*Resource) metav1.APIResourceList {
 		if r.Status {
 			list.APIResources = append(list.APIResources, metav1.APIResource{
 				Name: r.Plural + "/status", Namespaced: !r.ClusterScoped, Kind: r.Kind, Verbs: statusVerbs,
+			})
+		}
+		if r.hasScale() {
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: r.Plural + "/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: statusVerbs,
 			})
 		}
 	}

@@ -143,7 +143,11 @@ func (f jsonFormat) object(b []byte, r *revision) []byte {
 
 func (f jsonFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []byte {
 	b = append(b, f.t.words.list...)
-	return append(appendListMeta(b, meta), `,"items":[`...)
+	b = appendListMeta(b, meta)
+	if f.t.res.Custom && meta.Continue == "" {
+		b = append(b[:len(b)-1], `,"continue":""}`...) // in lists of custom types it is never left out
+	}
+	return append(b, `,"items":[`...)
 }
 
 func (f jsonFormat) item(b []byte, i int, r *revision) []byte {

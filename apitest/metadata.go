@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -34,11 +36,24 @@ func (t *table) checkNew(meta map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if errs := validation.ValidateObjectMeta(m, !t.res.ClusterScoped, t.rules.name, field.NewPath("metadata")); len(errs) > 0 {
+	if errs := t.validateMeta(m); len(errs) > 0 {
 		return apierrors.NewInvalid(t.res.groupKind(), m.Name, errs)
 	}
 	return nil
 }
+
+func (t *table) validateMeta(m *metav1.ObjectMeta) field.ErrorList {
+	meta := field.NewPath("metadata")
+	errs := validation.ValidateObjectMeta(m, !t.res.ClusterScoped, t.rules.name, meta)
+	for i, name := range m.Finalizers {
+		if t.rules.qualified && !strings.Contains(name, "/") && !slices.Contains(standardFinalizers, name) {
+			errs = append(errs, field.Invalid(meta.Child("finalizers").Index(i), name, "name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
+}
+
+var standardFinalizers = []string{"kubernetes", metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 
 // checkUpdate validates the change from the metadata old to meta, in which members that the server sets may be absent.
 func (t *table) checkUpdate(meta, old map[string]any) error {
@@ -50,7 +65,7 @@ func (t *table) checkUpdate(meta, old map[string]any) error {
 	if err != nil {
 		return err
 	}
-	errs := validation.ValidateObjectMeta(m, !t.res.ClusterScoped, t.rules.name, field.NewPath("metadata"))
+	errs := t.validateMeta(m)
 	errs = append(errs, validation.ValidateObjectMetaUpdate(m, was, field.NewPath("metadata"))...)
 	if was.DeletionTimestamp != nil {
 		errs = append(errs, validation.ValidateNoNewFinalizers(m.Finalizers, was.Finalizers, field.NewPath("metadata", "finalizers"))...)

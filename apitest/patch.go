@@ -7,7 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -40,10 +42,16 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		if t.table.res.Custom {
 			return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
 		}
-		patch, err := decodeObject(body)
-		if err != nil {
-			return nil, 0, badPatch(err)
+		patch := map[string]any{}
+		if string(body) != "null" {
+			var err error
+			if patch, err = decodeObject(body); err != nil {
+				return nil, 0, badPatch(err)
+			}
 		}
+		// The type is that of the path, whatever the patch says.
+		delete(patch, "kind")
+		delete(patch, "apiVersion")
 		change = func(obj map[string]any) (map[string]any, error) { return strategicMerge(obj, patch), nil }
 	case types.ApplyYAMLPatchType:
 		return s.apply(t, body)
@@ -52,6 +60,13 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 			"application/strategic-merge-patch+json, application/apply-patch+yaml")
 	}
 	r, err := s.modify(t.table, t.write(true), func(obj map[string]any) (map[string]any, error) {
+		if t.subresource == "scale" {
+			scale, err := change(scaleOf(obj))
+			if err != nil {
+				return nil, err
+			}
+			return rescale(obj, scale)
+		}
 		out, err := change(obj)
 		if err != nil {
 			return nil, err
@@ -109,7 +124,14 @@ func mergePatch(obj, patch map[string]any) map[string]any {
 func (t target) checkPatched(obj map[string]any) error {
 	meta := metadataOf(obj)
 	if kind, version := str(obj, "kind"), str(obj, "apiVersion"); kind != t.table.res.Kind || version != t.table.res.apiVersion() {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind, version, t.table.res.Kind))
+		if t.table.res.Custom {
+			gvk := schema.FromAPIVersionAndKind(version, kind)
+			return apierrors.NewInvalid(gvk.GroupKind(), t.name, field.ErrorList{field.Invalid(field.NewPath("kind"), kind, "must be "+t.table.res.Kind)})
+		}
+		return unfitPatch(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind, version, t.table.res.Kind))
+	}
+	if _, err := objectMeta(t.table.res, meta); err != nil {
+		return unfitPatch(err.Error())
 	}
 	if n := str(meta, "name"); n != t.name {
 		return nameMismatch(n, t.name)
@@ -118,6 +140,11 @@ func (t target) checkPatched(obj map[string]any) error {
 		return namespaceMismatch()
 	}
 	return nil
+}
+
+// unfitPatch is the answer to a patch that leaves what is no object of the type.
+func unfitPatch(why string) error {
+	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), why, "the patched object cannot be decoded")})
 }
 
 func badPatch(err error) error {

@@ -16,9 +16,26 @@ type target struct {
 	subresource string
 }
 
+// has reports whether the type has a subresource.
+func (r *Resource) has(subresource string) bool {
+	switch subresource {
+	case "status":
+		return r.Status
+	case "finalize":
+		return r.ID() == "namespaces"
+	case "scale":
+		return r.hasScale()
+	}
+	return false
+}
+
 // missing answers a path that names nothing. kube-apiserver says so in JSON below a group that it has.
 func (s *Server) missing(w http.ResponseWriter, req *http.Request) {
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	if t, ok := s.route(strings.Join(parts[:max(len(parts)-1, 1)], "/")); ok && t.table.res.Custom && t.name != "" && t.subresource == "" {
+		writeError(w, notFound(t.table.res, t.name)) // a subresource that a custom type has not
+		return
+	}
 	known := parts[0] == "api" && len(parts) > 1
 	for _, t := range s.storage.tables { // is there one: the order does not matter
 		known = known || parts[0] == "apis" && len(parts) > 2 && t.res.Group == parts[1] && !t.res.Custom
@@ -72,7 +89,7 @@ func (s *Server) route(path string) (target, bool) {
 	}
 	if len(parts) > 2 {
 		t.subresource = parts[2]
-		if !t.table.res.Status || t.subresource != "status" && (t.subresource != "finalize" || t.table.res.ID() != "namespaces") {
+		if !t.table.res.has(t.subresource) {
 			return target{}, false
 		}
 	}

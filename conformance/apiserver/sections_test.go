@@ -40,7 +40,9 @@ func (k kind) path(name string) string {
 }
 
 // object returns an object with more metadata than its name, as members of JSON.
-func (k kind) object(name string, metadata ...string) string { return k.with(k.rest, name, metadata...) }
+func (k kind) object(name string, metadata ...string) string {
+	return k.with(k.rest, name, metadata...)
+}
 
 func (k kind) with(rest, name string, metadata ...string) string {
 	meta := append([]string{fmt.Sprintf(`"name":%q`, name)}, metadata...)

@@ -20,7 +20,7 @@ func writes(k kind) []request {
 		post(p+"?dryRun=All", o("dry")), get(k.path("dry")), post(p+"?dryRun=yes", o("dry")), post(p+"?dryRun=All&dryRun=All", o("dry")), post(p+"?dryRun=", o("dryempty")),
 		post(p+"?fieldValidation=Strict", o("fv1")), post(p+"?fieldValidation=Warn", o("fv2")), post(p+"?fieldValidation=Ignore", o("fv3")), post(p+"?fieldValidation=x", o("fv4")),
 		post(p+"?fieldManager=me", o("fm")), post(p+"?fieldManager="+strings.Repeat("x", 129), o("fm2")),
-		post(k.root+"/"+k.plural, o("nowhere")), post(k.path("a"), o("a")), post(k.root+"/namespaces/none/"+k.plural, o("a")),
+		post(k.root+"/"+k.plural, o("nowhere")), post(k.path("a"), o("a")), post(k.root+"/namespaces/none/"+k.plural, o("homeless")),
 		post(p, o("st", `"labels":{"a":"b"}`)+`{"status":{}}`),
 
 		put(k.path("a"), k.with(k.changed, "a", `"resourceVersion":"{a.rv}"`)).as("a2"), put(k.path("a"), k.with(k.changed, "a", `"resourceVersion":"{a.rv}"`)),
