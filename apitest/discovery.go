@@ -13,7 +13,7 @@ import (
 // serveMeta answers what describes the server: discovery, the version and OpenAPI. It reports whether it did.
 func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 	path := strings.TrimSuffix(req.URL.Path, "/")
-	if req.Method != http.MethodGet && len(s.resourcesAt(path)) > 0 {
+	if req.Method != http.MethodGet && (path == "/api" || path == "/apis" || len(s.resourcesAt(path)) > 0) {
 		writeError(w, methodNotAllowed(&Resource{}))
 		return true
 	}

@@ -57,7 +57,7 @@ func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error
 		as, group, version := a.params["as"], a.params["g"], a.params["v"]
 		yaml := false
 		switch a.media {
-		case "application/json", "application/*", "*/*":
+		case "application/json", "*/*":
 		case yamlMediaType:
 			if v == "watch" {
 				continue
@@ -75,6 +75,9 @@ func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error
 			continue
 		default:
 			continue
+		}
+		if include := req.URL.Query().Get("includeObject"); as == "Table" && !slices.Contains([]string{"", "None", "Object", "Metadata"}, include) {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid includeObject value: %q", include))
 		}
 		if f := negotiateJSON(req, t, list, as, group, version); f != nil {
 			if yaml {

@@ -88,6 +88,9 @@ func (s *storage) apply(t target, body []byte) (*revision, int, error) {
 	if n := str(metadataOf(obj), "name"); n != "" && n != t.name {
 		return nil, 0, nameMismatch(n, t.name)
 	}
+	if str(obj, "kind") == "" || str(obj, "apiVersion") == "" {
+		return nil, 0, apierrors.NewBadRequest("Object 'Kind' is missing")
+	}
 	r, err := s.modify(t.table, t.write(true), func(cur map[string]any) (map[string]any, error) {
 		return strategicMerge(cur, obj), nil
 	})
@@ -126,7 +129,14 @@ func (t target) checkPatched(obj map[string]any) error {
 	if kind, version := str(obj, "kind"), str(obj, "apiVersion"); kind != t.table.res.Kind || version != t.table.res.apiVersion() {
 		if t.table.res.Custom {
 			gvk := schema.FromAPIVersionAndKind(version, kind)
-			return apierrors.NewInvalid(gvk.GroupKind(), t.name, field.ErrorList{field.Invalid(field.NewPath("kind"), kind, "must be "+t.table.res.Kind)})
+			var errs field.ErrorList
+			if kind != t.table.res.Kind {
+				errs = append(errs, field.Invalid(field.NewPath("kind"), kind, "must be "+t.table.res.Kind))
+			}
+			if version != t.table.res.apiVersion() {
+				errs = append(errs, field.Invalid(field.NewPath("apiVersion"), version, "must be "+t.table.res.apiVersion()))
+			}
+			return apierrors.NewInvalid(gvk.GroupKind(), t.name, errs)
 		}
 		return unfitPatch(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind, version, t.table.res.Kind))
 	}

@@ -38,7 +38,7 @@ func listAsJSON(f format, p *page) []byte {
 func writeMeta(w http.ResponseWriter, req *http.Request, v any) {
 	readable := req.Header.Get("Accept") == ""
 	for _, a := range accepts(req) {
-		readable = readable || slices.Contains([]string{"application/json", "application/*", "*/*", yamlMediaType, protobufMediaType}, a.media)
+		readable = readable || slices.Contains([]string{"application/json", "*/*", yamlMediaType, protobufMediaType}, a.media)
 	}
 	if !readable {
 		writeError(w, notAcceptable())

@@ -67,10 +67,20 @@ func (n *normalizer) view(a answer) (v view, parsed []any) {
 	}
 	var all []any
 	for _, p := range parsed {
-		all = append(all, n.value(p))
+		if !onlyABookmark(p) {
+			all = append(all, n.value(p))
+		}
 	}
 	v.Body = all
 	return v, parsed
+}
+
+// onlyABookmark is true for a bookmark that ends no initial events. Time decides whether there is one.
+func onlyABookmark(v any) bool {
+	event, _ := v.(map[string]any)
+	object, _ := event["object"].(map[string]any)
+	meta, _ := object["metadata"].(map[string]any)
+	return event["type"] == "BOOKMARK" && meta["annotations"] == nil
 }
 
 func decodeAll(b []byte) (all []any) {

@@ -45,7 +45,7 @@ func namespaces() []request {
 		get(name), get(name + "/status"), get(name + "/finalize"), get(path + "?fieldSelector=metadata.name%3D{ns}x"), get(path + "?fieldSelector=metadata.name%3D{ns}x,status.phase%3DActive"),
 		get(path + "?fieldSelector=metadata.namespace%3Dx"), put(name, `{"metadata":{"name":"{ns}x","labels":{"a":"b"}}}`), put(name, `{"metadata":{"name":"{ns}x","namespace":"other"}}`),
 		patch("merge-patch+json", name, `{"metadata":{"labels":{"c":"d"}}}`), patch("merge-patch+json", name+"/status", `{"metadata":{"labels":{"e":"f"}}}`), del(path, ``),
-		del(path+"?labelSelector=none", ``), del(name+"?dryRun=All", ``), del(name, ``), get(name), del(name, ``), post(path, `{"metadata":{"name":"{ns}x"}}`),
+		del(path+"?labelSelector=none", ``), del(name+"?dryRun=All", ``), del(name, ``), get(name + "?gone"), del(name+"?gone", ``), post(path+"?gone", `{"metadata":{"name":"{ns}x"}}`),
 		post("/api/v1/namespaces/{ns}x/configmaps", `{"metadata":{"name":"a"}}`), post(path, `{"metadata":{"name":"{ns}y","namespace":"other"}}`),
 		post(path, `{"metadata":{"generateName":"{ns}-"}}`),
 	}

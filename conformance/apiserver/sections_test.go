@@ -111,12 +111,13 @@ func watches(k kind) []request {
 		post(k.path(""), k.object("b")).as("b"),
 		put(k.path("a"), k.with(k.changed, "a", `"labels":{"tier":"back"}`)).as("a2"),
 		del(k.path("b"), `{"gracePeriodSeconds":0}`),
+		get(k.path("")).as("last"), // the watch cache is up to date then
 	}
 	for _, query := range []string{
 		"", "&resourceVersion=0", "&resourceVersion={a.rv}", "&resourceVersion={b.rv}", "&resourceVersion={a.rv}&labelSelector=tier%3Dfront",
-		"&resourceVersion={a.rv}&labelSelector=tier%3Dback", "&resourceVersion={a.rv}&fieldSelector=metadata.name%3Da", "&resourceVersion=1", "&resourceVersion=x",
+		"&resourceVersion={a.rv}&labelSelector=tier%3Dback", "&resourceVersion={a.rv}&fieldSelector=metadata.name%3Da", "&resourceVersion=x",
 		"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "&sendInitialEvents=true", "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
-		"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion={a.rv}",
+		"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion={last.rv}",
 		"&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion={a.rv}", "&resourceVersionMatch=Exact&resourceVersion={a.rv}", "&limit=1", "&continue=x",
 	} {
 		r = append(r, get(k.path("")+"?watch=1&timeoutSeconds=1"+query))
