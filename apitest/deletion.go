@@ -28,6 +28,13 @@ func readDeletion(req *http.Request, body []byte, media string) (deletion, error
 	var d deletion
 	opts := &d.options
 	if len(body) > 0 {
+		if media == protobufMediaType {
+			obj, err := decodeEnvelope(body)
+			if err != nil {
+				return d, apierrors.NewBadRequest(fmt.Sprintf("read DeleteOptions: %v", err))
+			}
+			body = mustJSON(obj)
+		}
 		if media == "application/yaml" {
 			var err error
 			if body, err = yaml.YAMLToJSON(body); err != nil {

@@ -96,7 +96,11 @@ func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.Li
 			return nil, expiredContinue(start, sel.prefix())
 		}
 	}
-	return t.page(sel, start, at, opts.Limit), nil
+	limit := opts.Limit
+	if opts.ResourceVersion == "0" {
+		limit = 0 // kube-apiserver ignores it for any list from its cache
+	}
+	return t.page(sel, start, at, limit), nil
 }
 
 // page collects up to limit objects. The caller holds the read lock.

@@ -46,8 +46,8 @@ type Resource struct {
 	//		return pod.Marshal()
 	//	}
 	//
-	// If nil, this is built in for the ConfigMaps and Secrets of v1, and other types are served as protobuf in the form
-	// of metadata only. It is called once for each state of an object that is asked for, and by several goroutines at once.
+	// If nil, this is built in for the types of DefaultResources that are not custom, and other types are served as protobuf in
+	// the form of metadata only. It is called once for each state of an object that is asked for, and by several goroutines at once.
 	Protobuf func(object []byte) ([]byte, error)
 }
 

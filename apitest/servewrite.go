@@ -206,8 +206,17 @@ func readObject(res *Resource, body []byte, media string) (map[string]any, error
 		if body, err = yaml.YAMLToJSON(body); err != nil {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is no YAML: %v", err))
 		}
+	case protobufMediaType:
+		if res.Custom {
+			return nil, unsupportedMediaType(media, "application/json, application/yaml")
+		}
+		obj, err := decodeEnvelope(body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", res.Kind, err))
+		}
+		return checkKind(res, obj)
 	default:
-		return nil, unsupportedMediaType(media, "application/json, application/yaml")
+		return nil, unsupportedMediaType(media, "application/json, application/yaml, "+protobufMediaType)
 	}
 	if string(body) == "null" && !res.Custom {
 		return map[string]any{}, nil // an object without anything
@@ -219,6 +228,11 @@ func readObject(res *Resource, body []byte, media string) (map[string]any, error
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", res.Kind, err))
 	}
+	return checkKind(res, obj)
+}
+
+// checkKind refuses an object of another type.
+func checkKind(res *Resource, obj map[string]any) (map[string]any, error) {
 	kind, version := str(obj, "kind"), str(obj, "apiVersion")
 	if kind != "" && kind != res.Kind || version != "" && version != res.apiVersion() {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind, version, res.Kind))

@@ -28,6 +28,7 @@ type serveFlags struct {
 	origins  []string
 	tls      bool
 	log      bool
+	cbor     bool
 	period   time.Duration
 }
 
@@ -66,6 +67,7 @@ first: the authority that clients have to trust.`,
 	flags.IntVar(&f.replicas, "replicas", 1, "number of servers over the same objects, each with its own watch cache;\neach after the first is on the next port, or any free one")
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTP/2 and HTTP/1.1 over TLS, by an authority of its own")
 	flags.BoolVar(&f.log, "log", false, "log each request on stderr")
+	flags.BoolVar(&f.cbor, "cbor", false, "serve CBOR to clients that ask for it")
 	flags.DurationVar(&f.period, "bookmark-period", time.Minute, "time between the bookmarks of a quiet watch; 0s for none")
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "`name` that requests may be for, besides addresses and localhost;\nmay be given several times")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "web page that may use the server, such as https://console.test;\nmay be given several times")
@@ -90,7 +92,7 @@ func (f *serveFlags) check() error {
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) (err error) {
-	options := apitest.Options{CBOR: true, AllowedHosts: f.hosts, AllowedOrigins: f.origins, BookmarkPeriod: f.period}
+	options := apitest.Options{CBOR: f.cbor, AllowedHosts: f.hosts, AllowedOrigins: f.origins, BookmarkPeriod: f.period}
 	if f.period == 0 {
 		options.BookmarkPeriod = -1 // none
 	}

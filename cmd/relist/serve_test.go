@@ -9,7 +9,7 @@ import (
 )
 
 func TestServe(t *testing.T) {
-	p := start(t, "serve", "--objects", "30", "--rate", "500", "--replicas", "3")
+	p := start(t, "serve", "--objects", "30", "--rate", "500", "--replicas", "3", "--cbor")
 	p.await("faults ")
 	var serving []string
 	faults := ""

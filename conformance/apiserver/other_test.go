@@ -4,6 +4,7 @@ package apiserver
 func accepts() []request {
 	const path = "/api/v1/namespaces/{ns}/configmaps"
 	r := []request{post(path, `{"metadata":{"name":"a"},"data":{"v":"1"}}`)}
+	r = append(r, post(path, `{"metadata":{"name":"b"},"data":{"v":"1"}}`))
 	for _, accept := range []string{
 		"application/json", "*/*", "application/*", "application/yaml", "text/html", "text/*", "nonsense", "application/xml, application/json", "application/json;q=0.1, application/yaml;q=0.9",
 		"application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf, application/json", "application/cbor", "application/cbor, application/json",

@@ -84,6 +84,7 @@ func reads(k kind) []request {
 	}
 	r = append(r, get(k.path("")+"?limit=2").as("page"), get(k.path("")+"?limit=2&continue={page.continue}"),
 		get(k.path("")+"?continue={page.continue}&resourceVersion=0&limit=2"), get(k.path("")+"?continue={page.continue}&resourceVersion={a.rv}"))
+	r = append(r, get(k.path("")+"?limit=1").as("first"), get(k.path("")+"?continue={first.continue}&resourceVersion=0&limit=1"))
 	for _, query := range []string{
 		"labelSelector=tier", "labelSelector=!tier", "labelSelector=tier%3Dfront", "labelSelector=tier!%3Dfront", "labelSelector=tier+in+(front,back)",
 		"labelSelector=tier&limit=1", "fieldSelector=metadata.name%3Da", "fieldSelector=metadata.name%3Da&limit=1", "fieldSelector=metadata.name!%3Da",
