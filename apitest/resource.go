@@ -28,8 +28,8 @@ type Resource struct {
 	Custom bool
 
 	// Status is true when discovery is to name a status subresource.
-	// A write to it changes status alone. A write to the object itself may change status as well, which a
-	// kube-apiserver would ignore: tests want to make a running Pod in one step.
+	// A write to it changes status alone, and a write to the object leaves status as it was. Server.Create, Update and Patch
+	// may set both: tests want to make a running Pod in one step.
 	Status bool
 
 	// Fields are the field selectors of the type, besides metadata.name and metadata.namespace:
