@@ -25,7 +25,8 @@ func TestRulesOfKubeAPIServer(t *testing.T) {
 	}
 	for rule, steps := range map[string][]step{ // each by itself
 		"a dry run that the body asks for deletes nothing": {
-			{"DELETE", inD + "/a", `{"dryRun":["All"]}`, "", 200, `"Success"`, ""}, {"DELETE", inD, `{"dryRun":["All"]}`, "", 200, `"name":"a"`, ""},
+			{"DELETE", inD + "/a", `{"dryRun":["All"]}`, "", 200, `"Success"`, ""},
+			{"DELETE", inD, `{"dryRun":["All"]}`, "", 200, `"name":"a"`, ""},
 			{"GET", inD + "/a", "", "", 200, "", ""},
 		},
 		"Foreground leaves the object with a finalizer": {
@@ -34,8 +35,10 @@ func TestRulesOfKubeAPIServer(t *testing.T) {
 		"Orphan leaves it too": {{"DELETE", inD + "/a?propagationPolicy=Orphan", "", "", 200, `"finalizers":["orphan"]`, ""}},
 		"a Pod on a node has a period of grace": {
 			{"POST", pods, `{"metadata":{"name":"p"},"spec":{"nodeName":"n"}}`, "", 201, `"phase":"Pending"`, ""},
-			{"DELETE", pods + "/p", "", "", 200, `"deletionGracePeriodSeconds":30`, ""}, {"GET", pods + "/p", "", "", 200, "", ""},
-			{"DELETE", pods + "/p", `{"gracePeriodSeconds":0}`, "", 200, `"kind":"Pod"`, ""}, {"GET", pods + "/p", "", "", 404, "", ""},
+			{"DELETE", pods + "/p", "", "", 200, `"deletionGracePeriodSeconds":30`, ""},
+			{"GET", pods + "/p", "", "", 200, "", ""},
+			{"DELETE", pods + "/p", `{"gracePeriodSeconds":0}`, "", 200, `"kind":"Pod"`, ""},
+			{"GET", pods + "/p", "", "", 404, "", ""},
 		},
 		"a collection is deleted under its preconditions": {{"DELETE", inD, `{"preconditions":{"uid":"x"}}`, "", 409, "Precondition failed", ""}, {"GET", inD + "/a", "", "", 200, "", ""}},
 		"a collection is deleted up to a limit":           {{"DELETE", inD + "?limit=1", "", "", 200, `"continue":"`, ""}, {"GET", inD, "", "", 200, `"name":"b"`, `"name":"a"`}},
@@ -45,7 +48,8 @@ func TestRulesOfKubeAPIServer(t *testing.T) {
 			{"POST", deployments, `{"metadata":{"name":"w"},"spec":{},"status":{"replicas":7}}`, "", 201, "", `"replicas":7`},
 			{"PATCH", deployments + "/w", `{"status":{"replicas":7}}`, merge, 200, "", `"replicas":7`},
 			{"PATCH", deployments + "/w/status", `{"status":{"replicas":7},"spec":{"x":1}}`, merge, 200, `"replicas":7`, `"x":1`},
-			{"PATCH", pods + "/p/status", `{}`, merge, 404, "", ""}, {"GET", inD + "/a/status", "", "", 404, "", ""},
+			{"PATCH", pods + "/p/status", `{}`, merge, 404, "", ""},
+			{"GET", inD + "/a/status", "", "", 404, "", ""},
 		},
 		"labels of a Pod can be written with its status": {
 			{"POST", pods, `{"metadata":{"name":"p"},"spec":{}}`, "", 201, "", ""}, {"PATCH", pods + "/p/status", `{"metadata":{"labels":{"a":"b"}}}`, merge, 200, `"a":"b"`, ""},
@@ -59,15 +63,18 @@ func TestRulesOfKubeAPIServer(t *testing.T) {
 		"no finalizer is added to what is deleted":   {{"PATCH", inD + "/a", `{"metadata":{"finalizers":["x/y"]}}`, merge, 200, "", ""}, {"DELETE", inD + "/a", "", "", 200, "", ""}, {"PATCH", inD + "/a", `{"metadata":{"finalizers":["x/y","x/z"]}}`, merge, 422, "FieldValueForbidden", ""}},
 		"a patch changes no name, namespace or kind": {{"PATCH", inD + "/a", `{"metadata":{"name":"c"}}`, merge, 400, "", ""}, {"PATCH", inD + "/a", `{"metadata":{"namespace":"e"}}`, merge, 400, "", ""}, {"PATCH", inD + "/a", `{"kind":"Pod"}`, merge, 422, "", ""}},
 		"metadata is validated": {
-			{"POST", inD, `{"metadata":{"name":"A b"}}`, "", 422, `"field":"metadata.name"`, ""}, {"POST", inD, `{"metadata":{"generateName":"A_"}}`, "", 422, "metadata.generateName", ""},
-			{"POST", inD, `{"metadata":{"name":"n","labels":{"a b":"c"}}}`, "", 422, "metadata.labels", ""}, {"POST", inD, `{"metadata":{"name":"n","annotations":{"a b":"c"}}}`, "", 422, "metadata.annotations", ""},
+			{"POST", inD, `{"metadata":{"name":"A b"}}`, "", 422, `"field":"metadata.name"`, ""},
+			{"POST", inD, `{"metadata":{"generateName":"A_"}}`, "", 422, "metadata.generateName", ""},
+			{"POST", inD, `{"metadata":{"name":"n","labels":{"a b":"c"}}}`, "", 422, "metadata.labels", ""},
+			{"POST", inD, `{"metadata":{"name":"n","annotations":{"a b":"c"}}}`, "", 422, "metadata.annotations", ""},
 			{"POST", inD, `{"metadata":{"name":"n","finalizers":["bare"]}}`, "", 422, "metadata.finalizers", ""},
 		},
 		"a dry run gives out no version": {
 			{"POST", inD + "?dryRun=All", `{"metadata":{"name":"n"}}`, "", 201, "", "resourceVersion"}, {"PUT", inD + "/a?dryRun=All", `{"metadata":{"name":"a"}}`, "", 200, `"resourceVersion":"2"`, ""},
 		},
 		"options are validated": {
-			{"POST", inD + "?dryRun=yes", `{"metadata":{"name":"n"}}`, "", 422, "CreateOptions", ""}, {"PUT", inD + "/a?fieldValidation=x", `{"metadata":{"name":"a"}}`, "", 422, "UpdateOptions", ""},
+			{"POST", inD + "?dryRun=yes", `{"metadata":{"name":"n"}}`, "", 422, "CreateOptions", ""},
+			{"PUT", inD + "/a?fieldValidation=x", `{"metadata":{"name":"a"}}`, "", 422, "UpdateOptions", ""},
 			{"DELETE", inD + "/a?propagationPolicy=x", "", "", 422, "DeleteOptions", ""},
 		},
 		"a watch as Table has columns once": {{"GET", "/api/v1/configmaps?watch=1&timeoutSeconds=1", "", table, 200, `"columnDefinitions":null`, `"columnDefinitions":[{}]`}},
@@ -75,12 +82,14 @@ func TestRulesOfKubeAPIServer(t *testing.T) {
 			{"GET", "/apis/apps/v1/nope", "", "", 404, `"kind":"Status"`, ""}, {"GET", "/apis/apps/v9/deployments", "", "", 404, `"kind":"Status"`, ""}, {"GET", "/apis/nope/v1/x", "", "", 404, "404 page not found", ""},
 		},
 		"generation counts where there is one": {
-			{"POST", leases, `{"metadata":{"name":"l"},"spec":{}}`, "", 201, "", "generation"}, {"POST", widgets, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}}`, "", 201, `"generation":1`, ""},
+			{"POST", leases, `{"metadata":{"name":"l"},"spec":{}}`, "", 201, "", "generation"},
+			{"POST", widgets, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}}`, "", 201, `"generation":1`, ""},
 			{"POST", "/api/v1/namespaces/d/services", `{"metadata":{"name":"s"},"spec":{}}`, "", 201, "", "generation"},
 		},
 		"the text of a Secret becomes data": {{"POST", secrets, `{"metadata":{"name":"s"},"stringData":{"a":"b"}}`, "", 201, `"data":{"a":"Yg=="},"type":"Opaque"`, "stringData"}},
 		"a Namespace has its name as a label, and is active": {
-			{"POST", "/api/v1/namespaces", `{"metadata":{"name":"n"}}`, "", 201, `"kubernetes.io/metadata.name":"n"`, ""}, {"GET", "/api/v1/namespaces?fieldSelector=status.phase%3DActive", "", "", 200, `"name":"n"`, ""},
+			{"POST", "/api/v1/namespaces", `{"metadata":{"name":"n"}}`, "", 201, `"kubernetes.io/metadata.name":"n"`, ""},
+			{"GET", "/api/v1/namespaces?fieldSelector=status.phase%3DActive", "", "", 200, `"name":"n"`, ""},
 			{"DELETE", "/api/v1/namespaces/n", "", "", 200, `"Terminating"`, ""},
 		},
 		"Pods are selected by status.podIPs": {{"GET", pods + "?fieldSelector=status.podIPs%3D1.2.3.4", "", "", 200, "", ""}},

@@ -93,7 +93,7 @@ func (c *faultConn) Close() error {
 	silent := c.silent
 	c.mu.Unlock()
 	if silent {
-		return c.Conn.SetReadDeadline(time.Unix(1, 0)) // who reads from it is to stop
+		return c.SetReadDeadline(time.Unix(1, 0)) // who reads from it is to stop
 	}
 	c.listener.forget(c)
 	return c.Conn.Close()

@@ -39,10 +39,11 @@ func (s *Server) foreignOrigin(req *http.Request) error {
 		return nil
 	}
 	u, err := url.ParseRequestURI(origin)
-	if isWebSocket(req) && (err != nil || u.Host == "") {
+	isURL := err == nil && u.Host != ""
+	if isWebSocket(req) && !isURL {
 		return nil // the handshake refuses what is no URL, as that of kube-apiserver does
 	}
-	if err == nil && strings.EqualFold(withPort(u.Host, u.Scheme), withPort(req.Host, u.Scheme)) {
+	if isURL && strings.EqualFold(withPort(u.Host, u.Scheme), withPort(req.Host, u.Scheme)) {
 		return nil
 	}
 	return refusal("the request comes from a page of %s, and this server takes none from the pages of others; "+

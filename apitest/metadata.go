@@ -91,6 +91,7 @@ func (t *table) generation(old, next map[string]any) (int64, bool) {
 	}
 	changed := !sameJSON(old["spec"], next["spec"])
 	switch t.rules.counted {
+	case countsNothing, countsSpec:
 	case countsSpecAndAnnotations:
 		changed = changed || !sameJSON(stringMap(metadataOf(old)["annotations"]), stringMap(metadataOf(next)["annotations"]))
 	case countsAll:

@@ -37,7 +37,7 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		if err != nil {
 			return nil, 0, badPatch(err)
 		}
-		change = func(obj map[string]any) (map[string]any, error) { return mergePatch(obj, patch), nil }
+		change = always(func(obj map[string]any) map[string]any { return mergePatch(obj, patch) })
 	case types.StrategicMergePatchType:
 		if t.table.res.Custom {
 			return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
@@ -52,7 +52,7 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		// The type is that of the path, whatever the patch says.
 		delete(patch, "kind")
 		delete(patch, "apiVersion")
-		change = func(obj map[string]any) (map[string]any, error) { return strategicMerge(obj, patch), nil }
+		change = always(func(obj map[string]any) map[string]any { return strategicMerge(obj, patch) })
 	case types.ApplyYAMLPatchType:
 		return s.apply(t, body)
 	default:
@@ -74,6 +74,11 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		return out, t.checkPatched(out)
 	})
 	return r, http.StatusOK, err
+}
+
+// always makes a change of one that cannot fail.
+func always(change func(map[string]any) map[string]any) func(map[string]any) (map[string]any, error) {
+	return func(obj map[string]any) (map[string]any, error) { return change(obj), nil }
 }
 
 func (s *storage) apply(t target, body []byte) (*revision, int, error) {

@@ -4,9 +4,9 @@ import (
 	"encoding/base64"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 )
 
 // rules are what kube-apiserver does otherwise for one type than for the rest.
@@ -79,7 +79,7 @@ func newRules(res *Resource) rules {
 	case "services":
 		r.name = validation.NameIsDNS1035Label
 	case "clusterroles.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io":
-		r.name = path.ValidatePathSegmentName
+		r.name = nameInPath
 	case "secrets":
 		r.prepare = func(obj, _ map[string]any) { prepareSecret(obj) }
 		r.prepareUpdate = func(obj, _ map[string]any) { prepareSecret(obj) }
@@ -91,6 +91,14 @@ func newRules(res *Resource) rules {
 		}
 	}
 	return r
+}
+
+// nameInPath allows whatever can be a part of a path, which the names of roles are.
+func nameInPath(name string, _ bool) []string {
+	if name == "." || name == ".." || strings.ContainsAny(name, "/%") {
+		return []string{"must be a part of a path, and not . or .."}
+	}
+	return nil
 }
 
 // labelNamespace adds the label by which selectors find a namespace.

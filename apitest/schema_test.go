@@ -55,8 +55,11 @@ func TestPodsInProtobuf(t *testing.T) {
 		t.Errorf("-sent +came back:\n%s", diff)
 	}
 	for _, wrong := range []map[string]any{
-		{"spec": "text"}, {"spec": map[string]any{"nodeName": 5}}, {"spec": map[string]any{"containers": map[string]any{}}},
-		{"metadata": map[string]any{"labels": map[string]any{"a": int64(5)}}}, {"status": map[string]any{"startTime": "yesterday"}},
+		{"spec": "text"},
+		{"spec": map[string]any{"nodeName": 5}},
+		{"spec": map[string]any{"containers": map[string]any{}}},
+		{"metadata": map[string]any{"labels": map[string]any{"a": int64(5)}}},
+		{"status": map[string]any{"startTime": "yesterday"}},
 	} {
 		if _, err := m.encode(wrong); err == nil {
 			t.Errorf("%v is no Pod, and was encoded", wrong)
