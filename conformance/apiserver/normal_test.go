@@ -36,8 +36,10 @@ type view struct {
 var comparedHeaders = []string{"Content-Type", "Retry-After", "Cache-Control", "Allow", "Www-Authenticate", "Location"}
 
 // wholeKinds are the kinds whose objects have no defaults: everything in them is compared. Of others, kind and metadata are.
-var wholeKinds = []string{"ConfigMap", "ConfigMapList", "Secret", "SecretList", "Widget", "WidgetList", "Lease", "LeaseList", "Scale", "Status",
-	"PartialObjectMetadata", "PartialObjectMetadataList", "Table", "APIVersions", "APIGroup"}
+var wholeKinds = []string{
+	"ConfigMap", "ConfigMapList", "Secret", "SecretList", "Widget", "WidgetList", "Lease", "LeaseList", "Scale", "Status",
+	"PartialObjectMetadata", "PartialObjectMetadataList", "Table", "APIVersions", "APIGroup",
+}
 
 func (n *normalizer) view(a answer) (v view, parsed []any) {
 	v = view{Status: a.status, Headers: make(map[string]string)}
@@ -89,7 +91,7 @@ func decodeAll(b []byte) (all []any) {
 	for {
 		var v any
 		if err := d.Decode(&v); err != nil {
-			if err != io.EOF { //nolint:errorlint // json returns it as it is
+			if err != io.EOF {
 				all = append(all, "no JSON: "+err.Error())
 			}
 			return all
@@ -277,8 +279,10 @@ func place(seen map[string][]string, object, s string) string {
 }
 
 // ours are the names that both sides have to describe; kube-apiserver has more.
-var ours = []string{"configmaps", "secrets", "pods", "pods/status", "namespaces", "namespaces/status", "nodes", "services", "leases",
-	"deployments", "deployments/status", "deployments/scale", "widgets", "widgets/status", "jobs", "jobs/status", "clusterroles"}
+var ours = []string{
+	"configmaps", "secrets", "pods", "pods/status", "namespaces", "namespaces/status", "nodes", "services", "leases",
+	"deployments", "deployments/status", "deployments/scale", "widgets", "widgets/status", "jobs", "jobs/status", "clusterroles",
+}
 
 var ourGroups = []string{"apps", "batch", "coordination.k8s.io", "example.com", "rbac.authorization.k8s.io"}
 

@@ -13,21 +13,28 @@ type kind struct {
 	root       string // path of its group and version
 	rest       string // what an object must have beside metadata
 	changed    string // the same with something changed
-	cluster    bool
 }
 
 var kinds = []kind{
 	{plural: "configmaps", apiVersion: "v1", kind: "ConfigMap", root: "/api/v1", rest: `"data":{"v":"1"}`, changed: `"data":{"v":"2"}`},
 	{plural: "secrets", apiVersion: "v1", kind: "Secret", root: "/api/v1", rest: `"data":{"v":"MQ=="},"type":"Opaque"`, changed: `"data":{"v":"Mg=="},"type":"Opaque"`},
-	{plural: "pods", apiVersion: "v1", kind: "Pod", root: "/api/v1",
-		rest: `"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"c","image":"i:1"}]}`, changed: `"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"c","image":"i:2"}]}`},
-	{plural: "services", apiVersion: "v1", kind: "Service", root: "/api/v1",
-		rest: `"spec":{"clusterIP":"None","selector":{"a":"b"}}`, changed: `"spec":{"clusterIP":"None","selector":{"a":"c"}}`},
-	{plural: "leases", apiVersion: "coordination.k8s.io/v1", kind: "Lease", root: "/apis/coordination.k8s.io/v1",
-		rest: `"spec":{"holderIdentity":"1"}`, changed: `"spec":{"holderIdentity":"2"}`},
-	{plural: "deployments", apiVersion: "apps/v1", kind: "Deployment", root: "/apis/apps/v1",
+	{
+		plural: "pods", apiVersion: "v1", kind: "Pod", root: "/api/v1",
+		rest: `"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"c","image":"i:1"}]}`, changed: `"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"c","image":"i:2"}]}`,
+	},
+	{
+		plural: "services", apiVersion: "v1", kind: "Service", root: "/api/v1",
+		rest: `"spec":{"clusterIP":"None","selector":{"a":"b"}}`, changed: `"spec":{"clusterIP":"None","selector":{"a":"c"}}`,
+	},
+	{
+		plural: "leases", apiVersion: "coordination.k8s.io/v1", kind: "Lease", root: "/apis/coordination.k8s.io/v1",
+		rest: `"spec":{"holderIdentity":"1"}`, changed: `"spec":{"holderIdentity":"2"}`,
+	},
+	{
+		plural: "deployments", apiVersion: "apps/v1", kind: "Deployment", root: "/apis/apps/v1",
 		rest:    `"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}`,
-		changed: `"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}`},
+		changed: `"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}`,
+	},
 	{plural: "widgets", apiVersion: "example.com/v1", kind: "Widget", root: "/apis/example.com/v1", rest: `"spec":{"v":1}`, changed: `"spec":{"v":2}`},
 }
 
@@ -96,8 +103,10 @@ func reads(k kind) []request {
 		r = append(r, get(k.path("")+"?"+query))
 	}
 	r = append(r, get(k.path("")+"?resourceVersion=99999999999"))
-	for _, query := range []string{"labelSelector=s%3D{ns}", "labelSelector=s%3D{ns}&limit=2", "labelSelector=s%3D{ns}&fieldSelector=metadata.name%3Da,metadata.namespace%3D{ns}&limit=2",
-		"fieldSelector=metadata.name%3Da,metadata.namespace%3D{ns}&limit=2"} {
+	for _, query := range []string{
+		"labelSelector=s%3D{ns}", "labelSelector=s%3D{ns}&limit=2", "labelSelector=s%3D{ns}&fieldSelector=metadata.name%3Da,metadata.namespace%3D{ns}&limit=2",
+		"fieldSelector=metadata.name%3Da,metadata.namespace%3D{ns}&limit=2",
+	} {
 		r = append(r, get(k.root+"/"+k.plural+"?"+query))
 	}
 	return append(r, get(k.path("a")), get(k.path("none")), get(k.path("a")+"?resourceVersion=0"), get(k.path("a")+"?resourceVersion={a2.rv}"),

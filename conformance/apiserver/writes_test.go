@@ -35,7 +35,10 @@ func writes(k kind) []request {
 
 		put(k.path("a/status"), o("a", `"labels":{"by":"status"}`)), get(k.path("a")), put(k.path("a/status"), o("b")), put(k.path("none/status"), o("none")), put(k.path("a/none"), o("a")),
 		get(k.path("a/status")), post(k.path("a/status"), o("a")), del(k.path("a/status"), ``), put(k.path("a/scale"), o("a")), get(k.path("a/scale")),
-		get(k.path("a") + "?afterwards=1"), request{method: "OPTIONS", path: p}, request{method: "PURGE", path: p}, request{method: "PATCH", path: p, body: `{}`},
+		get(k.path("a") + "?afterwards=1"),
+		{method: "OPTIONS", path: p},
+		{method: "PURGE", path: p},
+		{method: "PATCH", path: p, body: `{}`},
 	}
 	return r
 }

@@ -24,10 +24,31 @@ import (
 
 // roots are the types that apitest serves, by the names that their messages get.
 var roots = []any{
-	corev1.ConfigMap{}, corev1.Endpoints{}, corev1.Event{}, corev1.Namespace{}, corev1.Node{}, corev1.PersistentVolumeClaim{}, corev1.PersistentVolume{}, //nolint:staticcheck // it is served
-	corev1.Pod{}, corev1.ReplicationController{}, corev1.Secret{}, corev1.ServiceAccount{}, corev1.Service{},
-	appsv1.DaemonSet{}, appsv1.Deployment{}, appsv1.ReplicaSet{}, appsv1.StatefulSet{}, batchv1.CronJob{}, batchv1.Job{}, coordinationv1.Lease{},
-	discoveryv1.EndpointSlice{}, networkingv1.Ingress{}, networkingv1.NetworkPolicy{}, rbacv1.ClusterRole{}, rbacv1.Role{}, metav1.DeleteOptions{},
+	corev1.ConfigMap{},
+	corev1.Endpoints{},
+	corev1.Event{},
+	corev1.Namespace{},
+	corev1.Node{},
+	corev1.PersistentVolumeClaim{},
+	corev1.PersistentVolume{}, //nolint:staticcheck // it is served
+	corev1.Pod{},
+	corev1.ReplicationController{},
+	corev1.Secret{},
+	corev1.ServiceAccount{},
+	corev1.Service{},
+	appsv1.DaemonSet{},
+	appsv1.Deployment{},
+	appsv1.ReplicaSet{},
+	appsv1.StatefulSet{},
+	batchv1.CronJob{},
+	batchv1.Job{},
+	coordinationv1.Lease{},
+	discoveryv1.EndpointSlice{},
+	networkingv1.Ingress{},
+	networkingv1.NetworkPolicy{},
+	rbacv1.ClusterRole{},
+	rbacv1.Role{},
+	metav1.DeleteOptions{},
 }
 
 // special are types whose JSON is not that of their fields.
