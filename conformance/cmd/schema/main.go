@@ -25,12 +25,13 @@ import (
 // roots are the types that apitest serves, by the names that their messages get.
 var roots = []any{
 	corev1.ConfigMap{},
-	corev1.Endpoints{},
+	corev1.Endpoints{}, //nolint:staticcheck // it is served
+
 	corev1.Event{},
 	corev1.Namespace{},
 	corev1.Node{},
 	corev1.PersistentVolumeClaim{},
-	corev1.PersistentVolume{}, //nolint:staticcheck // it is served
+	corev1.PersistentVolume{},
 	corev1.Pod{},
 	corev1.ReplicationController{},
 	corev1.Secret{},
