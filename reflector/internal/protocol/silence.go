@@ -59,9 +59,10 @@ func (s *silence) ended(p *watching) {
 }
 
 // broken learns from an event or a bookmark: if it comes as soon as a watch is open, then the one before it was dead rather
-// than silent, and the next is given up as soon as the first was.
-func (s *silence) broken(now time.Time, p *watching) {
+// than silent, and this one is given up as soon as the first was.
+func (s *silence) broken(r *Rules, now time.Time, p *watching) {
 	if !p.progress && now.Sub(p.opened) < unmissed {
 		s.learned = 0
+		p.silence = s.limit(r)
 	}
 }

@@ -88,7 +88,7 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 	case *streaming:
 		m.initialEvent(now, p, e)
 	case *watching:
-		m.silence.broken(now, p)
+		m.silence.broken(&m.rules, now, p)
 		p.progress, p.heard = true, now
 		m.lists.outrun = 0
 		m.health.good()
