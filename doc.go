@@ -17,5 +17,5 @@
 // delivered as a deletion whose final state is unknown.
 //
 // Begin with package informer for a live cache, with package reflector for the
-// protocol, and with reflector/machine.go for the rules on one page.
+// protocol, and with docs/states.md for its rules on one page.
 package relist

@@ -5,10 +5,10 @@
 // version that was applied, so that nothing is sent twice. Where the server no
 // longer has that version, the resource is listed again.
 //
-// The rules are in machine.go: [state] and step, a function without I/O, clock
-// or goroutine, which can be read from top to bottom. docs/states.md is the
-// table that the code prints of itself. reflector.go is the goroutine that does
-// what step says.
+// The rules are in internal/protocol: a machine without I/O, clock or goroutine, whose
+// files are named for what they decide. docs/states.md is the table that the code prints
+// of itself. driver.go is the goroutine that tells the machine what happens, and does
+// what it says.
 //
 // Begin with [New], [Reflector.Run] and [Options]. What happens inside is told
 // through [Trace].

@@ -70,6 +70,7 @@ func (s *stage) watched() {
 
 // settled is a watch at 100 that is open and has been well for a minute, in which nothing is in doubt.
 func (s *stage) settled() {
+	s.m = New(s.m.rules)
 	s.watched()
 	for range 2 {
 		s.at = s.at.Add(30 * time.Second)
