@@ -104,9 +104,10 @@ var besideSections = []section{
 	},
 	{
 		title: "a verification",
-		text:  "Metadata at 101 was asked for.",
+		text:  "Metadata at 101 was asked for, if the row does not say otherwise.",
 		start: verifying,
 		examples: []example{
+			{"time to verify", "compares", func(s *stage) { s.settled(); s.step(markAt("101")) }, timeIsUp},
 			{"it comes, and the resume point is 101", "compares", nil, in(MetadataListed{Version: "101"})},
 			{"it comes at 103, and the resume point is 101", "", nil, in(MetadataListed{Version: "103"})},
 			{"the same, and then a BOOKMARK at 103", "compares", in(MetadataListed{Version: "103"}), in(markAt("103"))},
