@@ -89,7 +89,7 @@ func TestProbeKnowsWhatCouldNotBeUsed(t *testing.T) {
 				server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
 					return pageOf("100", newPartial("x", "u", "90")), nil
 				}
-				server.ask = func(_ context.Context, asked string) (*listwatch.Page[partial], error) {
+				server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
 					return pageOf("102", newPartial("x", "u", c.holds)), nil
 				}
 				sink := &picky{Store: store.New(store.Options[partial]{}), refuse: name == "refused"}

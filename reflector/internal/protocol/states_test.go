@@ -39,8 +39,27 @@ func TestStates(t *testing.T) {
 func TestExamplesHaveEveryEffect(t *testing.T) {
 	missing := map[string]bool{}
 	for _, e := range []Effect{
-		List{}, Watch{}, Ask{}, ListMetadata{}, HangUp{}, CancelAsk{}, CancelVerification{}, Replace{}, Collect{}, Add, Resync{}, Compare{},
-		Applied{}, Passed{}, Refuse{}, Failing{}, Relist{}, Backoff{}, Problem{}, Verified{}, Synced{},
+		List{},
+		Watch{},
+		Ask{},
+		ListMetadata{},
+		HangUp{},
+		CancelAsk{},
+		CancelVerification{},
+		Replace{},
+		Collect{},
+		Add,
+		Resync{},
+		Compare{},
+		Applied{},
+		Passed{},
+		Refuse{},
+		Failing{},
+		Relist{},
+		Backoff{},
+		Problem{},
+		Verified{},
+		Synced{},
 	} {
 		missing[fmt.Sprintf("%T", e)] = true
 	}
