@@ -198,7 +198,8 @@ func TestAnswersToAsksAreNoSignOfLifeOfAWatch(t *testing.T) {
 				<-req.Context().Done()
 			case query.Get("fieldSelector") != "":
 				asks.add()
-				_, _ = fmt.Fprint(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)
+				w.WriteHeader(http.StatusInternalServerError)
+				_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":500}`)
 			default:
 				_, _ = fmt.Fprint(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"100"},"items":[]}`)
 			}
