@@ -46,9 +46,9 @@ func later(d time.Duration) {
 func TestListThatBringsNothingIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var done, waits []string
-		var lists int
+		var lists counter
 		r := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			lists++
+			lists.add()
 			w.Header().Set("Content-Type", "application/json")
 			for range 3 {
 				_, _ = fmt.Fprint(w, " ")
@@ -66,12 +66,12 @@ func TestListThatBringsNothingIsGivenUp(t *testing.T) {
 		begin := time.Now()
 		stop := running(t, r)
 		later(2*time.Minute + 119*time.Second) // the last byte came after 2 minutes
-		if lists != 1 {
-			t.Fatalf("%d lists, want the first to be waited for", lists)
+		if n := lists.count(); n != 1 {
+			t.Fatalf("%d lists, want the first to be waited for", n)
 		}
 		later(2 * time.Second)
-		if lists != 2 || strings.Join(waits, " ") != "silent" || len(done) != 1 || !strings.Contains(done[0], "nothing came") {
-			t.Errorf("%d lists, ended with %q, waits for %q; want a second list after the first was silent", lists, done, waits)
+		if lists.count() != 2 || strings.Join(waits, " ") != "silent" || len(done) != 1 || !strings.Contains(done[0], "nothing came") {
+			t.Errorf("%d lists, ended with %q, waits for %q; want a second list after the first was silent", lists.count(), done, waits)
 		}
 		if status := r.Status(); !status.FailingSince.Equal(begin.Add(4*time.Minute)) || !strings.Contains(fmt.Sprint(status.LastError), "nothing came") {
 			t.Errorf("status is %+v, want a failure", status)
