@@ -20,6 +20,7 @@ type storage struct {
 	rv        uint64
 	compacted uint64 // exact reads below this are gone
 	tokens    uint64 // continue tokens at or below this are refused
+	restored  int    // how often a backup was restored
 	tables    map[string]*table
 	changed   chan struct{} // closed, and replaced, by every change
 	garbage   []superseded  // oldest first
@@ -213,6 +214,7 @@ func (s *storage) restore(rv uint64) {
 	s.garbage = slices.DeleteFunc(s.garbage, func(g superseded) bool { return g.by > rv })
 	s.commits.truncate(rv)
 	s.rv = rv
+	s.restored++
 	s.compacted = min(s.compacted, rv)
 	s.tokens = min(s.tokens, rv)
 	clear(s.pins)

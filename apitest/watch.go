@@ -22,6 +22,7 @@ type watch struct {
 
 	pos       uint64 // every change up to here was considered
 	start     uint64 // bookmarks must be newer than this
+	restored  int    // of the storage when the watch began
 	bookmarks bool
 }
 
@@ -90,6 +91,7 @@ func (wa *watch) begin(ctx context.Context, rv uint64, opts *internalversion.Lis
 		s.mu.RLock()
 	}
 	defer s.mu.RUnlock()
+	wa.restored = s.restored
 	switch {
 	case withInitial:
 		wa.pos, wa.start = r.rv(), r.rv()
@@ -129,11 +131,11 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 	bookmark := false
 	for {
 		s.mu.RLock()
-		changed := s.changed
+		changed, restored := s.changed, s.restored != wa.restored
 		batch, more, ok := wa.next()
 		s.mu.RUnlock()
-		if !ok {
-			return // too slow
+		if !ok || restored {
+			return // too slow; or what comes now is not what follows on what came
 		}
 		b = wa.append(b[:0], batch)
 		if bookmark && !more {
