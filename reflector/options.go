@@ -58,7 +58,10 @@ type Options struct {
 	// 30 s, as in client-go. If the server answers, the pauses are 1, 1, 1, 1.5, 5, 5,
 	// 10, 20 and 37.5 times BackoffBase; while it cannot be reached, they are 1, 2 and
 	// then 3.125 times BackoffBase, because a connection that is refused costs it
-	// nothing. If negative, there are no pauses; do that in tests only.
+	// nothing. Two limits go in proportion to BackoffBase: at 800 ms, no more than 24
+	// watches, and 24 lists and asks, are begun in a minute, and the lists of a fleet are
+	// spread over 7 s after an outage. If negative, there are neither pauses nor limits; do
+	// that in tests only.
 	BackoffBase time.Duration
 	BackoffCap  time.Duration
 

@@ -53,7 +53,7 @@ func (m *Machine) nextAsk() time.Time {
 	if m.rules.Base == 0 {
 		return at
 	}
-	return latest(at, m.pauses.lists.Add(-(burst-1)*refill))
+	return latest(at, m.pauses.lists.Add(-(burst-1)*m.rules.scaled(refill)))
 }
 
 // probeOrAsk asks for what is due.

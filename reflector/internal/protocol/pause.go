@@ -40,11 +40,11 @@ const (
 	// copy that is hours old.
 	maxRetryAfter = time.Hour
 
-	// spread is the time over which the lists of a fleet are spread after an outage of their server.
+	// spread is the time over which the lists of a fleet are spread after an outage of their server, with the usual Base.
 	spread = 7 * time.Second
 
 	// burst watches may follow each other without a pause, and one more for each refill: 24 in any minute, whatever the
-	// causes are. The same holds for lists and asks together.
+	// causes are. The same holds for lists and asks together. This too is meant for the usual Base.
 	burst  = 6
 	refill = 10 * time.Second / 3
 )
@@ -94,7 +94,7 @@ func (p *pauses) next(r *Rules, then next, failure Failure) time.Duration {
 		p.outage = true
 	case Expired:
 		if p.outage && then == toList && r.Base > 0 {
-			return r.jitter(spread)
+			return r.jitter(r.scaled(spread))
 		}
 	default:
 	}
@@ -103,7 +103,7 @@ func (p *pauses) next(r *Rules, then next, failure Failure) time.Duration {
 	*step++
 	floor := max(b, min(failure.RetryAfter, maxRetryAfter))
 	if failure.Reason == Unreachable && then == toList && last && r.Base > 0 {
-		return floor + r.jitter(max(b, spread)) // a fleet that has nothing yet lists when its server is there
+		return floor + r.jitter(max(b, r.scaled(spread))) // a fleet that has nothing yet lists when its server is there
 	}
 	return floor + r.jitter(b)
 }
@@ -119,7 +119,7 @@ func (p *pauses) bucket(kind next) *time.Time {
 // take takes a token for a request.
 func (p *pauses) take(r Rules, kind next, now time.Time) {
 	if full := p.bucket(kind); r.Base > 0 {
-		*full = latest(*full, now).Add(refill)
+		*full = latest(*full, now).Add(r.scaled(refill))
 	}
 }
 
@@ -129,12 +129,12 @@ func (p *pauses) until(r Rules, kind next, now time.Time) time.Duration {
 	if r.Base == 0 || !now.Before(full) {
 		return 0
 	}
-	return max(full.Sub(now)-(burst-1)*refill, 0)
+	return max(full.Sub(now)-(burst-1)*r.scaled(refill), 0)
 }
 
 // credit gives back the tokens of a list and of the watch after it, for a list that the program asked for.
 func (p *pauses) credit(r *Rules) {
 	if r.Base > 0 {
-		p.watches, p.lists = p.watches.Add(-refill), p.lists.Add(-refill)
+		p.watches, p.lists = p.watches.Add(-r.scaled(refill)), p.lists.Add(-r.scaled(refill))
 	}
 }

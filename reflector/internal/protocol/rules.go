@@ -29,5 +29,13 @@ const (
 	InitialEvents
 )
 
+// usualBase is the Base that the other times of pauses are meant for. A program that sets another Base stretches them all.
+const usualBase = 800 * time.Millisecond
+
+// scaled returns a time in proportion to Base.
+func (r *Rules) scaled(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * float64(r.Base) / float64(usualBase))
+}
+
 // jitter returns a time in [0, d).
 func (r *Rules) jitter(d time.Duration) time.Duration { return time.Duration(r.Rand() * float64(d)) }
