@@ -20,5 +20,9 @@
 // consumer holds ([Known]), what waits in the queue and what is being processed at this moment, and queues a Deleted whose
 // [Delta] carries a Tombstone.
 //
+// Between the entries stand marks ([Queue.Mark]): resourceVersions up to which the producer has given everything. Once all that
+// is before a mark has been processed, the consumer is told ([Options].Passed), and those who wait for the version go on
+// ([Queue.WaitFor]).
+//
 // Begin with [Queue] and [Delta].
 package deltafifo

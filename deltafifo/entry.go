@@ -1,19 +1,24 @@
 package deltafifo
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
-// entry is the queue's side of an [Entry]. It is queued, being processed, both at once, or idle: kept in case its key is
-// queued again soon, as the few busy keys of a type are, which saves the key and two changes of the map.
+// entry is the queue's side of an [Entry]. It is queued, being processed, or both at once.
 type entry[T any] struct {
 	state[T]
 	deltas  []Delta[T] // nil unless it is queued
 	list    uint64     // the last Replace that queued something for it, counted from 1
 	initial bool       // queued, and part of the first Replace
-	resting bool       // in the ring of idle entries
+
+	// With Options.Coalesce: where in deltas the object begins whose delta is the last one, and the UID of the object
+	// before it.
+	begin  int
+	before types.UID
 }
 
 // state is what a key will be once its last delta has been processed.
@@ -24,11 +29,8 @@ type state[T any] struct {
 	obj  T
 }
 
-const (
-	maxIdle     = 6    // idle entries kept; less than maxFew, so that there is room for one or two that are not
-	maxSpare    = 64   // unused entries kept
-	manyEntries = 1024 // a map that held more is given up once it holds none that matters
-)
+// manyEntries is the size above which a map is given up once it is empty: a map never gives memory back by itself.
+const manyEntries = 1024
 
 // pending reports whether an entry is queued or being processed: then its state is what its key will be afterwards.
 // It needs mu.
@@ -36,96 +38,112 @@ func (q *Queue[T]) pending(e *entry[T]) bool {
 	return e != nil && (e.deltas != nil || e == q.processing)
 }
 
-// enter returns a new entry for a key that has none. It needs mu.
-func (q *Queue[T]) enter(key string) *entry[T] {
-	if q.idle.len >= maxIdle && len(q.entries.many) == 0 {
-		// The one that has been idle for longest would have to go when this one comes to rest. It stays, under another key.
-		e := q.idle.pop()
-		e.resting = false
-		if !q.pending(e) {
-			e.key, e.list = key, 0
-			return e
-		}
+// entry returns the entry of a key, which it makes if there is none. It needs mu.
+func (q *Queue[T]) entry(key string) *entry[T] {
+	e := q.entries[key]
+	if e == nil {
+		e = q.enter(key)
 	}
-	var e *entry[T]
-	if n := len(q.spare); n > 0 {
-		e, q.spare = q.spare[n-1], q.spare[:n-1]
-	} else {
-		e = new(entry[T])
-	}
-	e.key = key
-	q.entries.put(e)
 	return e
 }
 
-// rest takes note that an entry has been processed and may be idle. It needs mu.
-func (q *Queue[T]) rest(e *entry[T]) {
-	if q.order.len == 0 && q.entries.peak > manyEntries {
-		// A map never gives memory back: after a burst it has to go. Nothing is queued or being processed.
-		q.entries, q.idle = index[T]{}, ring[*entry[T]]{}
+// enter makes an entry for a key that has none. It needs mu.
+func (q *Queue[T]) enter(key string) *entry[T] {
+	e := q.spare
+	if q.spare = nil; e == nil {
+		e = new(entry[T])
+	}
+	e.key = key
+	q.entries[key] = e
+	q.peak = max(q.peak, len(q.entries))
+	return e
+}
+
+// leave forgets an entry that has been processed, unless it is queued again. It needs mu.
+func (q *Queue[T]) leave(e *entry[T]) {
+	if e.deltas != nil {
 		return
 	}
-	q.retire(e)
-	if q.order.len == 0 && len(q.entries.many) > 0 {
-		q.entries.gather(&q.idle) // for nothing else is left
+	delete(q.entries, e.key)
+	*e = entry[T]{}
+	q.spare = e
+	if len(q.entries) == 0 && q.peak > manyEntries {
+		q.entries, q.peak = map[string]*entry[T]{}, 0
 	}
 }
 
-// retire makes an entry idle, unless it is queued again, and lets the oldest idle one go if that is one too many. It needs mu.
-func (q *Queue[T]) retire(e *entry[T]) {
-	if e.deltas == nil {
-		e.uid, e.last, e.obj = "", 0, *new(T) // let go of the object
-	}
-	if e.resting {
-		return
-	}
-	e.resting = true
-	q.idle.push(e)
-	if q.idle.len <= maxIdle {
-		return
-	}
-	old := q.idle.pop()
-	old.resting = false
-	if q.pending(old) {
-		return // it will be back
-	}
-	q.entries.drop(old)
-	if len(q.spare) < maxSpare {
-		*old = entry[T]{}
-		q.spare = append(q.spare, old)
-	}
-}
-
-// reserve makes room for n entries, if that can be done without moving any. It needs mu.
-func (q *Queue[T]) reserve(n int) {
-	if n > manyEntries && q.order.len == 0 && q.processing == nil {
-		q.entries, q.idle = index[T]{many: make(map[string]*entry[T], n), peak: n}, ring[*entry[T]]{}
-	}
-}
-
-// another reports whether two UIDs are known and differ: one object was deleted, and another made under its name. An
-// object without a UID, which a transform may have taken away, says nothing.
-func another(a, b types.UID) bool { return a != b && a != "" && b != "" }
-
-// identify appends the key of an object to buf, and returns it with the UID. It is what the queue asks of an object before
-// it takes its lock; a nil object, a panic of a getter and an object without a name are errors.
-func identify[T store.Object](buf []byte, obj T) (key []byte, uid types.UID, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			_, err = store.KeyOf(obj) // says what is wrong with it in the same words as the store
-			if err == nil {
-				err = newPanicError("", v)
-			}
+// push queues a delta: in the entry of its key if that is queued, or else at the end. It needs mu.
+func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
+	switch n := len(e.deltas); {
+	case n == 0:
+		e.begin, e.deltas = 0, []Delta[T]{d}
+		q.order.push(e)
+		q.signal()
+	case d.Type == Deleted && e.last == Deleted:
+		// Two deletions in a row are one. An observed one takes the place of an inferred one of the same object.
+		if e.deltas[n-1].Tombstone == nil || object.Another(e.uid, uid) {
+			return
 		}
-	}()
-	// This is store.AppendKey, which would ask for the name once more.
-	name := obj.GetName()
-	if name == "" {
-		_, err = store.KeyOf(obj)
-		return nil, "", err
+		e.deltas[n-1] = d
+	case q.coalesce:
+		if !e.merge(uid, d) {
+			return
+		}
+	default:
+		e.deltas = append(e.deltas, d)
 	}
-	if namespace := obj.GetNamespace(); namespace != "" {
-		buf = append(append(buf, namespace...), '/')
+	e.last, e.obj, e.uid = d.Type, d.Object, uid
+}
+
+// merge adds a delta to those that wait, and removes others, so that a few are left, however many come. It reports false if
+// the delta itself is left out.
+//
+// The deltas of an entry belong to one object, or to several that had the name one after the other. The consumer may know
+// the first, and has never heard of the others. So the objects between the first and the last are left out. Each object
+// keeps its first delta and, of those that follow, the last one of each type. Of two deltas in a row that have one type it
+// keeps the second.
+func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
+	n := len(e.deltas)
+	switch {
+	case d.Type == Deleted:
+		if e.begin == 0 || e.deltas[e.begin-1].Type != Deleted {
+			e.deltas = append(e.deltas, d)
+			return true
+		}
+		// The consumer has not heard of this object: the entry ends again with the deletion of the one before.
+		e.deltas = slices.Delete(e.deltas, e.begin, n)
+		e.last, e.obj, e.uid = Deleted, e.deltas[e.begin-1].Object, e.before
+		return false
+	case e.last == Deleted:
+		e.begin, e.before = n, e.uid
+	case object.Another(e.uid, uid): // and nobody said that the one before was deleted
+		if e.begin > 0 {
+			e.deltas = slices.Delete(e.deltas, e.begin, n)
+		} else {
+			e.begin, e.before = n, e.uid
+		}
+	case d.Type == e.last:
+		e.deltas[n-1] = d
+		return true
+	default:
+		e.drop(d.Type)
 	}
-	return append(buf, name...), obj.GetUID(), nil
+	e.deltas = append(e.deltas, d)
+	return true
+}
+
+// drop removes a type's delta among those that follow the first one of the object. If the first one is then followed by
+// another of its own type, drop removes the first, too.
+func (e *entry[T]) drop(typ Type) {
+	second := e.begin + 1
+	for i := second; i < len(e.deltas); i++ {
+		if e.deltas[i].Type != typ {
+			continue
+		}
+		e.deltas = slices.Delete(e.deltas, i, i+1)
+		if i == second && i < len(e.deltas) && e.deltas[i].Type == e.deltas[e.begin].Type {
+			e.deltas = slices.Delete(e.deltas, e.begin, second)
+		}
+		return
+	}
 }

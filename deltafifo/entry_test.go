@@ -50,14 +50,8 @@ func TestQueueForgets(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		if q.entries.len() > maxIdle || q.idle.len > maxIdle || len(q.spare) > maxSpare || len(q.order.slots) > minRing {
-			t.Errorf("%s: %d entries, %d idle, %d spare, %d slots",
-				when, q.entries.len(), q.idle.len, len(q.spare), len(q.order.slots))
-		}
-		for _, e := range q.entries.few {
-			if e.obj != nil || e.deltas != nil {
-				t.Errorf("%s: the queue holds on to object %s", when, e.key)
-			}
+		if len(q.entries) > 0 || len(q.order.slots) > minRing || q.peak > manyEntries {
+			t.Errorf("%s: %d entries, %d slots, and a map of %d", when, len(q.entries), len(q.order.slots), q.peak)
 		}
 	}
 	for i := range keys {
@@ -72,12 +66,9 @@ func TestQueueForgets(t *testing.T) {
 		pop()
 	}
 	check("after a burst")
-	if q.entries.peak > manyEntries {
-		t.Errorf("after a burst: the map of %d entries is still there", q.entries.peak)
-	}
 }
 
-func TestBusyKeysAllocateTheirDeltaOnly(t *testing.T) {
+func TestEventAllocatesItsKeyAndDeltaOnly(t *testing.T) {
 	q := New(Options[*metav1.PartialObjectMetadata]{})
 	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "namespace", Name: "name"}}
 	process := func(Entry[*metav1.PartialObjectMetadata]) error { return nil }
@@ -85,7 +76,7 @@ func TestBusyKeysAllocateTheirDeltaOnly(t *testing.T) {
 	if got := testing.AllocsPerRun(1000, func() {
 		_ = q.Add(obj)
 		_ = q.Pop(ctx, process)
-	}); got > 1 {
-		t.Errorf("%v allocations for Add and Pop, want 1", got)
+	}); got > 2 {
+		t.Errorf("%v allocations for Add and Pop, want 2", got)
 	}
 }

@@ -10,6 +10,8 @@ import (
 // it is closed.
 var ErrClosed = errors.New("deltafifo: the queue is closed")
 
+var errNoNumber = errors.New("want a decimal number, as a server gave it")
+
 var errNoProcess = errors.New("deltafifo: pop: the process function is nil; nothing was taken from the queue")
 
 // PanicError is what Pop returns when process panicked, and what a producer's call returns, wrapped, when [Known] did.

@@ -55,3 +55,36 @@ func Example() {
 	// shop/db Deleted uid-1 inferred: true
 	// synced: true
 }
+
+// A consumer learns between two entries up to which version it has everything, and others can wait for it.
+func ExampleQueue_Mark() {
+	q := deltafifo.New(deltafifo.Options[*object]{
+		Passed: func(resourceVersion string) { fmt.Println("up to", resourceVersion) },
+	})
+	for _, obj := range []*object{obj("a@4"), obj("b@5")} {
+		if err := q.Add(obj); err != nil {
+			panic(err)
+		}
+	}
+	q.Mark("5")
+	if err := q.Update(obj("a@6")); err != nil { // joins the entry of a
+		panic(err)
+	}
+	q.Mark("6")
+
+	for range 2 {
+		err := q.Pop(context.Background(), func(e deltafifo.Entry[*object]) error {
+			fmt.Println(e.Key, len(e.Deltas))
+			return nil
+		})
+		if err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println(q.WaitFor(context.Background(), "6"))
+	// Output:
+	// a 2
+	// b 1
+	// up to 6
+	// <nil>
+}

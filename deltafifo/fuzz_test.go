@@ -18,6 +18,43 @@ type model struct {
 	queue      []modelEntry
 	processing *modelState // what its key will be
 	listed     bool
+
+	step   int            // the one at hand
+	begun  int            // modelEntry.at of what is being processed
+	marks  []int          // the steps after which there is a mark, whose version is the step
+	failed map[string]int // modelEntry.at of what failed
+	passed int
+}
+
+// mark puts a mark behind everything.
+func (m *model) mark() {
+	m.marks = append(m.marks, m.step)
+	m.pass()
+}
+
+// pass returns the newest mark before which nothing is left to be processed, or has failed. While something has failed,
+// it stays where it was.
+func (m *model) pass() string {
+	for _, mark := range m.marks {
+		before := func(at int) bool { return at <= mark }
+		waits := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return before(e.at) })
+		if !waits && (m.processing == nil || !before(m.begun)) && len(m.failed) == 0 {
+			m.passed = max(m.passed, mark)
+		}
+	}
+	if m.passed == 0 {
+		return ""
+	}
+	return fmt.Sprint(m.passed)
+}
+
+// forgive forgets about what failed and is gone.
+func (m *model) forgive(key string) {
+	future, pending := m.future(key)
+	if !pending && future.gone {
+		delete(m.failed, key)
+		m.pass()
+	}
 }
 
 // modelState is an object, or the lack of one, under a key.
@@ -26,42 +63,88 @@ type modelState struct {
 	gone              bool
 }
 
-type modelEntry struct {
-	modelState // after the last delta
-	deltas     []string
-	initial    bool
+type modelDelta struct {
+	what string
+	life int // which of the objects under its key, counted from the first that is queued
+	modelState
 }
+
+type modelEntry struct {
+	deltas  []modelDelta
+	initial bool
+	at      int // the step at which it was queued
+}
+
+func (e *modelEntry) key() string      { return e.deltas[0].key }
+func (e *modelEntry) last() modelDelta { return e.deltas[len(e.deltas)-1] }
 
 func (m *model) push(s modelState, what string, initial bool) {
 	s.gone = strings.HasPrefix(what, "Deleted")
-	delta := what + "@" + s.version
-	i := slices.IndexFunc(m.queue, func(e modelEntry) bool { return e.key == s.key })
+	delta := modelDelta{what: what, modelState: s}
+	i := slices.IndexFunc(m.queue, func(e modelEntry) bool { return e.key() == s.key })
 	if i < 0 {
-		m.queue = append(m.queue, modelEntry{s, []string{delta}, initial})
+		m.queue = append(m.queue, modelEntry{[]modelDelta{delta}, initial, m.step})
 		return
 	}
 	e := &m.queue[i]
 	e.initial = e.initial || initial
-	last := e.deltas[len(e.deltas)-1]
-	switch {
-	case s.gone && e.gone:
-		if !strings.HasPrefix(last, "Deleted?") || e.uid != s.uid {
-			return
+	last := e.last()
+	delta.life = last.life
+	if s.gone && last.gone {
+		if last.what == "Deleted?" && last.uid == s.uid {
+			e.deltas[len(e.deltas)-1] = delta
 		}
-		e.deltas[len(e.deltas)-1] = delta
-	case m.coalesce && what == "Updated" && strings.HasPrefix(last, "Updated") && e.uid == s.uid:
-		e.deltas[len(e.deltas)-1] = delta
-	default:
-		e.deltas = append(e.deltas, delta)
+		return
 	}
-	e.modelState = s
+	if last.gone || last.uid != s.uid {
+		delta.life++
+	}
+	e.deltas = append(e.deltas, delta)
+	if m.coalesce {
+		e.deltas = coalesced(e.deltas)
+	}
+}
+
+// coalesced is what is left of an entry. It is written as the rule is: the objects one after the other.
+func coalesced(deltas []modelDelta) []modelDelta {
+	var lives [][]modelDelta
+	for i, d := range deltas {
+		if i == 0 || deltas[i-1].life != d.life {
+			lives = append(lives, nil)
+		}
+		n := len(lives) - 1
+		lives[n] = append(lives[n], d)
+	}
+	ends := func(life []modelDelta) bool { return life[len(life)-1].gone }
+	for i := 1; i < len(lives); i++ {
+		switch {
+		case ends(lives[i]) && ends(lives[i-1]), // came and went
+			!ends(lives[i]) && i+1 < len(lives): // its end is that of the one before it
+			lives = slices.Delete(lives, i, i+1)
+			i--
+		}
+	}
+	var out []modelDelta
+	for _, life := range lives {
+		for i := 1; i < len(life); i++ { // the last of each type stays, behind the first
+			if slices.ContainsFunc(life[i+1:], func(l modelDelta) bool { return l.what == life[i].what }) {
+				life = slices.Delete(slices.Clone(life), i, i+1)
+				i--
+			}
+		}
+		if len(life) > 1 && life[0].what == life[1].what {
+			life = life[1:]
+		}
+		out = append(out, life...)
+	}
+	return out
 }
 
 // future returns what key will be once all is processed, and whether that is still to come.
 func (m *model) future(key string) (s modelState, pending bool) {
 	for _, e := range m.queue {
-		if e.key == key {
-			return e.modelState, true
+		if e.key() == key {
+			return e.last().modelState, true
 		}
 	}
 	if m.processing != nil && m.processing.key == key {
@@ -77,13 +160,14 @@ func (m *model) future(key string) (s modelState, pending bool) {
 
 func (m *model) delete(s modelState, what string) {
 	future, _ := m.future(s.key)
-	queued := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return e.key == s.key })
+	queued := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return e.key() == s.key })
 	switch {
 	case !future.gone && future.uid != s.uid:
 		m.push(future, "Deleted?", false)
 	case queued || !future.gone:
 		m.push(s, what, false)
 	}
+	m.forgive(s.key)
 }
 
 func (m *model) replace(list []modelState) {
@@ -103,6 +187,7 @@ func (m *model) replace(list []modelState) {
 		if old, _ := m.future(key); !old.gone {
 			m.push(old, "Deleted?", first)
 		}
+		m.forgive(key)
 	}
 }
 
@@ -117,8 +202,12 @@ func (m *model) resync() {
 func (m *model) begin() string {
 	e := m.queue[0]
 	m.queue = m.queue[1:]
-	m.processing = &e.modelState
-	out := e.key + ": " + strings.Join(e.deltas, " ")
+	last := e.last().modelState
+	m.processing, m.begun = &last, e.at
+	out := e.key() + ":"
+	for _, d := range e.deltas {
+		out += " " + d.what + "@" + d.version
+	}
 	if e.initial {
 		out += " initial"
 	}
@@ -130,8 +219,11 @@ func (m *model) finish(failed bool) {
 	s := *m.processing
 	m.processing = nil
 	if failed {
+		m.failed[s.key] = m.begun
 		return
 	}
+	delete(m.failed, s.key)
+	defer m.pass()
 	m.known = slices.DeleteFunc(m.known, func(k modelState) bool { return k.key == s.key })
 	if !s.gone {
 		m.known = append(m.known, s)
@@ -154,7 +246,7 @@ func FuzzQueue(f *testing.F) {
 	f.Add([]byte{3, 7, 6, 0, 3, 1, 4, 0, 7, 0, 2, 3, 5, 0}, true)
 	f.Fuzz(func(t *testing.T, script []byte, coalesce bool) {
 		fx := newFixture(t, options{Coalesce: coalesce})
-		m := &model{coalesce: coalesce}
+		m := &model{coalesce: coalesce, failed: map[string]int{}}
 		var want []string
 		version := 0
 		// step runs one step, on both sides, and returns how many steps of the script it took.
@@ -164,6 +256,14 @@ func FuzzQueue(f *testing.F) {
 				return 1
 			}
 			version++
+			m.step = version
+			if script[0]&(1<<7) != 0 {
+				defer func() {
+					m.step = version
+					m.mark()
+					fx.q.Mark(fmt.Sprint(version))
+				}()
+			}
 			arg := int(script[1])
 			s := modelState{key: fuzzKey(arg), uid: fmt.Sprint("u", arg/fuzzKeys%2), version: fmt.Sprint(version)}
 			spec := s.key + "#" + s.uid + "@" + s.version
@@ -191,7 +291,14 @@ func FuzzQueue(f *testing.F) {
 						list, specs = append(list, s), append(specs, s.key+"#"+s.uid+"@"+s.version)
 					}
 				}
-				fx.replace(specs...)
+				at := s.version
+				if script[0]&(1<<6) != 0 && len(m.marks) > 0 { // the storage went back
+					at = "1"
+					if m.marks[len(m.marks)-1] > 1 {
+						m.marks = slices.DeleteFunc(m.marks, func(mark int) bool { return mark > m.passed })
+					}
+				}
+				fx.must(fx.q.Replace(objs(specs...), at))
 				m.replace(list)
 			case 4:
 				fx.resync()
@@ -214,6 +321,9 @@ func FuzzQueue(f *testing.F) {
 					fx.pop(during)
 				}
 				m.finish(failed)
+				if n := strings.Count(fx.popped[len(fx.popped)-1], "@"); coalesce && n > 13 {
+					t.Errorf("an entry of %d deltas", n)
+				}
 				if fx.q.HasSynced() != m.synced() {
 					t.Errorf("after %q: HasSynced() = %v, want %v", want, fx.q.HasSynced(), m.synced())
 				}
@@ -226,6 +336,9 @@ func FuzzQueue(f *testing.F) {
 		}
 		for len(script) >= 2 {
 			script = script[min(len(script), 2*step(script, false)):]
+			if got, want := fx.q.Passed(), m.pass(); got != want {
+				t.Errorf("after step %d: Passed() = %q, want %q", version, got, want)
+			}
 		}
 		for len(m.queue) > 0 {
 			want = append(want, m.begin())

@@ -6,10 +6,13 @@ import "context"
 // first, and [ErrClosed] once the queue is closed and empty.
 //
 // The entry is consumed whatever process does: an error or a panic, which Pop returns as a [PanicError], neither puts it
-// back nor keeps HasSynced from becoming true, and the entries behind it are not touched. Who wants it again has it at hand.
+// back nor keeps HasSynced from becoming true, and the entries behind it are not touched. Who wants it again has it at
+// hand. But no mark is passed while an object's last entry has failed, see [Queue.Mark].
 //
-// No lock is held while process runs: it may call any method but Pop, for which it would wait for ever. Several goroutines
-// may call Pop; their process functions run one after the other, so that the order of the queue holds.
+// Pop is also what calls [Options].Passed: while it waits, and after process.
+//
+// No lock is held while process runs: it may call any method but Pop and Wait, for which it would wait for ever. Several
+// goroutines may call Pop; their process functions run one after the other, so that the order of the queue holds.
 func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) (err error) {
 	if process == nil {
 		return errNoProcess
@@ -19,13 +22,18 @@ func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) (err e
 		return err
 	}
 	// Deferred, because process may end by a panic or by runtime.Goexit (t.FailNow in a test).
+	returned := false
 	defer func() {
 		if v := recover(); v != nil {
 			err = newPanicError(e.Key, v)
 		}
-		q.finish(e.Initial)
+		if told := q.finish(e.Initial, !returned || err != nil); err == nil {
+			err = told
+		}
 	}()
-	return process(e)
+	err = process(e)
+	returned = true
+	return err
 }
 
 // take waits for its turn and for an entry, and moves it from the queue to e.
@@ -37,7 +45,14 @@ func (q *Queue[T]) take(ctx context.Context, e *Entry[T]) error {
 			q.signal() // this Pop may have been called to look; another has to, then
 			return err
 		}
-		if q.processing == nil && q.order.len > 0 {
+		turn := q.processing == nil && !q.handing
+		if turn && q.due != "" {
+			if err := q.handOver(); err != nil {
+				return err
+			}
+			continue
+		}
+		if turn && q.order.len > 0 {
 			q.begin(e)
 			return nil
 		}
@@ -62,10 +77,11 @@ func (q *Queue[T]) begin(out *Entry[T]) {
 	out.Key, out.Deltas, out.Initial = e.key, e.deltas, e.initial
 	e.deltas, e.initial = nil, false
 	q.processing = e
+	q.taken++
 }
 
-// finish accounts for the entry that begin took.
-func (q *Queue[T]) finish(initial bool) {
+// finish accounts for the entry that begin took. It returns an error of Options.Passed.
+func (q *Queue[T]) finish(initial, failed bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.processing
@@ -79,6 +95,12 @@ func (q *Queue[T]) finish(initial bool) {
 			close(q.synced)
 		}
 	}
-	q.rest(e)
+	q.account(e.key, failed)
+	q.leave(e)
+	q.advance()
 	q.signal()
+	if q.due != "" {
+		return q.handOver()
+	}
+	return nil
 }

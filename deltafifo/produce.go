@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/store"
 )
 
 // Add queues an Added delta. An object without a key is an error, and nothing is queued.
@@ -23,7 +26,7 @@ func (q *Queue[T]) produce(op string, t Type, obj T) error {
 	if q.closed {
 		return fmt.Errorf("%s %q: %w", op, string(key), ErrClosed)
 	}
-	e := q.entries.find(key)
+	e := q.entries[string(key)]
 	if e == nil {
 		e = q.enter(string(key))
 	}
@@ -34,14 +37,14 @@ func (q *Queue[T]) produce(op string, t Type, obj T) error {
 // Delete queues a Deleted delta, unless the object is gone already: it is neither queued nor known, or its deletion is
 // being processed. An observed deletion takes the place of an inferred one that is still queued.
 //
-// If the object that is there has another UID, then that one is gone, for a name has one object at a time. Its deletion is
-// inferred, and nothing is said of the other, of which nobody was told that it was made.
+// If the object that is there has another UID, then that one is gone, because a name has one object at a time, and its
+// deletion is inferred. The consumer never learned of the newer object, so its deletion is not reported.
 //
 // Errors are those of Add, and a [PanicError] if Known panics.
 func (q *Queue[T]) Delete(obj T) error { return q.delete(obj, false) }
 
-// DeleteInferred queues a Deleted delta with a Tombstone, where Delete would queue one without: for an object of which the
-// caller knows that it is gone, and not in which state it went. obj is its last known state.
+// DeleteInferred queues a Deleted delta with a Tombstone, where Delete would queue one without: for an object that is
+// gone, the caller does not know in which state. obj is its last known state.
 func (q *Queue[T]) DeleteInferred(obj T) error { return q.delete(obj, true) }
 
 func (q *Queue[T]) delete(obj T, inferred bool) error {
@@ -59,12 +62,12 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	if done, err := q.deletePending(key, uid, d); done || err != nil {
 		return err
 	}
-	if q.known == nil {
-		return nil
-	}
 	known, k := false, string(key)
 	there := state[T]{key: k}
 	err = guard(func() {
+		if q.known == nil {
+			return
+		}
 		if there.obj, known = q.get(k); known {
 			there.uid = there.obj.GetUID()
 		}
@@ -72,18 +75,19 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	if err != nil {
 		return fmt.Errorf("deltafifo: delete %q: known objects: %w", k, err)
 	}
-	if !known {
-		return nil
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed {
+	switch {
+	case q.closed:
 		return fmt.Errorf("delete %q: %w", k, ErrClosed)
+	case !known:
+		q.forgive(func(failed string) bool { return failed == k })
+		return nil
 	}
-	if another(there.uid, uid) {
+	if object.Another(there.uid, uid) {
 		uid, d = there.uid, there.inferred()
 	}
-	q.pushKey(k, uid, d)
+	q.push(q.entry(k), uid, d)
 	return nil
 }
 
@@ -94,49 +98,41 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bo
 	if q.closed {
 		return false, fmt.Errorf("delete %q: %w", string(key), ErrClosed)
 	}
-	e := q.entries.find(key)
+	e := q.entries[string(key)]
 	if !q.pending(e) {
 		return false, nil
 	}
 	if e.deltas == nil && e.last == Deleted {
 		return true, nil // the consumer is deleting it now
 	}
-	if e.last != Deleted && another(e.uid, uid) {
+	if e.last != Deleted && object.Another(e.uid, uid) {
 		uid, d = e.uid, e.inferred()
 	}
 	q.push(e, uid, d)
 	return true, nil
 }
 
-// pushKey is push for a key of which the caller does not know whether it has an entry. It needs mu.
-func (q *Queue[T]) pushKey(key string, uid types.UID, d Delta[T]) *entry[T] {
-	e := q.entries.get(key)
-	if e == nil {
-		e = q.enter(key)
-	}
-	q.push(e, uid, d)
-	return e
-}
-
-// push queues a delta: in the entry of its key if that is queued, or else at the end. It needs mu.
-func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
-	switch n := len(e.deltas); {
-	case n == 0:
-		e.deltas = []Delta[T]{d}
-		q.order.push(e)
-		q.signal()
-	case d.Type == Deleted && e.last == Deleted:
-		// Two deletions in a row are one; what was observed is better than what was inferred, if it is of the same object.
-		if e.deltas[n-1].Tombstone == nil || another(e.uid, uid) {
-			return
+// identify appends the key of an object to buf, and returns it with the UID. It is what the queue asks of an object before
+// it takes its lock; a nil object, a panic of a getter and an object without a name are errors.
+func identify[T store.Object](buf []byte, obj T) (key []byte, uid types.UID, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			_, err = store.KeyOf(obj) // says what is wrong with it in the same words as the store
+			if err == nil {
+				err = newPanicError("", v)
+			}
 		}
-		e.deltas[n-1] = d
-	case q.coalesce && d.Type == Updated && e.last == Updated && !another(e.uid, uid):
-		e.deltas[n-1] = d
-	default:
-		e.deltas = append(e.deltas, d)
+	}()
+	// This is store.AppendKey, which would ask for the name once more.
+	name := obj.GetName()
+	if name == "" {
+		_, err = store.KeyOf(obj)
+		return nil, "", err
 	}
-	e.last, e.obj, e.uid = d.Type, d.Object, uid
+	if namespace := obj.GetNamespace(); namespace != "" {
+		buf = append(append(buf, namespace...), '/')
+	}
+	return append(buf, name...), obj.GetUID(), nil
 }
 
 // keySize is the length of the longest key that is not a custom resource's odd one: a namespace of 63 bytes, a slash and a

@@ -23,10 +23,17 @@ type Options[T store.Object] struct {
 	// Replace say nothing of an object that has been consumed, and Resync does nothing.
 	Known Known[T]
 
-	// Coalesce makes of consecutive Updated deltas of a key one, the newest, so that a slow consumer costs memory for
-	// each key and not for each event. An update that changes the UID is not one of them.
-	// If false, every update is delivered.
+	// Coalesce bounds the deltas that wait for a key, at 13, so that a slow consumer costs memory for each key and not for
+	// each event. See rule 9 of [Queue].
+	// If false, every delta is delivered.
 	Coalesce bool
+
+	// Passed is called when a mark is passed, see [Queue.Mark], with its version: by Pop, while it waits for an entry or
+	// when process has returned, and never while a process function runs. Like process, it may call any method but Pop and
+	// Wait. [Queue.WaitFor] and [Queue.Passed] say that a mark is passed when Passed has returned. A panic is an error of
+	// Pop, and the mark counts as passed.
+	// If nil, nobody is told.
+	Passed func(resourceVersion string)
 }
 
 // Queue is a queue of entries, one per key, each with the deltas of that key. It obeys nine rules:
@@ -43,26 +50,31 @@ type Options[T store.Object] struct {
 //  6. Resync queues a Sync for every known key that has nothing queued.
 //  7. No user code runs under the queue's lock. A process function that fails or panics loses no entry: see [Queue.Pop].
 //  8. HasSynced is true once the last entry of the first Replace has been processed.
-//  9. With [Options.Coalesce], consecutive Updated deltas of a key are one.
+//  9. With [Options.Coalesce], of two deltas of one type in a row the newer stays; of an object's deltas that follow its
+//     first, the last of each type; and of the objects that have a name one after the other, the first, which the consumer
+//     may know, with its deletion, and the last. A deletion that is followed by a re-creation is never left out if the
+//     consumer may know what was deleted.
 //
-// There is one producer: Add, Update, Delete, DeleteInferred, Replace and Resync are called from one goroutine, or one after the other.
-// Everything else may be called from any goroutine.
+// There is one producer: Add, Update, Delete, DeleteInferred, Replace,
+// Resync, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any goroutine.
 type Queue[T store.Object] struct {
 	known    Known[T]
 	get      func(key string) (T, bool) // of known
 	coalesce bool
+	tell     func(version string) // Options.Passed
 	synced   chan struct{}
 	wake     chan struct{} // holds a token when a waiting Pop should look again
 
 	mu      sync.Mutex
-	entries index[T]        // queued, being processed or idle
-	order   ring[*entry[T]] // those queued
-	idle    ring[*entry[T]] // those that were idle, oldest first; some may be queued again
-	spare   []*entry[T]     // in no use
+	entries map[string]*entry[T] // queued or being processed
+	peak    int                  // the most entries that there were since the map was made
+	order   ring[*entry[T]]      // those queued
+	spare   *entry[T]            // one in no use, for the next key; nil if there is none
 	closed  bool
 	waiting int // Pops that wait for wake
 
 	processing *entry[T] // what Pop is at: at most one
+	progress
 
 	lists   uint64 // how many times Replace was called
 	initial int    // entries of the first that have not been processed
@@ -77,6 +89,8 @@ func New[T store.Object](opts Options[T]) *Queue[T] {
 	q := &Queue[T]{
 		known:    opts.Known,
 		coalesce: opts.Coalesce,
+		tell:     opts.Passed,
+		entries:  map[string]*entry[T]{},
 		synced:   make(chan struct{}),
 		wake:     make(chan struct{}, 1),
 	}
@@ -101,7 +115,7 @@ func (q *Queue[T]) Synced() <-chan struct{} { return q.synced }
 // key that neither waits nor is being processed.
 func (q *Queue[T]) Get(key string) (T, bool) {
 	q.mu.Lock()
-	if e := q.entries.get(key); q.pending(e) {
+	if e := q.entries[key]; q.pending(e) {
 		defer q.mu.Unlock()
 		return e.obj, e.last != Deleted
 	}
@@ -140,12 +154,13 @@ func (q *Queue[T]) HasSynced() bool {
 	}
 }
 
-// Close makes every later call of a producer return [ErrClosed], and Pop too once what is queued has been taken. Closing
-// again does nothing.
+// Close makes every later call of a producer return [ErrClosed], and Pop too once what is queued has been taken. Wait and
+// WaitFor return it at once. Closing again does nothing.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
+	q.release()
 	q.signal()
 }
 

@@ -35,6 +35,9 @@ func (r *ring[E]) pop() E {
 // at returns the element that i pops from now will return.
 func (r *ring[E]) at(i int) E { return r.slots[(r.head+i)&(len(r.slots)-1)] }
 
+// set puts an element in the place of the one that at returns for i.
+func (r *ring[E]) set(i int, e E) { r.slots[(r.head+i)&(len(r.slots)-1)] = e }
+
 func (r *ring[E]) resize(n int) {
 	slots := make([]E, n)
 	for i := range r.len {

@@ -66,8 +66,8 @@ func TestVersionIsNotAheadByWhatWasAskedFor(t *testing.T) {
 		f.emit(listwatch.Modified, f.objects["a"])
 		f.mu.Unlock()
 		synctest.Wait()
-		if at := r.Store().ResourceVersion(); at != missing.ResourceVersion {
-			t.Errorf("the store is at %s, want %s", at, missing.ResourceVersion)
+		if at, want := r.Store().ResourceVersion(), f.objects["a"].ResourceVersion; at != want {
+			t.Errorf("the store is at %s, want %s", at, want)
 		}
 		want := f.bookmark()
 		synctest.Wait()

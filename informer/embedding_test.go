@@ -191,11 +191,13 @@ func Example_status() {
 
 func Example_remove() {
 	var cache *informer.Informer[*Pod]
+	var ctx context.Context
 	handler, err := cache.AddHandler(informer.Handler[*Pod]{})
 	if err != nil {
 		return
 	}
-	handler.Remove() // when it returns, the last callback has
+	err = handler.Remove(ctx) // waits for the callback that is running
+	_ = err
 }
 
 func Example_slog() {

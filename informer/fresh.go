@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -16,18 +17,18 @@ import (
 func (in *Informer[T]) Status() reflector.Status { return in.reflector.Status() }
 
 // WaitFor waits until the store has everything up to a resourceVersion: the one that a write returned, say, so that the
-// program reads its own write. Handlers may not have been told yet.
+// program reads its own write. The store's version is that one then, or a newer one. Handlers may not have been told yet.
 //
 // It returns ctx.Err() if ctx ends before, an error that satisfies errors.Is with [ErrStopped] if Run does or has ended,
 // and at once an error for a version that is not a decimal number. Before Run it waits for it. Objects that could not be
 // used are not waited for: [reflector.Status] and [Options.Problem] name them.
 //
-// A callback may call it. An index function, a function of [reflector.Trace] and one that they wait for must not: what is
-// waited for would wait for them.
+// A callback may call it, and [Options.Problem]. An index function, a function of [reflector.Trace] and one that they wait
+// for must not: what is waited for would wait for them.
 func (in *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error {
-	err := in.await(ctx, func(ctx context.Context) error { return in.reflector.WaitFor(ctx, resourceVersion) })
-	if errors.Is(err, ErrStopped) {
-		return fmt.Errorf("informer: wait for resourceVersion %s: %w", resourceVersion, err)
+	err := in.queue.WaitFor(ctx, resourceVersion)
+	if errors.Is(err, deltafifo.ErrClosed) {
+		return fmt.Errorf("informer: wait for resourceVersion %s: %w", resourceVersion, ErrStopped)
 	}
 	return err
 }
@@ -36,44 +37,32 @@ func (in *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) erro
 // that knows, or fears, that the copy is wrong. Handlers, who are told what differs, may not have been told yet. Errors
 // are those of [Informer.WaitFor], and the same must not call it.
 func (in *Informer[T]) Relist(ctx context.Context) error {
-	err := in.await(ctx, in.reflector.Relist)
-	if errors.Is(err, ErrStopped) {
-		return fmt.Errorf("informer: relist: %w", err)
+	err := in.untilEnd(ctx, in.reflector.Relist)
+	if err == nil {
+		err = in.queue.Wait(ctx)
+	}
+	if errors.Is(err, deltafifo.ErrClosed) {
+		return fmt.Errorf("informer: relist: %w", ErrStopped)
 	}
 	return err
 }
 
-// await waits until queued has returned, and then until the store has what was in the queue at that moment. It returns
-// ErrStopped once the informer has stopped.
-func (in *Informer[T]) await(ctx context.Context, queued func(context.Context) error) error {
-	if isClosed(in.ended) {
-		return ErrStopped // queued might wait for ever
-	}
-	live, end := context.WithCancelCause(ctx)
+// untilEnd calls wait with a context that ends with the informer too, and returns [deltafifo.ErrClosed] if that was it.
+func (in *Informer[T]) untilEnd(ctx context.Context, wait func(context.Context) error) error {
+	live, end := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	defer end(nil)
+	defer end()
 	watching.Go(func() {
 		select {
 		case <-in.ended:
-			end(ErrStopped)
+			end()
 		case <-live.Done():
 		}
 	})
-
-	err := queued(live)
-	if err == nil {
-		done := make(chan struct{})
-		in.reached(milestone{passed: done})
-		select {
-		case <-done:
-			return nil
-		case <-live.Done():
-			err = live.Err()
-		}
-	}
-	if ctx.Err() == nil && live.Err() != nil {
-		return context.Cause(live)
+	err := wait(live)
+	if err != nil && ctx.Err() == nil && isClosed(in.ended) {
+		return deltafifo.ErrClosed
 	}
 	return err
 }

@@ -94,6 +94,9 @@ func TestWaitForDeletion(t *testing.T) {
 		if _, ok := r.Store().Get("a"); ok {
 			t.Error("the store holds a")
 		}
+		if got := r.Store().ResourceVersion(); got != "3" {
+			t.Errorf("the store is at %s, want 3", got)
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package informer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -176,7 +177,7 @@ func TestRemove(t *testing.T) {
 		r.add(other.handler())
 		r.start()
 		removed := make(chan struct{})
-		go func() { reg.Remove(); close(removed) }()
+		go func() { _ = reg.Remove(t.Context()); close(removed) }()
 		synctest.Wait()
 		if closed(removed) {
 			t.Fatal("Remove returned while a callback was being called")
@@ -187,9 +188,32 @@ func TestRemove(t *testing.T) {
 		r.fake.set("a", 1)
 		d.expect(t, "")
 		other.expect(t, "add a=0 initial; add b=0 initial; update a=0->1")
-		reg.Remove() // again
+		if err := reg.Remove(t.Context()); err != nil { // again
+			t.Error(err)
+		}
 		if reg.HasSynced() || reg.Pending() != 0 {
 			t.Errorf("removed, but synced is %v and %d objects wait", reg.HasSynced(), reg.Pending())
+		}
+	})
+}
+
+// Remove waits as long as its context says, and the handler is removed all the same.
+func TestRemoveWaitsForItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		release := make(chan struct{})
+		d := diary{hold: func(string) { <-release }}
+		reg := r.add(d.handler())
+		r.start()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := reg.Remove(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Remove returned %v while a callback is being called", err)
+		}
+		close(release)
+		d.expect(t, "add a=0 initial")
+		if err := reg.Remove(ctx); err != nil {
+			t.Errorf("Remove of a handler that is done returned %v", err)
 		}
 	})
 }
@@ -199,7 +223,9 @@ func TestRemoveBeforeRun(t *testing.T) {
 		r := newRig(t, newFake("a"), informer.Options[*thing]{})
 		var d diary
 		reg := r.add(d.handler())
-		reg.Remove()
+		if err := reg.Remove(t.Context()); err != nil {
+			t.Error(err)
+		}
 		r.start()
 		d.expect(t, "")
 		if !closed(reg.Done()) {
@@ -209,7 +235,7 @@ func TestRemoveBeforeRun(t *testing.T) {
 }
 
 // A callback may remove its own handler, and two may remove each other.
-func TestRemoveFromCallback(t *testing.T) {
+func TestCancelFromCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
 		var d diary
@@ -218,8 +244,8 @@ func TestRemoveFromCallback(t *testing.T) {
 		add := h.OnAdd
 		h.OnAdd = func(obj *thing, initial bool) {
 			add(obj, initial)
-			self.Remove()
-			self.Remove()
+			self.Cancel()
+			self.Cancel()
 		}
 		self = r.add(h)
 		var both sync.WaitGroup
@@ -228,7 +254,7 @@ func TestRemoveFromCallback(t *testing.T) {
 			return informer.Handler[*thing]{OnAdd: onNamed("a", func() {
 				both.Done()
 				both.Wait() // now each of them is in its callback
-				(*other).Remove()
+				(*other).Cancel()
 			})}
 		}
 		one, two = r.add(meet(&two)), r.add(meet(&one))
@@ -243,14 +269,14 @@ func TestRemoveFromCallback(t *testing.T) {
 }
 
 // OnDelete may remove the handler, which then hears nothing of the re-creation.
-func TestRemoveBetweenDeleteAndAdd(t *testing.T) {
+func TestCancelBetweenDeleteAndAdd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a"), informer.Options[*thing]{})
 		var d diary
 		var reg *informer.Registration
 		h := d.handler()
 		remove := h.OnDelete
-		h.OnDelete = func(obj *thing, unknown bool) { remove(obj, unknown); reg.Remove() }
+		h.OnDelete = func(obj *thing, unknown bool) { remove(obj, unknown); reg.Cancel() }
 		reg = r.add(h)
 		r.start()
 		r.fake.gap(func() { r.fake.remove("a"); r.fake.set("a", 1) })

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -18,15 +19,20 @@ type Informer[T store.Object] struct {
 	reflector *reflector.Reflector[T]
 	problem   func(error)
 	bell      bell
-	fetched   fetched
 	ended     chan struct{} // closed when the consumer has taken its last entry
 
-	mu         sync.Mutex
-	phase      phase
-	fail       context.CancelCauseFunc // ends Run with an error; set while it runs
-	joining    []*subscriber[T]        // added, and the consumer has not seen them yet
-	milestones []milestone             // likewise
+	mu      sync.Mutex
+	phase   phase
+	fail    context.CancelCauseFunc // ends Run with an error; set while it runs
+	joining []*subscriber[T]        // added, and the consumer has not seen them yet
 }
+
+// ErrStarted is what a second [Informer.Run] returns: an informer runs once.
+var ErrStarted = errors.New("informer: Run was called before; make a new informer")
+
+// ErrStopped is what [Informer.AddHandler], [Informer.WaitFor] and [Informer.Relist] return, wrapped, when Run has ended or
+// is about to.
+var ErrStopped = errors.New("the informer has stopped")
 
 // phase is where an informer is in its life, which it lives once.
 type phase uint8
@@ -44,11 +50,13 @@ func New[T store.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer
 		problem: opts.Problem,
 		ended:   make(chan struct{}),
 	}
-	// A consumer kept busy by a slow index function is owed the latest state, as a slow handler is.
-	in.queue = deltafifo.New(deltafifo.Options[T]{Known: in.store, Coalesce: true})
+	in.queue = deltafifo.New(deltafifo.Options[T]{
+		Known:    in.store,
+		Coalesce: true, // a consumer kept busy by a slow index function is owed the latest state, as a slow handler is
+		Passed:   in.store.SetResourceVersion,
+	})
 	opts.Reflector.Resync = -1 // each handler has its own
-	opts.Reflector.Trace = withBookmarks(opts.Reflector.Trace, in.reached)
-	in.reflector = reflector.New(noting(lw, in.fetched.note), intake[T]{in.queue, in.reached}, opts.Reflector)
+	in.reflector = reflector.New(lw, in.queue, opts.Reflector)
 	return in
 }
 
@@ -85,22 +93,20 @@ func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) {
 //
 // Errors of the server do not end it: they are reported through Options.Reflector.Trace, and tried again.
 //
-// When it returns every goroutine that it started has ended, and no callback will be called. It waits for the callbacks
-// that are being called, so one that never returns keeps it; what is still pending is dropped. The store stays as it is.
+// Once ctx has ended, or code has panicked, no callback begins any more. When Run returns every goroutine that it started
+// has ended. It waits for the callbacks that are being called, so one that never returns keeps it; what is still pending is
+// dropped. The store stays as it is.
 func (in *Informer[T]) Run(ctx context.Context) error {
 	inner, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	if !in.start(fail) {
 		return ErrStarted
 	}
-	c := consumer[T]{Informer: in}
-	defer c.stop()
-
 	var reflecting sync.WaitGroup
-	defer reflecting.Wait()
 	reflecting.Go(func() { fail(in.reflector.Run(inner)) })
-
+	c := consumer[T]{Informer: in}
 	c.run(inner)
+	c.stop(&reflecting)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -120,7 +126,7 @@ func (in *Informer[T]) start(fail context.CancelCauseFunc) bool {
 // report tells the program of a panic in code of its own, or ends Run with it.
 func (in *Informer[T]) report(err error) {
 	if in.problem != nil {
-		userCode(func() { in.problem(err) })
+		in.problem(err)
 		return
 	}
 	in.mu.Lock()

@@ -4,8 +4,57 @@ package informer
 // memory back by itself.
 const manyChanges = 1024
 
+// change is what a handler has not been told about one object yet. However much happens to the object meanwhile, there are
+// four forms of it, and empty:
+//
+//	told  gone  there
+//	no    no    yes    OnAdd(obj)
+//	yes   no    yes    OnUpdate(old, obj)
+//	yes   yes   no     OnDelete(final)
+//	yes   yes   yes    OnDelete(final), OnAdd(obj)
+//	no    no    no     nothing: it came and went
+type change[T any] struct {
+	key string
+
+	told bool // the handler knows the object
+	old  T    // as this
+
+	gone    bool // that object was deleted
+	final   T    // in this state
+	unknown bool // or another, for nobody saw it
+
+	there   bool // there is one now
+	obj     T    // in this state
+	initial bool // and it was in the first list, or in the store when the handler came
+
+	synced bool // no object: the handler has synced when it gets here
+
+	prev, next *change[T] // in pending
+}
+
+// add records that there is an object, after there was none.
+func (c *change[T]) add(obj T, initial bool) {
+	c.there, c.obj, c.initial = true, obj, initial
+}
+
+// update records a later state of the object that is there.
+func (c *change[T]) update(obj T) { c.obj = obj }
+
+// remove records that the object is no longer there.
+func (c *change[T]) remove(final T, unknown bool) {
+	if c.told && !c.gone {
+		c.gone, c.final, c.unknown = true, final, unknown
+	}
+	// Else what went is something that the handler was never told of.
+	var none T
+	c.there, c.obj, c.initial = false, none, false
+}
+
+// empty reports whether there is nothing left to say.
+func (c *change[T]) empty() bool { return !c.there && !c.gone && !c.synced }
+
 // pending are the changes that wait for a handler: at most one for a key, in the order in which their keys came. It is a
-// linked list so that a change of which nothing is left takes its place with it. The caller has a lock.
+// linked list, because a change that cancels out is removed from the middle. The caller has a lock.
 type pending[T any] struct {
 	byKey       map[string]*change[T]
 	first, last *change[T]
@@ -40,8 +89,8 @@ func (p *pending[T]) remove(key string, old, final T, unknown bool) {
 	}
 }
 
-// mark asks for a mark behind all that is pending now.
-func (p *pending[T]) mark() { p.push(&change[T]{mark: true}) }
+// markSynced puts the end of what is initial behind all that is pending now.
+func (p *pending[T]) markSynced() { p.push(&change[T]{synced: true}) }
 
 // has reports whether a change of key is pending.
 func (p *pending[T]) has(key string) bool { return p.byKey[key] != nil }
@@ -90,7 +139,7 @@ func (p *pending[T]) leave(c *change[T]) {
 		c.next.prev = c.prev
 	}
 	c.prev, c.next = nil, nil
-	if c.mark {
+	if c.synced {
 		return // it has no key
 	}
 	delete(p.byKey, c.key)

@@ -234,6 +234,71 @@ func TestSlowHandlerCostsKeysNotEvents(t *testing.T) {
 	})
 }
 
+// A name has one object at a time. Whichever way another one is heard of, the handlers are told of the deletion of the one that
+// they know and then of the other, and never of an update from one to the other; also if both wait in the queue.
+func TestAnotherObjectIsNeverAnUpdate(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		happen func(f *fake)
+		want   string
+	}{
+		{"deleted and made again", func(f *fake) { f.remove("a"); f.set("a", 9) }, "delete a=0; add a=9"},
+		{"in a gap", func(f *fake) { f.gap(func() { f.remove("a"); f.set("a", 9) }) }, "delete a=0 unknown; add a=9"},
+		{"without the deletion", func(f *fake) { f.swap("a", 9) }, "delete a=0 unknown; add a=9"},
+		{"without the deletion, and again", func(f *fake) { f.swap("a", 8); f.remove("a"); f.set("a", 9) }, "delete a=0 unknown; add a=9"},
+		{"without the deletion, after an update", func(f *fake) { f.set("a", 5); f.swap("a", 9) }, "delete a=5 unknown; add a=9"},
+		{"the deletion of the other alone", func(f *fake) { f.orphan("a") }, "delete a=0 unknown"},
+		{"in two gaps", func(f *fake) {
+			f.gap(func() { f.swap("a", 8) })
+			f.gap(func() { f.remove("a"); f.set("a", 9) })
+		}, "delete a=0 unknown; add a=9"},
+	} {
+		for _, queued := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, queued %v", test.name, queued), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var g gate
+					f := newFake("a", "busy")
+					r := newRig(t, f, informer.Options[*thing]{Indexers: g.index()})
+					release := make(chan struct{})
+					var d diary
+					r.add(informer.Handler[*thing]{ // tells of a alone, and not before everything has happened
+						OnAdd: func(obj *thing, initial bool) {
+							if !initial && obj.Name == "a" {
+								d.handler().OnAdd(obj, initial)
+							}
+						},
+						OnUpdate: func(old, obj *thing) {
+							if obj.Name == "busy" {
+								<-release
+							} else {
+								d.handler().OnUpdate(old, obj)
+							}
+						},
+						OnDelete: d.handler().OnDelete,
+					})
+					r.start()
+					if queued {
+						g.shut = make(chan struct{})
+					}
+					f.set("busy", 1) // the consumer stops here, if it does, and the handler
+					synctest.Wait()
+					test.happen(f)
+					later(30 * time.Second) // over every pause, and before the watch is too silent
+					if queued {
+						close(g.shut)
+						synctest.Wait()
+					}
+					close(release)
+					d.expect(t, test.want)
+					if test.name != "the deletion of the other alone" {
+						r.agree()
+					}
+				})
+			})
+		}
+	}
+}
+
 // A callback may wait for the store, have it listed again, add handlers, read, and remove itself; and one that waits for
 // what will never be does not keep Run from ending.
 func TestCallbacksMayWait(t *testing.T) {
@@ -250,7 +315,7 @@ func TestCallbacksMayWait(t *testing.T) {
 				}
 				r.add(d.handler())
 				_ = r.Store().List()
-				reg.Remove()
+				reg.Cancel()
 			},
 		})
 		var forever error

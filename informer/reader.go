@@ -32,7 +32,8 @@ type Reader[T store.Object] interface {
 	// Snapshot returns the state at this moment. It costs next to nothing.
 	Snapshot() *store.Snapshot[T]
 
-	// ResourceVersion is the version up to which nothing is missing, or that of the newest object where this is newer.
-	// It is empty before the first object has come, and goes back only with a server that was restored from a backup.
+	// ResourceVersion is the version up to which the store has everything. Objects that could not be decoded or indexed are
+	// excepted: [reflector.Status] and [Options.Problem] name them. Single objects may be newer. It is empty before the first
+	// list has been applied, and goes back only with a server that was restored from a backup.
 	ResourceVersion() string
 }

@@ -75,7 +75,7 @@ func TestResyncEndsWithHandler(t *testing.T) {
 		r.start()
 		later(2 * time.Minute)
 		d.expect(t, "add a=0 initial; update a=0->0")
-		reg.Remove()
+		reg.Cancel()
 		later(time.Hour)
 		d.expect(t, "")
 	})

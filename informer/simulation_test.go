@@ -64,7 +64,9 @@ func simulate(t *testing.T, seed uint64) {
 		case 1:
 			if n := len(mirrors); n > 0 {
 				m := mirrors[dice.IntN(n)]
-				m.reg.Remove()
+				if err := m.reg.Remove(t.Context()); err != nil {
+					t.Error(err)
+				}
 				m.retire()
 			}
 		case 2:

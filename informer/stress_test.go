@@ -64,10 +64,12 @@ func churn(t *testing.T, in *informer.Informer[*thing], running *atomic.Bool, ki
 		}
 		switch kind {
 		case 1:
-			reg.Remove()
+			reg.Cancel()
 		case 2:
 			if inner, err := in.AddHandler(informer.Handler[*thing]{}); err == nil {
-				inner.Remove()
+				if err := inner.Remove(t.Context()); err != nil {
+					t.Error(err)
+				}
 			}
 		case 3:
 			panic("three")
@@ -88,7 +90,9 @@ func churn(t *testing.T, in *informer.Informer[*thing], running *atomic.Bool, ki
 		case <-reg.Done():
 		}
 	}
-	reg.Remove()
+	if err := reg.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
 	removed.Store(true)
 	select {
 	case <-reg.Done():

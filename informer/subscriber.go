@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"context"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ type subscriber[T store.Object] struct {
 	mu      sync.Mutex
 	pending pending[T]
 	current string // the key that callbacks are being called for; empty if none is
+	over    bool   // nothing is pending any more, whatever comes
 }
 
 func newSubscriber[T store.Object](h Handler[T], report func(error), forget func()) *subscriber[T] {
@@ -38,7 +40,9 @@ func (s *subscriber[T]) len() int {
 // tell changes what is pending, under the lock. f must not call code of the program's own.
 func (s *subscriber[T]) tell(f func(p *pending[T])) {
 	s.mu.Lock()
-	f(&s.pending)
+	if !s.over {
+		f(&s.pending)
+	}
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -59,7 +63,7 @@ func (s *subscriber[T]) deleted(key string, old, final T, unknown bool) {
 }
 
 // markSynced says that whatever is initial has been told.
-func (s *subscriber[T]) markSynced() { s.tell((*pending[T]).mark) }
+func (s *subscriber[T]) markSynced() { s.tell((*pending[T]).markSynced) }
 
 // replay tells a new handler what there is.
 func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
@@ -85,38 +89,48 @@ func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 	}
 }
 
-// run calls the callbacks until the registration ends.
-func (s *subscriber[T]) run() {
+// run calls the callbacks until the registration or ctx ends.
+func (s *subscriber[T]) run(ctx context.Context) {
+	// Deferred, for a callback may end the goroutine.
 	defer close(s.done)
-	defer s.remove() // for a callback that ended the goroutine
+	defer s.drop()
+	defer s.Cancel()
 	for {
-		c := s.next()
+		c := s.next(ctx)
 		switch {
 		case c == nil:
 			return
-		case c.mark:
+		case c.synced:
 			close(s.synced)
 		default:
-			s.deliver(c)
+			s.deliver(ctx, c)
 		}
 	}
 }
 
-// next waits for a change; nil says that the registration has ended.
-func (s *subscriber[T]) next() *change[T] {
-	for !isClosed(s.quit) {
+// ends reports whether no callback may begin any more.
+func (s *subscriber[T]) ends(ctx context.Context) bool { return isClosed(s.quit) || ctx.Err() != nil }
+
+// next waits for a change; nil says that the registration or ctx has ended.
+func (s *subscriber[T]) next(ctx context.Context) *change[T] {
+	for !s.ends(ctx) {
 		if c := s.take(); c != nil {
 			return c
 		}
 		select {
 		case <-s.wake:
 		case <-s.quit:
+		case <-ctx.Done():
 		}
 	}
+	return nil
+}
+
+// drop lets go of what is pending, and of all that the consumer tells before it has noticed.
+func (s *subscriber[T]) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pending, s.current = pending[T]{}, "" // let go of it
-	return nil
+	s.pending, s.current, s.over = pending[T]{}, "", true
 }
 
 func (s *subscriber[T]) take() *change[T] {
@@ -132,13 +146,13 @@ func (s *subscriber[T]) take() *change[T] {
 }
 
 // deliver says what a change has to say.
-func (s *subscriber[T]) deliver(c *change[T]) {
+func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 	h := &s.handler
 	if c.gone && h.OnDelete != nil {
 		s.call("OnDelete", c.key, func() { h.OnDelete(c.final, c.unknown) })
 	}
-	if !c.there || isClosed(s.quit) {
-		return // or OnDelete removed the handler, or somebody waits for its end
+	if !c.there || s.ends(ctx) {
+		return // or OnDelete was the last callback
 	}
 	switch known := c.told && !c.gone; {
 	case known && h.OnUpdate != nil:
@@ -150,19 +164,17 @@ func (s *subscriber[T]) deliver(c *change[T]) {
 
 // call calls a callback and reports its panic.
 func (s *subscriber[T]) call(callback, key string, f func()) {
-	userCode(func() {
-		returned := false
-		defer func() {
-			if returned {
-				return
-			}
-			value := recover()
-			if value == nil {
-				value = errGoexit
-			}
-			s.report(&PanicError{Handler: s.handler.Name, Callback: callback, Key: key, Value: value, Stack: debug.Stack()})
-		}()
-		f()
-		returned = true
-	})
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		value := recover()
+		if value == nil {
+			value = errGoexit
+		}
+		s.report(&PanicError{Handler: s.handler.Name, Callback: callback, Key: key, Value: value, Stack: debug.Stack()})
+	}()
+	f()
+	returned = true
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
@@ -102,7 +103,11 @@ func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
 	if err != nil {
 		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", len(items), eff.Version, err)
 	}
-	d.marked = "" // a list is marked also if it brings no later version
+	// A list is marked also if it brings no later version, and before those who wait for it are told.
+	if d.sink.mark != nil && !object.Any(eff.Version) {
+		d.marked = eff.Version
+		d.sink.mark(eff.Version)
+	}
 	return nil
 }
 

@@ -6,16 +6,6 @@ import (
 	"slices"
 )
 
-const (
-	// fewChanges are filed under the lock, in some tens of microseconds.
-	fewChanges = 64
-
-	// maxRounds is how often AddIndexer tries to come down to fewChanges. A round files what was written during the one
-	// before, and to file a change takes a part of the time that it took to write it, so each is a fraction of the last.
-	// After this many the rest is filed under the lock, whatever it is: at most one change for each key.
-	maxRounds = 8
-)
-
 // AddIndexer adds an index to the store and files in it what the store holds already. [Store.ByIndex] knows the index
 // once AddIndexer has returned. A name that is taken, a nil function, and a function that panics on an object are errors;
 // then there is no such index.
@@ -23,24 +13,23 @@ const (
 // Readers and writers go on meanwhile, and however busy they are it ends: the function is called once for each object that
 // the store holds now, and from now on for each that is written, by whoever writes it. A write on which it panics while
 // the index is being added takes place; the error is AddIndexer's, unless the object is gone or mended by then.
+//
+// What was written meanwhile is filed in the end, at most one change for each key, and readers of lists and indexes wait
+// for that, a few microseconds for each.
 func (s *Store[T]) AddIndexer(name string, fn func(T) []string) error {
 	if fn == nil {
 		return fmt.Errorf("store: add index %q: %w", name, errNoFunction)
 	}
 	b := &building[T]{indexer: indexer[T]{name: name, fn: fn}}
-	items, err := s.beginBuild(b)
+	snapshot, err := s.beginBuild(b)
 	if err != nil {
 		return err
 	}
 	defer s.endBuild(b)
-
 	o := new(owner)
-	built, err := buildIndex(o, &b.indexer, items.all())
-	for round, done := 1, false; err == nil && !done; round++ {
-		var changed map[string]filing[T]
-		if changed, done, err = s.progress(b, o, &built, round > maxRounds); err == nil && !done {
-			err = built.fileAll(o, changed)
-		}
+	built, err := buildIndex(o, &b.indexer, snapshot.all(), func(key string) bool { return s.writtenSince(b, key) })
+	if err == nil {
+		err = s.install(o, b, built)
 	}
 	if err != nil {
 		return fmt.Errorf("store: add index: %w", err)
@@ -48,12 +37,12 @@ func (s *Store[T]) AddIndexer(name string, fn func(T) []string) error {
 	return nil
 }
 
-// building is an index that AddIndexer fills while others write to the store. The store's mu guards all but the indexer.
+// building is an index that AddIndexer makes of a snapshot while others write to the store. The store's mu guards all but
+// the indexer.
 type building[T Object] struct {
 	indexer[T]
-	whole   *index[T]            // of what Replace wrote since AddIndexer last looked; nil if it was not called
-	failed  error                // of the indexer, in that Replace
-	changed map[string]filing[T] // what was written after that, or since AddIndexer last looked
+	replaced bool                 // nothing of the snapshot counts, because Replace was called
+	changed  map[string]filing[T] // what was written since the snapshot, or since that Replace
 }
 
 // filing is one write, as an index that is being built is told of it.
@@ -64,7 +53,7 @@ type filing[T any] struct {
 	gone   bool  // the object was deleted
 }
 
-// file takes note of a write.
+// file notes a write.
 func (b *building[T]) file(f filing[T]) {
 	if b.changed == nil {
 		b.changed = map[string]filing[T]{}
@@ -72,10 +61,8 @@ func (b *building[T]) file(f filing[T]) {
 	b.changed[f.cell.key] = f
 }
 
-// replace takes note of a write that leaves nothing of what there was.
-func (b *building[T]) replace(whole index[T], failed error) {
-	b.whole, b.failed, b.changed = &whole, failed, nil
-}
+// replace notes a write that leaves nothing of what there was.
+func (b *building[T]) replace(all map[string]filing[T]) { b.replaced, b.changed = true, all }
 
 // fileAll does to an index what was written. An error says that one of the objects has no values.
 func (x *index[T]) fileAll(o *owner, changed map[string]filing[T]) error {
@@ -92,28 +79,31 @@ func (x *index[T]) fileAll(o *owner, changed map[string]filing[T]) error {
 	return nil
 }
 
-// progress returns what was written since the last call, to be filed. When that is little, or the last that AddIndexer has
-// the patience for, it files it itself and puts the finished index in its place. No code of the user's own is called.
-func (s *Store[T]) progress(b *building[T], o *owner, built *index[T], last bool) (changed map[string]filing[T], done bool, err error) {
+// writtenSince reports whether the object of a key is no longer the one of the snapshot.
+func (s *Store[T]) writtenSince(b *building[T], key string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, changed := b.changed[key]
+	return changed || b.replaced
+}
+
+// install files what was written since the snapshot and puts the finished index in its place. No code of the user's own
+// is called.
+func (s *Store[T]) install(o *owner, b *building[T], built index[T]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b.whole != nil {
-		*built, err = *b.whole, b.failed
+	if b.replaced {
+		built = index[T]{}
 	}
-	changed = b.changed
-	b.whole, b.failed, b.changed = nil, nil, nil
-	if err != nil || len(changed) > fewChanges && !last {
-		return changed, false, err
-	}
-	if err := built.fileAll(o, changed); err != nil {
-		return nil, false, err
+	if err := built.fileAll(o, b.changed); err != nil {
+		return err
 	}
 	at, _ := s.view.indexer(b.name)
 	// A copy, because snapshots and plans have this slice.
 	s.view.indexers = slices.Insert(slices.Clone(s.view.indexers), at, b.indexer)
-	s.view.indexes = slices.Insert(s.view.indexes, at, *built)
+	s.view.indexes = slices.Insert(s.view.indexes, at, built)
 	s.plan.Store(&plan[T]{indexers: s.view.indexers, builds: s.plan.Load().builds})
-	return nil, true, nil
+	return nil
 }
 
 // beginBuild claims the name and has writers report to b. It returns the objects of that moment.

@@ -73,6 +73,17 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 			bad := storetest.New("", "bad", "9", "panic")
 			return errors.Join(s.Add(bad), s.Delete(bad))
 		}, []string{"a", "b"}},
+		{"replace with what panics, and delete it again", func(s *store.Store[*object]) error {
+			bad := storetest.New("", "bad", "9", "panic")
+			return errors.Join(s.Replace([]*object{bad, storetest.New("", "y", "9", "red")}, "9"), s.Delete(bad))
+		}, []string{"y"}},
+		{"replace with what panics, and mend it", func(s *store.Store[*object]) error {
+			bad, mended := storetest.New("", "bad", "9", "panic"), storetest.New("", "bad", "10", "red")
+			return errors.Join(s.Replace([]*object{bad}, "9"), s.Update(mended))
+		}, []string{"bad"}},
+		{"replace, and add", func(s *store.Store[*object]) error {
+			return errors.Join(s.Replace(nil, "9"), s.Add(storetest.New("", "y", "9", "red")))
+		}, []string{"y"}},
 		{"the same name", func(s *store.Store[*object]) error {
 			if err := s.AddIndexer("color", storetest.ByColor); err == nil {
 				return errors.New("a name that is being added was not refused")
@@ -175,6 +186,28 @@ func TestAddIndexerBesideBusyWriter(t *testing.T) {
 		if diff := cmp.Diff(want[color], keysOf(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", color, diff)
 		}
+	}
+}
+
+// What would have made the function panic is gone, or mended, before it is looked at.
+func TestAddIndexerForgivesWhatIsGone(t *testing.T) {
+	for name, mend := range map[string]func(s *store.Store[*object]) error{
+		"deleted":  func(s *store.Store[*object]) error { return s.Delete(storetest.New("", "z", "9")) },
+		"updated":  func(s *store.Store[*object]) error { return s.Update(storetest.New("", "z", "9", "red")) },
+		"replaced": func(s *store.Store[*object]) error { return s.Replace(reds(2), "9") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := store.New(store.Options[*object]{})
+			must(t, s.Replace(append(reds(2), storetest.New("", "z", "1", "panic")), "1"))
+			mended := false
+			must(t, s.AddIndexer("color", func(obj *object) []string {
+				if !mended {
+					mended = true
+					must(t, mend(s))
+				}
+				return storetest.ByColor(obj)
+			}))
+		})
 	}
 }
 

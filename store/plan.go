@@ -19,6 +19,19 @@ func (p *plan[T]) run(values []string, ends []int, obj T) ([]string, []int, erro
 	return values, ends, nil
 }
 
+// fileAll runs the functions of the indexes that are being added on every object.
+func (p *plan[T]) fileAll(all cells[T]) []map[string]filing[T] {
+	filings := make([]map[string]filing[T], len(p.builds))
+	for i, b := range p.builds {
+		filings[i] = make(map[string]filing[T], len(all))
+		for _, c := range all {
+			values, err := b.run(nil, c.get())
+			filings[i][c.key] = filing[T]{cell: c, values: values, err: err}
+		}
+	}
+	return filings
+}
+
 // file runs the functions of the indexes that are being added. The filings have no cell yet.
 func (p *plan[T]) file(obj T) []filing[T] {
 	if len(p.builds) == 0 {

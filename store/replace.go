@@ -35,14 +35,11 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 		next.indexes = make([]index[T], len(next.indexers))
 		for i := range next.indexers {
 			var err error
-			if next.indexes[i], err = buildIndex(o, &next.indexers[i], all); err != nil {
+			if next.indexes[i], err = buildIndex(o, &next.indexers[i], all, nil); err != nil {
 				return fmt.Errorf("store: replace: %w", err)
 			}
 		}
-		wholes, failed := make([]index[T], len(p.builds)), make([]error, len(p.builds))
-		for i, b := range p.builds {
-			wholes[i], failed[i] = buildIndex(o, &b.indexer, all)
-		}
+		filings := p.fileAll(all)
 		s.mu.Lock()
 		if p == s.plan.Load() {
 			next.rv = later(s.view.rv, resourceVersion)
@@ -51,7 +48,7 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 			s.shared.Store(false)
 			s.moves.Add(1)
 			for i, b := range p.builds {
-				b.replace(wholes[i], failed[i])
+				b.replace(filings[i])
 			}
 			s.mu.Unlock()
 			return nil
@@ -60,14 +57,18 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 	}
 }
 
-// buildIndex runs an index function on every object and files the results. The cells are in key order.
-func buildIndex[T Object](o *owner, x *indexer[T], all cells[T]) (index[T], error) {
+// buildIndex runs an index function on every object and files the results. The cells are in key order. If the function
+// panics on an object that skip, which may be nil, says true of, then the object is left out.
+func buildIndex[T Object](o *owner, x *indexer[T], all cells[T], skip func(key string) bool) (index[T], error) {
 	filed := make(map[string][]string, len(all))
 	byValue := map[string]*gathered[T]{}
 	var buf [8]string
 	for _, c := range all {
 		values, err := x.run(buf[:0], c.get())
 		if err != nil {
+			if skip != nil && skip(c.key) {
+				continue
+			}
 			return index[T]{}, err
 		}
 		var own []string

@@ -198,7 +198,7 @@ func (s *Store[T]) SetResourceVersion(rv string) {
 	s.view.rv = rv
 }
 
-// passed takes note of the version of an object. It needs mu.
+// passed moves the store's version to that of an object, if objects do. It needs mu.
 func (s *Store[T]) passed(rv string) {
 	if !s.bookmarked {
 		s.view.rv = later(s.view.rv, rv)

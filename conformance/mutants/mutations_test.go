@@ -318,7 +318,7 @@ var mutations = []mutation{
 	{
 		what:  "ignore that the UID has changed",
 		dir:   "deltafifo",
-		edits: one("another(s.uid, id.uid)", "another(s.uid, s.uid)"),
+		edits: one("object.Another(s.uid, id.uid)", "object.Another(s.uid, s.uid)"),
 		trace: "queue-recreated-in-gap",
 	},
 	{
@@ -330,7 +330,7 @@ var mutations = []mutation{
 	{
 		what:  "coalesce without being asked to",
 		dir:   "deltafifo",
-		edits: one("case q.coalesce && d.Type == Updated", "case d.Type == Updated"),
+		edits: one("case q.coalesce:", "case true:"),
 		trace: "expired",
 	},
 	{
@@ -342,7 +342,7 @@ var mutations = []mutation{
 	{
 		what:  "take a deletion that nobody had heard of for the one that is queued",
 		dir:   "deltafifo",
-		edits: one("Tombstone == nil || another(e.uid, uid) {", "Tombstone == nil {"),
+		edits: one("Tombstone == nil || object.Another(e.uid, uid) {", "Tombstone == nil {"),
 		trace: "queue-deletion-unheard",
 	},
 	{
@@ -360,7 +360,7 @@ var mutations = []mutation{
 	{
 		what:  "queue the deletion of what nobody has heard of",
 		dir:   "deltafifo",
-		edits: one("\tif !known {\n", "\tif !known && q == nil {\n"),
+		edits: one("case !known:\n", "case !known && q == nil:\n"),
 		trace: "queue-delete-unknown",
 	},
 	{
@@ -372,7 +372,7 @@ var mutations = []mutation{
 	{
 		what:  "resync objects that are queued",
 		dir:   "deltafifo",
-		edits: one("if q.pending(q.entries.get(key)) {", "if false {"),
+		edits: one("if q.pending(q.entries[key]) {", "if false {"),
 		trace: "resync",
 	},
 }

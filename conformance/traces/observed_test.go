@@ -24,6 +24,11 @@ var shownByTest = map[string]func(*testing.T){
 	"when-the-queue-has-synced":        TestSyncedBeforeProcessed,
 	"an-entry-that-is-being-processed": TestLockedWhileProcessing,
 	"what-the-sink-refuses":            TestSinkRefuses,
+	"an-event-before-the-first-list":   TestEventBeforeTheFirstListSyncs,
+	"one-producer-and-closed-queues":   TestClosedQueueTakesMore,
+	"what-waits-for-a-handler":         TestHandlerIsToldOfEachUpdate,
+	"an-object-that-comes-as-it-was":   TestListedAgainIsAnUpdate,
+	"a-resync-of-handlers":             TestResyncComesAtOnce,
 }
 
 // Each heading of docs/differences.md was observed, and nothing else was.

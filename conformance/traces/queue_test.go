@@ -118,3 +118,28 @@ func TestLockedWhileProcessing(t *testing.T) {
 	})
 	producer.Wait()
 }
+
+// An event before the first list makes the queue synced, with nothing of the list.
+func TestEventBeforeTheFirstListSyncs(t *testing.T) {
+	queue := cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{EmitDeltaTypeReplaced: true})
+	if err := queue.Add(configMap("a", "1")); err != nil {
+		t.Fatal(err)
+	}
+	if !queue.HasSynced() {
+		t.Error("the queue has not synced")
+	}
+}
+
+// What is added to a closed queue is taken, and nobody is told.
+func TestClosedQueueTakesMore(t *testing.T) {
+	queue := cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{EmitDeltaTypeReplaced: true})
+	queue.Close()
+	if err := queue.Add(configMap("a", "1")); err != nil {
+		t.Errorf("a closed queue refuses an object: %v", err)
+	}
+	taken := 0
+	popAll(t, queue, func(cache.Deltas) { taken++ })
+	if taken != 1 {
+		t.Errorf("%d entries, want 1", taken)
+	}
+}

@@ -1,0 +1,116 @@
+package traces
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/features"
+	featurestesting "k8s.io/client-go/features/testing"
+	"k8s.io/client-go/tools/cache"
+)
+
+// What docs/differences.md says of client-go's informers, where no trace can show it.
+
+// sharedInformer starts an informer, in the bubble of a test, over a list of ConfigMaps and watches that send what the
+// test puts into events.
+func sharedInformer(t *testing.T, resync time.Duration, handler cache.ResourceEventHandlerFuncs, items ...*corev1.ConfigMap) (
+	objects cache.Store, events chan<- watch.Event,
+) {
+	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
+	stream := make(chan watch.Event)
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			list := &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "10"}}
+			for _, item := range items {
+				list.Items = append(list.Items, *item.DeepCopy())
+			}
+			return list, nil
+		},
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+			return watch.NewProxyWatcher(stream), nil
+		},
+	}
+	informer := cache.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, resync, cache.Indexers{})
+	if _, err := informer.AddEventHandler(handler); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { informer.RunWithContext(ctx); close(done) }()
+	t.Cleanup(func() { cancel(); <-done })
+	synctest.Wait()
+	return informer.GetStore(), stream
+}
+
+// A handler that is busy is told of each update after the other, however old.
+func TestHandlerIsToldOfEachUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const updates = 100
+		release := make(chan struct{})
+		told := 0
+		objects, events := sharedInformer(t, 0, cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { <-release },
+			UpdateFunc: func(any, any) { told++ },
+		}, configMap("a", "1"))
+		for i := range updates {
+			events <- watch.Event{Type: watch.Modified, Object: configMap("a", fmt.Sprint(11+i))}
+		}
+		synctest.Wait()
+		if obj, ok, _ := objects.GetByKey("default/a"); !ok || obj.(*corev1.ConfigMap).ResourceVersion != "110" {
+			t.Errorf("the store has %v, want version 110", obj)
+		}
+		close(release)
+		synctest.Wait()
+		if told != updates {
+			t.Errorf("the handler was told of %d updates, want %d", told, updates)
+		}
+	})
+}
+
+// An object that a list brings again as it was is an update for a handler.
+func TestListedAgainIsAnUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		_, events := sharedInformer(t, 0, cache.ResourceEventHandlerFuncs{UpdateFunc: func(old, obj any) {
+			if old.(*corev1.ConfigMap).ResourceVersion == obj.(*corev1.ConfigMap).ResourceVersion {
+				told++
+			}
+		}}, configMap("a", "1"), configMap("b", "2"))
+		events <- watch.Event{Type: watch.Error, Object: &metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}}
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if told != 2 {
+			t.Errorf("the handler was told of %d updates to the same version, want 2", told)
+		}
+	})
+}
+
+// A resync offers all objects at one moment.
+func TestResyncComesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const objects = 1000
+		var items []*corev1.ConfigMap
+		for i := range objects {
+			items = append(items, configMap(fmt.Sprint(i), "1"))
+		}
+		at := map[time.Time]int{}
+		sharedInformer(t, time.Minute, cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { at[time.Now()]++ }}, items...)
+		<-time.After(90 * time.Second)
+		synctest.Wait()
+		if len(at) != 1 {
+			t.Errorf("the objects came at %d moments, want one", len(at))
+		}
+		for _, n := range at {
+			if n != objects {
+				t.Errorf("%d objects, want %d", n, objects)
+			}
+		}
+	})
+}

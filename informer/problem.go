@@ -1,0 +1,99 @@
+package informer
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// PanicError says that a callback panicked, or ended its goroutine with runtime.Goexit.
+type PanicError struct {
+	Handler  string // its name
+	Callback string // "OnAdd", "OnUpdate" or "OnDelete"
+	Key      string // of the object
+	Value    any    // what it panicked with
+	Stack    []byte // where, as runtime/debug.Stack formats it
+}
+
+func (e *PanicError) Error() string {
+	handler := "handler"
+	if e.Handler != "" {
+		handler = fmt.Sprintf("handler %q", e.Handler)
+	}
+	return fmt.Sprintf("informer: %s: %s of %q: panic: %v", handler, e.Callback, e.Key, e.Value)
+}
+
+// Unwrap returns the panic value if it is an error, so that errors.Is finds it.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// errGoexit is the value of a PanicError for a callback that did not return and did not panic.
+var errGoexit = errors.New("the callback called runtime.Goexit (t.FailNow does); its handler is removed")
+
+// reports are the problems with objects that Options.Problem has not been told of, in the order of their keys' first. An
+// object has one at most, the latest, so that a slow Problem costs memory for each object and not for each event.
+type reports struct {
+	mu      sync.Mutex
+	keys    []string
+	latest  map[string]error
+	telling bool // there is a goroutine in tell
+	ended   bool
+}
+
+// add keeps a report. It returns true if somebody has to call tell.
+func (r *reports) add(key string, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.latest == nil {
+		r.latest = map[string]error{}
+	}
+	if _, waits := r.latest[key]; !waits {
+		r.keys = append(r.keys, key)
+	}
+	r.latest[key] = err
+	if r.telling {
+		return false
+	}
+	r.telling = true
+	return true
+}
+
+// tell calls problem with one report after the other, until there is none. It may run on a goroutine that problem ends.
+func (r *reports) tell(problem func(error)) {
+	returned := false
+	defer func() {
+		if !returned {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.telling = false // the next report begins a new goroutine
+		}
+	}()
+	for err := r.take(); err != nil; err = r.take() {
+		problem(err)
+	}
+	returned = true
+}
+
+// take removes the oldest report. If there is none, nobody tells any more.
+func (r *reports) take() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.keys) == 0 || r.ended {
+		r.telling, r.keys, r.latest = false, nil, nil
+		return nil
+	}
+	key := r.keys[0]
+	r.keys = r.keys[1:]
+	err := r.latest[key]
+	delete(r.latest, key)
+	return err
+}
+
+// end drops what has not been told.
+func (r *reports) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+}
