@@ -156,7 +156,7 @@ func TestStall(t *testing.T) {
 		w.server.Stall()
 		after(2 * time.Minute)
 	})
-	recorded(t, c, "~ 58s\n> close\n")
+	recorded(t, c, "~ 55s\n> close\n")
 }
 
 func TestNothingThere(t *testing.T) {

@@ -197,6 +197,7 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 		e.seen = object.Newer(e.seen, item.Meta.ResourceVersion)
 		m.quarantine.postpone(&m.rules, now, e)
 	case same && item.Held.ResourceVersion == item.Meta.ResourceVersion:
+		m.recent.told(item.Meta, false)
 		m.quarantine.release(e.meta.Key)
 		m.fence(e.meta.Key, version)
 	case same && object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion) && !object.Older(version, item.Held.ResourceVersion):

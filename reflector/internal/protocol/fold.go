@@ -16,6 +16,9 @@ type Sum struct {
 	Bad               []Item
 	MoreBad, Nameless int
 
+	// Unnamed says why the first item without a readable name cannot be used; nil if there is none.
+	Unnamed error
+
 	// Conflict says why objects that were taken from the sink, instead of decoding them again, may not be what the server
 	// has; nil if nothing says so.
 	Conflict error
@@ -68,6 +71,9 @@ func (f *Fold) Bad(item Item) (keep bool) {
 	switch {
 	case item.Meta.Key == "":
 		f.sum.Nameless++
+		if f.sum.Unnamed == nil {
+			f.sum.Unnamed = item.Err
+		}
 		return false
 	case len(f.sum.Bad) >= maxQuarantined:
 		f.sum.MoreBad++

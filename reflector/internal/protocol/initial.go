@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/relist-go/relist/object"
@@ -92,8 +91,8 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	}
 	sum := *e.Sum
 	sum.Version = resume
-	if m.undecodable(sum) {
-		failure := Failure{Reason: Malformed, Err: fmt.Errorf("%w: %w", errUndecodable, sum.Bad[0].Err)}
+	if err := m.undecodable(sum); err != nil {
+		failure := Failure{Reason: Malformed, Err: err}
 		m.emit(HangUp{failure.Reason, failure.Err})
 		m.emit(Problem{Class: ListProblem, Err: failure.Err})
 		m.becomeWaiting(now, toList, failure)

@@ -111,8 +111,8 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 		}
 		m.emit(Problem{Class: VersionProblem, Err: err})
 	}
-	if m.undecodable(sum) {
-		failure := Failure{Reason: Malformed, Err: fmt.Errorf("%w: %w", errUndecodable, sum.Bad[0].Err)}
+	if err := m.undecodable(sum); err != nil {
+		failure := Failure{Reason: Malformed, Err: err}
 		m.emit(Refuse{failure.Err})
 		m.listFailed(now, p, failure)
 		return
@@ -142,8 +142,18 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 // nothing and call it synced would hide that the object type is wrong.
 var errUndecodable = errors.New("none of the objects in the list can be decoded")
 
-// undecodable reports whether a list is no first state to begin with.
-func (m *Machine) undecodable(sum Sum) bool { return !m.synced && sum.Items == 0 && len(sum.Bad) > 0 }
+// undecodable says why a list is no first state to begin with, or returns nil.
+func (m *Machine) undecodable(sum Sum) error {
+	switch {
+	case m.synced || sum.Items > 0:
+		return nil
+	case len(sum.Bad) > 0:
+		return fmt.Errorf("%w: %w", errUndecodable, sum.Bad[0].Err)
+	case sum.Nameless > 0:
+		return fmt.Errorf("%w: %w", errUndecodable, sum.Unnamed)
+	}
+	return nil
+}
 
 // replace gives the whole state to the sink, and takes over what follows from it for everything that is known of single
 // objects: a list says all that there is to say, but of what it could not name.

@@ -28,8 +28,13 @@ const (
 	unmissed = 5 * time.Second
 )
 
-// firstSilence draws the limit of a watch that nothing was learned for, and of one that the server has not answered.
-func firstSilence(r *Rules) time.Duration { return minSilence + r.jitter(maxSilence-minSilence) }
+// limit returns how long the next watch may be silent before its first bookmark.
+func (s *silence) limit(r *Rules) time.Duration {
+	if s.learned > 0 {
+		return s.learned
+	}
+	return minSilence + r.jitter(maxSilence-minSilence)
+}
 
 // silentAt returns when a watch has been silent for too long: after a bookmark, one and a half of the time between
 // bookmarks; before, the limit that was learned. A watch without a version has no limit, because it cannot be resumed: a list
@@ -45,10 +50,10 @@ func (m *Machine) silentAt(p *watching) time.Time {
 	return p.heard.Add(limit)
 }
 
-// ended learns from a watch that was given up: if the server had accepted it, and it never brought a bookmark, its silence may have been all that there was
+// ended learns from a watch that was given up: if it never brought a bookmark, its silence may have been all that there was
 // to say, so the next may be silent for twice as long.
 func (s *silence) ended(p *watching) {
-	if p.open && p.bookmark.IsZero() {
+	if p.bookmark.IsZero() {
 		s.learned = min(2*p.silence, time.Hour)
 	}
 }
@@ -59,6 +64,6 @@ func (s *silence) ended(p *watching) {
 func (s *silence) broken(r *Rules, now time.Time, p *watching) {
 	if s.learned > 0 && !p.progress && now.Sub(p.asked) < unmissed {
 		s.learned = 0
-		p.silence = firstSilence(r)
+		p.silence = s.limit(r)
 	}
 }

@@ -128,11 +128,11 @@ func (m *Machine) planProbe(now time.Time) {
 	}
 }
 
-// unplanProbe waits for the next watch.
+// unplanProbe waits for the next watch. What was absent may have been deleted while none is open; a version that is behind
+// stays behind.
 func (m *Machine) unplanProbe() {
 	if m.doubt != nil {
-		m.doubt.at, m.doubt.behind, m.doubt.absent = time.Time{}, 0, 0
-		m.doubt.which = 0
+		m.doubt.at, m.doubt.which, m.doubt.absent = time.Time{}, 0, 0
 	}
 }
 

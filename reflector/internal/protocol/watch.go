@@ -23,7 +23,7 @@ func (m *Machine) becomeWatching(now time.Time) {
 	timeout := m.timeout()
 	m.phase = &watching{
 		version: m.resume, asked: now, heard: now, timeout: timeout, deadline: deadline(now, timeout),
-		silence: firstSilence(&m.rules),
+		silence: m.silence.limit(&m.rules),
 	}
 	m.emit(Watch{Version: m.resume, Timeout: timeout})
 }
@@ -58,7 +58,6 @@ func (m *Machine) opened(now time.Time) {
 	switch p := m.phase.(type) {
 	case *watching:
 		p.open, p.opened, p.heard = true, now, now
-		p.silence = max(p.silence, m.silence.learned)
 		m.health.opened(now)
 		m.planProbe(now)
 	case *streaming:
