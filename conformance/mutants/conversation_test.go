@@ -68,8 +68,8 @@ var ofConversations = []mutation{
 	{
 		what: "take an empty state for the first, because nothing in it can be decoded",
 		dir:  protocol,
-		edits: one("return !m.synced && sum.Items == 0 &&",
-			"return false && sum.Items == 0 &&"),
+		edits: one("case m.synced || sum.Items > 0:",
+			"case true:"),
 		trace: "list-nothing-decodable",
 	},
 	{
@@ -207,13 +207,6 @@ var ofConversations = []mutation{
 		edits: one("if p.outage && then == toList && r.Base > 0 {",
 			"if false {"),
 		trace: "outage-compacted",
-	},
-	{
-		what: "send requests without a bound",
-		dir:  protocol,
-		edits: one("if r.Base == 0 || !now.Before(full) {",
-			"if true {"),
-		trace: "BUCKET",
 	},
 	{
 		what: "ignore Retry-After",

@@ -88,6 +88,13 @@ var ofObjects = []mutation{
 		trace: "ask-fence",
 	},
 	{
+		what: "ask at once for all that is in quarantine",
+		dir:  protocol,
+		edits: one("return latest(at, m.pauses.lists.Add(-(burst-1)*refill))",
+			"return at"),
+		trace: "ask-many",
+	},
+	{
 		what: "keep what an ask has said is gone",
 		dir:  protocol,
 		edits: one("case in.IsHeld:\n\t\tm.applyAnswer(",
@@ -163,13 +170,6 @@ var ofObjects = []mutation{
 		edits: one("case Unreachable, Unavailable, Silent, TimedOut:\n\t\treturn true",
 			"case Unreachable, Unavailable, TimedOut:\n\t\treturn true"),
 		trace: "server-behind-in-silence",
-	},
-	{
-		what: "forget the doubt with the watch that ends",
-		dir:  protocol,
-		edits: one("m.doubt.at, m.doubt.behind, m.doubt.absent = time.Time{}, 0, 0\n",
-			"m.doubt = nil\n\t\treturn\n"),
-		trace: "BUCKET",
 	},
 	{
 		what: "believe one answer that the server went back",
