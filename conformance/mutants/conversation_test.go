@@ -178,7 +178,7 @@ var ofConversations = []mutation{
 		dir:  protocol,
 		edits: one("if w.open && w.alive(now) >= healthy {",
 			"if w.open {"),
-		trace: "expired-event-forms",
+		trace: "short-streams",
 	},
 	{
 		what: "reopen streams at once that deliver one event",
@@ -234,7 +234,7 @@ var ofConversations = []mutation{
 		dir:  protocol,
 		edits: one("come in no order.\n\t\tm.moveResume(resume)",
 			"come in no order.\n\t\t_ = resume"),
-		trace: "watch-end",
+		trace: "watch-cut",
 	},
 	{
 		what: "resume at a version that is older than one seen before",

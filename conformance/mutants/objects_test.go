@@ -63,7 +63,7 @@ var ofObjects = []mutation{
 		what: "ask for objects without field selectors",
 		dir:  "reflector",
 		edits: one("Limit: 2, FieldSelector: selector}",
-			"Limit: 2}"),
+			"Limit: 2, FieldSelector: selector[:0]}"),
 		trace: "ask-fence",
 	},
 	{
@@ -105,7 +105,7 @@ var ofObjects = []mutation{
 		what: "take a list that is older than what an ask has brought",
 		dir:  protocol,
 		edits: one("floor = object.Newer(floor, fence)",
-			"_ = fence"),
+			"floor = object.Newer(floor, fence[:0])"),
 		trace: "quarantine-ask-ahead-of-a-list",
 	},
 	{
@@ -155,7 +155,7 @@ var ofObjects = []mutation{
 		dir:  protocol,
 		edits: one("case Unreachable, Unavailable, Silent, TimedOut:\n\t\treturn true",
 			"case Unreachable, Silent, TimedOut:\n\t\treturn true"),
-		trace: "restored-backup-behind-503",
+		trace: "restored-backup-at-the-timeout",
 	},
 	{
 		what: "doubt a server only if it could not be reached: not after the end of a watch",
@@ -196,7 +196,7 @@ var ofObjects = []mutation{
 		what: "trust a server that has what was deleted last",
 		dir:  protocol,
 		edits: one("case was.gone:\n",
-			"case false:\n"),
+			"case was.gone:\n\t\treturn true, nil\n\tcase was.gone && m == nil:\n"),
 		trace: "restored-backup-newest-deleted",
 	},
 	{
