@@ -142,7 +142,7 @@ var ofConversations = []mutation{
 		what: "wait for a silent stream for ever",
 		dir:  protocol,
 		edits: one("if object.Any(p.version) {\n\t\treturn time.Time{}",
-			"if true {\n\t\treturn time.Time{}"),
+			"if object.Any(\"\") {\n\t\treturn time.Time{}"),
 		trace: "watch-silent",
 	},
 	{
