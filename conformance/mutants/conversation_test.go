@@ -209,6 +209,13 @@ var ofConversations = []mutation{
 		trace: "outage-compacted",
 	},
 	{
+		what: "list as often as there is a reason to",
+		dir:  protocol,
+		edits: one("if r.Base == 0 || !now.Before(full) {",
+			"if true {"),
+		trace: "ask-many-then-list",
+	},
+	{
 		what: "ignore Retry-After",
 		dir:  protocol,
 		edits: one("floor := max(b, min(failure.RetryAfter, maxRetryAfter))",

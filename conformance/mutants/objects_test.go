@@ -95,6 +95,13 @@ var ofObjects = []mutation{
 		trace: "ask-many",
 	},
 	{
+		what: "give the watch up for a list whose turn has not come",
+		dir:  protocol,
+		edits: one("if !m.repair.due() || m.rules.Base == 0 {",
+			"if true {"),
+		trace: "ask-many-then-list",
+	},
+	{
 		what: "keep what an ask has said is gone",
 		dir:  protocol,
 		edits: one("case in.IsHeld:\n\t\tm.applyAnswer(",
