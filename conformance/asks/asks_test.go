@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
 )
 
 const rbac = "rbac.authorization.k8s.io"
@@ -49,6 +50,9 @@ type testCase struct {
 
 	within         string // the namespace that the reflector is limited to
 	labels, fields string // its selectors
+
+	// reconnect ends the watch before the events arrive, so that another one brings them.
+	reconnect bool
 
 	// leave makes an object one that is not selected any more; nil if there is no selector.
 	leave func(o objects, name string)
@@ -130,6 +134,20 @@ var cases = []testCase{
 		run:   tell[*corev1.ConfigMap](nil),
 	},
 	{
+		name: "reconnected", gvr: configMaps, kind: "ConfigMap", namespaced: true, user: lister,
+		labels: "team=inside", leave: unlabel, reconnect: true,
+		path:  "/api/v1/configmaps",
+		asked: `labelSelector=team=inside&fieldSelector=metadata.namespace=default,metadata.name=reconnected-there&limit=2`,
+		run:   tell[*corev1.ConfigMap](nil),
+	},
+	{
+		name: "reconnected-without-a-watch-cache", gvr: secrets, kind: "Secret", namespaced: true, user: local, within: space,
+		reconnect: true,
+		path:      "/api/v1/namespaces/default/secrets",
+		asked:     `fieldSelector=metadata.namespace=default,metadata.name=reconnected-without-a-watch-cache-there&limit=2`,
+		run:       tell[*corev1.Secret](listwatch.Protobuf),
+	},
+	{
 		name: "fields", gvr: pods, kind: "Pod", namespaced: true, user: lister, body: podBody,
 		fields: "status.phase!=Running", leave: begin,
 		path:  "/api/v1/pods",
@@ -191,7 +209,8 @@ var cases = []testCase{
 // aside. Then events stop to arrive, the objects change again, and the transform works. The
 // server is asked for each, and what it says is applied: an object that is there, that was
 // deleted, that is another one of that name, or that has left the selector. When the events
-// arrive at last, they say nothing new.
+// arrive at last, they say nothing new, also if they come by another watch. That may be one
+// of another server, so the newest thing is asked for beside it, and found as it was.
 func TestAsks(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range cases {
@@ -238,6 +257,12 @@ func tell[T object](encoding listwatch.Encoding) func(objects) {
 			o.t.Errorf("the answers made %v of the copy, the server has %v", got, want)
 		}
 
+		if o.reconnect {
+			asks := r.asks()
+			r.line.HangUp()
+			r.line.Resume()
+			r.await("a probe", func(s reflector.Status) bool { return s.State == reflector.Watching && r.asks() > asks })
+		}
 		r.line.PassEvents()
 		changed := o.change(there)
 		late := o.object("-late")
@@ -277,8 +302,12 @@ func (r *reader[T]) checkRequests(asked []string) {
 			count[req.Query.Encode()]++
 		}
 	}
-	if count["list or watch"] != 2 {
-		r.t.Errorf("%d lists and watches, want one of each", count["list or watch"])
+	allowed := 2
+	if r.c.reconnect {
+		allowed++
+	}
+	if count["list or watch"] != allowed {
+		r.t.Errorf("%d lists and watches, want %d, the first of which is the list", count["list or watch"], allowed)
 	}
 	delete(count, "list or watch")
 	for _, name := range asked {
@@ -293,6 +322,17 @@ func (r *reader[T]) checkRequests(asked []string) {
 	if len(count) > 0 {
 		r.t.Errorf("these were asked for, too: %v", count)
 	}
+}
+
+// asks is how many there were.
+func (r *reader[T]) asks() int {
+	n := 0
+	for _, req := range r.line.Requests() {
+		if strings.Contains(req.Query.Get("fieldSelector"), "metadata.name=") && !req.Watch() {
+			n++
+		}
+	}
+	return n
 }
 
 // escape makes a query out of text in which nothing but = and & is escaped.
