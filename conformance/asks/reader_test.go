@@ -211,7 +211,7 @@ func (d *diary[T]) DeleteInferred(obj T) error {
 
 // Replace notes the list of a reflector that is not the first.
 func (d *diary[T]) Replace(items []T, resourceVersion string) error {
-	again := d.Store.Len() > 0
+	again := d.Len() > 0
 	err := d.Store.Replace(items, resourceVersion)
 	for _, obj := range items {
 		if again {
