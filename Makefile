@@ -7,9 +7,10 @@ TESTFLAGS =
 BENCHTIME = 0.5s
 
 LINT = bin/golangci-lint
+AUDIT = bin/audit/audit
 PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
 
-.PHONY: help demo test lint fuzz bench bench-smoke bench-micro recovery conformance conformance-bin mutants faultlab cluster ci clean
+.PHONY: help demo test lint audit fuzz bench bench-smoke bench-micro recovery conformance conformance-bin mutants faultlab cluster ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +36,9 @@ lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
 	cd conformance && ../$(LINT) run --config ../.golangci.yml ./...
 	cd bench && ../$(LINT) run --config ../.golangci.yml ./...
+
+audit: $(AUDIT) ## look for known vulnerabilities and careless code: govulncheck, gosec, staticcheck
+	$(AUDIT)
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)
 	@for pkg in $$(go list ./...); do \
@@ -86,6 +90,11 @@ conformance/bin/kubectl conformance/bin/kube-apiserver: conformance/kubernetes/g
 
 conformance/bin/etcd: conformance/etcd/go.mod conformance/etcd/go.sum
 	cd conformance/etcd && go build -trimpath -ldflags '-s -w' -o ../bin/etcd go.etcd.io/etcd/server/v3
+	@touch $@
+
+$(AUDIT): tools/audit/go.mod tools/audit/go.sum tools/audit/main.go
+	cd tools/audit && go test . && go build -trimpath -ldflags '-s -w' -o ../../bin/audit/ . \
+		github.com/securego/gosec/v2/cmd/gosec golang.org/x/vuln/cmd/govulncheck honnef.co/go/tools/cmd/staticcheck
 	@touch $@
 
 $(LINT): tools/lint/go.mod tools/lint/go.sum

@@ -8,6 +8,7 @@ const bookmarkLead = 2 * time.Second
 // A watchClock says when a watch ends, and when its next bookmark is due.
 type watchClock struct {
 	end      time.Time // zero: never
+	wanted   bool      // there are to be bookmarks
 	period   time.Duration
 	deadline <-chan time.Time
 	timer    *time.Timer
@@ -15,7 +16,7 @@ type watchClock struct {
 }
 
 func newWatchClock(timeout, period time.Duration, bookmarks bool) *watchClock {
-	c := &watchClock{period: period}
+	c := &watchClock{period: period, wanted: bookmarks}
 	if timeout > 0 {
 		c.end = time.Now().Add(timeout)
 		c.timer = time.NewTimer(timeout)
@@ -23,14 +24,24 @@ func newWatchClock(timeout, period time.Duration, bookmarks bool) *watchClock {
 	}
 	c.bookmark = time.NewTimer(time.Hour)
 	c.bookmark.Stop()
-	if bookmarks && period > 0 {
+	c.nextBookmark()
+	return c
+}
+
+// setPeriod starts the time to the next bookmark again, if the period is another one.
+func (c *watchClock) setPeriod(period time.Duration) {
+	if c.period != period {
+		c.period = period
 		c.nextBookmark()
 	}
-	return c
 }
 
 // nextBookmark sets the timer: a period from now, or shortly before the end, whichever is first.
 func (c *watchClock) nextBookmark() {
+	if !c.wanted || c.period <= 0 {
+		c.bookmark.Stop()
+		return
+	}
 	d := c.period
 	if !c.end.IsZero() {
 		if last := time.Until(c.end) - bookmarkLead; last > 0 {

@@ -140,7 +140,7 @@ func TestCBORForms(t *testing.T) {
 			{"/api/v1/pods", table + ",application/json", "application/json", ""},
 			{"/api/v1/pods", "application/cbor-seq", "application/json", ""},
 			{"/api/v1/pods", "application/json," + cborMediaType, "application/json", ""},
-			{"/api/v1/pods", protobufMediaType + "," + cborMediaType, cborMediaType, "v1 PodList"},
+			{"/apis/example.com/v1/widgets", protobufMediaType + "," + cborMediaType, cborMediaType, "example.com/v1 WidgetList"},
 			{"/api/v1/namespaces/default/configmaps/none", cborMediaType, cborMediaType, "v1 Status"},
 			{"/apis/example.com/v1/namespaces/default/widgets/none", cborMediaType + ",application/json", cborMediaType, "v1 Status"},
 			{"/api/v1/pods?resourceVersion=x", "application/json," + cborMediaType, "application/json", ""},

@@ -16,7 +16,9 @@ func (s *Server) table(resource string) (*table, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "resources"}, resource)
 }
 
-// Create stores a new object as a POST would, and returns the version of the commit. obj is not changed or kept; the
+// Create stores a new object as a POST would, and returns the version of the commit. Unlike a POST, it takes the status too,
+// so that a running Pod can be made in one step, and so do Update and Patch; and it keeps a UID and a creationTimestamp, so that
+// a test knows them. obj is not changed or kept; the
 // Object of an unstructured.Unstructured will do.
 // Errors are those that a client would get: apierrors.IsAlreadyExists and its like work on them.
 func (s *Server) Create(resource string, obj map[string]any) (resourceVersion string, err error) {
@@ -24,7 +26,7 @@ func (s *Server) Create(resource string, obj map[string]any) (resourceVersion st
 	if err != nil {
 		return "", err
 	}
-	r, err := s.storage.create(t, str(metadataOf(obj), "namespace"), obj)
+	r, err := s.storage.create(t, write{namespace: str(metadataOf(obj), "namespace"), direct: true}, obj)
 	return versionOf(r, err)
 }
 
@@ -35,7 +37,7 @@ func (s *Server) Update(resource string, obj map[string]any) (resourceVersion st
 		return "", err
 	}
 	meta := metadataOf(obj)
-	r, err := s.storage.update(t, str(meta, "namespace"), str(meta, "name"), obj, "")
+	r, _, err := s.storage.update(t, write{namespace: str(meta, "namespace"), name: str(meta, "name"), direct: true}, obj)
 	return versionOf(r, err)
 }
 
@@ -45,19 +47,20 @@ func (s *Server) Patch(resource, namespace, name string, patch map[string]any) (
 	if err != nil {
 		return "", err
 	}
-	r, err := s.storage.modify(t, namespace, name, "", func(obj map[string]any) (map[string]any, error) {
+	r, err := s.storage.modify(t, write{namespace: namespace, name: name, direct: true, patch: true}, func(obj map[string]any) (map[string]any, error) {
 		return mergePatch(obj, patch), nil
 	})
 	return versionOf(r, err)
 }
 
-// Delete removes an object. One with finalizers only gets a deletionTimestamp, as from kube-apiserver.
+// Delete removes an object at once, without a period of grace. One with finalizers only gets a deletionTimestamp, as from
+// kube-apiserver.
 func (s *Server) Delete(resource, namespace, name string) (resourceVersion string, err error) {
 	t, err := s.table(resource)
 	if err != nil {
 		return "", err
 	}
-	r, err := s.storage.remove(t, namespace, name, preconditions{})
+	r, err := s.storage.remove(t, write{namespace: namespace, name: name, direct: true}, deletion{})
 	return versionOf(r, err)
 }
 

@@ -13,6 +13,10 @@ import (
 // serveMeta answers what describes the server: discovery, the version and OpenAPI. It reports whether it did.
 func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 	path := strings.TrimSuffix(req.URL.Path, "/")
+	if req.Method != http.MethodGet && (path == "/api" || path == "/apis" || len(s.resourcesAt(path)) > 0) {
+		writeError(w, methodNotAllowed(&Resource{}))
+		return true
+	}
 	switch path {
 	case "/version":
 		writeJSON(w, http.StatusOK, version.Info{
@@ -23,9 +27,9 @@ func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 		if media := aggregated(req); media != "" {
 			writeAggregated(w, media, s.groupDiscovery(path == "/api"))
 		} else if path == "/api" {
-			writeJSON(w, http.StatusOK, legacyVersions(req))
+			writeMeta(w, req, legacyVersions(req))
 		} else {
-			writeJSON(w, http.StatusOK, s.groupList())
+			writeMeta(w, req, s.groupList())
 		}
 		return true
 	case "/openapi/v2":
@@ -42,13 +46,13 @@ func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 		for _, g := range s.groupList().Groups {
 			if g.Name == group {
 				g.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-				writeJSON(w, http.StatusOK, g)
+				writeMeta(w, req, g)
 				return true
 			}
 		}
 	}
 	if in := s.resourcesAt(path); len(in) > 0 {
-		writeJSON(w, http.StatusOK, resourceList(in))
+		writeMeta(w, req, resourceList(in))
 		return true
 	}
 	return false
@@ -119,6 +123,11 @@ func resourceList(in []*Resource) metav1.APIResourceList {
 		if r.Status {
 			list.APIResources = append(list.APIResources, metav1.APIResource{
 				Name: r.Plural + "/status", Namespaced: !r.ClusterScoped, Kind: r.Kind, Verbs: statusVerbs,
+			})
+		}
+		if r.hasScale() {
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: r.Plural + "/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: statusVerbs,
 			})
 		}
 	}

@@ -27,26 +27,28 @@
 // There are three ways to connect: [Server.Listen] on loopback, for real clients and for kubectl; the server as the
 // handler of an [net/http/httptest] server; and the server as the handler of an [net/http.Server] whose connections are
 // in memory, which makes everything here work inside [testing/synctest], with hours of bookmarks in no time. The server
-// starts no goroutine of its own but a listener's.
+// starts no goroutine of its own but a listener's. [Server.ListenTLS] is for clients that want HTTP/2 or https.
 //
 // # Faults over HTTP
 //
 // Every fault is also a POST below /_faults/, for programs in other languages and for a terminal; a GET of /_faults/ lists
-// them.
+// them, and says which are in effect. A request with the header "X-Relist-Faults: off" meets none of the faults of requests,
+// watches and connections, so that a test can write, and see what there is, while others suffer. What is done to the storage
+// (compact, restore, freeze) and to the port (refuse) concerns everybody.
 //
 // # What it is not
 //
-// There is no schema: an object is any JSON with metadata, defaults are not filled in, unknown fields are kept, and
+// There is no schema: an object is any JSON with valid metadata, defaults are not filled in, unknown fields are kept, and
 // fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
 // controllers or garbage collection; a namespace need not exist, and deleting one leaves what is in it. Strategic merge
-// patches know lists by their names, and server-side apply is a merge without field ownership.
+// patches know lists by their names, and server-side apply is a merge without field ownership. docs/apitest.md has a table of
+// what differs from kube-apiserver; conformance/apiserver compares the two.
 //
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver uses.
 //
-// The bodies of requests are JSON or YAML. Answers are JSON, protobuf for what [Resource] says and for metadata, and CBOR
-// if [Options] say so. kubectl's get, describe, apply, create -f, patch, label, annotate, edit, replace,
+// The bodies of requests are JSON, YAML or protobuf. Answers are JSON, YAML, protobuf for built-in types and for metadata, and
+// CBOR if [Options] say so. kubectl's get, describe, apply, create -f, patch, label, annotate, edit, replace,
 // diff, wait and delete work, and print what they print of a kube-apiserver. Tables have the columns of ConfigMaps, Secrets,
-// Pods, Deployments and Namespaces; other types have a name and an age. "kubectl create configmap" and the like send protobuf
-// and get a 415. "kubectl explain" finds no schema to explain. Of subresources there is only status, so that "kubectl scale",
-// logs and exec fail.
+// Pods, Deployments and Namespaces; other types have a name and an age. "kubectl create deployment" and the like, which send
+// protobuf, and "kubectl scale" work. "kubectl explain" finds no schema to explain, and there are no logs and no exec.
 package apitest

@@ -14,12 +14,16 @@ import (
 
 // A Failure is the answer to requests that would have succeeded.
 type Failure struct {
-	// Count is the number of requests. If zero, 1.
+	// Count is the number of requests. If zero, 1, or with For any number.
 	Count int
+	// For is how long requests fail, if above zero.
+	For time.Duration
 	// Verb limits it to one of list, watch, get, create, update, patch, delete, deletecollection.
 	Verb string
 	// Resource limits it to one type: "pods", "deployments.apps".
 	Resource string
+	// UserAgent limits it to requests whose User-Agent contains this: one client of several.
+	UserAgent string
 	// Status is the HTTP status. If zero, 500.
 	Status int
 	// Reason and Message override what kube-apiserver says with that status.
@@ -32,7 +36,12 @@ type Failure struct {
 	// Raw is sent instead of a Status, with ContentType: what a proxy in between might say.
 	Raw         []byte
 	ContentType string
+
+	until time.Time // from For
 }
+
+// over reports whether the time of a failure is up.
+func (x *Failure) over(now time.Time) bool { return !x.until.IsZero() && !now.Before(x.until) }
 
 // FailNext makes the next requests that x describes fail. Failures that were asked for earlier come first. It is an error,
 // and nothing will fail, if x describes requests that there can be none of, such as one with the verb "wach".
@@ -40,7 +49,11 @@ func (s *Server) FailNext(x Failure) error {
 	if err := s.checkFailure(x); err != nil {
 		return fmt.Errorf("fail the next requests: %w", err)
 	}
-	x.Count = max(x.Count, 1)
+	if x.For > 0 {
+		x.until = time.Now().Add(x.For)
+	} else {
+		x.Count = max(x.Count, 1)
+	}
 	if x.Status == 0 {
 		x.Status = http.StatusInternalServerError
 	}
@@ -63,6 +76,8 @@ func (s *Server) checkFailure(x Failure) error {
 		return fmt.Errorf("resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", x.Resource)
 	case x.Status != 0 && (x.Status < http.StatusOK || x.Status > 599):
 		return fmt.Errorf("status %d: want an HTTP status from 200 to 599", x.Status)
+	case x.For < 0:
+		return fmt.Errorf("for %s: want 0 or more", x.For)
 	case x.RetryAfter < 0:
 		return fmt.Errorf("retry after %s: want 0 or more", x.RetryAfter)
 	}
@@ -98,7 +113,7 @@ func (s *Server) fail(w http.ResponseWriter, req *http.Request, t *table, verb s
 
 // failInStream sends an ERROR event in the encoding that the stream would have had.
 func (s *Server) failInStream(w http.ResponseWriter, req *http.Request, t *table, verb string, status *metav1.Status) {
-	f, err := s.negotiate(req, t, verb == "list")
+	f, err := s.negotiate(req, t, verb)
 	if err != nil {
 		f = jsonFormat{t: t} // who accepts nothing is to fail, too
 	}

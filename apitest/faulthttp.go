@@ -31,10 +31,16 @@ var faultSwitches = []faultSwitch{
 		s.ExpireContinue()
 		return "continue tokens up to " + s.ResourceVersion() + " are expired", nil
 	}},
-	{"cut", "?after=0&next=0&clean=false&reset=false", "end the open watches, or the next ones, after so many more bytes", func(s *Server, q query) (string, error) {
-		c := Cut{After: int64(q.number("after", 0)), Next: q.number("next", 0), Clean: q.flag("clean", false), Reset: q.flag("reset", false)}
+	{"cut", "?after=0&next=0&lists=false&clean=false&reset=false", "end the open watches, the next watches or the next lists, after so many more bytes", func(s *Server, q query) (string, error) {
+		c := Cut{
+			After: int64(q.number("after", 0)), Next: q.number("next", 0), Lists: q.flag("lists", false),
+			Clean: q.flag("clean", false), Reset: q.flag("reset", false),
+		}
 		if q.err != nil {
 			return "", q.err
+		}
+		if c.Lists {
+			return counted(s.Cut(c), "list", "lists"), nil
 		}
 		return counted(s.Cut(c), "watch", "watches"), nil
 	}},
@@ -43,6 +49,9 @@ var faultSwitches = []faultSwitch{
 	}},
 	{"inject", "?raw=%7B%22type%22", "write raw bytes into the open watches", func(s *Server, q query) (string, error) {
 		return counted(s.Inject([]byte(q.Get("raw"))), "watch", "watches"), nil
+	}},
+	{"half-open", "", "let the open connections go silent for good, but that of this request: no byte and no end arrives", func(s *Server, _ query) (string, error) {
+		return counted(s.HalfOpen(), "connection", "connections"), nil
 	}},
 	{"stall", "", "write nothing more to any watch, until resume", func(s *Server, _ query) (string, error) {
 		s.Stall()
@@ -70,14 +79,21 @@ var faultSwitches = []faultSwitch{
 		s.GoAway(n)
 		return counted(n, "request", "requests"), nil
 	}},
-	{"fail", "?count=1&verb=list&resource=pods&status=500&reason=&message=&retry-after=0s&in-stream=false", "answer the next requests with a status", func(s *Server, q query) (string, error) {
+	{"fail", "?count=1&for=0s&verb=list&resource=pods&user-agent=&status=500&reason=&message=&retry-after=0s&in-stream=false&raw=&content-type=", "answer the next requests, or all for a time, with a status, or with raw bytes", func(s *Server, q query) (string, error) {
 		f := Failure{
-			Count: q.number("count", 1), Verb: q.Get("verb"), Resource: q.Get("resource"), Status: q.number("status", 0),
+			Count: q.number("count", 0), For: q.duration("for", 0), Verb: q.Get("verb"), Resource: q.Get("resource"), UserAgent: q.Get("user-agent"),
+			Status: q.number("status", 0), ContentType: q.Get("content-type"),
 			Reason: metav1.StatusReason(q.Get("reason")), Message: q.Get("message"),
 			RetryAfter: q.duration("retry-after", 0), InStream: q.flag("in-stream", false),
 		}
 		if q.err != nil {
 			return "", q.err
+		}
+		if raw := q.Get("raw"); raw != "" {
+			f.Raw = []byte(raw)
+		}
+		if f.For > 0 && f.Count == 0 {
+			return "requests for " + f.For.String(), s.FailNext(f)
 		}
 		return counted(max(f.Count, 1), "request", "requests"), s.FailNext(f)
 	}},
@@ -87,6 +103,29 @@ var faultSwitches = []faultSwitch{
 			return "", q.err
 		}
 		return counted(n, "change", "changes"), s.DropEvent(q.Get("type"), n)
+	}},
+	{"rewrite", "?count=1&resource=configmaps&namespace=&name=&type=&patch=%7B%22data%22%3A5%7D", "change the object in the next events by a JSON merge patch", func(s *Server, q query) (string, error) {
+		x := Rewrite{Count: q.number("count", 1), Resource: q.Get("resource"), Namespace: q.Get("namespace"), Name: q.Get("name"), Type: q.Get("type")}
+		if q.err != nil {
+			return "", q.err
+		}
+		var err error
+		if x.Patch, err = decodeObject([]byte(q.Get("patch"))); err != nil {
+			return "", fmt.Errorf("patch=%s: want a JSON object: %w", q.Get("patch"), err)
+		}
+		return counted(x.Count, "event", "events"), s.Rewrite(x)
+	}},
+	{"bookmarks", "?period=1m", "send bookmarks to quiet watches this often; 0s is never", func(s *Server, q query) (string, error) {
+		d := q.duration("period", time.Minute)
+		if q.err != nil {
+			return "", q.err
+		}
+		s.SetBookmarkPeriod(or(d, -1, -1))
+		return "bookmarks each " + d.String(), nil
+	}},
+	{"clear", "", "forget the failures, cuts, rewrites and drops that were not met yet, and let bookmarks through", func(s *Server, _ query) (string, error) {
+		s.ClearFaults()
+		return "cleared", nil
 	}},
 	{"swallow", "?what=bookmarks&on=true", "withhold bookmarks, or initial-events-end", func(s *Server, q query) (string, error) {
 		what, on := q.Get("what"), q.flag("on", true)
@@ -154,7 +193,59 @@ func (s *Server) listFaults(w http.ResponseWriter) {
 	for _, f := range faultSwitches {
 		fmt.Fprintf(&b, "POST %s%s%s\n    %s\n", faultsPath, f.name, f.query, f.help)
 	}
+	b.WriteString("\nRequests with the header \"" + spareHeader + ": off\" meet none of the faults of requests, watches and connections.\n")
+	if active := s.faults.describe(); len(active) > 0 {
+		b.WriteString("\nIn effect:\n\n    " + strings.Join(active, "\n    ") + "\n")
+	}
 	writeBytes(w, http.StatusOK, "text/plain; charset=utf-8", []byte(b.String()))
+}
+
+// describe has a line for each fault that waits or goes on.
+func (f *faults) describe() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	var lines []string
+	for _, x := range f.failures {
+		if x.over(now) {
+			continue
+		}
+		line := "fail"
+		if x.Count > 0 {
+			line += " " + counted(x.Count, "request", "requests")
+		}
+		if !x.until.IsZero() {
+			line += " for " + x.until.Sub(now).Round(time.Millisecond).String()
+		}
+		line += fmt.Sprintf(" with %d", x.Status)
+		for _, limit := range [][2]string{{"verb", x.Verb}, {"resource", x.Resource}, {"user-agent", x.UserAgent}} {
+			if limit[1] != "" {
+				line += fmt.Sprintf(" %s=%q", limit[0], limit[1])
+			}
+		}
+		lines = append(lines, line)
+	}
+	for _, x := range f.rewrites {
+		lines = append(lines, "rewrite "+counted(x.Count, "event", "events"))
+	}
+	if n := len(f.cuts); n > 0 {
+		lines = append(lines, "cut the next "+counted(n, "watch", "watches"))
+	}
+	if n := len(f.listCuts); n > 0 {
+		lines = append(lines, "cut the next "+counted(n, "list", "lists"))
+	}
+	if f.stalled != nil {
+		lines = append(lines, "stall")
+	}
+	if f.goAway > 0 {
+		lines = append(lines, "goaway for "+counted(f.goAway, "request", "requests"))
+	}
+	for _, what := range []string{swallowBookmarks, swallowInitialEventsEnd} {
+		if f.swallow[what] {
+			lines = append(lines, "swallow "+what)
+		}
+	}
+	return lines
 }
 
 // counted is a number with its noun.

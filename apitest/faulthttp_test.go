@@ -21,10 +21,18 @@ func TestFaultsOverHTTP(t *testing.T) {
 		for _, path := range []string{
 			"freeze?replica=b", "route?replica=b", "unfreeze?replica=b", "compact", "expire-continue", "cut?next=1&after=3", "end",
 			"inject?raw=" + url.QueryEscape("{}"), "stall", "resume", "goaway", "drop?type=ADDED", "swallow?what=bookmarks",
-			"swallow?what=initial-events-end&on=false", "restore?resourceVersion=" + rv, "fail?verb=list&status=503&retry-after=1s",
+			"swallow?what=initial-events-end&on=false", "restore?resourceVersion=" + rv, "clear", "half-open", "bookmarks?period=5s",
+			"cut?lists=true&next=2&after=9", "rewrite?name=a&patch=" + url.QueryEscape(`{"data":5}`), "fail?verb=get&for=1h&user-agent=x",
+			"fail?verb=list&status=503&retry-after=1s",
 		} {
 			if a := f.do(http.MethodPost, faultsPath+path, ""); a.code != http.StatusOK {
 				t.Errorf("%s: %d %s", path, a.code, a.body)
+			}
+		}
+		help = f.get(faultsPath).body
+		for _, want := range []string{"rewrite 1 event\n", "cut the next 2 lists\n", `fail for 1h0m0s with 500 verb="get" user-agent="x"`, "swallow bookmarks\n"} {
+			if want == "swallow bookmarks\n" == strings.Contains(help, want) { // that was cleared
+				t.Errorf("what is in effect has %q: %s", want, help)
 			}
 		}
 		if a := f.get("/api/v1/configmaps", "Authorization: Bearer t"); a.code != http.StatusServiceUnavailable {
@@ -49,17 +57,23 @@ func TestFaultsOverHTTPRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
 		for path, want := range map[string]string{ // each request by itself
-			"fail?verb=wach":             `fail the next requests: verb "wach": want one of list, watch`,
-			"fail?resource=svcs":         `fail the next requests: resource "svcs": the server has none`,
-			"fail?verbs=list":            `fail has no parameter "verbs": want count, in-stream, message, reason, resource, retry-after, status, verb`,
-			"fail?in-stream=maybe":       "in-stream=maybe: want true or false",
-			"fail?retry-after=1":         "retry-after=1: want a duration such as 5s",
-			"fail?count=1&count=2":       "count is given more than once",
-			"compact?now=true":           `compact has no parameters, and so no "now"`,
-			"cut?after=x":                "after=x: want a whole number, 0 or more",
-			"cut?after=-1":               "after=-1: want a whole number, 0 or more",
-			"refuse?for=0s":              "for=0s: want more than zero",
-			"swallow?what=bookmarks&a=;": "the parameters of swallow: ",
+			"fail?verb=wach":       `fail the next requests: verb "wach": want one of list, watch`,
+			"fail?resource=svcs":   `fail the next requests: resource "svcs": the server has none`,
+			"fail?verbs=list":      `fail has no parameter "verbs": want content-type, count, for, in-stream, message, raw, reason, resource, retry-after, status, user-agent, verb`,
+			"fail?in-stream=maybe": "in-stream=maybe: want true or false",
+			"fail?retry-after=1":   "retry-after=1: want a duration such as 5s",
+			"fail?count=1&count=2": "count is given more than once",
+			"compact?now=true":     `compact has no parameters, and so no "now"`,
+			"cut?after=x":          "after=x: want a whole number, 0 or more",
+			"cut?after=-1":         "after=-1: want a whole number, 0 or more",
+			"refuse?for=0s":        "for=0s: want more than zero",
+			"fail?for=1":           "for=1: want a duration such as 5s",
+			"rewrite?patch=5":      "patch=5: want a JSON object: ",
+			"rewrite?patch=%7B%7D": "rewrite events: no patch",
+			"rewrite?resource=svcs&patch=%7B%22a%22:1%7D": `rewrite events: resource "svcs": the server has none`,
+			"rewrite?type=added&patch=%7B%22a%22:1%7D":    `rewrite events: type "added": want ADDED`,
+			"bookmarks?period=often":                      "period=often: want a duration",
+			"swallow?what=bookmarks&a=;":                  "the parameters of swallow: ",
 		} {
 			a := f.do(http.MethodPost, faultsPath+path, "")
 			if a.code != http.StatusBadRequest || !strings.HasPrefix(a.body, want) {

@@ -3,6 +3,7 @@ package apitest
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,7 +15,10 @@ type faults struct {
 	mu       sync.Mutex
 	streams  map[*stream]struct{}
 	cuts     []*Cut // for watches to come, oldest first
+	listCuts []*Cut // for lists to come
 	failures []*Failure
+	rewrites []*Rewrite
+	period   time.Duration // of bookmarks
 	goAway   int
 	refused  bool
 	stalled  chan struct{} // closed when writing goes on; nil when it is not held
@@ -29,8 +33,9 @@ const (
 	swallowInitialEventsEnd = "initial-events-end"
 )
 
-func (f *faults) init(done <-chan struct{}) {
+func (f *faults) init(done <-chan struct{}, bookmarkPeriod time.Duration) {
 	f.done = done
+	f.period = bookmarkPeriod
 	f.streams = make(map[*stream]struct{})
 	f.swallow = make(map[string]bool)
 }
@@ -52,12 +57,12 @@ func (f *faults) cancelReopen() {
 }
 
 // open registers the answer to a watch.
-func (f *faults) open(out output) *stream {
-	st := &stream{faults: f, out: out, wake: make(chan struct{}, 1)}
+func (f *faults) open(out output, spared bool) *stream {
+	st := &stream{faults: f, out: out, spared: spared, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.streams[st] = struct{}{}
-	if len(f.cuts) > 0 {
+	if len(f.cuts) > 0 && !spared {
 		st.cut, st.left = f.cuts[0], f.cuts[0].After
 		f.cuts = f.cuts[1:]
 		st.signal()
@@ -71,17 +76,22 @@ func (f *faults) release(st *stream) {
 	delete(f.streams, st)
 }
 
-// each changes every open stream and wakes it.
+// each changes every open stream that is not spared, and wakes it.
 func (f *faults) each(change func(*stream)) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	n := 0
 	for st := range f.streams { // each by itself: the order does not matter
+		if st.spared {
+			continue
+		}
+		n++
 		st.mu.Lock()
 		change(st)
 		st.mu.Unlock()
 		st.signal()
 	}
-	return len(f.streams)
+	return n
 }
 
 func (f *faults) stalledUntil() <-chan struct{} {
@@ -97,7 +107,10 @@ func (f *faults) swallows(what string) bool {
 }
 
 // connection applies the faults of the connection to a request: it is refused, or told to go away.
-func (f *faults) connection(w http.ResponseWriter) {
+func (f *faults) connection(w http.ResponseWriter, req *http.Request) {
+	if spared(req) {
+		return
+	}
 	f.mu.Lock()
 	refused, away := f.refused, f.goAway > 0
 	if away && !refused {
@@ -113,18 +126,26 @@ func (f *faults) connection(w http.ResponseWriter) {
 }
 
 // take returns the failure that is waiting for such a request, and counts it; false if there is none.
-func (f *faults) take(verb string, res *Resource) (Failure, bool) {
+func (f *faults) take(req *http.Request, verb string, res *Resource) (Failure, bool) {
+	if spared(req) {
+		return Failure{}, false
+	}
+	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.failures = slices.DeleteFunc(f.failures, func(x *Failure) bool { return x.over(now) })
 	i := slices.IndexFunc(f.failures, func(x *Failure) bool {
-		return (x.Verb == "" || x.Verb == verb) && (x.Resource == "" || x.Resource == res.ID())
+		return (x.Verb == "" || x.Verb == verb) && (x.Resource == "" || x.Resource == res.ID()) &&
+			strings.Contains(req.UserAgent(), x.UserAgent)
 	})
 	if i < 0 {
 		return Failure{}, false
 	}
 	x := *f.failures[i]
-	if f.failures[i].Count--; f.failures[i].Count <= 0 {
-		f.failures = slices.Delete(f.failures, i, i+1)
+	if x.Count > 0 {
+		if f.failures[i].Count--; f.failures[i].Count == 0 {
+			f.failures = slices.Delete(f.failures, i, i+1)
+		}
 	}
 	return x, true
 }
@@ -133,12 +154,14 @@ func (f *faults) take(verb string, res *Resource) (Failure, bool) {
 // that is where the last byte falls. 0 is at once. It returns the number of watches.
 func (s *Server) CutWatches(after int64) int { return s.Cut(Cut{After: after}) }
 
-// A Cut ends watches at a byte.
+// A Cut ends watches, or lists, at a byte.
 type Cut struct {
 	// After is the number of bytes of the body still to be sent. A negative number is 0.
 	After int64
 	// Next, if above zero, cuts the next watches that are opened, so many of them, instead of those that are open.
 	Next int
+	// Lists cuts the next lists instead of watches: one, or as many as Next says. A list that is shorter than After is whole.
+	Lists bool
 	// Clean ends the stream in an orderly way, as at a timeout.
 	Clean bool
 	// Reset sends a TCP reset instead of closing the connection. Over HTTP/2 the stream is reset in either case.
@@ -148,12 +171,17 @@ type Cut struct {
 // Cut ends watches as c says, and returns how many it concerns.
 func (s *Server) Cut(c Cut) int {
 	c.After = max(c.After, 0)
+	if c.Lists {
+		c.Next = max(c.Next, 1)
+	}
 	if c.Next > 0 {
 		s.faults.mu.Lock()
 		defer s.faults.mu.Unlock()
-		for range c.Next {
-			s.faults.cuts = append(s.faults.cuts, &c)
+		to := &s.faults.cuts
+		if c.Lists {
+			to = &s.faults.listCuts
 		}
+		*to = append(*to, slices.Repeat([]*Cut{&c}, c.Next)...)
 		return c.Next
 	}
 	return s.faults.each(func(st *stream) { st.cut, st.left = &c, c.After })
@@ -210,4 +238,36 @@ func (s *Server) setSwallow(what string, on bool) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.swallow[what] = on
+}
+
+// SetBookmarkPeriod changes Options.BookmarkPeriod for the watches that are open and those to come, by the same rule: zero
+// is one minute, below zero there are none. An open watch gets its next bookmark a period from now.
+func (s *Server) SetBookmarkPeriod(d time.Duration) {
+	d = or(d, time.Minute, 0)
+	f := &s.faults
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.period = d
+	for st := range f.streams { // each by itself: the order does not matter
+		st.signal()
+	}
+}
+
+func (f *faults) bookmarkPeriod() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.period
+}
+
+// ClearFaults forgets the failures, cuts, rewrites and dropped events that were asked for and have not been met yet, lets
+// bookmarks through, and gives them the period of Options. What has happened stays, and Resume ends the rest.
+func (s *Server) ClearFaults() {
+	s.SetBookmarkPeriod(or(s.opts.BookmarkPeriod, -1, 0))
+	s.faults.mu.Lock()
+	s.faults.cuts, s.faults.listCuts, s.faults.failures, s.faults.rewrites, s.faults.goAway = nil, nil, nil, nil, 0
+	clear(s.faults.swallow)
+	s.faults.mu.Unlock()
+	s.storage.mu.Lock()
+	clear(s.storage.drops)
+	s.storage.mu.Unlock()
 }

@@ -1,33 +1,68 @@
 package apitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// negotiate chooses the first form in the Accept header that this server can write, as kube-apiserver does.
-// Quality values are not looked at: no client of a kube-apiserver relies on them.
-func (s *Server) negotiate(req *http.Request, t *table, list bool) (format, error) {
-	accept := strings.Join(req.Header.Values("Accept"), ",")
-	if accept == "" {
-		return jsonFormat{t: t}, nil
-	}
-	for clause := range strings.SplitSeq(accept, ",") {
+// An accepted clause is one form that a client can read.
+type accepted struct {
+	media  string
+	params map[string]string
+	weight float64
+}
+
+// accepts returns what an Accept header names, what the client likes most first.
+func accepts(req *http.Request) []accepted {
+	var all []accepted
+	for clause := range strings.SplitSeq(strings.Join(req.Header.Values("Accept"), ","), ",") {
 		media, params, err := mime.ParseMediaType(clause)
 		if err != nil {
 			continue
 		}
-		as, group, version := params["as"], params["g"], params["v"]
-		switch media {
-		case "application/json", "application/*", "*/*":
+		a := accepted{media, params, 1}
+		if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
+			a.weight = q
+		}
+		all = append(all, a)
+	}
+	slices.SortStableFunc(all, func(a, b accepted) int { return cmp.Compare(b.weight, a.weight) })
+	return all
+}
+
+// preferred returns the media type that a client likes most, or "".
+func preferred(req *http.Request) string {
+	if all := accepts(req); len(all) > 0 {
+		return all[0].media
+	}
+	return ""
+}
+
+// negotiate chooses the form in the Accept header that the client likes most and this server can write, as kube-apiserver does.
+func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error) {
+	if strings.Join(req.Header.Values("Accept"), "") == "" {
+		return jsonFormat{t: t}, nil
+	}
+	list := v == "list" || v == "deletecollection"
+	for _, a := range accepts(req) {
+		as, group, version := a.params["as"], a.params["g"], a.params["v"]
+		yaml := false
+		switch a.media {
+		case "application/json", "*/*":
+		case yamlMediaType:
+			if v == "watch" {
+				continue
+			}
+			yaml = true
 		case protobufMediaType:
 			if f := negotiateProtobuf(t, list, as, group, version); f != nil {
 				return f, nil
@@ -41,27 +76,33 @@ func (s *Server) negotiate(req *http.Request, t *table, list bool) (format, erro
 		default:
 			continue
 		}
-		if as == "" {
-			return jsonFormat{t: t}, nil
+		if include := req.URL.Query().Get("includeObject"); as == "Table" && !slices.Contains([]string{"", "None", "Object", "Metadata"}, include) {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid includeObject value: %q", include))
 		}
-		if group != "meta.k8s.io" || version != "v1" && version != "v1beta1" {
-			continue
-		}
-		switch as {
-		case "Table":
-			return newTableFormat(t, version, req.URL.Query().Get("includeObject")), nil
-		case "PartialObjectMetadata":
-			// A list cannot be one object; a watch asks for this form.
-			if !list {
-				return metadataFormat{version: version}, nil
+		if f := negotiateJSON(req, t, list, as, group, version); f != nil {
+			if yaml {
+				return yamlFormat{f}, nil
 			}
-		case "PartialObjectMetadataList":
-			if list {
-				return metadataFormat{version: version}, nil
-			}
+			return f, nil
 		}
 	}
 	return nil, notAcceptable()
+}
+
+// negotiateJSON returns nil for a form that there is not.
+func negotiateJSON(req *http.Request, t *table, list bool, as, group, version string) format {
+	switch {
+	case as == "":
+		return jsonFormat{t: t}
+	case group != "meta.k8s.io" || version != "v1" && version != "v1beta1":
+		return nil
+	case as == "Table":
+		return newTableFormat(t, version, req.URL.Query().Get("includeObject"))
+	case as == "PartialObjectMetadata" && !list, as == "PartialObjectMetadataList" && list:
+		// A list cannot be one object; a watch asks for this form.
+		return metadataFormat{version: version}
+	}
+	return nil
 }
 
 // negotiateProtobuf returns nil for what this server does not have as protobuf.
@@ -79,7 +120,9 @@ func negotiateProtobuf(t *table, list bool, as, group, version string) format {
 
 func notAcceptable() error {
 	const message = "only the following media types are accepted: application/json, application/json;stream=watch"
-	return apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "", schema.GroupResource{}, "", message, 0, true)
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable, Message: message,
+	}}
 }
 
 // jsonFrames is what all forms of JSON have in common.
@@ -103,7 +146,11 @@ func (f jsonFormat) object(b []byte, r *revision) []byte {
 
 func (f jsonFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []byte {
 	b = append(b, f.t.words.list...)
-	return append(appendListMeta(b, meta), `,"items":[`...)
+	b = appendListMeta(b, meta)
+	if f.t.res.Custom && meta.Continue == "" {
+		b = append(b[:len(b)-1], `,"continue":""}`...) // in lists of custom types it is never left out
+	}
+	return append(b, `,"items":[`...)
 }
 
 func (f jsonFormat) item(b []byte, i int, r *revision) []byte {

@@ -96,12 +96,19 @@ func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.Li
 			return nil, expiredContinue(start, sel.prefix())
 		}
 	}
-	return t.page(sel, start, at, opts.Limit), nil
+	limit := opts.Limit
+	if opts.ResourceVersion == "0" {
+		limit = 0 // kube-apiserver ignores it for any list from its cache
+	}
+	return t.page(sel, start, at, limit), nil
 }
 
 // page collects up to limit objects. The caller holds the read lock.
 func (t *table) page(sel selection, start string, rv uint64, limit int64) *page {
 	p := &page{meta: metav1.ListMeta{ResourceVersion: formatRV(rv)}}
+	if sel.single {
+		limit = 0
+	}
 	var remaining int64
 	t.walk(sel, start, rv, func(_ int, r *revision) bool {
 		if limit > 0 && int64(len(p.items)) == limit {

@@ -2,10 +2,14 @@ package apitest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -13,17 +17,21 @@ import (
 type Listener struct {
 	// URL is the address as a client wants it: "http://127.0.0.1:40123".
 	URL string
+	// CA is the authority that a client has to trust, in PEM. It is nil for a listener without TLS.
+	CA []byte
 
 	srv     *Server
+	tls     *tls.Config // nil without TLS
 	addr    string
 	handler http.Handler
 	wg      sync.WaitGroup // the accept loop and the requests
 
 	mu      sync.Mutex
 	closed  bool
-	http    *http.Server          // nil while connections are refused
-	port    net.Listener          // of http
-	sockets map[net.Conn]struct{} // what has been taken from http
+	http    *http.Server            // nil while connections are refused
+	port    net.Listener            // of http
+	sockets map[net.Conn]struct{}   // what has been taken from http
+	conns   map[*faultConn]struct{} // what is open, or silent
 }
 
 // Listen serves s on addr; "127.0.0.1:0" chooses a free port. Close of the server or of the listener ends it.
@@ -33,7 +41,11 @@ func (s *Server) Listen(addr string) (*Listener, error) { return s.listen(addr, 
 func (r *Replica) Listen(addr string) (*Listener, error) { return r.srv.listen(addr, r) }
 
 func (s *Server) listen(addr string, handler http.Handler) (*Listener, error) {
-	l := &Listener{srv: s, addr: addr, handler: handler}
+	return s.listenAs(&Listener{srv: s, addr: addr, handler: handler})
+}
+
+func (s *Server) listenAs(l *Listener) (*Listener, error) {
+	addr := l.addr
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("listen for API requests on %s: %w", addr, err)
 	}
@@ -64,11 +76,17 @@ func (l *Listener) open() error {
 	if l.URL == "" { // later it is the same, and read without the lock
 		l.addr = ln.Addr().String()
 		l.URL = "http://" + l.addr
+		if l.tls != nil {
+			l.URL = "https://" + l.addr
+		}
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
+	protocols.SetUnencryptedHTTP2(l.tls == nil)
+	protocols.SetHTTP2(l.tls != nil)
 	srv := &http.Server{
+		TLSConfig:   l.tls.Clone(),
+		ErrorLog:    log.New(io.Discard, "", 0), // of clients that hang up in the middle of a handshake
 		Protocols:   &protocols,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ConnState:   l.connState,
@@ -78,14 +96,28 @@ func (l *Listener) open() error {
 			}
 			defer l.wg.Done()
 			defer l.over(req)
+			if c, ok := req.Context().Value(connKey{}).(net.Conn); ok && (spared(req) || strings.HasPrefix(req.URL.Path, faultsPath)) {
+				if fault := faultConnOf(c); fault != nil {
+					fault.spare()
+				}
+			}
+			if err := l.srv.foreignHost(req); err != nil {
+				writeError(w, err)
+				return
+			}
 			l.handler.ServeHTTP(w, req)
 		}),
 	}
 	l.http, l.port = srv, ln
+	accepted := &faultListener{Listener: ln, of: l}
 	l.wg.Add(1)
 	go func() {
 		defer l.wg.Done()
-		_ = srv.Serve(ln) // it ends with ErrServerClosed, by shut
+		if l.tls != nil {
+			_ = srv.ServeTLS(accepted, "", "") // as below
+			return
+		}
+		_ = srv.Serve(accepted) // it ends with ErrServerClosed, by shut
 	}()
 	return nil
 }
@@ -106,16 +138,23 @@ func (l *Listener) shut() error {
 	l.mu.Lock()
 	srv, port := l.http, l.port
 	l.http, l.port = nil, nil
-	for c := range l.sockets { // in any order: they have nothing to do with each other
+	sockets := l.sockets
+	l.sockets = nil
+	l.mu.Unlock()
+	for c := range sockets { // in any order: they have nothing to do with each other
 		_ = c.Close() // who uses it learns of it
 	}
-	clear(l.sockets)
-	l.mu.Unlock()
 	if srv == nil {
 		return nil
 	}
 	err := srv.Close()
 	_ = port.Close() // what srv has not begun to serve, it does not close
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns { // those that are silent, of which srv has only seemed to close the sockets
+		_ = c.Conn.Close()
+	}
+	clear(l.conns)
 	return err
 }
 
@@ -128,15 +167,17 @@ func (l *Listener) connState(c net.Conn, state http.ConnState) {
 		return
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.http == nil {
+	shut := l.http == nil
+	if !shut {
+		if l.sockets == nil {
+			l.sockets = make(map[net.Conn]struct{})
+		}
+		l.sockets[c] = struct{}{}
+	}
+	l.mu.Unlock()
+	if shut {
 		_ = c.Close() // it was taken as the others were closed
-		return
 	}
-	if l.sockets == nil {
-		l.sockets = make(map[net.Conn]struct{})
-	}
-	l.sockets[c] = struct{}{}
 }
 
 // over forgets the connection of a request that has ended.

@@ -7,7 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -35,24 +37,48 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		if err != nil {
 			return nil, 0, badPatch(err)
 		}
-		change = func(obj map[string]any) (map[string]any, error) { return mergePatch(obj, patch), nil }
+		change = always(func(obj map[string]any) map[string]any { return mergePatch(obj, patch) })
 	case types.StrategicMergePatchType:
 		if t.table.res.Custom {
 			return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
 		}
-		patch, err := decodeObject(body)
-		if err != nil {
-			return nil, 0, badPatch(err)
+		patch := map[string]any{}
+		if string(body) != "null" {
+			var err error
+			if patch, err = decodeObject(body); err != nil {
+				return nil, 0, badPatch(err)
+			}
 		}
-		change = func(obj map[string]any) (map[string]any, error) { return strategicMerge(obj, patch), nil }
+		// The type is that of the path, whatever the patch says.
+		delete(patch, "kind")
+		delete(patch, "apiVersion")
+		change = always(func(obj map[string]any) map[string]any { return strategicMerge(obj, patch) })
 	case types.ApplyYAMLPatchType:
 		return s.apply(t, body)
 	default:
 		return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, "+
 			"application/strategic-merge-patch+json, application/apply-patch+yaml")
 	}
-	r, err := s.modify(t.table, t.namespace, t.name, t.subresource, change)
+	r, err := s.modify(t.table, t.write(true), func(obj map[string]any) (map[string]any, error) {
+		if t.subresource == "scale" {
+			scale, err := change(scaleOf(obj))
+			if err != nil {
+				return nil, err
+			}
+			return rescale(obj, scale)
+		}
+		out, err := change(obj)
+		if err != nil {
+			return nil, err
+		}
+		return out, t.checkPatched(out)
+	})
 	return r, http.StatusOK, err
+}
+
+// always makes a change of one that cannot fail.
+func always(change func(map[string]any) map[string]any) func(map[string]any) (map[string]any, error) {
+	return func(obj map[string]any) (map[string]any, error) { return change(obj), nil }
 }
 
 func (s *storage) apply(t target, body []byte) (*revision, int, error) {
@@ -67,7 +93,10 @@ func (s *storage) apply(t target, body []byte) (*revision, int, error) {
 	if n := str(metadataOf(obj), "name"); n != "" && n != t.name {
 		return nil, 0, nameMismatch(n, t.name)
 	}
-	r, err := s.modify(t.table, t.namespace, t.name, t.subresource, func(cur map[string]any) (map[string]any, error) {
+	if str(obj, "kind") == "" || str(obj, "apiVersion") == "" {
+		return nil, 0, apierrors.NewBadRequest("Object 'Kind' is missing")
+	}
+	r, err := s.modify(t.table, t.write(true), func(cur map[string]any) (map[string]any, error) {
 		return strategicMerge(cur, obj), nil
 	})
 	if !apierrors.IsNotFound(err) {
@@ -75,7 +104,7 @@ func (s *storage) apply(t target, body []byte) (*revision, int, error) {
 	}
 	obj, meta := shallow(obj)
 	meta["name"] = t.name
-	r, err = s.create(t.table, t.namespace, obj)
+	r, err = s.create(t.table, t.write(false), obj)
 	return r, http.StatusCreated, err
 }
 
@@ -97,6 +126,40 @@ func mergePatch(obj, patch map[string]any) map[string]any {
 		}
 	}
 	return obj
+}
+
+// checkPatched refuses a patch that makes another object of the one that it was for.
+func (t target) checkPatched(obj map[string]any) error {
+	meta := metadataOf(obj)
+	if kind, version := str(obj, "kind"), str(obj, "apiVersion"); kind != t.table.res.Kind || version != t.table.res.apiVersion() {
+		if t.table.res.Custom {
+			gvk := schema.FromAPIVersionAndKind(version, kind)
+			var errs field.ErrorList
+			if kind != t.table.res.Kind {
+				errs = append(errs, field.Invalid(field.NewPath("kind"), kind, "must be "+t.table.res.Kind))
+			}
+			if version != t.table.res.apiVersion() {
+				errs = append(errs, field.Invalid(field.NewPath("apiVersion"), version, "must be "+t.table.res.apiVersion()))
+			}
+			return apierrors.NewInvalid(gvk.GroupKind(), t.name, errs)
+		}
+		return unfitPatch(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind, version, t.table.res.Kind))
+	}
+	if _, err := objectMeta(t.table.res, meta); err != nil {
+		return unfitPatch(err.Error())
+	}
+	if n := str(meta, "name"); n != t.name {
+		return nameMismatch(n, t.name)
+	}
+	if ns := str(meta, "namespace"); ns != t.namespace {
+		return namespaceMismatch()
+	}
+	return nil
+}
+
+// unfitPatch is the answer to a patch that leaves what is no object of the type.
+func unfitPatch(why string) error {
+	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), why, "the patched object cannot be decoded")})
 }
 
 func badPatch(err error) error {

@@ -87,7 +87,11 @@ func TestBadPatches(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := serve(t, Options{})
 			f.create("d/a")
-			a := f.do("PATCH", inD+"/a", tt.patch, "Content-Type: "+tt.kind)
+			query := ""
+			if tt.kind == "application/apply-patch+yaml" {
+				query = "?fieldManager=t"
+			}
+			a := f.do("PATCH", inD+"/a"+query, tt.patch, "Content-Type: "+tt.kind)
 			if a.code != tt.code || f.ResourceVersion() != "2" {
 				t.Errorf("%s %s: %d %s, want %d", tt.kind, tt.patch, a.code, a.body, tt.code)
 			}
@@ -143,7 +147,7 @@ func TestServerSideApply(t *testing.T) {
 			want map[string]any
 		}{
 			{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: z}", 201, map[string]any{"x": "z"}},
-			{"metadata: {name: a}\ndata: {v: w}", 200, map[string]any{"x": "z", "v": "w"}},
+			{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {v: w}", 200, map[string]any{"x": "z", "v": "w"}},
 		} {
 			a := f.do("PATCH", inD+"/a?fieldManager=t&force=true", tt.body, "Content-Type: application/apply-patch+yaml")
 			if a.code != tt.code {

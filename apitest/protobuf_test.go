@@ -123,7 +123,8 @@ func TestProtobufForms(t *testing.T) {
 		}{
 			{"/api/v1/namespaces/default/configmaps/a", protobufMediaType, protobufMediaType, "ConfigMap"},
 			{"/api/v1/namespaces/default/secrets/s", protobufMediaType, protobufMediaType, "Secret"},
-			{"/api/v1/namespaces/default/pods/p", protobufMediaType + ",application/json", "application/json", ""},
+			{"/api/v1/namespaces/default/pods/p", protobufMediaType + ",application/json", protobufMediaType, "Pod"},
+			{"/apis/example.com/v1/widgets", protobufMediaType + ",application/json", "application/json", ""},
 			{"/api/v1/namespaces/default/pods/p", metadata, protobufMediaType, "PartialObjectMetadata"},
 			{"/api/v1/configmaps", protobufMediaType, protobufMediaType, "ConfigMapList"},
 			{"/api/v1/pods", strings.Replace(metadata, "Metadata;", "MetadataList;", 1), protobufMediaType, "PartialObjectMetadataList"},

@@ -28,8 +28,8 @@ type Resource struct {
 	Custom bool
 
 	// Status is true when discovery is to name a status subresource.
-	// A write to it changes status alone. A write to the object itself may change status as well, which a
-	// kube-apiserver would ignore: tests want to make a running Pod in one step.
+	// A write to it changes status alone, and a write to the object leaves status as it was. Server.Create, Update and Patch
+	// may set both: tests want to make a running Pod in one step.
 	Status bool
 
 	// Fields are the field selectors of the type, besides metadata.name and metadata.namespace:
@@ -46,8 +46,8 @@ type Resource struct {
 	//		return pod.Marshal()
 	//	}
 	//
-	// If nil, this is built in for the ConfigMaps and Secrets of v1, and other types are served as protobuf in the form
-	// of metadata only. It is called once for each state of an object that is asked for, and by several goroutines at once.
+	// If nil, this is built in for the types of DefaultResources that are not custom, and other types are served as protobuf in
+	// the form of metadata only. It is called once for each state of an object that is asked for, and by several goroutines at once.
 	Protobuf func(object []byte) ([]byte, error)
 }
 
@@ -72,6 +72,9 @@ func (r *Resource) root() string {
 }
 
 func (r *Resource) verbs() []string {
+	if r.ID() == "namespaces" {
+		return []string{"create", "delete", "get", "list", "patch", "update", "watch"} // one by one
+	}
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
@@ -104,7 +107,7 @@ func DefaultResources() []Resource {
 		{Plural: "persistentvolumeclaims", Kind: "PersistentVolumeClaim", ShortNames: []string{"pvc"}, Status: true},
 		{Plural: "persistentvolumes", Kind: "PersistentVolume", ShortNames: []string{"pv"}, ClusterScoped: true, Status: true},
 		{Plural: "pods", Kind: "Pod", ShortNames: []string{"po"}, Categories: all, Status: true, Fields: []string{
-			"spec.nodeName", "spec.hostNetwork", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.nominatedNodeName",
+			"spec.nodeName", "spec.hostNetwork", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
 		}},
 		{Plural: "replicationcontrollers", Kind: "ReplicationController", ShortNames: []string{"rc"}, Categories: all, Status: true, Fields: []string{"status.replicas"}},
 		{Plural: "secrets", Kind: "Secret", Fields: []string{"type"}},

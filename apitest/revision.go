@@ -87,7 +87,7 @@ func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error
 		return err
 	}
 	for _, name := range orderedKeys(meta, metadataOrder) {
-		if isEmpty(meta[name]) && !res.Custom {
+		if isEmpty(meta[name]) {
 			continue // as the Go types of kube-apiserver do: omitempty
 		}
 		if err := member(name, meta[name]); err != nil {

@@ -3,6 +3,9 @@ package apitest
 import (
 	"net/http"
 	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A target is what an API path names.
@@ -11,6 +14,46 @@ type target struct {
 	namespace   string
 	name        string // "" for the collection
 	subresource string
+}
+
+// has reports whether the type has a subresource.
+func (r *Resource) has(subresource string) bool {
+	switch subresource {
+	case "status":
+		return r.Status
+	case "finalize":
+		return r.ID() == "namespaces"
+	case "scale":
+		return r.hasScale()
+	}
+	return false
+}
+
+// missing answers a path that names nothing. kube-apiserver says so in JSON below a group that it has.
+func (s *Server) missing(w http.ResponseWriter, req *http.Request) {
+	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	if t, ok := s.route(strings.Join(parts[:max(len(parts)-1, 1)], "/")); ok && t.table.res.Custom && t.name != "" && t.subresource == "" {
+		writeError(w, notFound(t.table.res, t.name)) // a subresource that a custom type has not
+		return
+	}
+	known := parts[0] == "api" && len(parts) > 1
+	for _, t := range s.storage.tables { // is there one: the order does not matter
+		known = known || parts[0] == "apis" && len(parts) > 2 && t.res.Group == parts[1] && !t.res.Custom
+	}
+	if !known {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		http.NotFound(w, req)
+		return
+	}
+	writeError(w, &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+		Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
+	}})
+}
+
+// write is a change of what the target names.
+func (t target) write(patch bool) write {
+	return write{namespace: t.namespace, name: t.name, subresource: t.subresource, patch: patch}
 }
 
 // route reads an API path. kube-apiserver's legacy /watch/ paths are not served.
@@ -46,7 +89,7 @@ func (s *Server) route(path string) (target, bool) {
 	}
 	if len(parts) > 2 {
 		t.subresource = parts[2]
-		if t.subresource != "status" && t.subresource != "finalize" {
+		if !t.table.res.has(t.subresource) {
 			return target{}, false
 		}
 	}
@@ -57,17 +100,23 @@ func (s *Server) route(path string) (target, bool) {
 	return t, true
 }
 
+// isWatch reports whether the query asks for a watch.
+func isWatch(req *http.Request) bool {
+	q := req.URL.Query()
+	return q.Has("watch") && q.Get("watch") != "0" && !strings.EqualFold(q.Get("watch"), "false")
+}
+
 // verb names what a request does, in the words of kube-apiserver's authorization.
 func verb(req *http.Request, t target) string {
 	switch req.Method {
-	case http.MethodGet, http.MethodHead:
-		switch q := req.URL.Query(); {
-		case q.Has("watch") && q.Get("watch") != "0" && !strings.EqualFold(q.Get("watch"), "false"):
+	case http.MethodGet:
+		switch {
+		case t.name != "":
+			return "get" // kube-apiserver looks for watch in the query of collections only
+		case isWatch(req):
 			return "watch"
-		case t.name == "":
-			return "list"
 		}
-		return "get"
+		return "list"
 	case http.MethodPost:
 		return "create"
 	case http.MethodPut:

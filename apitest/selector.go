@@ -14,15 +14,15 @@ import (
 // A selection is the part of a type that a request asks for.
 type selection struct {
 	namespace string // "" for all
-	name      string // one object, by path
+	single    bool   // one object, by its name in the namespace: kube-apiserver looks up its key, and does not page
 	labels    labels.Selector
 	fields    fields.Selector
 }
 
 // newSelection reads the selectors of a request. Labels were parsed with the options; a field that the type does not
 // offer is a 400 in kube-apiserver's words: kubectl itself adds what it was looking for.
-func newSelection(res *Resource, namespace, name string, opts *internalversion.ListOptions) (selection, error) {
-	sel := selection{namespace: namespace, name: name, labels: opts.LabelSelector, fields: opts.FieldSelector}
+func newSelection(res *Resource, namespace string, opts *internalversion.ListOptions) (selection, error) {
+	sel := selection{namespace: namespace, labels: opts.LabelSelector, fields: opts.FieldSelector}
 	if sel.labels == nil {
 		sel.labels = labels.Everything()
 	}
@@ -34,6 +34,8 @@ func newSelection(res *Resource, namespace, name string, opts *internalversion.L
 			return sel, apierrors.NewBadRequest(unknownField(res, req.Field))
 		}
 	}
+	_, named := sel.fields.RequiresExactMatch("metadata.name")
+	sel.single = named && (res.ClusterScoped || namespace != "")
 	return sel, nil
 }
 
@@ -64,7 +66,7 @@ func ownFields(res *Resource) bool { return res.Custom || len(res.Fields) > 0 }
 // everything is true when no selector narrows the type or the namespace.
 // A list says how many items remain only then.
 func (s selection) everything() bool {
-	return s.name == "" && s.labels.Empty() && s.fields.Empty()
+	return s.labels.Empty() && s.fields.Empty()
 }
 
 func (s selection) prefix() string {
@@ -77,7 +79,6 @@ func (s selection) prefix() string {
 func (s selection) matches(r *revision) bool {
 	return r != nil && !r.deleted &&
 		(s.namespace == "" || r.namespace == s.namespace) &&
-		(s.name == "" || r.name == s.name) &&
 		(s.labels.Empty() || s.labels.Matches(r.labels)) &&
 		(s.fields.Empty() || s.fields.Matches(r.fields))
 }
@@ -91,6 +92,8 @@ func selectableFields(res *Resource, r *revision, obj map[string]any) fields.Set
 			v = m["component"] // events: source is selected by its component
 		}
 		switch {
+		case path == "status.podIPs":
+			set[path] = "" // kube-apiserver knows the name, and compares with nothing
 		case v != nil:
 			set[path] = fmt.Sprint(v)
 		case strings.HasSuffix(path, "eplicas"), path == "status.successful":

@@ -11,11 +11,20 @@ import (
 
 // serve answers one request from r's view of the storage.
 func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
+	w, end := s.observe(w, req)
+	defer end()
+	if err := s.foreignOrigin(req); err != nil {
+		writeError(w, err)
+		return
+	}
+	if s.shareWith(w, req) {
+		return
+	}
 	if strings.HasPrefix(req.URL.Path, faultsPath) {
 		s.serveFaults(w, req)
 		return
 	}
-	s.faults.connection(w)
+	s.faults.connection(w, req)
 	w.Header().Set("Cache-Control", "no-cache, private")
 	switch req.URL.Path {
 	case "/healthz", "/livez", "/readyz":
@@ -31,11 +40,11 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 	}
 	t, ok := s.route(req.URL.Path)
 	if !ok {
-		http.NotFound(w, req)
+		s.missing(w, req)
 		return
 	}
 	v := verb(req, t)
-	if x, ok := s.faults.take(v, t.table.res); ok {
+	if x, ok := s.faults.take(req, v, t.table.res); ok {
 		s.fail(w, req, t.table, v, x)
 		return
 	}
@@ -55,7 +64,7 @@ func (s *Server) authorized(req *http.Request) bool {
 
 // serveResource does what v says. An error that it returns was not yet sent.
 func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Request, t target, v string) error {
-	f, err := s.negotiate(req, t.table, v == "list")
+	f, err := s.negotiate(req, t.table, v)
 	if err != nil {
 		return err
 	}
@@ -65,7 +74,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		sel, err := newSelection(t.table.res, t.namespace, t.name, opts)
+		sel, err := newSelection(t.table.res, t.namespace, opts)
 		if err != nil {
 			return err
 		}
@@ -76,23 +85,33 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		writeList(w, req, f, p)
+		writeList(s.faults.cutList(w, req), req, f, p)
 		return nil
 	case "get":
+		if t.subresource == "finalize" {
+			return methodNotAllowed(t.table.res)
+		}
 		rev, err := r.get(req, t)
 		if err != nil {
 			return err
+		}
+		if t.subresource == "scale" {
+			return writeScale(w, req, t.table.res, http.StatusOK, rev)
 		}
 		s.writeObject(w, f, http.StatusOK, rev)
 		return nil
 	case "create", "update", "patch", "delete", "deletecollection":
 		return s.serveWrite(w, req, t, v, f)
 	}
-	return apierrors.NewMethodNotSupported(t.table.res.GroupResource(), strings.ToLower(req.Method))
+	return methodNotAllowed(t.table.res)
 }
 
 func (s *Server) writeObject(w http.ResponseWriter, f format, code int, r *revision) {
 	b := f.object(nil, r)
+	if _, ok := f.(yamlFormat); ok {
+		writeYAML(w, code, b)
+		return
+	}
 	if isText(f.contentType(false)) {
 		b = append(b, '\n')
 	}
@@ -105,7 +124,7 @@ func (r *Replica) get(req *http.Request, t target) (*revision, error) {
 	asked := req.URL.Query().Get("resourceVersion")
 	rv, err := parseRV(asked)
 	if err != nil {
-		return nil, apierrors.NewBadRequest("invalid resource version: " + err.Error())
+		return nil, err // a 500 of kube-apiserver's storage
 	}
 	if err := r.waitFor(req.Context(), rv); err != nil {
 		return nil, err

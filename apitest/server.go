@@ -45,6 +45,18 @@ type Options struct {
 
 	// Token, if set, is the bearer token that every API request must bring; others get a 401.
 	Token string
+
+	// Log, if set, is called when the head of a watch's answer is sent, and at the end of each request. Several calls may be
+	// in progress at once, and a request waits for its own.
+	Log func(LoggedRequest)
+
+	// AllowedHosts are names that requests to a Listener may be for, beside addresses and localhost: "api.test".
+	// Requests for another host get a 403, because any web page can have a name that leads to loopback.
+	AllowedHosts []string
+
+	// AllowedOrigins are the web pages that may use this server, beside its own address: "https://console.test".
+	// Requests of other pages get a 403. Programs that are no browsers send no Origin, or the server's address.
+	AllowedOrigins []string
 }
 
 func (o Options) withDefaults() Options {
@@ -83,6 +95,7 @@ type Server struct {
 	replicas  map[string]*Replica
 	routed    *Replica
 	listeners map[*Listener]struct{}
+	authority *authority // of the listeners with TLS; nil before the first
 }
 
 // New returns a server without objects. Close ends what it holds open.
@@ -97,7 +110,7 @@ func New(opts Options) *Server {
 		replicas:  make(map[string]*Replica),
 		listeners: make(map[*Listener]struct{}),
 	}
-	s.faults.init(s.done)
+	s.faults.init(s.done, opts.BookmarkPeriod)
 	s.routed = s.replica("", opts.ResourceVersion)
 	return s
 }

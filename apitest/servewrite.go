@@ -1,15 +1,16 @@
 package apitest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 )
 
@@ -18,106 +19,163 @@ const maxBody = 3 << 20
 
 // serveWrite answers a request that changes something.
 func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, v string, f format) error {
+	if !t.takes(v) {
+		if t.table.res.Custom && t.subresource == "" && t.namespace == "" {
+			s.missing(w, req)
+			return nil
+		}
+		return methodNotAllowed(t.table.res)
+	}
 	body, media, err := readBody(w, req)
 	if err != nil {
 		return err
 	}
-	dryRun := req.URL.Query().Get("dryRun") == metav1.DryRunAll
+	var del deletion
+	var dryRun bool
+	if v == "delete" || v == "deletecollection" {
+		del, err = readDeletion(req, body, media)
+		dryRun = del.dryRun
+	} else {
+		dryRun, err = writeOptions(v, req.URL.Query(), media)
+	}
+	if err != nil {
+		return err
+	}
+	if v == "deletecollection" {
+		return s.serveDeleteCollection(w, req, t, f, del)
+	}
 	st := s.storage
-	if dryRun && v != "deletecollection" {
+	if dryRun {
 		// A dry run happens to a copy that holds nothing but the object in question.
 		st = s.storage.fork(t.table, dryRunKey(t, body, media))
 		t.table = st.tables[t.table.res.ID()]
 	}
-	switch v {
-	case "create":
-		if t.name != "" {
-			return apierrors.NewMethodNotSupported(t.table.res.GroupResource(), "create")
-		}
-		obj, err := readObject(t.table.res, body, media)
-		if err != nil {
-			return err
-		}
-		if err := validName(t.table.res, obj); err != nil {
-			return err
-		}
-		r, err := st.create(t.table, t.namespace, obj)
-		if err != nil {
-			return err
-		}
-		s.writeObject(w, f, http.StatusCreated, r)
-		return nil
-	case "update":
-		obj, err := readObject(t.table.res, body, media)
-		if err != nil {
-			return err
-		}
-		r, err := st.update(t.table, t.namespace, t.name, obj, t.subresource)
-		if err != nil {
-			return err
-		}
-		s.writeObject(w, f, http.StatusOK, r)
-		return nil
-	case "patch":
-		r, code, err := st.patch(t, body, media)
-		if err != nil {
-			return err
-		}
-		s.writeObject(w, f, code, r)
-		return nil
-	case "delete":
-		if t.subresource != "" {
-			return apierrors.NewMethodNotSupported(t.table.res.GroupResource(), "delete")
-		}
-		return s.serveDelete(w, st, t, f, body)
-	}
-	return s.serveDeleteCollection(w, req, t, f, dryRun)
-}
-
-func (s *Server) serveDelete(w http.ResponseWriter, st *storage, t target, f format, body []byte) error {
-	pre, err := readPreconditions(body)
+	before := st.rv
+	r, code, err := st.write(t, v, del, body, media)
 	if err != nil {
 		return err
 	}
-	r, err := st.remove(t.table, t.namespace, t.name, pre)
-	if err != nil {
-		return err
-	}
-	if !r.deleted {
-		s.writeObject(w, f, http.StatusOK, r)
+	if v == "delete" && !t.table.rules.returnsDeleted && r.deleted {
+		writeJSON(w, http.StatusOK, deletedStatus(t.table.res, r))
 		return nil
 	}
-	writeJSON(w, http.StatusOK, &metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{
-			Name: r.name, Group: t.table.res.Group, Kind: t.table.res.Plural, UID: types.UID(r.uid),
-		},
-	})
+	if dryRun && r.rv > before {
+		r = r.undated(t)
+	}
+	if t.subresource == "scale" {
+		return writeScale(w, req, t.table.res, code, r)
+	}
+	s.writeObject(w, f, code, r)
 	return nil
 }
 
+// write does what a request asks for, and returns the code of the answer.
+func (s *storage) write(t target, v string, del deletion, body []byte, media string) (r *revision, code int, err error) {
+	switch v {
+	case "create":
+		obj, err := readObject(t.table.res, body, media)
+		if err != nil {
+			return nil, 0, err
+		}
+		r, err := s.create(t.table, t.write(false), obj)
+		return r, http.StatusCreated, err
+	case "update":
+		if t.subresource == "scale" {
+			scale, err := readObject(&Resource{Group: "autoscaling", Version: "v1", Kind: "Scale"}, body, media)
+			if err != nil {
+				return nil, 0, err
+			}
+			if n := str(metadataOf(scale), "name"); n != t.name {
+				return nil, 0, nameMismatch(n, t.name)
+			}
+			r, err := s.modify(t.table, t.write(false), func(obj map[string]any) (map[string]any, error) { return rescale(obj, scale) })
+			return r, http.StatusOK, err
+		}
+		obj, err := readObject(t.table.res, body, media)
+		if err != nil {
+			return nil, 0, err
+		}
+		r, made, err := s.update(t.table, t.write(false), obj)
+		if made {
+			return r, http.StatusCreated, err
+		}
+		return r, http.StatusOK, err
+	case "patch":
+		return s.patch(t, body, media)
+	}
+	r, err = s.remove(t.table, t.write(false), del)
+	return r, http.StatusOK, err
+}
+
+// takes reports whether there is such a request for the target: an object of a namespace is made and deleted in it only.
+func (t target) takes(v string) bool {
+	within := t.table.res.ClusterScoped || t.namespace != ""
+	switch v {
+	case "create":
+		return t.name == "" && within
+	case "deletecollection":
+		return within && t.table.res.ID() != "namespaces"
+	case "delete":
+		return t.subresource == ""
+	}
+	return t.name != ""
+}
+
+func deletedStatus(res *Resource, r *revision) *metav1.Status {
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusSuccess,
+		Details:  &metav1.StatusDetails{Name: r.name, Group: res.Group, Kind: res.Plural, UID: types.UID(r.uid)},
+	}
+}
+
+// undated returns the outcome of a dry run as kube-apiserver shows it: what would be made has no version, and what would be
+// changed has the one that it has.
+func (r *revision) undated(t target) *revision {
+	if cur := t.table.before(r.key); cur != nil {
+		return r.at(cur.rv)
+	}
+	n := *r
+	begin, end := n.version-len(`,"resourceVersion":"`), n.version+decimalLen(n.rv)+len(`"`)
+	n.body = slices.Concat(n.body[:begin], n.body[end:])
+	n.meta -= end - begin
+	n.messages = new(protobufMessages)
+	return &n
+}
+
+// before returns the state of key that a dry run began with, or nil.
+func (t *table) before(key string) *revision {
+	i, ok := t.find(key)
+	if !ok || len(t.items[i].states) < 2 {
+		return nil
+	}
+	return t.items[i].states[0]
+}
+
 // serveDeleteCollection deletes what the selectors name, and answers with the list of it.
-func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request, t target, f format, dryRun bool) error {
+func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request, t target, f format, del deletion) error {
 	opts, err := listOptions(req)
 	if err != nil {
 		return err
 	}
-	sel, err := newSelection(t.table.res, t.namespace, "", opts)
+	sel, err := newSelection(t.table.res, t.namespace, opts)
 	if err != nil {
 		return err
 	}
 	st := s.storage
 	st.mu.RLock()
-	p := t.table.page(sel, sel.prefix(), st.rv, 0)
+	p := t.table.page(sel, sel.prefix(), st.rv, opts.Limit)
 	st.mu.RUnlock()
-	if dryRun {
-		writeList(w, req, f, p)
-		return nil
-	}
-	for _, r := range p.items {
-		if _, err := st.remove(t.table, r.namespace, r.name, preconditions{uid: r.uid}); err != nil && !apierrors.IsNotFound(err) {
+	for i, r := range p.items {
+		if del.dryRun {
+			continue
+		}
+		gone, err := st.remove(t.table, write{namespace: r.namespace, name: r.name}, del)
+		if err != nil && !apierrors.IsNotFound(err) {
 			return err
+		}
+		if err == nil && !gone.deleted {
+			p.items[i] = gone
 		}
 	}
 	writeList(w, req, f, p)
@@ -133,7 +191,7 @@ func readBody(w http.ResponseWriter, req *http.Request) (body []byte, media stri
 	media = "application/json"
 	if ct := req.Header.Get("Content-Type"); ct != "" {
 		if media, _, err = mime.ParseMediaType(ct); err != nil {
-			return nil, "", apierrors.NewBadRequest(fmt.Sprintf("Content-Type %q: %v", ct, err))
+			return nil, "", unsupportedMediaType(ct, "application/json, application/yaml")
 		}
 	}
 	return body, media, nil
@@ -148,30 +206,38 @@ func readObject(res *Resource, body []byte, media string) (map[string]any, error
 		if body, err = yaml.YAMLToJSON(body); err != nil {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is no YAML: %v", err))
 		}
+	case protobufMediaType:
+		if res.Custom {
+			return nil, unsupportedMediaType(media, "application/json, application/yaml")
+		}
+		obj, err := decodeEnvelope(body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", res.Kind, err))
+		}
+		return checkKind(res, obj)
 	default:
-		return nil, unsupportedMediaType(media, "application/json, application/yaml")
+		return nil, unsupportedMediaType(media, "application/json, application/yaml, "+protobufMediaType)
+	}
+	if string(body) == "null" && !res.Custom {
+		return map[string]any{}, nil // an object without anything
 	}
 	obj, err := decodeObject(body)
+	if err == nil && res.Custom && (obj["kind"] == nil || obj["apiVersion"] == nil) {
+		err = errors.New("Object 'Kind' is missing") //nolint:staticcheck // kube-apiserver's words
+	}
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", res.Kind, err))
 	}
+	return checkKind(res, obj)
+}
+
+// checkKind refuses an object of another type.
+func checkKind(res *Resource, obj map[string]any) (map[string]any, error) {
 	kind, version := str(obj, "kind"), str(obj, "apiVersion")
 	if kind != "" && kind != res.Kind || version != "" && version != res.apiVersion() {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind, version, res.Kind))
 	}
 	return obj, nil
-}
-
-// validName refuses a name that could not be part of a path.
-func validName(res *Resource, obj map[string]any) error {
-	name := str(metadataOf(obj), "name")
-	if name == "" {
-		return nil
-	}
-	if msgs := validation.IsDNS1123Subdomain(name); len(msgs) > 0 && res.Group != "rbac.authorization.k8s.io" {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s %q is invalid: metadata.name: Invalid value: %q: %s", res.Kind, name, name, msgs[0]))
-	}
-	return nil
 }
 
 func unsupportedMediaType(media, want string) error {
@@ -181,19 +247,6 @@ func unsupportedMediaType(media, want string) error {
 		Reason:  metav1.StatusReasonUnsupportedMediaType,
 		Message: fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s (it was %s)", want, media),
 	}}
-}
-
-// readPreconditions reads a DeleteOptions body. An empty body asks for nothing.
-func readPreconditions(body []byte) (preconditions, error) {
-	if len(body) == 0 {
-		return preconditions{}, nil
-	}
-	obj, err := decodeObject(body)
-	if err != nil {
-		return preconditions{}, apierrors.NewBadRequest(fmt.Sprintf("read DeleteOptions: %v", err))
-	}
-	pre, _ := obj["preconditions"].(map[string]any)
-	return preconditions{uid: str(pre, "uid"), resourceVersion: str(pre, "resourceVersion")}, nil
 }
 
 // dryRunKey is the object that a dry run is about; a creation names it in its body.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,12 +40,17 @@ func writeError(w http.ResponseWriter, err error) {
 // writeErrorFor answers a request that could be understood. A Status comes in the encoding that was asked for
 // (list-rv-too-large-protobuf.bin, list-rv-too-large-cbor.bin).
 func (s *Server) writeErrorFor(w http.ResponseWriter, req *http.Request, t *table, err error) {
-	first, _, _ := strings.Cut(req.Header.Get("Accept"), ",")
-	media, _, _ := strings.Cut(first, ";")
-	media = strings.TrimSpace(media)
+	media := ""
+	if all := accepts(req); len(all) > 0 && (all[0].params["as"] == "" || all[0].media != yamlMediaType) {
+		media = all[0].media
+	}
 	status := statusOf(err)
 	var b []byte
 	switch {
+	case media == yamlMediaType:
+		setRetryAfter(w, status)
+		writeYAML(w, int(status.Code), mustJSON(status))
+		return
 	case media == protobufMediaType && !t.res.Custom:
 		b = protobufStatus(status)
 	case media == cborMediaType && s.opts.CBOR:
@@ -89,6 +93,17 @@ func tooLarge(want, have uint64) error {
 		Message: "Too large resource version",
 	}}
 	return err
+}
+
+// methodNotAllowed is the answer to what cannot be done to a path. It does not say what the path names, except for a custom type.
+func methodNotAllowed(res *Resource) error {
+	if res.Custom {
+		return apierrors.NewMethodNotSupported(res.GroupResource(), "")
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
+		Message: "the server does not allow this method on the requested resource",
+	}}
 }
 
 // parseRV reads a resourceVersion; "" is 0. Its error has the words of kube-apiserver's versioner.

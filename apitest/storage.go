@@ -20,6 +20,7 @@ type storage struct {
 	rv        uint64
 	compacted uint64 // exact reads below this are gone
 	tokens    uint64 // continue tokens at or below this are refused
+	restored  int    // how often a backup was restored
 	tables    map[string]*table
 	changed   chan struct{} // closed, and replaced, by every change
 	garbage   []superseded  // oldest first
@@ -31,6 +32,7 @@ type storage struct {
 // A table holds one type.
 type table struct {
 	res   *Resource
+	rules rules
 	words words
 
 	items []*item // by key
@@ -48,6 +50,7 @@ type item struct {
 // A change is what one commit did to one object. prev is nil for a new one; cur is a tombstone for a deletion.
 type change struct {
 	prev, cur *revision
+	dropped   bool // watches are to miss it
 }
 
 type eventType string
@@ -77,7 +80,7 @@ func newStorage(resources []Resource, window int, ttl time.Duration, rv uint64) 
 	}
 	for _, r := range resources {
 		res := r.complete()
-		s.tables[res.ID()] = &table{res: &res, words: newWords(&res), floor: rv, lost: rv}
+		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), words: newWords(&res), floor: rv, lost: rv}
 	}
 	return s
 }
@@ -133,9 +136,9 @@ func (s *storage) commit(t *table, r *revision) {
 
 	if typ := c.kind(); s.drops[typ] > 0 {
 		s.drops[typ]--
-	} else {
-		t.log = append(t.log, c)
+		c.dropped = true
 	}
+	t.log = append(t.log, c)
 	if over := len(t.log) - s.window; over > 0 {
 		t.lost = t.log[over-1].cur.rv
 		t.floor = max(t.floor, t.log[over].cur.rv-1)
@@ -211,6 +214,7 @@ func (s *storage) restore(rv uint64) {
 	s.garbage = slices.DeleteFunc(s.garbage, func(g superseded) bool { return g.by > rv })
 	s.commits.truncate(rv)
 	s.rv = rv
+	s.restored++
 	s.compacted = min(s.compacted, rv)
 	s.tokens = min(s.tokens, rv)
 	clear(s.pins)

@@ -44,6 +44,24 @@ func TestDropEvent(t *testing.T) {
 	})
 }
 
+// A server that was restored from a backup is another process: a watch of the one before hears nothing of what is written
+// to it, not even of versions that it has not seen.
+func TestWatchDoesNotOutliveARestoredBackup(t *testing.T) {
+	for range 50 { // the restoration and the watch are two goroutines
+		synctest.Test(t, func(t *testing.T) {
+			f := serve(t, Options{})
+			backup := f.create("d/a") // 2
+			f.touch("d/a")            // 3
+			w := f.watch(configMaps + "&resourceVersion=3")
+			if err := f.RestoreBackup(backup); err != nil {
+				t.Fatal(err)
+			}
+			f.create("d/b", "d/c", "d/e") // 5
+			w.wantEnd(io.EOF)
+		})
+	}
+}
+
 func TestRestoreBackup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})

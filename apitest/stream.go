@@ -11,6 +11,7 @@ import (
 type stream struct {
 	faults *faults
 	out    output
+	spared bool          // it meets no fault
 	wake   chan struct{} // holds one token: something below has changed
 
 	mu     sync.Mutex
@@ -45,7 +46,7 @@ var errEnded = http.ErrServerClosed
 func (st *stream) awaitResume(ctx context.Context, done <-chan struct{}) error {
 	for {
 		resumed := st.faults.stalledUntil()
-		if resumed == nil {
+		if resumed == nil || st.spared {
 			return nil
 		}
 		select {
@@ -136,6 +137,10 @@ func (o body) abort(reset bool) error {
 
 // breakConn closes a connection, with a TCP reset if that is wanted.
 func breakConn(conn net.Conn, reset bool) {
+	if c := faultConnOf(conn); c != nil {
+		c.breakOff(reset)
+		return
+	}
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {
 		_ = tcp.SetLinger(0) // without it, the close below is an orderly one of TCP
 	}

@@ -17,10 +17,11 @@ type tableFormat struct {
 	columns   []byte // the definitions
 	rowObject func(b []byte, r *revision) []byte
 	now       time.Time
+	described *bool // events of a watch have shown the columns
 }
 
 func newTableFormat(t *table, version, includeObject string) tableFormat {
-	f := tableFormat{version: version, printer: printers[t.res.ID()], now: time.Now()}
+	f := tableFormat{version: version, printer: printers[t.res.ID()], now: time.Now(), described: new(bool)}
 	f.columns = f.printer.definitions()
 	switch includeObject {
 	case "None":
@@ -86,6 +87,10 @@ func (f tableFormat) item(b []byte, i int, r *revision) []byte {
 
 func (f tableFormat) event(b []byte, typ eventType, r *revision) []byte {
 	f.now = time.Now()
+	if *f.described {
+		f.columns = []byte("null") // they are in the first event only
+	}
+	*f.described = true
 	return closeEvent(f.object(openEvent(b, typ), r))
 }
 

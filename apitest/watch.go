@@ -22,6 +22,7 @@ type watch struct {
 
 	pos       uint64 // every change up to here was considered
 	start     uint64 // bookmarks must be newer than this
+	restored  int    // of the storage when the watch began
 	bookmarks bool
 }
 
@@ -40,7 +41,7 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
 		timeout = time.Duration(*opts.TimeoutSeconds) * time.Second
 	}
-	clock := newWatchClock(timeout, r.srv.opts.BookmarkPeriod, opts.AllowWatchBookmarks)
+	clock := newWatchClock(timeout, r.srv.faults.bookmarkPeriod(), opts.AllowWatchBookmarks)
 	defer clock.stop()
 
 	wa := &watch{replica: r, table: t, sel: sel, format: f, pos: rv, start: rv, bookmarks: opts.AllowWatchBookmarks}
@@ -58,13 +59,13 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	// Faults know of the stream before the client does.
 	if isWebSocket(req) {
 		out := newMessages(f.contentType(true))
-		wa.stream = r.srv.faults.open(out)
+		wa.stream = r.srv.faults.open(out, spared(req))
 		defer r.srv.faults.release(wa.stream)
 		r.srv.faults.upgrade(w, req, out, serve)
 		return nil
 	}
 	out := newBody(w)
-	wa.stream = r.srv.faults.open(out)
+	wa.stream = r.srv.faults.open(out, spared(req))
 	defer r.srv.faults.release(wa.stream)
 	w.Header().Set("Content-Type", f.contentType(true))
 	w.WriteHeader(http.StatusOK)
@@ -90,6 +91,7 @@ func (wa *watch) begin(ctx context.Context, rv uint64, opts *internalversion.Lis
 		s.mu.RLock()
 	}
 	defer s.mu.RUnlock()
+	wa.restored = s.restored
 	switch {
 	case withInitial:
 		wa.pos, wa.start = r.rv(), r.rv()
@@ -110,13 +112,13 @@ func (wa *watch) sendInitial(ctx context.Context, items []*revision) error {
 	for chunk := range slices.Chunk(items, watchBatch) {
 		b = b[:0]
 		for _, r := range chunk {
-			b = wa.format.event(b, added, r)
+			b = wa.event(b, added, r)
 		}
 		if err := wa.write(ctx, b); err != nil {
 			return err
 		}
 	}
-	if !wa.bookmarks || wa.replica.srv.faults.swallows(swallowInitialEventsEnd) {
+	if !wa.bookmarks || wa.swallows(swallowInitialEventsEnd) {
 		return nil
 	}
 	return wa.write(ctx, wa.format.bookmark(nil, wa.pos, true))
@@ -129,16 +131,16 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 	bookmark := false
 	for {
 		s.mu.RLock()
-		changed := s.changed
+		changed, restored := s.changed, s.restored != wa.restored
 		batch, more, ok := wa.next()
 		s.mu.RUnlock()
-		if !ok {
-			return // too slow
+		if !ok || restored {
+			return // too slow; or what comes now is not what follows on what came
 		}
 		b = wa.append(b[:0], batch)
 		if bookmark && !more {
 			bookmark = false
-			if wa.pos > wa.start && !wa.replica.srv.faults.swallows(swallowBookmarks) {
+			if wa.pos > wa.start && !wa.swallows(swallowBookmarks) {
 				b = wa.format.bookmark(b, wa.pos, false)
 			}
 		}
@@ -151,6 +153,7 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 		select {
 		case <-changed:
 		case <-wa.stream.wake:
+			clock.setPeriod(wa.replica.srv.faults.bookmarkPeriod())
 			if wa.write(ctx, nil) != nil {
 				return
 			}
@@ -202,22 +205,37 @@ func (wa *watch) next() (batch []change, more, ok bool) {
 // selected state, one that enters it is ADDED.
 func (wa *watch) append(b []byte, batch []change) []byte {
 	for _, c := range batch {
+		if c.dropped && !wa.stream.spared {
+			continue
+		}
 		if wa.sel.namespace != "" && c.cur.namespace != wa.sel.namespace {
 			continue // most changes in most watches: spare them the selectors
 		}
 		before, after := wa.sel.matches(c.prev), wa.sel.matches(c.cur)
 		switch {
 		case before && after:
-			b = wa.format.event(b, modified, c.cur)
+			b = wa.event(b, modified, c.cur)
 		case after:
-			b = wa.format.event(b, added, c.cur)
+			b = wa.event(b, added, c.cur)
 		case before && c.cur.deleted:
-			b = wa.format.event(b, deleted, c.cur)
+			b = wa.event(b, deleted, c.cur)
 		case before:
-			b = wa.format.event(b, deleted, c.prev.at(c.cur.rv))
+			b = wa.event(b, deleted, c.prev.at(c.cur.rv))
 		}
 	}
 	return b
+}
+
+// event appends one event, of another object if it is to be rewritten.
+func (wa *watch) event(b []byte, typ eventType, r *revision) []byte {
+	if !wa.stream.spared {
+		r = wa.replica.srv.faults.rewrite(wa.table.res, typ, r)
+	}
+	return wa.format.event(b, typ, r)
+}
+
+func (wa *watch) swallows(what string) bool {
+	return !wa.stream.spared && wa.replica.srv.faults.swallows(what)
 }
 
 // write sends b in one piece, subject to faults.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -80,8 +81,7 @@ func TestWatchSelections(t *testing.T) {
 		{"/api/v1/pods?fieldSelector=spec.nodeName%3Dn", "ADDED a@6, MODIFIED a@7, DELETED a@8"},
 		{"/api/v1/pods?fieldSelector=spec.nodeName!%3Dn", "ADDED a@3, MODIFIED a@4, ADDED b@5, DELETED a@6"},
 		{"/api/v1/pods?fieldSelector=metadata.name%3Db", "ADDED b@5"},
-		{"/api/v1/pods?fieldSelector=metadata.namespace%3De,status.phase%3D", "ADDED b@5"},
-		{"/api/v1/namespaces/e/pods/b?", "ADDED b@5"},
+		{"/api/v1/pods?fieldSelector=metadata.namespace%3De,status.phase%3DPending", "ADDED b@5"},
 	} {
 		t.Run(tt.path, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -240,6 +240,20 @@ func TestWindow(t *testing.T) {
 		// A window is of one type: others do not push changes out of it.
 		if a := f.get("/api/v1/secrets?watch=1&timeoutSeconds=1&resourceVersion=1"); a.body != "" {
 			t.Errorf("secrets: %s", a.body)
+		}
+	})
+}
+
+// A path with a name is a get, whatever the query says.
+func TestWatchOfANameIsAGet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		for _, watch := range []string{"watch=true", "watch=1", "watch"} {
+			a := f.get(inD + "/a?" + watch)
+			if got := object(t, a); a.code != http.StatusOK || got["kind"] != "ConfigMap" {
+				t.Errorf("%s: %d %s", watch, a.code, a.body)
+			}
 		}
 	})
 }

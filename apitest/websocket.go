@@ -59,7 +59,7 @@ func takeTokenProtocol(req *http.Request) (token string, ok bool) {
 // a word, two sub-protocols with 400, one comes back whatever it is, and no extension is accepted. The end is a close frame
 // with code 1000, whatever the reason.
 func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, out *messages, serve func(context.Context, output)) {
-	conn := &hijacked{ResponseWriter: w, faults: f, gone: make(chan struct{})}
+	conn := &hijacked{ResponseWriter: w, faults: f, spared: spared(req), gone: make(chan struct{})}
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
 	websocket.Handler(func(ws *websocket.Conn) {
@@ -86,6 +86,7 @@ type hijacked struct {
 	http.ResponseWriter
 	net.Conn
 	faults *faults
+	spared bool
 	gone   chan struct{} // closed when the client is
 }
 
@@ -96,12 +97,15 @@ func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	h.Conn = conn
+	if l, ok := h.ResponseWriter.(*logged); ok {
+		l.upgraded()
+	}
 	return h, bufio.NewReadWriter(buf.Reader, bufio.NewWriter(h)), nil
 }
 
 // Write is the connection's, not the ResponseWriter's.
 func (h *hijacked) Write(p []byte) (int, error) {
-	for resumed := h.faults.stalledUntil(); resumed != nil; resumed = h.faults.stalledUntil() {
+	for resumed := h.faults.stalledUntil(); resumed != nil && !h.spared; resumed = h.faults.stalledUntil() {
 		select {
 		case <-resumed:
 		case <-h.gone:

@@ -1,8 +1,10 @@
 package apitest
 
 import (
+	"bufio"
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -26,7 +28,9 @@ type socketWatch struct {
 // dialSocket asks for a watch. Without an Origin in header, it sends that of the server.
 func dialSocket(t *testing.T, dial func(context.Context, string, string) (net.Conn, error), addr string, header ...string) (*socketWatch, error) {
 	t.Helper()
-	h := http.Header{"Origin": {"http://server"}}
+	scheme, rest, _ := strings.Cut(addr, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	h := http.Header{"Origin": {scheme + "://" + host}}
 	for i := 0; i < len(header); i += 2 {
 		h[header[i]] = []string{header[i+1]}
 	}
@@ -130,7 +134,7 @@ func TestWebSocketHandshake(t *testing.T) {
 		"no Origin":                    {path + "0", []string{"Authorization", "Bearer secret", "Origin", ""}, 403, "", ""},
 		"an Origin that is no URL":     {path + "0", []string{"Authorization", "Bearer secret", "Origin", "server"}, 403, "", ""},
 		"an invalid resourceVersion":   {path + "x", []string{"Authorization", "Bearer secret"}, 500, `{"kind":"Status"`, ""},
-		"a resource that there is not": {"/api/v1/nonsense?watch=true", []string{"Authorization", "Bearer secret"}, 404, "404 page not found", ""},
+		"a resource that there is not": {"/api/v1/nonsense?watch=true", []string{"Authorization", "Bearer secret"}, 404, `{"kind":"Status"`, ""},
 		"a type that cannot be sent":   {path + "0", []string{"Authorization", "Bearer secret", "Accept", "text/html"}, 406, `{"kind":"Status"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -290,5 +294,46 @@ func TestListenerClosesWebSockets(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A frame that is cut has its length in the shortest form, too: some clients give up for good if it is longer.
+// https://www.rfc-editor.org/rfc/rfc6455#section-5.2
+func TestCutWebSocketFrameHasTheShortestLength(t *testing.T) {
+	for _, size := range []int{1, 2, 124, 125, 126, 500, 65534, 65535, 65536, 70000} {
+		synctest.Test(t, func(t *testing.T) {
+			f := serve(t, Options{})
+			rv := must[string](t)(f.Create("configmaps", configMap("d", "a", "v", strings.Repeat("x", 100_000))))
+			transport, _ := f.client.Transport.(*http.Transport)
+			conn := must[net.Conn](t)(transport.DialContext(t.Context(), "tcp", "server"))
+			defer conn.Close()
+			f.Cut(Cut{Next: 1, After: int64(size)})
+			_, err := io.WriteString(conn, "GET /api/v1/configmaps?watch=true HTTP/1.1\r\nHost: server\r\nOrigin: http://server\r\n"+
+				"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := bufio.NewReader(conn)
+			for line := "x"; line != "\r\n"; {
+				line = must[string](t)(r.ReadString('\n'))
+			}
+			frame, _ := io.ReadAll(r) // to the cut
+			announced, head := uint64(frame[1]), 2
+			switch {
+			case announced == 126 && len(frame) >= 4:
+				announced, head = uint64(binary.BigEndian.Uint16(frame[2:])), 4
+				if announced < 126 {
+					t.Errorf("%d bytes: the length %d takes 16 bits", size, announced)
+				}
+			case announced == 127 && len(frame) >= 10:
+				announced, head = binary.BigEndian.Uint64(frame[2:]), 10
+				if announced <= 65535 {
+					t.Errorf("%d bytes: the length %d takes 64 bits", size, announced)
+				}
+			}
+			if len(frame)-head != size || announced != uint64(size)+1 {
+				t.Errorf("at %s: a frame of %d announces %d, want one more than %d", rv, len(frame)-head, announced, size)
+			}
+		})
 	}
 }

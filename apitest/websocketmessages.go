@@ -3,6 +3,7 @@ package apitest
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"strings"
 
 	"golang.org/x/net/websocket"
@@ -97,10 +98,23 @@ func (o *messages) sendPart(event []byte) error {
 	if o.text {
 		opcode = websocket.TextFrame
 	}
-	const final, length64 = 0x80, 127
-	head := binary.BigEndian.AppendUint64([]byte{final | opcode, length64}, uint64(len(event)+1))
+	const final = 0x80
+	head := appendFrameLength([]byte{final | opcode}, len(event)+1)
 	_, err := o.conn.Write(append(head, event...))
 	return err
+}
+
+// appendFrameLength appends the length of a frame in the shortest of its three forms, which is the only one that is allowed.
+// https://www.rfc-editor.org/rfc/rfc6455#section-5.2
+func appendFrameLength(b []byte, n int) []byte {
+	const length16, length64 = 126, 127
+	switch {
+	case n < length16:
+		return append(b, byte(n))
+	case n <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(b, length16), uint16(n))
+	}
+	return binary.BigEndian.AppendUint64(append(b, length64), uint64(n)) //nolint:gosec // a length
 }
 
 func (o *messages) abort(reset bool) error {

@@ -3,6 +3,7 @@ package apitest
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // preconditions of a change; empty members ask for nothing.
@@ -20,54 +23,76 @@ type preconditions struct {
 
 // check compares them with the present state.
 func (p preconditions) check(res *Resource, cur *revision) error {
-	failed := func(what, want, have string) error {
-		//nolint:staticcheck // kube-apiserver's words, its capital too
-		err := fmt.Errorf("Precondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s", what, want, have)
-		return apierrors.NewConflict(res.GroupResource(), cur.name, err)
-	}
 	switch {
 	case p.uid != "" && p.uid != cur.uid:
-		return failed("UID", p.uid, cur.uid)
+		return preconditionFailed(res, cur.name, "UID", p.uid, cur.uid)
 	case p.resourceVersion != "" && p.resourceVersion != formatRV(cur.rv):
-		return failed("ResourceVersion", p.resourceVersion, formatRV(cur.rv))
+		return preconditionFailed(res, cur.name, "ResourceVersion", p.resourceVersion, formatRV(cur.rv))
 	}
 	return nil
 }
 
+func preconditionFailed(res *Resource, name, what, want, have string) error {
+	//nolint:staticcheck // kube-apiserver's words, its capital too
+	err := fmt.Errorf("Precondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s", what, want, have)
+	return apierrors.NewConflict(res.GroupResource(), name, err)
+}
+
+// A write is what else is known of a change.
+type write struct {
+	namespace, name string
+	subresource     string
+	// direct is a call of Go, which may set what only the server or a write of the status sets otherwise.
+	direct bool
+	// patch is one that was computed from the present state.
+	patch bool
+}
+
 // create stores a new object.
-func (s *storage) create(t *table, namespace string, obj map[string]any) (*revision, error) {
+func (s *storage) create(t *table, w write, obj map[string]any) (*revision, error) {
 	obj, meta := shallow(obj)
-	name := str(meta, "name")
-	if prefix := str(meta, "generateName"); name == "" && prefix != "" {
-		name = prefix + randomSuffix()
-		meta["name"] = name
-	}
+	namespace := w.namespace
 	switch {
-	case name == "":
-		return nil, apierrors.NewBadRequest("name or generateName is required")
 	case t.res.ClusterScoped:
 		delete(meta, "namespace")
 		namespace = ""
 	case namespace == "":
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("an empty namespace may not be set during creation of %s %s", t.res.ID(), name))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("an empty namespace may not be set during creation of %s %s", t.res.ID(), str(meta, "name")))
 	case str(meta, "namespace") != "" && str(meta, "namespace") != namespace:
 		return nil, namespaceMismatch()
 	default:
 		meta["namespace"] = namespace
 	}
 	if rv := str(meta, "resourceVersion"); rv != "" && rv != "0" {
-		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+		// It is an error of kube-apiserver's storage, and so no bad request.
+		return nil, errors.New("resourceVersion should not be set on objects to be created")
+	}
+	for _, k := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		delete(meta, k)
 	}
 	meta["resourceVersion"] = ""
-	if str(meta, "uid") == "" {
+	if !w.direct || str(meta, "uid") == "" {
 		meta["uid"] = newUID()
 	}
-	if str(meta, "creationTimestamp") == "" {
+	if !w.direct || str(meta, "creationTimestamp") == "" {
 		meta["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	}
-	delete(meta, "deletionTimestamp")
-	if _, ok := obj["spec"]; ok {
-		meta["generation"] = int64(1)
+	name := str(meta, "name")
+	if prefix := str(meta, "generateName"); name == "" && prefix != "" {
+		name = prefix + randomSuffix()
+		meta["name"] = name
+	}
+	if !w.direct && (t.res.Status || !t.res.Custom) {
+		delete(obj, "status")
+	}
+	if t.rules.prepare != nil {
+		t.rules.prepare(obj, meta)
+	}
+	if g, ok := t.generation(nil, obj); ok {
+		meta["generation"] = g
+	} // else nothing is counted, and it is what the client says
+	if err := t.checkNew(meta); err != nil {
+		return nil, err
 	}
 
 	s.mu.Lock()
@@ -88,27 +113,43 @@ func (s *storage) put(t *table, obj map[string]any) (*revision, error) {
 	return r, nil
 }
 
-// update replaces an object, or with a subresource only that part of it.
-func (s *storage) update(t *table, namespace, name string, obj map[string]any, subresource string) (*revision, error) {
+// update replaces an object, or with a subresource only that part of it. It reports whether the object was made by it.
+func (s *storage) update(t *table, w write, obj map[string]any) (r *revision, made bool, err error) {
 	meta := metadataOf(obj)
-	if n := str(meta, "name"); n != name {
-		return nil, nameMismatch(n, name)
+	if n := str(meta, "name"); n != w.name {
+		if n == "" {
+			return nil, false, apierrors.NewBadRequest(fmt.Sprintf("name must be provided: the object at %s has none", w.name))
+		}
+		return nil, false, nameMismatch(n, w.name)
 	}
-	if ns := str(meta, "namespace"); ns != "" && ns != namespace {
-		return nil, namespaceMismatch()
+	if ns := str(meta, "namespace"); ns != "" && ns != w.namespace && !t.res.ClusterScoped {
+		return nil, false, namespaceMismatch()
 	}
-	return s.modify(t, namespace, name, subresource, func(map[string]any) (map[string]any, error) { return obj, nil })
+	r, err = s.modify(t, w, func(map[string]any) (map[string]any, error) { return obj, nil })
+	if apierrors.IsNotFound(err) && t.rules.createOnUpdate && w.subresource == "" {
+		if uid := str(meta, "uid"); uid != "" {
+			return nil, false, preconditionFailed(t.res, w.name, "UID", uid, "")
+		}
+		obj, meta := shallow(obj)
+		delete(meta, "resourceVersion")
+		r, err = s.create(t, w, obj)
+		return r, true, err
+	}
+	return r, false, err
 }
+
+// serverFields are the members of metadata that only the server sets.
+var serverFields = []string{"name", "namespace", "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
 // modify computes the new state of an object from its present one. change may modify and return its argument, and is
 // called under the lock: it must be this package's own code. A resourceVersion or uid that it leaves in the metadata
 // must be the present one. A state that is equal to the present one is not committed.
-func (s *storage) modify(t *table, namespace, name, subresource string, change func(obj map[string]any) (map[string]any, error)) (*revision, error) {
+func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map[string]any, error)) (*revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cur := t.current(objectKey(namespace, name))
+	cur := t.current(objectKey(w.namespace, w.name))
 	if cur == nil {
-		return nil, notFound(t.res, name)
+		return nil, notFound(t.res, w.name)
 	}
 	old, err := cur.decode(t.res)
 	if err != nil {
@@ -123,39 +164,52 @@ func (s *storage) modify(t *table, namespace, name, subresource string, change f
 		return nil, err
 	}
 	next, meta := shallow(next)
-	if rv := str(meta, "resourceVersion"); rv != "" && rv != formatRV(cur.rv) {
-		return nil, apierrors.NewConflict(t.res.GroupResource(), name, fmt.Errorf(
-			"the object has been modified; please apply your changes to the latest version and try again"))
-	}
-	if err := (preconditions{uid: str(meta, "uid")}).check(t.res, cur); err != nil {
+	oldMeta := metadataOf(old)
+	if err := t.checkVersion(w, cur, meta); err != nil {
 		return nil, err
 	}
-	oldMeta := metadataOf(old)
-	if subresource == "status" {
-		status, ok := next["status"]
-		next, meta = shallow(old)
-		if ok {
-			next["status"] = status
+	if t.res.ClusterScoped {
+		delete(meta, "namespace")
+	}
+	next, meta = t.merge(w, next, old)
+	for _, k := range []string{"namespace", "uid"} {
+		if str(meta, k) == "" {
+			meta[k] = oldMeta[k]
 		}
 	}
-	// The server's own members of the metadata cannot be changed.
-	for _, k := range []string{"name", "namespace", "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+	for _, k := range []string{"creationTimestamp", "generation"} {
+		meta[k] = oldMeta[k]
+	}
+	for _, k := range []string{"deletionTimestamp", "deletionGracePeriodSeconds"} {
+		if meta[k] == nil {
+			meta[k] = oldMeta[k]
+		}
+	}
+	meta["resourceVersion"] = formatRV(cur.rv)
+	if err := t.checkUpdate(meta, oldMeta); err != nil {
+		return nil, err
+	}
+	for _, k := range serverFields {
 		if v, ok := oldMeta[k]; ok {
 			meta[k] = v
 		} else {
 			delete(meta, k)
 		}
 	}
-	meta["resourceVersion"] = formatRV(cur.rv)
-	if g, ok := oldMeta["generation"].(int64); ok && !sameJSON(old["spec"], next["spec"]) {
-		meta["generation"] = g + 1
-	}
-	if meta["deletionTimestamp"] != nil && !hasFinalizers(meta) {
-		return s.bury(t, cur)
+	delete(meta, "selfLink")
+	if g, ok := t.generation(old, next); ok {
+		meta["generation"] = g
 	}
 	same, err := newRevision(t.res, next, cur.rv)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if meta["deletionTimestamp"] != nil && !hasFinalizers(meta) && !hasGrace(meta) {
+		last, err := s.bury(t, cur)
+		if w.direct {
+			return last, err
+		}
+		return same, err // the writer sees what was written, watchers the last state
 	}
 	if bytes.Equal(same.body, cur.body) {
 		return cur, nil
@@ -163,6 +217,58 @@ func (s *storage) modify(t *table, namespace, name, subresource string, change f
 	same = same.at(s.rv + 1)
 	s.commit(t, same)
 	return same, nil
+}
+
+// checkVersion compares the version and the UID that a writer names with what there is.
+func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error {
+	rv, err := parseRV(str(meta, "resourceVersion"))
+	switch {
+	case err != nil && !w.direct:
+		return err // a 500 of kube-apiserver's storage
+	case !w.patch:
+		if err := (preconditions{uid: str(meta, "uid")}).check(t.res, cur); err != nil {
+			return err
+		}
+	}
+	switch {
+	case rv == 0 && err == nil && t.rules.conditional && !w.direct:
+		kind := schema.GroupKind{Group: t.res.Group, Kind: t.res.Plural} // as it comes from the storage
+		return apierrors.NewInvalid(kind, w.name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), rv, "must be specified for an update"),
+		})
+	case rv != 0 && rv != cur.rv, err != nil:
+		return apierrors.NewConflict(t.res.GroupResource(), w.name, fmt.Errorf(
+			"the object has been modified; please apply your changes to the latest version and try again"))
+	}
+	return nil
+}
+
+// merge returns what a write through its path makes of old: a status alone, or everything but the status.
+func (t *table) merge(w write, next, old map[string]any) (obj, meta map[string]any) {
+	switch {
+	case w.subresource == "status":
+		status, ok := next["status"]
+		written := metadataOf(next)
+		next, meta = shallow(old)
+		delete(next, "status")
+		if ok {
+			next["status"] = status
+		}
+		if t.rules.statusLabels {
+			meta = written
+			next["metadata"] = meta
+		}
+		return next, meta
+	case !w.direct && (t.res.Status || !t.res.Custom):
+		delete(next, "status")
+		if status, ok := old["status"]; ok {
+			next["status"] = status
+		}
+	}
+	if t.rules.prepareUpdate != nil {
+		t.rules.prepareUpdate(next, old)
+	}
+	return next, metadataOf(next)
 }
 
 // sameJSON reports whether two values are written alike. A caller's numbers may be of any type of Go.
@@ -175,15 +281,19 @@ func sameJSON(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// remove deletes an object, or marks it for deletion while it has finalizers.
-func (s *storage) remove(t *table, namespace, name string, pre preconditions) (*revision, error) {
+// remove deletes an object, or marks it for deletion while it has finalizers or a period of grace.
+func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cur := t.current(objectKey(namespace, name))
+	cur := t.current(objectKey(w.namespace, w.name))
 	if cur == nil {
-		return nil, notFound(t.res, name)
+		return nil, notFound(t.res, w.name)
 	}
-	if err := pre.check(t.res, cur); err != nil {
+	if err := opts.preconditions.check(t.res, cur); err != nil {
+		var status *apierrors.StatusError
+		if errors.As(err, &status) {
+			status.ErrStatus.Details.Kind = t.res.Kind // where an update says the plural
+		}
 		return nil, err
 	}
 	obj, err := cur.decode(t.res)
@@ -191,15 +301,54 @@ func (s *storage) remove(t *table, namespace, name string, pre preconditions) (*
 		return nil, err
 	}
 	meta := metadataOf(obj)
-	if !hasFinalizers(meta) {
-		return s.bury(t, cur)
+	before := meta["deletionTimestamp"]
+	finalizers := opts.finalizers(meta)
+	grace := int64(0)
+	if t.rules.graceful && !w.direct {
+		grace = opts.grace(obj)
 	}
-	if meta["deletionTimestamp"] != nil {
+	had, _ := meta["deletionGracePeriodSeconds"].(int64)
+	gone := len(finalizers) == 0 && grace == 0
+	if before != nil && !gone && grace >= had && sameJSON(finalizers, meta["finalizers"]) {
 		return cur, nil
 	}
-	meta["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-	meta["deletionGracePeriodSeconds"] = int64(0)
+	if gone && (!t.rules.graceful || w.direct) {
+		r, err := s.bury(t, cur)
+		if err == nil && t.res.ID() == "namespaces" && !w.direct {
+			r, err = newRevision(t.res, terminating(obj), r.rv)
+		}
+		return r, err
+	}
+	if before == nil || grace < had {
+		meta["deletionTimestamp"] = time.Now().UTC().Add(time.Duration(grace) * time.Second).Format(time.RFC3339)
+		meta["deletionGracePeriodSeconds"] = grace
+	}
+	if g, ok := meta["generation"].(int64); ok && before == nil {
+		meta["generation"] = g + 1
+	}
+	if gone {
+		// It is marked first, which watchers see.
+		if before == nil {
+			if cur, err = s.put(t, obj); err != nil {
+				return nil, err
+			}
+		} else if cur, err = newRevision(t.res, obj, cur.rv); err != nil {
+			return nil, err
+		}
+		return s.bury(t, cur)
+	}
+	if len(finalizers) > 0 {
+		meta["finalizers"] = finalizers
+	}
 	return s.put(t, obj)
+}
+
+// terminating is what the answer to the deletion of a Namespace shows. Here it is gone by then, as if its controller had run.
+func terminating(obj map[string]any) map[string]any {
+	obj, meta := shallow(obj)
+	meta["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	obj["status"] = map[string]any{"phase": "Terminating"}
+	return obj
 }
 
 // bury commits the deletion of cur. The caller holds the lock.
@@ -208,6 +357,12 @@ func (s *storage) bury(t *table, cur *revision) (*revision, error) {
 	r.deleted = true
 	s.commit(t, r)
 	return r, nil
+}
+
+// hasGrace reports whether an object that is being deleted is left for a while.
+func hasGrace(meta map[string]any) bool {
+	grace, _ := meta["deletionGracePeriodSeconds"].(int64)
+	return grace > 0
 }
 
 func hasFinalizers(meta map[string]any) bool {

@@ -75,7 +75,8 @@ func (d *driver[T]) fold(s *subject[T]) protocol.Sum {
 
 // replace gives a list to the sink.
 func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
-	items := append(s.list.Items, s.kept...)
+	items := s.list.Items
+	items = append(items, s.kept...)
 	var err error
 	switch {
 	case !eff.KeepUnlisted:

@@ -381,3 +381,61 @@ func TestNamelessEventIsRepairedByAList(t *testing.T) {
 		r.told("replace a @13")
 	})
 }
+
+// A thousand objects are looked after one by one. What is beyond that is counted, and lists
+// look after it.
+func TestMoreThanAThousandInQuarantine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		r.expect(`list "0" limit 500 continue ""`)
+		all := make([]*listwatch.ObjectError, 0, 1003)
+		for i := range cap(all) {
+			all = append(all, badField(at(fmt.Sprintf("k%04d", i), fmt.Sprint(100+i))))
+		}
+		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{Items: []string{"a"}, Errors: all, ResourceVersion: "2000"}}
+		r.told("replace a @2000")
+		if status := r.Status(); len(status.Quarantined) != 1000 || status.MoreQuarantined != 3 || status.SafeVersion != "" {
+			t.Fatalf("%d in quarantine and %d more, safe is %q; want 1000 and 3, and no safe version", len(status.Quarantined), status.MoreQuarantined, status.SafeVersion)
+		}
+		r.expect(`watch "2000" for 300s`)
+		s := r.fake.open()
+		s.undecodable(listwatch.Modified, "new", "2001")
+		synctest.Wait()
+		if status := r.Status(); len(status.Quarantined) != 1000 || status.MoreQuarantined != 4 {
+			t.Errorf("%d in quarantine and %d more, want 1000 and 4", len(status.Quarantined), status.MoreQuarantined)
+		}
+		s.event(listwatch.Modified, "a", "2002")
+		r.told("update a")
+		later(time.Second)
+		r.expect(`list "" limit 500 continue ""`)
+		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{Items: []string{"a"}, Errors: all[:2], ResourceVersion: "2003"}}
+		r.told("replace a @2003")
+		if status := r.Status(); len(status.Quarantined) != 2 || status.MoreQuarantined != 0 {
+			t.Errorf("%d in quarantine and %d more, want 2 and none", len(status.Quarantined), status.MoreQuarantined)
+		}
+	})
+}
+
+// SafeVersion is where a program can watch on that has saved its copy.
+func TestSafeVersionStaysBehindWhatIsInQuarantine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		s := r.synced()
+		safe := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			if got := r.Status().SafeVersion; got != want {
+				t.Fatalf("%q is safe, want %q", got, want)
+			}
+		}
+		safe("10")
+		s.event(listwatch.Modified, "b", "11")
+		safe("11")
+		s.undecodable(listwatch.Modified, "a", "12")
+		s.event(listwatch.Modified, "b", "13")
+		s.event(listwatch.Bookmark, "", "14")
+		safe("11")
+		s.event(listwatch.Modified, "a", "15")
+		safe("15")
+	})
+}

@@ -17,6 +17,9 @@ import (
 
 func TestStatusFollowsTheReflector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		if age := New(newFake(), &notes{}, Options{}).Status().Staleness(time.Now()); age != 0 {
+			t.Errorf("staleness before Run was called is %v", age)
+		}
 		r := newRig(t, Options{})
 		begin := time.Now()
 		at := begin.Add

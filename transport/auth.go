@@ -42,7 +42,7 @@ func newAuthorizer(cfg Config, problems *problems, plugin *execPlugin) (authoriz
 	case basic:
 		return fixedCredential{authorization: basicAuth(cfg.Username, cfg.Password)}, nil
 	case cfg.BearerTokenFile != "":
-		return newTokenFile(cfg.BearerTokenFile, problems)
+		return newTokenFile(cfg.BearerTokenFile, cfg.BearerToken, problems)
 	case cfg.BearerToken != "":
 		if err := checkToken(cfg.BearerToken); err != nil {
 			return nil, fmt.Errorf("BearerToken: %w", err)

@@ -43,7 +43,7 @@ func TestTokenRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network, server := newNetwork(), &tokenServer{accepted: "first-token"}
 		defer serveOn(network, server.ServeHTTP)()
-		c := newTestClient(t, Config{Server: "http://api.example", Dial: network.Dial, BearerToken: "ignored", BearerTokenFile: path})
+		c := newTestClient(t, Config{Server: "http://127.0.0.1", Dial: network.Dial, BearerToken: "ignored", BearerTokenFile: path})
 		defer c.Close()
 		get := func(wantErr, wantSeen string) {
 			t.Helper()
@@ -144,4 +144,47 @@ func TestTokenIsSharedByManyRequests(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestTokenUntilItsFileIsThere has a file that comes later, or is empty at first.
+func TestTokenUntilItsFileIsThere(t *testing.T) {
+	for _, first := range []string{"missing", "empty"} {
+		t.Run(first, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := newNetwork()
+				var used string
+				stop := serveOn(network, func(_ http.ResponseWriter, r *http.Request) { used = r.Header.Get("Authorization") })
+				defer stop()
+				path := filepath.Join(t.TempDir(), "token")
+				write := func(text string) {
+					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if first == "empty" {
+					write("\n")
+				}
+				var problems []error
+				c := newTestClient(t, Config{
+					Server: "http://127.0.0.1", Dial: network.Dial, BearerToken: "first-token", BearerTokenFile: path,
+					OnProblem: func(err error) { problems = append(problems, err) },
+				})
+				defer c.Close()
+				for _, want := range []string{"Bearer first-token", "Bearer second-token"} {
+					if err := getAll(t.Context(), c, "/"); err != nil || used != want {
+						t.Errorf("%s was used, %v; want %s", used, err, want)
+					}
+					write("second-token\n")
+					pass(tokenAge)
+				}
+				if len(problems) != 1 {
+					t.Fatalf("problems: %v", problems)
+				}
+				checkError(t, problems[0], "BearerTokenFile")
+				checkError(t, problems[0], "BearerToken is used")
+			})
+		})
+	}
+	_, err := NewClient(Config{Server: "https://api.example", BearerToken: "a b", BearerTokenFile: filepath.Join(t.TempDir(), "missing")})
+	checkError(t, err, "; and BearerToken: the token has a space")
 }

@@ -15,6 +15,7 @@ type Client struct {
 	credentials authorizer
 	asUser      http.Header // of an impersonation; nil for none
 	secrets     [][]byte    // of the proxy
+	secretive   bool        // a credential may be sent
 	userAgent   string
 	gzip        bool // is asked for, but in watches
 	gzipWatches bool // is asked for there, too
@@ -50,6 +51,9 @@ func newClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkCleartext(cfg, connections); err != nil {
+		return nil, err
+	}
 	creds, err := newAuthorizer(cfg, problems, plugin)
 	if err != nil {
 		return nil, err
@@ -71,6 +75,7 @@ func newClient(cfg Config) (*Client, error) {
 		credentials: creds,
 		asUser:      asUser,
 		secrets:     proxySecrets(connections.proxy),
+		secretive:   keepsSecrets(cfg, connections),
 		userAgent:   cfg.UserAgent,
 		gzip:        gzip,
 		gzipWatches: cfg.Compression == CompressionGzip,

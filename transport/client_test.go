@@ -283,3 +283,21 @@ func TestDialTimeout(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadersAreBounded has a server whose header has some megabytes.
+func TestHeadersAreBounded(t *testing.T) {
+	for _, w := range wires {
+		t.Run(w.name, func(t *testing.T) {
+			const megabytes = 3
+			cfg := w.serve(t, func(rw http.ResponseWriter, _ *http.Request) {
+				for i := range megabytes << 4 {
+					rw.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("x", 1<<16))
+				}
+			})
+			err := getAll(t.Context(), newTestClient(t, cfg), "/")
+			if err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}

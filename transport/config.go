@@ -52,8 +52,9 @@ type Config struct {
 	TLS TLSConfig
 
 	// BearerToken is sent as "Authorization: Bearer". BearerTokenFile names a file
-	// that holds it, and wins over BearerToken: the file is read again every 10 s
-	// and at once after a 401, so that a rotated token is picked up.
+	// that holds it: the file is read again every 10 s and at once after a 401, so that
+	// a rotated token is picked up. If both are set, the file wins; BearerToken is used
+	// until the file can be read.
 	BearerToken     string
 	BearerTokenFile string
 
@@ -65,6 +66,13 @@ type Config struct {
 	// Exec is a program that prints the credential, such as one of a cloud provider.
 	// It cannot be combined with another credential. If nil, there is none.
 	Exec *ExecConfig
+
+	// AllowInsecureCredentials lets credentials go out without TLS, to a Server that is
+	// http and not on this machine, or through a proxy. Everybody on the way can read
+	// them then. If false, such a Config is an error: [ErrCleartext]. A host called
+	// localhost, an address of the loopback network and a unix socket are this machine.
+	// What Dial or RoundTripper do makes no difference: of them nothing is known here.
+	AllowInsecureCredentials bool
 
 	// Impersonate is another user as whom requests are made. If zero, nobody.
 	Impersonate Impersonation

@@ -47,6 +47,9 @@ func newConnector(cfg Config, server endpoint, problems *problems, plugin *execP
 	if cfg.Protocol == ProtocolHTTP2 && server.scheme == "http" && cfg.ProxyURL != "" {
 		return nil, errors.New("ProxyURL cannot be used with HTTP/2 on a plain connection: use https, or ProtocolHTTP1")
 	}
+	if cfg.Protocol == ProtocolHTTP2 && !hasHTTP2() {
+		return nil, errWithoutHTTP2
+	}
 	c := &connector{cfg: cfg, server: server, proxy: proxy, dial: dialer(cfg, server.socket), files: files, plugin: plugin}
 	c.secure = server.scheme == "https" && cfg.RoundTripper == nil
 	c.current, err = c.generation(c.identity())
@@ -165,18 +168,19 @@ func (c *connector) generation(id identity) (*generation, error) {
 // overHTTP lets a generation speak HTTP/1.1, and HTTP/2 where the server agrees to it.
 func (c *connector) overHTTP(g *generation) {
 	h1 := &http.Transport{
-		Proxy:               g.proxy,
-		DialContext:         g.dial,
-		TLSClientConfig:     new(tls.Config),
-		TLSHandshakeTimeout: orDefault(c.cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout),
-		IdleConnTimeout:     orDefault(c.cfg.IdleConnTimeout, defaultIdleConnTimeout),
-		MaxIdleConnsPerHost: 32, // a list each of many types, then all of them again
-		DisableCompression:  true,
+		Proxy:                  g.proxy,
+		DialContext:            g.dial,
+		TLSClientConfig:        new(tls.Config),
+		TLSHandshakeTimeout:    orDefault(c.cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout),
+		IdleConnTimeout:        orDefault(c.cfg.IdleConnTimeout, defaultIdleConnTimeout),
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxIdleConnsPerHost:    32, // a list each of many types, then all of them again
+		DisableCompression:     true,
 	}
 	if g.tls != nil {
 		h1.TLSClientConfig = g.tls.Clone()
 	}
-	if c.cfg.Protocol == ProtocolHTTP1 || !c.secure {
+	if c.cfg.Protocol == ProtocolHTTP1 || !c.secure || !hasHTTP2() {
 		// An empty map, not nil, is how net/http is told to leave HTTP/2 alone.
 		h1.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 		h1.TLSClientConfig.NextProtos = []string{"http/1.1"}
@@ -188,6 +192,10 @@ func (c *connector) overHTTP(g *generation) {
 	}
 	withHTTP2(c.cfg, h1, g)
 }
+
+// maxHeaderBytes bounds the header of a response. Those of an API server have a few hundred
+// bytes, and net/http takes many times of what is sent to hold them.
+const maxHeaderBytes = 1 << 20
 
 // dialer returns what makes connections, within DialTimeout.
 func dialer(cfg Config, socket string) dialFunc {

@@ -22,6 +22,7 @@ type exchange struct {
 	known         [][]byte    // what must not be quoted besides, such as a proxy's password
 	onRead        func(n int) // see [WithReadHook]; nil if nobody asked
 	emptyBody     bool        // of the last refusal
+	isStatus      bool        // the body of the last refusal is a Status
 
 	// rewrite returns the request as it is sent, with its credential; nil if it stays
 	// what it is.

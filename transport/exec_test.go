@@ -61,7 +61,7 @@ func TestExecTokenIsKeptUntilItExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network, server := newNetwork(), &tokenServer{accepted: "first-token"}
 		defer serveOn(network, server.ServeHTTP)()
-		c := newTestClient(t, Config{Server: "http://api.example", Dial: network.Dial, Exec: program.ExecConfig})
+		c := newTestClient(t, Config{Server: "http://127.0.0.1", Dial: network.Dial, Exec: program.ExecConfig})
 		defer c.Close()
 		get := func(wantErr, wantSeen string, wantRuns int) {
 			t.Helper()
@@ -322,7 +322,7 @@ func TestExecIsAskedAgainForWhatHasExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network, server := newNetwork(), &tokenServer{accepted: "second-token"}
 		defer serveOn(network, server.ServeHTTP)()
-		c := newTestClient(t, Config{Server: "http://api.example", Dial: network.Dial, Exec: program.ExecConfig})
+		c := newTestClient(t, Config{Server: "http://127.0.0.1", Dial: network.Dial, Exec: program.ExecConfig})
 		defer c.Close()
 		credential := func(token string, life time.Duration) {
 			program.print(fmt.Sprintf(`{"token":%q,"expirationTimestamp":%q}`, token, time.Now().Add(life).Format(time.RFC3339Nano)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"sigs.k8s.io/yaml"
 )
 
 // execCredential is what a program is told, and what it prints:
@@ -62,6 +63,11 @@ type execOutcome struct {
 func parseExecCredential(data []byte, apiVersion string) (execOutcome, error) {
 	var out execOutcome
 	var printed execCredential
+	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' { // some print YAML
+		if converted, err := yaml.YAMLToJSON(text); err == nil && len(converted) > 0 && converted[0] == '{' {
+			data = converted
+		}
+	}
 	if err := json.Unmarshal(data, &printed, jsontext.AllowDuplicateNames(true)); err != nil {
 		var syntax *jsontext.SyntacticError
 		var meaning *json.SemanticError

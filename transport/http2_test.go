@@ -155,11 +155,7 @@ func TestGoAwayForced(t *testing.T) {
 		first.goAway(1, http2.ErrCodeEnhanceYourCalm)
 		first.hangUp()
 		_, err := s.Next()
-		var goAway http2.GoAwayError //nolint:staticcheck // see http2.go
-		if !errors.As(err, &goAway) || goAway.ErrCode != http2.ErrCodeEnhanceYourCalm {
-			t.Errorf("error %v, want that of the GOAWAY", err)
-		}
-		checkError(t, err, "watch http://api.example/watch: ")
+		checkError(t, err, "watch http://api.example/watch: http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=ENHANCE_YOUR_CALM")
 		s.Close()
 		defer v.watch("/watch").Close()
 		v.wantRequests("1:1:/watch 2:1:/watch")
@@ -218,6 +214,20 @@ func TestResetBeforeTheAnswer(t *testing.T) {
 	}
 }
 
+// TestRefusedForEver refuses every stream. The request comes back, and whoever sent it
+// knows when to try again.
+func TestRefusedForEver(t *testing.T) {
+	converse(t, func(c *frameConn, stream uint32, _ string) {
+		c.reset(stream, http2.ErrCodeRefusedStream)
+	}, func(v *conversation) {
+		var reset http2.StreamError
+		if err := getAll(v.t.Context(), v.client, "/get"); !errors.As(err, &reset) || reset.Code != http2.ErrCodeRefusedStream {
+			v.t.Errorf("error %v", err)
+		}
+		v.wantRequests("1:1:/get 1:3:/get 1:5:/get")
+	})
+}
+
 // TestStreamLimitIsNoQueue has connections of two streams each. The third watch does
 // not wait for one of them to end, which may take minutes.
 func TestStreamLimitIsNoQueue(t *testing.T) {
@@ -242,7 +252,7 @@ func TestStreamLimitIsNoQueue(t *testing.T) {
 // TestSlowReaderStallsNobody leaves a watch unread until its window is full. What
 // shares its connection goes on, since each stream has a window of its own.
 func TestSlowReaderStallsNobody(t *testing.T) {
-	const window = 4 << 20 // of a stream, in golang.org/x/net/http2
+	const window = 4 << 20 // of a stream, in net/http
 	full := strings.Repeat(" ", 16<<10)
 	converse(t, func(c *frameConn, stream uint32, path string) {
 		one(c, stream, path)

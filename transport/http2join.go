@@ -8,10 +8,157 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
-
-	"golang.org/x/net/http2"
+	"time"
 )
+
+// making is a connection that is being made, for all who wait for one. It is made by a
+// goroutine that ends when nobody waits any more, or when the connection is made.
+type making struct {
+	cancel context.CancelFunc
+
+	// first is the request that began it. net/http makes a connection for a request: if
+	// the server turns out to speak HTTP/1.1, the request is on its way already, and its
+	// answer is for its sender.
+	first  *http.Request
+	answer chan answered // of first; holds one
+
+	done chan struct{}
+	err  error // why there is no connection; read-only once done is closed
+
+	// Guarded by the pool's mu.
+	conn     *sharedConn // what was made; nil if nothing was, or if it speaks HTTP/1.1
+	waiting  int         // requests
+	sent     bool        // first is on its way over HTTP/1.1
+	answered bool        // and there is no more to it
+	left     bool        // the sender of first waits no more
+	ended    bool        // done is closed
+}
+
+// answered is how it went with the first request.
+type answered struct {
+	resp *http.Response // nil if it was not sent
+	err  error
+}
+
+// waiter is a request that waits for a connection, or for room on those there are.
+type waiter struct {
+	pool   *streamPool
+	making *making
+	room   <-chan struct{}
+	first  bool // its request is making.first
+}
+
+// begin begins to make a connection. It needs the pool's mu.
+func (p *streamPool) begin(r *http.Request, room <-chan struct{}) *waiter {
+	// What the request's context says holds for the connection too, such as a trace; the
+	// connection is for all, though, whoever goes away.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	m := &making{cancel: cancel, first: r.Clone(ctx), answer: make(chan answered, 1), done: make(chan struct{}), waiting: 1}
+	p.making = m
+	go p.open(m)
+	return &waiter{pool: p, making: m, room: room, first: true}
+}
+
+// wait waits until it is worth another look at the pool. It returns the answer if the
+// request has been sent over HTTP/1.1 meanwhile.
+func (w *waiter) wait(ctx context.Context) (*http.Response, error) {
+	m := w.making
+	var answer <-chan answered
+	done := m.done
+	if w.first {
+		answer, done = m.answer, nil
+	}
+	for {
+		select {
+		case a := <-answer:
+			w.leave(false)
+			if a.resp != nil {
+				context.AfterFunc(ctx, m.cancel) // the body is read until then
+			}
+			return a.resp, a.err
+		case <-done:
+			w.leave(false)
+			return nil, m.err
+		case <-w.room:
+			if w.leave(false) {
+				return nil, nil //nolint:nilnil // neither an answer nor an error: there is room
+			}
+			w.room = nil // the answer to what was sent is on its way
+		case <-ctx.Done():
+			w.leave(true)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// leave counts a waiter off. It reports false for one who has to stay: its request was
+// sent. A request that was given up leaves a connection behind that nobody wants, if it
+// was the last.
+func (w *waiter) leave(givenUp bool) bool {
+	p, m := w.pool, w.making
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.first {
+		if m.sent && !m.answered && !givenUp {
+			return false
+		}
+		m.left = true
+	}
+	m.waiting--
+	if givenUp && (m.waiting == 0 || w.first && m.sent) {
+		p.abandon(m)
+	}
+	return true
+}
+
+// abandon ends the making of a connection. It needs mu.
+func (p *streamPool) abandon(m *making) {
+	m.cancel()
+	p.finish(m, nil)
+}
+
+// finish tells all who wait that there is a connection, or why there is none. What comes
+// after the first call says nothing. It needs mu.
+func (p *streamPool) finish(m *making, err error) {
+	if m.ended {
+		return
+	}
+	m.ended, m.err = true, err
+	if p.making == m {
+		p.making = nil
+	}
+	close(m.done)
+}
+
+// open makes a connection.
+func (p *streamPool) open(m *making) {
+	var a answered
+	if p.h1 != nil {
+		a.resp, a.err = p.h1.RoundTrip(m.first) //nolint:bodyclose // below, or by whoever gets it; this calls agreed and upgrade
+	} else {
+		a.err = p.openPlain(m.first)
+	}
+	if errors.Is(a.err, errJoined) {
+		a.err = nil
+	}
+	p.mu.Lock()
+	p.old = p.old || a.resp != nil // over a connection that there was, perhaps
+	m.answered = true
+	wanted := a.resp != nil && !m.left
+	p.finish(m, a.err)
+	p.mu.Unlock()
+	if !wanted {
+		if a.resp != nil {
+			_ = a.resp.Body.Close()
+			a.resp = nil
+		}
+		m.cancel()
+	}
+	m.answer <- a
+}
+
+// errJoined is what net/http is told when a connection has joined the pool.
+var errJoined = errors.New("the connection has joined a pool")
 
 // openPlain makes a connection without TLS, to a server that is known to speak HTTP/2.
 func (p *streamPool) openPlain(r *http.Request) error {
@@ -19,21 +166,36 @@ func (p *streamPool) openPlain(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.add(r.Context(), conn); err != nil {
-		return err
+	frames := newH2Conn(conn)
+	return p.add(r.Context(), frames, frames)
+}
+
+// agreed is told by TLS what a connection that is being made will speak. If that is
+// HTTP/1.1, each request needs its own.
+func (p *streamPool) agreed(conn tls.ConnectionState) error {
+	if conn.NegotiatedProtocol == "h2" {
+		return nil // upgrade comes next
 	}
-	return errNoRoom
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.old = true
+	if m := p.making; m != nil {
+		m.sent = true
+		if m.left {
+			m.cancel() // and the connection waits for another request
+		}
+		p.finish(m, nil)
+	}
+	return nil
 }
 
 // upgrade takes a connection over on which the server has agreed to HTTP/2. What net/http
 // makes it for is to ask the pool again: it must not do that itself, since it would try
 // for ever with a server that hangs up.
 func (p *streamPool) upgrade(_ string, conn *tls.Conn) http.RoundTripper {
+	frames := newH2Conn(conn)
 	// The connection is for all, whoever goes away.
-	if err := p.add(context.Background(), conn); err != nil {
-		return handedOver{err}
-	}
-	return handedOver{errNoRoom}
+	return handedOver{p.add(context.Background(), frames, secureH2Conn{frames, conn})}
 }
 
 // handedOver is how net/http is told that it has no connection of its own.
@@ -44,59 +206,54 @@ func (h handedOver) RoundTrip(*http.Request) (*http.Response, error) { return ni
 // RoundTripErr is looked for by net/http.
 func (h handedOver) RoundTripErr() error { return h.err }
 
-// add lets requests use a connection, once it is known how many may at once. One that is
-// of no use, or whose ctx ends before that, is closed.
-func (p *streamPool) add(ctx context.Context, conn net.Conn) error {
-	p.mu.Lock()
-	p.adding++ // MarkDead may be called before the connection has a name here
-	p.mu.Unlock()
-	cc, err := p.h2.NewClientConn(conn) //nolint:staticcheck // see http2.go
+// add lets requests use a connection, once it is known how many may at once. It returns
+// errJoined then. A connection that is of no use, or whose ctx ends before that, is closed.
+func (p *streamPool) add(ctx context.Context, frames *h2Conn, conn net.Conn) error {
+	// Neither what is written first nor the wait for an answer ends otherwise.
+	unwatch := context.AfterFunc(ctx, func() { _ = frames.Conn.Close() })
+	defer unwatch()
+	cc, err := newClientConn(ctx, p.h2, conn)
 	if err == nil {
-		err = p.await(ctx, cc)
+		c := &sharedConn{ClientConn: cc, frames: frames}
+		if err = p.await(ctx, c); err == nil {
+			p.join(c)
+			return errJoined
+		}
+		_ = cc.Close()
 	}
-	p.mu.Lock()
-	p.adding--
-	if err == nil && slices.Contains(p.dead, cc) {
-		err = errNoUse
+	_ = conn.Close() // what counts is why
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	if p.adding == 0 {
-		p.dead = nil
-	}
-	if err != nil {
-		p.mu.Unlock()
-		_ = conn.Close() // what counts is why
-		return err
-	}
-	p.conns, p.old = append(p.conns, cc), false
-	p.added++
-	m := p.making
-	p.mu.Unlock()
-	p.made(m, nil)
-	return nil
+	return err
 }
 
-// await waits for the SETTINGS of a connection. They come first (RFC 9113, section 3.4),
-// so the answer to a ping comes after them. A server that does not answer one is used all
-// the same.
-func (p *streamPool) await(ctx context.Context, cc *http2.ClientConn) error { //nolint:staticcheck // see http2.go
-	if p.settle == 0 {
-		return nil
+// await waits until both ends have said how they want to speak. A server does so at once
+// (RFC 9113, section 3.4). One that does not is used all the same.
+func (p *streamPool) await(ctx context.Context, c *sharedConn) error {
+	var patience <-chan time.Time
+	if p.settle > 0 {
+		timer := time.NewTimer(p.settle)
+		defer timer.Stop()
+		patience = timer.C
 	}
-	patience, cancel := context.WithTimeout(ctx, p.settle)
-	defer cancel()
-	err := cc.Ping(patience)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil && patience.Err() == nil:
+	select {
+	case <-c.frames.settled:
+		if !c.takesRequests() {
+			return errNoUse
+		}
+	case <-c.frames.over:
+		if c.frames.leaves() {
+			return errNoUse
+		}
+		err := c.frames.readError()
 		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
-			// Whether the ping meets the end of what is read, or a connection that was
-			// closed for that, is chance.
 			err = io.ErrUnexpectedEOF
 		}
 		return fmt.Errorf("the connection has failed before its first request: %w", err)
-	case !cc.CanTakeNewRequest():
-		return errNoUse
+	case <-patience:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 	return nil
 }

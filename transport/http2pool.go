@@ -1,218 +1,264 @@
 package transport
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"golang.org/x/net/http2"
 )
 
 // streamPool shares connections of HTTP/2 among requests, and makes another one when
 // all that there are have as many streams as their server allows. Where a server turns
 // out to speak HTTP/1.1, it stands aside.
 //
-// It is here because the pools of net/http and x/net/http2 use a connection before they
-// know how many streams it may have: a program that opens its watches together has those
-// refused that are too many, and they come again after 1 s, 2 s, 4 s. A connection
-// joins this pool when its SETTINGS are known, and one is made at a time, so that two
-// hundred requests do not begin with two hundred handshakes.
-//
-//nolint:staticcheck // see http2.go
+// The connections are [http.ClientConn]s. The pool is here because that of net/http uses
+// a connection before it knows how many streams it may have: a program that opens its
+// watches together has those refused that are too many, and they come again after 1 s,
+// 2 s, 4 s. A connection joins this pool when its SETTINGS are known, and one is made at
+// a time, so that two hundred requests do not begin with two hundred handshakes. A
+// request that waits for a connection takes a stream that becomes free before that.
 type streamPool struct {
-	h1     *http.Transport  // makes connections, and speaks HTTP/1.1; nil if dial does
-	h2     *http2.Transport // of which this is the ConnPool
-	dial   dialFunc         // makes plain connections
-	settle time.Duration    // how long SETTINGS are waited for; 0: not at all
+	h1     *http.Transport // makes connections, and speaks HTTP/1.1; nil if dial does
+	h2     *http.Transport // speaks HTTP/2 on a connection that it is given
+	dial   dialFunc        // makes plain connections
+	settle time.Duration   // how long SETTINGS are waited for; 0: without end
+
+	room signal // a stream may be free
 
 	mu     sync.Mutex
-	conns  []*http2.ClientConn // the oldest first: so that the newest are the first to be idle
-	making *making             // nil: none
-	added  int                 // how many there were ever
-	adding int                 // connections that are to come into conns
-	dead   []*http2.ClientConn // of which these have died on the way
-	old    bool                // the last connection that was made speaks HTTP/1.1
+	conns  []*sharedConn // the oldest first: so that the newest are the first to be idle
+	making *making       // nil: none
+	old    bool          // the last connection that was made speaks HTTP/1.1
 }
 
-// making is a connection that is being made, for all who wait for one.
-type making struct {
-	done chan struct{}
-	err  error // why there is none; read-only once done
+// sharedConn is a connection in the pool.
+type sharedConn struct {
+	*http.ClientConn
+
+	frames   *h2Conn
+	answered atomic.Bool // a request
+	used     bool        // by a request; guarded by the pool's mu
 }
 
-// maxSends is over how many connections a request goes, of which each is given up by its
-// server (GOAWAY) before the answer. One is what a server does that restarts, and the
-// request is safe to send again; more of them come from one that takes none, and the pace
-// at which to try that again is the caller's.
-const maxSends = 3
+// takesRequests reports whether a stream is free. Of a connection that has ended before
+// its first request, Available alone says that there is one.
+func (c *sharedConn) takesRequests() bool { return c.Err() == nil && c.Available() > 0 }
+
+const (
+	// maxSends is how often a request is sent, if each time its connection is given up
+	// (GOAWAY) before it has answered anybody, or the stream is refused. One is what a
+	// server does that restarts, and the request is safe to send again; more of them come
+	// from one that takes none, and the pace at which to try that again is the caller's.
+	maxSends = 3
+
+	// maxUnlucky is how often a request is sent, if each time its connection has answered
+	// others before it is given up. kube-apiserver gives connections up at random
+	// (--goaway-chance), and with each one whatever is on it.
+	maxUnlucky = 20
+)
 
 var (
-	// errNoRoom is what GetClientConn returns where there is none.
-	errNoRoom = errors.New("no connection has room for another stream")
-
-	errGivenUp = fmt.Errorf("the server has given up %d connections in a row (GOAWAY), each before it answered the request", maxSends)
+	errGivenUp = errors.New("the server gives up one connection after the other (GOAWAY) before it answers the request")
 	errNoUse   = errors.New("the server takes no request on a new connection: it is going away (GOAWAY), or allows no streams")
 )
 
-// sendsKey is where the context of a request has the number of connections that it was
-// given, an *int.
-type sendsKey struct{}
-
 // RoundTrip sends a request over a connection that has room, or waits for one.
 func (p *streamPool) RoundTrip(r *http.Request) (*http.Response, error) {
-	sends := new(int)
-	ctx := context.WithValue(r.Context(), sendsKey{}, sends)
-	r = r.WithContext(ctx)
-	for {
-		p.mu.Lock()
-		old, added := p.old, p.added
-		p.mu.Unlock()
-		if old {
-			return p.h1.RoundTrip(r)
-		}
-		resp, err := p.h2.RoundTrip(r) //nolint:staticcheck // see http2.go
-		if !errors.Is(err, errNoRoom) {
-			return resp, err
-		}
-		if *sends >= maxSends {
-			return nil, errGivenUp
-		}
-		m, mine := p.make(added)
-		if m == nil {
-			continue // there is one since
-		}
-		if mine {
-			if resp, err = p.open(r, m); !errors.Is(err, errNoRoom) {
+	for sends, failed := 0, 0; ; {
+		c, w := p.pick(r)
+		switch {
+		case c != nil:
+			resp, err := c.send(r)
+			if err == nil || r.Context().Err() != nil || !err.again {
+				return resp, err.orNil()
+			}
+			sends++
+			if err.refused || !c.answered.Load() {
+				failed++
+			}
+			if failed == maxSends || sends == maxUnlucky {
+				return nil, err.last
+			}
+		case w != nil:
+			resp, err := w.wait(r.Context())
+			if resp != nil || err != nil {
 				return resp, err
 			}
-			continue
-		}
-		select {
-		case <-m.done:
-			if m.err != nil {
-				return nil, m.err
+			// A connection that has ended before anybody could use it has been tried.
+			if p.wasUseless(w.making) {
+				if failed++; failed == maxSends {
+					return nil, errGivenUp
+				}
 			}
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		default:
+			return p.h1.RoundTrip(r)
 		}
 	}
 }
 
-// make returns the connection that is being made, and whether it is the caller's to make;
-// nil if one was added since there were so many.
-func (p *streamPool) make(added int) (m *making, mine bool) {
+// pick returns a connection with a stream that is reserved for the request, or what to
+// wait for, or neither, if the request is for HTTP/1.1.
+func (p *streamPool) pick(r *http.Request) (*sharedConn, *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.added != added:
-		return nil, false
-	case p.making != nil:
-		return p.making, false
+	if p.old {
+		return nil, nil
 	}
-	p.making = &making{done: make(chan struct{})}
-	return p.making, true
+	if c := p.reserve(); c != nil {
+		return c, nil
+	}
+	room := p.room.next()
+	if c := p.reserve(); c != nil { // a stream that became free before next is missed by it
+		return c, nil
+	}
+	if p.making == nil {
+		return nil, p.begin(r, room)
+	}
+	p.making.waiting++
+	return nil, &waiter{pool: p, making: p.making, room: room}
 }
 
-// open makes a connection. With one of HTTP/2 it returns errNoRoom: there is room now, for
-// whoever comes first. With one of HTTP/1.1 it has sent the request.
-func (p *streamPool) open(r *http.Request, m *making) (*http.Response, error) {
-	var resp *http.Response
-	var err error
-	if p.h1 != nil {
-		resp, err = p.h1.RoundTrip(r) // calls agreed, and upgrade
-		if resp != nil {              // over a connection that there was, perhaps
-			p.mu.Lock()
-			p.old = true
-			p.mu.Unlock()
+// reserve returns a connection with a stream reserved on it, nil if none has one. It
+// forgets connections that have ended. It needs mu.
+//
+// None of the methods of a ClientConn that are called with mu held waits for mu: what
+// they call back is told to room alone.
+func (p *streamPool) reserve() *sharedConn {
+	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool { return c.Err() != nil })
+	for _, c := range p.conns {
+		if c.Reserve() == nil {
+			c.used = true
+			return c
 		}
-	} else {
-		err = p.openPlain(r)
 	}
-	failed := err
-	if errors.Is(err, errNoRoom) || r.Context().Err() != nil {
-		failed = nil // the others go on: it says nothing of the server
-	}
-	p.made(m, failed)
-	return resp, err
-}
-
-// made ends the wait for a connection. It may be called more than once.
-func (p *streamPool) made(m *making, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m == nil || p.making != m {
-		return
-	}
-	m.err, p.making = err, nil
-	close(m.done)
-}
-
-// agreed is told what a connection that is being made will speak. If that is HTTP/1.1,
-// each request needs its own.
-func (p *streamPool) agreed(conn tls.ConnectionState) error {
-	if conn.NegotiatedProtocol == http2.NextProtoTLS {
-		return nil // upgrade comes next
-	}
-	p.mu.Lock()
-	p.old = true
-	m := p.making
-	p.mu.Unlock()
-	p.made(m, nil)
 	return nil
 }
 
-// GetClientConn implements http2.ClientConnPool.
-func (p *streamPool) GetClientConn(r *http.Request, _ string) (*http2.ClientConn, error) { //nolint:staticcheck // see http2.go
+// join lets requests use a connection.
+func (p *streamPool) join(c *sharedConn) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, cc := range p.conns {
-		if cc.ReserveNewRequest() {
-			if sends, ok := r.Context().Value(sendsKey{}).(*int); ok {
-				*sends++
-			}
-			return cc, nil
-		}
+	p.conns, p.old = append(p.conns, c), false
+	if p.making != nil {
+		p.making.conn = c
 	}
-	return nil, errNoRoom
+	p.mu.Unlock()
+	c.SetStateHook(func(*http.ClientConn) { p.room.fire() })
+	p.room.fire()
 }
 
-// MarkDead implements http2.ClientConnPool.
-func (p *streamPool) MarkDead(dead *http2.ClientConn) { //nolint:staticcheck // see http2.go
+// wasUseless reports whether a connection was made, and has ended before a request
+// could use it.
+func (p *streamPool) wasUseless(m *making) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := slices.Index(p.conns, dead); i >= 0 {
-		p.conns = slices.Delete(p.conns, i, i+1)
-	} else if p.adding > 0 {
-		p.dead = append(p.dead, dead)
-	}
+	return m.conn != nil && !m.conn.used && !m.conn.takesRequests()
 }
 
-// closeIdle closes the connections that nothing is using.
+// closeIdle closes the connections that nothing is using, and ends the making of one
+// that nobody waits for.
 func (p *streamPool) closeIdle() {
 	if p.h1 != nil {
 		p.h1.CloseIdleConnections()
 	}
 	p.mu.Lock()
-	conns := slices.Clone(p.conns)
+	if p.making != nil && p.making.waiting == 0 {
+		p.abandon(p.making)
+	}
+	var idle []*sharedConn
+	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool {
+		if c.InFlight() > 0 {
+			return false
+		}
+		idle = append(idle, c) // and nothing can be reserved on it from now on
+		return true
+	})
 	p.mu.Unlock()
-	for _, cc := range conns {
-		if !isIdle(cc) {
-			continue
-		}
-		// What is reserved before this is seen by the second look, and nothing is after it.
-		cc.SetDoNotReuse()
-		if isIdle(cc) {
-			_ = cc.Close() // nobody is waiting for what it might say
-		}
+	for _, c := range idle {
+		_ = c.Close() // nobody is waiting for what it might say
 	}
 }
 
-func isIdle(cc *http2.ClientConn) bool { //nolint:staticcheck // see http2.go
-	s := cc.State()
-	return s.StreamsActive+s.StreamsReserved+s.StreamsPending == 0
+// sendError is why a request has no answer.
+type sendError struct {
+	error
+
+	again   bool  // it is safe to send the request again
+	refused bool  // the stream was
+	last    error // what to say if it is not sent again for all that
+}
+
+func (e *sendError) orNil() error {
+	if e == nil {
+		return nil
+	}
+	return e.error
+}
+
+// send sends a request on the stream that is reserved for it.
+func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
+	resp, err := c.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	if err == nil {
+		c.answered.Store(true)
+		return resp, nil
+	}
+	failed := &sendError{error: err, last: err}
+	var reset streamError
+	switch {
+	case errors.As(err, &reset):
+		// The server has done nothing (RFC 9113, section 8.7).
+		failed.refused = reset.Code == codeRefusedStream
+		failed.again = failed.refused
+	case c.frames.leaves():
+		// A stream above the last one that the GOAWAY names was not looked at. One below
+		// it may have been, but a GET does no harm twice.
+		failed.again, failed.last = true, errGivenUp
+	case !sent.Load():
+		failed.again = c.Err() != nil
+	}
+	return nil, failed
+}
+
+// streamError is what net/http has for a stream that was reset. It offers itself to
+// errors.As for a struct with these fields: https://go.dev/issue/53896.
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e streamError) Error() string {
+	return fmt.Sprintf("stream %d was reset: code %d", e.StreamID, e.Code)
+}
+
+const codeRefusedStream = 0x7
+
+// signal wakes all who wait for it.
+type signal struct {
+	mu sync.Mutex
+	ch chan struct{} // nil: nobody waits
+}
+
+// next returns what is closed by the next fire.
+func (s *signal) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch == nil {
+		s.ch = make(chan struct{})
+	}
+	return s.ch
+}
+
+func (s *signal) fire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch != nil {
+		close(s.ch)
+		s.ch = nil
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,8 +94,8 @@ func TestFailedConnectionIsOneFailure(t *testing.T) {
 	}
 }
 
-// TestWhoeverMakesAConnectionMayGoAway cancels the request that makes it. The others
-// have nothing to do with that.
+// TestWhoeverMakesAConnectionMayGoAway cancels the request that began to make it. The
+// others have nothing to do with that, and wait for the same connection.
 func TestWhoeverMakesAConnectionMayGoAway(t *testing.T) {
 	for name, cfg := range pooled {
 		t.Run(name, func(t *testing.T) {
@@ -108,14 +109,15 @@ func TestWhoeverMakesAConnectionMayGoAway(t *testing.T) {
 				cfg.TLS.CAData = pemOf(cert.Certificate[0])
 				stop := serveOn(network, func(http.ResponseWriter, *http.Request) {}, certs...)
 				defer stop()
-				first := true
+				dialled, goOn := 0, make(chan struct{})
 				cfg.Dial = func(ctx context.Context, n, a string) (net.Conn, error) {
-					if first {
-						first = false
-						<-ctx.Done()
+					dialled++
+					select {
+					case <-goOn:
+						return network.Dial(ctx, n, a)
+					case <-ctx.Done():
 						return nil, ctx.Err()
 					}
-					return network.Dial(ctx, n, a)
 				}
 				c := newTestClient(t, cfg)
 				defer c.Close()
@@ -136,10 +138,98 @@ func TestWhoeverMakesAConnectionMayGoAway(t *testing.T) {
 				}
 				synctest.Wait()
 				cancel()
+				synctest.Wait()
+				close(goOn)
 				all.Wait()
+				if dialled != 1 {
+					t.Errorf("%d connections were made", dialled)
+				}
 			})
 		})
 	}
+}
+
+// TestConnectionThatNobodyWaitsForIsGivenUp cancels the only request that waits. Over TLS
+// net/http finishes what it has begun, within DialTimeout.
+func TestConnectionThatNobodyWaitsForIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		given := make(chan struct{})
+		c := newTestClient(t, Config{Server: "http://api.example", Protocol: ProtocolHTTP2, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			close(given)
+			return nil, ctx.Err()
+		}})
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := getAll(ctx, c, "/"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		<-given
+		if took := time.Since(begun); took != time.Second {
+			t.Errorf("it was given up after %v", took)
+		}
+	})
+}
+
+// TestRoomBeforeTheConnection has a request wait for a connection that cannot be made,
+// while a stream becomes free on another.
+func TestRoomBeforeTheConnection(t *testing.T) {
+	converse(t, one, func(v *conversation) {
+		ctx, cancel := context.WithCancel(v.t.Context())
+		blackHole := func(context.Context, string, string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		v.client.Close()
+		dial := v.server.Dial
+		v.client = newTestClient(v.t, Config{Server: "http://api.example", Protocol: ProtocolHTTP2, Dial: func(ctx context.Context, n, a string) (net.Conn, error) {
+			return dial(ctx, n, a)
+		}})
+		open := v.watch("/watch")
+		dial = blackHole
+		var waiting sync.WaitGroup
+		for i := range 3 {
+			waiting.Go(func() {
+				if err := getAll(v.t.Context(), v.client, fmt.Sprintf("/get/%d", i)); err != nil {
+					v.t.Error(err)
+				}
+			})
+		}
+		pass(5 * time.Second)
+		begun := time.Now()
+		open.Close()
+		waiting.Wait()
+		if took := time.Since(begun); took != 0 {
+			v.t.Errorf("room was there, and they waited for another %v", took)
+		}
+		v.client.Close()
+		cancel()
+	}, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
+}
+
+// TestGoAwayChance has a server that gives connections up at random, as kube-apiserver
+// does with --goaway-chance. No request fails of it.
+func TestGoAwayChance(t *testing.T) {
+	var n atomic.Int32
+	cfg := wire{tls: true, serverH2: true}.serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		if n.Add(1)%50 == 0 {
+			w.Header().Set("Connection", "close") // a GOAWAY, over HTTP/2
+		}
+	})
+	c := newTestClient(t, cfg)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 50 {
+				if err := getAll(t.Context(), c, "/"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestOldServer has one that agrees to HTTP/1.1 only, and keeps back the headers of a

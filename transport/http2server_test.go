@@ -20,6 +20,8 @@ type frameServer struct {
 	settings []http2.Setting
 	greet    func(c *frameConn)
 
+	noPong bool // pings are not answered
+
 	// request is called for each request, one at a time. Streams
 	// have the numbers 1, 3, 5... on each connection.
 	request func(c *frameConn, stream uint32, path string)
@@ -100,7 +102,7 @@ func (s *frameServer) serve(c *frameConn) {
 				c.out <- func() { _ = c.framer.WriteSettingsAck() }
 			}
 		case *http2.PingFrame:
-			if !f.IsAck() {
+			if !f.IsAck() && !s.noPong {
 				data := f.Data
 				c.out <- func() { _ = c.framer.WritePing(true, data) }
 			}
@@ -140,6 +142,11 @@ func (c *frameConn) data(stream uint32, text string, end bool) {
 
 func (c *frameConn) goAway(lastStream uint32, code http2.ErrCode) {
 	c.out <- func() { _ = c.framer.WriteGoAway(lastStream, code, nil) }
+}
+
+// unknown sends a frame of a type that clients have to ignore (RFC 9113, section 5.5).
+func (c *frameConn) unknown(kind http2.FrameType, size int) {
+	c.out <- func() { _ = c.framer.WriteRawFrame(kind, 0, 0, make([]byte, size)) }
 }
 
 func (c *frameConn) reset(stream uint32, code http2.ErrCode) {

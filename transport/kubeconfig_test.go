@@ -91,7 +91,7 @@ func TestKubeconfig(t *testing.T) {
 		{context: "basic", want: dev(func(c *Config) { c.Username, c.Password = "u", "p" })},
 		{context: "tokenfile", want: dev(func(c *Config) { c.BearerTokenFile = "/dir/token" })},
 		{context: "exec", wantErr: `user "exec": exec: apiVersion is missing`},
-		{context: "provider", wantErr: `user "provider": auth-provider is not supported`},
+		{context: "provider", wantErr: `user "provider": auth-provider "gcp" is not supported: use the exec plugin gke-gcloud-auth-plugin`},
 		{context: "as", want: dev(func(c *Config) { c.BearerToken, c.Impersonate.User = "x", "root" })},
 		{context: "lost-cluster", wantErr: `context "lost-cluster" names the cluster "gone", which is not there; known clusters: dev, insecure, no-server, prod`},
 		{context: "lost-user", wantErr: `context "lost-user" names the user "gone", which is not there; known users: admin, as, basic,`},
@@ -161,10 +161,10 @@ func TestKubeconfigErrorsQuoteNoValue(t *testing.T) {
 		{user("!swordfish"), "line 3: did not find"},
 		{user("@swordfish"), "line 3: found character that cannot start any token"},
 		{user(`"\qswordfish"`), "found unknown escape character"},
-		{user("[swordfish]"), "yaml: users.user.token is of the wrong type (array)"},
+		{user("[swordfish]"), "yaml: users[0].user.token is of the wrong type (array)"},
 		{"users: swordfish", "yaml: users is of the wrong type (string)"},
-		{"users: [{user: 1234567}]", "yaml: users.user is of the wrong type (number)"},
-		{"users: [{user: {client-key-data: '!swordfish'}}]", "-data: illegal base64 data at input byte 0"},
+		{"users: [{user: 1234567}]", "yaml: users[0].user is of the wrong type (number)"},
+		{"users: [{user: {client-key-data: '!swordfish'}}]", "yaml: users[0].user.client-key-data: illegal base64 data at input byte 0"},
 		{server("https://[::1?token=swordfish"), "the Server is not a URL"},
 		{server("https://host:swordfish"), "the Server is not a URL"},
 		{server("https://host/%zz?token=swordfish"), "the Server is not a URL"},
@@ -183,6 +183,61 @@ func TestKubeconfigErrorsQuoteNoValue(t *testing.T) {
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("%s: the error quotes the secret: %v", tt.in, err)
 			}
+		}
+	}
+}
+
+// TestKubeconfigIsReadAsKubectlReadsIt has files that a more lenient reader would take for
+// something else: other names of fields, and scalars that are no text.
+func TestKubeconfigIsReadAsKubectlReadsIt(t *testing.T) {
+	file := func(cluster, user string) string {
+		return "current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {" + cluster + "}}]\nusers: [{name: u, user: {" + user + "}}]\n"
+	}
+	const server = "server: 'https://a.example'"
+	plain := Config{Server: "https://a.example"}
+	for _, tt := range []struct {
+		name, in string
+		want     Config
+		wantErr  string
+	}{
+		{"the case of names counts", file(server+", Insecure-Skip-TLS-Verify: true, SERVER: 'https://b.example'", "TOKEN: secret, Username: me"), plain, ""},
+		{"unknown fields", file(server+", new: 1", "new: {a: [b]}"), plain, ""},
+		{"disable-compression", file(server+", disable-compression: true", ""), Config{Server: "https://a.example", Compression: CompressionOff}, ""},
+		{"base64 with line breaks", file(server+`, certificate-authority-data: "Y2Fj\nYQ==\n"`, ""), Config{Server: "https://a.example", TLS: TLSConfig{CAData: []byte("caca")}}, ""},
+		{"a key without a certificate", file(server, "client-key: x, client-key-data: eA=="), plain, ""},
+		{"a password without a user", file(server, "password: x"), plain, ""},
+		{"no scheme", file("server: 'localhost:8080'", ""), Config{Server: "http://localhost:8080"}, ""},
+		{"no scheme, an address", file("server: '10.0.0.1:8080'", ""), Config{Server: "http://10.0.0.1:8080"}, ""},
+		{"no scheme, IPv6", file("server: '[::1]:8080'", ""), Config{Server: "http://[::1]:8080"}, ""},
+		{"a boolean in quotes", file(server+", insecure-skip-tls-verify: 'true'", ""), plain, "yaml: clusters[0].cluster.insecure-skip-tls-verify is of the wrong type (string)"},
+		{"both certificate and data", file(server, "client-certificate: x, client-certificate-data: eA==, client-key: x"), plain, `user "u": there is both client-certificate and client-certificate-data`},
+		{"both key and data", file(server, "client-certificate: x, client-key-data: eA==, client-key: x"), plain, `user "u": there is both client-key and client-key-data`},
+		{"both authority and data", file(server+", certificate-authority: x, certificate-authority-data: eA==", ""), plain, `cluster "c" has both certificate-authority and certificate-authority-data`},
+		{"another kind", "kind: Pod\n" + file(server, ""), plain, `the file is a "Pod" of ""`},
+		{"another version", "kind: Config\napiVersion: v2\n" + file(server, ""), plain, `the file is a "Config" of "v2"`},
+		{"OpenID Connect", file(server, "auth-provider: {name: oidc, config: {id-token: x}}"), plain, `auth-provider "oidc" is not supported: use an exec plugin that logs in by OpenID Connect, such as kubelogin`},
+		{"an unknown provider", file(server, "auth-provider: {name: other}"), plain, `auth-provider "other" is not supported: use a program (exec)`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := parseKubeconfig([]byte(tt.in), "/dir", "")
+			checkError(t, err, tt.wantErr)
+			if err != nil {
+				return
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, scalar := range []string{"012345", "1e10", "0x1F4A", "1_000_000", "123456789012345678901234", "1.10", "yes", "0o17", ".5", "-1", "true"} {
+		_, err := parseKubeconfig([]byte(file(server, "username: a, password: "+scalar)), "/dir", "")
+		checkError(t, err, "yaml: users[0].user.password is of the wrong type")
+		checkError(t, err, "put it in quotes")
+	}
+	for _, scalar := range []string{"1:30", "1.2.3", "~x"} {
+		cfg, err := parseKubeconfig([]byte(file(server, "username: a, password: "+scalar)), "/dir", "")
+		if err != nil || cfg.Password != scalar {
+			t.Errorf("%s became %q, %v", scalar, cfg.Password, err)
 		}
 	}
 }

@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
 )
 
 // config returns the Config of one context; "" is the current one.
@@ -24,11 +28,12 @@ func (k kubeconfig) config(contextName string) (Config, error) {
 	if cluster.Cluster.Server == "" {
 		return Config{}, fmt.Errorf("cluster %q has no server", cluster.Name)
 	}
-	var user kubeconfigEntry // a context without a user is an anonymous one
-	if named.User != "" {
-		if user, ok = find(k.Users, named.User); !ok {
-			return Config{}, fmt.Errorf("context %q names the user %q, which is not there; %s", contextName, named.User, known("users", k.Users))
-		}
+	user, ok := find(k.Users, named.User)
+	if !ok && named.User != "" { // a context without a user is an anonymous one
+		return Config{}, fmt.Errorf("context %q names the user %q, which is not there; %s", contextName, named.User, known("users", k.Users))
+	}
+	if c := cluster.Cluster; c.CAFile != "" && len(c.CAData) > 0 {
+		return Config{}, fmt.Errorf("cluster %q has both certificate-authority and certificate-authority-data: want one of the two", cluster.Name)
 	}
 	cfg, err := toConfig(named, cluster.Cluster, user.User)
 	if err != nil {
@@ -37,9 +42,26 @@ func (k kubeconfig) config(contextName string) (Config, error) {
 	return cfg, nil
 }
 
+// serverURL returns the URL of a server. A host and a port without a scheme are spoken to
+// without TLS, as by kubectl.
+func serverURL(server string) string {
+	if u, err := url.Parse(server); strings.Contains(server, "://") || err == nil && u.Scheme != "" && u.Opaque == "" {
+		return server
+	}
+	if _, port, err := net.SplitHostPort(strings.TrimSuffix(server, "/")); err != nil || !isPort(port) {
+		return server // and NewClient refuses it
+	}
+	return "http://" + server
+}
+
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
+}
+
 func toConfig(kctx kubeconfigContext, cluster kubeconfigCluster, user kubeconfigUser) (Config, error) {
 	cfg := Config{
-		Server:    cluster.Server,
+		Server:    serverURL(cluster.Server),
 		Namespace: kctx.Namespace,
 		ProxyURL:  cluster.ProxyURL,
 		TLS: TLSConfig{
@@ -58,8 +80,18 @@ func toConfig(kctx kubeconfigContext, cluster kubeconfigCluster, user kubeconfig
 		Password:        user.Password,
 		Impersonate:     Impersonation{User: user.As, UID: user.AsUID, Groups: user.AsGroups, Extra: user.AsExtra},
 	}
-	if user.AuthProvider != nil {
-		return cfg, errors.New("auth-provider is not supported: use a token, a client certificate or a program (exec)")
+	if cluster.Uncompressed {
+		cfg.Compression = CompressionOff
+	}
+	if err := user.check(); err != nil {
+		return cfg, err
+	}
+	// Neither is of any use alone, and kubectl does not look at it.
+	if user.CertFile == "" && len(user.CertData) == 0 {
+		cfg.TLS.KeyFile, cfg.TLS.KeyData = "", nil
+	}
+	if user.Username == "" {
+		cfg.Password = ""
 	}
 	if _, err := cfg.Impersonate.header(); err != nil {
 		return cfg, fmt.Errorf("as: %w", err)
@@ -77,8 +109,41 @@ func toConfig(kctx kubeconfigContext, cluster kubeconfigCluster, user kubeconfig
 	return cfg, nil
 }
 
+// check refuses what kubectl refuses, and what is not supported.
+func (u kubeconfigUser) check() error {
+	switch {
+	case u.AuthProvider != nil:
+		return u.AuthProvider.refuse()
+	case u.CertFile != "" && len(u.CertData) > 0:
+		return errors.New("there is both client-certificate and client-certificate-data: want one of the two")
+	case u.KeyFile != "" && len(u.KeyData) > 0 && (u.CertFile != "" || len(u.CertData) > 0):
+		return errors.New("there is both client-key and client-key-data: want one of the two")
+	}
+	return nil
+}
+
 // hasCredential reports whether the user has one without a program.
 func (u kubeconfigUser) hasCredential() bool {
-	return u.Token != "" || u.TokenFile != "" || u.Username != "" || u.Password != "" ||
-		u.CertFile != "" || len(u.CertData) > 0
+	return u.Token != "" || u.TokenFile != "" || u.Username != "" || u.CertFile != "" || len(u.CertData) > 0
+}
+
+// authProvider is a plugin that was compiled into kubectl, up to 1.25.
+type authProvider struct {
+	Name string `json:"name"`
+}
+
+// refuse says what to use instead of a provider.
+func (p authProvider) refuse() error {
+	instead := "a program (exec) that prints the token, or a token that somebody else renews (tokenFile)"
+	switch p.Name {
+	case "oidc":
+		instead = "an exec plugin that logs in by OpenID Connect, such as kubelogin (https://github.com/int128/kubelogin): kubectl oidc-login setup prints the user entry"
+	case "gcp":
+		instead = "the exec plugin gke-gcloud-auth-plugin: gcloud container clusters get-credentials writes the user entry"
+	case "azure":
+		instead = "the exec plugin kubelogin (https://github.com/Azure/kubelogin): kubelogin convert-kubeconfig changes the user entry"
+	case "openstack":
+		instead = "the exec plugin client-keystone-auth (https://github.com/kubernetes/cloud-provider-openstack)"
+	}
+	return fmt.Errorf("auth-provider %q is not supported: use %s", p.Name, instead)
 }

@@ -1,16 +1,19 @@
 package transport
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // kubeconfig is the part of one file, or of several merged, that is used, and what
 // must not be ignored.
 type kubeconfig struct {
+	APIVersion     string            `json:"apiVersion"`
+	Kind           string            `json:"kind"`
 	CurrentContext string            `json:"current-context"`
 	Contexts       []kubeconfigEntry `json:"contexts"`
 	Clusters       []kubeconfigEntry `json:"clusters"`
@@ -34,29 +37,30 @@ type kubeconfigContext struct {
 type kubeconfigCluster struct {
 	Server        string                `json:"server"`
 	CAFile        string                `json:"certificate-authority"`
-	CAData        []byte                `json:"certificate-authority-data"`
+	CAData        pemData               `json:"certificate-authority-data"`
 	Insecure      bool                  `json:"insecure-skip-tls-verify"`
 	TLSServerName string                `json:"tls-server-name"`
 	ProxyURL      string                `json:"proxy-url"`
+	Uncompressed  bool                  `json:"disable-compression"`
 	Extensions    []kubeconfigExtension `json:"extensions"`
 }
 
 type kubeconfigExtension struct {
-	Name      string          `json:"name"`
-	Extension json.RawMessage `json:"extension"`
+	Name      string         `json:"name"`
+	Extension jsontext.Value `json:"extension"`
 }
 
 type kubeconfigUser struct {
 	CertFile     string              `json:"client-certificate"`
-	CertData     []byte              `json:"client-certificate-data"`
+	CertData     pemData             `json:"client-certificate-data"`
 	KeyFile      string              `json:"client-key"`
-	KeyData      []byte              `json:"client-key-data"`
+	KeyData      pemData             `json:"client-key-data"`
 	Token        string              `json:"token"`
 	TokenFile    string              `json:"tokenFile"`
 	Username     string              `json:"username"`
 	Password     string              `json:"password"`
 	Exec         *kubeconfigExec     `json:"exec"`
-	AuthProvider any                 `json:"auth-provider"`
+	AuthProvider *authProvider       `json:"auth-provider"`
 	As           string              `json:"as"`
 	AsUID        string              `json:"as-uid"`
 	AsGroups     []string            `json:"as-groups"`
@@ -68,6 +72,9 @@ func decodeKubeconfig(data []byte, dir string) (kubeconfig, error) {
 	var file kubeconfig
 	if err := unmarshalYAML(data, &file); err != nil {
 		return file, err
+	}
+	if file.Kind != "" && file.Kind != "Config" || file.APIVersion != "" && file.APIVersion != "v1" {
+		return file, fmt.Errorf("the file is a %q of %q: a kubeconfig is a Config of v1", file.Kind, file.APIVersion)
 	}
 	for _, list := range []struct {
 		name    string

@@ -59,16 +59,19 @@ func parseProxy(from, text string) (*url.URL, error) {
 	return nil, fmt.Errorf("%s has the scheme %q: want http, https, socks5 or socks5h", from, u.Scheme)
 }
 
-// proxySecrets returns what a proxy might send back of the credentials in its URL.
+// proxySecrets returns what a proxy might send back of the credentials in its URL. A name
+// without a password is a secret too: some proxies have tokens for names.
 func proxySecrets(u *url.URL) [][]byte {
-	if u == nil {
+	if u == nil || u.User == nil {
 		return nil
 	}
+	name := u.User.Username()
 	password, ok := u.User.Password()
+	secrets := secretsOf(basicAuth(name, password))
 	if !ok {
-		return nil
+		secrets = append(secrets, formsOf(name)...)
 	}
-	return secretsOf(basicAuth(u.User.Username(), password))
+	return secrets
 }
 
 // plainProxy returns the proxy as it is to be spoken to inside a connection. That is

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -336,14 +335,17 @@ func TestChoiceOfTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestProxySecrets(t *testing.T) {
-	for text, want := range map[string]int{"http://proxy": 0, "http://user@proxy": 0, "http://user:pass-word@proxy": 2} {
-		u, err := url.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := proxySecrets(u); len(got) != want {
-			t.Errorf("%s: %d secrets, want %d", text, len(got), want)
-		}
+// TestNameForAProxyIsASecret has a proxy that takes a token for a name, without a password,
+// and sends back what it was given. With a password, a name is not a secret.
+func TestNameForAProxyIsASecret(t *testing.T) {
+	for _, tt := range []struct{ user, want string }{
+		{"name-that-is-a-token", "no Basic REDACTED for REDACTED"},
+		{"name:pass-word", "no Basic REDACTED for name"},
+	} {
+		name, _, _ := strings.Cut(tt.user, ":")
+		p := newProxyServer(t, "", connect)
+		p.refuses = "HTTP/1.1 407 no $AUTH for " + name + "\r\n\r\n"
+		c := newTestClient(t, Config{Server: "https://api.example", ProxyURL: "http://" + tt.user + "@" + p.addr})
+		checkError(t, getAll(t.Context(), c, "/"), tt.want)
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -15,6 +18,10 @@ const (
 	// minPart is the least length of a credential's beginning that is taken for one
 	// where a text ends in it. Less of it tells nobody anything.
 	minPart = 4
+
+	// longPart is the least length of a credential's beginning that is taken for one
+	// anywhere in a text. Less of it may be a word.
+	longPart = 12
 
 	// maxHead is how many bytes of a strange body are quoted in an error.
 	maxHead = 256
@@ -30,22 +37,35 @@ func secretsOf(authorization string) [][]byte {
 	if !ok {
 		scheme, credential = "", authorization // a scheme of the caller's own
 	}
-	secrets := [][]byte{[]byte(credential)}
+	secrets := formsOf(credential)
 	if strings.EqualFold(scheme, "Basic") {
 		plain, _ := base64.StdEncoding.DecodeString(credential)
-		_, password, _ := bytes.Cut(plain, []byte(":"))
-		secrets = append(secrets, password)
+		_, password, _ := strings.Cut(string(plain), ":")
+		secrets = append(secrets, formsOf(password)...)
 	}
-	if strings.EqualFold(scheme, "Bearer") { // see withTokenInProtocol
-		secrets = append(secrets, []byte(base64.RawURLEncoding.EncodeToString([]byte(credential))))
+	if len(secrets) > 0 {
+		secrets = append(secrets, encodingsOf(authorization)...)
 	}
-	long := secrets[:0]
-	for _, s := range secrets {
-		if len(s) >= minSecret {
-			long = append(long, s)
-		}
+	return secrets
+}
+
+// formsOf returns a secret as it is, and in base64. One that is short has none: it is not
+// a secret, and to be found in any text.
+func formsOf(secret string) [][]byte {
+	if len(secret) < minSecret {
+		return nil
 	}
-	return long
+	return append([][]byte{[]byte(secret)}, encodingsOf(secret)...)
+}
+
+// encodingsOf returns a text in base64; see also withTokenInProtocol. Padding comes after
+// all of it, and tells nothing.
+func encodingsOf(text string) [][]byte {
+	url, std := base64.RawURLEncoding.EncodeToString([]byte(text)), base64.RawStdEncoding.EncodeToString([]byte(text))
+	if url == std {
+		return [][]byte{[]byte(url)}
+	}
+	return [][]byte{[]byte(url), []byte(std)}
 }
 
 // secrets are what no error of the exchange may quote.
@@ -59,9 +79,12 @@ func (x *exchange) secrets() [][]byte {
 // token (RFC 6750, section 2.1) nor base64 has any.
 func (x *exchange) redact(text []byte) []byte {
 	text = x.redactWhole(text)
+	plain := unescape(text)
 	for _, s := range x.secrets() {
 		if n := endsIn(text, s); n >= minPart {
 			text = append(bytes.Clone(text[:len(text)-n]), redacted...)
+		} else if endsIn(plain, s) >= minPart {
+			return redacted
 		}
 	}
 	return text
@@ -70,9 +93,71 @@ func (x *exchange) redact(text []byte) []byte {
 // redactWhole is redact for a text that is known not to have been cut.
 func (x *exchange) redactWhole(text []byte) []byte {
 	for _, s := range x.secrets() {
-		text = bytes.ReplaceAll(text, s, redacted)
+		text = withoutBeginnings(bytes.ReplaceAll(text, s, redacted), s)
+	}
+	if plain := unescape(text); len(plain) < len(text) {
+		for _, s := range x.secrets() {
+			if bytes.Contains(plain, s) {
+				return redacted // where it is in the text itself is not worth finding out
+			}
+		}
 	}
 	return text
+}
+
+// withoutBeginnings returns a text without the beginnings of a secret: somebody may have
+// cut it before it came here.
+func withoutBeginnings(text, secret []byte) []byte {
+	if len(secret) <= longPart {
+		return text
+	}
+	var out []byte
+	for {
+		i := bytes.Index(text, secret[:longPart])
+		if i < 0 {
+			break
+		}
+		n := longPart
+		for n < len(secret) && i+n < len(text) && text[i+n] == secret[n] {
+			n++
+		}
+		out = append(append(out, text[:i]...), redacted...)
+		text = text[i+n:]
+	}
+	if out == nil {
+		return text
+	}
+	return append(out, text...)
+}
+
+// escapes are ways to write a character in JSON, a URL and HTML.
+var escapes = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\/|%[0-9a-fA-F]{2}|&#[0-9]{1,3};|&#[xX][0-9a-fA-F]{1,4};`)
+
+// unescape returns a text without the escapes that a credential may be written with.
+func unescape(text []byte) []byte {
+	if !bytes.ContainsAny(text, `\%&`) {
+		return text
+	}
+	return escapes.ReplaceAllFunc(text, func(e []byte) []byte {
+		digits, base := string(e), 16
+		switch {
+		case digits == `\/`:
+			return []byte("/")
+		case digits[0] == '\\':
+			digits = digits[2:]
+		case digits[0] == '%':
+			digits = digits[1:]
+		case digits[2] == 'x' || digits[2] == 'X':
+			digits = digits[3 : len(digits)-1]
+		default:
+			digits, base = digits[2:len(digits)-1], 10
+		}
+		c, err := strconv.ParseUint(digits, base, 16)
+		if err != nil || c >= utf8.RuneSelf {
+			return e // no credential has it: see checkToken
+		}
+		return []byte{byte(c)}
+	})
 }
 
 // endsIn returns the length of the longest beginning of secret that text ends with.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // jwt is as long as the token of a service account, and no part of it repeats.
@@ -119,13 +121,42 @@ func TestRedact(t *testing.T) {
 		{"Bearer secret-token", "a secret-token, secret-token", "a REDACTED, REDACTED"},
 		{"Bearer secret-token", "ends in secret-to", "ends in REDACTED"},
 		{"Bearer secret-token", "ends in se", "ends in se"},
+		{"Bearer secret-token-of-mine", "cut, secret-token-of-m and secret-token, and more", "cut, REDACTED and REDACTED, and more"},
+		{"Bearer secret-token-of-mine", "a secret-token of another", "a REDACTED of another"},
+		{"Bearer secret-token-of-mine", "a secret-toke of another", "a secret-toke of another"},
 		{"secret-token", "a secret-token", "a REDACTED"},
 		{"Basic " + basic, "a " + basic + " of pass-word", "a REDACTED of REDACTED"},
+		{"Bearer a+/=secret", "base64 " + base64.StdEncoding.EncodeToString([]byte("a+/=secret")), "base64 REDACTED=="},
+		{"Bearer a+/=secret", "header " + base64.StdEncoding.EncodeToString([]byte("Bearer a+/=secret")), "header REDACTED="},
+		{"Bearer a+/=secret", "a query of a%2B%2f%3Dsecret", "REDACTED"},
+		{"Bearer a+/=secret", `JSON {"a":"a+\/\u003dsecret"}`, "REDACTED"},
+		{"Bearer a+/=secret", "HTML a&#43;&#x2F;&#61;secret", "REDACTED"},
+		{"Bearer a+/=secret", "ends in a%2B%2F%3Dsec", "REDACTED"},
+		{"Bearer secret-token", "100% of \\u00e9 &#233; \\/ is kept", "100% of \\u00e9 &#233; \\/ is kept"},
 	} {
 		x := &exchange{authorization: tt.authorization}
 		if got := string(x.redact([]byte(tt.text))); got != tt.want {
 			t.Errorf("with %q, %q became %q, want %q", tt.authorization, tt.text, got, tt.want)
 		}
+	}
+}
+
+// TestStatusIsRedactedAfterDecoding has a server that sends a token back in each text of a
+// Status, written with escapes.
+func TestStatusIsRedactedAfterDecoding(t *testing.T) {
+	const token = "opaque-token"
+	written := strings.ReplaceAll(token, "-", `\u002d`)
+	body := strings.ReplaceAll(`{"kind":"Status","apiVersion":"v1","metadata":{"selfLink":"T","resourceVersion":"T","continue":"T"},"status":"T","message":"T","reason":"T","code":403,
+		"details":{"name":"T","group":"T","kind":"T","uid":"T","causes":[{"reason":"T","message":"T","field":"T"}]}}`, `"T"`, `"a `+written+` b"`)
+	cfg := answer([]byte("HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n\r\n" + body))
+	cfg.BearerToken = token
+	err := getAll(t.Context(), newTestClient(t, cfg), "/")
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprintf("%v %+v", err, status.ErrStatus); strings.Contains(text, token) || strings.Count(text, "a REDACTED b") < 11 {
+		t.Errorf("the error is %s", text)
 	}
 }
 
@@ -137,4 +168,32 @@ func TestFrameRedact(t *testing.T) {
 	if got := string(frame.Redact([]byte("a secret-token"))); got != "a REDACTED" {
 		t.Errorf("got %q", got)
 	}
+}
+
+// FuzzRedact looks for the credential in what is left of any text, as it is and without
+// its escapes.
+func FuzzRedact(f *testing.F) {
+	const token = "a+/=secret-token"
+	f.Add("x "+token+" y", false)
+	f.Add("a%2B%2f%3Dsecret-token", true)
+	f.Add(`a+\/\u003dsecret-to`, true)
+	f.Add("a+/=secret-ta+/=secret-token", false)
+	f.Add("&#97;+/&#x3d;secret-token", false)
+	f.Fuzz(func(t *testing.T, text string, cut bool) {
+		x := &exchange{authorization: "Bearer " + token}
+		got := x.redactWhole([]byte(text))
+		if cut {
+			got = x.redact([]byte(text))
+		}
+		for how, seen := range map[string][]byte{"text": got, "text without escapes": unescape(got)} {
+			for _, secret := range x.secrets() {
+				if bytes.Contains(seen, secret) {
+					t.Errorf("%q became %q: the %s has %q", text, got, how, secret)
+				}
+				if n := endsIn(seen, secret); cut && n >= minPart {
+					t.Errorf("%q became %q: the %s ends in %d bytes of %q", text, got, how, n, secret)
+				}
+			}
+		}
+	})
 }

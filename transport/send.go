@@ -20,6 +20,9 @@ func (c *Client) try(ctx context.Context, x *exchange, req Request) (*http.Respo
 		hr.Header.Set("Accept-Encoding", "gzip")
 	}
 	own := hr.Header.Get("Authorization") != "" // the caller's, which is his to renew
+	if own && !c.secretive {
+		return nil, fmt.Errorf("the request has an Authorization header, but %w", ErrCleartext)
+	}
 	var used credential
 	if !own {
 		if used, err = c.credentials.get(ctx); err != nil {
@@ -152,6 +155,6 @@ func (c *Client) refused(x *exchange, resp *http.Response) *apierrors.StatusErro
 	body := readErrorBody(plain, c.maxError)
 	x.emptyBody = len(body) == 0
 	status := statusError(resp, body, x)
-	status.ErrStatus.Message = string(x.redactWhole([]byte(status.ErrStatus.Message))) // it may quote headers
+	x.redactStatus(&status.ErrStatus) // what describes it may quote headers
 	return status
 }

@@ -135,7 +135,8 @@ func serveOn(n net.Listener, handler http.HandlerFunc, certs ...tls.Certificate)
 // the given bytes and then closes it.
 func answer(raw []byte) Config {
 	return Config{
-		Server: "http://api.example",
+		Server:                   "http://api.example",
+		AllowInsecureCredentials: true, // it is in memory
 		Dial: func(context.Context, string, string) (net.Conn, error) {
 			client, server := net.Pipe()
 			go func() {

@@ -1,13 +1,11 @@
 package transport
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,8 +23,9 @@ import (
 // are short of something, and the longer wait obeys both.
 func statusError(resp *http.Response, body []byte, x *exchange) *apierrors.StatusError {
 	status, ok := x.decodeStatus(body)
-	body = x.redact(body)
+	x.isStatus = ok
 	if !ok {
+		body = x.redact(body)
 		status = metav1.Status{
 			Status:  metav1.StatusFailure,
 			Reason:  reasonOf(resp.StatusCode),
@@ -46,32 +45,36 @@ func statusError(resp *http.Response, body []byte, x *exchange) *apierrors.Statu
 }
 
 // decodeStatus reads a Status that reports a failure, whatever the Content-Type
-// calls it. The credential is in none of its fields.
+// calls it.
 func (x *exchange) decodeStatus(body []byte) (status metav1.Status, ok bool) {
-	status, err := x.decodeBinaryStatus(body)
+	err := errNotBinary
+	if x.status != nil {
+		status, err = x.status(body)
+	}
 	if err != nil {
-		status, err = decodeJSONStatus(x.redact(body))
+		status, err = decodeJSONStatus(body)
 	}
 	return status, err == nil && status.Kind == "Status" && status.Status != metav1.StatusSuccess
 }
 
 var errNotBinary = errors.New("no binary encoding was asked for")
 
-// decodeBinaryStatus reads a Status of which the bytes cannot be replaced before it is
-// decoded: lengths would no longer be true. Its texts are looked through afterwards.
-func (x *exchange) decodeBinaryStatus(body []byte) (status metav1.Status, err error) {
-	if x.status == nil {
-		return status, errNotBinary
+// redactStatus takes the credential out of every text of a Status. That comes after
+// decoding: before it, a credential may be written with escapes.
+func (x *exchange) redactStatus(s *metav1.Status) {
+	// What else the metadata of a Status may have says nothing.
+	s.ListMeta = metav1.ListMeta{ResourceVersion: s.ResourceVersion, Continue: s.Continue, RemainingItemCount: s.RemainingItemCount}
+	texts := []*string{&s.Message, (*string)(&s.Reason), &s.Status, &s.Kind, &s.APIVersion, &s.ResourceVersion, &s.Continue}
+	if d := s.Details; d != nil {
+		texts = append(texts, &d.Name, &d.Group, &d.Kind, (*string)(&d.UID))
+		for i := range d.Causes {
+			c := &d.Causes[i]
+			texts = append(texts, (*string)(&c.Type), &c.Message, &c.Field)
+		}
 	}
-	status, err = x.status(body)
-	if err != nil || !slices.ContainsFunc(x.secrets(), func(s []byte) bool { return bytes.Contains(body, s) }) {
-		return status, err
+	for _, text := range texts {
+		*text = string(x.redactWhole([]byte(*text)))
 	}
-	text, err := json.Marshal(status)
-	if err != nil {
-		return status, err
-	}
-	return decodeJSONStatus(x.redactWhole(text))
 }
 
 func decodeJSONStatus(body []byte) (status metav1.Status, err error) {

@@ -24,10 +24,20 @@ type tokenFile struct {
 	readAt time.Time // when it was read, or could not be
 }
 
-func newTokenFile(path string, problems *problems) (*tokenFile, error) {
+// newTokenFile reads the file. If it cannot be read, the token meanwhile is used until it
+// can; "" for none.
+func newTokenFile(path, meanwhile string, problems *problems) (*tokenFile, error) {
 	f := &tokenFile{path: path, problems: problems}
 	_, err := f.reread()
-	return f, err
+	if err == nil || meanwhile == "" {
+		return f, err
+	}
+	if checkErr := checkToken(meanwhile); checkErr != nil {
+		return nil, fmt.Errorf("%w; and BearerToken: %w", err, checkErr)
+	}
+	f.token, f.readAt = meanwhile, time.Now()
+	problems.report("token", fmt.Errorf("%w; BearerToken is used", err))
+	return f, nil
 }
 
 // get returns the token. A file that cannot be read any more does not fail the

@@ -119,7 +119,9 @@ func (s *sockets) watch(ctx context.Context, req Request) (Stream, error) {
 // WebSockets, rather than by the API server: a proxy that drops the Upgrade header
 // answers 200 with a watch, or with a page of its own; one that forbids it, or the
 // WebSocket library of the API server itself, 403 without a word; one that cannot
-// pass it on, 503. Every other refusal has nothing to do with how the watch travels.
+// pass it on, 503. If the API server itself says 503, it says so in a Status: it is not
+// ready, for watches over HTTP neither. Every other refusal has nothing to do with how
+// the watch travels.
 func isFallback(x *exchange, err error) bool {
 	var status *apierrors.StatusError
 	if !errors.As(err, &status) {
@@ -129,7 +131,7 @@ func isFallback(x *exchange, err error) bool {
 	case http.StatusForbidden:
 		return x.emptyBody
 	case http.StatusServiceUnavailable:
-		return true
+		return !x.isStatus
 	}
 	return false
 }

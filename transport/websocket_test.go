@@ -96,7 +96,7 @@ func TestSocketRefusals(t *testing.T) {
 		{"403", 403, nil, status, false, "403 R: no", apierrors.IsForbidden},
 		{"403 of a proxy", 403, nil, "no WebSockets here", false, "403 Forbidden", apierrors.IsForbidden},
 		{"503", 503, nil, "", true, "Service Unavailable", apierrors.IsServiceUnavailable},
-		{"503 of the server", 503, nil, status, true, "no", nil},
+		{"503 of the server", 503, nil, status, false, "503 R: no", nil},
 		{"400", 400, nil, "", false, "400 BadRequest", apierrors.IsBadRequest},
 		{"401", 401, nil, status, false, "401 R: no", nil},
 		{"404", 404, nil, "", false, "404 NotFound", apierrors.IsNotFound},

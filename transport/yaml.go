@@ -1,24 +1,97 @@
 package transport
 
 import (
-	"cmp"
 	"encoding/base64"
-	"encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
 )
 
-// unmarshalYAML is yaml.Unmarshal with errors that quote nothing of the file, which
-// holds tokens, passwords and keys.
+// unmarshalYAML reads YAML as kubectl does: the names of fields count with their case,
+// what is unknown is passed over, and a number or a boolean is no text. Its errors quote
+// nothing of the file, which holds tokens, passwords and keys.
 func unmarshalYAML(data []byte, into any) error {
-	if err := yaml.Unmarshal(data, into); err != nil {
-		return withoutValues(err)
+	text, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		return syntaxWithoutValues(err)
 	}
-	return nil
+	err = json.Unmarshal(text, into, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err == nil {
+		return nil
+	}
+	var wrong *json.SemanticError
+	if !errors.As(err, &wrong) {
+		return errors.New("yaml: it cannot be read as JSON") // unreachable: it was JSON
+	}
+	field := fieldName(wrong.JSONPointer)
+	if noBase64, ok := errors.AsType[base64.CorruptInputError](err); ok {
+		return fmt.Errorf("yaml: %s: %w", field, noBase64)
+	}
+	kind := kindName(wrong.JSONKind)
+	hint := ""
+	if wrong.GoType != nil && wrong.GoType.Kind() == reflect.String && (kind == "number" || kind == "bool") {
+		hint = ": put it in quotes"
+	}
+	return &redactedError{
+		text: fmt.Sprintf("yaml: %s is of the wrong type (%s)%s", field, kind, hint),
+		err:  &stdjson.UnmarshalTypeError{Value: kind, Field: strings.TrimPrefix(field, wholeFile), Type: wrong.GoType},
+	}
+}
+
+// wholeFile is what fieldName calls the root.
+const wholeFile = "the file"
+
+// fieldName writes /users/0/user/token as users[0].user.token.
+func fieldName(pointer jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range pointer.Tokens() {
+		if _, err := strconv.Atoi(token); err == nil {
+			b.WriteString("[" + token + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(token)
+	}
+	if b.Len() == 0 {
+		return wholeFile
+	}
+	return b.String()
+}
+
+func kindName(kind jsontext.Kind) string {
+	switch byte(kind) {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case '0':
+		return "number"
+	case 't', 'f':
+		return "bool"
+	}
+	return kind.String()
+}
+
+// pemData is base64, which may have line breaks in it.
+type pemData []byte
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *pemData) UnmarshalText(text []byte) error {
+	data, err := base64.StdEncoding.DecodeString(string(text)) // passes over line breaks
+	*d = data
+	return err
 }
 
 // parserText is what the YAML parser says of syntax, in words of its own. What it says
@@ -26,17 +99,7 @@ func unmarshalYAML(data []byte, into any) error {
 // alias to it.
 var parserText = regexp.MustCompile(`yaml: (line \d+: )?(did not find|could not find|found|mapping values|block|control characters) .*$`)
 
-func withoutValues(err error) error {
-	var wrongType *json.UnmarshalTypeError
-	var noBase64 base64.CorruptInputError
-	switch {
-	case errors.As(err, &wrongType):
-		wrongType.Value, _, _ = strings.Cut(wrongType.Value, " ") // "number 12"
-		field := cmp.Or(wrongType.Field, "the file")
-		return &redactedError{text: fmt.Sprintf("yaml: %s is of the wrong type (%s)", field, wrongType.Value), err: err}
-	case errors.As(err, &noBase64):
-		return fmt.Errorf("yaml: a field that ends in -data: %w", noBase64)
-	}
+func syntaxWithoutValues(err error) error {
 	if text := parserText.FindString(err.Error()); text != "" {
 		return errors.New(text)
 	}

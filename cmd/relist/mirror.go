@@ -147,7 +147,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 	cfg.WatchTransport = f.transport.watches()
 	client, err := transport.NewClient(cfg)
 	if err != nil {
-		return err
+		return connect.Explain(err, cfg.Server, startTimeout)
 	}
 	defer client.Close()
 	found, namespace, err := f.find(ctx, cmd.ErrOrStderr(), client, cfg, name)

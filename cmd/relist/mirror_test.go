@@ -146,6 +146,7 @@ func TestMirrorStartErrors(t *testing.T) {
 		"unknown context":   {[]string{"pods", "--kubeconfig", file("empty", "contexts: []"), "--context", "x"}, `no context "x"`},
 		"no credential":     {[]string{"pods", "--server", guarded}, "refuses the credential (401 Unauthorized): check --token"},
 		"wrong credential":  {[]string{"pods", "--server", guarded, "--token", "guess"}, "refuses the credential (401 Unauthorized): check --token"},
+		"in the clear":      {[]string{"pods", "--server", "http://192.0.2.1", "--token", "guess"}, "http://192.0.2.1 is spoken to without TLS, so that everybody on the way could read the credential: use an https:// address"},
 		"missing token":     {[]string{"pods", "--server", url, "--token-file", dir + "/none"}, dir + "/none"},
 		"missing authority": {[]string{"pods", "--server", "https://127.0.0.1:1", "--certificate-authority", dir + "/none"}, dir + "/none"},
 		"forbidden":         {[]string{"secrets", "-A", "--server", url}, `does not permit this (403): secrets is forbidden: User "x" cannot list`},

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/cmd/relist/internal/connect"
+	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/trace/record"
 	"github.com/relist-go/relist/transport"
@@ -97,7 +99,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 	}
 	client, err := transport.NewClient(cfg)
 	if err != nil {
-		return err
+		return connect.Explain(err, cfg.Server, startTimeout)
 	}
 	defer client.Close()
 	opts, err := f.options(ctx, cmd.ErrOrStderr(), client, cfg, name)
@@ -161,7 +163,7 @@ type printer struct {
 }
 
 func (p *printer) print(format string, args ...any) {
-	if _, err := fmt.Fprintf(p.cmd.OutOrStdout(), format, args...); p.err == nil {
+	if _, err := io.WriteString(p.cmd.OutOrStdout(), report.Lines(fmt.Sprintf(format, args...))); p.err == nil {
 		p.err = err
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/trace"
 )
 
@@ -128,7 +129,7 @@ type replayed struct {
 }
 
 func (r *replayed) print(format string, args ...any) {
-	if _, err := fmt.Fprintf(r.out, format, args...); r.err == nil {
+	if _, err := io.WriteString(r.out, report.Lines(fmt.Sprintf(format, args...))); r.err == nil {
 		r.err = err
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/cmd/relist/internal/report"
 )
 
 // The exit statuses.
@@ -53,7 +55,7 @@ func run(ctx context.Context, args []string, output, stderr io.Writer) int {
 
 // complain writes to stderr. If that fails there is nobody left to tell.
 func complain(stderr io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(stderr, format, args...)
+	_, _ = io.WriteString(stderr, report.Lines(fmt.Sprintf(format, args...)))
 }
 
 func newRoot() *cobra.Command {

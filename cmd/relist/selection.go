@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -53,7 +52,7 @@ func (s *selection) check() error {
 // and what a program says that gives the credential, is printed on stderr.
 func (s *selection) config(stderr io.Writer) (transport.Config, error) {
 	cfg, err := s.connect.Config()
-	cfg.OnProblem = func(err error) { _, _ = fmt.Fprintf(stderr, "relist: %v\n", err) } // nobody to tell
+	cfg.OnProblem = func(err error) { complain(stderr, "relist: %s\n", oneLine(err)) }
 	if cfg.Exec != nil {
 		cfg.Exec.Stderr = stderr
 	}

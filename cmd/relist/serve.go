@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +24,12 @@ type serveFlags struct {
 	objects  int
 	rate     float64
 	replicas int
+	hosts    []string
+	origins  []string
+	tls      bool
+	log      bool
+	cbor     bool
+	period   time.Duration
 }
 
 // faultsPath is where the server has its fault switches.
@@ -32,10 +42,13 @@ func newServe() *cobra.Command {
 		Short: "Run an API server for tests, with faults on demand",
 		Long: `Run an API server for tests until Ctrl-C. It keeps objects in memory, behaves as
 kube-apiserver does where lists and watches are concerned, and asks for no credential.
-Whoever can reach it can do everything: leave it on loopback.
+Whoever can reach it can do everything: leave it on loopback. Web pages cannot reach it:
+requests for a host other than localhost or an address, and requests of pages from
+elsewhere, are refused unless they are allowed.
 
 It prints a line for each address: "serving URL" for the API, one for each replica, and
-"faults URL" for the switches that make it misbehave.`,
+"faults URL" for the switches that make it misbehave. With --tls, a line "ca FILE" comes
+first: the authority that clients have to trust.`,
 		Example: `  relist serve --listen 127.0.0.1:8080 --objects 1000 --rate 50
   relist mirror configmaps -A --server http://127.0.0.1:8080
   kubectl --server http://127.0.0.1:8080 get configmaps -A -w
@@ -52,6 +65,12 @@ It prints a line for each address: "serving URL" for the API, one for each repli
 	flags.IntVar(&f.objects, "objects", 0, "number of ConfigMaps to begin with, in several namespaces")
 	flags.Float64Var(&f.rate, "rate", 0, "changes to them a second")
 	flags.IntVar(&f.replicas, "replicas", 1, "number of servers over the same objects, each with its own watch cache;\neach after the first is on the next port, or any free one")
+	flags.BoolVar(&f.tls, "tls", false, "serve HTTP/2 and HTTP/1.1 over TLS, by an authority of its own")
+	flags.BoolVar(&f.log, "log", false, "log each request on stderr")
+	flags.BoolVar(&f.cbor, "cbor", false, "serve CBOR to clients that ask for it")
+	flags.DurationVar(&f.period, "bookmark-period", time.Minute, "time between the bookmarks of a quiet watch; 0s for none")
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "`name` that requests may be for, besides addresses and localhost;\nmay be given several times")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil, "web page that may use the server, such as https://console.test;\nmay be given several times")
 	return cmd
 }
 
@@ -61,6 +80,8 @@ func (f *serveFlags) check() error {
 		return usage("--objects %d: want 0 or more", f.objects)
 	case f.rate < 0:
 		return usage("--rate %v: want 0 or more", f.rate)
+	case f.period < 0:
+		return usage("--bookmark-period %v: want 0s or more", f.period)
 	case f.replicas < 1:
 		return usage("--replicas %d: want 1 or more", f.replicas)
 	}
@@ -71,17 +92,32 @@ func (f *serveFlags) check() error {
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) (err error) {
-	server := apitest.New(apitest.Options{CBOR: true})
+	options := apitest.Options{CBOR: f.cbor, AllowedHosts: f.hosts, AllowedOrigins: f.origins, BookmarkPeriod: f.period}
+	if f.period == 0 {
+		options.BookmarkPeriod = -1 // none
+	}
+	if f.log {
+		options.Log = requestLog(cmd.ErrOrStderr())
+	}
+	server := apitest.New(options)
 	defer func() { err = errors.Join(err, server.Close()) }()
 	changes := churn.New(server, 1)
 	if err := changes.Fill(f.objects); err != nil {
 		return err
 	}
-	urls, err := f.listenAll(server)
+	urls, ca, err := f.listenAll(server)
 	if err != nil {
 		return err
 	}
 	var lines strings.Builder
+	if ca != nil {
+		file, failed := writeAuthority(ca)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(file))) }()
+		lines.WriteString("ca " + file + "\n")
+	}
 	for _, url := range urls {
 		lines.WriteString("serving " + url + "\n")
 	}
@@ -92,21 +128,61 @@ func (f *serveFlags) run(cmd *cobra.Command) (err error) {
 	return changes.Run(cmd.Context(), f.rate)
 }
 
-// listenAll opens an address for each replica.
-func (f *serveFlags) listenAll(server *apitest.Server) ([]string, error) {
-	first, err := server.Listen(f.listen)
-	if err != nil {
-		return nil, fmt.Errorf("%w; choose another address with --listen", err)
-	}
-	urls := []string{first.URL}
-	for i := 1; i < f.replicas; i++ {
-		l, err := server.Replica("replica-" + strconv.Itoa(i)).Listen(f.nextAddress(i))
-		if err != nil {
-			return nil, fmt.Errorf("%w; choose another address with --listen", err)
+// listenAll opens an address for each replica, and returns the authority of their certificates if there is one.
+func (f *serveFlags) listenAll(server *apitest.Server) (urls []string, ca []byte, err error) {
+	for i := range f.replicas {
+		var on listens = server
+		if i > 0 {
+			on = server.Replica("replica-" + strconv.Itoa(i))
 		}
-		urls = append(urls, l.URL)
+		listen := on.Listen
+		if f.tls {
+			listen = on.ListenTLS
+		}
+		l, err := listen(f.nextAddress(i))
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w; choose another address with --listen", err)
+		}
+		urls, ca = append(urls, l.URL), l.CA
 	}
-	return urls, nil
+	return urls, ca, nil
+}
+
+// listens is what a server and a replica have in common.
+type listens interface {
+	Listen(addr string) (*apitest.Listener, error)
+	ListenTLS(addr string) (*apitest.Listener, error)
+}
+
+// writeAuthority puts the authority where other programs can read it, in a folder of its own.
+func writeAuthority(ca []byte) (file string, err error) {
+	dir, err := os.MkdirTemp("", "relist-serve-")
+	if err != nil {
+		return "", fmt.Errorf("write the authority of --tls: %w", err)
+	}
+	file = filepath.Join(dir, "ca.crt")
+	if err := os.WriteFile(file, ca, 0o600); err != nil {
+		return "", fmt.Errorf("write the authority of --tls: %w", errors.Join(err, os.RemoveAll(dir)))
+	}
+	return file, nil
+}
+
+// requestLog returns what writes a line for each request. What clients send is quoted.
+func requestLog(w io.Writer) func(apitest.LoggedRequest) {
+	var mu sync.Mutex
+	return func(r apitest.LoggedRequest) {
+		outcome := fmt.Sprintf("%d, %d bytes in %v", r.Status, r.Bytes, r.Took.Round(time.Microsecond))
+		switch {
+		case r.Began:
+			outcome = fmt.Sprintf("%d, watching", r.Status)
+		case r.Status == 0:
+			outcome = fmt.Sprintf("broken off after %v", r.Took.Round(time.Microsecond))
+		}
+		line := fmt.Sprintf("%s %s %s %q %s by %q\n", r.Begin.Format("15:04:05.000"), r.Proto, r.Method, r.URI, outcome, r.UserAgent)
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = io.WriteString(w, line) // the server goes on without its log
+	}
 }
 
 // nextAddress is the address of the replica after i others.

@@ -3,12 +3,13 @@ package main
 import (
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 )
 
 func TestServe(t *testing.T) {
-	p := start(t, "serve", "--objects", "30", "--rate", "500", "--replicas", "3")
+	p := start(t, "serve", "--objects", "30", "--rate", "500", "--replicas", "3", "--cbor")
 	p.await("faults ")
 	var serving []string
 	faults := ""
@@ -87,5 +88,68 @@ func TestServeAddressTaken(t *testing.T) {
 	r := command(t, "serve", "--listen", strings.TrimPrefix(url, "http://"))
 	if r.status != exitError || !strings.Contains(r.stderr, "address already in use; choose another address with --listen") {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+}
+
+// A web page reaches neither the objects nor the faults, unless it is allowed.
+func TestServeRefusesForeignPages(t *testing.T) {
+	p := start(t, "serve", "--allow-host", "api.test", "--allow-origin", "https://console.test")
+	p.await("faults ")
+	url := strings.Fields(p.out.String())[1]
+	for _, tt := range []struct {
+		host, origin string
+		want         int
+		says         string
+	}{
+		{"", "", http.StatusOK, ""},
+		{"api.test", "", http.StatusOK, ""},
+		{"", "https://console.test", http.StatusOK, ""},
+		{"evil.example", "", http.StatusForbidden, "--allow-host evil.example"},
+		{"", "https://evil.example", http.StatusForbidden, "--allow-origin https://evil.example"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/_faults/compact", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = tt.host
+		if tt.origin != "" {
+			req.Header.Set("Origin", tt.origin)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != tt.want || !strings.Contains(string(body), tt.says) {
+			t.Errorf("host %q, origin %q: %s %s, want %d %s", tt.host, tt.origin, resp.Status, body, tt.want, tt.says)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if r, _ := p.interrupt(); r.status != exitOK {
+		t.Errorf("serve: status %d, %s", r.status, r.stderr)
+	}
+}
+
+// With --tls the API comes over HTTP/2, --log says what was asked, and the bookmark period is that of the flag.
+func TestServeWithTLSAndLog(t *testing.T) {
+	p := start(t, "serve", "--tls", "--log", "--objects", "3", "--bookmark-period", "1s", "--replicas", "2")
+	p.await("faults ")
+	lines := strings.Fields(p.out.String())
+	if lines[0] != "ca" || lines[2] != "serving" || !strings.HasPrefix(lines[3], "https://") || lines[4] != "serving" {
+		t.Fatalf("stdout = %q", p.out.String())
+	}
+	for _, url := range []string{lines[3], lines[5]} {
+		r := command(t, "mirror", "cm", "-A", "--server", url, "--certificate-authority", lines[1], "--exit-on-sync", "-o", "json")
+		if s := summaryOf(t, r.stdout); s["objects"].(float64) != 3 {
+			t.Errorf("%s: %v objects, %s", url, s["objects"], r.stderr)
+		}
+	}
+	p.errors.await(t, `HTTP/2.0 GET "/api/v1/configmaps`)
+	if r, _ := p.interrupt(); r.status != exitOK {
+		t.Errorf("serve: status %d, %s", r.status, r.stderr)
+	}
+	if _, err := os.Stat(lines[1]); !os.IsNotExist(err) {
+		t.Errorf("the authority is left behind: %v", err)
 	}
 }

@@ -95,6 +95,28 @@ var script = []step{
 	{args: "get cm -A --field-selector metadata.namespace!=kube-system --sort-by=.metadata.name -o custom-columns=NS:.metadata.namespace,NAME:.metadata.name"},
 	{args: "get cm --all-namespaces --field-selector metadata.namespace!=kube-system"},
 
+	// What kubectl makes by itself, which it sends as protobuf.
+	{args: "create deployment made --image=i:1 --replicas=2 --port=80"},
+	{args: "get deploy made -o jsonpath={.spec.replicas}:{.spec.template.spec.containers[0].image}:{.spec.template.spec.containers[0].ports[0].containerPort}"},
+	{args: "scale deploy made --replicas=5"},
+	{args: "scale deploy made --current-replicas=2 --replicas=3"},
+	{args: "scale deploy made --current-replicas=5 --replicas=3"},
+	{args: "get deploy made -o jsonpath={.spec.replicas}"},
+	{args: "scale deploy missing --replicas=3"},
+	{args: "create configmap made --from-literal=a=b"},
+	{args: "get cm made -o yaml"},
+	{args: "create configmap made"},
+	{args: "create secret generic made --from-literal=a=b"},
+	{args: "get secret made -o yaml"},
+	{args: "create namespace made"},
+	{args: "create job made --image=i -- echo hi"},
+	{args: "create role made --verb=get --resource=pods"},
+	{args: "get role made -o yaml"},
+	{args: "create serviceaccount made"},
+	{args: "create service clusterip made --tcp=80:8080 --clusterip=None"},
+	{args: "get --raw /api/v1/namespaces/default/configmaps/made?watch=1 -o json"},
+	{args: "delete deploy,cm,secret,role,sa,svc made"},
+
 	{args: "delete configmap c"},
 	{args: "delete configmap c"}, // gone
 	{args: "delete configmap c --ignore-not-found"},

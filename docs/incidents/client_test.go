@@ -86,11 +86,13 @@ func (c *client) open(ctx context.Context, query string) (next func(any) error, 
 		context.AfterFunc(ctx, func() { _ = conn.Close() })
 		return conn.ReadJSON, func() { conn.Close() }, nil
 	}
-	resp, err := c.get(ctx, query) //nolint:bodyclose // hangUp closes it
+	ctx, cancel := context.WithCancel(ctx) // Close alone may leave the connection open
+	resp, err := c.get(ctx, query)         //nolint:bodyclose // hangUp closes it
 	if err != nil {
+		cancel()
 		return nil, nil, err
 	}
-	return json.NewDecoder(resp.Body).Decode, func() { resp.Body.Close() }, nil
+	return json.NewDecoder(resp.Body).Decode, func() { cancel(); resp.Body.Close() }, nil
 }
 
 // list replaces what is held, and returns the version of the list.

@@ -37,8 +37,10 @@ type (
 		Err    error
 	}
 
-	// CancelAsk and CancelVerification give those requests up, and drop what they have brought.
-	CancelAsk          struct{}
+	// CancelAsk gives the ask up, and drops what it has brought.
+	CancelAsk struct{}
+
+	// CancelVerification does the same to a verification.
 	CancelVerification struct{}
 )
 
@@ -79,46 +81,46 @@ const (
 
 // What those who watch the reflector are told.
 type (
-	// Applied: the sink has the object of the event or the answer.
+	// Applied tells that the sink has the object of the event or the answer.
 	Applied struct{}
 
-	// Passed: a bookmark has moved the resume point.
+	// Passed tells that a bookmark has moved the resume point.
 	Passed struct{ Version string }
 
-	// Refuse: the list that came is not used.
+	// Refuse tells that the list that came is not used.
 	Refuse struct{ Err error }
 
-	// Failing: a list or a watch has failed.
+	// Failing tells that a list or a watch has failed.
 	Failing struct{ Err error }
 
-	// Relist: the resume point is given up, and a list will follow.
+	// Relist tells that the resume point is given up, and a list will follow.
 	Relist struct {
 		Version string // the resume point
 		Reason  Reason
 		Err     error
 	}
 
-	// Backoff: nothing will be asked for until a delay has passed.
+	// Backoff tells that nothing will be asked for until a delay has passed.
 	Backoff struct {
 		Delay  time.Duration
 		Reason Reason
 		Err    error
 	}
 
-	// Problem: something is wrong that the protocol does not provide for.
+	// Problem tells that something is wrong that the protocol does not provide for.
 	Problem struct {
 		Class ProblemClass
 		Key   string // the object concerned, if one is
 		Err   error
 	}
 
-	// Verified: a verification is over.
+	// Verified tells that a verification is over.
 	Verified struct {
 		Objects, Differences int
 		Duration             time.Duration
 	}
 
-	// Synced: the sink has its first whole list.
+	// Synced tells that the sink has its first whole list.
 	Synced struct{}
 )
 

@@ -11,19 +11,19 @@ import (
 type Input interface{ input() }
 
 type (
-	// Tick: the clock has reached what Wake asked for, or more.
+	// Tick says that the clock has reached what Wake asked for, or more.
 	Tick struct{ Heard Heard }
 
-	// Listed: the list that was asked for is here.
+	// Listed says that the list that was asked for is here.
 	Listed struct{ Sum Sum }
 
-	// ListFailed: the list that was asked for did not come.
+	// ListFailed says that the list that was asked for did not come.
 	ListFailed struct{ Failure Failure }
 
-	// Opened: the server has accepted the watch.
+	// Opened says that the server has accepted the watch.
 	Opened struct{}
 
-	// Seen: the stream delivered an event. It is passed as a pointer and used again for the next one.
+	// Seen says that the stream delivered an event. It is passed as a pointer and used again for the next one.
 	Seen struct {
 		Type Type
 		Item Item
@@ -33,10 +33,10 @@ type (
 		Sum         *Sum
 	}
 
-	// Ended: the watch was refused, or its stream is over.
+	// Ended says that the watch was refused, or its stream is over.
 	Ended struct{ Failure Failure }
 
-	// Answered: the answer to an ask, with at most two of its items. If Failure has a reason, there is no answer.
+	// Answered brings the answer to an ask, with at most two of its items. If Failure has a reason, there is no answer.
 	Answered struct {
 		Version string
 		Items   []Item
@@ -48,26 +48,26 @@ type (
 		IsHeld bool
 	}
 
-	// MetadataListed: the list of a verification is here. If Failure has a reason, it did not come.
+	// MetadataListed says that the list of a verification is here. If Failure has a reason, it did not come.
 	MetadataListed struct {
 		Version string
 		Failure Failure
 	}
 
-	// Compared: the list of a verification, which was asked for so long ago, was compared with the sink.
+	// Compared says that the list of a verification, which was asked for so long ago, was compared with the sink.
 	Compared struct {
 		Differences Differences
 		Duration    time.Duration
 	}
 
-	// ListWanted: somebody asks for a list that begins now. Ticket numbers the calls; see [Machine.Served].
+	// ListWanted says that somebody asks for a list that begins now. Ticket numbers the calls; see [Status].
 	ListWanted struct{ Ticket int }
 
-	// SinkRefused: the sink did not take the Apply, the Replace or the Resync of the last step. The effects that were to
+	// SinkRefused says that the sink did not take the Apply, the Replace or the Resync of the last step. The effects that were to
 	// follow it have not been performed.
 	SinkRefused struct{ Err error }
 
-	// Stopped: everything that was open is closed. The next Tick goes on where this left off.
+	// Stopped says that everything that was open is closed. The next Tick goes on where this left off.
 	Stopped struct{}
 )
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/relist-go/relist/transport"
 )
 
 // Explain turns the error of a first request into one line that says what is wrong and
@@ -48,6 +50,8 @@ func adviceFor(err error, server string, timeout time.Duration) string {
 		network   net.Error
 	)
 	switch {
+	case errors.Is(err, transport.ErrCleartext):
+		return fmt.Sprintf("%s is spoken to without TLS, so that everybody on the way could read the credential: use an https:// address, leave the credential out, or give --allow-insecure-credentials", server)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout() && !errors.As(err, &dns):
 		return fmt.Sprintf("%s did not answer within %s: check the address, the network, and the proxy settings (HTTPS_PROXY, NO_PROXY)", server, timeout)
 	case errors.Is(err, syscall.ECONNREFUSED):

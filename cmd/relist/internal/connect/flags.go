@@ -10,12 +10,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -36,6 +38,7 @@ type Flags struct {
 	CertFile   string
 	KeyFile    string
 	ProxyURL   string
+	Cleartext  bool // credentials may go out without TLS
 	As         As
 }
 
@@ -51,6 +54,7 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 	set.StringVar(&f.ServerName, "tls-server-name", "", "`name` that the server's certificate must carry (default: the host of its URL)")
 	set.StringVar(&f.CertFile, "client-certificate", "", "`file` with the client's own certificate; it is read again when it changes")
 	set.StringVar(&f.KeyFile, "client-key", "", "`file` with the key of --client-certificate")
+	set.BoolVar(&f.Cleartext, "allow-insecure-credentials", false, "send a credential to an http:// server that is not on this machine, too")
 	set.StringVar(&f.ProxyURL, "proxy-url", "", "`URL` of a proxy: http, https or socks5 (default: $HTTPS_PROXY and the like)")
 	f.As.add(set)
 }
@@ -88,14 +92,15 @@ func isServer(s string) bool {
 
 // Config returns the server. What a flag says wins over the kubeconfig.
 func (f *Flags) Config() (transport.Config, error) {
-	if err := f.checkFiles(); err != nil {
-		return transport.Config{}, err
-	}
 	cfg, err := f.base()
 	if err != nil {
 		return transport.Config{}, err
 	}
-	cfg.Server = cmp.Or(f.Server, cfg.Server)
+	if f.Server != "" {
+		cfg.Server = f.Server
+		cfg.TLS.ServerName = "" // that of another server, as for kubectl
+	}
+	cfg.AllowInsecureCredentials = f.Cleartext
 	if f.Token != "" || f.TokenFile != "" {
 		cfg.BearerToken, cfg.BearerTokenFile = f.Token, f.TokenFile
 		cfg.Username, cfg.Password, cfg.Exec = "", "", nil
@@ -115,27 +120,54 @@ func (f *Flags) Config() (transport.Config, error) {
 	if f.Insecure {
 		cfg.TLS.CAFile, cfg.TLS.CAData, cfg.TLS.Insecure = "", nil, true
 	}
-	return cfg, nil
+	return cfg, f.readFiles(&cfg)
 }
 
-// checkFiles tells of a file that cannot be used by the name of its flag.
-func (f *Flags) checkFiles() error {
+// readFiles tells of a file that cannot be used by the name of its flag. What is no
+// regular file, such as the pipe of <(command), can be read once: it is taken as it is
+// now.
+func (f *Flags) readFiles(cfg *transport.Config) error {
 	if f.TokenFile != "" {
-		if _, err := os.ReadFile(f.TokenFile); err != nil {
+		data, once, err := read(f.TokenFile)
+		if err != nil {
 			return fmt.Errorf("--token-file: %w", err)
+		}
+		if token := strings.TrimSpace(string(data)); once && f.CertFile == "" {
+			if token == "" {
+				return fmt.Errorf("--token-file: %s is empty", f.TokenFile)
+			}
+			cfg.BearerToken, cfg.BearerTokenFile = token, ""
 		}
 	}
 	if f.CAFile == "" {
 		return nil
 	}
-	data, err := os.ReadFile(f.CAFile)
+	data, once, err := read(f.CAFile)
 	if err != nil {
 		return fmt.Errorf("--certificate-authority: %w", err)
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(data) {
 		return fmt.Errorf("--certificate-authority: %s holds no certificate in PEM", f.CAFile)
 	}
+	if once {
+		cfg.TLS.CAFile, cfg.TLS.CAData = "", data
+	}
 	return nil
+}
+
+// read reads a file, and reports whether it can be read only once.
+func read(path string) (data []byte, once bool, err error) {
+	file, err := os.Open(path) //nolint:gosec // it is the user's
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, false, err
+	}
+	data, err = io.ReadAll(file)
+	return data, !info.Mode().IsRegular(), err
 }
 
 // base is the Config before flags change it.

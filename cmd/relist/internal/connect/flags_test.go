@@ -29,6 +29,10 @@ func TestConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", file)
+	named := filepath.Join(t.TempDir(), "named")
+	if err := os.WriteFile(named, []byte("current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: 'https://a', tls-server-name: b}}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	token, authority := filepath.Join(t.TempDir(), "token"), newAuthority(t)
 	if err := os.WriteFile(token, []byte("t"), 0o600); err != nil {
 		t.Fatal(err)
@@ -53,6 +57,12 @@ func TestConfig(t *testing.T) {
 		"server and file": {Flags{Server: "https://other", Kubeconfig: file}, with(func(c *transport.Config) {
 			c.Server = "https://other"
 		})},
+		"in the clear": {Flags{Cleartext: true}, with(func(c *transport.Config) { c.AllowInsecureCredentials = true })},
+		// The name that a certificate carries is that of the file's server.
+		"server and name": {Flags{Server: "https://other", Kubeconfig: named}, transport.Config{Server: "https://other"}},
+		"two names": {Flags{Server: "https://other", Kubeconfig: named, ServerName: "mine"}, transport.Config{
+			Server: "https://other", TLS: transport.TLSConfig{ServerName: "mine"},
+		}},
 		"token": {Flags{Token: "t"}, with(func(c *transport.Config) {
 			c.BearerToken, c.Username, c.Password = "t", "", ""
 		})},

@@ -94,7 +94,7 @@ func (r Result) Text() string {
 	}))
 	b.WriteByte('\n')
 	for _, d := range r.Differences {
-		b.WriteString("\n  " + d)
+		b.WriteString("\n  " + OneLine(d))
 	}
 	switch {
 	case r.Interrupted:

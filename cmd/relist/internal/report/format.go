@@ -45,6 +45,7 @@ func appendJSON(b []byte, now time.Time, l Line) ([]byte, error) {
 	if err != nil {
 		return b, fmt.Errorf("encode a %s line: %w", l.Kind(), err)
 	}
+	fields = SafeJSON(fields)
 	b = append(b, `{"time":"`...)
 	b = now.UTC().AppendFormat(b, timeFormat)
 	b = append(b, `","kind":"`...)
@@ -59,13 +60,14 @@ func appendJSON(b []byte, now time.Time, l Line) ([]byte, error) {
 }
 
 // appendText writes a line with the time since the start. A summary and a result are
-// tables, which need none.
+// tables, which need none. Texts of lines are safe for a terminal already; that they are
+// does not depend on each.
 func appendText(b []byte, since time.Duration, l Line, color bool) []byte {
 	switch l.(type) {
 	case Summary:
-		return fmt.Appendf(b, "summary%s\n", l.Text())
+		return fmt.Appendf(b, "summary%s\n", Lines(l.Text()))
 	case Result:
-		return fmt.Appendf(b, "%s\n", l.Text())
+		return fmt.Appendf(b, "%s\n", Lines(l.Text()))
 	}
 	paint, reset := "", ""
 	if color {
@@ -73,7 +75,7 @@ func appendText(b []byte, since time.Duration, l Line, color bool) []byte {
 			reset = "\x1b[0m"
 		}
 	}
-	return fmt.Appendf(b, "%9.3fs  %s%-9s  %s%s\n", since.Seconds(), paint, l.Kind(), l.Text(), reset)
+	return fmt.Appendf(b, "%9.3fs  %s%-9s  %s%s\n", since.Seconds(), paint, l.Kind(), OneLine(l.Text()), reset)
 }
 
 // colorOf says how much a line wants to be looked at.

@@ -91,7 +91,7 @@ func (p *Printer) Say(format string, args ...any) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pending = append(fmt.Appendf(p.pending, format, args...), '\n')
+	p.pending = append(append(p.pending, Lines(fmt.Sprintf(format, args...))...), '\n')
 	p.changed.Broadcast()
 }
 
@@ -101,6 +101,7 @@ func (p *Printer) Progress(text string) {
 	if !p.opts.Live {
 		return
 	}
+	text = OneLine(text)
 	if runes, room := []rune(text), cmp.Or(p.opts.Width, 80)-1; len(runes) > room {
 		text = string(runes[:max(0, room)])
 	}

@@ -58,7 +58,7 @@ func TestText(t *testing.T) {
     0.000s  watchEnd   cut after 1m1s and 1 event (reset by peer)
     0.000s  relist     9 is given up: expired
     0.000s  backoff    800ms because expired
-    0.000s  problem    object a/d: bad[2J
+    0.000s  problem    object a/d: bad\x1b[2J
     0.000s  problem    list: 503
     0.000s  fault      cut: snip
     0.000s  recovered  cut, live again after 1.5s (well)

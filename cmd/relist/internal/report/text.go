@@ -9,19 +9,19 @@ import (
 // Text implements [Line].
 func (d Delta) Text() string {
 	if d.Inferred {
-		return fmt.Sprintf("%-8s %s  (final state unknown, last seen at %s)", d.Type, d.Key, d.ResourceVersion)
+		return fmt.Sprintf("%-8s %s  (final state unknown, last seen at %s)", d.Type, Word(d.Key), Word(d.ResourceVersion))
 	}
-	return fmt.Sprintf("%-8s %s  at %s", d.Type, d.Key, d.ResourceVersion)
+	return fmt.Sprintf("%-8s %s  at %s", d.Type, Word(d.Key), Word(d.ResourceVersion))
 }
 
 // Text implements [Line].
 func (s Synced) Text() string {
-	return fmt.Sprintf("%s at %s", count(s.Objects, "object"), s.ResourceVersion)
+	return fmt.Sprintf("%s at %s", count(s.Objects, "object"), Word(s.ResourceVersion))
 }
 
 // Text implements [Line].
 func (l List) Text() string {
-	return fmt.Sprintf("%s in %s at %s, took %s", count(l.Items, "object"), count(l.Pages, "page"), l.ResourceVersion, short(l.Seconds))
+	return fmt.Sprintf("%s in %s at %s, took %s", count(l.Items, "object"), count(l.Pages, "page"), Word(l.ResourceVersion), short(l.Seconds))
 }
 
 // Text implements [Line].
@@ -30,7 +30,7 @@ func (w Watch) Text() string {
 }
 
 // Text implements [Line].
-func (b Bookmark) Text() string { return "at " + b.ResourceVersion }
+func (b Bookmark) Text() string { return "at " + Word(b.ResourceVersion) }
 
 // Text implements [Line].
 func (w WatchEnd) Text() string {
@@ -48,7 +48,7 @@ func (b Backoff) Text() string { return short(b.Seconds) + " because " + b.Reaso
 // Text implements [Line].
 func (p Problem) Text() string {
 	if p.Key != "" {
-		return p.Class + " " + p.Key + ": " + OneLine(p.Message)
+		return p.Class + " " + Word(p.Key) + ": " + OneLine(p.Message)
 	}
 	return p.Class + ": " + OneLine(p.Message)
 }
@@ -122,7 +122,7 @@ func orNone(s string) string {
 	if s == "" {
 		return "(none)"
 	}
-	return s
+	return Word(s)
 }
 
 func withMessage(text, message string) string {
@@ -130,17 +130,4 @@ func withMessage(text, message string) string {
 		return text
 	}
 	return text + " (" + OneLine(message) + ")"
-}
-
-// OneLine keeps what a server said from breaking the output, or a terminal.
-func OneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return ' '
-		}
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/relist-go/relist/cmd/relist/internal/report"
 )
 
 // Handler shows the status to programs:
@@ -35,14 +37,14 @@ func writeJSON(w http.ResponseWriter, s Status) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(append(body, '\n')) // who asked may have left
+	_, _ = w.Write(append(report.SafeJSON(body), '\n')) // who asked may have left
 }
 
 // writeCheck answers a probe; an empty reason is success.
 func writeCheck(w http.ResponseWriter, reason string) {
 	w.Header().Set("Cache-Control", "no-store")
 	if reason != "" {
-		http.Error(w, strings.TrimSpace(reason), http.StatusServiceUnavailable)
+		http.Error(w, report.OneLine(strings.TrimSpace(reason)), http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

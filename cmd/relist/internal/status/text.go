@@ -13,7 +13,7 @@ func (s Status) Text() string {
 	add := func(name, value string) { rows = append(rows, report.Row{Name: name, Value: value}) }
 	add("objects", fmt.Sprintf("%d, pending %d", s.Objects, s.Pending))
 	if s.ResourceVersion != "" {
-		add("resourceVersion", s.ResourceVersion)
+		add("resourceVersion", report.Word(s.ResourceVersion))
 	}
 	if s.StalenessSeconds != nil {
 		add("staleness", s.staleness())
@@ -62,9 +62,9 @@ func (s Status) staleness() string {
 }
 
 func (s Status) patient(q Quarantined) string {
-	text := q.Key
+	text := report.Word(q.Key)
 	if q.ResourceVersion != "" {
-		text += " at " + q.ResourceVersion
+		text += " at " + report.Word(q.ResourceVersion)
 	}
 	text += ", " + s.ago(q.Since)
 	if !q.NextTry.IsZero() {

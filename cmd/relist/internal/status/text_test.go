@@ -60,14 +60,14 @@ func TestText(t *testing.T) {
 				},
 			},
 			`status of pods from http://api
-  health           NOT OK: no watch has been open for 5m0s, more than 1m0s: the server said [31mno
+  health           NOT OK: no watch has been open for 5m0s, more than 1m0s: the server said \x1b[31mno
   state            waiting for 1s, next retry in 10s
   objects          0, pending 0
   resourceVersion  7
   staleness        5m0s of 1m0s
   last byte        1s ago
   failing since    5m0s ago
-  last error       1s ago: the server said [31mno
+  last error       1s ago: the server said \x1b[31mno
   quarantined      a/b, 1h0m0s ago: bad label
   quarantined      a/c at 6, 1m0s ago, next try in 1s: bad
 `,

@@ -1,0 +1,162 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metascheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// deletion is what a deletion was asked to do.
+type deletion struct {
+	preconditions preconditions
+	options       metav1.DeleteOptions
+	dryRun        bool
+}
+
+// readDeletion reads the options from the body, or from the query if there is no body.
+func readDeletion(req *http.Request, body []byte, media string) (deletion, error) {
+	var d deletion
+	opts := &d.options
+	if len(body) > 0 {
+		if media == protobufMediaType {
+			obj, err := decodeEnvelope(body)
+			if err != nil {
+				return d, apierrors.NewBadRequest(fmt.Sprintf("read DeleteOptions: %v", err))
+			}
+			body = mustJSON(obj)
+		}
+		if media == "application/yaml" {
+			var err error
+			if body, err = yaml.YAMLToJSON(body); err != nil {
+				return d, apierrors.NewBadRequest(fmt.Sprintf("read DeleteOptions: %v", err))
+			}
+		}
+		if err := json.Unmarshal(body, opts); err != nil {
+			return d, apierrors.NewBadRequest(fmt.Sprintf("read DeleteOptions: %v", err))
+		}
+		if opts.Kind != "" && opts.Kind != "DeleteOptions" {
+			return d, apierrors.NewBadRequest(fmt.Sprintf("decoded object cannot be converted to DeleteOptions: it is a %s", opts.Kind))
+		}
+	} else if err := metascheme.ParameterCodec.DecodeParameters(req.URL.Query(), metav1.SchemeGroupVersion, opts); err != nil {
+		return d, apierrors.NewBadRequest(err.Error())
+	}
+	if errs := validation.ValidateDeleteOptions(opts); len(errs) > 0 {
+		return d, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	if pre := opts.Preconditions; pre != nil {
+		if pre.UID != nil {
+			d.preconditions.uid = string(*pre.UID)
+		}
+		if pre.ResourceVersion != nil {
+			d.preconditions.resourceVersion = *pre.ResourceVersion
+		}
+	}
+	d.dryRun = len(opts.DryRun) > 0
+	return d, nil
+}
+
+// finalizers returns those that an object is to have while it is being deleted: its own, and one by which the garbage
+// collector is told what to do with the objects that it owns.
+func (d deletion) finalizers(meta map[string]any) []any {
+	var all []any
+	for _, f := range stringsOf(meta["finalizers"]) {
+		if f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents || d.keepsPolicy() {
+			all = append(all, f)
+		}
+	}
+	add := ""
+	switch policy := d.options.PropagationPolicy; {
+	case policy != nil && *policy == metav1.DeletePropagationForeground:
+		add = metav1.FinalizerDeleteDependents
+	case policy != nil && *policy == metav1.DeletePropagationOrphan, d.options.OrphanDependents != nil && *d.options.OrphanDependents: //nolint:staticcheck // clients still send it
+		add = metav1.FinalizerOrphanDependents
+	}
+	if add != "" && !slices.Contains(all, any(add)) {
+		all = append(all, add)
+	}
+	return all
+}
+
+// keepsPolicy is true if the deletion says nothing of the objects that are owned.
+func (d deletion) keepsPolicy() bool {
+	return d.options.PropagationPolicy == nil && d.options.OrphanDependents == nil //nolint:staticcheck // as above
+}
+
+// grace returns for how many seconds a Pod is left: none if no kubelet has it, or it has ended.
+func (d deletion) grace(pod map[string]any) int64 {
+	seconds := int64(30)
+	if n, ok := lookup(pod, "spec.terminationGracePeriodSeconds").(int64); ok {
+		seconds = n
+	}
+	if d.options.GracePeriodSeconds != nil {
+		seconds = *d.options.GracePeriodSeconds
+	}
+	phase, _ := lookup(pod, "status.phase").(string)
+	if node, _ := lookup(pod, "spec.nodeName").(string); node == "" || phase == "Failed" || phase == "Succeeded" {
+		return 0
+	}
+	return max(seconds, 0)
+}
+
+func stringsOf(v any) (all []string) {
+	switch v := v.(type) {
+	case []string:
+		return v
+	case []any:
+		for _, x := range v {
+			if s, ok := x.(string); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// writeOptions reads the options of a creation, an update or a patch from its query.
+func writeOptions(verb string, query url.Values, media string) (dryRun bool, err error) {
+	gv := metav1.SchemeGroupVersion
+	bad := func(err error) (bool, error) { return false, apierrors.NewBadRequest(err.Error()) }
+	var kind string
+	var dry []string
+	var invalid error
+	switch verb {
+	case "create":
+		var o metav1.CreateOptions
+		if err := metascheme.ParameterCodec.DecodeParameters(query, gv, &o); err != nil {
+			return bad(err)
+		}
+		kind, dry = "CreateOptions", o.DryRun
+		if errs := validation.ValidateCreateOptions(&o); len(errs) > 0 {
+			invalid = apierrors.NewInvalid(schema.GroupKind{Group: gv.Group, Kind: kind}, "", errs)
+		}
+	case "update":
+		var o metav1.UpdateOptions
+		if err := metascheme.ParameterCodec.DecodeParameters(query, gv, &o); err != nil {
+			return bad(err)
+		}
+		kind, dry = "UpdateOptions", o.DryRun
+		if errs := validation.ValidateUpdateOptions(&o); len(errs) > 0 {
+			invalid = apierrors.NewInvalid(schema.GroupKind{Group: gv.Group, Kind: kind}, "", errs)
+		}
+	case "patch":
+		var o metav1.PatchOptions
+		if err := metascheme.ParameterCodec.DecodeParameters(query, gv, &o); err != nil {
+			return bad(err)
+		}
+		kind, dry = "PatchOptions", o.DryRun
+		if errs := validation.ValidatePatchOptions(&o, types.PatchType(media)); len(errs) > 0 {
+			invalid = apierrors.NewInvalid(schema.GroupKind{Group: gv.Group, Kind: kind}, "", errs)
+		}
+	}
+	return len(dry) > 0, invalid
+}

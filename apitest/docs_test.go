@@ -1,0 +1,32 @@
+package apitest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"testing"
+)
+
+// The lines of docs/apitest.md work, and there is one for each fault.
+func TestDocumentedFaultsWork(t *testing.T) {
+	page := must[[]byte](t)(os.ReadFile("../docs/apitest.md"))
+	documented := make(map[string]bool)
+	for _, line := range regexp.MustCompile("curl -X POST \"\\$F/(([a-z-]+)[^\"]*)\"").FindAllStringSubmatch(string(page), -1) {
+		documented[line[2]] = true
+		if line[2] == "refuse" {
+			continue // it breaks the connection
+		}
+		s := New(Options{ResourceVersion: 100})
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, faultsPath+line[1], http.NoBody))
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", line[1], w.Code, w.Body)
+		}
+	}
+	for _, f := range faultSwitches {
+		if !documented[f.name] {
+			t.Errorf("the page has no line for %s", f.name)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package apitest
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A faultConn is a connection of a Listener, which can go silent: what the server writes is lost, what the client sends is
+// heard by nobody, and the client is not told when the server closes it, as when a firewall has forgotten the connection.
+type faultConn struct {
+	net.Conn
+	listener *Listener
+
+	mu     sync.Mutex
+	spared bool // somebody who is to meet no fault has used it
+	silent bool
+	closed bool
+}
+
+// faultConnOf returns the connection under the layers that net/http and TLS have put on it, or nil if it is no Listener's.
+func faultConnOf(conn net.Conn) *faultConn {
+	for conn != nil {
+		switch c := conn.(type) {
+		case *faultConn:
+			return c
+		case interface{ NetConn() net.Conn }: // TLS
+			conn = c.NetConn()
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// silence makes the connection half-open, unless it is spared, and reports whether it did.
+func (c *faultConn) silence() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.spared || c.silent || c.closed {
+		return false
+	}
+	c.silent = true
+	return true
+}
+
+func (c *faultConn) spare() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spared = true
+}
+
+func (c *faultConn) isSilent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.silent
+}
+
+// Read throws away what arrives on a silent connection.
+func (c *faultConn) Read(p []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(p)
+		if !c.isSilent() {
+			return n, err
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (c *faultConn) Write(p []byte) (int, error) {
+	if c.isSilent() {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+// CloseWrite is what net/http looks for, to end a connection whose client is still sending.
+func (c *faultConn) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok || c.isSilent() {
+		return nil
+	}
+	return half.CloseWrite()
+}
+
+// Close leaves the socket of a silent connection open, until the listener is shut.
+func (c *faultConn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	silent := c.silent
+	c.mu.Unlock()
+	if silent {
+		return c.SetReadDeadline(time.Unix(1, 0)) // who reads from it is to stop
+	}
+	c.listener.forget(c)
+	return c.Conn.Close()
+}
+
+// breakOff closes the connection, with a TCP reset if that is wanted.
+func (c *faultConn) breakOff(reset bool) {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok && reset && !c.isSilent() {
+		_ = tcp.SetLinger(0) // without it, the close below is an orderly one of TCP
+	}
+	_ = c.Close() // it was to break
+}
+
+// A faultListener gives out connections that can go silent.
+type faultListener struct {
+	net.Listener
+	of *Listener
+}
+
+// Accept implements [net.Listener].
+func (ln *faultListener) Accept() (net.Conn, error) {
+	conn, err := ln.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &faultConn{Conn: conn, listener: ln.of}
+	ln.of.remember(c)
+	return c, nil
+}
+
+// HalfOpen makes the connections that are open now go silent: no byte and no end arrives on them any more, in either
+// direction, also when the server closes them. New connections work. It returns the number of connections.
+//
+// It concerns the connections of Listeners, except those that a request with the header "X-Relist-Faults: off" or for
+// /_faults/ has come by. They stay as they are until Refuse, or Close of the listener.
+func (s *Server) HalfOpen() int {
+	n := 0
+	for _, l := range s.allListeners() {
+		n += l.silence()
+	}
+	return n
+}
+
+func (l *Listener) silence() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for c := range l.conns { // each by itself: the order does not matter
+		if c.silence() {
+			n++
+		}
+	}
+	return n
+}
+
+func (l *Listener) remember(c *faultConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conns == nil {
+		l.conns = make(map[*faultConn]struct{})
+	}
+	l.conns[c] = struct{}{}
+}
+
+func (l *Listener) forget(c *faultConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, c)
+}
+
+// spareHeader exempts a request from faults, if its value is off: whoever watches what faults do to others wants to see it.
+const spareHeader = "X-Relist-Faults"
+
+func spared(req *http.Request) bool { return req.Header.Get(spareHeader) == "off" }

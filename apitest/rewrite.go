@@ -1,0 +1,89 @@
+package apitest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Rewrite changes what watchers are sent: the storage and lists keep the object as it is.
+type Rewrite struct {
+	// Count is the number of events, counted for each watch that they are sent to. If zero, 1.
+	Count int
+	// Resource limits it to one type: "pods", "deployments.apps".
+	Resource string
+	// Namespace and Name limit it to the objects of a namespace, or of a name.
+	Namespace, Name string
+	// Type limits it to "ADDED", "MODIFIED" or "DELETED".
+	Type string
+	// Patch is a JSON merge patch for the object of the event. kind and apiVersion stay; a resourceVersion may be anything.
+	Patch map[string]any
+}
+
+// Rewrite makes the next events that x describes show other objects than there are. It is an error, and nothing is
+// rewritten, if there can be no such event.
+func (s *Server) Rewrite(x Rewrite) error {
+	switch {
+	case x.Count < 0:
+		return fmt.Errorf("rewrite events: count %d: want 1 or more", x.Count)
+	case x.Resource != "" && s.storage.tables[x.Resource] == nil:
+		return fmt.Errorf("rewrite events: resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", x.Resource)
+	case x.Type != "" && !slices.Contains([]eventType{added, modified, deleted}, eventType(x.Type)):
+		return fmt.Errorf("rewrite events: type %q: want ADDED, MODIFIED or DELETED", x.Type)
+	case len(x.Patch) == 0:
+		return fmt.Errorf("rewrite events: no patch says what to change")
+	}
+	x.Count = max(x.Count, 1)
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.rewrites = append(s.faults.rewrites, &x)
+	return nil
+}
+
+// rewrite returns what a watch is to be sent instead of r, and counts it.
+func (f *faults) rewrite(res *Resource, typ eventType, r *revision) *revision {
+	f.mu.Lock()
+	i := slices.IndexFunc(f.rewrites, func(x *Rewrite) bool {
+		return (x.Resource == "" || x.Resource == res.ID()) && (x.Type == "" || x.Type == string(typ)) &&
+			(x.Namespace == "" || x.Namespace == r.namespace) && (x.Name == "" || x.Name == r.name)
+	})
+	if i < 0 {
+		f.mu.Unlock()
+		return r
+	}
+	patch := f.rewrites[i].Patch
+	if f.rewrites[i].Count--; f.rewrites[i].Count == 0 {
+		f.rewrites = slices.Delete(f.rewrites, i, i+1)
+	}
+	f.mu.Unlock()
+	changed, err := r.patched(res, patch)
+	if err != nil {
+		return r // what Go cannot write as JSON cannot be sent
+	}
+	return changed
+}
+
+// patched returns a state that is only sent and never stored: its version may be anything.
+func (r *revision) patched(res *Resource, patch map[string]any) (*revision, error) {
+	obj, err := r.decode(res)
+	if err != nil {
+		return nil, err
+	}
+	n, err := newRevision(res, mergePatch(obj, patch), r.rv)
+	if err != nil {
+		return nil, err
+	}
+	version, given := metadataOf(patch)["resourceVersion"]
+	if !given {
+		return n, nil
+	}
+	value, err := appendJSON(nil, version) // null, too
+	if err != nil {
+		return nil, err
+	}
+	begin, end := n.version-len(`"`), n.version+decimalLen(n.rv)+len(`"`)
+	n.body = slices.Concat(n.body[:begin], jsontext.Value(value), n.body[end:])
+	n.meta += len(value) - (end - begin)
+	return n, nil
+}

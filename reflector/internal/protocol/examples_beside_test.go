@@ -1,0 +1,125 @@
+package protocol
+
+import (
+	"github.com/relist-go/relist/object"
+)
+
+// besideSections are what goes on beside an open watch.
+var besideSections = []section{
+	{
+		title: "an object in quarantine",
+		text:  "An event of b at 105 could not be decoded; the sink holds b at 95. So is every object that the sink refused, that a late event was about, or that a verification found to differ.",
+		start: quarantined,
+		examples: []example{
+			{"time to ask for it", "asks", nil, timeIsUp},
+			{"the same, and the server cannot be asked", "", func(s *stage) { s.m.askable = s.at.Add(unaskable) }, func(s *stage) {
+				s.at = s.m.quarantine.soonest
+				s.step(Tick{Heard{Main: s.at}})
+			}},
+			{"the same, after six lists or asks in short order", "", func(s *stage) { s.m.pauses.lists = s.at.Add(7 * refill) }, func(s *stage) {
+				s.at = s.m.quarantine.soonest
+				s.step(Tick{Heard{Main: s.at}})
+			}},
+			{"MODIFIED of b at 106", "events", nil, in(event(Modified, good("b", "106", "95")))},
+			{"DELETED of b at 106", "events", nil, in(event(Deleted, good("b", "106", "95")))},
+			{"DELETED of b at 106, which is not held", "events", nil, in(event(Deleted, bad("b", "106", "")))},
+			{"MODIFIED of b at 106 that cannot be decoded either", "events", nil, in(event(Modified, bad("b", "106", "95")))},
+			{"MODIFIED of c that cannot be decoded, and 1,000 are in quarantine", "events", manyBad(999), in(event(Modified, bad("c", "107", "95")))},
+			{"the watch ends", "ended, silent", nil, in(Ended{failed(Closed, 0)})},
+			{"a list at 120 comes, in which b is good", "list came", both(in(Ended{failed(Expired, 410)}), timeIsUp), listCame("120", good("b", "107", "95"))},
+			{"a list at 120 comes, in which b is still bad at 105", "list came", both(in(Ended{failed(Expired, 410)}), timeIsUp), listCame("120", bad("b", "105", "95"))},
+		},
+	},
+	{
+		title: "an ask",
+		text:  "The server was asked for b: for a list of it alone, in its most recent state. The resume point is 105.",
+		start: asked,
+		examples: []example{
+			{"as of 110, b is at 107", "answers", nil, in(Answered{Version: "110", Items: []Item{good("b", "107", "95")}})},
+			{"the same, and the sink refuses it", "answers", nil, refusedBySink(in(Answered{Version: "110", Items: []Item{good("b", "107", "95")}}))},
+			{"as of 110, b is at 107 and cannot be decoded", "answers", nil, in(Answered{Version: "110", Items: []Item{bad("b", "107", "95")}})},
+			{"as of 110, b is as it is held", "answers", nil, in(Answered{Version: "110", Items: []Item{good("b", "107", "107")}})},
+			{"as of 110, b is older than it is held", "went back", nil, in(Answered{Version: "110", Items: []Item{good("b", "90", "95")}})},
+			{"as of 110, there is no b", "answers", nil, in(Answered{Version: "110", Held: object.Meta{Key: "b", ResourceVersion: "95"}, IsHeld: true})},
+			{"the same, and b is not held", "answers", nil, in(Answered{Version: "110"})},
+			{"the same, and the sink does not tell what it holds", "answers", func(s *stage) { s.m.rules.SinkTells = false }, in(Answered{Version: "110"})},
+			{"as of 104, b is at 103", "answers", nil, in(Answered{Version: "104", Items: []Item{good("b", "103", "95")}})},
+			{"the same for the third time", "answers", func(s *stage) { s.m.quarantine.entries["b"].untaken = 2 }, in(Answered{Version: "104", Items: []Item{good("b", "103", "95")}})},
+			{"an event of b has come since", "answers", in(event(Modified, bad("b", "106", "95"))), in(Answered{Version: "110", Items: []Item{good("b", "107", "95")}})},
+			{"another object, more than one, or no version", "answers", nil, in(Answered{Version: "110", Items: []Item{good("c", "107", "")}})},
+			{"400", "answers", nil, in(Answered{Failure: failed(Failed, 400)})},
+			{"any other failure", "answers", nil, in(Answered{Failure: failed(Unavailable, 503)})},
+			{"nothing comes for 2 minutes", "answers", nil, func(s *stage) {
+				s.at = s.m.ask.heard.Add(s.m.rules.Patience)
+				s.step(Tick{Heard{Main: s.at}})
+			}},
+			{"the watch ends", "ended, silent", nil, in(Ended{failed(Closed, 0)})},
+			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
+		},
+	},
+	{
+		title: "a fence",
+		text:  "An answer has told b as of 110. The resume point is 105.",
+		start: fencedAt110,
+		examples: []example{
+			{"MODIFIED or DELETED of b at 107, whether or not it can be decoded", "events", nil, in(event(Deleted, bad("b", "107", "107")))},
+			{"MODIFIED of b at 111", "events", nil, in(event(Modified, good("b", "111", "107")))},
+			{"MODIFIED of c at 107", "events", nil, in(event(Modified, good("c", "107", "95")))},
+			{"BOOKMARK at 110", "events", nil, in(markAt("110"))},
+			{"410, and then a list", "time to list", in(Ended{failed(Expired, 410)}), timeIsUp},
+		},
+	},
+	{
+		title: "a probe",
+		text:  "The watch has ended with 503, and another is open. Another server may stand behind it, so the newest thing that is known is asked for: a at 100.",
+		start: doubted,
+		examples: []example{
+			{"time to ask", "asks", nil, timeIsUp},
+			{"as of 110, a is at 100", "answers", timeIsUp, in(Answered{Version: "110", Items: []Item{good("a", "100", "100")}})},
+			{"as of 110, a is at 105", "answers", timeIsUp, in(Answered{Version: "110", Items: []Item{good("a", "105", "100")}})},
+			{"as of 110, a is at 97", "went back", timeIsUp, in(Answered{Version: "110", Items: []Item{good("a", "97", "100")}})},
+			{"as of 110, there is no a", "answers", timeIsUp, in(Answered{Version: "110"})},
+			{"the same, five seconds later", "went back", both(timeIsUp, in(Answered{Version: "110"}), timeIsUp), in(Answered{Version: "110"})},
+			{"the same, and an event of a has come since", "answers", both(timeIsUp, in(event(Deleted, good("a", "101", "100")))), in(Answered{Version: "110"})},
+			{"as of 90, anything", "answers", timeIsUp, in(Answered{Version: "90"})},
+			{"the same, five seconds later", "went back", both(timeIsUp, in(Answered{Version: "90"}), timeIsUp), in(Answered{Version: "90"})},
+			{"no version, or one that is no number", "answers", timeIsUp, in(Answered{Version: "opaque"})},
+			{"400, or another object", "answers", timeIsUp, in(Answered{Failure: failed(Failed, 400)})},
+			{"any other failure", "answers", timeIsUp, in(Answered{Failure: failed(Unavailable, 503)})},
+			{"the watch ends", "ended at once", nil, in(Ended{failed(Cut, 0)})},
+		},
+	},
+	{
+		title: "a list for repair",
+		text:  "An event had no readable name.",
+		start: nameless,
+		examples: []example{
+			{"time to list", "repair", nil, timeIsUp},
+			{"another such event", "events", nil, in(event(Modified, bad("", "106", "")))},
+			{"MODIFIED of a at 106", "events", nil, in(event(Modified, good("a", "106", "90")))},
+			{"the list comes", "list came", timeIsUp, listCame("120")},
+			{"the list comes, and an object in it has no readable name", "list came", timeIsUp, listCame("120", bad("", "", ""))},
+			{"the list fails", "failure", timeIsUp, in(ListFailed{failed(Unavailable, 503)})},
+		},
+	},
+	{
+		title: "a verification",
+		text:  "Metadata at 101 was asked for, if the row does not say otherwise.",
+		start: verifying,
+		examples: []example{
+			{"time to verify", "compares", func(s *stage) { s.settled(); s.step(markAt("101")) }, timeIsUp},
+			{"it comes, and the resume point is 101", "compares", nil, in(MetadataListed{Version: "101"})},
+			{"it comes at 103, and the resume point is 101", "", nil, in(MetadataListed{Version: "103"})},
+			{"the same, and then a BOOKMARK at 103", "compares", in(MetadataListed{Version: "103"}), in(markAt("103"))},
+			{"it fails", "compares", nil, in(MetadataListed{Failure: failed(Denied, 403)})},
+			{"nothing comes for 2 minutes", "compares", nil, func(s *stage) {
+				s.at = s.m.verify.heard.Add(s.m.rules.Patience)
+				s.step(Tick{Heard{Main: s.at}})
+			}},
+			{"nothing differs", "compares", in(MetadataListed{Version: "101"}), in(Compared{Differences: Differences{Objects: 7}})},
+			{"b differs", "compares", in(MetadataListed{Version: "101"}), in(Compared{Differences: Differences{Objects: 7, Count: 1, Keys: []Difference{{object.Meta{Key: "b", ResourceVersion: "98"}, errDiffers}}}})},
+			{"101 objects differ", "differs", in(MetadataListed{Version: "101"}), in(Compared{Differences: Differences{Objects: 200, Count: 101}})},
+			{"the watch ends", "ended, silent", nil, in(Ended{failed(Closed, 0)})},
+		},
+	},
+}

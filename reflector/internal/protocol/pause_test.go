@@ -1,0 +1,315 @@
+package protocol
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// The pauses after failures of one kind, drawn at their least.
+func TestCurvesOfPauses(t *testing.T) {
+	ms := time.Millisecond
+	answered := []time.Duration{800 * ms, 800 * ms, 800 * ms, 1200 * ms, 4000 * ms, 4000 * ms, 8000 * ms, 16000 * ms, 30000 * ms, 30000 * ms}
+	unreachable := []time.Duration{800 * ms, 1600 * ms, 2500 * ms, 2500 * ms, 2500 * ms, 2500 * ms}
+	for _, c := range []struct {
+		failure Failure
+		want    []time.Duration
+	}{
+		{failed(Denied, 403), answered},
+		{failed(Throttled, 429), answered},
+		{failed(Unavailable, 503), answered},
+		{failed(Failed, 500), answered},
+		{failed(Malformed, 0), answered},
+		{failed(NotFound, 404), answered},
+		{failed(Cut, 0), answered},
+		{failed(Unreachable, 0), unreachable},
+	} {
+		t.Run(c.failure.Reason.String(), func(t *testing.T) {
+			var p pauses
+			rules := defaults()
+			var got []time.Duration
+			for range c.want {
+				got = append(got, p.next(&rules, toWatch, c.failure))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("the pauses are %v, want %v", got, c.want)
+			}
+			rules.Rand = func() float64 { return 0.999 }
+			p = pauses{}
+			for i, least := range c.want {
+				if got := p.next(&rules, toWatch, c.failure); got <= least || got >= 2*least {
+					t.Errorf("pause %d is %v at most, want less than twice %v", i, got, least)
+				}
+			}
+		})
+	}
+}
+
+// Where the cause changes, each curve goes on where it was: a server that comes and goes is no new one each time.
+func TestCurvesGoOnWhereTheyWere(t *testing.T) {
+	var p pauses
+	rules := defaults()
+	var got []time.Duration
+	for _, failure := range []Failure{failed(Unreachable, 0), failed(Denied, 403), failed(Unreachable, 0), failed(Throttled, 429), failed(Denied, 403), failed(Failed, 500)} {
+		got = append(got, p.next(&rules, toWatch, failure))
+	}
+	ms := time.Millisecond
+	if want := []time.Duration{800 * ms, 800 * ms, 1600 * ms, 800 * ms, 800 * ms, 1200 * ms}; !slices.Equal(got, want) {
+		t.Errorf("the pauses are %v, want %v", got, want)
+	}
+}
+
+func TestPausesStartAfreshAfterAHealthyWatch(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		alive time.Duration
+		open  bool
+		want  time.Duration
+	}{
+		{"ten seconds", 10 * time.Second, true, 800 * time.Millisecond},
+		{"less", 10*time.Second - 1, true, 4 * time.Second},
+		{"ten seconds without an answer", 10 * time.Second, false, 4 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rules := defaults()
+			begun := newStage().at
+			p := pauses{answered: 4, outage: true, watches: begun.Add(time.Minute)}
+			p.after(&watching{asked: begun, open: c.open}, begun.Add(c.alive))
+			if got := p.next(&rules, toWatch, failed(Denied, 403)); got != c.want {
+				t.Errorf("the pause is %v, want %v", got, c.want)
+			}
+			if !p.watches.Equal(begun.Add(time.Minute)) {
+				t.Error("the tokens came back with the watch")
+			}
+		})
+	}
+}
+
+// A server may ask for an hour at most. Jitter comes on top.
+func TestRetryAfter(t *testing.T) {
+	rules := defaults()
+	for _, c := range []struct{ asked, want time.Duration }{
+		{0, 800 * time.Millisecond},
+		{7 * time.Second, 7 * time.Second},
+		{1 << 30 * time.Second, time.Hour},
+	} {
+		var p pauses
+		failure := failed(Throttled, 429)
+		failure.RetryAfter = c.asked
+		if got := p.next(&rules, toList, failure); got != c.want {
+			t.Errorf("asked for %v, the pause is %v, want %v", c.asked, got, c.want)
+		}
+		rules := rules
+		rules.Rand = func() float64 { return 0.5 }
+		p = pauses{}
+		if got := p.next(&rules, toList, failure); got != c.want+400*time.Millisecond {
+			t.Errorf("asked for %v, the pause with jitter is %v, want %v", c.asked, got, c.want+400*time.Millisecond)
+		}
+	}
+}
+
+// The lists of a fleet whose server comes back without a memory are spread evenly over seven seconds; a lone 410 costs a
+// pause of 0.8 s.
+func TestListsAfterAnOutageAreSpread(t *testing.T) {
+	for _, outage := range []bool{false, true} {
+		var least, most time.Duration
+		for i := range 100 {
+			rules := defaults()
+			rules.Rand = func() float64 { return float64(i) / 100 }
+			var p pauses
+			if outage {
+				p.next(&rules, toWatch, failed(Unreachable, 0))
+			}
+			got := p.next(&rules, toList, failed(Expired, 410))
+			if i == 0 {
+				least = got
+			}
+			most = got
+		}
+		switch {
+		case outage && (least != 0 || most != spread*99/100):
+			t.Errorf("after an outage lists come within [%v, %v], want from 0 to almost %v", least, most, spread)
+		case !outage && (least != 800*time.Millisecond || most >= 1600*time.Millisecond):
+			t.Errorf("without an outage a list comes within [%v, %v], want from 800ms to almost 1.6s", least, most)
+		}
+	}
+}
+
+// Six requests of a kind may follow each other, and then one every ten thirds of a second. Watches and lists do not share.
+func TestBucketOfTokens(t *testing.T) {
+	rules := defaults()
+	for _, kind := range []next{toList, toWatch} {
+		var p pauses
+		begun := newStage().at
+		var got []time.Duration
+		for now := begun; len(got) < 9; {
+			now = now.Add(p.until(rules, kind, now))
+			p.take(rules, kind, now)
+			got = append(got, now.Sub(begun))
+		}
+		third := refill
+		if want := []time.Duration{0, 0, 0, 0, 0, 0, third, 2 * third, 3 * third}; !slices.Equal(got, want) {
+			t.Errorf("requests were sent at %v, want %v", got, want)
+		}
+		if other := toList + toWatch - kind; p.until(rules, other, begun) != 0 {
+			t.Error("requests of the other kind wait for these")
+		}
+		p.credit(&rules)
+		if wait := p.until(rules, kind, begun.Add(3*third)); wait != 0 {
+			t.Errorf("a list that the program asked for waits for %v", wait)
+		}
+	}
+}
+
+// Whatever goes wrong, no more than 24 watches are opened in any minute, and no more than 24 lists and asks are sent.
+func TestNoMinuteHasMoreThan24Requests(t *testing.T) {
+	for seed := range uint64(24) {
+		for _, initial := range []Initial{ListAny, ListMostRecent, InitialEvents} {
+			t.Run(fmt.Sprint(seed, initial), func(t *testing.T) {
+				storm := newStorm(seed, initial)
+				for end := storm.at.Add(30 * time.Minute); storm.at.Before(end); {
+					storm.next()
+				}
+				storm.check(t, "watches", storm.watches)
+				storm.check(t, "lists and asks", storm.lists)
+				if len(storm.watches)+len(storm.lists) < 10 {
+					t.Errorf("%d requests in half an hour, want the machine to go on", len(storm.watches)+len(storm.lists))
+				}
+			})
+		}
+	}
+}
+
+// storm is a server of which nothing can be relied on.
+type storm struct {
+	*stage
+	dice           *rand.Rand
+	version        int
+	watches, lists []time.Time
+	asking         bool
+	asked          string  // the key of the last ask
+	ends, fails    float64 // how often a stream ends, and an answer is none
+	keys           int     // of objects that cannot be decoded
+}
+
+func newStorm(seed uint64, initial Initial) *storm {
+	dice := rand.New(rand.NewPCG(seed, uint64(initial)))
+	s := newStage(func(r *Rules) { r.Initial, r.Rand = initial, dice.Float64 })
+	return &storm{
+		stage: s, dice: dice, version: 100,
+		ends: []float64{0.003, 0.03, 0.5}[seed%3], fails: []float64{0.01, 0.5}[seed/3%2], keys: []int{20, 1000}[seed/6%2],
+	}
+}
+
+// next has something happen, by chance, at what is open.
+func (s *storm) next() {
+	var within time.Duration // most happens at once, as it does to those who ask too often
+	if s.dice.IntN(20) == 0 {
+		within = time.Duration(s.dice.Int64N(int64(20 * time.Second)))
+	}
+	if wake := s.m.Wake(); !wake.IsZero() && !wake.After(s.at.Add(within)) {
+		s.at = latest(s.at, wake)
+		s.take(Tick{})
+		return
+	}
+	s.at = s.at.Add(within)
+	if s.asking && s.dice.IntN(2) == 0 {
+		s.asking = false
+		s.take(s.answer())
+		return
+	}
+	switch p := s.m.phase.(type) {
+	case *waiting:
+		s.at = latest(s.at, p.until)
+		s.take(Tick{})
+	case *listing:
+		if s.dice.Float64() >= s.fails {
+			s.take(Listed{s.sum(s.newer(), bad("b", s.newer(), ""), good("a", s.newer(), ""))})
+		} else {
+			s.take(ListFailed{s.failure()})
+		}
+	case *streaming:
+		s.onStream(p.open, s.endsInitial(s.newer(), good("a", s.newer(), "")))
+	case *watching:
+		s.onStream(p.open, event(Modified, bad(fmt.Sprint(s.dice.IntN(s.keys)), s.newer(), "")))
+	}
+}
+
+func (s *storm) onStream(open bool, e *Seen) {
+	switch {
+	case s.dice.Float64() < s.ends:
+		s.take(Ended{s.failure()})
+	case !open:
+		s.take(Opened{})
+	default:
+		s.take(e)
+	}
+}
+
+// take gives the machine an input, which the sink may refuse, and notes what is sent.
+func (s *storm) take(in Input) {
+	s.step(in)
+	for _, e := range s.effects {
+		switch e.(type) {
+		case Apply, Replace:
+			if s.dice.IntN(3) == 0 {
+				s.step(SinkRefused{errBadField})
+				s.note()
+				return
+			}
+		}
+	}
+	s.note()
+}
+
+func (s *storm) note() {
+	for _, e := range s.effects {
+		switch e := e.(type) {
+		case Watch:
+			s.watches = append(s.watches, s.at)
+		case List:
+			s.lists = append(s.lists, s.at)
+		case Ask:
+			s.lists, s.asking, s.asked = append(s.lists, s.at), true, e.Key
+		case CancelAsk:
+			s.asking = false
+		}
+	}
+}
+
+func (s *storm) newer() string {
+	s.version++
+	return fmt.Sprint(s.version)
+}
+
+func (s *storm) answer() Answered {
+	switch {
+	case s.dice.Float64() < s.fails:
+		return Answered{Failure: s.failure()}
+	case s.dice.IntN(50) == 0:
+		return Answered{Version: fmt.Sprint(s.version - s.dice.IntN(50))}
+	case s.asked == "":
+		return Answered{Version: s.newer()}
+	default:
+		return Answered{Version: s.newer(), Items: []Item{bad(s.asked, s.newer(), "")}}
+	}
+}
+
+func (s *storm) failure() Failure {
+	return []Failure{
+		failed(Closed, 0), failed(Cut, 0), failed(Unreachable, 0), failed(Unavailable, 503), failed(Throttled, 429), failed(Expired, 410),
+		failed(TooLarge, 504), failed(Denied, 403), failed(Failed, 500), failed(Failed, 400), failed(Malformed, 0), failed(NotFound, 404),
+	}[s.dice.IntN(12)]
+}
+
+// check looks at every minute that begins with a request.
+func (s *storm) check(t *testing.T, what string, requests []time.Time) {
+	t.Helper()
+	for i := range requests {
+		if j := i + 24; j < len(requests) && requests[j].Sub(requests[i]) < time.Minute {
+			t.Fatalf("25 %s within %v", what, requests[j].Sub(requests[i]))
+		}
+	}
+}

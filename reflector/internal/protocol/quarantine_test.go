@@ -1,0 +1,96 @@
+package protocol
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// askedAfter notes how long each ask of b is waited for, while b stays as it is.
+func askedAfter(t *testing.T, s *stage, answers int, answer func() Answered) []time.Duration {
+	t.Helper()
+	var waits []time.Duration
+	since := s.at
+	for len(waits) < answers {
+		s.at = latest(s.at, s.m.Wake())
+		s.step(Tick{Heard{Main: s.at}}) // the watch is well
+		if ask, ok := sent[Ask](s); ok {
+			if ask.Key != "b" {
+				t.Fatalf("%q is asked for, want b", ask.Key)
+			}
+			waits = append(waits, s.at.Sub(since))
+			s.step(answer())
+			since = s.at
+		}
+	}
+	return waits
+}
+
+// An object that stays as it is, is asked for less and less often. An event that changes it begins anew.
+func TestCurveOfAsks(t *testing.T) {
+	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
+	quarantined(s)
+	stillBad := func() Answered { return Answered{Version: "105", Items: []Item{bad("b", "105", "95")}} }
+	sec := time.Second
+	want := []time.Duration{sec, 2 * sec, 4 * sec, 8 * sec, 16 * sec, 32 * sec, 64 * sec, 128 * sec, 256 * sec, 512 * sec, 600 * sec, 600 * sec}
+	if got := askedAfter(t, s, len(want), stillBad); !slices.Equal(got, want) {
+		t.Errorf("it is asked for after %v, want %v", got, want)
+	}
+	s.step(event(Modified, bad("b", "106", "95")))
+	changed := func() Answered { return Answered{Version: "106", Items: []Item{bad("b", "106", "95")}} }
+	if got := askedAfter(t, s, 3, changed); !slices.Equal(got, want[:3]) {
+		t.Errorf("when it has changed, it is asked for after %v, want %v", got, want[:3])
+	}
+}
+
+// The least of the times comes first, whatever the order in which objects came in.
+func TestEachInQuarantineHasItsTurn(t *testing.T) {
+	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
+	s.settled()
+	for i, key := range []string{"c", "b", "d"} {
+		s.at = s.at.Add(100 * time.Millisecond)
+		s.step(event(Modified, bad(key, []string{"101", "102", "103"}[i], "95")))
+	}
+	var order string
+	for len(order) < 9 {
+		s.at = latest(s.at, s.m.Wake())
+		s.step(Tick{Heard{Main: s.at}})
+		if ask, ok := sent[Ask](s); ok {
+			order += ask.Key
+			s.step(Answered{Failure: failed(Unavailable, 503)})
+		}
+	}
+	if order != "cbdcbdcbd" {
+		t.Errorf("they are asked for in the order %s, want cbd three times", order)
+	}
+}
+
+// A deletion that was answered, and a list, leave nobody in quarantine who is well, and Quarantine tells in the order of keys.
+func TestQuarantineTellsWhoIsInIt(t *testing.T) {
+	s := newStage()
+	s.settled()
+	for _, key := range []string{"c", "b", "d"} {
+		s.step(event(Modified, bad(key, "101", "95")))
+	}
+	changes := s.m.QuarantineChanges()
+	told := func() string {
+		var keys string
+		all, _ := s.m.Quarantine()
+		for _, q := range all {
+			keys += q.Meta.Key
+		}
+		return keys
+	}
+	if got := told(); got != "bcd" {
+		t.Errorf("in quarantine are %s, want bcd", got)
+	}
+	s.step(event(Deleted, good("c", "102", "95")))
+	if got := told(); got != "bd" || s.m.QuarantineChanges() == changes {
+		t.Errorf("in quarantine are %s, want bd, and a change", got)
+	}
+	changes = s.m.QuarantineChanges()
+	s.step(event(Modified, good("a", "103", "90")))
+	if s.m.QuarantineChanges() != changes {
+		t.Error("an event of an object that is well has changed the quarantine")
+	}
+}

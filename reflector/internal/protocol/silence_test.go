@@ -1,0 +1,156 @@
+package protocol
+
+import (
+	"testing"
+	"time"
+)
+
+// silentAfter returns how long the watch that is open may bring nothing.
+func (s *stage) silentAfter(t *testing.T) time.Duration {
+	t.Helper()
+	p, ok := s.m.phase.(*watching)
+	if !ok || !p.open {
+		t.Fatalf("the machine is %s, want an open watch", s.m.phase.name())
+	}
+	return s.m.silentAt(p).Sub(p.heard)
+}
+
+// silentUntilEnd lets the watch be silent until it is opened again, and answers that.
+func (s *stage) silentUntilEnd(t *testing.T) {
+	t.Helper()
+	for range 100 {
+		s.tick()
+		if _, ok := sent[Ask](s); ok { // the server is the one it was
+			s.step(Answered{Version: "100", Items: []Item{good("a", "90", "90")}})
+		}
+		if hangUp, ok := sent[HangUp](s); ok {
+			watch, ok := sent[Watch](s)
+			if hangUp.Reason != Silent || !ok || watch.Version != s.m.resume {
+				t.Fatalf("effects are %v, want a watch from %s after silence", s.effects, s.m.resume)
+			}
+			s.step(Opened{})
+			return
+		}
+	}
+	t.Fatal("the watch is silent for ever")
+}
+
+// Before its first bookmark a watch may be silent for about a minute, by jitter. If the watch that is opened instead brings
+// nothing either, there may be nothing to say: the next may be silent for twice as long, up to the end of its timeout.
+func TestSilenceBeforeABookmarkIsLearned(t *testing.T) {
+	for _, jitter := range []float64{0, 0.999} {
+		s := newStage(func(r *Rules) {
+			r.MinTimeout = 24 * time.Hour
+			r.Rand = func() float64 { return jitter }
+		})
+		s.watched()
+		first := s.silentAfter(t)
+		if first < 50*time.Second || first > 90*time.Second {
+			t.Fatalf("the first limit is %v, want 50 to 90 s", first)
+		}
+		for want := 2 * first; want < time.Hour; want *= 2 {
+			s.silentUntilEnd(t)
+			if got := s.silentAfter(t); got != want {
+				t.Fatalf("the limit is %v, want %v", got, want)
+			}
+		}
+		for range 2 {
+			s.silentUntilEnd(t)
+			if got := s.silentAfter(t); got != time.Hour {
+				t.Fatalf("the limit is %v, want an hour at most", got)
+			}
+		}
+	}
+}
+
+// If the watch that is opened instead brings something at once, the one before it was dead: the limit is the first again.
+func TestSilenceOfADeadWatchIsNotLearned(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after time.Duration
+		first bool
+	}{
+		{"what was missed", time.Second, true},
+		{"what happens later", 10 * time.Second, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStage()
+			s.watched()
+			first := s.silentAfter(t)
+			s.silentUntilEnd(t)
+			s.at = s.at.Add(c.after)
+			s.step(event(Modified, good("a", "101", "90")))
+			s.silentUntilEnd(t)
+			want := 2 * first
+			if !c.first {
+				want = 4 * first
+			}
+			if got := s.silentAfter(t); got != want {
+				t.Errorf("the limit is %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// After a bookmark the limit is one and a half of the time between bookmarks, and 90 s at least.
+func TestSilenceAfterABookmark(t *testing.T) {
+	for _, c := range []struct{ gap, want time.Duration }{
+		{10 * time.Second, 90 * time.Second},
+		{time.Minute, 90 * time.Second},
+		{80 * time.Second, 2 * time.Minute},
+	} {
+		s := newStage()
+		s.watched()
+		s.step(markAt("101"))
+		if got := s.silentAfter(t); got != 90*time.Second {
+			t.Errorf("after one bookmark the limit is %v, want 90s", got)
+		}
+		s.at = s.at.Add(c.gap)
+		s.step(markAt("102"))
+		if got := s.silentAfter(t); got != c.want {
+			t.Errorf("with %v between bookmarks the limit is %v, want %v", c.gap, got, c.want)
+		}
+	}
+}
+
+// Whatever the stream or its bytes bring is a sign of life; what other requests bring is not.
+func TestSignsOfLife(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		heard func(at time.Time) Heard
+		lives bool
+	}{
+		{"its own bytes", func(at time.Time) Heard { return Heard{Main: at} }, true},
+		{"bytes of an ask", func(at time.Time) Heard { return Heard{Ask: at} }, false},
+		{"bytes of a verification", func(at time.Time) Heard { return Heard{Verification: at} }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStage()
+			s.watched()
+			limit := s.silentAfter(t)
+			s.at = s.at.Add(limit - time.Second)
+			s.step(Tick{c.heard(s.at)})
+			s.at = s.at.Add(2 * time.Second)
+			s.step(Tick{})
+			if _, ended := sent[HangUp](s); ended == c.lives {
+				t.Errorf("given up is %v, want %v", ended, !c.lives)
+			}
+		})
+	}
+}
+
+// A watch without a version cannot be resumed, so its silence has no limit but its timeout.
+func TestWatchWithoutAVersionMayBeSilent(t *testing.T) {
+	s := newStage()
+	s.step(Tick{})
+	s.step(Listed{s.sum("", good("a", "90", ""))})
+	s.step(Opened{})
+	s.pass(5*time.Minute + margin - time.Second)
+	if _, ended := sent[HangUp](s); ended {
+		t.Error("given up before its timeout")
+	}
+	s.pass(time.Second)
+	if hangUp, _ := sent[HangUp](s); hangUp.Reason != TimedOut {
+		t.Errorf("effects are %v, want the end of the timeout", s.effects)
+	}
+}

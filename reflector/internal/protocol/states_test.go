@@ -1,0 +1,287 @@
+package protocol
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/states.md and docs/states.svg from the code")
+
+const docs = "../../../docs/"
+
+// TestStates prints the machine as a table, and draws it, and compares both with what people read. Every row is one call of
+// Step.
+func TestStates(t *testing.T) {
+	for file, got := range map[string]string{"states.md": printStates(), "states.svg": draw(t, transitions())} {
+		if *update {
+			if err := os.WriteFile(docs+file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(docs + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("docs/%s differs from the code; run go test ./reflector/internal/protocol -run TestStates -update and read the diff (-file +code):\n%s", file, diff)
+		}
+	}
+}
+
+// TestExamplesHaveEveryEffect: an effect that no example has is one that nobody can look up.
+func TestExamplesHaveEveryEffect(t *testing.T) {
+	missing := map[string]bool{}
+	for _, e := range []Effect{
+		List{},
+		Watch{},
+		Ask{},
+		ListMetadata{},
+		HangUp{},
+		CancelAsk{},
+		CancelVerification{},
+		Replace{},
+		Collect{},
+		Add,
+		Resync{},
+		Compare{},
+		Applied{},
+		Passed{},
+		Refuse{},
+		Failing{},
+		Relist{},
+		Backoff{},
+		Problem{},
+		Verified{},
+		Synced{},
+	} {
+		missing[fmt.Sprintf("%T", e)] = true
+	}
+	for _, sec := range slices.Concat(phaseSections, besideSections) {
+		for _, e := range sec.examples {
+			_, _, effects := sec.play(e)
+			for _, effect := range effects {
+				delete(missing, fmt.Sprintf("%T", effect))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		t.Errorf("no example has the effect %s", name)
+	}
+}
+
+const statesHead = `# The states of the reflector
+
+Printed from ` + "`reflector/internal/protocol`" + ` by ` + "`go test ./reflector/internal/protocol -run TestStates -update`" + `; do not edit.
+
+![The phases of the reflector, and what leads from one to another](states.svg)
+
+The machine is always in one of four phases, and begins in waiting. In the drawing a watch that the server has not answered is
+"opening", and a box says what happens without leaving it. The machine remembers a resume point, the resourceVersion up to which
+the sink has everything but what is in quarantine, and where it stands on two curves of pauses: one for servers that answer, one
+for those that cannot be reached.
+
+Jitter is left out here: each delay is its least value. In every row the resume point is 100, the sink holds what is said, and
+nothing is wrong but what the section and the row say. What stays as it was is left out.
+
+`
+
+func printStates() string {
+	var b strings.Builder
+	b.WriteString(statesHead)
+	section := func(level string, s section) {
+		fmt.Fprintf(&b, "%s %s\n\n%s\n\n| input | next | effects |\n| --- | --- | --- |\n", level, s.title, s.text)
+		for _, e := range s.examples {
+			before, after, effects := s.play(e)
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", e.in, describeNext(before, after), describeEffects(effects))
+		}
+		b.WriteString("\n")
+	}
+	for _, s := range phaseSections {
+		section("##", s)
+	}
+	b.WriteString("## Beside a watch\n\nWhat follows goes on while a watch is open, and brings everything else up to date.\n\n")
+	for _, s := range besideSections {
+		section("###", s)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// play returns the machine before and after an example, and its effects.
+func (sec section) play(e example) (before, after *stage, effects []Effect) {
+	s := newStage()
+	sec.start(s)
+	if e.before != nil {
+		e.before(s)
+	}
+	was := &stage{m: s.m.Clone(), at: s.at}
+	e.input(s)
+	return was, s, s.effects
+}
+
+// phaseName is the word of the drawing.
+func (m *Machine) phaseName() string {
+	if p, ok := m.phase.(*watching); ok && !p.open {
+		return "opening"
+	}
+	return m.phase.name()
+}
+
+func describeNext(before, after *stage) string {
+	a, b := after.m, before.m
+	text := a.phase.name()
+	if p, ok := a.phase.(*waiting); ok {
+		text += map[next]string{toList: ", then list", toWatch: ", then watch"}[p.then]
+	}
+	add := func(changed bool, format string, args ...any) {
+		if changed {
+			text += "; " + fmt.Sprintf(format, args...)
+		}
+	}
+	add(a.resume != b.resume, "resume point %s", orNone(a.resume))
+	add(a.safe != b.safe, "safe is %s", orNone(a.safe))
+	add(a.mostRecent() && !b.mostRecent(), "only the most recent state will do")
+	add(a.distrusted && !b.distrusted, "what is held is not trusted")
+	add(a.lists.paged && !b.lists.paged, "every list is paged")
+	add(a.lists.streamUntil.After(b.lists.streamUntil), "initial events for an hour")
+	add(a.lists.listUntil.After(b.lists.listUntil), "lists for an hour")
+	add(a.askable.After(b.askable), "nothing is asked for an hour")
+	for _, key := range slices.Sorted(maps.Keys(a.quarantine.entries)) {
+		e, was := a.quarantine.entries[key], b.quarantine.entries[key]
+		switch wait := e.next.Sub(after.at); {
+		case was == nil:
+			add(true, "%s in quarantine, asked for in %v", key, wait)
+		case *was != *e && !e.next.Equal(was.next):
+			add(true, "%s asked for again in %v", key, wait)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.quarantine.entries)) {
+		add(a.quarantine.entries[key] == nil, "%s is out of quarantine", key)
+	}
+	add(a.quarantine.uncounted > b.quarantine.uncounted, "one more in quarantine, not asked for by itself")
+	for _, key := range slices.Sorted(maps.Keys(a.fences)) {
+		add(a.fences[key] != b.fences[key], "fence of %s at %s", key, a.fences[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.fences)) {
+		add(a.fences[key] == "", "no fence of %s", key)
+	}
+	add(a.repair.due() && !b.repair.due(), "a list for repair in %v", a.repair.at.Sub(after.at))
+	add(a.doubt != nil && b.doubt == nil, "the server is in doubt")
+	add(a.doubt == nil && b.doubt != nil, "the server is the one it was, or nobody can tell")
+	if a.doubt != nil && !a.doubt.at.IsZero() && (b.doubt == nil || !a.doubt.at.Equal(b.doubt.at)) {
+		add(true, "a probe in %v", a.doubt.at.Sub(after.at))
+	}
+	add(!a.verify.next.Equal(b.verify.next), "verifies in %v", a.verify.next.Sub(after.at))
+	return text
+}
+
+func describeEffects(effects []Effect) string {
+	texts := make([]string, 0, len(effects))
+	for _, e := range effects {
+		if text := describeEffect(e); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		return "none"
+	}
+	return strings.Join(texts, "; ")
+}
+
+func describeEffect(e Effect) string {
+	switch e := e.(type) {
+	case List:
+		text := "list at " + orMostRecent(e.Version)
+		if e.Limit > 0 {
+			text += fmt.Sprintf(" in pages of %d", e.Limit)
+		}
+		if e.Reuse {
+			text += ", decoding what is new"
+		}
+		return text
+	case Watch:
+		if e.Initial {
+			return fmt.Sprintf("watch with initial events, %s, for %v", notOlder(e.Version), e.Timeout)
+		}
+		return fmt.Sprintf("watch from %s for %v", orNone(e.Version), e.Timeout)
+	case Ask:
+		if e.Key == "" {
+			return "ask for any one object"
+		}
+		return "ask for " + e.Key
+	case ListMetadata:
+		return "list metadata at " + e.Version
+	case HangUp:
+		return "hang up"
+	case CancelAsk:
+		return "give the ask up"
+	case CancelVerification:
+		return "give the verification up"
+	case Replace:
+		if e.KeepUnlisted {
+			return "replace at " + orNone(e.Version) + ", keeping what is not listed"
+		}
+		return "replace at " + orNone(e.Version)
+	case Apply:
+		return map[Apply]string{Add: "add", Update: "update", Delete: "delete", InferDelete: "delete, inferred"}[e]
+	case Collect:
+		return "collect"
+	case Resync:
+		return "resync"
+	case Compare:
+		return "compare"
+	}
+	return tellEffect(e)
+}
+
+// tellEffect describes those that are told to who watches the reflector.
+func tellEffect(e Effect) string {
+	switch e := e.(type) {
+	case Applied:
+		return "tell: event"
+	case Passed:
+		return "tell: bookmark"
+	case Refuse:
+		return "do not take the list"
+	case Failing:
+		return "" // beside every problem, so it would say nothing here
+	case Relist:
+		return fmt.Sprintf("tell: relist (%v)", e.Reason)
+	case Backoff:
+		return fmt.Sprintf("tell: wait %v (%v)", e.Delay, e.Reason)
+	case Problem:
+		return fmt.Sprintf("tell: problem (%v)", e.Class)
+	case Verified:
+		return fmt.Sprintf("tell: verified, %d differ", e.Differences)
+	case Synced:
+		return "tell: synced"
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func orNone(version string) string {
+	if version == "" {
+		return "no version"
+	}
+	return version
+}
+
+func orMostRecent(version string) string {
+	if version == "" {
+		return "most recent"
+	}
+	return version
+}
+
+func notOlder(version string) string {
+	if version == "" {
+		return "most recent"
+	}
+	return "not older than " + version
+}
