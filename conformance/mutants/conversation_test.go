@@ -96,8 +96,8 @@ var ofConversations = []mutation{
 	{
 		what: "accept compressed streams",
 		dir:  "transport",
-		edits: one("DisableCompression:  true,",
-			"DisableCompression:  false,"),
+		edits: one("then all of them again\n\t\tDisableCompression:     true,",
+			"then all of them again\n\t\tDisableCompression:     false,"),
 		trace: "headers",
 	},
 	{
