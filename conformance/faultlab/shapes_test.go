@@ -66,7 +66,7 @@ var shapes = []shape{
 		others: [5]string{"28,781 watches", "stops for good", "3,053 watches", "raises", "15 lists"},
 	},
 	{
-		what: "connections reset when accepted", resets: true, quarter: 16, ten: 40,
+		what: "connections reset when accepted", resets: true, quarter: 16, ten: 200, // every 2.5 to 5 s, because that costs the server nothing
 		others: [5]string{"one a second", "stops for good", "26,224 (17 s)", "-", "1, 2, 4, 8 s"},
 	},
 	{
@@ -74,7 +74,7 @@ var shapes = []shape{
 		others: [5]string{"never synced, 10 watches (40 s)", "-", "-", "-", "-"},
 	},
 	{
-		what: "nothing wrong, and nothing happens", watch: idle, quarter: 2, ten: 4,
+		what: "nothing wrong, and nothing happens", watch: idle, quarter: 2, ten: 8, // without bookmarks, a watch is opened again after 1, 2 and 4 times its first limit
 		others: [5]string{"stays up", "cut at 30 s", "stays up", "stays up", "stays up"},
 	},
 }
@@ -143,20 +143,23 @@ func idle(w http.ResponseWriter, req *http.Request) {
 type lab struct {
 	shape
 
-	mu             sync.Mutex
-	listed         bool // the good list was sent
-	lists, watches int
-	resetCount     int
+	mu      sync.Mutex
+	listed  bool // the good list was sent
+	counted count
 }
 
 // ServeHTTP answers lists well and watches as the shape says.
 func (l *lab) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	watch := req.URL.Query().Get("watch") != ""
+	query := req.URL.Query()
+	watch := query.Get("watch") != ""
 	l.mu.Lock()
-	if watch {
-		l.watches++
-	} else {
-		l.lists++
+	switch {
+	case watch:
+		l.counted.watches++
+	case query.Get("fieldSelector") != "":
+		l.counted.asks++
+	default:
+		l.counted.lists++
 	}
 	l.listed = true
 	l.mu.Unlock()
@@ -178,7 +181,7 @@ func (l *lab) accept(conn net.Conn) bool {
 	l.mu.Lock()
 	reset := l.resets && l.listed
 	if reset {
-		l.resetCount++
+		l.counted.resets++
 	}
 	l.mu.Unlock()
 	if !reset {
@@ -191,15 +194,18 @@ func (l *lab) accept(conn net.Conn) bool {
 	return true
 }
 
-// count is what a client asked for.
-type count struct{ lists, watches, resets int }
+// count is what a client asked for. An ask is for one object.
+type count struct{ lists, watches, asks, resets int }
 
-func (c count) total() int { return c.lists + c.watches + c.resets }
+func (c count) total() int { return c.lists + c.watches + c.asks + c.resets }
 
 func (c count) String() string {
 	s := fmt.Sprintf("%s, %s", plural(c.watches, "watch", "watches"), plural(c.lists, "list", "lists"))
 	if c.resets > 0 {
 		s = fmt.Sprintf("%s, %s", plural(c.resets, "connection", "connections"), plural(c.lists, "list", "lists"))
+	}
+	if c.asks > 0 {
+		s += ", " + plural(c.asks, "ask", "asks")
 	}
 	return s
 }
@@ -214,5 +220,5 @@ func plural(n int, one, more string) string {
 func (l *lab) count() count {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return count{l.lists, l.watches, l.resetCount}
+	return l.counted
 }

@@ -63,11 +63,17 @@ type replica[T store.Object] struct {
 // follow copies a resource of all namespaces until the test ends.
 func follow[T store.Object](t *testing.T, c *cluster.Cluster, token string, resource schema.GroupVersionResource, opts reflector.Options) *replica[T] {
 	t.Helper()
-	client, err := transport.NewClient(transport.Config{
+	return followOver[T](t, transport.Config{
 		Server:      c.Access().URL,
 		TLS:         transport.TLSConfig{CAFile: c.Access().CAFile},
 		BearerToken: token,
-	})
+	}, resource, opts)
+}
+
+// followOver does it over a connection of the test's own.
+func followOver[T store.Object](t *testing.T, config transport.Config, resource schema.GroupVersionResource, opts reflector.Options) *replica[T] {
+	t.Helper()
+	client, err := transport.NewClient(config)
 	must(t, err)
 	t.Cleanup(client.Close)
 	lw, err := listwatch.New(client, resource, listwatch.Options[T]{})

@@ -40,6 +40,13 @@ func newWorld(t *testing.T, c *cluster.Cluster, resource schema.GroupVersionReso
 	return &world{t: t, client: client, resource: resource}
 }
 
+// of returns the same world for a subtest.
+func (w *world) of(t *testing.T) *world {
+	here := *w
+	here.t = t
+	return &here
+}
+
 func (w *world) objects() dynamic.ResourceInterface {
 	return w.client.Resource(w.resource).Namespace(metav1.NamespaceDefault)
 }
@@ -121,4 +128,12 @@ func (w *world) state() churn.State {
 		state[store.Key(obj)] = churn.Version{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
 	}
 	return state
+}
+
+// version is where the server is now.
+func (w *world) version() string {
+	w.t.Helper()
+	list, err := w.client.Resource(w.resource).List(w.t.Context(), metav1.ListOptions{Limit: 1})
+	must(w.t, err)
+	return list.GetResourceVersion()
 }

@@ -32,10 +32,7 @@ const defaultPageSize = 500
 
 // sync asks for the whole state, in the way that the options say, if the pace allows a request now.
 func (m *Machine) sync(now time.Time) {
-	kind := toList
-	if (m.rules.Initial == InitialEvents || now.Before(m.lists.streamUntil)) && !now.Before(m.lists.listUntil) {
-		kind = toWatch
-	}
+	kind := m.wholeState(now)
 	if wait := m.pauses.until(m.rules, kind, now); wait > 0 {
 		m.phase = &waiting{until: now.Add(wait), then: toList}
 		return
@@ -46,6 +43,14 @@ func (m *Machine) sync(now time.Time) {
 		return
 	}
 	m.becomeListing(now)
+}
+
+// wholeState is the kind of the request that asks for the whole state.
+func (m *Machine) wholeState(now time.Time) next {
+	if (m.rules.Initial == InitialEvents || now.Before(m.lists.streamUntil)) && !now.Before(m.lists.listUntil) {
+		return toWatch
+	}
+	return toList
 }
 
 // becomeListing asks for a list at the version that was last applied, so that the answer can come from the server's watch

@@ -246,7 +246,7 @@ func (m *Machine) besideTimers(now time.Time) {
 	if !ok || !p.open {
 		return
 	}
-	if m.repair.dueAt(now) {
+	if due(now, m.repairAt()) {
 		m.repairByList(now)
 		return
 	}
@@ -281,7 +281,7 @@ func (m *Machine) Wake() time.Time {
 
 // wakeBeside returns when something is to be begun beside an open watch.
 func (m *Machine) wakeBeside() time.Time {
-	at := m.repair.at
+	at := m.repairAt()
 	if m.ask == nil {
 		at = earliest(at, m.nextAsk())
 	}

@@ -43,6 +43,15 @@ func (r *repair) want(rules *Rules, now time.Time) {
 // listed: the sink has a list.
 func (r *repair) listed(now time.Time) { r.at, r.last = time.Time{}, now }
 
+// repairAt returns when the list for repair may be asked for beside an open watch; zero if none is due. It waits for a token,
+// because the watch goes on until the list can be asked for.
+func (m *Machine) repairAt() time.Time {
+	if !m.repair.due() || m.rules.Base == 0 {
+		return m.repair.at
+	}
+	return latest(m.repair.at, m.pauses.bucket(m.wholeState(m.repair.at)).Add(-(burst-1)*refill))
+}
+
 // repairByList gives the watch up for a list of the most recent state.
 func (m *Machine) repairByList(now time.Time) {
 	m.refused = true
