@@ -11,7 +11,10 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// Get implements [Getter].
+// Get fetches the most recent state of the object under key, which is namespace/name, or
+// name for a cluster-scoped object. The error is an [ObjectError] if the object is there
+// and cannot be decoded or transformed, and satisfies apierrors.IsNotFound if it is not
+// there. The selectors of the resource do not count.
 func (r *Resource[T]) Get(ctx context.Context, key string) (T, Meta, error) {
 	obj, meta, err := r.get(ctx, key)
 	if err != nil {

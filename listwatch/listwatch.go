@@ -23,16 +23,6 @@ type ListWatcher[T any] interface {
 	Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T], error)
 }
 
-// Getter is implemented by a [ListWatcher] that can also fetch one object. A
-// reflector uses it to look again at one that could not be decoded.
-type Getter[T any] interface {
-	// Get fetches the most recent state of the object under key, which is
-	// namespace/name, or name for a cluster-scoped object. The error is an
-	// [ObjectError] if the object is there and cannot be decoded or transformed, and
-	// satisfies apierrors.IsNotFound if it is not there.
-	Get(ctx context.Context, key string) (T, Meta, error)
-}
-
 // Page is the answer to one list request.
 type Page[T any] struct {
 	// Items are in the server's order.

@@ -8,8 +8,6 @@
 // parameter, however, comes out of a dictionary, where each type is the one it is.
 package bound
 
-import "context"
-
 // Get returns v.Get.
 func Get[T any, V interface {
 	Get(key string) (T, bool)
@@ -24,11 +22,4 @@ func Changes[T any, V interface {
 	Delete(obj T) error
 }](v V) (add, update, remove func(obj T) error) {
 	return v.Add, v.Update, v.Delete
-}
-
-// Fetch returns v.Get, of what has to ask a server.
-func Fetch[T, Meta any, V interface {
-	Get(ctx context.Context, key string) (T, Meta, error)
-}](v V) func(ctx context.Context, key string) (T, Meta, error) {
-	return v.Get
 }
