@@ -18,9 +18,12 @@ func (w *world) makeBeside(mv move) bool {
 	case askArrives:
 		w.askArrives()
 	case answerCheck:
-		// Exactly at the version that was asked for, if the server has it.
+		// Exactly at the version that was asked for, if the server has it still, and has it already.
 		at := w.check.at
-		if at < w.srv.compacted || at > w.srv.head() {
+		switch {
+		case mv.a == 0 && at > w.srv.head(), mv.a == 1 && at == w.srv.head():
+			return false
+		case mv.a == 1:
 			at = w.srv.head()
 		}
 		w.check.state, w.check.at = answered, at

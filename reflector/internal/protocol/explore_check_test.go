@@ -5,8 +5,10 @@ import "github.com/relist-go/relist/object"
 // memory is what the explorer remembers so that it can tell what must hold in a state. The machine does not see it.
 type memory struct {
 	// asOf is the lowest version as of which the sink can have what it has of a key, given what it had before. A key that
-	// has no such version was taken back, or holds what the server never had.
-	asOf [keys]version
+	// has no such version was taken back, or holds what the server never had. It is zero for a key that is not held until whole
+	// is set: until then the sink may lack what could not be used when it was first listed.
+	asOf  [keys]version
+	whole bool
 
 	// mixed: a backup was restored, and the sink may still hold what is of the history before.
 	mixed bool
@@ -52,6 +54,7 @@ func (w *world) replaced(s subject, kept bool) {
 	if w.mixed {
 		return
 	}
+	w.whole = w.whole || s.list.whole()
 	w.relisted, w.unanswered, w.reached = false, false, 0
 	w.newest = thing{}
 	for k, c := range s.list.objects {
@@ -117,6 +120,9 @@ func (w *world) inspect(before *world) {
 	}
 	omitted := w.s.budget[omissions] > w.left[omissions]
 	for k := range int8(keys) {
+		if w.asOf[k] == 0 && w.sink[k] == (cell{}) && !w.whole {
+			continue
+		}
 		if w.asOf[k] = w.since(k, w.asOf[k]); w.asOf[k] == 0 {
 			w.violate("the sink has %s of %s, which the server did not have then", w.sink[k], keyTexts[k])
 			return

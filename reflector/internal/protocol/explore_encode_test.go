@@ -163,6 +163,7 @@ func (e *encoder) world() {
 		e.byte(byte(n))
 	}
 	e.bool(w.mixed)
+	e.bool(w.whole)
 	if w.mixed || w.can(restores) {
 		e.bool(w.relisted)
 		e.bool(w.unanswered)
@@ -173,7 +174,6 @@ func (e *encoder) world() {
 }
 
 func (e *encoder) server(s *server) {
-	e.version(s.compacted)
 	e.byte(byte(s.down))
 	e.byte(byte(s.entries))
 	e.keys(func(k int8) {

@@ -17,7 +17,6 @@ type moveKind uint8
 const (
 	// Of the server and of its storage.
 	doWrite   moveKind = iota + 1 // a: its kind, b: the key
-	doCompact                     // everything up to now
 	doRestore                     // a: the version, b: how the client notices, an index of notices
 
 	// Of lists.
@@ -110,9 +109,6 @@ func (w *world) moves(all []move) []move {
 			}
 		}
 	}
-	if w.can(compactions) && w.srv.compacted < w.srv.head() {
-		add(doCompact, 0, 0)
-	}
 	if w.can(restores) {
 		for v := w.srv.base; v < w.srv.head(); v++ {
 			choose(doRestore, int8(v), int(noticesEnd))
@@ -163,6 +159,7 @@ func (w *world) moves(all []move) []move {
 	switch w.check.state {
 	case asked:
 		add(answerCheck, 0, 0)
+		add(answerCheck, 1, 0)
 		add(failCheck, 0, 0)
 	case answered:
 		add(checkArrives, 0, 0)
@@ -176,10 +173,17 @@ func (w *world) moves(all []move) []move {
 	return all
 }
 
-// mayWrite reports whether the budget allows a write.
+// mayWrite reports whether a write is possible now.
+//
+// Within one history nothing is written but before the first request and while a watch is open: what is written while none is
+// could as well have been written before the last one ended, and would not have been delivered by that either. What a server
+// writes after it was restored could not.
 func (w *world) mayWrite(kind writeKind) bool {
+	open := w.main.kind == watchRequest && w.main.open
 	switch {
 	case w.srv.head() >= w.s.most:
+		return false
+	case !open && !w.mixed && (w.m.synced || w.main.kind != noRequest):
 		return false
 	case kind == elsewhere:
 		return w.can(elsewheres)
@@ -198,7 +202,7 @@ func (w *world) oldestAnswer() version {
 	case 0:
 		return w.srv.head()
 	case anyVersion:
-		return w.srv.compacted
+		return w.srv.base
 	}
 	return w.main.version
 }
@@ -216,7 +220,7 @@ func (w *world) make(mv move) bool {
 		return false
 	}
 	switch mv.kind {
-	case doWrite, doCompact, doRestore:
+	case doWrite, doRestore:
 		return w.makeStorage(mv)
 	case answerList, tooLarge, failList:
 		return w.makeList(mv)
@@ -274,10 +278,6 @@ func (w *world) makeStorage(mv move) bool {
 		}
 		w.srv.write(kind, mv.b)
 		w.sayWrite(kind, mv.b)
-	case doCompact:
-		w.spend(compactions)
-		w.srv.compacted = w.srv.head()
-		w.say("# The server compacts everything up to %d.", offset+int(w.srv.head()))
 	case doRestore:
 		return w.makeRestore(version(mv.a), mv.b)
 	default:
@@ -398,7 +398,7 @@ func (w *world) makeWatch(mv move) bool {
 	case openWatch:
 		return w.openWatch(version(mv.a))
 	case expire:
-		if w.main.version <= 0 || w.main.version >= w.srv.compacted || w.main.initial {
+		if w.main.version <= 0 || w.main.initial || w.main.version >= w.srv.head() || !w.spend(compactions) {
 			return false
 		}
 		w.sayFailure(watchFailureKinds[2])
@@ -458,7 +458,7 @@ func (w *world) makeWatch(mv move) bool {
 
 // end ends the watch that is open, or was to be, at an age.
 func (w *world) end(failure Failure, age time.Duration) {
-	if p, ok := w.m.phase.(*watching); ok {
+	if p, ok := w.own().phase.(*watching); ok {
 		p.asked = now.Add(-age)
 	}
 	w.main = request{}
@@ -468,8 +468,6 @@ func (w *world) end(failure Failure, age time.Duration) {
 func (w *world) openWatch(v version) bool {
 	switch {
 	case w.main.initial && w.main.version > w.srv.head(): // the server waits for it, and then says that it is too large
-		return false
-	case !w.main.initial && w.main.version < w.srv.compacted:
 		return false
 	case w.main.initial && v < w.srv.head() && !w.spend(lags):
 		return false
@@ -536,7 +534,7 @@ func (w *world) makeTimer(mv move) bool {
 	switch mv.kind {
 	case wake:
 		w.say("wait")
-		if p, ok := w.m.phase.(*waiting); ok {
+		if p, ok := w.own().phase.(*waiting); ok {
 			p.until = now
 		}
 		w.step(Tick{}, subject{})
@@ -550,7 +548,7 @@ func (w *world) makeTimer(mv move) bool {
 		if e == nil || w.m.quarantine.soonest.IsZero() || e.next.IsZero() {
 			return false
 		}
-		return w.fire(func(m *Machine) { e.next, m.quarantine.soonest = now, now }) && w.ask.state != unasked
+		return w.fire(func(m *Machine) { m.quarantine.entries[keyTexts[mv.a]].next, m.quarantine.soonest = now, now }) && w.ask.state != unasked
 	case probeDue:
 		if w.m.doubt == nil || w.m.doubt.at.IsZero() {
 			return false

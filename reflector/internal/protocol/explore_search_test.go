@@ -60,6 +60,7 @@ func (s *search) explore() found {
 	}
 	level, nextLevel := []visit{{root, 0}}, []visit(nil)
 	var moves []move
+	var try world
 	for len(level) > 0 {
 		for i, v := range level {
 			level[i] = visit{}
@@ -67,7 +68,7 @@ func (s *search) explore() found {
 			moves = v.w.moves(moves[:0])
 			for m := 0; m < len(moves); m++ {
 				mv := moves[m]
-				w := v.w.clone()
+				w := try.follows(v.w)
 				if !w.make(mv) {
 					continue
 				}
@@ -84,14 +85,15 @@ func (s *search) explore() found {
 						moves = append(moves, again)
 					}
 				}
-				w.calls, w.refuse = 0, 0
 				identity := e.identify(w, &scratch)
 				id, known := s.ids[identity]
 				if !known {
 					id = int32(len(s.states))
 					s.ids[identity] = id
 					s.states = append(s.states, state{from: v.id, by: mv, next: lost})
-					nextLevel = append(nextLevel, visit{w, id})
+					kept := *w
+					kept.shared = false
+					nextLevel = append(nextLevel, visit{&kept, id})
 				}
 				if p := v.w.behaving(mv); p > best {
 					best = p
@@ -127,7 +129,7 @@ func (w *world) behaving(mv move) int {
 		return 0
 	}
 	switch mv.kind {
-	case wake, expire:
+	case wake:
 		return requests
 	case failList, failWatch:
 		if w.srv.down != 0 {
@@ -208,9 +210,8 @@ func (s *search) lostAt(id int32, what string) *violation {
 	path := s.path(id)
 	w := s.begin()
 	for _, mv := range path {
-		w.make(mv)
+		w.follows(w).make(mv)
 		w.forget()
-		w.calls, w.refuse = 0, 0
 	}
 	seen := map[int32]bool{}
 	for at := id; at >= 0 && !seen[at]; at = s.states[at].next {
@@ -220,9 +221,8 @@ func (s *search) lostAt(id int32, what string) *violation {
 			break
 		}
 		path = append(path, mv)
-		w.make(mv)
+		w.follows(w).make(mv)
 		w.forget()
-		w.calls, w.refuse = 0, 0
 	}
 	return &violation{fmt.Sprintf("%s, although the server behaves from the %dth step on", what, len(s.path(id))+1), path}
 }
@@ -231,7 +231,7 @@ func (s *search) lostAt(id int32, what string) *violation {
 func (w *world) behave() (best move, ok bool) {
 	place := 0
 	for _, mv := range w.moves(nil) {
-		if p := w.behaving(mv); p > place && w.clone().make(mv) {
+		if p := w.behaving(mv); p > place && new(world).follows(w).make(mv) {
 			best, place = mv, p
 		}
 	}

@@ -1,7 +1,8 @@
 package protocol
 
-// The server of the explorer: a log of writes over two keys, of which old parts may be compacted away, and which a restored
-// backup may take back.
+// The server of the explorer: a log of writes over two keys, which a restored backup may take back. That it compacts old
+// writes away is seen in nothing but a 410, so a server may answer so whenever something has been written since the version
+// that it is asked for.
 
 // version is a resourceVersion, or a number that stands for a UID. Zero stands for none.
 type version int8
@@ -54,9 +55,8 @@ type server struct {
 	log     [logSize]write
 	entries version
 
-	compacted version // watches below it are answered by 410
-	uids      version // that were given out
-	down      Reason  // the next request fails with it; zero if the server answers
+	uids version // that were given out
+	down Reason  // the next request fails with it; zero if the server answers
 }
 
 func (s *server) head() version { return s.base + s.entries }
@@ -121,7 +121,6 @@ func (s *server) write(kind writeKind, k int8) {
 func (s *server) restore(v version) {
 	s.entries = v - s.base
 	clear(s.log[s.entries:])
-	s.compacted = min(s.compacted, v)
 }
 
 // event returns the first event of a watch after a version, as it comes over the wire, and its place in the log; zero if there
@@ -161,5 +160,4 @@ func (s *server) collapse(to version) {
 	copy(s.log[:], s.log[n:])
 	clear(s.log[logSize-n:])
 	s.base, s.entries = to, s.entries-n
-	s.compacted = max(s.compacted, s.base)
 }

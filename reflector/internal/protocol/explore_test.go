@@ -18,8 +18,24 @@ func explorerRules(change func(*Rules)) Rules {
 
 var searches = []*search{
 	{
-		name: "writes", rules: explorerRules(nil), most: 5,
-		budget: budget{anyFault: 1, writes: 4, compactions: 1, lags: 1, breaks: 1, failures: 1, expirations: 1},
+		name: "faults", rules: explorerRules(nil), most: 5,
+		budget: budget{anyFault: 1, writes: 4, elsewheres: 1, compactions: 1, lags: 1, breaks: 2, failures: 2, expirations: 1},
+	},
+	{
+		name: "quarantine", rules: explorerRules(nil), most: 5,
+		budget: budget{anyFault: 2, writes: 4, elsewheres: 1, leaves: 2, compactions: 1, lags: 1, breaks: 1, expirations: 1, badObjects: 2, refusals: 2, askFailures: 1},
+	},
+	{
+		name: "nameless", rules: explorerRules(nil), most: 5,
+		budget: budget{anyFault: 2, writes: 4, compactions: 1, lags: 1, breaks: 1, expirations: 1, nameless: 2, badObjects: 1, refusals: 1},
+	},
+	{
+		name: "restore", rules: explorerRules(nil), most: 4,
+		budget: budget{anyFault: 2, writes: 4, compactions: 1, restores: 1, breaks: 1, badObjects: 1, askFailures: 1},
+	},
+	{
+		name: "late", rules: explorerRules(nil), most: 5,
+		budget: budget{anyFault: 3, writes: 4, grants: 2, breaks: 1},
 	},
 }
 

@@ -75,11 +75,10 @@ func (w *world) forget() {
 
 // fire lets one timer fire. It reports whether that was armed, in the sense that the machine wants to be woken for it.
 func (w *world) fire(set func(m *Machine)) bool {
-	set(w.m)
+	set(w.own())
 	if at := w.m.Wake(); at.IsZero() || at.After(now) {
 		return false
 	}
 	w.step(Tick{}, subject{})
 	return true
 }
-

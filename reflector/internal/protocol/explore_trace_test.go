@@ -191,7 +191,7 @@ func (s *search) golden(path []move, why string) string {
 	w.lines = &lines
 	w.say("# At %d there is a.", offset+int(w.srv.head()))
 	for _, mv := range path {
-		w.make(mv)
+		w.follows(w).make(mv)
 		w.forget()
 		if mv.kind >= repairDue && mv.kind <= verifyDue {
 			w.say("wait")

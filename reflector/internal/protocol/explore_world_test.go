@@ -17,6 +17,8 @@ type world struct {
 	m   *Machine
 	srv server
 
+	shared bool // m belongs to another world, see own
+
 	sink  [keys]cell
 	main  request // the list or watch
 	ask   question
@@ -26,10 +28,10 @@ type world struct {
 	memory
 
 	// What the step that is being made has done.
-	calls   int        // of the sink
-	refuse  int        // which of them is refused; 0 for none
-	broken  string     // what was violated; empty if nothing
-	lines   *[]string  // of a golden trace, if a path is being printed; nil while exploring
+	calls  int       // of the sink
+	refuse int       // which of them is refused; 0 for none
+	broken string    // what was violated; empty if nothing
+	lines  *[]string // of a golden trace, if a path is being printed; nil while exploring
 }
 
 // request is the list or watch that is open.
@@ -96,7 +98,7 @@ const (
 	elsewheres               // changes of something else
 	leaves                   // objects that leave the selector, and come back
 	grants                   // objects that become visible late
-	compactions              //
+	compactions              // that a watch sees
 	restores                 // of a backup
 	lags                     // requests that are answered by a replica that is behind
 	breaks                   // watches that end
@@ -133,15 +135,25 @@ func (w *world) can(f fault) bool {
 
 func (s *search) begin() *world {
 	w := &world{s: s, m: New(s.rules), left: s.budget}
-	w.srv.base, w.srv.uids, w.srv.compacted = 1, 1, 1
+	w.srv.base, w.srv.uids = 1, 1
 	w.srv.start.selected[0] = cell{1, 1}
 	return w
 }
 
-func (w *world) clone() *world {
-	c := *w
-	c.m = w.m.Clone()
-	return &c
+// own gives the world a machine of its own before that changes. Until then it shares one with the world that it was copied from,
+// because most moves turn out to be impossible.
+func (w *world) own() *Machine {
+	if w.shared {
+		w.m, w.shared = w.m.Clone(), false
+	}
+	return w.m
+}
+
+// follows makes w a copy of another world, in which a move can be made.
+func (w *world) follows(before *world) *world {
+	*w = *before
+	w.shared, w.calls, w.refuse = true, 0, 0
+	return w
 }
 
 // Versions, UIDs and keys, as the machine sees them. Versions have three digits, so that the first is not 0, which is no version.
@@ -245,8 +257,9 @@ type subject struct {
 
 // step gives an input to the machine, and performs what comes of it, as the driver of package reflector does.
 func (w *world) step(in Input, s subject) {
+	m := w.own()
 	for in != nil {
-		effects := w.m.Step(now, in)
+		effects := m.Step(now, in)
 		in = nil
 		for _, eff := range effects {
 			next, err := w.perform(eff, s)
