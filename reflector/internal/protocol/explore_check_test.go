@@ -13,6 +13,10 @@ type memory struct {
 	// mixed: a backup was restored, and the sink may still hold what is of the history before.
 	mixed bool
 
+	// outdated is a safe version from before, of which a machine that has not seen the restoration cannot know that it means
+	// nothing any more.
+	outdated version
+
 	// relisted: since then the sink was given a list, so what it still holds of the old history is known to be doubtful.
 	relisted bool
 
@@ -47,14 +51,15 @@ func (w *world) gave(s subject, gone bool) {
 
 // replaced: the sink has taken a list. If kept is set, it still holds something that is not of the list.
 func (w *world) replaced(s subject, kept bool) {
-	if w.mixed {
+	restored := w.mixed
+	if restored {
 		w.mixed, w.relisted = kept, true
 		w.asOf = [keys]version{}
 	}
 	if w.mixed {
 		return
 	}
-	w.whole = w.whole || s.list.whole()
+	w.whole = w.whole && !restored || s.list.whole()
 	w.relisted, w.unanswered, w.reached = false, false, 0
 	w.newest = thing{}
 	for k, c := range s.list.objects {
@@ -115,10 +120,17 @@ func (w *world) inspect(before *world) {
 	if object.Older(w.m.resume, before.m.resume) && !before.mixed && w.refuse == 0 {
 		w.violate("the resume point goes back from %s to %s, and neither the server nor the sink did", before.m.resume, w.m.resume)
 	}
+	if w.mixed {
+		w.outdated = versionOf(w.m.safe)
+	}
 	if w.mixed || !w.m.synced {
 		return
 	}
-	omitted := w.s.budget[omissions] > w.left[omissions]
+	safe := versionOf(w.m.safe)
+	if safe != w.outdated || before.m.distrusted {
+		w.outdated = 0
+	}
+	checkSafe := safe > 0 && w.outdated == 0 && w.s.budget[omissions] == w.left[omissions]
 	for k := range int8(keys) {
 		if w.asOf[k] == 0 && w.sink[k] == (cell{}) && !w.whole {
 			continue
@@ -127,7 +139,7 @@ func (w *world) inspect(before *world) {
 			w.violate("the sink has %s of %s, which the server did not have then", w.sink[k], keyTexts[k])
 			return
 		}
-		if safe := versionOf(w.m.safe); safe > 0 && !omitted && w.since(k, max(safe, w.asOf[k])) == 0 {
+		if checkSafe && w.since(k, max(safe, w.asOf[k])) == 0 {
 			w.violate("the sink has %s of %s, which is older than the safe version %s", w.sink[k], keyTexts[k], w.m.safe)
 			return
 		}

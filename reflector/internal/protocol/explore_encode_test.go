@@ -164,6 +164,7 @@ func (e *encoder) world() {
 	}
 	e.bool(w.mixed)
 	e.bool(w.whole)
+	e.version(w.outdated)
 	if w.mixed || w.can(restores) {
 		e.bool(w.relisted)
 		e.bool(w.unanswered)
