@@ -196,11 +196,11 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 	}
 }
 
-// applyAnswer gives the sink the state of a key as of a version, and raises a fence there.
+// applyAnswer gives the sink the state of a key as of a version, and raises a fence there. The fence stays if the sink refuses: it
+// may have taken a part, the end of the object that there was before, and an older event must not take that back.
 func (m *Machine) applyAnswer(typ Type, version string, item Item) {
 	m.apply(typ, item)
 	m.touch(item.Meta.Key)
-	m.undo.answer, m.undo.fence = true, m.fences[item.Meta.Key]
 	m.fence(item.Meta.Key, version)
 }
 
@@ -213,17 +213,6 @@ func (m *Machine) fence(key, version string) {
 		m.fences = map[string]string{}
 	}
 	m.fences[key] = version
-}
-
-// restoreFence takes back the fence of an answer that the sink refused.
-func (m *Machine) restoreFence(undone undo) {
-	switch {
-	case !undone.answer:
-	case undone.fence == "":
-		delete(m.fences, undone.key)
-	default:
-		m.fences[undone.key] = undone.fence
-	}
 }
 
 // cancelBeside gives up what is in flight beside the watch: a list brings everything.

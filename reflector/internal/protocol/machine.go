@@ -73,11 +73,9 @@ type undo struct {
 	position position
 	newest   known
 
-	key    string // of an Apply, and so the rest
-	item   Item
-	entry  *entry // the key's entry in quarantine before; nil if there was none
-	answer bool   // it was the answer to an ask
-	fence  string // the key's fence before; empty if there was none
+	key   string // of an Apply, and so the rest
+	item  Item
+	entry *entry // the key's entry in quarantine before; nil if there was none
 
 	quarantine quarantine // before a Replace, and so the rest
 	repair     repair
