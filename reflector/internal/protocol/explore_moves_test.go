@@ -424,8 +424,8 @@ func (w *world) makeWatch(mv move) bool {
 		w.main.pos = place
 	case bookmark:
 		at := w.srv.quiet(w.main.pos)
-		if w.main.initial || at <= w.main.pos {
-			return false
+		if w.main.initial || at <= max(w.main.version, versionOf(w.m.resume)) {
+			return false // a server sends none at or below the version that the watch began at
 		}
 		w.main.pos = at
 		w.sayBookmark(at, false)
@@ -548,14 +548,16 @@ func (w *world) makeTimer(mv move) bool {
 		if e == nil || w.m.quarantine.soonest.IsZero() || e.next.IsZero() {
 			return false
 		}
-		return w.fire(func(m *Machine) { m.quarantine.entries[keyTexts[mv.a]].next, m.quarantine.soonest = now, now }) && w.ask.state != unasked
+		return w.fire(func(m *Machine) { m.quarantine.entries[keyTexts[mv.a]].next, m.quarantine.soonest = now, now })
 	case probeDue:
 		if w.m.doubt == nil || w.m.doubt.at.IsZero() {
 			return false
 		}
 		return w.fire(func(m *Machine) { m.doubt.at = now })
 	case verifyDue:
-		if w.m.verify.next.IsZero() {
+		// Only while no event is due. One that begins before them hears of them while it is under way, and then says nothing of
+		// their keys: it finds less.
+		if _, _, _, place := w.srv.event(w.main.pos); place != 0 || w.m.verify.next.IsZero() {
 			return false
 		}
 		return w.fire(func(m *Machine) { m.verify.next = now })

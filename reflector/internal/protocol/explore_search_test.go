@@ -114,7 +114,9 @@ func (s *search) explore() found {
 // The order in which a server that behaves, and a client whose timers all fire in the end, go on.
 const (
 	verifies = iota + 1
-	timer
+	quarantined
+	probes
+	repairs
 	bookmarks
 	events
 	asks
@@ -124,8 +126,7 @@ const (
 // behaving returns the place in that order of a move that belongs to a server that behaves; 0 if it does not.
 func (w *world) behaving(mv move) int {
 	head := int8(w.srv.head())
-	switch {
-	case mv.refuse > 0:
+	if mv.refuse > 0 {
 		return 0
 	}
 	switch mv.kind {
@@ -155,8 +156,12 @@ func (w *world) behaving(mv move) int {
 		}
 	case bookmark:
 		return bookmarks
-	case probeDue, askDue, repairDue:
-		return timer
+	case probeDue:
+		return probes
+	case askDue:
+		return quarantined
+	case repairDue:
+		return repairs
 	case verifyDue:
 		return verifies
 	}

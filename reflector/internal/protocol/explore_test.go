@@ -18,24 +18,40 @@ func explorerRules(change func(*Rules)) Rules {
 
 var searches = []*search{
 	{
-		name: "faults", rules: explorerRules(nil), most: 5,
-		budget: budget{anyFault: 1, writes: 4, elsewheres: 1, compactions: 1, lags: 1, breaks: 2, failures: 2, expirations: 1},
-	},
-	{
-		name: "quarantine", rules: explorerRules(nil), most: 5,
-		budget: budget{anyFault: 2, writes: 4, elsewheres: 1, leaves: 2, compactions: 1, lags: 1, breaks: 1, expirations: 1, badObjects: 2, refusals: 2, askFailures: 1},
-	},
-	{
-		name: "nameless", rules: explorerRules(nil), most: 5,
-		budget: budget{anyFault: 2, writes: 4, compactions: 1, lags: 1, breaks: 1, expirations: 1, nameless: 2, badObjects: 1, refusals: 1},
-	},
-	{
 		name: "restore", rules: explorerRules(nil), most: 4,
-		budget: budget{anyFault: 2, writes: 4, compactions: 1, restores: 1, breaks: 1, badObjects: 1, askFailures: 1},
+		budget: budget{anyFault: 1, writes: 4, restores: 1},
 	},
 	{
-		name: "late", rules: explorerRules(nil), most: 5,
-		budget: budget{anyFault: 3, writes: 4, grants: 2, breaks: 1},
+		name: "restore and faults", rules: explorerRules(nil), most: 4,
+		budget: budget{anyFault: 2, writes: 3, restores: 1, badObjects: 1, askFailures: 1},
+	},
+	{
+		name: "verify", rules: explorerRules(func(r *Rules) { r.Verify = time.Hour }), most: 4,
+		budget: budget{anyFault: 1, writes: 3, restores: 1, omissions: 1, breaks: 1, badObjects: 1},
+	},
+	{
+		name: "deaf", rules: explorerRules(nil), most: 4, deaf: true,
+		budget: budget{anyFault: 2, writes: 3, breaks: 1, badObjects: 1, refusals: 1},
+	},
+	{
+		name: "cleared", rules: explorerRules(nil), most: 4, cleared: true,
+		budget: budget{anyFault: 2, writes: 3, leaves: 1, breaks: 1, badObjects: 1, refusals: 1},
+	},
+	{
+		name: "sink that does not tell", rules: explorerRules(func(r *Rules) { r.SinkTells, r.SinkCounts = false, false }), most: 4,
+		budget: budget{anyFault: 2, writes: 3, leaves: 1, breaks: 1, badObjects: 1, refusals: 1},
+	},
+	{
+		name: "initial events", rules: explorerRules(func(r *Rules) { r.Initial = InitialEvents }), most: 4,
+		budget: budget{anyFault: 2, writes: 3, breaks: 2, lags: 1, failures: 1, badObjects: 1, compactions: 1, nameless: 1},
+	},
+	{
+		name: "program", rules: explorerRules(nil), most: 4,
+		budget: budget{anyFault: 2, writes: 3, relists: 1, stops: 1, restores: 1, badObjects: 1},
+	},
+	{
+		name: "elsewhere", rules: explorerRules(nil), most: 5,
+		budget: budget{anyFault: 2, writes: 3, elsewheres: 1, grants: 2, breaks: 1, badObjects: 1, lags: 1},
 	},
 }
 

@@ -372,7 +372,9 @@ func (w *world) performReplace(eff Replace, s subject) error {
 			if w.s.rules.SinkTells && (w.s.cleared || w.sink[k].uid == listed.uid) {
 				kept = kept || w.sink[k] != cell{}
 			} else {
-				w.sink[k] = cell{}
+				// A sink that does not tell what it holds cannot be told to keep it, so it loses what cannot be used until
+				// an ask brings that back.
+				w.sink[k], w.asOf[k], w.whole = cell{}, 0, false
 			}
 		default:
 			w.sink[k] = listed
