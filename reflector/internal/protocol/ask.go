@@ -40,9 +40,6 @@ func (m *Machine) askTimers(now time.Time) {
 // nextAsk returns when to ask for something beside an open watch; zero for never.
 func (m *Machine) nextAsk() time.Time {
 	at := m.quarantine.soonest
-	if !at.IsZero() {
-		at = latest(at, m.askable)
-	}
 	if m.doubt != nil {
 		at = earliest(at, m.doubt.at)
 	}
@@ -66,10 +63,12 @@ func (m *Machine) probeOrAsk(now time.Time) {
 		m.send(now, &ask{key: key, probe: true})
 		return
 	}
-	if now.Before(m.askable) {
-		return
-	}
-	if key, ok := m.quarantine.due(now); ok {
+	switch key, ok := m.quarantine.due(now); {
+	case !ok:
+	case now.Before(m.askable):
+		m.repair.want(&m.rules, now)
+		m.quarantine.postpone(&m.rules, now, m.quarantine.entries[key])
+	default:
 		m.send(now, &ask{key: key})
 	}
 }

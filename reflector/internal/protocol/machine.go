@@ -159,7 +159,7 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 	case ListWanted:
 		m.listWanted(now, in.Ticket)
 	case Stopped:
-		m.stopped()
+		m.stopped(now)
 	}
 	m.settle()
 	return m.out
@@ -290,7 +290,7 @@ func (m *Machine) wakeBeside() time.Time {
 
 // stopped leaves the machine where the next Tick goes on: it opens the watch that it had, or was about to have, or else it
 // lists. Meanwhile the server may have become another one.
-func (m *Machine) stopped() {
+func (m *Machine) stopped(now time.Time) {
 	then := toList
 	switch p := m.phase.(type) {
 	case *watching:
@@ -306,6 +306,7 @@ func (m *Machine) stopped() {
 	m.ask = nil
 	m.verify.cancel()
 	m.doubtServer()
+	m.doubtAnswers(now)
 }
 
 // due reports whether a time has come; the zero time never does.

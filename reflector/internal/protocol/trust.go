@@ -3,6 +3,8 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/relist-go/relist/object"
@@ -43,6 +45,23 @@ func (m *Machine) doubtServer() {
 		m.doubt = &doubt{resume: m.resume, newest: m.newest}
 	}
 }
+
+// doubtAnswers follows a doubt for what asks have brought, or are about to bring. That is ahead of the resume point, so the probe
+// says nothing of it, and the fences would hide what another server does to those keys. So they are asked for again, of the
+// server that answers now.
+func (m *Machine) doubtAnswers(now time.Time) {
+	if m.ask != nil {
+		m.ask = nil
+		m.emit(CancelAsk{})
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.fences)) {
+		if _, ok := m.quarantine.entries[key]; !ok {
+			m.setAside(now, Item{Meta: object.Meta{Key: key, ResourceVersion: m.fences[key]}}, errAhead, notKnown)
+		}
+	}
+}
+
+var errAhead = errors.New("it was asked for, and another server may answer now")
 
 // mayBeAnother reports whether another server may stand behind the end of a watch.
 func (m *Machine) mayBeAnother(p *watching, reason Reason, now time.Time) bool {
