@@ -74,7 +74,10 @@ func (w *world) wasRestored() {
 	if !w.m.synced {
 		return
 	}
-	w.mixed, w.relisted, w.unanswered = true, false, true
+	w.mixed, w.relisted = true, false
+	// While a doubt is looked into, the things from before it are those that are asked for, see Machine.doubtServer. Another
+	// restoration is not promised to be seen.
+	w.unanswered = w.m.doubt == nil
 	w.reached = max(versionOf(w.m.floor()), w.newest.at)
 }
 
@@ -87,8 +90,8 @@ func (w *world) wasAsked(q question) {
 
 // shows reports whether the newest thing that is held shows that the server has another history.
 func (w *world) shows() bool {
-	if !w.newest.known || w.s.deaf {
-		return false
+	if !w.newest.known || !w.m.askable.IsZero() || w.s.deaf {
+		return false // the server cannot be asked for one key
 	}
 	switch has := w.srv.at(w.srv.head()).selected[w.newest.key]; {
 	case has == cell{}:

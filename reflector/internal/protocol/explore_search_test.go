@@ -10,8 +10,9 @@ type search struct {
 	name  string
 	rules Rules
 
-	most   version // the newest version that the server gives out
-	budget budget
+	most    version // the newest version that the server gives out
+	budget  budget
+	settles int // the most steps of a server that behaves until nothing more is to be done, as measured
 
 	deaf    bool // the server ignores field selectors
 	cleared bool // a transform clears UIDs and versions

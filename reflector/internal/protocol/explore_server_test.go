@@ -46,7 +46,7 @@ const (
 )
 
 // logSize is more than any search needs.
-const logSize = 10
+const logSize = 32
 
 // server is what the server has.
 type server struct {
