@@ -200,6 +200,9 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 func (m *Machine) applyAnswer(typ Type, version string, item Item) {
 	m.apply(typ, item)
 	m.touch(item.Meta.Key)
+	if !object.Older(item.Meta.ResourceVersion, m.newest.ResourceVersion) {
+		m.newest = known{Meta: item.Meta, gone: typ == Deleted} // the next probe is to ask for it
+	}
 	m.fence(item.Meta.Key, version)
 }
 
