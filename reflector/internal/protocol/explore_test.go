@@ -49,11 +49,11 @@ var searches = []*search{
 		budget: budget{anyFault: 3, writes: 4, grants: 2, breaks: 1},
 	},
 	{
-		name: "restored", rules: explorerRules(nil), most: 5, settles: 14,
+		name: "restored", rules: explorerRules(nil), most: 5, settles: 15,
 		budget: budget{anyFault: 1, writes: 5, restores: 1},
 	},
 	{
-		name: "restored beside quarantine", rules: explorerRules(nil), most: 4, settles: 14,
+		name: "restored beside quarantine", rules: explorerRules(nil), most: 4, settles: 22,
 		budget: budget{anyFault: 2, writes: 3, restores: 1, badObjects: 1, askFailures: 1},
 	},
 	{
@@ -77,7 +77,7 @@ var searches = []*search{
 		budget: budget{anyFault: 2, writes: 3, breaks: 2, lags: 1, failures: 1, badObjects: 1, compactions: 1, nameless: 1},
 	},
 	{
-		name: "program", rules: explorerRules(nil), most: 4, settles: 13,
+		name: "program", rules: explorerRules(nil), most: 4, settles: 22,
 		budget: budget{anyFault: 2, writes: 3, relists: 1, stops: 1, restores: 1, badObjects: 1},
 	},
 }
