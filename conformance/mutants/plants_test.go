@@ -37,7 +37,7 @@ var plants = []plant{
 	{
 		what: "the end of an object that left the selector counts as overtaken by the answer to an ask",
 		edits: one("\tcase m.fenced(item.Meta):\n",
-			"\tcase m.fenced(item.Meta), len(m.fences) > 0 && e.Type == Deleted:\n"),
+			"\tcase m.fenced(item.Meta), e.Type == Deleted && m.fences[item.Meta.Key] != \"\":\n"),
 		search: "quarantine and leaving the selector",
 	},
 	{

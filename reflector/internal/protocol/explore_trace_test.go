@@ -191,11 +191,11 @@ func (s *search) golden(path []move, why string) string {
 	w.lines = &lines
 	w.say("# At %d there is a.", offset+int(w.srv.head()))
 	for _, mv := range path {
-		w.follows(w).make(mv)
-		w.forget()
 		if mv.kind >= repairDue && mv.kind <= verifyDue {
 			w.say("wait")
 		}
+		w.follows(w).make(mv)
+		w.forget()
 	}
 	w.say("# The server has %v, and the sink %v.", w.srv.at(w.srv.head()).selected, w.sink)
 	w.say("store")
