@@ -139,10 +139,11 @@ watching: version asked heard deadline timeout afterLongList open opened progres
 `
 	var got strings.Builder
 	got.WriteString("\n")
-	for _, v := range []any{
+	all := []any{
 		Machine{}, position{}, known{}, object.Meta{}, pauses{}, silence{}, health{}, lists{}, quarantine{}, entry{}, ask{}, doubt{},
 		repair{}, verification{}, waiting{}, listing{}, streaming{}, watching{},
-	} {
+	}
+	for _, v := range all {
 		typ := reflect.TypeOf(v)
 		fmt.Fprintf(&got, "%s:", typ.Name())
 		for i := range typ.NumField() {

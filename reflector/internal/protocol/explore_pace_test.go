@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,22 @@ type pacer struct {
 
 	// At this instant: requests, and times that the machine was woken.
 	sent, woken int
-	path        string
+	path        *line
+}
+
+// line is one step of a path.
+type line struct {
+	before *line
+	what   string
+}
+
+func (l *line) String() string {
+	var all []string
+	for ; l != nil; l = l.before {
+		all = append(all, l.what)
+	}
+	slices.Reverse(all)
+	return strings.Join(all[max(0, len(all)-40):], "\n")
 }
 
 // Requests of one instant are limited by the two buckets: a full one has burst tokens. A machine that waits for nothing at the end
@@ -42,17 +58,17 @@ func TestNoWaitOfZeroInACycle(t *testing.T) {
 		})
 		first := &pacer{m: New(rules), now: now}
 		seen := map[string]bool{}
-		queue := []*pacer{first}
-		for i := 0; i < len(queue) && len(queue) < most; i++ {
-			p := queue[i]
-			queue[i] = nil
+		stack := []*pacer{first} // depth first: what repeats itself shows after many steps
+		for len(stack) > 0 && len(seen) < most {
+			p := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
 			for _, next := range p.moves() {
 				if next.sent > mostSent || next.woken > mostWoken {
-					t.Fatalf("%d requests are sent, and the machine is woken %d times, at one instant:%s", next.sent, next.woken, next.path)
+					t.Fatalf("%d requests are sent, and the machine is woken %d times, at one instant:\n%s", next.sent, next.woken, next.path)
 				}
 				if text := next.encode(); !seen[text] {
 					seen[text] = true
-					queue = append(queue, next)
+					stack = append(stack, next)
 				}
 			}
 		}
@@ -65,7 +81,7 @@ func (p *pacer) moves() (all []*pacer) {
 	add := func(what string, after time.Duration, in Input) {
 		next := *p
 		next.m = p.m.Clone()
-		next.path += "\n" + what
+		next.path = &line{p.path, what}
 		if after > 0 {
 			next.now, next.sent, next.woken = p.now.Add(after), 0, 0
 		}

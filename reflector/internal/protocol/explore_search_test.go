@@ -165,6 +165,7 @@ func (w *world) behaving(mv move) int {
 		return repairs
 	case verifyDue:
 		return verifies
+	default:
 	}
 	return 0
 }

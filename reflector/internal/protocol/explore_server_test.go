@@ -89,6 +89,7 @@ func (c *content) add(v version, w write) {
 		c.hidden[k] = cell{w.uid, v}
 	case grant:
 		c.selected[k], c.hidden[k] = c.hidden[k], cell{}
+	default: // elsewhere
 	}
 }
 
@@ -137,6 +138,7 @@ func (s *server) event(after version) (typ Type, k int8, object cell, place vers
 			return Modified, w.key, now, v
 		case remove, leave:
 			return Deleted, w.key, cell{before.uid, v}, v
+		default: // of nothing that the watch is about
 		}
 	}
 	return 0, 0, cell{}, 0

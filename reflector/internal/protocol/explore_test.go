@@ -136,7 +136,7 @@ func (s *search) walk(dice *rand.Rand) *violation {
 	var scratch [2][]byte
 	w := s.begin()
 	var path []move
-	make := func(mv move) bool {
+	happen := func(mv move) bool {
 		next := new(world).follows(w)
 		if !next.make(mv) {
 			return true
@@ -154,7 +154,7 @@ func (s *search) walk(dice *rand.Rand) *violation {
 			mv.refuse = int8(1 + dice.IntN(2))
 		}
 		if w.can(refusals) || mv.refuse == 0 {
-			if !make(mv) {
+			if !happen(mv) {
 				return &violation{w.broken, path}
 			}
 		}
@@ -167,7 +167,7 @@ func (s *search) walk(dice *rand.Rand) *violation {
 			}
 			return nil
 		}
-		if !make(mv) {
+		if !happen(mv) {
 			return &violation{w.broken, path}
 		}
 	}
