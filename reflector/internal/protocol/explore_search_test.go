@@ -101,7 +101,7 @@ func (s *search) explore() found {
 					s.states[v.id].next = id
 				}
 			}
-			if (best == 0 || best == verifies) && (v.w.equal() || best == 0 && !v.w.mustConverge()) {
+			if (best == 0 || best == inOrderVerify) && (v.w.equal() || best == 0 && !v.w.mustConverge()) {
 				s.states[v.id].next = settled
 			}
 		}
@@ -114,14 +114,14 @@ func (s *search) explore() found {
 
 // The order in which a server that behaves, and a client whose timers all fire in the end, go on.
 const (
-	verifies = iota + 1
-	quarantined
-	probes
-	repairs
-	bookmarks
-	events
-	asks
-	requests
+	inOrderVerify = iota + 1
+	inOrderQuarantine
+	inOrderProbe
+	inOrderRepair
+	inOrderBookmark
+	inOrderEvent
+	inOrderAsk
+	inOrderRequest
 )
 
 // behaving returns the place in that order of a move that belongs to a server that behaves; 0 if it does not.
@@ -132,39 +132,39 @@ func (w *world) behaving(mv move) int {
 	}
 	switch mv.kind {
 	case wake:
-		return requests
+		return inOrderRequest
 	case failList, failWatch:
 		if w.srv.down != 0 {
-			return requests
+			return inOrderRequest
 		}
 	case answerList, openWatch:
 		if mv.b == whole && (mv.a == head || w.main.version > w.srv.head()) {
-			return requests
+			return inOrderRequest
 		}
 	case tooLarge:
 		if w.main.version > w.srv.head() && (w.main.kind == listRequest || w.main.initial) {
-			return requests
+			return inOrderRequest
 		}
 	case answerAsk:
 		if mv.b == whole {
-			return asks
+			return inOrderAsk
 		}
 	case askArrives, answerCheck, checkArrives:
-		return asks
+		return inOrderAsk
 	case deliver:
 		if mv.b == whole {
-			return events
+			return inOrderEvent
 		}
 	case bookmark:
-		return bookmarks
+		return inOrderBookmark
 	case probeDue:
-		return probes
+		return inOrderProbe
 	case askDue:
-		return quarantined
+		return inOrderQuarantine
 	case repairDue:
-		return repairs
+		return inOrderRepair
 	case verifyDue:
-		return verifies
+		return inOrderVerify
 	default:
 	}
 	return 0

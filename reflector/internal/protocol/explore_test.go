@@ -161,7 +161,7 @@ func (s *search) walk(dice *rand.Rand) *violation {
 	}
 	for range 100 {
 		mv, ok := w.behave()
-		if !ok || w.behaving(mv) == verifies && w.equal() {
+		if !ok || w.behaving(mv) == inOrderVerify && w.equal() {
 			if !w.equal() && w.mustConverge() {
 				return &violation{"the sink never equals the server, although the server behaves", path}
 			}
