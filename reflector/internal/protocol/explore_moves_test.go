@@ -145,7 +145,7 @@ func (w *world) moves(all []move) []move {
 		}
 	}
 	switch w.ask.state {
-	case asked:
+	case awaited:
 		choose(answerAsk, 0, int(spoilsEnd))
 		choose(failAsk, 0, len(askFailureKinds))
 	case answered:
@@ -157,7 +157,7 @@ func (w *world) moves(all []move) []move {
 		add(probeDue, 0, 0)
 	}
 	switch w.check.state {
-	case asked:
+	case awaited:
 		add(answerCheck, 0, 0)
 		add(answerCheck, 1, 0)
 		add(failCheck, 0, 0)
@@ -301,12 +301,12 @@ func (w *world) makeRestore(v version, notice int8) bool {
 	for _, q := range []*question{&w.ask, &w.check} {
 		q.old = q.state != unasked
 	}
-	if w.ask.state == asked {
+	if w.ask.state == awaited {
 		w.ask = question{}
 		w.sayFailure(failureOf(Unreachable, 0))
 		w.step(Answered{Failure: failureOf(Unreachable, 0)}, subject{})
 	}
-	if w.check.state == asked {
+	if w.check.state == awaited {
 		w.check = question{}
 		w.step(MetadataListed{Failure: failureOf(Unreachable, 0)}, subject{})
 	}
@@ -390,7 +390,7 @@ func (w *world) spoil(a *arrived, spoil int8) bool {
 		return w.spend(badObjects)
 	}
 	a.objects[k], a.nameless = cell{}, true
-	return w.spend(nameless)
+	return w.spend(unnamed)
 }
 
 func (w *world) makeWatch(mv move) bool {

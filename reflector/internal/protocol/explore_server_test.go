@@ -31,7 +31,7 @@ type writeKind uint8
 
 const (
 	create    writeKind = iota + 1
-	update              //
+	change              //
 	remove              // the object is deleted
 	leave               // the object is changed so that the selector no longer selects it
 	enter               // and so that it does again
@@ -77,7 +77,7 @@ func (c *content) add(v version, w write) {
 	switch w.kind {
 	case create:
 		c.selected[k] = cell{w.uid, v}
-	case update:
+	case change:
 		c.selected[k].at = v
 	case remove:
 		c.selected[k] = cell{}
@@ -99,7 +99,7 @@ func (s *server) can(kind writeKind, k int8) bool {
 	switch kind {
 	case create, createHidden:
 		return now.selected[k] == cell{} && now.hidden[k] == cell{}
-	case update, remove, leave:
+	case change, remove, leave:
 		return now.selected[k] != cell{}
 	case enter, grant:
 		return now.hidden[k] != cell{}
@@ -134,7 +134,7 @@ func (s *server) event(after version) (typ Type, k int8, object cell, place vers
 		switch w.kind {
 		case create, enter, grant:
 			return Added, w.key, now, v
-		case update:
+		case change:
 			return Modified, w.key, now, v
 		case remove, leave:
 			return Deleted, w.key, cell{before.uid, v}, v

@@ -42,7 +42,7 @@ var searches = []*search{
 	},
 	{
 		name: "nameless", rules: explorerRules(nil), most: 4, settles: 12,
-		budget: budget{anyFault: 2, writes: 3, compactions: 1, lags: 1, breaks: 1, expirations: 1, nameless: 2, badObjects: 1, refusals: 1},
+		budget: budget{anyFault: 2, writes: 3, compactions: 1, lags: 1, breaks: 1, expirations: 1, unnamed: 2, badObjects: 1, refusals: 1},
 	},
 	{
 		name: "late", rules: explorerRules(nil), most: 5, settles: 12,
@@ -74,7 +74,7 @@ var searches = []*search{
 	},
 	{
 		name: "initial events", rules: explorerRules(func(r *Rules) { r.Initial = InitialEvents }), most: 4, settles: 12,
-		budget: budget{anyFault: 2, writes: 3, breaks: 2, lags: 1, failures: 1, badObjects: 1, compactions: 1, nameless: 1},
+		budget: budget{anyFault: 2, writes: 3, breaks: 2, lags: 1, failures: 1, badObjects: 1, compactions: 1, unnamed: 1},
 	},
 	{
 		name: "program", rules: explorerRules(nil), most: 4, settles: 22,

@@ -80,7 +80,7 @@ func (w *world) sayWrite(kind writeKind, k int8) {
 		return
 	}
 	what := [...]string{
-		create: "%s is created", update: "%s is updated", remove: "%s is deleted", leave: "%s leaves the selector", enter: "%s enters the selector",
+		create: "%s is created", change: "%s is updated", remove: "%s is deleted", leave: "%s leaves the selector", enter: "%s enters the selector",
 		elsewhere: "something else than %s changes", createHidden: "%s is created where the client may not see it", grant: "the client may see %s from now on",
 	}[kind]
 	w.say("# At %d "+what+".", offset+int(w.srv.head()), name(k))

@@ -72,7 +72,7 @@ type questionState uint8
 
 const (
 	unasked questionState = iota
-	asked
+	awaited
 	answered
 	arrivedState // of a verification: it waits to be compared
 )
@@ -105,7 +105,7 @@ const (
 	failures                 // of lists and watches
 	expirations              // 410 without need
 	badObjects               // that cannot be decoded
-	nameless                 // objects without a readable name
+	unnamed                  // objects without a readable name
 	refusals                 // of the sink
 	askFailures              //
 	omissions                // events that the server never sends
@@ -309,12 +309,12 @@ func (w *world) perform(eff Effect, s subject) (Input, error) {
 		w.main = request{}
 	case Ask:
 		w.only(w.ask.state == unasked, "an ask", "an ask")
-		w.ask = question{state: asked, key: keyOf(eff.Key)}
+		w.ask = question{state: awaited, key: keyOf(eff.Key)}
 	case CancelAsk:
 		w.ask = question{}
 	case ListMetadata:
 		w.only(w.check.state == unasked, "a verification", "a verification")
-		w.check = question{state: asked, key: -1, at: versionOf(eff.Version)}
+		w.check = question{state: awaited, key: -1, at: versionOf(eff.Version)}
 	case CancelVerification:
 		w.check = question{}
 	case Compare:
