@@ -50,9 +50,12 @@ func (m *Machine) doubtServer() {
 // says nothing of it, and the fences would hide what another server does to those keys. So they are asked for again, of the
 // server that answers now.
 func (m *Machine) doubtAnswers(now time.Time) {
-	if m.ask != nil {
+	if a := m.ask; a != nil {
 		m.ask = nil
 		m.emit(CancelAsk{})
+		if e, ok := m.quarantine.entries[a.key]; ok && !a.probe {
+			m.quarantine.postpone(&m.rules, now, e) // so that one that hangs is not always the first
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.fences)) {
 		if _, ok := m.quarantine.entries[key]; !ok {
