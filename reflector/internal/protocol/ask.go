@@ -18,6 +18,7 @@ type ask struct {
 	asked   time.Time
 	heard   time.Time
 	touched bool // an event of the key has come since
+	doubted bool // another server may have taken the place of the one that was asked
 }
 
 const (
@@ -133,7 +134,7 @@ func (m *Machine) askAnswered(now time.Time, a *ask, in Answered) {
 	case in.Failure.Reason != 0:
 		e.askErr = in.Failure.Err
 		m.quarantine.postpone(&m.rules, now, e)
-	case a.touched, object.Older(in.Version, e.seen):
+	case a.touched, a.doubted, object.Older(in.Version, e.seen):
 		m.untaken(now, e)
 	case len(in.Items) == 0:
 		m.absent(now, e, in)

@@ -36,6 +36,7 @@ func (e *encoder) machine(m *Machine) {
 		e.key(keyOf(a.key))
 		e.bool(a.probe)
 		e.bool(a.touched)
+		e.bool(a.doubted)
 	}
 	e.armed(m.askable)
 	e.doubt(m.doubt)
@@ -128,7 +129,7 @@ health: failing before accepted
 lists: paged sameVersion outrun streamUntil incomplete listUntil
 quarantine: entries soonest uncounted changes
 entry: meta why err askErr seen since next step untaken
-ask: key probe asked heard touched
+ask: key probe asked heard touched doubted
 doubt: resume newest touched at behind absent step
 repair: at step last
 verification: next asked came heard version touched

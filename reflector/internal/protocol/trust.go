@@ -50,12 +50,8 @@ func (m *Machine) doubtServer() {
 // says nothing of it, and the fences would hide what another server does to those keys. So they are asked for again, of the
 // server that answers now.
 func (m *Machine) doubtAnswers(now time.Time) {
-	if a := m.ask; a != nil {
-		m.ask = nil
-		m.emit(CancelAsk{})
-		if e, ok := m.quarantine.entries[a.key]; ok && !a.probe {
-			m.quarantine.postpone(&m.rules, now, e) // so that one that hangs is not always the first
-		}
+	if m.ask != nil {
+		m.ask.doubted = true
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.fences)) {
 		if _, ok := m.quarantine.entries[key]; !ok {
@@ -103,6 +99,10 @@ func (m *Machine) probeIn(now time.Time, d time.Duration) {
 func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 	d := m.doubt
 	if d == nil {
+		return
+	}
+	if a.doubted {
+		m.probeIn(now, 0) // the answer may be the old server's
 		return
 	}
 	switch {
