@@ -42,8 +42,8 @@ var plants = []plant{
 	},
 	{
 		what: "an answer is thrown away where the version that is held is not known to be older",
-		edits: one("case same && item.Held.ResourceVersion == item.Meta.ResourceVersion:\n\t\tm.quarantine.release",
-			"case same && !object.Older(item.Held.ResourceVersion, item.Meta.ResourceVersion):\n\t\tm.quarantine.release"),
+		edits: one("case same && item.Held.ResourceVersion == item.Meta.ResourceVersion:",
+			"case same && !object.Older(item.Held.ResourceVersion, item.Meta.ResourceVersion):"),
 		search: "versions cleared",
 	},
 	{
