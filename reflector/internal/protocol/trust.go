@@ -221,8 +221,11 @@ func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 // tells reports whether an answer shows that the server is the one that there was, and returns an error if it shows that it
 // is not.
 func (m *Machine) tells(a *ask, d *doubt, was known, items []Item) (bool, error) {
+	if a.key != "" && was.touched {
+		return false, nil // the server that is doubted has told of it since
+	}
 	if len(items) == 0 {
-		if was.Key == "" || was.gone || was.touched {
+		if was.Key == "" || was.gone {
 			return false, nil
 		}
 		return false, fmt.Errorf("%w: %s is not there, and was at %s", errOtherHistory, was.Key, was.ResourceVersion)
