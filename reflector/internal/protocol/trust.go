@@ -81,10 +81,9 @@ func (d *doubt) touch(key string) {
 
 // next turns to the next newest thing that no event has touched, and reports whether there is one.
 func (d *doubt) next() bool {
-	d.absent = 0
 	for i := d.which + 1; i < len(d.recent) && d.recent[i].Key != ""; i++ {
 		if !d.recent[i].touched {
-			d.which = i
+			d.which, d.absent = i, 0
 			return true
 		}
 	}
@@ -221,7 +220,7 @@ func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 // tells reports whether an answer shows that the server is the one that there was, and returns an error if it shows that it
 // is not.
 func (m *Machine) tells(a *ask, d *doubt, was known, items []Item) (bool, error) {
-	if a.key != "" && was.touched {
+	if was.touched && (a.key != "" || len(items) == 0) {
 		return false, nil // the server that is doubted has told of it since
 	}
 	if len(items) == 0 {
