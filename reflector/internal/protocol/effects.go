@@ -50,8 +50,8 @@ type (
 	Replace struct {
 		Version string
 
-		// KeepUnlisted says that what the sink holds and the list lacks stays: the list has items that could not be named,
-		// so nothing can be inferred from what is missing.
+		// KeepUnlisted says that what the sink holds and the list lacks stays, because nothing can be inferred from what is
+		// missing: see [Machine.keepsUnlisted].
 		KeepUnlisted bool
 	}
 

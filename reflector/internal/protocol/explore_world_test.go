@@ -369,12 +369,11 @@ func (w *world) performReplace(eff Replace, s subject) error {
 				w.sink[k] = cell{}
 			}
 		case s.list.bad[k]:
-			if w.s.rules.SinkTells && (w.s.cleared || w.sink[k].uid == listed.uid) {
+			switch {
+			case w.s.rules.SinkTells && (w.s.cleared || w.sink[k].uid == listed.uid), eff.KeepUnlisted:
 				kept = kept || w.sink[k] != cell{}
-			} else {
-				// A sink that does not tell what it holds cannot be told to keep it, so it loses what cannot be used until
-				// an ask brings that back.
-				w.sink[k], w.asOf[k], w.whole = cell{}, 0, false
+			default:
+				w.sink[k], w.asOf[k] = cell{}, 0
 			}
 		default:
 			w.sink[k] = listed

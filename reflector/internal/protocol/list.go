@@ -167,7 +167,8 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 		sink: replaced, position: m.position, recent: m.recent,
 		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, served: m.served,
 	}
-	m.emit(Replace{Version: sum.Version, KeepUnlisted: sum.Nameless > 0})
+	keep := m.keepsUnlisted(sum)
+	m.emit(Replace{Version: sum.Version, KeepUnlisted: keep})
 	if object.Older(sum.Version, m.safe) || m.distrusted {
 		m.safe = "" // what is in quarantine now has no version in this history that it can be resumed from
 	}
@@ -178,7 +179,7 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	m.pauses.listed()
 	m.quarantine = m.quarantine.relisted(m, now, sum)
 	m.repair.listed(now)
-	if sum.Nameless > 0 || m.quarantine.uncounted > 0 {
+	if keep || sum.Nameless > 0 || m.quarantine.uncounted > 0 {
 		m.repair.want(&m.rules, now)
 	}
 	m.repairUnaskable(now)
@@ -190,6 +191,16 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 		m.synced = true
 		m.emit(Synced{})
 	}
+}
+
+// keepsUnlisted reports whether nothing can be inferred from what a list lacks: it has items without a name, or items that
+// cannot be used and a sink that does not tell what it holds of them. Before the first list there is nothing to keep, unless the
+// sink tells that it held something before.
+func (m *Machine) keepsUnlisted(sum Sum) bool {
+	if m.rules.SinkTells {
+		return sum.Nameless > 0
+	}
+	return m.synced && (sum.Nameless > 0 || len(sum.Bad) > 0)
 }
 
 // listWentBack does not take a list that is older than it was asked to be, or parts of which were taken from the sink and may
