@@ -40,7 +40,8 @@ type Options[T store.Object] struct {
 //
 //  1. There is one entry per key, with that key's deltas oldest first. Entries leave in the order in which their keys were
 //     first queued.
-//  2. Two deletions in a row become one; an observed one is kept over an inferred one, and the first of two observed.
+//  2. Two deletions in a row become one; an observed one is kept over an inferred one, the first of two observed, and the
+//     last of two inferred.
 //  3. Delete of a key that neither the queue nor Known holds does nothing. Of an object that is there with another UID it
 //     makes the deletion of that one, with a Tombstone.
 //  4. Replace queues a Replaced for every item in list order; then, by key, a Deleted with a Tombstone for every key that
@@ -49,11 +50,12 @@ type Options[T store.Object] struct {
 //  5. What is being processed counts as there, or as gone if it is being deleted: for Replace, Delete and Resync.
 //  6. Resync queues a Sync for every known key that has nothing queued.
 //  7. No user code runs under the queue's lock. A process function that fails or panics loses no entry: see [Queue.Pop].
-//  8. HasSynced is true once the last entry of the first Replace has been processed.
-//  9. With [Options.Coalesce], of two deltas of one type in a row the newer stays; of an object's deltas that follow its
-//     first, the last of each type; and of the objects that have a name one after the other, the first, which the consumer
-//     may know, with its deletion, and the last. A deletion that is followed by a re-creation is never left out if the
-//     consumer may know what was deleted.
+//  8. HasSynced is true once the last entry of the first Replace has been processed. If that list is empty and deletes
+//     nothing, HasSynced is true at once.
+//  9. With [Options.Coalesce], an entry has at most 13 deltas. Of two deltas of one type in a row, the newer stays: Added,
+//     Updated, Updated become Added, Updated. After an object's first delta, the last of each type stays. If several
+//     objects have had the name, those between the first and the last are left out. The first stays with its deletion,
+//     because the consumer may know that object.
 //
 // There is one producer: Add, Update, Delete, DeleteInferred, Replace,
 // Resync, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any goroutine.
