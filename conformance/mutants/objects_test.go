@@ -90,8 +90,8 @@ var ofObjects = []mutation{
 	{
 		what: "ask at once for all that is in quarantine",
 		dir:  protocol,
-		edits: one("return latest(at, m.pauses.lists.Add(-(burst-1)*refill))",
-			"return at"),
+		edits: one("return latest(at, m.pauses.lists.Add(",
+			"return latest(at, at.Add("),
 		trace: "ask-many",
 	},
 	{
