@@ -18,6 +18,7 @@ type ask struct {
 	asked   time.Time
 	heard   time.Time
 	touched bool // an event of the key has come since
+	doubted bool // another server may have taken the place of the one that was asked
 }
 
 const (
@@ -40,9 +41,6 @@ func (m *Machine) askTimers(now time.Time) {
 // nextAsk returns when to ask for something beside an open watch; zero for never.
 func (m *Machine) nextAsk() time.Time {
 	at := m.quarantine.soonest
-	if !at.IsZero() {
-		at = latest(at, m.askable)
-	}
 	if m.doubt != nil {
 		at = earliest(at, m.doubt.at)
 	}
@@ -73,10 +71,12 @@ func (m *Machine) probeOrAsk(now time.Time) {
 		m.send(now, a)
 		return
 	}
-	if now.Before(m.askable) {
-		return
-	}
-	if key, ok := m.quarantine.due(now); ok {
+	switch key, ok := m.quarantine.due(now); {
+	case !ok:
+	case now.Before(m.askable):
+		m.repair.want(&m.rules, now)
+		m.quarantine.postpone(&m.rules, now, m.quarantine.entries[key])
+	default:
 		m.send(now, &ask{key: key})
 	}
 }
@@ -144,7 +144,7 @@ func (m *Machine) askAnswered(now time.Time, a *ask, in Answered) {
 	case in.Failure.Reason != 0:
 		e.askErr = in.Failure.Err
 		m.quarantine.postpone(&m.rules, now, e)
-	case a.touched, object.Older(in.Version, e.seen):
+	case a.touched, a.doubted, object.Older(in.Version, e.seen):
 		m.untaken(now, e)
 	case len(in.Items) == 0:
 		m.absent(now, e, in)
@@ -209,12 +209,12 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 	}
 }
 
-// applyAnswer gives the sink the state of a key as of a version, and raises a fence there.
+// applyAnswer gives the sink the state of a key as of a version, and raises a fence there. The fence stays if the sink refuses: it
+// may have taken a part, the end of the object that there was before, and an older event must not take that back.
 func (m *Machine) applyAnswer(typ Type, version string, item Item) {
 	m.recent.told(item.Meta, typ == Deleted)
 	m.apply(typ, item)
 	m.touch(item.Meta.Key)
-	m.undo.answer, m.undo.fence = true, m.fences[item.Meta.Key]
 	m.fence(item.Meta.Key, version)
 }
 
@@ -227,17 +227,6 @@ func (m *Machine) fence(key, version string) {
 		m.fences = map[string]string{}
 	}
 	m.fences[key] = version
-}
-
-// restoreFence takes back the fence of an answer that the sink refused.
-func (m *Machine) restoreFence(undone undo) {
-	switch {
-	case !undone.answer:
-	case undone.fence == "":
-		delete(m.fences, undone.key)
-	default:
-		m.fences[undone.key] = undone.fence
-	}
 }
 
 // cancelBeside gives up what is in flight beside the watch: a list brings everything.

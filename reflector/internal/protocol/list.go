@@ -168,7 +168,7 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, served: m.served,
 	}
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: sum.Nameless > 0})
-	if object.Older(sum.Version, m.safe) {
+	if object.Older(sum.Version, m.safe) || m.distrusted {
 		m.safe = "" // what is in quarantine now has no version in this history that it can be resumed from
 	}
 	m.resume, m.fences = sum.Version, nil

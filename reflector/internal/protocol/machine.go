@@ -74,11 +74,9 @@ type undo struct {
 	position position
 	recent   recent // before a Replace
 
-	key    string // of an Apply, and so the rest
-	item   Item
-	entry  *entry // the key's entry in quarantine before; nil if there was none
-	answer bool   // it was the answer to an ask
-	fence  string // the key's fence before; empty if there was none
+	key   string // of an Apply, and so the rest
+	item  Item
+	entry *entry // the key's entry in quarantine before; nil if there was none
 
 	quarantine quarantine // before a Replace, and so the rest
 	repair     repair
@@ -162,7 +160,7 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 	case ListWanted:
 		m.listWanted(now, in.Ticket)
 	case Stopped:
-		m.stopped()
+		m.stopped(now)
 	}
 	m.settle()
 	return m.out
@@ -293,7 +291,7 @@ func (m *Machine) wakeBeside() time.Time {
 
 // stopped leaves the machine where the next Tick goes on: it opens the watch that it had, or was about to have, or else it
 // lists. Meanwhile the server may have become another one.
-func (m *Machine) stopped() {
+func (m *Machine) stopped(now time.Time) {
 	then := toList
 	switch p := m.phase.(type) {
 	case *watching:
@@ -309,6 +307,7 @@ func (m *Machine) stopped() {
 	m.ask = nil
 	m.verify.cancel()
 	m.doubtServer()
+	m.doubtAnswers(now)
 }
 
 // due reports whether a time has come; the zero time never does.

@@ -216,7 +216,6 @@ func (q *quarantine) due(now time.Time) (key string, ok bool) {
 // applyRefused follows an object that the sink did not take.
 func (m *Machine) applyRefused(now time.Time, undone undo, err error) {
 	m.safe = undone.position.safe
-	m.restoreFence(undone)
 	news := undone.entry == nil || undone.entry.meta != undone.item.Meta || undone.entry.why != refused
 	if undone.entry != nil {
 		m.quarantine.entries[undone.key] = undone.entry

@@ -3,6 +3,8 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/relist-go/relist/object"
@@ -102,12 +104,33 @@ const (
 )
 
 // doubtServer says that another server may answer from now on. The newest things from before the first doubt are those to ask
-// for: what came since came from the server that is doubted.
+// for: what came since came from the server that is doubted. The resume point is that of the last doubt, because a second
+// server may be behind what the first one has told.
 func (m *Machine) doubtServer() {
-	if m.doubt == nil && object.Ordered(m.resume) {
+	switch {
+	case !object.Ordered(m.resume):
+	case m.doubt == nil:
 		m.doubt = &doubt{resume: m.resume, recent: m.recent}
+	case object.Older(m.doubt.resume, m.resume):
+		m.doubt.resume, m.doubt.behind = m.resume, 0
 	}
 }
+
+// doubtAnswers follows a doubt for what asks have brought, or are about to bring. That is ahead of the resume point, so the probe
+// says nothing of it, and the fences would hide what another server does to those keys. So they are asked for again, of the
+// server that answers now.
+func (m *Machine) doubtAnswers(now time.Time) {
+	if m.ask != nil {
+		m.ask.doubted = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.fences)) {
+		if _, ok := m.quarantine.entries[key]; !ok {
+			m.setAside(now, Item{Meta: object.Meta{Key: key, ResourceVersion: m.fences[key]}}, errAhead, notKnown)
+		}
+	}
+}
+
+var errAhead = errors.New("it was asked for, and another server may answer now")
 
 // mayBeAnother reports whether another server may stand behind the end of a watch.
 func (m *Machine) mayBeAnother(p *watching, reason Reason, now time.Time) bool {
@@ -147,6 +170,10 @@ func (m *Machine) probeIn(now time.Time, d time.Duration) {
 func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 	d := m.doubt
 	if d == nil {
+		return
+	}
+	if a.doubted {
+		m.probeIn(now, 0) // the answer may be the old server's
 		return
 	}
 	switch {
@@ -194,8 +221,11 @@ func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 // tells reports whether an answer shows that the server is the one that there was, and returns an error if it shows that it
 // is not.
 func (m *Machine) tells(a *ask, d *doubt, was known, items []Item) (bool, error) {
+	if a.key != "" && was.touched {
+		return false, nil // the server that is doubted has told of it since
+	}
 	if len(items) == 0 {
-		if was.Key == "" || was.gone || was.touched {
+		if was.Key == "" || was.gone {
 			return false, nil
 		}
 		return false, fmt.Errorf("%w: %s is not there, and was at %s", errOtherHistory, was.Key, was.ResourceVersion)

@@ -253,6 +253,7 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 	m.unplanProbe()
 	if m.mayBeAnother(p, failure.Reason, now) {
 		m.doubtServer()
+		m.doubtAnswers(now)
 	}
 	if object.Any(p.version) {
 		m.relist(now, Failure{Unanchored, failure.Code, failure.RetryAfter, failure.Err})

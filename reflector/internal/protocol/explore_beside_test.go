@@ -1,0 +1,88 @@
+package protocol
+
+import "k8s.io/apimachinery/pkg/types"
+
+// makeBeside makes a move of an ask or a verification.
+func (w *world) makeBeside(mv move) bool {
+	switch mv.kind {
+	case answerAsk:
+		return w.answerAsk(mv.b)
+	case failAsk:
+		if !w.spend(askFailures) {
+			return false
+		}
+		failure := askFailureKinds[mv.b]
+		w.ask = question{}
+		w.sayFailure(failure)
+		w.step(Answered{Failure: failure}, subject{})
+	case askArrives:
+		w.askArrives()
+	case answerCheck:
+		// Exactly at the version that was asked for, if the server has it still, and has it already.
+		at := w.check.at
+		switch {
+		case mv.a == 0 && at > w.srv.head(), mv.a == 1 && at == w.srv.head():
+			return false
+		case mv.a == 1:
+			at = w.srv.head()
+		}
+		w.check.state, w.check.at = answered, at
+		w.check.found = arrived{objects: w.srv.at(at).selected}
+		w.say("# The list of metadata is of %d.", offset+int(at))
+	case failCheck:
+		if !w.spend(askFailures) {
+			return false
+		}
+		w.check = question{}
+		w.step(MetadataListed{Failure: failureOf(Unreachable, 0)}, subject{})
+	case checkArrives:
+		w.check.state = arrivedState
+		w.step(MetadataListed{Version: w.check.at.String()}, subject{})
+	default:
+	}
+	return true
+}
+
+// answerAsk has the server answer with its most recent state. The selectors are those of the reflector; a server that is deaf
+// to field selectors answers with everything.
+func (w *world) answerAsk(spoil int8) bool {
+	a := arrived{objects: w.srv.at(w.srv.head()).selected}
+	for k := range int8(keys) {
+		if !w.s.deaf && w.ask.key != -1 && w.ask.key != k {
+			a.objects[k] = cell{}
+		}
+	}
+	if w.ask.key == -1 { // a limit of 1
+		if a.objects[0] != (cell{}) {
+			w.ask.more = a.objects[1] != cell{}
+			a.objects[1] = cell{}
+		}
+	}
+	if spoil > undecodableB || !w.spoil(&a, spoil) {
+		return false
+	}
+	w.ask.state, w.ask.at, w.ask.found = answered, w.srv.head(), a
+	return true
+}
+
+func (w *world) askArrives() {
+	q := w.ask
+	w.ask = question{}
+	w.sayAnswer(q)
+	w.wasAsked(q)
+	in := Answered{Version: q.at.String(), More: q.more}
+	s := subject{key: max(q.key, 0), object: cell{at: q.at}, old: q.old}
+	for k := range int8(keys) {
+		if c := q.found.objects[k]; c != (cell{}) {
+			in.Items = append(in.Items, w.item(k, c, q.found.bad[k]))
+			s.object = c
+		}
+	}
+	if q.key != -1 {
+		in.Held, in.IsHeld = w.held(q.key)
+	}
+	if len(in.Items) == 0 && in.Held.UID != "" {
+		s.object.uid = uidOf(types.UID(in.Held.UID))
+	}
+	w.step(in, s)
+}

@@ -1,0 +1,172 @@
+package protocol
+
+import "github.com/relist-go/relist/object"
+
+// memory is what the explorer remembers so that it can tell what must hold in a state. The machine does not see it.
+type memory struct {
+	// asOf is the lowest version as of which the sink can have what it has of a key, given what it had before. A key that
+	// has no such version was taken back, or holds what the server never had. It is zero for a key that is not held until whole
+	// is set: until then the sink may lack what could not be used when it was first listed.
+	asOf  [keys]version
+	whole bool
+
+	// mixed: a backup was restored, and the sink may still hold what is of the history before.
+	mixed bool
+
+	// outdated is a safe version from before, of which a machine that has not seen the restoration cannot know that it means
+	// nothing any more.
+	outdated version
+
+	// relisted: since then the sink was given a list, so what it still holds of the old history is known to be doubtful.
+	relisted bool
+
+	// newest is the newest thing that the sink was given from the history before, and reached the newest version that the
+	// reflector knew of then. While unanswered is set, the server has not been asked for newest since, at a version from
+	// which nobody can tell a restored backup from an ordinary server but by that.
+	newest     thing
+	reached    version
+	unanswered bool
+}
+
+// thing is something that the sink was given.
+type thing struct {
+	known bool
+	key   int8
+	cell
+	gone bool
+}
+
+// gave: the sink has taken an object, or the end of one.
+func (w *world) gave(s subject, gone bool) {
+	if w.mixed && !s.old {
+		if w.newest.known && w.newest.key == s.key {
+			w.unanswered = false // its key is of the new history now
+		}
+		return
+	}
+	if s.object.at >= w.newest.at {
+		w.newest = thing{true, s.key, s.object, gone}
+	}
+}
+
+// replaced: the sink has taken a list. If kept is set, it still holds something that is not of the list.
+func (w *world) replaced(s subject, kept bool) {
+	restored := w.mixed
+	if restored {
+		w.mixed, w.relisted = kept, true
+		w.asOf = [keys]version{}
+	}
+	if w.mixed {
+		return
+	}
+	w.whole = w.whole && !restored || s.list.whole()
+	w.relisted, w.unanswered, w.reached = false, false, 0
+	w.newest = thing{}
+	for k, c := range s.list.objects {
+		if !s.list.bad[k] && c.at > w.newest.at {
+			w.newest = thing{true, int8(k), c, false}
+		}
+	}
+}
+
+// wasRestored: from now on the server has another history.
+func (w *world) wasRestored() {
+	if !w.m.synced {
+		return
+	}
+	w.mixed, w.relisted = true, false
+	// While a doubt is looked into, the things from before it are those that are asked for, see Machine.doubtServer. Another
+	// restoration is not promised to be seen.
+	w.unanswered = w.m.doubt == nil
+	w.reached = max(versionOf(w.m.floor()), w.newest.at)
+}
+
+// wasAsked: an ask was answered.
+func (w *world) wasAsked(q question) {
+	if w.mixed && !q.old && q.at >= versionOf(w.m.resume) && (q.key == -1 || q.key == w.newest.key) && !w.shows() {
+		w.unanswered = false
+	}
+}
+
+// shows reports whether the newest thing that is held shows that the server has another history.
+func (w *world) shows() bool {
+	if !w.newest.known || !w.m.askable.IsZero() || w.s.deaf {
+		return false // the server cannot be asked for one key
+	}
+	switch has := w.srv.at(w.srv.head()).selected[w.newest.key]; {
+	case has == cell{}:
+		return !w.newest.gone
+	case has.at > w.reached:
+		return false
+	default:
+		return w.newest.gone || has != w.newest.cell
+	}
+}
+
+// mustConverge reports whether a server that behaves must lead to a sink that equals it. After a restored backup that can be
+// asked for only if there is something to see: the server is behind, or the newest thing that is held is not as it was.
+// Otherwise nothing but a verification can tell.
+func (w *world) mustConverge() bool {
+	switch {
+	case w.s.rules.Verify > 0, !w.mixed, w.relisted:
+		return true
+	default:
+		return w.unanswered && (w.srv.head() < versionOf(w.m.resume) || w.shows())
+	}
+}
+
+// equal reports whether the sink has what the server has.
+func (w *world) equal() bool { return w.sink == w.srv.at(w.srv.head()).selected }
+
+// inspect checks what must hold in every state, and between a state and the next.
+func (w *world) inspect(before *world) {
+	if object.Older(w.m.resume, before.m.resume) && !before.mixed && w.refuse == 0 {
+		w.violate("the resume point goes back from %s to %s, and neither the server nor the sink did", before.m.resume, w.m.resume)
+	}
+	if w.mixed {
+		w.outdated = versionOf(w.m.safe)
+	}
+	if w.mixed || !w.m.synced {
+		return
+	}
+	safe := versionOf(w.m.safe)
+	if safe != w.outdated || before.m.distrusted {
+		w.outdated = 0
+	}
+	checkSafe := safe > 0 && w.outdated == 0 && w.s.budget[omissions] == w.left[omissions]
+	for k := range int8(keys) {
+		if w.asOf[k] == 0 && w.sink[k] == (cell{}) && !w.whole {
+			continue
+		}
+		if w.asOf[k] = w.since(k, w.asOf[k]); w.asOf[k] == 0 {
+			w.violate("the sink has %s of %s, which the server did not have then", w.sink[k], keyTexts[k])
+			return
+		}
+		if checkSafe && w.since(k, max(safe, w.asOf[k])) == 0 {
+			w.violate("the sink has %s of %s, which is older than the safe version %s", w.sink[k], keyTexts[k], w.m.safe)
+			return
+		}
+	}
+}
+
+// since returns the first version, from one on, at which the server had of a key what the sink has; zero if there is none.
+func (w *world) since(k int8, from version) version {
+	from = max(from, w.srv.base)
+	c := w.srv.at(from)
+	for v := from; ; v++ {
+		if c.selected[k] == w.sink[k] {
+			return v
+		}
+		if v >= w.srv.head() {
+			return 0
+		}
+		c.add(v+1, w.srv.entry(v+1))
+	}
+}
+
+func (c cell) String() string {
+	if c == (cell{}) {
+		return "nothing"
+	}
+	return "version " + c.at.String()
+}

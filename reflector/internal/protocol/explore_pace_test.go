@@ -1,0 +1,189 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/object"
+)
+
+// pacer is one state of the search for requests that follow each other without a pause. It has the machine with its clock, and
+// a server that has nothing and may answer in any way, at once. What matters is when the next request is sent.
+type pacer struct {
+	m    *Machine
+	now  time.Time
+	main requestKind
+	open bool
+	ask  bool
+
+	// At this instant: requests, and times that the machine was woken.
+	sent, woken int
+	path        *line
+}
+
+// line is one step of a path.
+type line struct {
+	before *line
+	what   string
+}
+
+func (l *line) String() string {
+	var all []string
+	for ; l != nil; l = l.before {
+		all = append(all, l.what)
+	}
+	slices.Reverse(all)
+	return strings.Join(all[max(0, len(all)-40):], "\n")
+}
+
+// Requests of one instant are limited by the two buckets: a full one has burst tokens. A machine that waits for nothing at the end
+// of a cycle would send more, or be woken more often.
+const (
+	mostSent  = 2 * burst
+	mostWoken = 2 * burst
+)
+
+// After every answer that a server can give, the machine comes to a wait that is longer than nothing.
+func TestNoWaitOfZeroInACycle(t *testing.T) {
+	most := 60_000
+	if raceDetector {
+		most = 6_000
+	}
+	for _, initial := range []Initial{ListAny, InitialEvents} {
+		rules := explorerRules(func(r *Rules) {
+			r.Base, r.Cap, r.Patience, r.Initial = 800*time.Millisecond, 30*time.Second, time.Minute, initial
+		})
+		first := &pacer{m: New(rules), now: now}
+		seen := map[string]bool{}
+		stack := []*pacer{first} // depth first: what repeats itself shows after many steps
+		for len(stack) > 0 && len(seen) < most {
+			p := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			for _, next := range p.moves() {
+				if next.sent > mostSent || next.woken > mostWoken {
+					t.Fatalf("%d requests are sent, and the machine is woken %d times, at one instant:\n%s", next.sent, next.woken, next.path)
+				}
+				if text := next.encode(); !seen[text] {
+					seen[text] = true
+					stack = append(stack, next)
+				}
+			}
+		}
+		t.Logf("%d states", len(seen))
+	}
+}
+
+// moves returns what may follow.
+func (p *pacer) moves() (all []*pacer) {
+	add := func(what string, after time.Duration, in Input) {
+		next := *p
+		next.m = p.m.Clone()
+		next.path = &line{p.path, what}
+		if after > 0 {
+			next.now, next.sent, next.woken = p.now.Add(after), 0, 0
+		}
+		switch in.(type) {
+		case Listed, ListFailed, Ended:
+			next.main, next.open = noRequest, false
+		case Opened:
+			next.open = true
+		case Answered:
+			next.ask = false
+		case Tick:
+			next.woken++
+		}
+		next.step(in)
+		all = append(all, &next)
+	}
+	wake := p.m.Wake()
+	if p.main == noRequest || !wake.IsZero() && p.open {
+		add("the machine is woken", max(wake.Sub(p.now), 0), Tick{})
+	}
+	if p.ask {
+		add("the ask fails", 0, Answered{Failure: failureOf(Unreachable, 0)})
+		add("the ask is answered", 0, Answered{Version: "101"})
+	}
+	failures := []Failure{
+		failureOf(Unreachable, 0), failureOf(Unavailable, 503), failureOf(Throttled, 429), failureOf(Expired, 410), failureOf(TooLarge, 504),
+		failureOf(Denied, 403), failureOf(Failed, 400), failureOf(Failed, 500), failureOf(Malformed, 0), failureOf(NotFound, 404),
+	}
+	switch {
+	case p.main == listRequest:
+		add("a list", 0, Listed{Sum: Sum{Version: "101"}})
+		for _, f := range failures {
+			add("the list fails: "+f.Reason.String(), 0, ListFailed{Failure: f})
+		}
+	case p.main == watchRequest && !p.open:
+		add("the watch is open", 0, Opened{})
+		for _, f := range failures {
+			add("the watch fails: "+f.Reason.String(), 0, Ended{Failure: f})
+		}
+	case p.main == watchRequest:
+		add("a bookmark", 0, &Seen{
+			Type: Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: "101"}}, EndsInitial: true, Sum: &Sum{Version: "101"},
+		})
+		for _, reason := range []Reason{Closed, Cut, Expired, Failed} {
+			add("the watch ends: "+reason.String(), 0, Ended{Failure: failureOf(reason, 0)})
+			if wake.IsZero() || wake.Sub(p.now) > healthy {
+				add("the watch ends after 10 s: "+reason.String(), healthy, Ended{Failure: failureOf(reason, 0)})
+			}
+		}
+	}
+	return all
+}
+
+func (p *pacer) step(in Input) {
+	for _, eff := range p.m.Step(p.now, in) {
+		switch eff.(type) {
+		case List:
+			p.main, p.open = listRequest, false
+			p.sent++
+		case Watch:
+			p.main, p.open = watchRequest, false
+			p.sent++
+		case Ask:
+			p.ask = true
+			p.sent++
+		case CancelAsk:
+			p.ask = false
+		case HangUp:
+			p.main, p.open = noRequest, false
+		}
+	}
+}
+
+// encode says all that decides what follows: everything that the machine remembers, with times relative to now.
+func (p *pacer) encode() string {
+	var b strings.Builder
+	m := p.m
+	ago := func(at time.Time) time.Duration { return min(p.now.Sub(at), healthy) }
+	in := func(at time.Time) time.Duration {
+		if at.IsZero() {
+			return -1
+		}
+		return max(at.Sub(p.now), 0)
+	}
+	fmt.Fprint(&b, p.main, p.open, p.ask, p.sent, p.woken, m.resume, m.refused, m.distrusted, m.synced)
+	switch phase := m.phase.(type) {
+	case *waiting:
+		fmt.Fprint(&b, " waiting ", in(phase.until), phase.then)
+	case *listing:
+		fmt.Fprint(&b, " listing ", phase.version, ago(phase.asked))
+	case *streaming:
+		fmt.Fprint(&b, " streaming ", phase.version, ago(phase.heard), phase.open, in(phase.live))
+	case *watching:
+		fmt.Fprint(&b, " watching ", phase.version, ago(phase.asked), phase.open, phase.progress, phase.afterLongList)
+	}
+	u := m.pauses
+	fmt.Fprint(&b, " ", min(u.answered, len(answeredPauses)), min(u.unreachable, len(unreachablePauses)), u.outage, u.reconnected,
+		min(u.failures, maxFailures), u.empties, in(u.watches), in(u.lists))
+	l := m.lists
+	fmt.Fprint(&b, " ", l.sameVersion, l.outrun, in(l.streamUntil), l.incomplete, in(l.listUntil), in(m.askable))
+	if d := m.doubt; d != nil {
+		fmt.Fprint(&b, " ", in(d.at), d.behind, d.absent, min(d.step, 10))
+	}
+	return b.String()
+}

@@ -1,0 +1,85 @@
+package protocol
+
+import "time"
+
+// Time is abstracted: an armed timer may fire at any time, before all others or after them. So a state need not say when,
+// only whether a timer is armed, and time stands still at [now]. After each step forget puts everything that is armed at the
+// same time far away; to let one fire, it alone is set to now. What has happened is put at now, and how long it took is
+// chosen when it matters: see the ends of watches in explore_moves_test.go.
+//
+// That adds runs which cannot happen (a timer of a second after one of an hour), and takes none away, so whatever holds in
+// all states holds in those of the machine. The places on the curves of pauses are forgotten with the times; they are the
+// subject of explore_pace_test.go.
+
+const armed = 24 * time.Hour
+
+func rearm(at *time.Time) {
+	if !at.IsZero() {
+		*at = now.Add(armed)
+	}
+}
+
+func happened(at *time.Time) {
+	if !at.IsZero() {
+		*at = now
+	}
+}
+
+// forget takes from the machine what does not matter to what it will do, but for the clock.
+func (w *world) forget() {
+	m := w.m
+	m.undo, m.out = undo{}, m.out[:0] // a refusal of the sink is told before the next step, so there is no way back any more
+	m.pauses = pauses{reconnected: m.pauses.reconnected, failures: min(m.pauses.failures, maxFailures), empties: m.pauses.empties}
+	m.silence, m.health = silence{}, health{}
+	switch p := m.phase.(type) {
+	case *waiting:
+		p.until = now.Add(armed)
+	case *listing:
+		p.asked, p.heard = now, now
+	case *streaming:
+		p.asked, p.heard = now, now
+		rearm(&p.deadline)
+		happened(&p.live)
+	case *watching:
+		p.asked, p.heard, p.silence = now, now, armed
+		rearm(&p.deadline)
+		happened(&p.opened)
+		happened(&p.bookmark)
+	}
+	rearm(&m.lists.streamUntil)
+	rearm(&m.lists.listUntil)
+	q := &m.quarantine
+	q.changes = 0
+	rearm(&q.soonest)
+	if len(q.entries) == 0 {
+		q.soonest = time.Time{} // a Tick for nothing
+	}
+	for _, e := range q.entries {
+		e.since, e.step, e.err, e.askErr = now, 0, errBad, nil
+		rearm(&e.next)
+	}
+	rearm(&m.askable)
+	m.askAfter = time.Time{} // a pause
+	if d := m.doubt; d != nil {
+		d.step = 0
+		rearm(&d.at)
+	}
+	if m.ask != nil {
+		m.ask.asked, m.ask.heard = now, now
+	}
+	m.repair.step, m.repair.last = 0, time.Time{}
+	rearm(&m.repair.at)
+	m.verify.heard = now
+	rearm(&m.verify.next)
+	rearm(&m.resyncAt)
+}
+
+// fire lets one timer fire. It reports whether that was armed, in the sense that the machine wants to be woken for it.
+func (w *world) fire(set func(m *Machine)) bool {
+	set(w.own())
+	if at := w.m.Wake(); at.IsZero() || at.After(now) {
+		return false
+	}
+	w.step(Tick{}, subject{})
+	return true
+}
