@@ -69,15 +69,15 @@ var ofObjects = []mutation{
 	{
 		what: "take an answer that is older than what was seen",
 		dir:  protocol,
-		edits: one("case a.touched, object.Older(in.Version, e.seen):",
-			"case a.touched:"),
+		edits: one("case a.touched, a.doubted, object.Older(in.Version, e.seen):",
+			"case a.touched, a.doubted:"),
 		trace: "ask-older-than-seen",
 	},
 	{
 		what: "take an answer that an event has overtaken",
 		dir:  protocol,
-		edits: one("case a.touched, object.Older(in.Version, e.seen):",
-			"case object.Older(in.Version, e.seen):"),
+		edits: one("case a.touched, a.doubted, object.Older(in.Version, e.seen):",
+			"case a.doubted, object.Older(in.Version, e.seen):"),
 		trace: "ask-overtaken-by-event",
 	},
 	{

@@ -15,8 +15,6 @@ type plant struct {
 	search string // of the explorer, the one that is about this
 }
 
-const protocol = "reflector/internal/protocol"
-
 var plants = []plant{
 	{
 		what: "an event without a readable name is dropped, and the resume point moves on",
