@@ -195,7 +195,7 @@ var ofObjects = []mutation{
 	{
 		what: "trust a server that does not have the newest object",
 		dir:  protocol,
-		edits: one(`if was.Key == "" || was.gone || was.touched {`,
+		edits: one(`if was.Key == "" || was.gone {`,
 			"if true {"),
 		trace: "restored-backup-deleted-since",
 	},

@@ -59,7 +59,7 @@ var plants = []plant{
 	},
 	{
 		what: "what is absent and held is no sign of another history",
-		edits: one("if was.Key == \"\" || was.gone || was.touched {\n\t\t\treturn false, nil", "if true {\n\t\t\treturn false, nil"),
+		edits: one("if was.Key == \"\" || was.gone {\n\t\t\treturn false, nil", "if true {\n\t\t\treturn false, nil"),
 		search: "restored",
 	},
 }
