@@ -58,8 +58,8 @@ var plants = []plant{
 		search: "restored",
 	},
 	{
-		what: "what is absent and held is no sign of another history",
-		edits: one("if was.Key == \"\" || was.gone {\n\t\t\treturn false, nil", "if true {\n\t\t\treturn false, nil"),
+		what:   "what is absent and held is no sign of another history",
+		edits:  one("if was.Key == \"\" || was.gone {\n\t\t\treturn false, nil", "if true {\n\t\t\treturn false, nil"),
 		search: "restored",
 	},
 }
