@@ -69,15 +69,15 @@ var ofObjects = []mutation{
 	{
 		what: "take an answer that is older than what was seen",
 		dir:  protocol,
-		edits: one("case a.touched, object.Older(in.Version, e.seen):",
-			"case a.touched:"),
+		edits: one("case a.touched, a.doubted, object.Older(in.Version, e.seen):",
+			"case a.touched, a.doubted:"),
 		trace: "ask-older-than-seen",
 	},
 	{
 		what: "take an answer that an event has overtaken",
 		dir:  protocol,
-		edits: one("case a.touched, object.Older(in.Version, e.seen):",
-			"case object.Older(in.Version, e.seen):"),
+		edits: one("case a.touched, a.doubted, object.Older(in.Version, e.seen):",
+			"case a.doubted, object.Older(in.Version, e.seen):"),
 		trace: "ask-overtaken-by-event",
 	},
 	{
@@ -90,8 +90,8 @@ var ofObjects = []mutation{
 	{
 		what: "ask at once for all that is in quarantine",
 		dir:  protocol,
-		edits: one("return latest(at, m.pauses.lists.Add(-(burst-1)*refill))",
-			"return at"),
+		edits: one("return latest(at, m.pauses.lists.Add(",
+			"return latest(at, at.Add("),
 		trace: "ask-many",
 	},
 	{
@@ -195,7 +195,7 @@ var ofObjects = []mutation{
 	{
 		what: "trust a server that does not have the newest object",
 		dir:  protocol,
-		edits: one(`if was.Key == "" || was.gone || was.touched {`,
+		edits: one(`if was.Key == "" || was.gone {`,
 			"if true {"),
 		trace: "restored-backup-deleted-since",
 	},

@@ -15,8 +15,6 @@ type plant struct {
 	search string // of the explorer, the one that is about this
 }
 
-const protocol = "reflector/internal/protocol"
-
 var plants = []plant{
 	{
 		what: "an event without a readable name is dropped, and the resume point moves on",
@@ -60,8 +58,8 @@ var plants = []plant{
 		search: "restored",
 	},
 	{
-		what: "what is absent and held is no sign of another history",
-		edits: one("if was.Key == \"\" || was.gone || was.touched {\n\t\t\treturn false, nil", "if true {\n\t\t\treturn false, nil"),
+		what:   "what is absent and held is no sign of another history",
+		edits:  one("if was.Key == \"\" || was.gone {\n\t\t\treturn false, nil", "if true {\n\t\t\treturn false, nil"),
 		search: "restored",
 	},
 }

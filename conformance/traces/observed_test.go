@@ -31,6 +31,11 @@ var shownByTest = map[string]func(*testing.T){
 	"a-resync-of-handlers":             TestResyncComesAtOnce,
 }
 
+// shownElsewhere are the headings for which another package has the test, and its file.
+var shownElsewhere = map[string][2]string{
+	"kubeconfigs": {"../clientgo/wire_test.go", "TestWire"},
+}
+
 // Each heading of docs/differences.md was observed, and nothing else was.
 func TestEveryDifferenceIsObserved(t *testing.T) {
 	shown := map[string]bool{}
@@ -42,6 +47,13 @@ func TestEveryDifferenceIsObserved(t *testing.T) {
 		shown[strings.TrimSuffix(filepath.Base(name), ".txt")] = true
 	}
 	for anchor := range shownByTest {
+		shown[anchor] = true
+	}
+	for anchor, where := range shownElsewhere {
+		text, err := os.ReadFile(where[0])
+		if err != nil || !strings.Contains(string(text), "\nfunc "+where[1]+"(t *testing.T)") {
+			t.Errorf("%s has no %s (%v)", where[0], where[1], err)
+		}
 		shown[anchor] = true
 	}
 	anchors := headings(t)

@@ -72,7 +72,10 @@ func startWitness(t *testing.T, config *rest.Config) *witness {
 	must(t, err)
 	w := &witness{answers: map[string]string{}, watched: make(chan struct{})}
 	w.Server = httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(server) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(server)
+			r.Out.Host = r.In.Host // the Origin of a WebSocket names it, too
+		},
 		Transport:      transport,
 		FlushInterval:  -1,
 		ModifyResponse: w.note,

@@ -49,7 +49,7 @@ func (m *Machine) repairAt() time.Time {
 	if !m.repair.due() || m.rules.Base == 0 {
 		return m.repair.at
 	}
-	return latest(m.repair.at, m.pauses.bucket(m.wholeState(m.repair.at)).Add(-(burst-1)*refill))
+	return latest(m.repair.at, m.pauses.bucket(m.wholeState(m.repair.at)).Add(-(burst-1)*m.rules.scaled(refill)))
 }
 
 // repairByList gives the watch up for a list of the most recent state.
