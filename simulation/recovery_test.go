@@ -273,12 +273,19 @@ func (tr *trial) strike(f fault) {
 	}
 }
 
+// enough trials have a median that is the one that docs/reliability.md promises.
+const enough = 100
+
 // check compares what was measured with what is promised.
 func (m *measured) check(t *testing.T, f fault) {
 	t.Helper()
 	const precision = 100 * time.Millisecond
-	if got := m.median(); got.Round(precision) > f.half {
-		t.Errorf("half of the mirrors are fresh again within %s, want %s", seconds(got), seconds(f.half))
+	half := f.half
+	if len(m.took) < enough {
+		half += half / 4 // the median of so few may be off by that
+	}
+	if got := m.median(); got.Round(precision) > half {
+		t.Errorf("half of the mirrors are fresh again within %s, want %s", seconds(got), seconds(half))
 	}
 	if got := m.worst(); got.Round(precision) > f.all {
 		t.Errorf("the slowest mirror is fresh again within %s, want %s: -seed=%d", seconds(got), seconds(f.all), m.slowest)
