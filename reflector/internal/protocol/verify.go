@@ -51,7 +51,11 @@ func (v *verification) postpone(r *Rules, now time.Time) {
 
 // beginVerification asks for the metadata at the resume point exactly, which no change can blur.
 func (m *Machine) beginVerification(now time.Time) {
-	if m.verify.running() || !due(now, m.verify.next) || object.Any(m.resume) {
+	if m.verify.running() || !due(now, m.verify.next) {
+		return
+	}
+	if object.Any(m.resume) {
+		m.verify.postpone(&m.rules, now) // there is no version to compare at
 		return
 	}
 	m.verify.asked, m.verify.heard, m.verify.touched = true, now, map[string]bool{}
