@@ -48,6 +48,15 @@ func (m *Machine) sync(now time.Time) {
 	m.becomeListing(now)
 }
 
+// syncAfterWait asks for the whole state now or, if a wait is under way, after it: the server may have asked for the wait.
+func (m *Machine) syncAfterWait(now time.Time) {
+	if p, ok := m.phase.(*waiting); ok && now.Before(p.until) {
+		m.phase = &waiting{until: p.until, then: toList}
+		return
+	}
+	m.sync(now)
+}
+
 // becomeListing asks for a list at the version that was last applied, so that the answer can come from the server's watch
 // cache and cannot be older than what the sink holds. A first list takes any version that the server has cached.
 //

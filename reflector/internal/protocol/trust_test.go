@@ -1,0 +1,45 @@
+package protocol
+
+import (
+	"testing"
+	"time"
+)
+
+// probed is a settled machine whose watch was cut early and is open again, up to the probe.
+func probed(t *testing.T, s *stage) Ask {
+	t.Helper()
+	s.step(Ended{failed(Cut, 0)})
+	s.step(Opened{})
+	s.pass(time.Second)
+	probe, ok := sent[Ask](s)
+	if !ok {
+		t.Fatalf("no probe is sent, but %v", s.effects)
+	}
+	return probe
+}
+
+// While the machine waits because the server asked it to, a server that went back does not cut the wait short.
+func TestWentBackDoesNotCutAWaitShort(t *testing.T) {
+	s := newStage()
+	s.settled()
+	probed(t, s)
+	s.step(Answered{Version: "50"})
+	s.pass(probeAgain)
+	if _, ok := sent[Ask](s); !ok {
+		t.Fatalf("no second probe is sent, but %v", s.effects)
+	}
+	s.step(Ended{Failure{Reason: Throttled, Code: 429, RetryAfter: time.Minute, Err: errBadField}})
+	until := s.m.Wake()
+	if _, ok := sent[Backoff](s); !ok {
+		t.Fatalf("the effects are %v, want a wait", s.effects)
+	}
+	s.step(Answered{Version: "50"})
+	if list, ok := sent[List](s); ok {
+		t.Errorf("%+v is sent before the wait is over", list)
+	}
+	s.at = until.Add(2 * time.Minute)
+	s.step(Tick{})
+	if list, ok := sent[List](s); !ok || list.Version != "" {
+		t.Errorf("the effects after the wait are %v, want a list of the most recent state", s.effects)
+	}
+}
