@@ -309,6 +309,7 @@ func (m *Machine) stopped() {
 	m.ask = nil
 	m.verify.cancel()
 	m.doubtServer()
+	m.unplanProbe()
 }
 
 // due reports whether a time has come; the zero time never does.

@@ -18,6 +18,26 @@ func probed(t *testing.T, s *stage) Ask {
 	return probe
 }
 
+// Of two answers that say "absent" both have to come while the watch is open, so that a deletion has come, too. A second Run
+// counts from the beginning.
+func TestSecondRunCountsAbsentAnswersFromTheBeginning(t *testing.T) {
+	s := newStage()
+	s.settled()
+	probed(t, s)
+	s.step(Answered{Version: "110"})
+	s.step(Stopped{})
+	s.step(Tick{})
+	s.step(Opened{})
+	s.pass(time.Second)
+	if _, ok := sent[Ask](s); !ok {
+		t.Fatalf("no probe is sent, but %v", s.effects)
+	}
+	s.step(Answered{Version: "110"})
+	if relist, ok := sent[Relist](s); ok {
+		t.Errorf("one answer after Run began again is enough for %+v", relist)
+	}
+}
+
 // While the machine waits because the server asked it to, a server that went back does not cut the wait short.
 func TestWentBackDoesNotCutAWaitShort(t *testing.T) {
 	s := newStage()
