@@ -204,6 +204,8 @@ func (m *Machine) tells(a *ask, d *doubt, was known, items []Item) (bool, error)
 	switch {
 	case !object.Ordered(meta.ResourceVersion), object.Older(d.resume, meta.ResourceVersion):
 		return false, nil // it has changed since
+	case a.key == "" && (a.touched && !items[0].IsHeld || object.Older(d.resume, items[0].Held.ResourceVersion)):
+		return false, nil // an event has deleted or changed it since
 	case a.key == "":
 		return true, m.otherThanHeld(items[0])
 	case was.gone:

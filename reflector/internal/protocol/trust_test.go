@@ -38,6 +38,34 @@ func TestSecondRunCountsAbsentAnswersFromTheBeginning(t *testing.T) {
 	}
 }
 
+// A server that cannot be asked for one key is asked for any object. That says nothing if an event has changed the object, or
+// deleted it, in the meantime.
+func TestAnyObjectTellsNothingIfAnEventHasOvertakenIt(t *testing.T) {
+	for name, overtake := range map[string]func(s *stage) (held Item){
+		"changed": func(s *stage) Item {
+			s.step(event(Modified, good("a", "112", "90")))
+			return good("a", "90", "112")
+		},
+		"deleted": func(s *stage) Item {
+			s.step(event(Deleted, good("a", "112", "90")))
+			return good("a", "90", "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage()
+			s.settled()
+			s.m.askable = s.at.Add(unaskable)
+			if probe := probed(t, s); probe.Key != "" {
+				t.Fatalf("%q is asked for, want any object", probe.Key)
+			}
+			s.step(Answered{Version: "111", Items: []Item{overtake(s)}})
+			if relist, ok := sent[Relist](s); ok {
+				t.Errorf("the answer is taken for another history: %+v", relist)
+			}
+		})
+	}
+}
+
 // While the machine waits because the server asked it to, a server that went back does not cut the wait short.
 func TestWentBackDoesNotCutAWaitShort(t *testing.T) {
 	s := newStage()
