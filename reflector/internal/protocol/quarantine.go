@@ -164,15 +164,18 @@ func (q *quarantine) release(key string) *entry {
 	return e
 }
 
-// relisted returns the quarantine after a list: what the list could not use, of which it says no more than it did before,
-// stays as it was, and all others are free.
+// relisted returns the quarantine after a list. It holds what the list could not use, and nothing else. An object that is as
+// bad as it was before keeps its place on the curve of asks. Answers have to be as new as the list, which may be of an older
+// history.
 func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
 	after := newQuarantine()
 	after.uncounted, after.changes = sum.MoreBad, q.changes+1
 	for _, bad := range sum.Bad {
 		key := bad.Meta.Key
 		if e, ok := q.entries[key]; ok && e.meta == bad.Meta && e.why == unusable {
-			after.entries[key] = e
+			same := *e // a sink that refuses the list has the entry back as it was
+			same.seen = sum.Version
+			after.entries[key] = &same
 			after.soonest = earliest(after.soonest, e.next)
 			continue
 		}
