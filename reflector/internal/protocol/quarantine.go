@@ -226,9 +226,9 @@ func (m *Machine) applyRefused(now time.Time, undone undo, err error) {
 	}
 	m.setAside(now, undone.item, err, refused)
 	if m.quarantine.refused() > maxRefused {
-		fences := m.fences
-		m.position = undone.position
-		m.fences = fences
+		if m.resume != undone.position.resume {
+			m.resume, m.fences = undone.position.resume, undone.position.fences
+		}
 		m.listAfterRefusal(now, err)
 		return
 	}

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/relist-go/relist/object"
@@ -212,12 +213,16 @@ func (m *Machine) apply(typ Type, item Item) {
 	m.emit(Applied{})
 }
 
-// moveResume moves the resume point, and drops the fences that it has reached.
+// moveResume moves the resume point, and drops the fences that it has reached. The map that there was stays as it is, because a
+// refusal of the sink may take the step back.
 func (m *Machine) moveResume(to string) {
 	m.resume = to
-	for key, fence := range m.fences { // the order does not matter: each is looked at by itself
-		if !object.Older(to, fence) {
-			delete(m.fences, key)
+	reached := func(_, fence string) bool { return !object.Older(to, fence) }
+	for key, fence := range m.fences { // the order does not matter: the first that is reached has all looked at
+		if reached(key, fence) {
+			m.fences = maps.Clone(m.fences)
+			maps.DeleteFunc(m.fences, reached)
+			return
 		}
 	}
 }
