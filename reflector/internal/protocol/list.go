@@ -169,7 +169,7 @@ func (m *Machine) undecodable(sum Sum) error {
 func (m *Machine) replace(now time.Time, sum Sum) {
 	m.undo = undo{
 		sink: replaced, position: m.position, recent: m.recent,
-		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, served: m.served,
+		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, health: m.health, served: m.served,
 	}
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: sum.Nameless > 0})
 	if object.Older(sum.Version, m.safe) {
@@ -275,7 +275,9 @@ func (m *Machine) sinkRefused(now time.Time, err error) {
 		m.applyRefused(now, undone, err)
 	case replaced:
 		m.position, m.recent = undone.position, undone.recent
-		m.quarantine, m.repair, m.doubt, m.served = undone.quarantine, undone.repair, undone.doubt, undone.served
+		m.quarantine, m.repair, m.doubt = undone.quarantine, undone.repair, undone.doubt
+		m.health, m.served = undone.health, undone.served
+		m.phase = &waiting{then: toList} // the watch that was to follow has not begun, so it makes good for nothing
 		m.listAfterRefusal(now, err)
 	case resynced:
 		switch p := m.phase.(type) {

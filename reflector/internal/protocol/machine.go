@@ -83,6 +83,7 @@ type undo struct {
 	quarantine quarantine // before a Replace, and so the rest
 	repair     repair
 	doubt      *doubt
+	health     health
 	served     int
 }
 
@@ -122,6 +123,10 @@ func (m *Machine) Clone() *Machine {
 	if m.undo.entry != nil {
 		e := *m.undo.entry
 		c.undo.entry = &e
+	}
+	if m.undo.doubt != nil {
+		d := *m.undo.doubt
+		c.undo.doubt = &d
 	}
 	return &c
 }
