@@ -26,7 +26,7 @@ func (d *driver[T]) apply(how protocol.Apply, s *subject[T]) error {
 	case protocol.InferDelete:
 		as, err = listwatch.Deleted, d.deleteInferred(e.Meta.Key)
 	}
-	if e.Type == 0 {
+	if s.answer {
 		e.Type = as // an answer is told as the event that it stands for
 	}
 	if err != nil {

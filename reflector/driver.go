@@ -33,10 +33,11 @@ type driver[T any] struct {
 
 // subject is the objects that an input is about, for the effects that follow from it.
 type subject[T any] struct {
-	event listwatch.Event[T] // of the watch, or the answer to an ask
-	list  *listwatch.List[T]
-	kept  []T           // objects that the sink holds and that stay beside those of the list
-	took  time.Duration // how long the list took to come
+	event  listwatch.Event[T] // of the watch, or the answer to an ask
+	answer bool               // it is an answer, whose type is what was done last
+	list   *listwatch.List[T]
+	kept   []T           // objects that the sink holds and that stay beside those of the list
+	took   time.Duration // how long the list took to come
 }
 
 func (d *driver[T]) run(ctx context.Context) error {
@@ -200,7 +201,7 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 	if !ok {
 		panic("reflector: unreachable: an ask brings nothing but an answer")
 	}
-	s := &subject[T]{}
+	s := &subject[T]{answer: true}
 	key := d.ask.key
 	d.ask.stop()
 	d.ask = nil
