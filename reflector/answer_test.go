@@ -32,7 +32,9 @@ func TestAnswerIsTracedAsTheEventThatItStandsFor(t *testing.T) {
 				server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
 					return pageOf("100", newPartial("x", "u", "90")), nil
 				}
-				server.ask = func(context.Context, string) (*listwatch.Page[partial], error) { return pageOf("110", c.answer...), nil }
+				server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+					return pageOf("110", c.answer...), nil
+				}
 				var events []string
 				r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
 					Rand: zero,

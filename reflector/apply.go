@@ -141,6 +141,10 @@ func (d *driver[T]) compare() protocol.Differences {
 		listed[meta.Key] = true
 		comparison.Item(d.item(meta, nil))
 	}
+	for _, bad := range d.metadata.list.Errors {
+		listed[bad.Meta.Key] = true
+		comparison.Bad(bad.Meta.Key)
+	}
 	for _, key := range d.sink.keys() {
 		if !listed[key] {
 			comparison.Missing(key)

@@ -241,7 +241,9 @@ func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Eff
 	case protocol.Resync:
 		return nil, d.sink.Resync()
 	case protocol.Compare:
-		return protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}, nil
+		compared := protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}
+		d.metadata = nil // it is as large as the copy
+		return compared, nil
 	default:
 		d.request(ctx, now, eff)
 		d.tell(eff, s)

@@ -116,8 +116,9 @@ func (m *Machine) compared(now time.Time, in Compared) {
 
 // Comparison compares a list of metadata with the sink, key by key.
 type Comparison struct {
-	m     *Machine
-	found Differences
+	m        *Machine
+	found    Differences
+	nameless bool // the server has an object without a readable name
 }
 
 // Comparison begins to compare the list of the verification that is under way.
@@ -137,8 +138,18 @@ func (c *Comparison) Item(item Item) {
 	}
 }
 
-// Missing takes a key that the sink holds and the server does not have.
+// Bad takes the key of an object that the server has, and whose metadata cannot be read. It is empty if the name cannot.
+func (c *Comparison) Bad(key string) {
+	c.found.Objects++
+	c.nameless = c.nameless || key == ""
+}
+
+// Missing takes a key that the sink holds and the list lacks. It comes after all that the server has. If an object there has no
+// readable name, it may be this one.
 func (c *Comparison) Missing(key string) {
+	if c.nameless {
+		return
+	}
 	c.differs(object.Meta{Key: key}, "it is not there, and is held")
 }
 
