@@ -108,6 +108,8 @@ func TestSafeVersionStaysBehindWhatIsInQuarantine(t *testing.T) {
 		expect("12", "12", "safe 12")
 
 		cancel()
-		<-done
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
 	})
 }
