@@ -37,7 +37,7 @@ func (m *Machine) sync(now time.Time) {
 		kind = toWatch
 	}
 	if wait := m.pauses.until(m.rules, kind, now); wait > 0 {
-		m.phase = &waiting{until: now.Add(wait), then: toList}
+		m.waitUntil(now.Add(wait), toList)
 		return
 	}
 	m.cancelBeside()
@@ -51,7 +51,7 @@ func (m *Machine) sync(now time.Time) {
 // syncAfterWait asks for the whole state now or, if a wait is under way, after it: the server may have asked for the wait.
 func (m *Machine) syncAfterWait(now time.Time) {
 	if p, ok := m.phase.(*waiting); ok && now.Before(p.until) {
-		m.phase = &waiting{until: p.until, then: toList}
+		m.waitUntil(p.until, toList)
 		return
 	}
 	m.sync(now)
@@ -277,7 +277,7 @@ func (m *Machine) sinkRefused(now time.Time, err error) {
 		m.position, m.recent = undone.position, undone.recent
 		m.quarantine, m.repair, m.doubt = undone.quarantine, undone.repair, undone.doubt
 		m.health, m.served = undone.health, undone.served
-		m.phase = &waiting{then: toList} // the watch that was to follow has not begun, so it makes good for nothing
+		m.waitUntil(time.Time{}, toList) // the watch that was to follow has not begun, so it makes good for nothing
 		m.listAfterRefusal(now, err)
 	case resynced:
 		switch p := m.phase.(type) {
@@ -287,7 +287,7 @@ func (m *Machine) sinkRefused(now time.Time, err error) {
 			// The wait goes on: a resync that fails again and again must not put the list off for ever.
 			m.emit(Problem{Class: SinkProblem, Err: err})
 			m.emit(Relist{Version: m.resume, Reason: SinkFailed, Err: err})
-			m.phase = &waiting{until: p.until, then: toList}
+			m.waitUntil(p.until, toList)
 		default:
 			m.listAfterRefusal(now, err)
 		}

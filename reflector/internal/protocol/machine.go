@@ -310,7 +310,7 @@ func (m *Machine) stopped() {
 	case *streaming:
 		m.refused = m.refused || p.again
 	}
-	m.phase = &waiting{then: then}
+	m.waitUntil(time.Time{}, then)
 	m.ask = nil
 	m.verify.cancel()
 	m.doubtServer()

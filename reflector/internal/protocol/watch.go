@@ -17,7 +17,7 @@ const margin = 10 * time.Second
 // not return as one.
 func (m *Machine) becomeWatching(now time.Time) {
 	if wait := m.pauses.until(m.rules, toWatch, now); wait > 0 {
-		m.phase = &waiting{until: now.Add(wait), then: toWatch}
+		m.waitUntil(now.Add(wait), toWatch)
 		return
 	}
 	m.pauses.take(m.rules, toWatch, now)
