@@ -164,8 +164,8 @@ func (m *Machine) undecodable(sum Sum) error {
 	return nil
 }
 
-// replace gives the whole state to the sink, and takes over what follows from it for everything that is known of single
-// objects: a list says all that there is to say, but of what it could not name.
+// replace gives the whole state to the sink. What was known of single objects is forgotten, because the list says all that there
+// is to say; only an item without a readable name is left to a repair.
 func (m *Machine) replace(now time.Time, sum Sum) {
 	m.undo = undo{
 		sink: replaced, position: m.position, recent: m.recent,
@@ -173,7 +173,7 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	}
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: sum.Nameless > 0})
 	if object.Older(sum.Version, m.safe) {
-		m.safe = "" // what is in quarantine now has no version in this history that it can be resumed from
+		m.safe = "" // while something is in quarantine, no version of this history is safe
 	}
 	m.resume, m.fences = sum.Version, nil
 	m.refused, m.distrusted = false, false

@@ -23,14 +23,14 @@ type Machine struct {
 	silence silence
 	health  health
 
-	// refusals that change how the whole state is asked for, see list.go and initial.go.
+	// What has been learned about how to ask this server for the whole state, see list.go and initial.go.
 	lists lists
 
 	// What is done beside the watch, see quarantine.go, ask.go, trust.go, repair.go, verify.go.
 	quarantine quarantine
 	ask        *ask
-	askable    time.Time // the server cannot be asked before; zero if it can
-	askAfter   time.Time // the server wants not to be asked before; zero if it does not say
+	askable    time.Time // until then the server counts as one that cannot be asked for a key; zero if it never did
+	askAfter   time.Time // the server has said by Retry-After to ask no sooner; zero if it has not
 	doubt      *doubt
 	repair     repair
 	verify     verification
@@ -63,24 +63,26 @@ type position struct {
 	// synced: the sink has had a whole list.
 	synced bool
 
-	// fences are the versions as of which asks have told the state of a key, by key, while the resume point is before them:
-	// events of that key up to its fence say nothing new.
+	// fences are versions by key. An ask has told the state of the key as of its fence, and the resume point has not come there:
+	// events of the key up to its fence say nothing new.
 	fences map[string]string
 }
 
-// undo is what a step changed, kept until the next.
+// undo is how things were before a step, as far as a refusal of the sink takes them back. It is kept until the next step.
 type undo struct {
 	sink     sinkCall
 	position position
-	recent   recent // before a Replace
+	recent   recent // if the step had a Replace
 
-	key    string // of an Apply, and so the rest
+	// If the step had an Apply:
+	key    string
 	item   Item
 	entry  *entry // the key's entry in quarantine before; nil if there was none
 	answer bool   // it was the answer to an ask
 	fence  string // the key's fence before; empty if there was none
 
-	quarantine quarantine // before a Replace, and so the rest
+	// If it had a Replace:
+	quarantine quarantine
 	repair     repair
 	doubt      *doubt
 	health     health

@@ -40,7 +40,7 @@ func (r *repair) want(rules *Rules, now time.Time) {
 	r.at = now.Add(pause + rules.jitter(pause))
 }
 
-// listed: the sink has a list.
+// listed notes that the sink has a list.
 func (r *repair) listed(now time.Time) { r.at, r.last = time.Time{}, now }
 
 // repairByList gives the watch up for a list of the most recent state.
