@@ -15,7 +15,7 @@
 // watch) or watching. Beside a watch that is open the machine asks for single objects, makes sure that the server is the one it
 // was, and compares everything now and then.
 //
-//	machine.go      Step, Wake, what a tick does, what is remembered, and what a refusal of the sink takes back
+//	machine.go      Step, Wake, what a tick does, and everything that is remembered
 //	list.go         which list is asked for, with which version and limit; what follows the list, its failure, or Relist
 //	initial.go      the whole state as the initial events of a watch; when that gives way to lists, and lists to that
 //	watch.go        events, bookmarks, the resume point, fences; what follows the end of a watch
@@ -24,6 +24,7 @@
 //	quarantine.go   the keys of which the sink may not have the latest
 //	ask.go          the request for one such key, and what its answer means
 //	trust.go        the probe: whether the server is the one that there was
+//	refusal.go      what follows if the sink does not take a change
 //	repair.go       the list that is due if nothing less helps
 //	verify.go       the comparison of everything with the server
 //	fold.go         what the machine wants to know of a list

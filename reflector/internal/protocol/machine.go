@@ -3,8 +3,6 @@ package protocol
 import (
 	"maps"
 	"time"
-
-	"github.com/relist-go/relist/object"
 )
 
 // Machine is everything that a reflector decides, and what it has to remember for that. It does no I/O, starts no goroutine,
@@ -335,13 +333,4 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// floor is the version that no whole state may be older than: the sink has had something of it.
-func (m *Machine) floor() string {
-	floor := m.resume
-	for _, fence := range m.fences { // the order does not matter for a maximum
-		floor = object.Newer(floor, fence)
-	}
-	return floor
 }
