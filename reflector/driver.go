@@ -31,7 +31,7 @@ type driver[T any] struct {
 	end error // what Run is to return, if Options.Fatal says so
 }
 
-// subject is the objects that an input is about, for the effects that follow from it.
+// subject has the objects that an input is about, for the effects that follow from it.
 type subject[T any] struct {
 	event  listwatch.Event[T] // of the watch, or the answer to an ask
 	answer bool               // it is an answer, whose type is what was done last
