@@ -41,7 +41,7 @@ type waiter struct {
 	err  error // set before done is closed
 }
 
-// Mark says that everything up to a resourceVersion has been given to the queue. It is a call of the producer's.
+// Mark says that everything up to a resourceVersion has been given to the queue. The producer calls it.
 //
 // The mark stands behind the entries that wait, and takes the place of another one that stands there, so there are never
 // more marks than entries. It is passed when all that stands before it has been processed: then the consumer has at least
@@ -76,7 +76,7 @@ func (q *Queue[T]) wentBack(version string) {
 	}
 }
 
-// advance takes the marks that are reached, and lets those go who have waited for them. It needs mu.
+// advance takes the marks that are reached, and ends the calls that wait for them. It needs mu.
 func (q *Queue[T]) advance() {
 	processed := q.taken
 	if q.processing != nil {
@@ -199,7 +199,7 @@ func (q *Queue[T]) await(ctx context.Context, over func() bool) error {
 	}
 }
 
-// release ends the waiting that is over. It needs mu.
+// release ends the calls of Wait and WaitFor that have what they wait for, or all if the queue is closed. It needs mu.
 func (q *Queue[T]) release() {
 	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
 		switch {

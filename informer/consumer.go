@@ -38,7 +38,7 @@ func (c *consumer[T]) run(ctx context.Context) {
 		}
 	})
 	waiting := ctx
-	c.bell.ring() // for those who are there already
+	c.bell.ring() // for the handlers that were added before Run
 	for ctx.Err() == nil {
 		var rung bool
 		if waiting, rung = c.bell.hear(ctx, waiting); rung {

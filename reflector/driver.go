@@ -31,12 +31,13 @@ type driver[T any] struct {
 	end error // what Run is to return, if Options.Fatal says so
 }
 
-// subject is the objects that an input is about, for the effects that follow from it.
+// subject has the objects that an input is about, for the effects that follow from it.
 type subject[T any] struct {
-	event listwatch.Event[T] // of the watch, or the answer to an ask
-	list  *listwatch.List[T]
-	kept  []T           // objects that the sink holds and that stay beside those of the list
-	took  time.Duration // how long the list took to come
+	event  listwatch.Event[T] // of the watch, or the answer to an ask
+	answer bool               // it is an answer, whose type is what was done last
+	list   *listwatch.List[T]
+	kept   []T           // objects that the sink holds and that stay beside those of the list
+	took   time.Duration // how long the list took to come
 }
 
 func (d *driver[T]) run(ctx context.Context) error {
@@ -200,7 +201,7 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 	if !ok {
 		panic("reflector: unreachable: an ask brings nothing but an answer")
 	}
-	s := &subject[T]{}
+	s := &subject[T]{answer: true}
 	key := d.ask.key
 	d.ask.stop()
 	d.ask = nil
@@ -240,7 +241,9 @@ func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Eff
 	case protocol.Resync:
 		return nil, d.sink.Resync()
 	case protocol.Compare:
-		return protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}, nil
+		compared := protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}
+		d.metadata = nil // it is as large as the copy
+		return compared, nil
 	default:
 		d.request(ctx, now, eff)
 		d.tell(eff, s)

@@ -47,10 +47,10 @@ type Options struct {
 	// timeout holds; then only silence makes the reflector give a watch up.
 	MinWatchTimeout time.Duration
 
-	// Patience is how long an answer to a list, or to the question for a single object,
-	// may bring nothing before it is given up and asked for again. An answer that is
-	// slow, but comes, is never cut. If zero, 2 minutes, which is
-	// twice what an API server takes for a request. If negative, answers are waited for.
+	// Patience is how long the answer to a list, or to an ask for a single object, may
+	// bring nothing before it is given up and requested again. An answer that is slow,
+	// but comes, is never cut. If zero, 2 minutes, which is twice what an API server takes
+	// for a request. If negative, answers are waited for without end.
 	Patience time.Duration
 
 	// BackoffBase is the first pause after a failure, and BackoffCap the longest

@@ -78,8 +78,8 @@ func outletOf[T any](sink Sink[T]) outlet[T] {
 // started has ended by then.
 //
 // No error of the server ends it, unless [Options.Fatal] says so: each is reported
-// through Trace and tried again. Run may be called again after it has returned, and goes on where it
-// was, with a watch if the sink holds a list.
+// through Trace and tried again. Run may be called again after it has returned, and goes
+// on where it was, with a watch if the sink holds a list.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.TryLock() {
 		return ErrRunning

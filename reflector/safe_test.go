@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,13 +19,23 @@ import (
 // marks is a store that writes down what it is told of versions.
 type marks struct {
 	*store.Store[*metav1.PartialObjectMetadata]
+
+	mu   sync.Mutex
 	told []string
 }
 
-func (m *marks) Mark(version string)     { m.told = append(m.told, "mark "+version) }
-func (m *marks) MarkSafe(version string) { m.told = append(m.told, "safe "+version) }
+func (m *marks) Mark(version string)     { m.note("mark " + version) }
+func (m *marks) MarkSafe(version string) { m.note("safe " + version) }
+
+func (m *marks) note(line string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.told = append(m.told, line)
+}
 
 func (m *marks) take() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	defer func() { m.told = nil }()
 	return strings.Join(m.told, ", ")
 }
@@ -78,6 +89,10 @@ func TestSafeVersionStaysBehindWhatIsInQuarantine(t *testing.T) {
 			ResourceVersion: "10",
 			Items:           []*metav1.PartialObjectMetadata{configMap("a", "5"), configMap("b", "6")},
 		}
+		server.asked = listwatch.Page[*metav1.PartialObjectMetadata]{
+			ResourceVersion: "13",
+			Items:           []*metav1.PartialObjectMetadata{configMap("a", "11")},
+		}
 		sink := &marks{Store: store.New(store.Options[*metav1.PartialObjectMetadata]{})}
 		r := reflector.New(server, reflector.Sink[*metav1.PartialObjectMetadata](sink), reflector.Options{Rand: func() float64 { return 0 }})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -103,11 +118,12 @@ func TestSafeVersionStaysBehindWhatIsInQuarantine(t *testing.T) {
 		server.events <- event(listwatch.Modified, configMap("b", "12"))
 		expect("12", "10", "mark 12")
 
-		server.asked = listwatch.Page[*metav1.PartialObjectMetadata]{ResourceVersion: "13", Items: []*metav1.PartialObjectMetadata{configMap("a", "11")}}
 		<-time.After(2 * time.Second)
 		expect("12", "12", "safe 12")
 
 		cancel()
-		<-done
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
 	})
 }

@@ -36,11 +36,11 @@ type Known[T any] interface {
 }
 
 // Inferrer is what a Sink implements that makes a difference between a deletion that
-// was observed and one that was inferred; deltafifo.Queue does. Of a Sink that does
-// not, Delete is called.
+// was observed and one that was inferred; deltafifo.Queue does. If a Sink does not,
+// its Delete is called.
 type Inferrer[T any] interface {
-	// DeleteInferred removes an object that is gone, nobody knows in which state. obj
-	// is what the sink holds.
+	// DeleteInferred removes an object that is gone, and whose final state is not
+	// known. obj is what the sink holds.
 	DeleteInferred(obj T) error
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -330,6 +332,67 @@ func TestVerifyKnowsWhatWasAskedFor(t *testing.T) {
 			t.Errorf("the story is %q, want %q", story, want)
 		}
 	})
+}
+
+// What a verification has listed is as large as the copy is. It is let go when it was compared.
+func TestVerifyLetsGoOfWhatItListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, metadata := newScripted(), newScripted()
+		var listed weak.Pointer[metav1.PartialObjectMetadata]
+		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+			return pageOf("100", newPartial("x", "u", "90")), nil
+		}
+		metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+			obj := newPartial("x", "u", "90")
+			listed = weak.Make(obj)
+			return pageOf("100", obj), nil
+		}
+		verified := 0
+		r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
+			Trace: &reflector.Trace{Verified: func(reflector.Verified) { verified++ }},
+		})
+		stop := running(t, r)
+		later(61 * time.Second)
+		runtime.GC()
+		if verified != 1 || listed.Value() != nil {
+			t.Errorf("after %d verifications the list is held: %t, want 1 and false", verified, listed.Value() != nil)
+		}
+		stop()
+	})
+}
+
+// An object whose metadata cannot be read is there all the same, and one without a name may be any that is held.
+func TestVerifyInfersNothingFromWhatItCannotRead(t *testing.T) {
+	for name, bad := range map[string]listwatch.Meta{"with a name": {Key: "x"}, "without": {}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, metadata := newScripted(), newScripted()
+				server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+					return pageOf("100", newPartial("x", "u", "90")), nil
+				}
+				metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+					page := pageOf("100")
+					page.Errors = append(page.Errors, undecodable(bad))
+					return page, nil
+				}
+				var story []string
+				r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+					Rand: zero, Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadata},
+					Trace: &reflector.Trace{
+						Problem:  func(p reflector.Problem) { story = append(story, p.Class.String()) },
+						Verified: func(e reflector.Verified) { story = append(story, fmt.Sprint("verified ", e.Differences)) },
+					},
+				})
+				stop := running(t, r)
+				later(31 * time.Second)
+				stop()
+				if want := []string{"verified 0"}; !slices.Equal(story, want) {
+					t.Errorf("the story is %q, want %q", story, want)
+				}
+			})
+		})
+	}
 }
 
 // Both sinks of this module can be verified.

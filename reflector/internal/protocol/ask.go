@@ -17,7 +17,7 @@ type ask struct {
 	probe   bool // it is to tell whether the server is the one it was, see trust.go
 	asked   time.Time
 	heard   time.Time
-	touched bool // an event of the key has come since
+	touched bool // an event of the key has come since; an event of any key, if it is empty
 	doubted bool // another server may have taken the place of the one that was asked
 }
 
@@ -90,7 +90,7 @@ func (m *Machine) send(now time.Time, a *ask) {
 
 // touch says that an event of a key has come: what is on its way about the key may be older.
 func (m *Machine) touch(key string) {
-	if m.ask != nil && m.ask.key == key {
+	if m.ask != nil && (m.ask.key == key || m.ask.key == "") {
 		m.ask.touched = true
 	}
 	if m.doubt != nil {

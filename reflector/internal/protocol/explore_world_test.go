@@ -369,11 +369,11 @@ func (w *world) performReplace(eff Replace, s subject) error {
 				w.sink[k] = cell{}
 			}
 		case s.list.bad[k]:
-			switch {
-			case w.s.rules.SinkTells && (w.s.cleared || w.sink[k].uid == listed.uid), eff.KeepUnlisted:
+			if w.s.rules.SinkTells && (w.s.cleared || w.sink[k].uid == listed.uid) || eff.KeepUnlisted {
 				kept = kept || w.sink[k] != cell{}
-			default:
-				w.sink[k], w.asOf[k] = cell{}, 0
+			} else {
+				// A sink that does not tell what it holds loses what cannot be used until an ask brings that back.
+				w.sink[k], w.asOf[k], w.whole = cell{}, 0, false
 			}
 		default:
 			w.sink[k] = listed

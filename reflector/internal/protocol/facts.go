@@ -71,8 +71,8 @@ type (
 	Stopped struct{}
 )
 
-// Heard is when the last byte of each open request came, or the time of now while something waits to be looked at. It is zero
-// for what is not open, or has brought nothing.
+// Heard is when the last byte of each open request came. It is now for a request that has brought something which the driver has
+// not looked at, and zero for one that is not open, or has brought nothing.
 type Heard struct{ Main, Ask, Verification time.Time }
 
 // Item is one object of an answer or an event, as it came over the wire, beside what the sink holds under its key.

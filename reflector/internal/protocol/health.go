@@ -7,8 +7,9 @@ type health struct {
 	// failing is when the first request failed after which no watch has been open; zero while one is.
 	failing time.Time
 
-	// before is what failing was before the watch that is open, or was, and accepted is when that was accepted: it may fail
-	// at once, as if the server says only then that the version is gone. Both are zero once the watch has brought something.
+	// before is what failing was before the last watch was accepted, and accepted is when it was. They are kept because the
+	// watch may fail at once: some servers accept it, and then say that the version is gone. Both are zero once the watch
+	// has brought something.
 	before, accepted time.Time
 }
 
@@ -25,12 +26,12 @@ func (m *Machine) fail(now time.Time, err error) {
 	m.emit(Failing{err})
 }
 
-// opened: a watch was accepted.
+// opened notes that a watch was accepted.
 func (h *health) opened(now time.Time) {
 	if !h.failing.IsZero() {
 		*h = health{before: h.failing, accepted: now}
 	}
 }
 
-// good: a watch has brought something.
+// good notes that a watch has brought something.
 func (h *health) good() { h.before, h.accepted = time.Time{}, time.Time{} }

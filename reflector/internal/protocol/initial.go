@@ -48,8 +48,8 @@ func (m *Machine) listOutrun(now time.Time, p *watching) {
 	}
 }
 
-// patience returns when initial events are given up. Bookmarks, changes and deletions are signs that they are over, and all
-// else may be one of them.
+// patience returns when initial events are given up. A bookmark, a change or a deletion is a sign that they are over; an ADDED
+// may be one of them.
 func (p *streaming) patience() time.Time {
 	at := p.heard.Add(maxPause)
 	if !p.live.IsZero() {

@@ -34,7 +34,7 @@ const defaultPageSize = 500
 func (m *Machine) sync(now time.Time) {
 	kind := m.wholeState(now)
 	if wait := m.pauses.until(m.rules, kind, now); wait > 0 {
-		m.phase = &waiting{until: now.Add(wait), then: toList}
+		m.waitUntil(now.Add(wait), toList)
 		return
 	}
 	m.cancelBeside()
@@ -51,6 +51,15 @@ func (m *Machine) wholeState(now time.Time) next {
 		return toWatch
 	}
 	return toList
+}
+
+// syncAfterWait asks for the whole state now or, if a wait is under way, after it: the server may have asked for the wait.
+func (m *Machine) syncAfterWait(now time.Time) {
+	if p, ok := m.phase.(*waiting); ok && now.Before(p.until) {
+		m.waitUntil(p.until, toList)
+		return
+	}
+	m.sync(now)
 }
 
 // becomeListing asks for a list at the version that was last applied, so that the answer can come from the server's watch
@@ -72,6 +81,15 @@ func (m *Machine) becomeListing(now time.Time) {
 	m.phase = p
 	m.pauses.take(m.rules, toList, now)
 	m.emit(List{Version: p.version, Limit: m.limit(p.version), Reuse: reuse})
+}
+
+// floor is the version that no whole state may be older than: the sink has had something of it.
+func (m *Machine) floor() string {
+	floor := m.resume
+	for _, fence := range m.fences { // the order does not matter for a maximum
+		floor = object.Newer(floor, fence)
+	}
+	return floor
 }
 
 // mostRecent reports whether nothing but the most recent state will do. While a call that asked for a list has not got one,
@@ -160,17 +178,17 @@ func (m *Machine) undecodable(sum Sum) error {
 	return nil
 }
 
-// replace gives the whole state to the sink, and takes over what follows from it for everything that is known of single
-// objects: a list says all that there is to say, but of what it could not name.
+// replace gives the whole state to the sink. What was known of single objects is forgotten, because the list says all that there
+// is to say; only an item without a readable name is left to a repair.
 func (m *Machine) replace(now time.Time, sum Sum) {
 	m.undo = undo{
 		sink: replaced, position: m.position, recent: m.recent,
-		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, served: m.served,
+		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, health: m.health, served: m.served,
 	}
 	keep := m.keepsUnlisted(sum)
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: keep})
 	if object.Older(sum.Version, m.safe) || m.distrusted {
-		m.safe = "" // what is in quarantine now has no version in this history that it can be resumed from
+		m.safe = "" // while something is in quarantine, no version of this history is safe
 	}
 	m.resume, m.fences = sum.Version, nil
 	m.refused, m.distrusted = false, false
@@ -193,14 +211,13 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	}
 }
 
-// keepsUnlisted reports whether nothing can be inferred from what a list lacks: it has items without a name, or items that
-// cannot be used and a sink that does not tell what it holds of them. Before the first list there is nothing to keep, unless the
-// sink tells that it held something before.
+// keepsUnlisted reports whether nothing can be inferred from what a list lacks, because it has items without a name. Before the
+// first list there is nothing to keep, unless the sink tells that it held something before.
+//
+// A sink that does not tell what it holds loses the object of an item that has a name and cannot be used, until an ask brings it
+// back. To keep everything for its sake would keep what was deleted, too.
 func (m *Machine) keepsUnlisted(sum Sum) bool {
-	if m.rules.SinkTells {
-		return sum.Nameless > 0
-	}
-	return m.synced && (sum.Nameless > 0 || len(sum.Bad) > 0)
+	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)
 }
 
 // listWentBack does not take a list that is older than it was asked to be, or parts of which were taken from the sink and may
@@ -269,46 +286,4 @@ func (m *Machine) relist(now time.Time, failure Failure) {
 	}
 	m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
 	m.becomeWaiting(now, toList, failure)
-}
-
-// sinkRefused follows a call of the sink that failed.
-func (m *Machine) sinkRefused(now time.Time, err error) {
-	undone := m.undo
-	m.undo = undo{}
-	clear(m.out)
-	m.out = m.out[:0]
-	switch undone.sink {
-	case applied:
-		m.applyRefused(now, undone, err)
-	case replaced:
-		m.position, m.recent = undone.position, undone.recent
-		m.quarantine, m.repair, m.doubt, m.served = undone.quarantine, undone.repair, undone.doubt, undone.served
-		m.listAfterRefusal(now, err)
-	case resynced:
-		switch p := m.phase.(type) {
-		case *listing, *streaming:
-			m.emit(Problem{Class: SinkProblem, Err: err}) // what is needed is on its way
-		case *waiting:
-			// The wait goes on: a resync that fails again and again must not put the list off for ever.
-			m.emit(Problem{Class: SinkProblem, Err: err})
-			m.emit(Relist{Version: m.resume, Reason: SinkFailed, Err: err})
-			m.phase = &waiting{until: p.until, then: toList}
-		default:
-			m.listAfterRefusal(now, err)
-		}
-	case noSinkCall:
-		// unreachable: no step before this one had an effect for the sink. The fact is about a step that was taken
-		// back already.
-	}
-}
-
-// listAfterRefusal lists again, because the sink lacks something that will not be sent a second time.
-func (m *Machine) listAfterRefusal(now time.Time, err error) {
-	m.fail(now, err)
-	m.emit(Problem{Class: SinkProblem, Err: err})
-	m.emit(HangUp{SinkFailed, err})
-	if p, ok := m.phase.(*watching); ok {
-		m.pauses.after(p, now)
-	}
-	m.relist(now, Failure{Reason: SinkFailed, Err: err})
 }

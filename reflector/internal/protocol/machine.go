@@ -3,8 +3,6 @@ package protocol
 import (
 	"maps"
 	"time"
-
-	"github.com/relist-go/relist/object"
 )
 
 // Machine is everything that a reflector decides, and what it has to remember for that. It does no I/O, starts no goroutine,
@@ -23,14 +21,14 @@ type Machine struct {
 	silence silence
 	health  health
 
-	// refusals that change how the whole state is asked for, see list.go and initial.go.
+	// What has been learned about how to ask this server for the whole state, see list.go and initial.go.
 	lists lists
 
 	// What is done beside the watch, see quarantine.go, ask.go, trust.go, repair.go, verify.go.
 	quarantine quarantine
 	ask        *ask
-	askable    time.Time // the server cannot be asked before; zero if it can
-	askAfter   time.Time // the server wants not to be asked before; zero if it does not say
+	askable    time.Time // until then the server counts as one that cannot be asked for a key; zero if it never did
+	askAfter   time.Time // the server has said by Retry-After to ask no sooner; zero if it has not
 	doubt      *doubt
 	repair     repair
 	verify     verification
@@ -63,24 +61,27 @@ type position struct {
 	// synced: the sink has had a whole list.
 	synced bool
 
-	// fences are the versions as of which asks have told the state of a key, by key, while the resume point is before them:
-	// events of that key up to its fence say nothing new.
+	// fences are versions by key. An ask has told the state of the key as of its fence, and the resume point has not come there:
+	// events of the key up to its fence say nothing new.
 	fences map[string]string
 }
 
-// undo is what a step changed, kept until the next.
+// undo is how things were before a step, as far as a refusal of the sink takes them back. It is kept until the next step.
 type undo struct {
 	sink     sinkCall
 	position position
-	recent   recent // before a Replace
+	recent   recent // if the step had a Replace
 
-	key   string // of an Apply, and so the rest
+	// If the step had an Apply:
+	key   string
 	item  Item
 	entry *entry // the key's entry in quarantine before; nil if there was none
 
-	quarantine quarantine // before a Replace, and so the rest
+	// If it had a Replace:
+	quarantine quarantine
 	repair     repair
 	doubt      *doubt
+	health     health
 	served     int
 }
 
@@ -120,6 +121,10 @@ func (m *Machine) Clone() *Machine {
 	if m.undo.entry != nil {
 		e := *m.undo.entry
 		c.undo.entry = &e
+	}
+	if m.undo.doubt != nil {
+		d := *m.undo.doubt
+		c.undo.doubt = &d
 	}
 	return &c
 }
@@ -303,11 +308,12 @@ func (m *Machine) stopped(now time.Time) {
 	case *streaming:
 		m.refused = m.refused || p.again
 	}
-	m.phase = &waiting{then: then}
+	m.waitUntil(time.Time{}, then)
 	m.ask = nil
 	m.verify.cancel()
 	m.doubtServer()
 	m.doubtAnswers(now)
+	m.unplanProbe()
 }
 
 // due reports whether a time has come; the zero time never does.
@@ -326,13 +332,4 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// floor is the version that no whole state may be older than: the sink has had something of it.
-func (m *Machine) floor() string {
-	floor := m.resume
-	for _, fence := range m.fences { // the order does not matter for a maximum
-		floor = object.Newer(floor, fence)
-	}
-	return floor
 }

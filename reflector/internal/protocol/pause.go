@@ -64,9 +64,12 @@ var (
 func (m *Machine) becomeWaiting(now time.Time, then next, failure Failure) {
 	delay := m.pauses.next(&m.rules, then, failure)
 	delay = max(delay, m.pauses.until(m.rules, then, now))
-	m.phase = &waiting{until: now.Add(delay), then: then}
+	m.waitUntil(now.Add(delay), then)
 	m.emit(Backoff{Delay: delay, Reason: failure.Reason, Err: failure.Err})
 }
+
+// waitUntil asks for nothing until a time has come, and then goes on; at the next Tick if the time is zero.
+func (m *Machine) waitUntil(at time.Time, then next) { m.phase = &waiting{until: at, then: then} }
 
 // after settles accounts with a watch that is over: a long life makes good for everything, and an event for the failures
 // before it.

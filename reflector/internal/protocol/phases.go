@@ -2,8 +2,9 @@ package protocol
 
 import "time"
 
-// phase is what the machine is doing, with what is valid only while it does. Each phase has one way in: becomeListing,
-// becomeStreaming, becomeWatching, startWatching and becomeWaiting.
+// phase is what the machine is doing, with what is valid only while it does. Each phase has its ways in, and nobody else
+// assigns it: becomeListing, becomeStreaming, becomeWatching (or streamComplete, which goes on with an open stream) and waitUntil
+// (becomeWaiting draws the pause).
 type phase interface {
 	name() string
 	clone() phase

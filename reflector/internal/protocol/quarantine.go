@@ -17,13 +17,13 @@ import (
 type quarantine struct {
 	entries map[string]*entry
 
-	// soonest is a time before which none is to be asked for; zero if none is at all.
+	// soonest is a time before which no entry is due; zero if there is nothing to ask for.
 	soonest time.Time
 
-	// uncounted is how many objects could not be used beyond those that entries has room for.
+	// uncounted is how often an object could not be used that entries has no room for, since the last list.
 	uncounted int
 
-	// changes counts the changes that those who watch can see.
+	// changes counts the changes of what [Machine.Quarantine] returns.
 	changes int
 }
 
@@ -40,7 +40,7 @@ type entry struct {
 
 	since, next time.Time // when it came in, and when it is asked for
 	step        int       // on the curve of asks
-	untaken     int       // answers in a row that were no use
+	untaken     int       // answers in a row that could not be taken, see maxUntaken
 }
 
 // cause is why a key is in quarantine.
@@ -57,7 +57,8 @@ const (
 	// maxQuarantined keys are looked after one by one.
 	maxQuarantined = 1000
 
-	// maxRefused objects that the sink refuses are no longer an affair of objects.
+	// maxRefused objects may be refused by the sink. If there are more, then the sink is at fault, and not the objects: the
+	// machine lists.
 	maxRefused = 100
 
 	// Asking again helps if a conversion or a transform works again; if the object itself is repaired, an event says so
@@ -98,7 +99,7 @@ func (m *Machine) Quarantine() (all []Quarantined, more int) {
 	return all, m.quarantine.uncounted
 }
 
-// reported is the error with what keeps it from being mended.
+// reported is why the key is in quarantine, and why the last ask did not help.
 func (e *entry) reported() error {
 	if e.askErr == nil {
 		return e.err
@@ -106,7 +107,7 @@ func (e *entry) reported() error {
 	return fmt.Errorf("%w; asking for it failed: %w", e.err, e.askErr)
 }
 
-// QuarantineChanges returns a number that is another one if [Machine.Quarantine] may return something else than before.
+// QuarantineChanges returns a number. While it stays the same, so does what [Machine.Quarantine] returns.
 func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
 
 // setAside puts the key of an item into quarantine, or remembers that it is still bad.
@@ -154,7 +155,7 @@ func (q *quarantine) askAt(e *entry, at time.Time) {
 	q.changes++
 }
 
-// release lets a key go that is well, or gone, and returns its entry; nil if it was not in quarantine.
+// release takes a key out of quarantine, because its object is up to date or gone. It returns the entry; nil if there was none.
 func (q *quarantine) release(key string) *entry {
 	e, ok := q.entries[key]
 	if ok {
@@ -164,15 +165,18 @@ func (q *quarantine) release(key string) *entry {
 	return e
 }
 
-// relisted returns the quarantine after a list: what the list could not use, of which it says no more than it did before,
-// stays as it was, and all others are free.
+// relisted returns the quarantine after a list. It holds what the list could not use, and nothing else. An object that is as
+// bad as it was before keeps its place on the curve of asks. Answers have to be as new as the list, which may be of an older
+// history.
 func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
 	after := newQuarantine()
 	after.uncounted, after.changes = sum.MoreBad, q.changes+1
 	for _, bad := range sum.Bad {
 		key := bad.Meta.Key
 		if e, ok := q.entries[key]; ok && e.meta == bad.Meta && e.why == unusable {
-			after.entries[key] = e
+			same := *e // a sink that refuses the list has the entry back as it was
+			same.seen = sum.Version
+			after.entries[key] = &same
 			after.soonest = earliest(after.soonest, e.next)
 			continue
 		}
@@ -222,9 +226,9 @@ func (m *Machine) applyRefused(now time.Time, undone undo, err error) {
 	}
 	m.setAside(now, undone.item, err, refused)
 	if m.quarantine.refused() > maxRefused {
-		fences := m.fences
-		m.position = undone.position
-		m.fences = fences
+		if m.resume != undone.position.resume {
+			m.resume, m.fences = undone.position.resume, undone.position.fences
+		}
 		m.listAfterRefusal(now, err)
 		return
 	}

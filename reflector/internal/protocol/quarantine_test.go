@@ -94,3 +94,23 @@ func TestQuarantineTellsWhoIsInIt(t *testing.T) {
 		t.Error("an event of an object that is well has changed the quarantine")
 	}
 }
+
+// A list of an older history says as of which version an object is bad. Answers are measured by that, not by a version that the
+// server may not come to for a long time.
+func TestListOfAnOlderHistoryIsWhatAnswersAreMeasuredBy(t *testing.T) {
+	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
+	s.step(Tick{})
+	s.step(Listed{s.sum("100", good("a", "90", ""), bad("b", "40", ""))})
+	s.step(Opened{})
+	s.m.wentBack(s.at, errOtherHistory)
+	s.step(Listed{s.sum("50", good("a", "30", "90"), bad("b", "40", ""))})
+	s.step(Opened{})
+	s.pass(5 * time.Second)
+	if ask, ok := sent[Ask](s); !ok || ask.Key != "b" {
+		t.Fatalf("the effects are %v, want an ask for b", s.effects)
+	}
+	s.step(Answered{Version: "60", Items: []Item{good("b", "55", "")}})
+	if len(s.m.quarantine.entries) != 0 {
+		t.Errorf("the effects are %v, want the answer as of 60 applied after a list as of 50", s.effects)
+	}
+}

@@ -40,7 +40,7 @@ func (r *repair) want(rules *Rules, now time.Time) {
 	r.at = now.Add(pause + rules.jitter(pause))
 }
 
-// listed: the sink has a list.
+// listed notes that the sink has a list.
 func (r *repair) listed(now time.Time) { r.at, r.last = time.Time{}, now }
 
 // repairAt returns when the list for repair may be asked for beside an open watch; zero if none is due. It waits for a token,
@@ -57,5 +57,5 @@ func (m *Machine) repairByList(now time.Time) {
 	m.refused = true
 	m.emit(HangUp{Repair, errRepair})
 	m.emit(Relist{Version: m.resume, Reason: Repair, Err: errRepair})
-	m.sync(now)
+	m.syncAfterWait(now)
 }

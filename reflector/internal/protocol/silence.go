@@ -8,7 +8,7 @@ import (
 
 // silence is how long a watch may bring nothing before it is given up. A proxy may answer the pings of a connection whose
 // other side is gone, and over HTTP/1.1 there are no pings. What follows a silent watch is another at the same resume point,
-// which costs little, so a limit that is too short does no harm but that.
+// which costs little: that is all the harm that a limit does if it is too short.
 type silence struct {
 	// gap is the time between the last two bookmarks of one stream; zero before there were two.
 	gap time.Duration

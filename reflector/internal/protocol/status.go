@@ -10,8 +10,8 @@ import (
 type Status struct {
 	State State
 
-	// Resume is the resume point. Safe is the newest version up to which the sink has everything, what is in quarantine
-	// included.
+	// Resume is the resume point. Safe is the newest version up to which the sink has everything without exception; empty if
+	// there is none.
 	Resume, Safe string
 
 	NextRetry time.Time // when the wait is over; zero in other states

@@ -10,19 +10,18 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// recent are the newest things that the server has told, the newest first, one a key, whatever became of them here. Those
-// without a key are none.
+// recent holds the newest states of objects that the server has told, the newest first, one for each key, whatever became of
+// them here. A place without a key is empty.
 type recent [4]known
 
-// known is one thing that the server has told.
+// known is the state of one object as the server has told it.
 type known struct {
 	object.Meta
 	gone    bool // it was deleted
 	touched bool // in a doubt: an event of its key has come since
 }
 
-// told takes what an event or an answer says of a key. If it does not say at which version, nothing is known of the key any
-// more.
+// told takes what an event or an answer says of a key. If that has no version, nothing is known of the key any more.
 func (r *recent) told(meta object.Meta, gone bool) {
 	r.forget(meta.Key)
 	if object.Ordered(meta.ResourceVersion) {
@@ -30,10 +29,10 @@ func (r *recent) told(meta object.Meta, gone bool) {
 	}
 }
 
-// listed takes an item of a list, which come in no order of versions.
+// listed takes an item of a list. Items come in no order of versions.
 func (r *recent) listed(meta object.Meta) { r.add(known{Meta: meta}) }
 
-// add puts a thing in its place by its version.
+// add puts a state in its place by its version.
 func (r *recent) add(k known) {
 	for i := range r {
 		if r[i].Key == "" || object.Older(r[i].ResourceVersion, k.ResourceVersion) {
@@ -56,17 +55,17 @@ func (r *recent) forget(key string) {
 // doubt is whether the server that answers now is the one that there was.
 //
 // A server whose storage was restored from a backup is silent until it passes the resume point, and then looks as if nothing
-// had happened: an API server sends no bookmark at or before the version that a watch began at. So after anything that another
-// server may stand behind, the watch is opened at once, and beside it the newest thing that the old one has told is asked
-// for; if it has changed since, the next newest, four at most. Nothing but a verification can tell if all of them are older
-// than the backup, or were written again at the same version.
+// had happened: an API server sends no bookmark at or before the version that a watch began at. So if another server may have
+// taken over ([Machine.mayBeAnother]), the watch is opened at once, and beside it a probe asks for the newest object that the old
+// server has told. If that has changed since, the next newest is asked for, four at most. Only a verification can tell if all
+// of them are older than the backup, or were written again at the same version.
 type doubt struct {
 	resume string // the resume point when the doubt arose
-	recent recent // likewise; with an empty key, any one object will do
-	which  int    // of recent is asked for
+	recent recent // what the old server told last; if that is nothing, any one object is asked for
+	which  int    // the place in recent that is asked for
 
 	at             time.Time // when to ask; zero while no watch is open, and while an answer is on its way
-	behind, absent int       // answers in a row that say so
+	behind, absent int       // answers in a row that were older than resume, or lacked the object
 	step           int       // failures in a row
 }
 
@@ -79,7 +78,7 @@ func (d *doubt) touch(key string) {
 	}
 }
 
-// next turns to the next newest thing that no event has touched, and reports whether there is one.
+// next turns to the next newest object that no event has touched, and reports whether there is one.
 func (d *doubt) next() bool {
 	for i := d.which + 1; i < len(d.recent) && d.recent[i].Key != ""; i++ {
 		if !d.recent[i].touched {
@@ -96,14 +95,14 @@ const (
 	probeAfter  = 500 * time.Millisecond
 	probeSpread = 2500 * time.Millisecond
 
-	// probeAgain lies between two answers of the same kind, which together count: a replica may be behind for a moment, and
-	// a deletion may be on its way.
+	// enough answers of one kind, probeAgain apart, count: a replica may be behind for a moment, and a deletion may be on its
+	// way.
 	probeAgain = 5 * time.Second
 	enough     = 2
 )
 
-// doubtServer says that another server may answer from now on. The newest things from before the first doubt are those to ask
-// for: what came since came from the server that is doubted. The resume point is that of the last doubt, because a second
+// doubtServer says that another server may answer from now on. What was told before the first doubt is what probes ask for,
+// because what came since came from the server that is doubted. The resume point is that of the last doubt, because a second
 // server may be behind what the first one has told.
 func (m *Machine) doubtServer() {
 	switch {
@@ -233,6 +232,8 @@ func (m *Machine) tells(a *ask, d *doubt, was known, items []Item) (bool, error)
 	switch {
 	case !object.Ordered(meta.ResourceVersion), object.Older(d.resume, meta.ResourceVersion):
 		return false, nil // it has changed since
+	case a.key == "" && (a.touched && !items[0].IsHeld || object.Older(d.resume, items[0].Held.ResourceVersion)):
+		return false, nil // an event has deleted or changed it since
 	case a.key == "":
 		return true, m.otherThanHeld(items[0])
 	case was.gone:
@@ -278,12 +279,12 @@ func otherVersion(item Item) error {
 	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, item.Meta.Key, item.Meta.ResourceVersion, item.Held.ResourceVersion)
 }
 
-// wentBack lists the most recent state at once, and has it decoded whole. A fleet that has met the same server does so over
+// wentBack lists the most recent state, and has it decoded whole: at once, unless the machine waits already. A fleet that has met the same server does so over
 // the time over which its probes are spread.
 func (m *Machine) wentBack(now time.Time, err error) {
 	m.refused, m.distrusted = true, true
 	m.emit(Problem{Class: VersionProblem, Err: err})
 	m.emit(HangUp{WentBack, err})
 	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
-	m.sync(now)
+	m.syncAfterWait(now)
 }

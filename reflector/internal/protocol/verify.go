@@ -51,7 +51,11 @@ func (v *verification) postpone(r *Rules, now time.Time) {
 
 // beginVerification asks for the metadata at the resume point exactly, which no change can blur.
 func (m *Machine) beginVerification(now time.Time) {
-	if m.verify.running() || !due(now, m.verify.next) || object.Any(m.resume) {
+	if m.verify.running() || !due(now, m.verify.next) {
+		return
+	}
+	if object.Any(m.resume) {
+		m.verify.postpone(&m.rules, now) // there is no version to compare at
 		return
 	}
 	m.verify.asked, m.verify.heard, m.verify.touched = true, now, map[string]bool{}
@@ -112,8 +116,9 @@ func (m *Machine) compared(now time.Time, in Compared) {
 
 // Comparison compares a list of metadata with the sink, key by key.
 type Comparison struct {
-	m     *Machine
-	found Differences
+	m        *Machine
+	found    Differences
+	nameless bool // the server has an object without a readable name
 }
 
 // Comparison begins to compare the list of the verification that is under way.
@@ -133,8 +138,18 @@ func (c *Comparison) Item(item Item) {
 	}
 }
 
-// Missing takes a key that the sink holds and the server does not have.
+// Bad takes the key of an object that the server has, and whose metadata cannot be read. It is empty if the name cannot.
+func (c *Comparison) Bad(key string) {
+	c.found.Objects++
+	c.nameless = c.nameless || key == ""
+}
+
+// Missing takes a key that the sink holds and the list lacks. It comes after all that the server has. If an object there has no
+// readable name, it may be this one.
 func (c *Comparison) Missing(key string) {
+	if c.nameless {
+		return
+	}
 	c.differs(object.Meta{Key: key}, "it is not there, and is held")
 }
 

@@ -2,13 +2,14 @@ package protocol
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/relist-go/relist/object"
 )
 
-// margin is what a server is given beyond the timeout it was asked for before its silence counts as death. Without a timer
-// here, a half-open connection holds a watch for as long as the kernel likes.
+// margin is how long after its timeout a watch may still be open. Then the connection is taken for dead: without a timer here, a
+// half-open connection holds a watch for as long as the kernel likes.
 const margin = 10 * time.Second
 
 // becomeWatching opens a stream at the resume point, if the pace allows a request now. Bookmarks keep the resume point in the
@@ -16,7 +17,7 @@ const margin = 10 * time.Second
 // not return as one.
 func (m *Machine) becomeWatching(now time.Time) {
 	if wait := m.pauses.until(m.rules, toWatch, now); wait > 0 {
-		m.phase = &waiting{until: now.Add(wait), then: toWatch}
+		m.waitUntil(now.Add(wait), toWatch)
 		return
 	}
 	m.pauses.take(m.rules, toWatch, now)
@@ -100,7 +101,7 @@ func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 
 // event decides what becomes of an event that is no bookmark.
 //
-//   - Nobody knows what it is about, because it has no readable name: a list is due.
+//   - It has no readable name, so nobody knows which object it is about: a list is due.
 //   - It is behind the fence of its key: it says nothing new.
 //   - It is behind the resume point: see [Machine.lateEvent].
 //   - It cannot be used: its key goes into quarantine, but a deletion needs no more than a name.
@@ -144,8 +145,8 @@ func (m *Machine) unorderedReplay(item Item) bool {
 
 // lateEvent decides about an event that is older than the resume point. It is applied if the sink holds the same object at
 // a version that is older still. It says nothing if the sink holds that object at this version or a later one, or if it
-// deletes what the sink does not hold. Of everything else nobody can tell: an object that is not held may have been deleted
-// since, or may be one that the reflector was given access to just now, as in OpenShift's projects
+// deletes what the sink does not hold. In every other case the event alone does not tell: an object that is not held may have
+// been deleted since, or may be one that the reflector was given access to just now, as in OpenShift's projects
 // (https://github.com/openshift/api/issues/2064). So the server is asked.
 func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	item := e.Item
@@ -164,7 +165,7 @@ func (m *Machine) lateEvent(now time.Time, e *Seen) {
 
 var errLate = errors.New("the event is older than the resume point, and what the sink holds does not tell whether it is news")
 
-// take applies an event, or sets its object aside.
+// take applies an event, or puts its key into quarantine.
 func (m *Machine) take(now time.Time, e *Seen) {
 	item := e.Item
 	m.recent.told(item.Meta, e.Type == Deleted)
@@ -188,8 +189,8 @@ func (m *Machine) take(now time.Time, e *Seen) {
 
 // apply gives the sink the object of an event, or of an answer to an ask.
 //
-// A name has one object at a time. If the sink holds another one than this, then that was deleted, and nobody said so: a
-// server has lost the event, the sink refused it, or the watch began in the middle.
+// A name has one object at a time. If the sink holds another one than this, then that one was deleted unseen: a server has lost
+// the event, the sink refused it, or the watch began after it.
 func (m *Machine) apply(typ Type, item Item) {
 	m.undo = undo{
 		sink: applied, position: m.position,
@@ -212,12 +213,16 @@ func (m *Machine) apply(typ Type, item Item) {
 	m.emit(Applied{})
 }
 
-// moveResume moves the resume point, and drops the fences that it has reached.
+// moveResume moves the resume point, and drops the fences that it has reached. The map that there was stays as it is, because a
+// refusal of the sink may take the step back.
 func (m *Machine) moveResume(to string) {
 	m.resume = to
-	for key, fence := range m.fences { // the order does not matter: each is looked at by itself
-		if !object.Older(to, fence) {
-			delete(m.fences, key)
+	reached := func(_, fence string) bool { return !object.Older(to, fence) }
+	for key, fence := range m.fences { // the order does not matter: the first that is reached has all looked at
+		if reached(key, fence) {
+			m.fences = maps.Clone(m.fences)
+			maps.DeleteFunc(m.fences, reached)
+			return
 		}
 	}
 }

@@ -1,0 +1,28 @@
+package protocol
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+)
+
+// If the sink refuses too much, the resume point goes back to before the event at hand, and so do the fences that the event had
+// reached: a replica that is behind must not take back what an ask has told.
+func TestFenceOutlivesAnEventThatTheSinkRefuses(t *testing.T) {
+	s := newStage()
+	s.settled()
+	s.m.fence("a", "300")
+	for i := range maxRefused {
+		s.step(event(Added, good("k"+strconv.Itoa(i), strconv.Itoa(101+i), "")))
+		s.step(SinkRefused{errors.New("full")})
+	}
+	s.step(event(Added, good("l", "310", "")))
+	s.step(SinkRefused{errors.New("full")})
+	if resume := s.m.Resume(); resume != "200" {
+		t.Fatalf("the resume point is %s, want 200", resume)
+	}
+	s.tick()
+	if list, ok := sent[List](s); !ok || list.Version != "300" {
+		t.Errorf("the effects are %v, want a list that is not older than 300", s.effects)
+	}
+}

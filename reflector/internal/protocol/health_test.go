@@ -1,0 +1,50 @@
+package protocol
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// A sink that refuses the whole state has been failing since it first did, and the pauses grow, whether the state comes as a
+// list or as initial events, and however long those took.
+func TestSinkThatRefusesTheWholeStateFailsSinceItFirstDid(t *testing.T) {
+	for name, c := range map[string]struct {
+		initial Initial
+		bring   func(s *stage)
+	}{
+		"list": {ListAny, func(s *stage) { s.step(Listed{s.sum("100", good("a", "90", ""))}) }},
+		"initial events": {InitialEvents, func(s *stage) {
+			s.step(Opened{})
+			s.step(event(Added, good("a", "90", "")))
+			s.step(s.endsInitial("100", good("a", "90", "")))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(func(r *Rules) { r.Initial = c.initial })
+			s.step(Tick{})
+			var first time.Time
+			var pause time.Duration
+			for range 6 {
+				s.at = s.at.Add(15 * time.Second)
+				c.bring(s)
+				s.step(SinkRefused{errors.New("full")})
+				if first.IsZero() {
+					first = s.at
+				}
+				backoff, ok := sent[Backoff](s)
+				if !ok {
+					t.Fatalf("the effects are %v, want a wait", s.effects)
+				}
+				pause = backoff.Delay
+				s.tick()
+			}
+			if failing := s.m.Status().Failing; !failing.Equal(first) {
+				t.Errorf("failing since %v, want %v", failing, first)
+			}
+			if want := 4 * time.Second; pause != want {
+				t.Errorf("the sixth pause is %v, want %v", pause, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package reflector
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector/internal/protocol"
+)
+
+// fold tells the machine's fold of a list each of its items, and remembers the objects
+// of the sink that stay: those that are in the list and cannot be used.
+func (d *driver[T]) fold(s *subject[T]) protocol.Sum {
+	fold := d.machine.Fold(s.list.ResourceVersion, s.list.Pages, s.list.Reused > 0)
+	for i := range s.list.Items {
+		meta, ok := s.list.Meta(i)
+		if !ok {
+			fold.Anonymous()
+			continue
+		}
+		item := protocol.Item{Meta: meta}
+		if fold.NeedsHeld() {
+			_, item.Held, item.IsHeld = d.holds(meta.Key)
+		}
+		fold.Item(item)
+	}
+	for _, bad := range s.list.Errors {
+		item := d.item(bad.Meta, bad)
+		if obj, _, ok := d.holds(bad.Meta.Key); fold.Bad(item) && ok {
+			s.kept = append(s.kept, obj)
+		}
+	}
+	return fold.Sum()
+}
+
+// initialEvents puts a list together from the initial events of a watch, in the order in
+// which the server sent them.
+type initialEvents[T any] struct {
+	places map[string]int // of a key, in events
+	events []listwatch.Event[T]
+}
+
+func newInitialEvents[T any]() *initialEvents[T] {
+	return &initialEvents[T]{places: map[string]int{}}
+}
+
+// add takes an event. A change that comes before the end of the initial events takes
+// the place of its object.
+func (c *initialEvents[T]) add(e listwatch.Event[T]) {
+	place, ok := c.places[e.Meta.Key]
+	if !ok || e.Meta.Key == "" {
+		c.places[e.Meta.Key] = len(c.events)
+		c.events = append(c.events, e)
+		return
+	}
+	c.events[place] = e
+}
+
+// list returns what there is after all events.
+func (c *initialEvents[T]) list(version string) *listwatch.List[T] {
+	list := &listwatch.List[T]{ResourceVersion: version}
+	for _, e := range c.events {
+		switch {
+		case e.Type == listwatch.Deleted && e.Meta.Key != "":
+		case e.Err != nil:
+			list.Errors = append(list.Errors, e.Err)
+		case e.Type == listwatch.Deleted:
+		default:
+			list.Items, list.Metas = append(list.Items, e.Object), append(list.Metas, e.Meta)
+		}
+	}
+	return list
+}
+
+// compare tells the machine's comparison each object of the server, and each key that
+// the sink holds beside them.
+func (d *driver[T]) compare() protocol.Differences {
+	comparison := d.machine.Comparison()
+	listed := make(map[string]bool, len(d.metadata.list.Items))
+	for i := range d.metadata.list.Items {
+		meta, _ := d.metadata.list.Meta(i)
+		listed[meta.Key] = true
+		comparison.Item(d.item(meta, nil))
+	}
+	for _, bad := range d.metadata.list.Errors {
+		listed[bad.Meta.Key] = true
+		comparison.Bad(bad.Meta.Key)
+	}
+	for _, key := range d.sink.keys() {
+		if !listed[key] {
+			comparison.Missing(key)
+		}
+	}
+	return comparison.Differences()
+}
+
+// metadata is the list of a verification.
+type metadata struct {
+	list  *listwatch.List[*metav1.PartialObjectMetadata]
+	asked time.Time
+}
