@@ -285,7 +285,7 @@ func (m *Machine) wakeBeside() time.Time {
 	if m.ask == nil {
 		at = earliest(at, m.nextAsk())
 	}
-	if !m.verify.running() {
+	if !m.verify.running() && !object.Any(m.resume) { // without a version there is nothing to compare at
 		at = earliest(at, m.verify.next)
 	}
 	return at
