@@ -71,7 +71,7 @@ func (m *Machine) becomeWaiting(now time.Time, then next, failure Failure) {
 // after settles accounts with a watch that is over: a long life makes good for everything, and an event for the failures
 // before it.
 func (p *pauses) after(w *watching, now time.Time) {
-	if w.open && w.alive(now) >= healthy {
+	if w.open && w.lasted(now) {
 		*p = pauses{watches: p.watches, lists: p.lists}
 	}
 	if w.progress {
