@@ -54,6 +54,10 @@ func (m *Machine) beginVerification(now time.Time) {
 	if m.verify.running() || !due(now, m.verify.next) || object.Any(m.resume) {
 		return
 	}
+	if m.quarantine.uncounted > 0 {
+		m.verify.postpone(&m.rules, now) // a list is due, and without their keys it would report them all
+		return
+	}
 	m.verify.asked, m.verify.heard, m.verify.touched = true, now, map[string]bool{}
 	m.emit(ListMetadata{m.resume})
 }
