@@ -30,6 +30,15 @@ type lists struct {
 
 const defaultPageSize = 500
 
+// listNext lists now, or after the wait that is under way, which the server may have asked for.
+func (m *Machine) listNext(now time.Time) {
+	if p, ok := m.phase.(*waiting); ok {
+		m.phase = &waiting{until: p.until, then: toList}
+		return
+	}
+	m.sync(now)
+}
+
 // sync asks for the whole state, in the way that the options say, if the pace allows a request now.
 func (m *Machine) sync(now time.Time) {
 	kind := toList

@@ -48,5 +48,5 @@ func (m *Machine) repairByList(now time.Time) {
 	m.refused = true
 	m.emit(HangUp{Repair, errRepair})
 	m.emit(Relist{Version: m.resume, Reason: Repair, Err: errRepair})
-	m.sync(now)
+	m.listNext(now)
 }

@@ -249,12 +249,12 @@ func otherVersion(item Item) error {
 	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, item.Meta.Key, item.Meta.ResourceVersion, item.Held.ResourceVersion)
 }
 
-// wentBack lists the most recent state at once, and has it decoded whole. A fleet that has met the same server does so over
+// wentBack lists the most recent state next, and has it decoded whole. A fleet that has met the same server does so over
 // the time over which its probes are spread.
 func (m *Machine) wentBack(now time.Time, err error) {
 	m.refused, m.distrusted = true, true
 	m.emit(Problem{Class: VersionProblem, Err: err})
 	m.emit(HangUp{WentBack, err})
 	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
-	m.sync(now)
+	m.listNext(now)
 }
