@@ -93,6 +93,7 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	sum.Version = resume
 	if err := m.undecodable(sum); err != nil {
 		failure := Failure{Reason: Malformed, Err: err}
+		m.fail(now, failure.Err)
 		m.emit(HangUp{failure.Reason, failure.Err})
 		m.emit(Problem{Class: ListProblem, Err: failure.Err})
 		m.becomeWaiting(now, toList, failure)
