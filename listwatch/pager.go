@@ -35,7 +35,7 @@ type List[T any] struct {
 // Meta returns the metadata of an item as they came over the wire. If the list does not
 // have them, it asks the object; ok is false if that does not tell either.
 func (l *List[T]) Meta(i int) (meta Meta, ok bool) {
-	if l.Metas != nil {
+	if len(l.Metas) == len(l.Items) {
 		return l.Metas[i], true
 	}
 	obj, ok := any(l.Items[i]).(store.Object)

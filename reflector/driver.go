@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,8 @@ type driver[T any] struct {
 	marked, markedSafe string // the resume point and the safe version that the sink was told last
 
 	end error // what Run is to return, if Options.Fatal says so
+
+	performing bool // effects; if Run ends so, a function of the program's has panicked
 }
 
 // subject has the objects that an input is about, for the effects that follow from it.
@@ -83,11 +86,18 @@ func (d *driver[T]) run(ctx context.Context) error {
 	}
 }
 
-// suspend leaves the machine where a later Run can go on.
+// errInterrupted says why an effect counts as refused by the sink if Run ends with a panic.
+var errInterrupted = errors.New("reflector: Run has ended with a panic before the sink had the change for certain")
+
+// suspend leaves the machine where a later Run can go on. If a function of the program's has
+// panicked, which a program may recover from, the sink may lack what the machine takes for done.
 func (d *driver[T]) suspend() {
 	d.main.stop()
 	d.ask.stop()
 	d.verification.stop()
+	if d.performing {
+		d.machine.Step(time.Now(), protocol.SinkRefused{Err: errInterrupted})
+	}
 	d.machine.Step(time.Now(), protocol.Stopped{})
 	d.board.stopped(time.Now())
 }
@@ -121,6 +131,7 @@ func (d *driver[T]) mark() {
 
 // step gives one input to the machine, and performs what comes of it.
 func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input, s *subject[T]) {
+	d.performing = true
 	for in != nil {
 		effects := d.machine.Step(now, in)
 		in = nil
@@ -136,6 +147,7 @@ func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input, 
 			}
 		}
 	}
+	d.performing = false
 	d.board.follow(d.machine, now)
 }
 

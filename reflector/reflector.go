@@ -79,7 +79,9 @@ func outletOf[T any](sink Sink[T]) outlet[T] {
 //
 // No error of the server ends it, unless [Options.Fatal] says so: each is reported
 // through Trace and tried again. Run may be called again after it has returned, and goes
-// on where it was, with a watch if the sink holds a list.
+// on where it was, with a watch if the sink holds a list. That holds also for a program
+// that recovers from a panic of its sink or of a function in Options: what was not
+// delivered for certain is asked for.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.TryLock() {
 		return ErrRunning

@@ -76,7 +76,7 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	switch {
 	case object.Any(version):
 		m.emit(HangUp{Incomplete, errNoVersion})
-		m.doWithoutStream(now, p, errNoVersion)
+		m.doWithoutStream(now, p, Failure{Err: errNoVersion})
 		return
 	case p.version != "" && errors.Is(err, errOlder):
 		m.refused, m.distrusted = true, true
@@ -93,6 +93,7 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	sum.Version = resume
 	if err := m.undecodable(sum); err != nil {
 		failure := Failure{Reason: Malformed, Err: err}
+		m.fail(now, failure.Err)
 		m.emit(HangUp{failure.Reason, failure.Err})
 		m.emit(Problem{Class: ListProblem, Err: failure.Err})
 		m.becomeWaiting(now, toList, failure)
@@ -124,7 +125,7 @@ func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
 		return
 	case Failed:
 		if failure.findsFault() { // it knows nothing of initial events, or has them switched off
-			m.doWithoutStream(now, p, failure.Err)
+			m.doWithoutStream(now, p, failure)
 			return
 		}
 	default:
@@ -138,17 +139,21 @@ func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
 		}
 	}
 	if m.lists.incomplete >= maxIncomplete {
-		m.doWithoutStream(now, p, failure.Err)
+		m.doWithoutStream(now, p, failure)
 		return
 	}
 	m.becomeWaiting(now, toList, failure)
 }
 
-// doWithoutStream lists, now and for an hour.
-func (m *Machine) doWithoutStream(now time.Time, p *streaming, err error) {
+// doWithoutStream lists, now and for an hour. If the server asks for a pause, the list waits for it.
+func (m *Machine) doWithoutStream(now time.Time, p *streaming, failure Failure) {
 	m.refused = m.refused || p.again
 	m.lists.incomplete, m.lists.listUntil = 0, now.Add(listFor)
-	m.emit(Problem{Class: WatchProblem, Err: err})
-	m.emit(Relist{Version: m.resume, Reason: Incomplete, Err: err})
+	m.emit(Problem{Class: WatchProblem, Err: failure.Err})
+	m.emit(Relist{Version: m.resume, Reason: Incomplete, Err: failure.Err})
+	if failure.RetryAfter > 0 {
+		m.becomeWaiting(now, toList, failure)
+		return
+	}
 	m.sync(now)
 }

@@ -219,7 +219,7 @@ func (m *Machine) mainTimers(now time.Time) {
 	case *streaming:
 		if due(now, p.patience()) {
 			m.emit(HangUp{Incomplete, errIncomplete})
-			m.doWithoutStream(now, p, errIncomplete)
+			m.doWithoutStream(now, p, Failure{Err: errIncomplete})
 		}
 	case *watching:
 		switch {

@@ -74,7 +74,7 @@ func (m *Machine) waitUntil(at time.Time, then next) { m.phase = &waiting{until:
 // after settles accounts with a watch that is over: a long life makes good for everything, and an event for the failures
 // before it.
 func (p *pauses) after(w *watching, now time.Time) {
-	if w.open && w.alive(now) >= healthy {
+	if w.open && w.lasted(now) {
 		*p = pauses{watches: p.watches, lists: p.lists}
 	}
 	if w.progress {

@@ -67,6 +67,11 @@ type watching struct {
 // alive is how long ago the watch was asked for.
 func (p *watching) alive(now time.Time) time.Duration { return now.Sub(p.asked) }
 
+// lasted reports whether the watch has lived long enough to count as healthy, or as long as it was asked to.
+func (p *watching) lasted(now time.Time) bool {
+	return p.alive(now) >= healthy || p.timeout > 0 && p.alive(now) >= p.timeout
+}
+
 func (*waiting) name() string   { return "waiting" }
 func (*listing) name() string   { return "listing" }
 func (*streaming) name() string { return "streaming" }

@@ -112,6 +112,10 @@ func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
 
 // setAside puts the key of an item into quarantine, or remembers that it is still bad.
 func (m *Machine) setAside(now time.Time, item Item, err error, why cause) {
+	if item.Meta.Key == "" { // nobody can ask for it
+		m.repair.want(&m.rules, now)
+		return
+	}
 	e, ok := m.quarantine.entries[item.Meta.Key]
 	switch {
 	case !ok && len(m.quarantine.entries) >= maxQuarantined:

@@ -279,8 +279,8 @@ func otherVersion(item Item) error {
 	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, item.Meta.Key, item.Meta.ResourceVersion, item.Held.ResourceVersion)
 }
 
-// wentBack lists the most recent state, and has it decoded whole: at once, unless the machine waits already. A fleet that has met the same server does so over
-// the time over which its probes are spread.
+// wentBack lists the most recent state, and has it decoded whole: at once, unless the machine waits already. A fleet that has
+// met the same server does so over the time over which its probes are spread.
 func (m *Machine) wentBack(now time.Time, err error) {
 	m.refused, m.distrusted = true, true
 	m.emit(Problem{Class: VersionProblem, Err: err})

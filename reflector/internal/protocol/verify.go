@@ -58,6 +58,10 @@ func (m *Machine) beginVerification(now time.Time) {
 		m.verify.postpone(&m.rules, now) // there is no version to compare at
 		return
 	}
+	if m.quarantine.uncounted > 0 {
+		m.verify.postpone(&m.rules, now) // a list is due, and without their keys it would report them all
+		return
+	}
 	m.verify.asked, m.verify.heard, m.verify.touched = true, now, map[string]bool{}
 	m.emit(ListMetadata{m.resume})
 }

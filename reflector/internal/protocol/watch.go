@@ -295,7 +295,7 @@ func (m *Machine) dropped(now time.Time, p *watching, failure Failure) {
 		m.silence.ended(p)
 		m.becomeWatching(now)
 		return
-	case p.alive(now) >= healthy:
+	case p.lasted(now):
 		m.becomeWatching(now)
 		return
 	case p.progress && !m.pauses.reconnected:
