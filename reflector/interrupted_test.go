@@ -82,7 +82,7 @@ func TestPanicInTraceLosesNoList(t *testing.T) {
 			t.Errorf("the copy has %s, want [b] as the server has", keys)
 		}
 		cancel()
-		<-second
+		_ = <-second // context.Canceled
 	})
 }
 
@@ -117,6 +117,6 @@ func TestPanicInTheSinkLosesNoEvent(t *testing.T) {
 			t.Errorf("a is held at %s, and is at 101", obj.ResourceVersion)
 		}
 		cancel()
-		<-second
+		_ = <-second // context.Canceled
 	})
 }
