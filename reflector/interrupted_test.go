@@ -2,6 +2,7 @@ package reflector_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -82,7 +83,9 @@ func TestPanicInTraceLosesNoList(t *testing.T) {
 			t.Errorf("the copy has %s, want [b] as the server has", keys)
 		}
 		cancel()
-		<-second
+		if err := <-second; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run ended with %v, want that it was canceled", err)
+		}
 	})
 }
 
@@ -117,6 +120,8 @@ func TestPanicInTheSinkLosesNoEvent(t *testing.T) {
 			t.Errorf("a is held at %s, and is at 101", obj.ResourceVersion)
 		}
 		cancel()
-		<-second
+		if err := <-second; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run ended with %v, want that it was canceled", err)
+		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,24 +124,35 @@ func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
 func TestListInsteadOfInitialEventsKeepsRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		var asked []string
+		var mu sync.Mutex
+		var all []string
+		ask := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, fmt.Sprint(what, " ", time.Since(begin)))
+		}
+		asked := func() string {
+			mu.Lock()
+			defer mu.Unlock()
+			return strings.Join(all, ", ")
+		}
 		server := newScripted()
 		server.watch = func(metav1.ListOptions) error {
-			asked = append(asked, fmt.Sprint("watch ", time.Since(begin)))
+			ask("watch")
 			return throttled(60)
 		}
 		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
-			asked = append(asked, fmt.Sprint("list ", time.Since(begin)))
+			ask("list")
 			return pageOf("100"), nil
 		}
 		r := reflector.New[partial](server, store.New(store.Options[partial]{}), reflector.Options{Initial: reflector.Watch, Rand: zero})
 		stop := running(t, r)
 		later(119 * time.Second)
-		if got, want := strings.Join(asked, ", "), "watch 0s, watch 1m0s"; got != want {
+		if got, want := asked(), "watch 0s, watch 1m0s"; got != want {
 			t.Errorf("asked for %s; want %s, and nothing before 2m", got, want)
 		}
 		later(2 * time.Second)
-		if got := strings.Join(asked, ", "); !strings.Contains(got, "list 2m0s") {
+		if got := asked(); !strings.Contains(got, "list 2m0s") {
 			t.Errorf("asked for %s; want a list at 2m", got)
 		}
 		stop()
