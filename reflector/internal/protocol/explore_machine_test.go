@@ -144,8 +144,24 @@ watching: version asked heard deadline timeout afterLongList open opened progres
 	var got strings.Builder
 	got.WriteString("\n")
 	all := []any{
-		Machine{}, position{}, known{}, object.Meta{}, pauses{}, silence{}, health{}, lists{}, quarantine{}, entry{}, ask{}, doubt{},
-		repair{}, verification{}, waiting{}, listing{}, streaming{}, watching{},
+		Machine{},
+		position{},
+		known{},
+		object.Meta{},
+		pauses{},
+		silence{},
+		health{},
+		lists{},
+		quarantine{},
+		entry{},
+		ask{},
+		doubt{},
+		repair{},
+		verification{},
+		waiting{},
+		listing{},
+		streaming{},
+		watching{},
 	}
 	for _, v := range all {
 		typ := reflect.TypeOf(v)

@@ -46,7 +46,7 @@ const (
 	// burst watches may follow each other without a pause, and one more for each refill: 24 in any minute, whatever the
 	// causes are. The same holds for lists and asks together. This too is meant for the usual Base.
 	burst  = 6
-	refill = 10 * time.Second / 3
+	refill = (10*time.Second + 2) / 3 // rounded up
 )
 
 // The curves of pauses, in units of [Rules.Base], which is 800 ms by default. Each pause is drawn from [b, 2b).
