@@ -82,7 +82,7 @@ func event(typ listwatch.Type, obj *metav1.PartialObjectMetadata) listwatch.Even
 }
 
 // The safe version stays before a change that the sink does not have, while the resume point goes on.
-func TestSafeVersionStaysBehindWhatIsInQuarantine(t *testing.T) {
+func TestSinkIsToldTheSafeVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &onePage{events: make(chan listwatch.Event[*metav1.PartialObjectMetadata])}
 		server.page = listwatch.Page[*metav1.PartialObjectMetadata]{
