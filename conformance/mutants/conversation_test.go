@@ -103,8 +103,8 @@ var ofConversations = []mutation{
 	{
 		what: "relist when a watch ends in good order",
 		dir:  protocol,
-		edits: one("case p.alive(now) >= healthy:\n\t\tm.becomeWatching(now)",
-			"case p.alive(now) >= healthy:\n\t\tm.relist(now, failure)"),
+		edits: one("case p.lasted(now):\n\t\tm.becomeWatching(now)",
+			"case p.lasted(now):\n\t\tm.relist(now, failure)"),
 		trace: "watch-end",
 	},
 	{
@@ -176,7 +176,7 @@ var ofConversations = []mutation{
 	{
 		what: "start the curve afresh after every watch",
 		dir:  protocol,
-		edits: one("if w.open && w.alive(now) >= healthy {",
+		edits: one("if w.open && w.lasted(now) {",
 			"if w.open {"),
 		trace: "short-streams",
 	},

@@ -27,7 +27,7 @@ var ofObjects = []mutation{
 	{
 		what: "infer deletions from a list whose items could not all be named",
 		dir:  protocol,
-		edits: one("KeepUnlisted: sum.Nameless > 0",
+		edits: one("KeepUnlisted: m.keepsUnlisted(sum)",
 			"KeepUnlisted: false"),
 		trace: "list-item-without-name",
 	},

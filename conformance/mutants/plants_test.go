@@ -24,7 +24,7 @@ var plants = []plant{
 	},
 	{
 		what:   "a list with an item that cannot be named deletes by inference",
-		edits:  one("KeepUnlisted: sum.Nameless > 0}", "KeepUnlisted: false}"),
+		edits:  one("KeepUnlisted: m.keepsUnlisted(sum)}", "KeepUnlisted: false}"),
 		search: "nameless",
 	},
 	{

@@ -185,8 +185,7 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 		sink: replaced, position: m.position, recent: m.recent,
 		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, health: m.health, served: m.served,
 	}
-	keep := m.keepsUnlisted(sum)
-	m.emit(Replace{Version: sum.Version, KeepUnlisted: keep})
+	m.emit(Replace{Version: sum.Version, KeepUnlisted: m.keepsUnlisted(sum)})
 	if object.Older(sum.Version, m.safe) || m.distrusted {
 		m.safe = "" // while something is in quarantine, no version of this history is safe
 	}
@@ -197,7 +196,7 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	m.pauses.listed()
 	m.quarantine = m.quarantine.relisted(m, now, sum)
 	m.repair.listed(now)
-	if keep || sum.Nameless > 0 || m.quarantine.uncounted > 0 {
+	if sum.Nameless > 0 || m.quarantine.uncounted > 0 {
 		m.repair.want(&m.rules, now)
 	}
 	m.repairUnaskable(now)
