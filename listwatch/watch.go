@@ -115,6 +115,7 @@ func (w *watch[T]) split(frame transport.Frame, careful bool) (Event[T], error) 
 func (w *watch[T]) event(typ Type, object []byte) Event[T] {
 	if err := w.kind.check(w.encoding.Kind(object, false)); err != nil {
 		bad := refuse(w.encoding, object, err)
+		// Also if the event says DELETED: what was deleted is no object of this resource.
 		return Event[T]{Type: Modified, Meta: bad.Meta, Err: bad}
 	}
 	event := Event[T]{Type: typ}
