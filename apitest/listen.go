@@ -151,7 +151,7 @@ func (l *Listener) shut() error {
 	_ = port.Close() // what srv has not begun to serve, it does not close
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.conns { // those that are silent, of which srv has only seemed to close the sockets
+	for c := range l.conns { // the silent ones: for them, srv has closed a wrapper and not the socket
 		_ = c.Conn.Close()
 	}
 	clear(l.conns)

@@ -59,7 +59,7 @@ func TestListOfOneObject(t *testing.T) {
 					}
 				}
 				for _, field := range res.Fields {
-					// What is not set selects as what it would be, of which "nonsense" is none.
+					// A field that is not set has its default, and "nonsense" is no default.
 					path := in + oneObject("metadata.name", "b", field, "nonsense")
 					if res.ClusterScoped {
 						path = all + oneObject("metadata.name", "b", field, "nonsense")
