@@ -3,14 +3,19 @@
 
 FUZZTIME = 10s
 ARGS =
+PEERS =
 TESTFLAGS =
 BENCHTIME = 0.5s
 
 LINT = bin/golangci-lint
 AUDIT = bin/audit/audit
+RELEASE = bin/release/goreleaser
+IMAGE = relist:latest
+PLATFORMS = linux/amd64 linux/arm64
+BUILDER = docker
 PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
 
-.PHONY: help demo test lint audit fuzz bench bench-smoke bench-micro recovery conformance conformance-bin mutants faultlab cluster ci clean
+.PHONY: help demo test lint audit fuzz bench bench-smoke bench-micro recovery conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +25,7 @@ demo: ## mirror a server that misbehaves, and show what happens
 
 # The race detector needs a C compiler that can find its headers. It cannot do thousands of
 # reflectors in one bubble, which is TestHerd, and explores millions of states too slowly.
+# Of two -run, the last counts: one in TESTFLAGS chooses the tests of both commands.
 test: ## run all tests of the library and the command
 	@race=-race; dir=$$(mktemp -d) || exit 1; \
 	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >$$dir/probe.c; \
@@ -66,6 +72,9 @@ recovery: ## measure how soon a copy is fresh again after a fault, and what a se
 conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl
 	cd conformance && go test -count=1 -timeout 20m $(TESTFLAGS) ./...
 
+peers: ## play faults to relist and to other clients; PEERS=relist,client-go needs Go alone, ARGS='-runs 3 -update' writes docs/clients.md
+	cd conformance && go run ./peers -peers '$(PEERS)' $(ARGS)
+
 mutants: ## break the library in many ways, and see that the golden traces notice
 	cd conformance && go test -count=1 -v $(TESTFLAGS) ./mutants
 
@@ -77,11 +86,24 @@ conformance-bin: $(PROGRAMS) ## build kube-apiserver, etcd and kubectl; the firs
 cluster: conformance-bin ## run a real kube-apiserver on loopback until interrupted
 	cd conformance && go build -o bin/cluster ./cmd/cluster && exec bin/cluster $(ARGS)
 
+release-snapshot: $(RELEASE) ## build what a release has, into dist/: archives, checksums, lists of what is in them
+	$(RELEASE) release --snapshot --clean
+
+release: $(RELEASE) ## publish a draft of the release of the tag that is checked out
+	$(RELEASE) release --clean
+
+image: ## build a container image of the command, called IMAGE (relist:latest), with BUILDER (docker, podman or buildah)
+	@set -e; for platform in $(PLATFORMS); do \
+		echo "build $$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o bin/image/$$platform/relist ./cmd/relist; \
+	done
+	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(IMAGE) --file deploy/Dockerfile bin/image
+
 ci: ## what has to pass before a change goes in
 	.ci/run
 
 clean: ## remove everything that was built
-	rm -rf bin conformance/bin
+	rm -rf bin dist conformance/bin
 
 conformance/bin/kubectl conformance/bin/kube-apiserver: conformance/kubernetes/go.mod conformance/kubernetes/go.sum
 	cd conformance/kubernetes && version=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes) && \
@@ -99,4 +121,9 @@ $(AUDIT): tools/audit/go.mod tools/audit/go.sum tools/audit/main.go
 
 $(LINT): tools/lint/go.mod tools/lint/go.sum
 	cd tools/lint && go build -trimpath -ldflags '-s -w' -o ../../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(RELEASE): tools/release/go.mod tools/release/go.sum tools/release/sbom/main.go
+	cd tools/release && go test ./... && go build -trimpath -ldflags '-s -w' -o ../../bin/release/ ./sbom && \
+		go build -trimpath -ldflags '-s -w' -o ../../bin/release/goreleaser github.com/goreleaser/goreleaser/v2
 	@touch $@

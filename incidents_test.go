@@ -75,11 +75,15 @@ func TestIncidentsNameTheirReports(t *testing.T) {
 	}
 }
 
+// glob returns the files, with slashes on every system, as links have them.
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i, name := range names {
+		names[i] = filepath.ToSlash(name)
 	}
 	return names
 }

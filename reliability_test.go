@@ -69,3 +69,34 @@ func checkShown(t *testing.T, problem, name, file string) {
 		t.Errorf("problem %s: %s has no %s", problem, file, name)
 	}
 }
+
+const bounds = 24
+
+// Each bound names what is declared in its file, and tests that are there.
+func TestBoundsAreShown(t *testing.T) {
+	_, section, _ := strings.Cut(readText(t, "docs/reliability.md"), "\n## Bounds\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := 0
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 4 || !strings.Contains(cells[2], "](") {
+			continue
+		}
+		rows++
+		place := shownBy.FindStringSubmatch(cells[2])
+		declared := regexp.MustCompile(`(?m)^(\tfunc |func |const |\t)(\([^)]*\) )?` + place[1] + `\b`)
+		if !declared.MatchString(readText(t, filepath.Join("docs", place[2]))) {
+			t.Errorf("%s declares no %s", place[2], place[1])
+		}
+		links := shownBy.FindAllStringSubmatch(cells[3], -1)
+		if len(links) == 0 {
+			t.Errorf("nothing shows the bound of %s", cells[0])
+		}
+		for _, l := range links {
+			checkShown(t, cells[0], l[1], filepath.Join("docs", l[2]))
+		}
+	}
+	if rows != bounds {
+		t.Errorf("the table has %d rows, want %d", rows, bounds)
+	}
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // The aggregated form of discovery: everything below /api or /apis in one answer, apidiscovery.k8s.io/v2.
-// Its Go types are in k8s.io/api, which this module does without.
+// Its Go types are in k8s.io/api, which this module does not import.
 type (
 	groupDiscoveryList struct {
 		metav1.TypeMeta

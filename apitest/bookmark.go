@@ -8,7 +8,7 @@ const bookmarkLead = 2 * time.Second
 // A watchClock says when a watch ends, and when its next bookmark is due.
 type watchClock struct {
 	end      time.Time // zero: never
-	wanted   bool      // there are to be bookmarks
+	wanted   bool      // the client asked for bookmarks
 	period   time.Duration
 	deadline <-chan time.Time
 	timer    *time.Timer
@@ -28,7 +28,7 @@ func newWatchClock(timeout, period time.Duration, bookmarks bool) *watchClock {
 	return c
 }
 
-// setPeriod starts the time to the next bookmark again, if the period is another one.
+// setPeriod restarts the time to the next bookmark if the period has changed.
 func (c *watchClock) setPeriod(period time.Duration) {
 	if c.period != period {
 		c.period = period

@@ -12,11 +12,12 @@ const (
 	cborMediaType       = "application/cbor"
 	cborStreamMediaType = "application/cbor-seq"
 
-	// cborTag says of what follows that it is CBOR. It stands before every answer, every event and the object in one.
+	// cborTag marks the bytes after it as CBOR. It stands before every answer, before every event, and before the object
+	// in an event.
 	cborTag = "\xd9\xd9\xf7"
 )
 
-// The major types that this file writes, of RFC 8949, section 3.1. Strings are of bytes, as kube-apiserver has them.
+// The major types that this file writes, of RFC 8949, section 3.1. Strings are byte strings, as from kube-apiserver.
 const (
 	cborBytes = 2 << 5
 	cborArray = 4 << 5
@@ -24,14 +25,14 @@ const (
 )
 
 // cborFormat is CBOR: whole objects of any type, custom ones too, or their PartialObjectMetadata (list-cbor.bin,
-// watch-cbor.bin). kube-apiserver writes members in an order that is another each time. Here they are sorted by length,
-// which its decoders do not rely on, and the items of a list come last.
+// watch-cbor.bin). kube-apiserver writes members in an order that changes each time. This server sorts them by the
+// length of their names, and writes the items of a list last. Decoders must not rely on that.
 type cborFormat struct {
 	t    *table
-	meta string // the version of meta.k8s.io that metadata alone is in; "" is whole objects
+	meta string // the version of meta.k8s.io in which metadata alone is sent; "" sends whole objects
 }
 
-// negotiateCBOR returns nil for what is not to be had as CBOR: tables.
+// negotiateCBOR returns nil for tables, which the server does not send as CBOR.
 func negotiateCBOR(t *table, list bool, as, group, version string) format {
 	switch {
 	case as == "":
@@ -124,14 +125,14 @@ func cborStatus(status *metav1.Status) []byte {
 	return append([]byte(cborTag), mustCBOR(status)...)
 }
 
-// openCBOREvent appends an event but for its object, which comes last.
+// openCBOREvent appends an event without its object, which comes last.
 func openCBOREvent(b []byte, typ string) []byte {
 	b = appendCBORHead(append(b, cborTag...), cborMap, 2)
 	b = appendCBORString(appendCBORString(b, "type"), typ)
 	return appendCBORString(b, "object")
 }
 
-// appendCBORHead appends what an item begins with: its major type, and the number of bytes, items or pairs in it.
+// appendCBORHead appends the head of an item: its major type, and the number of bytes, items or pairs in it.
 func appendCBORHead(b []byte, major byte, n int) []byte {
 	switch {
 	case n < 24:
@@ -148,7 +149,7 @@ func appendCBORString(b []byte, s string) []byte {
 	return append(appendCBORHead(b, cborBytes, len(s)), s...)
 }
 
-// mustCBOR encodes what was JSON, or a value of apimachinery's.
+// mustCBOR encodes a value that came from JSON or from apimachinery.
 func mustCBOR(v any) []byte {
 	b, err := direct.Marshal(v)
 	if err != nil {

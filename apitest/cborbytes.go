@@ -6,9 +6,9 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// bytesMember names the member of a type whose values are bytes, which JSON has as base64 and CBOR as they are. It is
-// known of the two types that tests use the most; where others have bytes, their base64 is sent as text, which decoders
-// of CBOR take as well.
+// bytesMember names the member of a type whose values are bytes. JSON has them as base64, and CBOR as byte strings. The
+// table has the two types that tests use most. For other types, base64 is sent as text, which CBOR decoders accept,
+// too.
 func (r *Resource) bytesMember() string {
 	switch r.root() + "/" + r.Plural {
 	case "/api/v1/configmaps":
@@ -19,8 +19,8 @@ func (r *Resource) bytesMember() string {
 	return ""
 }
 
-// decodeBytes turns the values of a map into bytes. What is no base64 stays, since this server does not check what is
-// written to it.
+// decodeBytes turns the values of a map into bytes. A value that is not base64 stays unchanged, because this server
+// does not check the objects that are written to it.
 func decodeBytes(member any) {
 	values, _ := member.(map[string]any)
 	for key, value := range values { // each is changed by itself: the order does not matter
@@ -44,7 +44,7 @@ var cborItems = func() cbor.DecMode {
 	return mode
 }()
 
-// cutCBOR takes one item off. What is none is the last, and not whole.
+// cutCBOR takes one item off. If the bytes are not an item, it takes all of them, and whole is false.
 func cutCBOR(items []byte) (item, rest []byte, whole bool) {
 	var raw cbor.RawMessage
 	rest, err := cborItems.UnmarshalFirst(items, &raw)

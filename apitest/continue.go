@@ -12,18 +12,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A continueToken says where a list goes on, and in which snapshot. Clients must not look inside; that it is
-// base64 of JSON as kube-apiserver's is lets the captures be compared byte by byte.
+// A continueToken says where a list continues, and in which snapshot. Clients must not look inside. It is base64
+// of JSON, like kube-apiserver's token, so that the captures can be compared byte by byte.
 type continueToken struct {
 	Version string `json:"v"`
-	RV      int64  `json:"rv"` // -1: in whatever state there is now
+	RV      int64  `json:"rv"` // -1: the present state, without a snapshot
 	Start   string `json:"start"`
 }
 
-// inconsistent is the RV of a token that goes on outside any snapshot.
+// inconsistent is the RV of a token that continues without a snapshot.
 const inconsistent = -1
 
-// encodeContinue returns the token for what follows key, the last one that was sent, below prefix.
+// encodeContinue returns the token for a list that continues after key, the last key that was sent, below prefix.
 func encodeContinue(key, prefix string, rv uint64) string {
 	return continueToken{Version: "meta.k8s.io/v1", RV: int64(rv), Start: "/" + strings.TrimPrefix(key, prefix) + "\x00"}.String()
 }
@@ -32,7 +32,7 @@ func (t continueToken) String() string {
 	return base64.RawURLEncoding.EncodeToString(mustJSON(t))
 }
 
-// decodeContinue returns the key to go on from.
+// decodeContinue returns the key from which the list continues.
 func decodeContinue(s, prefix string) (start string, rv int64, err error) {
 	var t continueToken
 	data, err := base64.RawURLEncoding.DecodeString(s)
@@ -57,7 +57,8 @@ func decodeContinue(s, prefix string) (start string, rv int64, err error) {
 	return "", 0, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: continue key is not valid: %v", err))
 }
 
-// expiredContinue is the answer to a token whose snapshot is gone. It offers one that goes on without a snapshot.
+// expiredContinue is the answer to a token whose snapshot is gone. It offers a token that continues without a
+// snapshot.
 func expiredContinue(start, prefix string) error {
 	const message = "The provided continue parameter is too old to display a consistent list result. " +
 		"You can start a new list without the continue parameter, or use the continue token in this response to retrieve " +

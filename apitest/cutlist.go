@@ -4,7 +4,7 @@ import (
 	"net/http"
 )
 
-// A cutWriter is the body of a list that ends at a byte.
+// A cutWriter is the body of a list that is cut after a number of bytes.
 type cutWriter struct {
 	body
 	cut  Cut
@@ -12,7 +12,8 @@ type cutWriter struct {
 	over bool
 }
 
-// cutList returns what a list is written to: w itself, unless the list is to be cut.
+// cutList returns the writer for a list: a cutWriter if the list must be cut, and
+// otherwise w.
 func (f *faults) cutList(w http.ResponseWriter, req *http.Request) http.ResponseWriter {
 	if spared(req) {
 		return w
@@ -33,10 +34,10 @@ func (o *cutWriter) Header() http.Header { return o.w.Header() }
 // WriteHeader implements [http.ResponseWriter].
 func (o *cutWriter) WriteHeader(code int) { o.w.WriteHeader(code) }
 
-// Write passes on what comes before the cut.
+// Write passes on the bytes before the cut.
 func (o *cutWriter) Write(b []byte) (int, error) {
 	if o.over {
-		return 0, errCut // what gzip has to say at its end
+		return 0, errCut // the trailer of gzip
 	}
 	if int64(len(b)) <= o.left {
 		o.left -= int64(len(b))

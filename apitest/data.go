@@ -16,11 +16,11 @@ func (s *Server) table(resource string) (*table, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "resources"}, resource)
 }
 
-// Create stores a new object as a POST would, and returns the version of the commit. Unlike a POST, it takes the status too,
-// so that a running Pod can be made in one step, and so do Update and Patch; and it keeps a UID and a creationTimestamp, so that
-// a test knows them. obj is not changed or kept; the
-// Object of an unstructured.Unstructured will do.
-// Errors are those that a client would get: apierrors.IsAlreadyExists and its like work on them.
+// Create stores a new object as a POST would, and returns the version of the commit. Unlike a POST, it also stores the
+// status, so that a test can make a running Pod in one step; Update and Patch do so, too. Create keeps a UID and a
+// creationTimestamp that obj has, so that a test knows them. It neither changes nor keeps obj. obj may be the Object of
+// an unstructured.Unstructured. It returns the errors that a client would get: apierrors.IsAlreadyExists and similar
+// functions work on them.
 func (s *Server) Create(resource string, obj map[string]any) (resourceVersion string, err error) {
 	t, err := s.table(resource)
 	if err != nil {
@@ -30,7 +30,8 @@ func (s *Server) Create(resource string, obj map[string]any) (resourceVersion st
 	return versionOf(r, err)
 }
 
-// Update replaces an object as a PUT would: with a metadata.resourceVersion in obj it conflicts unless that is current.
+// Update replaces an object as a PUT would. If obj has a metadata.resourceVersion that is not current, Update returns a
+// conflict.
 func (s *Server) Update(resource string, obj map[string]any) (resourceVersion string, err error) {
 	t, err := s.table(resource)
 	if err != nil {
@@ -53,8 +54,8 @@ func (s *Server) Patch(resource, namespace, name string, patch map[string]any) (
 	return versionOf(r, err)
 }
 
-// Delete removes an object at once, without a period of grace. One with finalizers only gets a deletionTimestamp, as from
-// kube-apiserver.
+// Delete removes an object at once, without a period of grace. If the object has finalizers, it only gets a
+// deletionTimestamp, as from kube-apiserver.
 func (s *Server) Delete(resource, namespace, name string) (resourceVersion string, err error) {
 	t, err := s.table(resource)
 	if err != nil {
@@ -79,7 +80,8 @@ func (s *Server) Get(resource, namespace, name string) (map[string]any, error) {
 	return r.decode(t.res)
 }
 
-// List returns copies of all objects of a namespace, or of all with "", in key order, and the version they are of.
+// List returns copies of all objects of a namespace in key order, and the version of that state. If namespace is "", it
+// returns the objects of all namespaces.
 func (s *Server) List(resource, namespace string) (items []map[string]any, resourceVersion string, err error) {
 	t, err := s.table(resource)
 	if err != nil {
@@ -106,8 +108,8 @@ func (s *Server) ResourceVersion() string {
 	return formatRV(s.storage.rv)
 }
 
-// CommitTime returns when a version was committed, to measure how long it took to reach someone.
-// It is false for a version that was never given out, or is more than 32,768 commits old.
+// CommitTime returns when a version was committed, so that a test can measure how long the change took to arrive. It is
+// false for a version that was never given out, or is more than 32,768 commits old.
 func (s *Server) CommitTime(resourceVersion string) (time.Time, bool) {
 	rv, err := parseRV(resourceVersion)
 	if err != nil {
@@ -133,7 +135,7 @@ func metadataOf(obj map[string]any) map[string]any {
 	return m
 }
 
-// namespaceMismatch is the error of an object that is sent to another namespace than it names.
+// namespaceMismatch is the error for an object that is sent to another namespace than the one it names.
 func namespaceMismatch() error {
 	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 }

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// deletion is what a deletion was asked to do.
+// deletion holds the options of a deletion.
 type deletion struct {
 	preconditions preconditions
 	options       metav1.DeleteOptions
@@ -65,8 +65,8 @@ func readDeletion(req *http.Request, body []byte, media string) (deletion, error
 	return d, nil
 }
 
-// finalizers returns those that an object is to have while it is being deleted: its own, and one by which the garbage
-// collector is told what to do with the objects that it owns.
+// finalizers returns the finalizers of an object that is being deleted: its own, and one that tells the garbage
+// collector what to do with the objects that it owns.
 func (d deletion) finalizers(meta map[string]any) []any {
 	var all []any
 	for _, f := range stringsOf(meta["finalizers"]) {
@@ -87,12 +87,13 @@ func (d deletion) finalizers(meta map[string]any) []any {
 	return all
 }
 
-// keepsPolicy is true if the deletion says nothing of the objects that are owned.
+// keepsPolicy is true if the deletion does not say what happens to the owned objects.
 func (d deletion) keepsPolicy() bool {
 	return d.options.PropagationPolicy == nil && d.options.OrphanDependents == nil //nolint:staticcheck // as above
 }
 
-// grace returns for how many seconds a Pod is left: none if no kubelet has it, or it has ended.
+// grace returns how many seconds a Pod stays while it is being deleted. It is 0 if no kubelet runs the Pod, or
+// if the Pod has ended.
 func (d deletion) grace(pod map[string]any) int64 {
 	seconds := int64(30)
 	if n, ok := lookup(pod, "spec.terminationGracePeriodSeconds").(int64); ok {

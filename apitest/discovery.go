@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// serveMeta answers what describes the server: discovery, the version and OpenAPI. It reports whether it did.
+// serveMeta answers requests about the server itself: discovery, the version and OpenAPI. It returns false
+// for other requests.
 func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 	path := strings.TrimSuffix(req.URL.Path, "/")
 	if req.Method != http.MethodGet && (path == "/api" || path == "/apis" || len(s.resourcesAt(path)) > 0) {
@@ -33,7 +34,7 @@ func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 		}
 		return true
 	case "/openapi/v2":
-		serveOpenAPIv2(w)
+		serveOpenAPIv2(w, req)
 		return true
 	case "/openapi/v3":
 		writeJSON(w, http.StatusOK, s.openAPIIndex())

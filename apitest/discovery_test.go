@@ -3,6 +3,7 @@ package apitest
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,6 +68,32 @@ func TestDescribesItself(t *testing.T) {
 			t.Error(a.body)
 		}
 	})
+}
+
+// kubectl asks for OpenAPI v2 as protobuf before it applies an object of a type that the server does not have. If it cannot
+// read the answer, it stops there and does not say that there is no such type.
+func TestOpenAPIv2(t *testing.T) {
+	const protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+	for accept, want := range map[string]struct {
+		code  int
+		media string
+		body  string
+	}{
+		"":                 {http.StatusOK, "application/json", `"swagger":"2.0"`},
+		"*/*":              {http.StatusOK, "application/json", `"swagger":"2.0"`},
+		"application/json": {http.StatusOK, "application/json", `"swagger":"2.0"`},
+		"application/com.github.proto-openapi.spec.v2@v1.0+protobuf": {http.StatusOK, protobuf, "\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.36.0"},
+		protobuf + ", application/json":                              {http.StatusOK, protobuf, "\x0a\x032.0"},
+		"application/json, " + protobuf + ";q=0.9":                   {http.StatusOK, "application/json", `"swagger":"2.0"`},
+		"application/yaml":                                           {http.StatusNotAcceptable, "", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := serve(t, Options{}).get("/openapi/v2", "Accept: "+accept)
+			if a.code != want.code || a.header.Get("Content-Type") != want.media || !strings.Contains(a.body, want.body) {
+				t.Errorf("Accept %q: %d, %s, %q", accept, a.code, a.header.Get("Content-Type"), a.body)
+			}
+		})
+	}
 }
 
 func TestTable(t *testing.T) {
@@ -140,6 +167,25 @@ func TestMetadataWatchBookmark(t *testing.T) {
 		}
 		if a := f.get(inD+"/a", accept); strings.Contains(a.body, `"data"`) || !strings.Contains(a.body, `"name":"a"`) {
 			t.Error(a.body)
+		}
+	})
+}
+
+// Whatever a schema refers to is in the same document, so that kubectl explain can go down to the last field.
+func TestSchemasReferToEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		for _, root := range []string{"api/v1", "apis/apps/v1", "apis/example.com/v1"} {
+			a := f.get("/openapi/v3/" + root)
+			refs := regexp.MustCompile(`"#/components/schemas/([^"]+)"`).FindAllStringSubmatch(a.body, -1)
+			if len(refs) == 0 || !strings.Contains(a.body, `"x-kubernetes-group-version-kind"`) {
+				t.Errorf("%s has no schemas: %.200s", root, a.body)
+			}
+			for _, ref := range refs {
+				if !strings.Contains(a.body, `"`+ref[1]+`":{`) {
+					t.Errorf("%s refers to %s, which is not in it", root, ref[1])
+				}
+			}
 		}
 	})
 }

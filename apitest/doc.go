@@ -8,41 +8,42 @@
 //	replica ""     sees 10          a watch at 8 gets 9; a watch older than the window gets 410
 //	replica "b"    frozen at 8      lists are of 8; a client that has seen 9 is told "Too large resource version"
 //
-// A list, a watch, a replica and a continue token are all just positions in that history, and the bytes of an object are
-// encoded once, when it is committed. So a watch queues nothing: it pulls what comes after its position, and is closed when
-// the window has moved past it.
+// A list, a watch, a replica and a continue token are positions in that history, and the bytes of an object are encoded
+// once, when it is committed. So a watch queues nothing: it reads the changes after its position. If the window moves
+// past the position, the server closes the watch.
 //
-// Each state of an object is in memory once, and once more in protobuf if that was asked for, for as long as a list or a
-// window can reach it. A request adds little: a list a slice of pointers and 128 KB of encoded objects at a time (20,000 Pods
-// of 8 KB take 160 MB in the storage and 1.4 MB for each list), a watch one batch of 32 events at the most, however slow its
-// client is. A frozen replica keeps what it shows from being forgotten, and with it all that was superseded later.
+// Each state of an object is in memory once, as long as a list or a window can reach it, and once more in protobuf if a
+// client asked for that. A request needs little memory. A list needs a slice of pointers, and 128 KB of encoded objects
+// at a time: 20,000 Pods of 8 KB take 160 MB in the storage, and 1.4 MB for each list. A watch needs one batch of at
+// most 32 events, however slow its client is. A frozen replica keeps in memory the states that it shows, and all states
+// that were superseded later.
 //
 // # Intended use
 //
-// A test makes a [Server] with [Start] or [New], fills it with [Server.Create], hands it to the client under test, and then does to
-// the client what a cluster would: [Server.Update] and [Server.Delete] objects, [Server.CutWatches] in the middle of an
-// event, [Server.Compact] so that the client has to list again, [Replica.Freeze] a second server and [Server.Route] the
-// client to it. In the end [Server.List] says what the client should have.
+// A test makes a [Server] with [Start] or [New], fills it with [Server.Create], hands it to the client under test, and
+// then does to the client what a cluster would: [Server.Update] and [Server.Delete] objects, [Server.CutWatches] in the
+// middle of an event, [Server.Compact] so that the client has to list again, [Replica.Freeze] a second server and
+// [Server.Route] the client to it. In the end, [Server.List] returns the objects that the client should have.
 //
 // There are three ways to connect: [Server.Listen] on loopback, for real clients and for kubectl; the server as the
 // handler of an [net/http/httptest] server; and the server as the handler of an [net/http.Server] whose connections are
-// in memory, which makes everything here work inside [testing/synctest], with hours of bookmarks in no time. The server
-// starts no goroutine of its own but a listener's. [Server.ListenTLS] is for clients that want HTTP/2 or https.
+// in memory, so that everything works inside [testing/synctest], where hours of bookmarks take no time. The server
+// starts no goroutines except those of a listener. [Server.ListenTLS] is for clients that want HTTP/2 or https.
 //
 // # Faults over HTTP
 //
-// Every fault is also a POST below /_faults/, for programs in other languages and for a terminal; a GET of /_faults/ lists
-// them, and says which are in effect. A request with the header "X-Relist-Faults: off" meets none of the faults of requests,
-// watches and connections, so that a test can write, and see what there is, while others suffer. What is done to the storage
-// (compact, restore, freeze) and to the port (refuse) concerns everybody.
+// Every fault is also a POST below /_faults/, for programs in other languages and for a terminal; a GET of /_faults/
+// lists them, and says which are in effect. A request with the header "X-Relist-Faults: off" meets none of the faults
+// of requests, watches and connections, so that a test can write and read while other clients meet faults. Faults of
+// the storage (compact, restore, freeze) and of the port (refuse) concern all clients.
 //
 // # What it is not
 //
-// There is no schema: an object is any JSON with valid metadata, defaults are not filled in, unknown fields are kept, and
-// fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
-// controllers or garbage collection; a namespace need not exist, and deleting one leaves what is in it. Strategic merge
-// patches know lists by their names, and server-side apply is a merge without field ownership. docs/apitest.md has a table of
-// what differs from kube-apiserver; conformance/apiserver compares the two.
+// There is no schema: an object is any JSON with valid metadata, defaults are not filled in, unknown fields are kept,
+// and fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
+// controllers or garbage collection; a namespace need not exist, and deleting a namespace leaves its objects. Strategic
+// merge patches know lists by their names, and server-side apply is a merge without field ownership. docs/apitest.md
+// has a table of the differences from kube-apiserver; conformance/apiserver compares the two.
 //
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver uses.
 //
@@ -50,5 +51,5 @@
 // CBOR if [Options] say so. kubectl's get, describe, apply, create -f, patch, label, annotate, edit, replace,
 // diff, wait and delete work, and print what they print of a kube-apiserver. Tables have the columns of ConfigMaps, Secrets,
 // Pods, Deployments and Namespaces; other types have a name and an age. "kubectl create deployment" and the like, which send
-// protobuf, and "kubectl scale" work. "kubectl explain" finds no schema to explain, and there are no logs and no exec.
+// protobuf, and "kubectl scale" work. "kubectl explain" shows the fields and their types, without descriptions. There are no logs and no exec.
 package apitest

@@ -18,22 +18,22 @@ type Failure struct {
 	Count int
 	// For is how long requests fail, if above zero.
 	For time.Duration
-	// Verb limits it to one of list, watch, get, create, update, patch, delete, deletecollection.
+	// Verb limits the failure to one of list, watch, get, create, update, patch, delete, deletecollection.
 	Verb string
-	// Resource limits it to one type: "pods", "deployments.apps".
+	// Resource limits the failure to one type: "pods", "deployments.apps".
 	Resource string
-	// UserAgent limits it to requests whose User-Agent contains this: one client of several.
+	// UserAgent limits the failure to requests whose User-Agent contains this text, and so to one of several clients.
 	UserAgent string
 	// Status is the HTTP status. If zero, 500.
 	Status int
-	// Reason and Message override what kube-apiserver says with that status.
+	// Reason and Message replace those that kube-apiserver sends with that status.
 	Reason  metav1.StatusReason
 	Message string
 	// RetryAfter is sent in the header and in the Status, in whole seconds, if it is above zero.
 	RetryAfter time.Duration
 	// InStream answers 200 and sends the failure as an ERROR event, in the encoding that was asked for. It suits watches.
 	InStream bool
-	// Raw is sent instead of a Status, with ContentType: what a proxy in between might say.
+	// Raw is sent instead of a Status, with ContentType, as a proxy between client and server might do.
 	Raw         []byte
 	ContentType string
 
@@ -43,8 +43,8 @@ type Failure struct {
 // over reports whether the time of a failure is up.
 func (x *Failure) over(now time.Time) bool { return !x.until.IsZero() && !now.Before(x.until) }
 
-// FailNext makes the next requests that x describes fail. Failures that were asked for earlier come first. It is an error,
-// and nothing will fail, if x describes requests that there can be none of, such as one with the verb "wach".
+// FailNext makes the next requests that x describes fail. Failures that were asked for earlier come first. It returns
+// an error, and no request will fail, if no request can match x, for example because the verb is "wach".
 func (s *Server) FailNext(x Failure) error {
 	if err := s.checkFailure(x); err != nil {
 		return fmt.Errorf("fail the next requests: %w", err)
@@ -115,7 +115,7 @@ func (s *Server) fail(w http.ResponseWriter, req *http.Request, t *table, verb s
 func (s *Server) failInStream(w http.ResponseWriter, req *http.Request, t *table, verb string, status *metav1.Status) {
 	f, err := s.negotiate(req, t, verb)
 	if err != nil {
-		f = jsonFormat{t: t} // who accepts nothing is to fail, too
+		f = jsonFormat{t: t} // a client that accepts no format gets the failure, too
 	}
 	contentType, event := f.contentType(true), f.status(nil, status)
 	if !isWebSocket(req) {

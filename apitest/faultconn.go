@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A faultConn is a connection of a Listener, which can go silent: what the server writes is lost, what the client sends is
-// heard by nobody, and the client is not told when the server closes it, as when a firewall has forgotten the connection.
+// A faultConn is a connection of a Listener that can go silent, as if a firewall had forgotten it: the bytes of both
+// sides are lost, and the client does not learn that the server closes the connection.
 type faultConn struct {
 	net.Conn
 	listener *Listener
 
 	mu     sync.Mutex
-	spared bool // somebody who is to meet no fault has used it
+	spared bool // a request that must meet no fault has used it
 	silent bool
 	closed bool
 }
@@ -34,7 +34,7 @@ func faultConnOf(conn net.Conn) *faultConn {
 	return nil
 }
 
-// silence makes the connection half-open, unless it is spared, and reports whether it did.
+// silence makes the connection half-open and returns true, unless the connection is spared.
 func (c *faultConn) silence() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *faultConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite is what net/http looks for, to end a connection whose client is still sending.
+// CloseWrite is called by net/http to end a connection whose client is still sending.
 func (c *faultConn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || c.isSilent() {
@@ -93,13 +93,13 @@ func (c *faultConn) Close() error {
 	silent := c.silent
 	c.mu.Unlock()
 	if silent {
-		return c.SetReadDeadline(time.Unix(1, 0)) // who reads from it is to stop
+		return c.SetReadDeadline(time.Unix(1, 0)) // a Read that waits must return
 	}
 	c.listener.forget(c)
 	return c.Conn.Close()
 }
 
-// breakOff closes the connection, with a TCP reset if that is wanted.
+// breakOff closes the connection, with a TCP reset if reset is true.
 func (c *faultConn) breakOff(reset bool) {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok && reset && !c.isSilent() {
 		_ = tcp.SetLinger(0) // without it, the close below is an orderly one of TCP
@@ -164,7 +164,8 @@ func (l *Listener) forget(c *faultConn) {
 	delete(l.conns, c)
 }
 
-// spareHeader exempts a request from faults, if its value is off: whoever watches what faults do to others wants to see it.
+// spareHeader exempts a request from faults if its value is off, so that a test can observe how other clients meet
+// faults.
 const spareHeader = "X-Relist-Faults"
 
 func spared(req *http.Request) bool { return req.Header.Get(spareHeader) == "off" }

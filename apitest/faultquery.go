@@ -16,8 +16,8 @@ type query struct {
 	err error
 }
 
-// parse reads a query that has no parameter but those of the switch's example: one that is misspelt would do nothing, and
-// nobody would know.
+// parse reads a query. It refuses parameters that the switch's example does not have, because otherwise a misspelt
+// parameter would do nothing and no one would notice.
 func (f faultSwitch) parse(raw string) (query, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -53,7 +53,7 @@ func (q *query) duration(name string, absent time.Duration) time.Duration {
 	return read(q, name, absent, "a duration such as 5s", time.ParseDuration, func(d time.Duration) bool { return d >= 0 })
 }
 
-// read converts a parameter, and says what is wanted where that fails or the value is refused.
+// read converts a parameter. If that fails, or the value is refused, the error says which values are accepted.
 func read[T any](q *query, name string, absent T, want string, convert func(string) (T, error), accept func(T) bool) T {
 	s := q.Get(name)
 	if s == "" {

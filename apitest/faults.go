@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// faults is what the server was told to do wrong. Faults concern every replica; only Freeze is one replica's own.
+// faults holds the faults that are in effect. They concern every replica, except Freeze, which concerns one.
 type faults struct {
 	done <-chan struct{} // closed by Close of the server
 
@@ -27,7 +27,7 @@ type faults struct {
 	pending  sync.WaitGroup // the timer above
 }
 
-// What bookmarks to swallow.
+// Which bookmarks to swallow.
 const (
 	swallowBookmarks        = "bookmarks"
 	swallowInitialEventsEnd = "initial-events-end"
@@ -40,7 +40,7 @@ func (f *faults) init(done <-chan struct{}, bookmarkPeriod time.Duration) {
 	f.swallow = make(map[string]bool)
 }
 
-// stop ends what waits in the background.
+// stop stops the timer and waits for its function.
 func (f *faults) stop() {
 	f.mu.Lock()
 	f.cancelReopen()
@@ -125,7 +125,7 @@ func (f *faults) connection(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// take returns the failure that is waiting for such a request, and counts it; false if there is none.
+// take returns the failure for a request, and counts it. It returns false if no failure matches.
 func (f *faults) take(req *http.Request, verb string, res *Resource) (Failure, bool) {
 	if spared(req) {
 		return Failure{}, false
@@ -150,17 +150,18 @@ func (f *faults) take(req *http.Request, verb string, res *Resource) (Failure, b
 	return x, true
 }
 
-// CutWatches makes every open watch end once it has sent that many more bytes of its body, in the middle of an event if
-// that is where the last byte falls. 0 is at once. It returns the number of watches.
+// CutWatches ends every open watch after that many more bytes of its body, even in the middle of an event; 0 ends them
+// at once. It returns the number of watches.
 func (s *Server) CutWatches(after int64) int { return s.Cut(Cut{After: after}) }
 
 // A Cut ends watches, or lists, at a byte.
 type Cut struct {
 	// After is the number of bytes of the body still to be sent. A negative number is 0.
 	After int64
-	// Next, if above zero, cuts the next watches that are opened, so many of them, instead of those that are open.
+	// Next, if above zero, cuts that many of the watches that are opened next, instead of the open ones.
 	Next int
-	// Lists cuts the next lists instead of watches: one, or as many as Next says. A list that is shorter than After is whole.
+	// Lists cuts the next list instead of watches, or the next lists if Next is above one. A list that is shorter than
+	// After is not cut.
 	Lists bool
 	// Clean ends the stream in an orderly way, as at a timeout.
 	Clean bool
@@ -192,8 +193,8 @@ func (s *Server) EndWatches() int {
 	return s.faults.each(func(st *stream) { st.ended = true })
 }
 
-// Inject writes raw bytes into every open watch: half an event, an event of an unknown type, what a proxy might add.
-// It returns the number of watches.
+// Inject writes raw bytes into every open watch: half an event, an event of an unknown type, or text that a proxy might
+// add. It returns the number of watches.
 func (s *Server) Inject(raw []byte) int {
 	raw = slices.Clone(raw)
 	return s.faults.each(func(st *stream) { st.inject = append(st.inject, raw) })
@@ -219,16 +220,16 @@ func (s *Server) Resume() error {
 	return s.accept()
 }
 
-// GoAway answers the next requests, so many of them, and asks the client to leave the connection: GOAWAY over HTTP/2,
-// "Connection: close" over HTTP/1.1.
+// GoAway answers the next requests, as many as requests says, and asks the client to leave the connection: GOAWAY over HTTP/2, "Connection:
+// close" over HTTP/1.1.
 func (s *Server) GoAway(requests int) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.goAway = requests
 }
 
-// SwallowBookmarks withholds bookmarks, as some proxies do, or stops doing so. The one that ends initial events has a
-// switch of its own.
+// SwallowBookmarks withholds bookmarks, as some proxies do, or stops doing so. The bookmark that ends initial events
+// has its own switch.
 func (s *Server) SwallowBookmarks(on bool) { s.setSwallow(swallowBookmarks, on) }
 
 // SwallowInitialEventsEnd withholds the bookmark that ends initial events, or stops doing so.
@@ -259,8 +260,9 @@ func (f *faults) bookmarkPeriod() time.Duration {
 	return f.period
 }
 
-// ClearFaults forgets the failures, cuts, rewrites and dropped events that were asked for and have not been met yet, lets
-// bookmarks through, and gives them the period of Options. What has happened stays, and Resume ends the rest.
+// ClearFaults removes the failures, cuts, rewrites and dropped events that no request has met yet, lets bookmarks
+// through, and resets their period to that of Options. It does not undo faults that have happened. Resume ends Stall
+// and Refuse.
 func (s *Server) ClearFaults() {
 	s.SetBookmarkPeriod(or(s.opts.BookmarkPeriod, -1, 0))
 	s.faults.mu.Lock()

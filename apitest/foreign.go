@@ -13,12 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A web page that somebody has open can send requests to a server on loopback: straight away, with the page's own address
-// as the Origin, or under a name of the page's that its author has made to resolve to 127.0.0.1. This server asks for no
-// credential, so it looks at where a request says that it comes from and goes to.
+// A web page in a browser can send requests to a server on loopback: directly, with the page's address as the Origin,
+// or under a host name whose owner lets it resolve to 127.0.0.1. This server asks for no credential, so it checks the
+// Origin and the Host of each request.
 
-// foreignHost returns an error if a request names a host that could be somebody else's name for this server.
-// An address cannot be: nobody makes an address resolve to another.
+// foreignHost returns an error if a request names a host that somebody else may control. It accepts an address, because
+// an address cannot resolve to another one.
 func (s *Server) foreignHost(req *http.Request) error {
 	host := hostname(req.Host)
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {

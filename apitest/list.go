@@ -42,7 +42,7 @@ func (r *Replica) list(ctx context.Context, t *table, sel selection, opts *inter
 	return t.page(sel, sel.prefix(), r.rv(), limit), nil
 }
 
-// listLatest waits until the cache has caught up with the storage; failing that, it reads the storage.
+// listLatest waits until the cache has caught up with the storage. If it does not, listLatest reads the storage.
 func (r *Replica) listLatest(ctx context.Context, t *table, sel selection, limit int64) (*page, error) {
 	s := r.srv.storage
 	s.mu.RLock()
@@ -75,7 +75,7 @@ func (r *Replica) listExact(t *table, sel selection, rv uint64, limit int64) (*p
 	return t.page(sel, sel.prefix(), rv, limit), nil
 }
 
-// listContinue goes on in the snapshot that the token names.
+// listContinue continues in the snapshot that the token names.
 func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.ListOptions) (*page, error) {
 	start, rv, err := decodeContinue(opts.Continue, sel.prefix())
 	if err != nil {

@@ -9,7 +9,11 @@ import (
 
 // The OpenAPI documents say what is true of this server and no more: which paths can be patched, for which kinds, and that
 // the query parameter fieldValidation is understood there. kubectl looks for exactly that before it leaves validation to
-// the server. There are no schemas, because nothing is checked against one.
+// the server.
+//
+// The schemas are for kubectl explain: the fields and their types, from the table of protobuf messages. They say nothing of
+// what a field means, and nothing is checked against them. Without strategic merge patches among the paths kubectl does not
+// look for list types in them either, and merges by those that it knows itself.
 
 func (s *Server) openAPIIndex() map[string]any {
 	paths := make(map[string]any)
@@ -46,21 +50,153 @@ func (s *Server) serveOpenAPIv3(w http.ResponseWriter, root string) bool {
 		"openapi":    "3.0.0",
 		"info":       openAPIInfo(),
 		"paths":      paths,
-		"components": map[string]any{"schemas": map[string]any{}},
+		"components": map[string]any{"schemas": schemasOf(in)},
 	})
 	return true
+}
+
+// schemasOf returns the schemas of types and of all that is in their fields, by name.
+func schemasOf(in []*Resource) map[string]any {
+	all := make(map[string]any)
+	for _, r := range in {
+		gvk := schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
+		m := messageOf(gvk)
+		if m == nil { // a custom type: only the fields that every object has are known
+			m = &message{name: r.Group + "/" + r.Version + "." + r.Kind, fields: []messageField{{name: "metadata", kind: objectMetaMessage}}}
+		}
+		s := addSchema(all, m)
+		s["description"] = r.Kind + " is a type whose fields this server knows; it does not know what they mean."
+		s["x-kubernetes-group-version-kind"] = []any{map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}}
+		properties, _ := s["properties"].(map[string]any)
+		properties["kind"], properties["apiVersion"] = map[string]any{"type": "string"}, map[string]any{"type": "string"}
+	}
+	return all
+}
+
+const objectMetaMessage = "meta/v1.ObjectMeta"
+
+// schemaName is what kubectl shows the end of: io.k8s.api.core.v1.Pod.
+func schemaName(m string) string { return "io.k8s.api." + strings.ReplaceAll(m, "/", ".") }
+
+// addSchema adds a message, and those in its fields, unless it is there.
+func addSchema(all map[string]any, m *message) map[string]any {
+	if s, ok := all[schemaName(m.name)].(map[string]any); ok {
+		return s
+	}
+	properties := make(map[string]any)
+	s := map[string]any{"type": "object", "properties": properties}
+	all[schemaName(m.name)] = s // before its fields, which may be of the same type
+	addProperties(all, properties, m)
+	return s
+}
+
+func addProperties(all, properties map[string]any, m *message) {
+	for _, f := range m.fields {
+		if inner := messageTypes()[f.kind]; f.name == "" && inner != nil {
+			addProperties(all, properties, inner)
+			continue
+		}
+		of := fieldSchema(all, f)
+		if f.mapped {
+			of = map[string]any{"type": "object", "additionalProperties": of}
+		}
+		if f.repeated && f.kind != "bytes" {
+			of = map[string]any{"type": "array", "items": of}
+		}
+		properties[f.name] = of
+	}
+}
+
+// fieldSchema is the schema of one value of a field.
+func fieldSchema(all map[string]any, f messageField) map[string]any {
+	switch f.kind {
+	case "string":
+		return map[string]any{"type": "string"}
+	case "bytes":
+		return map[string]any{"type": "string", "format": "byte"}
+	case "bool":
+		return map[string]any{"type": "boolean"}
+	case "int":
+		return map[string]any{"type": "integer", "format": "int64"}
+	case "time":
+		return named(all, "Time", map[string]any{"type": "string", "format": "date-time"})
+	case "microtime":
+		return named(all, "MicroTime", map[string]any{"type": "string", "format": "date-time"})
+	case "quantity":
+		return named(all, "Quantity", map[string]any{"oneOf": []any{map[string]any{"type": "string"}, map[string]any{"type": "number"}}})
+	case "intstr":
+		return named(all, "IntOrString", map[string]any{"oneOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}}})
+	}
+	inner := messageTypes()[f.kind]
+	if inner == nil { // raw
+		return named(all, "FieldsV1", map[string]any{"type": "object"})
+	}
+	addSchema(all, inner)
+	return map[string]any{"$ref": "#/components/schemas/" + schemaName(inner.name)}
+}
+
+// named refers to a schema of no message, whose name kubectl shows.
+func named(all map[string]any, name string, s map[string]any) map[string]any {
+	name = "io.k8s.apimachinery." + name
+	all[name] = s
+	return map[string]any{"$ref": "#/components/schemas/" + name}
 }
 
 func queryParameter(name string) map[string]any {
 	return map[string]any{"name": name, "in": "query", "schema": map[string]any{"type": "string", "uniqueItems": true}}
 }
 
+const openAPITitle, openAPIVersion = "Kubernetes", "v1.36.0"
+
 func openAPIInfo() map[string]any {
-	return map[string]any{"title": "Kubernetes", "version": "v1.36.0"}
+	return map[string]any{"title": openAPITitle, "version": openAPIVersion}
 }
 
-func serveOpenAPIv2(w http.ResponseWriter) {
-	writeJSON(w, http.StatusOK, map[string]any{
-		"swagger": "2.0", "info": openAPIInfo(), "paths": map[string]any{}, "definitions": map[string]any{},
-	})
+const (
+	openAPIv2MediaType    = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+	openAPIv2OldMediaType = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf" // what kubectl asks for
+)
+
+// serveOpenAPIv2 answers with a document that has no type in it, in JSON or protobuf. kubectl looks there for a type that
+// is not in OpenAPI v3, and goes on to say that the server does not have it.
+func serveOpenAPIv2(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("Vary", "Accept")
+	switch acceptedOpenAPIv2(req) {
+	case "application/json":
+		writeJSON(w, http.StatusOK, map[string]any{
+			"swagger": "2.0", "info": openAPIInfo(), "paths": map[string]any{}, "definitions": map[string]any{},
+		})
+	case openAPIv2MediaType:
+		w.Header().Set("Content-Type", openAPIv2MediaType)
+		_, _ = w.Write(openAPIv2Document()) // the client may be gone
+	default:
+		w.WriteHeader(http.StatusNotAcceptable)
+	}
+}
+
+// acceptedOpenAPIv2 returns the media type to answer with, or "" if the client reads none. The old one is not a media type
+// by the rules of MIME, because of its @.
+func acceptedOpenAPIv2(req *http.Request) string {
+	header := strings.ReplaceAll(strings.Join(req.Header.Values("Accept"), ","), openAPIv2OldMediaType, openAPIv2MediaType)
+	if header == "" {
+		return "application/json"
+	}
+	for _, a := range accepts(&http.Request{Header: http.Header{"Accept": {header}}}) {
+		switch a.media {
+		case openAPIv2MediaType:
+			return openAPIv2MediaType
+		case "application/json", "application/*", "*/*":
+			return "application/json"
+		}
+	}
+	return ""
+}
+
+// openAPIv2Document is the message Document of gnostic, with the swagger (1) and the info (2), which has a title (1) and a
+// version (2). https://github.com/google/gnostic/blob/main/openapiv2/OpenAPIv2.proto
+func openAPIv2Document() []byte {
+	field := func(number byte, value string) string {
+		return string([]byte{number<<3 | 2, byte(len(value))}) + value // no value is longer than 127 bytes
+	}
+	return []byte(field(1, "2.0") + field(2, field(1, openAPITitle)+field(2, openAPIVersion)))
 }

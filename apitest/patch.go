@@ -5,7 +5,7 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/go-json-experiment/json"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,17 +21,11 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 	var change func(obj map[string]any) (map[string]any, error)
 	switch types.PatchType(media) {
 	case types.JSONPatchType:
-		var ops []jsonPatchOp
-		if err := json.Unmarshal(body, &ops, json.WithUnmarshalers(wholeNumbers)); err != nil {
+		patch, err := jsonpatch.DecodePatch(body)
+		if err != nil {
 			return nil, 0, badPatch(err)
 		}
-		change = func(obj map[string]any) (map[string]any, error) {
-			out, err := applyJSONPatch(obj, ops)
-			if err != nil {
-				return nil, invalidPatch(err)
-			}
-			return out, nil
-		}
+		change = func(obj map[string]any) (map[string]any, error) { return applyJSONPatch(obj, patch) }
 	case types.MergePatchType:
 		patch, err := decodeObject(body)
 		if err != nil {
@@ -108,7 +102,20 @@ func (s *storage) apply(t target, body []byte) (*revision, int, error) {
 	return r, http.StatusCreated, err
 }
 
-// mergePatch applies a JSON merge patch, RFC 7386: null deletes, objects merge, everything else replaces.
+// applyJSONPatch applies a JSON patch, RFC 6902, as kube-apiserver does.
+func applyJSONPatch(obj map[string]any, patch jsonpatch.Patch) (map[string]any, error) {
+	text, err := patch.Apply(mustJSON(obj))
+	if err == nil {
+		obj, err = decodeObject(text)
+	}
+	if err != nil {
+		return nil, invalidPatch(err)
+	}
+	return obj, nil
+}
+
+// mergePatch applies a JSON merge patch, RFC 7386: null deletes, objects merge, everything else replaces. It is written out
+// here because objects are maps already, and patches of Go programs too: json-patch merges texts.
 // It may change obj; the patch is left alone.
 func mergePatch(obj, patch map[string]any) map[string]any {
 	if obj == nil {

@@ -34,8 +34,8 @@ var printers = map[string]printer{
 	"secrets": {columns: []string{"Type", "Data"}, cells: secretCells},
 }
 
-// row returns the cells of an object. What cannot be read, because there is no schema that would have refused it, is
-// "<invalid>" in each.
+// row returns the cells of an object. If the object cannot be read, each cell is "<invalid>"; this happens because no
+// schema has refused the object.
 func (p printer) row(r *revision, now time.Time) []any {
 	if p.cells == nil {
 		return nil

@@ -8,9 +8,10 @@ import (
 
 // A Replica is one API server of several over the same storage, each with its own watch cache.
 //
-// A live replica sees every commit at once. A frozen one goes on serving the state that it had: its cached lists are old,
-// its watches silent, and whoever brings a newer resourceVersion is told "Too large resource version" after three seconds.
-// A consistent read (no resourceVersion) waits as long for the cache and is then answered from storage, as by kube-apiserver.
+// A live replica sees every commit at once. A frozen replica continues to serve the state that it had: its cached lists
+// are old, and its watches are silent. A request with a newer resourceVersion gets "Too large resource version" after
+// three seconds. A consistent read (no resourceVersion) waits three seconds for the cache, and is then answered from
+// storage, as by kube-apiserver.
 //
 // Every Replica is an http.Handler; Server.Route says which one the server's own address leads to.
 type Replica struct {
@@ -57,8 +58,8 @@ func (r *Replica) Freeze() {
 	s.pins[r] = f.rv
 }
 
-// Unfreeze lets the replica catch up. Watches that it holds get what they missed, as far as the window reaches;
-// a watch that missed more is closed.
+// Unfreeze lets the replica catch up. Its open watches get the changes that they missed. If a watch missed more than
+// the window holds, the replica closes it.
 func (r *Replica) Unfreeze() {
 	s := r.srv.storage
 	s.mu.Lock()

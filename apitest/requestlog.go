@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A LoggedRequest is one request as Options.Log gets to know it.
+// A LoggedRequest describes one request for Options.Log.
 type LoggedRequest struct {
 	Begin     time.Time
 	Method    string
@@ -67,7 +67,7 @@ func (l *logged) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is what [http.ResponseController] looks for.
+// Unwrap is called by [http.ResponseController].
 func (l *logged) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 // upgraded is called when a handshake has taken the connection.

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Rewrite changes what watchers are sent: the storage and lists keep the object as it is.
+// A Rewrite changes the objects in the events of watches. The storage and lists keep the object unchanged.
 type Rewrite struct {
 	// Count is the number of events, counted for each watch that they are sent to. If zero, 1.
 	Count int
@@ -21,8 +21,8 @@ type Rewrite struct {
 	Patch map[string]any
 }
 
-// Rewrite makes the next events that x describes show other objects than there are. It is an error, and nothing is
-// rewritten, if there can be no such event.
+// Rewrite changes the objects in the next events that x describes. It returns an error, and rewrites nothing, if no
+// event can match x.
 func (s *Server) Rewrite(x Rewrite) error {
 	switch {
 	case x.Count < 0:

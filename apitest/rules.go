@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 )
 
-// rules are what kube-apiserver does otherwise for one type than for the rest.
+// rules describe what kube-apiserver does for one type differently than for others.
 type rules struct {
 	name validation.ValidateNameFunc
 

@@ -1,7 +1,7 @@
 package apitest
 
-// TB is what Start wants of a test: *testing.T, *testing.B and *testing.F have it. It is not [testing.TB], so that a
-// program which uses this package does not link package testing and its flags.
+// TB has the methods of a test that Start needs: *testing.T, *testing.B and *testing.F implement it. It is not
+// [testing.TB], so that a program which uses this package does not link package testing and its flags.
 type TB interface {
 	Helper()
 	Cleanup(func())

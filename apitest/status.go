@@ -95,7 +95,8 @@ func tooLarge(want, have uint64) error {
 	return err
 }
 
-// methodNotAllowed is the answer to what cannot be done to a path. It does not say what the path names, except for a custom type.
+// methodNotAllowed is the answer to a method that a path does not support. It names the resource only for a custom
+// type.
 func methodNotAllowed(res *Resource) error {
 	if res.Custom {
 		return apierrors.NewMethodNotSupported(res.GroupResource(), "")

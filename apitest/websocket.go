@@ -55,9 +55,9 @@ func takeTokenProtocol(req *http.Request) (token string, ok bool) {
 }
 
 // upgrade answers a handshake and lets serve send its messages to out, until it returns or the client goes. The handshake is that
-// of golang.org/x/net/websocket, which kube-apiserver uses: an Origin that is no absolute URL is refused with 403 and not
-// a word, two sub-protocols with 400, one comes back whatever it is, and no extension is accepted. The end is a close frame
-// with code 1000, whatever the reason.
+// of golang.org/x/net/websocket, which kube-apiserver uses; gorilla/websocket is the client's, and would share its mistakes. An Origin
+// that is no absolute URL is refused with 403 and not a word, two sub-protocols with 400. One sub-protocol comes back whatever it
+// is, and no extension is accepted. The end is a close frame with code 1000, whatever the reason.
 func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, out *messages, serve func(context.Context, output)) {
 	conn := &hijacked{ResponseWriter: w, faults: f, spared: spared(req), gone: make(chan struct{})}
 	ctx, cancel := context.WithCancel(req.Context())

@@ -92,7 +92,8 @@ func (o *messages) writeCut(part []byte) error {
 	return nil
 }
 
-// sendPart sends a frame that announces one byte more than there will be.
+// sendPart sends a frame that announces one byte more than there will be. It writes to the connection under the library, which
+// sends whole frames only.
 func (o *messages) sendPart(event []byte) error {
 	opcode := byte(websocket.BinaryFrame)
 	if o.text {

@@ -11,7 +11,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// BenchmarkQueueAddPop is one object through the queue: alone, and with a thousand keys waiting.
+// BenchmarkQueueAddPop adds and pops one object, with an otherwise empty queue and with a
+// thousand keys waiting.
 func BenchmarkQueueAddPop(b *testing.B) {
 	for _, depth := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
@@ -46,7 +47,7 @@ func BenchmarkQueueAddPop(b *testing.B) {
 	}
 }
 
-// BenchmarkQueueCoalesce is an update of an object that waits already.
+// BenchmarkQueueCoalesce updates an object that waits already.
 func BenchmarkQueueCoalesce(b *testing.B) {
 	q := deltafifo.New(deltafifo.Options[*metav1.PartialObjectMetadata]{Coalesce: true})
 	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "object"}}

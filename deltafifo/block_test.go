@@ -15,12 +15,12 @@ import (
 func TestPopWaits(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		do   func(q *deltafifo.Queue[*object], cancel context.CancelFunc)
+		do   func(q *deltafifo.Queue[*testObject], cancel context.CancelFunc)
 		want error
 	}{
-		{"for an entry", func(q *deltafifo.Queue[*object], _ context.CancelFunc) { _ = q.Add(obj("a@1")) }, nil},
-		{"for the context", func(_ *deltafifo.Queue[*object], cancel context.CancelFunc) { cancel() }, context.Canceled},
-		{"for Close", func(q *deltafifo.Queue[*object], _ context.CancelFunc) { q.Close() }, deltafifo.ErrClosed},
+		{"for an entry", func(q *deltafifo.Queue[*testObject], _ context.CancelFunc) { _ = q.Add(obj("a@1")) }, nil},
+		{"for the context", func(_ *deltafifo.Queue[*testObject], cancel context.CancelFunc) { cancel() }, context.Canceled},
+		{"for Close", func(q *deltafifo.Queue[*testObject], _ context.CancelFunc) { q.Close() }, deltafifo.ErrClosed},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestCloseWakesEveryPop(t *testing.T) {
 	})
 }
 
-// What is queued when the queue is closed can be taken; nothing can be added.
+// After Close, Pop still returns the entries that are queued, and nothing can be added.
 func TestClosedQueueIsEmptied(t *testing.T) {
 	f := newFixture(t, options{}, "z@1")
 	f.add("a@1")
@@ -119,7 +119,7 @@ func TestCancelLosesNoWakeup(t *testing.T) {
 	}
 }
 
-// While one entry is being processed another Pop waits for its end: the order of the queue is the order of processing.
+// While one entry is being processed, another Pop waits, so entries are processed in the order of the queue.
 func TestPopsRunOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := deltafifo.New(options{})
@@ -128,7 +128,7 @@ func TestPopsRunOneAfterTheOther(t *testing.T) {
 		var pops sync.WaitGroup
 		for range 3 {
 			pops.Go(func() {
-				err := q.Pop(t.Context(), func(e deltafifo.Entry[*object]) error {
+				err := q.Pop(t.Context(), func(e deltafifo.Entry[*testObject]) error {
 					order = append(order, e.Key)
 					<-release
 					return nil
@@ -152,10 +152,10 @@ func TestPopsRunOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// TestConvergence has a producer that lists, watches and resyncs, and three consumers. In the end they hold what was last
-// listed and what happened since.
+// TestConvergence has a producer that lists, watches and resyncs, and three consumers. In the end they hold the objects
+// of the last list with the changes since then.
 func TestConvergence(t *testing.T) {
-	known := store.New(store.Options[*object]{})
+	known := store.New(store.Options[*testObject]{})
 	q := deltafifo.New(options{Known: known, Coalesce: true})
 	f := &fixture{T: t, q: q, known: known}
 	var consumers sync.WaitGroup

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// However much happens to an object that waits, its entry stays small, and it begins and ends as it would have.
+// However often a waiting object changes, its entry stays small, and its first and last deltas are those of the entry
+// without Coalesce.
 func TestCoalesceBoundsAnEntry(t *testing.T) {
 	const rounds = 1000
 	for _, test := range []struct {
@@ -69,8 +70,8 @@ func TestCoalesceBoundsAnEntry(t *testing.T) {
 
 func at(name string, version int) string { return fmt.Sprintf("%s@%d", name, version) }
 
-// What an entry says after coalescing leaves a consumer where everything would have left it, and tells it of the deletion of
-// the object that it knew.
+// A coalesced entry leaves the consumer in the same state as all deltas would, and reports the deletion of the object
+// that the consumer knew.
 func TestCoalesceKeepsTheDeletionOfWhatWasKnown(t *testing.T) {
 	coalesce := options{Coalesce: true}
 	runRule(t, []ruleCase{
@@ -114,7 +115,7 @@ func TestCoalesceKeepsTheDeletionOfWhatWasKnown(t *testing.T) {
 	})
 }
 
-// What waits is what is there: an object that came and went is not, for a list or a deletion.
+// An object that came and went while its entry waited does not exist, for Replace and for Delete.
 func TestCoalescedDeletionIsTheLast(t *testing.T) {
 	f := newFixture(t, options{Coalesce: true}, "a#1@1")
 	f.delete("a#1@2")

@@ -10,11 +10,11 @@ const (
 	Added Type = iota + 1
 	// Updated is an object that a watch reported as modified.
 	Updated
-	// Deleted is an object that is gone: a watch said so, or, when the delta has a Tombstone, a list lacked it.
+	// Deleted is an object that is gone. A watch reported the deletion, or, if the delta has a Tombstone, it was inferred.
 	Deleted
 	// Replaced is an object that a list contained. It may be new, changed or the same as before.
 	Replaced
-	// Sync is a known object that comes again because of a resync. Nothing has happened to it.
+	// Sync is a known object that a resync queued again. It has not changed.
 	Sync
 )
 
@@ -31,26 +31,26 @@ func (t Type) String() string {
 type Delta[T any] struct {
 	Type Type
 
-	// Object is the state of the object after the change, or for Deleted the last one known.
+	// Object is the state of the object after the change, or, for Deleted, its last known state.
 	Object T
 
-	// Tombstone is set when the deletion was inferred, as a rule from a list that lacks the object, or when its final state
-	// could not be read. It is nil in every other delta.
+	// Tombstone is set if the deletion was inferred, usually from a list that lacks the object, or if the object's final
+	// state could not be read. It is nil in every other delta.
 	Tombstone *DeletedFinalStateUnknown[T]
 }
 
-// DeletedFinalStateUnknown says that an object was deleted while no watch was looking: Obj is the last state that was
-// seen, and nobody knows in what state it was deleted, or when.
+// DeletedFinalStateUnknown stands for an object whose deletion no watch has reported. Obj is the last known state. The
+// final state and the time of the deletion are not known.
 type DeletedFinalStateUnknown[T any] struct {
 	Key string
 	Obj T
 }
 
-// Entry is what Pop hands over: everything that waited for one key.
+// Entry holds all deltas that waited for one key. Pop passes it to its process function.
 type Entry[T any] struct {
 	Key string
 
-	// Deltas has at least one element, oldest first. It belongs to whoever received the entry.
+	// Deltas has at least one element, oldest first. The process function may keep and change the slice.
 	Deltas []Delta[T]
 
 	// Initial is true if the entry is part of the first Replace.

@@ -15,15 +15,16 @@ func TestTypeString(t *testing.T) {
 	}
 }
 
-// Deltas belong to whoever got them: what is queued later must not show in them.
+// The deltas of an entry belong to the process function: later changes must not
+// appear in them.
 func TestDeltasMayBeKept(t *testing.T) {
 	f := newFixture(t, options{Coalesce: true})
-	var kept []deltafifo.Entry[*object]
+	var kept []deltafifo.Entry[*testObject]
 	for range 3 {
 		f.update("a@1")
 		f.update("a@2")
 		f.delete("a@3")
-		f.must(f.q.Pop(t.Context(), func(e deltafifo.Entry[*object]) error {
+		f.must(f.q.Pop(t.Context(), func(e deltafifo.Entry[*testObject]) error {
 			kept = append(kept, e)
 			f.update("a@9")
 			f.update("a@10")

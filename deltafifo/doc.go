@@ -1,9 +1,9 @@
-// Package deltafifo is the queue between a reflector, which says what changed, and a consumer, which does something about
-// it: one entry per object, holding what happened to it, oldest first.
+// Package deltafifo is the queue between a reflector, which reports changes, and a consumer, which acts on them. The
+// queue has one entry for each object, with the object's changes, oldest first.
 //
-// The producer calls Add, Update and Delete for watch events, Replace for a list and Resync for a reminder. The consumer
-// calls Pop, which hands over the oldest entry; while it is away, further changes to an object join the entry that waits
-// for it already.
+// The producer calls Add, Update and Delete for watch events, Replace for a list, and Resync to have every object
+// processed again. The consumer calls Pop, which takes the oldest entry. If an object changes while its entry waits,
+// the change joins that entry.
 //
 //	q := deltafifo.New(deltafifo.Options[*corev1.Pod]{Known: objects})
 //	for {
@@ -16,13 +16,13 @@
 //		...
 //	}
 //
-// What a list lacks was deleted while nobody watched. Replace finds such objects by comparing the list with what the
-// consumer holds ([Known]), what waits in the queue and what is being processed at this moment, and queues a Deleted whose
-// [Delta] carries a Tombstone.
+// If a list lacks an object, the object was deleted while no watch was open. To find such objects, Replace compares the
+// list with the objects that the consumer holds ([Known]), that wait in the queue, and that are being processed. For
+// each missing object it queues a Deleted whose [Delta] has a Tombstone.
 //
-// Between the entries stand marks ([Queue.Mark]): resourceVersions up to which the producer has given everything. Once all that
-// is before a mark has been processed, the consumer is told ([Options].Passed), and those who wait for the version go on
-// ([Queue.WaitFor]).
+// Marks ([Queue.Mark]) stand between the entries. A mark is a resourceVersion, and all changes up to that version stand
+// before the mark. If all entries before a mark have been processed, the queue calls [Options].Passed, and calls of
+// [Queue.WaitFor] for that version return.
 //
 // Begin with [Queue] and [Delta].
 package deltafifo

@@ -8,20 +8,20 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// entry is the queue's side of an [Entry]. It is queued, being processed, or both at once.
+// entry is the queue's record of a key. It is queued, being processed, or both at once.
 type entry[T any] struct {
 	state[T]
 	deltas  []Delta[T] // nil unless it is queued
-	list    uint64     // the last Replace that queued something for it, counted from 1
+	list    uint64     // the number of the last Replace that queued a delta for the key, counted from 1
 	initial bool       // queued, and part of the first Replace
 
-	// With Options.Coalesce: where in deltas the object begins whose delta is the last one, and the UID of the object
-	// before it.
+	// With Options.Coalesce: begin is the index in deltas of the first delta of the last object, and before is the UID of
+	// the object before that one.
 	begin  int
 	before types.UID
 }
 
-// state is what a key will be once its last delta has been processed.
+// state is the state of a key after its last delta has been processed.
 type state[T any] struct {
 	key  string
 	uid  types.UID // of obj
@@ -29,16 +29,16 @@ type state[T any] struct {
 	obj  T
 }
 
-// manyEntries is the size above which a map is given up once it is empty: a map never gives memory back by itself.
+// manyEntries is the size above which an empty map is replaced by a new one, because a map never shrinks.
 const manyEntries = 1024
 
-// pending reports whether an entry is queued or being processed: then its state is what its key will be afterwards.
-// It needs mu.
+// pending reports whether an entry is queued or being processed. If so, the entry's state is the state of its key after
+// that. It needs mu.
 func (q *Queue[T]) pending(e *entry[T]) bool {
 	return e != nil && (e.deltas != nil || e == q.processing)
 }
 
-// entry returns the entry of a key, which it makes if there is none. It needs mu.
+// entry returns the entry of a key, and makes one if the key has none. The caller holds mu.
 func (q *Queue[T]) entry(key string) *entry[T] {
 	e := q.entries[key]
 	if e == nil {
@@ -59,7 +59,7 @@ func (q *Queue[T]) enter(key string) *entry[T] {
 	return e
 }
 
-// leave forgets an entry that has been processed, unless it is queued again. It needs mu.
+// leave removes an entry that has been processed, unless it is queued again. It needs mu.
 func (q *Queue[T]) leave(e *entry[T]) {
 	if e.deltas != nil {
 		return
@@ -72,7 +72,7 @@ func (q *Queue[T]) leave(e *entry[T]) {
 	}
 }
 
-// push queues a delta: in the entry of its key if that is queued, or else at the end. It needs mu.
+// push adds a delta to the entry of its key. If the entry is not queued, push queues it at the end. It needs mu.
 func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 	switch n := len(e.deltas); {
 	case n == 0:
@@ -80,7 +80,7 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 		q.order.push(e)
 		q.signal()
 	case d.Type == Deleted && e.last == Deleted:
-		// Two deletions in a row are one. An observed one takes the place of an inferred one of the same object.
+		// Two deletions in a row become one. An observed deletion replaces an inferred deletion of the same object.
 		if e.deltas[n-1].Tombstone == nil || object.Another(e.uid, uid) {
 			return
 		}
@@ -95,13 +95,13 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 	e.last, e.obj, e.uid = d.Type, d.Object, uid
 }
 
-// merge adds a delta to those that wait, and removes others, so that a few are left, however many come. It reports false if
+// merge adds a delta to the entry's deltas, and removes others, so that their number is bounded. It returns false if
 // the delta itself is left out.
 //
-// The deltas of an entry belong to one object, or to several that had the name one after the other. The consumer may know
-// the first, and has never heard of the others. So the objects between the first and the last are left out. Each object
-// keeps its first delta and, of those that follow, the last one of each type. Of two deltas in a row that have one type it
-// keeps the second.
+// The deltas of an entry belong to one object, or to several objects that had the name one after the other. The
+// consumer may know the first object, but none of the others. So merge leaves out the objects between the first and the
+// last. Each object keeps its first delta, and the last delta of each type among those that follow. If two deltas in a
+// row have the same type, the second one stays.
 func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 	n := len(e.deltas)
 	switch {
@@ -110,13 +110,13 @@ func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 			e.deltas = append(e.deltas, d)
 			return true
 		}
-		// The consumer has not heard of this object: the entry ends again with the deletion of the one before.
+		// The consumer does not know this object, so the entry ends again with the deletion of the object before.
 		e.deltas = slices.Delete(e.deltas, e.begin, n)
 		e.last, e.obj, e.uid = Deleted, e.deltas[e.begin-1].Object, e.before
 		return false
 	case e.last == Deleted:
 		e.begin, e.before = n, e.uid
-	case object.Another(e.uid, uid): // and nobody said that the one before was deleted
+	case object.Another(e.uid, uid): // without a deletion of the object before
 		if e.begin > 0 {
 			e.deltas = slices.Delete(e.deltas, e.begin, n)
 		} else {
@@ -132,8 +132,8 @@ func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 	return true
 }
 
-// drop removes a type's delta among those that follow the first one of the object. If the first one is then followed by
-// another of its own type, drop removes the first, too.
+// drop removes the delta of a type from the deltas after the object's first one. Two deltas of one type may then stand side
+// by side at the beginning; in that case drop removes the older of the two, which is the first.
 func (e *entry[T]) drop(typ Type) {
 	second := e.begin + 1
 	for i := second; i < len(e.deltas); i++ {

@@ -33,7 +33,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// A burst must not cost memory for ever, nor may keys that come once: what the queue keeps is bounded.
+// Neither a burst nor many keys that come once may cost memory for ever: the memory that an empty
+// queue keeps is bounded.
 func TestQueueForgets(t *testing.T) {
 	const keys = 5000
 	q := New(Options[*metav1.PartialObjectMetadata]{})

@@ -6,19 +6,20 @@ import (
 	"runtime/debug"
 )
 
-// ErrClosed is what Pop returns once the queue is closed and empty, and what every producer's call returns, wrapped, once
-// it is closed.
+// ErrClosed is the error of Pop if the queue is closed and empty. The producer's calls return an error that wraps it if
+// the queue is closed.
 var ErrClosed = errors.New("deltafifo: the queue is closed")
 
 var errNoNumber = errors.New("want a decimal number, as a server gave it")
 
 var errNoProcess = errors.New("deltafifo: pop: the process function is nil; nothing was taken from the queue")
 
-// PanicError is what Pop returns when process panicked, and what a producer's call returns, wrapped, when [Known] did.
+// PanicError is the error of Pop if process panicked. If [Known] panicked, the producer's call returns an error that
+// wraps it.
 type PanicError struct {
 	Key   string // of the entry, or empty if there was none
 	Value any    // what the code panicked with
-	Stack []byte // where, as runtime/debug.Stack formats it
+	Stack []byte // of the panic, as runtime/debug.Stack formats it
 }
 
 func newPanicError(key string, value any) *PanicError {
@@ -38,7 +39,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// guard calls f, which is user code, and returns its panic as an error.
+// guard calls f, which runs user code. If f panics, guard returns the panic as an error.
 func guard(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

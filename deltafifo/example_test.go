@@ -32,7 +32,7 @@ func Example() {
 		return nil
 	}
 
-	// What a reflector does: a list, and after a gap in the watch another one.
+	// As a reflector does: a list, and after a gap in the watch another list.
 	for _, list := range [][]*Pod{
 		{pod("db", "1"), pod("web", "2")},
 		{pod("web", "3")}, // db is gone, and web is another one
@@ -56,12 +56,13 @@ func Example() {
 	// synced: true
 }
 
-// A consumer learns between two entries up to which version it has everything, and others can wait for it.
+// Between two entries, a consumer learns a version, and it has all changes up to that version. Other goroutines can wait
+// for a version.
 func ExampleQueue_Mark() {
-	q := deltafifo.New(deltafifo.Options[*object]{
+	q := deltafifo.New(deltafifo.Options[*testObject]{
 		Passed: func(resourceVersion string) { fmt.Println("up to", resourceVersion) },
 	})
-	for _, obj := range []*object{obj("a@4"), obj("b@5")} {
+	for _, obj := range []*testObject{obj("a@4"), obj("b@5")} {
 		if err := q.Add(obj); err != nil {
 			panic(err)
 		}
@@ -73,7 +74,7 @@ func ExampleQueue_Mark() {
 	q.Mark("6")
 
 	for range 2 {
-		err := q.Pop(context.Background(), func(e deltafifo.Entry[*object]) error {
+		err := q.Pop(context.Background(), func(e deltafifo.Entry[*testObject]) error {
 			fmt.Println(e.Key, len(e.Deltas))
 			return nil
 		})

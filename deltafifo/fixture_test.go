@@ -15,37 +15,37 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-type object struct{ metav1.ObjectMeta }
+type testObject struct{ metav1.ObjectMeta }
 
-// obj makes an object from "name@version" or "name#uid@version"; without a uid it is "u".
-func obj(s string) *object {
+// obj makes an object from "name@version" or "name#uid@version". If there is no uid, the UID is "u".
+func obj(s string) *testObject {
 	name, version, _ := strings.Cut(s, "@")
 	name, uid, found := strings.Cut(name, "#")
 	if !found {
 		uid = "u"
 	}
-	return &object{metav1.ObjectMeta{Name: name, UID: types.UID(uid), ResourceVersion: version}}
+	return &testObject{metav1.ObjectMeta{Name: name, UID: types.UID(uid), ResourceVersion: version}}
 }
 
-func objs(list ...string) []*object {
-	out := make([]*object, len(list))
+func objs(list ...string) []*testObject {
+	out := make([]*testObject, len(list))
 	for i, s := range list {
 		out[i] = obj(s)
 	}
 	return out
 }
 
-// fixture is a queue and a consumer that keeps what it is given.
+// fixture is a queue and a consumer that records its entries.
 type fixture struct {
 	*testing.T
-	q      *deltafifo.Queue[*object]
-	known  *store.Store[*object]
+	q      *deltafifo.Queue[*testObject]
+	known  *store.Store[*testObject]
 	popped []string
 }
 
-// newFixture returns a fixture whose consumer has been given known, long ago.
-func newFixture(t *testing.T, opts deltafifo.Options[*object], known ...string) *fixture {
-	f := &fixture{T: t, known: store.New(store.Options[*object]{})}
+// newFixture returns a fixture whose consumer holds known.
+func newFixture(t *testing.T, opts deltafifo.Options[*testObject], known ...string) *fixture {
+	f := &fixture{T: t, known: store.New(store.Options[*testObject]{})}
 	if opts.Known == nil {
 		opts.Known = f.known
 	}
@@ -67,8 +67,8 @@ func (f *fixture) delete(s string)        { f.Helper(); f.must(f.q.Delete(obj(s)
 func (f *fixture) replace(list ...string) { f.Helper(); f.must(f.q.Replace(objs(list...), "1")) }
 func (f *fixture) resync()                { f.Helper(); f.must(f.q.Resync()) }
 
-// apply is what a consumer does with an entry.
-func (f *fixture) apply(e deltafifo.Entry[*object]) error {
+// apply updates the consumer's objects with an entry.
+func (f *fixture) apply(e deltafifo.Entry[*testObject]) error {
 	for _, d := range e.Deltas {
 		var err error
 		if d.Type == deltafifo.Deleted {
@@ -83,10 +83,10 @@ func (f *fixture) apply(e deltafifo.Entry[*object]) error {
 	return nil
 }
 
-// pop takes one entry. While it is processed, during runs, and then the consumer applies it.
+// pop takes one entry. Its process function calls during, and then the consumer applies the entry.
 func (f *fixture) pop(during ...func()) {
 	f.Helper()
-	f.must(f.q.Pop(f.Context(), func(e deltafifo.Entry[*object]) error {
+	f.must(f.q.Pop(f.Context(), func(e deltafifo.Entry[*testObject]) error {
 		f.popped = append(f.popped, format(e))
 		for _, d := range during {
 			d()
@@ -97,10 +97,10 @@ func (f *fixture) pop(during ...func()) {
 
 var errProcess = errors.New("process failed")
 
-// popFailing takes one entry that the consumer fails to apply.
+// popFailing takes one entry, and the consumer fails to apply it.
 func (f *fixture) popFailing(during ...func()) {
 	f.Helper()
-	err := f.q.Pop(f.Context(), func(e deltafifo.Entry[*object]) error {
+	err := f.q.Pop(f.Context(), func(e deltafifo.Entry[*testObject]) error {
 		f.popped = append(f.popped, format(e)+" failed")
 		for _, d := range during {
 			d()
@@ -112,7 +112,7 @@ func (f *fixture) popFailing(during ...func()) {
 	}
 }
 
-// drain takes all that is queued.
+// drain takes all queued entries.
 func (f *fixture) drain() {
 	f.Helper()
 	for f.q.Len() > 0 {
@@ -120,7 +120,7 @@ func (f *fixture) drain() {
 	}
 }
 
-// want drains the queue and compares everything that was taken from the start.
+// want drains the queue and compares all entries that were taken since the start.
 func (f *fixture) want(entries ...string) {
 	f.Helper()
 	f.drain()
@@ -131,7 +131,7 @@ func (f *fixture) want(entries ...string) {
 
 // format writes an entry as "key: Type@version Type@version", with "?" after the type of an inferred deletion and "initial"
 // at the end of an initial entry.
-func format(e deltafifo.Entry[*object]) string {
+func format(e deltafifo.Entry[*testObject]) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:", e.Key)
 	for _, d := range e.Deltas {
@@ -150,9 +150,10 @@ func format(e deltafifo.Entry[*object]) string {
 	return b.String()
 }
 
-// hooked is a Known that calls the test when it is asked. It is called without the lock, so the test may do anything.
+// hooked is a Known that calls the test from its methods. The queue calls them without its lock, so the test may call
+// any method.
 type hooked struct {
-	*store.Store[*object]
+	*store.Store[*testObject]
 	afterKeys func()
 	onGet     func(key string)
 }
@@ -166,13 +167,13 @@ func (h *hooked) Keys() []string {
 	return keys
 }
 
-func (h *hooked) Get(key string) (*object, bool) {
+func (h *hooked) Get(key string) (*testObject, bool) {
 	if h.onGet != nil {
 		h.onGet(key)
 	}
 	return h.Store.Get(key)
 }
 
-func popOne(ctx context.Context, q *deltafifo.Queue[*object]) error {
-	return q.Pop(ctx, func(deltafifo.Entry[*object]) error { return nil })
+func popOne(ctx context.Context, q *deltafifo.Queue[*testObject]) error {
+	return q.Pop(ctx, func(deltafifo.Entry[*testObject]) error { return nil })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/relist-go/relist/deltafifo"
 )
 
-// model is the queue as the rules have it, without a thought for speed: slices that are searched.
+// model implements the rules of the queue in the simplest way: it searches slices.
 type model struct {
 	coalesce   bool
 	known      []modelState // by key
@@ -26,14 +26,14 @@ type model struct {
 	passed int
 }
 
-// mark puts a mark behind everything.
+// mark adds a mark behind all entries.
 func (m *model) mark() {
 	m.marks = append(m.marks, m.step)
 	m.pass()
 }
 
-// pass returns the newest mark before which nothing is left to be processed, or has failed. While something has failed,
-// it stays where it was.
+// pass returns the newest mark whose entries have all been processed. While process has failed for an object, it
+// returns the same mark as before.
 func (m *model) pass() string {
 	for _, mark := range m.marks {
 		before := func(at int) bool { return at <= mark }
@@ -48,7 +48,7 @@ func (m *model) pass() string {
 	return fmt.Sprint(m.passed)
 }
 
-// forgive forgets about what failed and is gone.
+// forgive removes failures of objects that are gone.
 func (m *model) forgive(key string) {
 	future, pending := m.future(key)
 	if !pending && future.gone {
@@ -105,7 +105,7 @@ func (m *model) push(s modelState, what string, initial bool) {
 	}
 }
 
-// coalesced is what is left of an entry. It is written as the rule is: the objects one after the other.
+// coalesced returns the deltas that stay in an entry. Like the rule, it treats the objects one after the other.
 func coalesced(deltas []modelDelta) []modelDelta {
 	var lives [][]modelDelta
 	for i, d := range deltas {
@@ -140,7 +140,7 @@ func coalesced(deltas []modelDelta) []modelDelta {
 	return out
 }
 
-// future returns what key will be once all is processed, and whether that is still to come.
+// future returns the state of key after all entries have been processed, and whether the key is pending.
 func (m *model) future(key string) (s modelState, pending bool) {
 	for _, e := range m.queue {
 		if e.key() == key {
@@ -214,7 +214,7 @@ func (m *model) begin() string {
 	return out
 }
 
-// finish ends the processing, and with it the consumer knows the outcome, if it did not fail.
+// finish ends the processing of an entry. Unless it failed, the consumer then has the object's new state.
 func (m *model) finish(failed bool) {
 	s := *m.processing
 	m.processing = nil
@@ -239,8 +239,8 @@ const fuzzKeys = 6
 
 func fuzzKey(i int) string { return string(rune('a' + i%fuzzKeys)) }
 
-// FuzzQueue runs a script of two bytes a step against the queue and the model. A step that takes an entry may run the
-// next one while it processes it.
+// FuzzQueue runs a script against the queue and the model. A step has two bytes. A step that takes an entry may run
+// the next step while the entry is being processed.
 func FuzzQueue(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 1, 3, 9, 5, 0}, false)
 	f.Add([]byte{3, 7, 6, 0, 3, 1, 4, 0, 7, 0, 2, 3, 5, 0}, true)
@@ -358,4 +358,4 @@ func FuzzQueue(f *testing.F) {
 	})
 }
 
-var _ deltafifo.Known[*object] = (*hooked)(nil)
+var _ deltafifo.Known[*testObject] = (*hooked)(nil)

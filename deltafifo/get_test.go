@@ -7,10 +7,10 @@ import (
 	"github.com/relist-go/relist/deltafifo"
 )
 
-// Get answers for the time when everything has been processed: what waits counts for
-// more than what is being processed, and that for more than what is known.
+// Get returns the state after all entries have been processed: it prefers what waits
+// to what is being processed, and that to what Known holds.
 func TestGet(t *testing.T) {
-	f := newFixture(t, deltafifo.Options[*object]{}, "a@1", "b@1", "c@1")
+	f := newFixture(t, deltafifo.Options[*testObject]{}, "a@1", "b@1", "c@1")
 	want := func(key, version string) {
 		t.Helper()
 		obj, ok := f.q.Get(key)
@@ -39,7 +39,7 @@ func TestGet(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	f := newFixture(t, deltafifo.Options[*object]{}, "a@1", "b@1", "c@1")
+	f := newFixture(t, deltafifo.Options[*testObject]{}, "a@1", "b@1", "c@1")
 	want := func(keys ...string) {
 		t.Helper()
 		if got := f.q.Keys(); !slices.Equal(got, keys) {
@@ -56,7 +56,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestGetWithoutKnown(t *testing.T) {
-	q := deltafifo.New(deltafifo.Options[*object]{})
+	q := deltafifo.New(deltafifo.Options[*testObject]{})
 	if err := q.Add(obj("a@1")); err != nil {
 		t.Fatal(err)
 	}

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// knownView is what Known held when the producer looked, in key order.
+// knownView is a copy of what Known held when the producer read it, in key order.
 type knownView[T any] struct {
 	states []known[T]
-	fresh  map[string]known[T] // what Known says of the keys whose processing ended since; it counts for more
-	cursor int                 // where get looks first: a list comes in key order too
+	fresh  map[string]known[T] // a newer state for the keys whose processing ended since; get prefers it
+	cursor int                 // the index at which get looks first, because a list comes in key order, too
 }
 
-// known is what Known says of one key.
+// known is what Known holds for one key.
 type known[T any] struct {
 	state[T]
 	ok bool
 }
 
-// get returns what Known says of key.
+// get returns what Known holds for key.
 func (v *knownView[T]) get(key string) (state[T], bool) {
 	if k, ok := v.fresh[key]; ok {
 		return k.state, k.ok
@@ -36,13 +36,13 @@ func (v *knownView[T]) get(key string) (state[T], bool) {
 	return v.states[i].state, v.states[i].ok
 }
 
-// withKnown reads what Known holds, takes the lock and calls f. At that moment the view is true for every key that is
-// neither queued nor being processed.
+// withKnown reads all of Known, takes the lock and calls f with the copy. While f runs, the copy is right for every key
+// that is neither queued nor being processed.
 //
-// Known is read without the lock, which takes a while, and the consumer goes on meanwhile: what was queued when the
-// reading began may have been processed when it ends, and have come into Known, or have gone from it, before or after its
-// key was looked at. So the queue notes the keys whose processing ends, and those are read again, until none is left.
-// There is one producer and it is here, so each key ends once, and this ends too.
+// Reading Known takes a while, and withKnown does not hold the lock meanwhile, so the consumer continues. It may
+// process an entry and change Known before or after withKnown has read that key. So the queue records the keys whose
+// processing ends, and withKnown reads these keys again until there are no more. This loop ends, because the one
+// producer is here and queues nothing, so only the entries that are queued now can end.
 func (q *Queue[T]) withKnown(f func(*knownView[T])) error {
 	v := &knownView[T]{fresh: map[string]known[T]{}}
 	if q.known != nil {
@@ -73,15 +73,15 @@ func (q *Queue[T]) withKnown(f func(*knownView[T])) error {
 	}
 }
 
-// sorted returns keys in their order. They are Known's, and stay as they are.
+// sorted returns keys in sorted order. It does not change keys, because the slice may be Known's own.
 func sorted(keys []string) []string {
 	if slices.IsSorted(keys) {
-		return keys // as a Store has them
+		return keys // as the keys of a Store are
 	}
 	return slices.Sorted(slices.Values(keys))
 }
 
-// readKnown asks Known for each key. It runs user code.
+// readKnown reads each key from Known. It runs user code.
 func (q *Queue[T]) readKnown(keys []string) []known[T] {
 	out := make([]known[T], len(keys))
 	for i, key := range keys {
@@ -94,7 +94,7 @@ func (q *Queue[T]) readKnown(keys []string) []known[T] {
 	return out
 }
 
-// watch begins or ends the noting of keys whose processing ends.
+// watch begins or ends the recording of keys whose processing ends.
 func (q *Queue[T]) watch(on bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

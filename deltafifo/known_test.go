@@ -9,7 +9,7 @@ import (
 	"github.com/relist-go/relist/store/storetest"
 )
 
-// holder is the store as a consumer's copy.
+// holder is a consumer's copy of the objects, in a store.
 type holder struct {
 	*store.Store[*storetest.Object]
 }
@@ -35,10 +35,10 @@ func TestStoreIsKnown(t *testing.T) {
 	})
 }
 
-// Without Known only what is queued or being processed counts.
+// Without Known, only objects that are queued or being processed exist.
 func TestNobodyKnown(t *testing.T) {
 	q := deltafifo.New(options{})
-	f := &fixture{T: t, q: q, known: store.New(store.Options[*object]{})}
+	f := &fixture{T: t, q: q, known: store.New(store.Options[*testObject]{})}
 	f.add("a@1")
 	f.drain()
 	f.delete("a@2")

@@ -8,28 +8,29 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// mark is a resourceVersion between two entries: everything up to it is in the entries before it, or was processed.
+// mark is a resourceVersion between two entries. All changes up to that version are in the entries before the mark, or
+// have been processed.
 type mark struct {
-	after   uint64 // how many entries Pop has to take before
+	after   uint64 // how many entries Pop must have taken before the mark is reached
 	version string
 }
 
 // progress is how far the consumer has come. The queue's mu guards it.
 //
-// A mark is reached when every entry before it has been processed. It is passed if no object has failed; or else when those
-// that failed have been mended. Then its version is due until Options.Passed has heard of it.
+// A mark is reached when every entry before it has been processed. It is passed when, in addition, no object's last
+// processing has failed. Its version is then due until the queue calls Options.Passed with it.
 type progress struct {
 	taken uint64     // entries that Pop has taken
-	done  uint64     // entries that are processed, and whose marks Options.Passed has heard of
-	marks ring[mark] // not reached, oldest first, with one between two entries at most
+	done  uint64     // entries that are processed, and whose marks Options.Passed was called with
+	marks ring[mark] // the marks that are not reached, oldest first; at most one between two entries
 	last  string     // the version of the newest mark
 
-	reached string              // the newest version that failed entries keep from being passed, or ""
-	failed  map[string]struct{} // keys whose last entry process has failed on
-	due     string              // the version that Options.Passed is to be told, or ""
-	handing bool                // a Pop is telling it one
-	handed  uint64              // how many it has been told
-	passed  string              // the last of these
+	reached string              // the newest reached version that failed objects keep from being passed, or ""
+	failed  map[string]struct{} // keys for whose last entry process failed
+	due     string              // the argument of the next call of Options.Passed, or ""
+	handing bool                // a Pop is calling Options.Passed
+	handed  uint64              // how often Options.Passed was called
+	passed  string              // the version of the last of these calls
 
 	waiters []*waiter
 }
@@ -41,17 +42,17 @@ type waiter struct {
 	err  error // set before done is closed
 }
 
-// Mark says that everything up to a resourceVersion has been given to the queue. The producer calls it.
+// Mark tells the queue that it has received all changes up to a resourceVersion. The producer calls it.
 //
-// The mark stands behind the entries that wait, and takes the place of another one that stands there, so there are never
-// more marks than entries. It is passed when all that stands before it has been processed: then the consumer has at least
-// this version, and something newer of the objects whose later deltas have joined an entry before the mark. While process
-// has failed for an object, no mark is passed: not until it has succeeded for that object, or the object is gone and was
-// never known.
+// The mark stands behind the entries that wait. If another mark stands there, the new one replaces it, so there are
+// never more marks than entries. The mark is passed when all entries before it have been processed. The consumer then
+// has at least this version of every object. It may have newer versions of some objects, because later deltas may have
+// joined an entry before the mark. If process has failed for an object, no mark is passed until process has succeeded
+// for that object, or until the object is gone and the consumer never had it.
 //
-// A version that is lower than the one before says that the server's storage went back, as after the restoration of a
-// backup, and so does a lower version of Replace: the marks that still wait are of another history, and are removed. A
-// version that is empty or "0" marks nothing.
+// If a version of Mark or Replace is lower than the one before, the server's storage went back, for example to a
+// backup. The marks that still wait belong to another history, so the queue removes them. If the version is empty or
+// "0", Mark does nothing.
 func (q *Queue[T]) Mark(resourceVersion string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -63,7 +64,7 @@ func (q *Queue[T]) Mark(resourceVersion string) {
 	m := mark{after: q.taken + uint64(q.order.len), version: resourceVersion}
 	if n := q.marks.len; n > 0 && q.marks.at(n-1).after == m.after {
 		q.marks.set(n-1, m)
-		return // what is before it waits, or else it would have been reached
+		return // entries before the mark still wait, because otherwise the replaced mark would have been reached
 	}
 	q.marks.push(m)
 	q.advance()
@@ -76,7 +77,7 @@ func (q *Queue[T]) wentBack(version string) {
 	}
 }
 
-// advance takes the marks that are reached, and ends the calls that wait for them. It needs mu.
+// advance removes the marks that are reached, and lets the calls that wait for them return. It needs mu.
 func (q *Queue[T]) advance() {
 	processed := q.taken
 	if q.processing != nil {
@@ -92,7 +93,7 @@ func (q *Queue[T]) advance() {
 		}
 	}
 	if q.due != "" {
-		q.signal() // a Pop hands it over
+		q.signal() // a Pop calls handOver
 		return
 	}
 	if !q.handing {
@@ -101,7 +102,7 @@ func (q *Queue[T]) advance() {
 	q.release()
 }
 
-// handOver tells Options.Passed of the version that is due. It needs mu, which it releases meanwhile.
+// handOver calls Options.Passed with the version that is due. It needs mu, and releases it during the call.
 func (q *Queue[T]) handOver() error {
 	version := q.due
 	q.due, q.handing = "", true
@@ -119,7 +120,7 @@ func (q *Queue[T]) handOver() error {
 	return nil
 }
 
-// account notes whether the consumer has an object as its entry said. It needs mu.
+// account records whether process failed for the last entry of a key. It needs mu.
 func (q *Queue[T]) account(key string, failed bool) {
 	switch {
 	case !failed:
@@ -131,8 +132,8 @@ func (q *Queue[T]) account(key string, failed bool) {
 	}
 }
 
-// forgive forgets that process has failed on objects that are gone and that the consumer never had: nobody will mend them.
-// It needs mu.
+// forgive removes failures of objects that are gone and that the consumer never had, because no later entry will
+// succeed for them. It needs mu.
 func (q *Queue[T]) forgive(gone func(key string) bool) {
 	if len(q.failed) == 0 {
 		return
@@ -152,8 +153,8 @@ func (q *Queue[T]) Passed() string {
 	return q.passed
 }
 
-// WaitFor waits until a mark is passed whose version is resourceVersion or newer. It returns ctx.Err() if ctx ends before,
-// [ErrClosed] if the queue is closed, and at once an error for a version that is not a decimal number.
+// WaitFor waits until a mark is passed whose version is resourceVersion or newer. It returns ctx.Err() if ctx ends
+// first, and [ErrClosed] if the queue is closed. If the version is not a decimal number, it returns an error at once.
 func (q *Queue[T]) WaitFor(ctx context.Context, resourceVersion string) error {
 	if !object.Ordered(resourceVersion) {
 		return fmt.Errorf("deltafifo: wait for resourceVersion %q: %w", resourceVersion, errNoNumber)
@@ -162,8 +163,9 @@ func (q *Queue[T]) WaitFor(ctx context.Context, resourceVersion string) error {
 	return q.await(ctx, func() bool { return object.Ordered(q.passed) && !object.Older(q.passed, resourceVersion) })
 }
 
-// Wait waits until all that is queued now has been processed, and Options.Passed has heard of the marks among it. An entry
-// that process failed on counts as processed. Errors are those of [Queue.WaitFor].
+// Wait waits until all entries that are queued now have been processed, and Options.Passed has returned for the marks
+// between them that are passed. An entry counts as processed also if process failed. If ctx ends first, Wait returns
+// ctx.Err(), and if the queue is closed, [ErrClosed].
 func (q *Queue[T]) Wait(ctx context.Context) error {
 	q.mu.Lock()
 	after, handed := q.taken+uint64(q.order.len), q.handed
@@ -176,7 +178,7 @@ func (q *Queue[T]) Wait(ctx context.Context) error {
 	return q.await(ctx, func() bool { return q.done >= after && q.handed >= handed })
 }
 
-// await waits until over, which needs mu, says true. It needs mu and releases it.
+// await waits until over returns true. It needs mu and releases it. over is called with mu held.
 func (q *Queue[T]) await(ctx context.Context, over func() bool) error {
 	if q.closed || over() {
 		defer q.mu.Unlock()
@@ -199,7 +201,8 @@ func (q *Queue[T]) await(ctx context.Context, over func() bool) error {
 	}
 }
 
-// release ends the calls of Wait and WaitFor that have what they wait for, or all if the queue is closed. It needs mu.
+// release lets the calls of Wait and WaitFor return whose condition is true, or all of them if the queue is closed. It
+// needs mu.
 func (q *Queue[T]) release() {
 	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
 		switch {

@@ -24,7 +24,8 @@ func (f *fixture) list(version string, list ...string) {
 	f.must(f.q.Replace(objs(list...), version))
 }
 
-// A mark is passed when all that was queued before it has been processed, and not while the last of it is.
+// A mark is passed when all entries before it have been processed, and not while the last of them is being
+// processed.
 func TestMarkIsPassedBehindWhatIsBeforeIt(t *testing.T) {
 	f := newFixture(t, options{})
 	f.q.Mark("1")
@@ -48,7 +49,7 @@ func TestMarkIsPassedBehindWhatIsBeforeIt(t *testing.T) {
 	}
 }
 
-// A server that went back has marks of another history waiting: they are never passed.
+// If the server went back, the marks that wait belong to another history, and are never passed.
 func TestMarksOfAnotherHistoryAreRemoved(t *testing.T) {
 	t.Run("by a list", func(t *testing.T) {
 		f := newFixture(t, options{})
@@ -93,7 +94,8 @@ func TestMarksOfAnotherHistoryAreRemoved(t *testing.T) {
 	})
 }
 
-// What the consumer could not process it lacks, so no mark is passed until it has the object, or until nobody has.
+// If process fails for an object, the consumer lacks it, so no mark is passed until the consumer has the object, or
+// the object is gone.
 func TestFailedEntryKeepsMarksFromBeingPassed(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -152,7 +154,7 @@ func TestFailedEntryKeepsMarksFromBeingPassed(t *testing.T) {
 			f.q.Mark("2")
 			var pop sync.WaitGroup
 			pop.Go(func() {
-				_ = f.q.Pop(t.Context(), func(deltafifo.Entry[*object]) error { end(); return nil })
+				_ = f.q.Pop(t.Context(), func(deltafifo.Entry[*testObject]) error { end(); return nil })
 			})
 			pop.Wait()
 			f.passed("")
@@ -160,11 +162,12 @@ func TestFailedEntryKeepsMarksFromBeingPassed(t *testing.T) {
 	})
 }
 
-// Options.Passed is called between entries, by the Pop that processed the last before the mark or by one that waits.
+// Options.Passed is called between entries, by the Pop that processed the last entry before the mark, or by a Pop
+// that waits.
 func TestPassedIsToldBetweenEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string // not guarded: the race detector would see two at once
-		var q *deltafifo.Queue[*object]
+		var q *deltafifo.Queue[*testObject]
 		q = deltafifo.New(options{Passed: func(version string) {
 			if q.Passed() == version {
 				t.Errorf("%s counts as passed before Passed has returned", version)
@@ -175,7 +178,7 @@ func TestPassedIsToldBetweenEntries(t *testing.T) {
 		for range 3 {
 			pops.Go(func() {
 				for {
-					err := q.Pop(context.Background(), func(e deltafifo.Entry[*object]) error {
+					err := q.Pop(context.Background(), func(e deltafifo.Entry[*testObject]) error {
 						log = append(log, format(e))
 						return nil
 					})
@@ -237,7 +240,7 @@ func TestPanicOfPassedIsAnErrorOfPop(t *testing.T) {
 	f.want("b: Added@2")
 }
 
-// WaitFor and Wait return when Passed has heard of the mark, and not when it is reached.
+// WaitFor and Wait return after Options.Passed has returned for the mark, and not when the mark is reached.
 func TestWaitForMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, goOn := make(chan string), make(chan struct{})
@@ -291,7 +294,7 @@ func TestWaitForMark(t *testing.T) {
 	})
 }
 
-// Who waits is released by the end of the context, and by Close.
+// The end of the context and Close make WaitFor and Wait return.
 func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := deltafifo.New(options{})

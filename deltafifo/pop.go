@@ -2,17 +2,17 @@ package deltafifo
 
 import "context"
 
-// Pop waits for an entry, takes the oldest and returns what process returns for it. It returns ctx.Err() when ctx ends
-// first, and [ErrClosed] once the queue is closed and empty.
+// Pop waits for an entry, takes the oldest one, calls process with it, and returns the error of process. It returns
+// ctx.Err() if ctx ends first, and [ErrClosed] if the queue is closed and empty.
 //
-// The entry is consumed whatever process does: an error or a panic, which Pop returns as a [PanicError], neither puts it
-// back nor keeps HasSynced from becoming true, and the entries behind it are not touched. Who wants it again has it at
-// hand. But no mark is passed while an object's last entry has failed, see [Queue.Mark].
+// Pop removes the entry in any case. If process returns an error or panics, Pop does not put the entry back, and
+// HasSynced becomes true all the same; process can keep the entry to try again. Pop returns a panic as a [PanicError].
+// But no mark is passed while process has failed for an object's last entry, see [Queue.Mark].
 //
-// Pop is also what calls [Options].Passed: while it waits, and after process.
+// Pop also calls [Options].Passed, while it waits and after process.
 //
-// No lock is held while process runs: it may call any method but Pop and Wait, for which it would wait for ever. Several
-// goroutines may call Pop; their process functions run one after the other, so that the order of the queue holds.
+// Pop holds no lock while process runs. process may call any method except Pop and Wait, which would never return.
+// Several goroutines may call Pop; their process functions run one after the other, in the order of the queue.
 func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) (err error) {
 	if process == nil {
 		return errNoProcess
@@ -42,7 +42,7 @@ func (q *Queue[T]) take(ctx context.Context, e *Entry[T]) error {
 	defer q.mu.Unlock()
 	for {
 		if err := ctx.Err(); err != nil {
-			q.signal() // this Pop may have been called to look; another has to, then
+			q.signal() // this Pop may have taken the token from wake, so another Pop gets one
 			return err
 		}
 		turn := q.processing == nil && !q.handing
@@ -80,7 +80,7 @@ func (q *Queue[T]) begin(out *Entry[T]) {
 	q.taken++
 }
 
-// finish accounts for the entry that begin took. It returns an error of Options.Passed.
+// finish records that the entry that begin took has been processed. It returns an error if Options.Passed panics.
 func (q *Queue[T]) finish(initial, failed bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

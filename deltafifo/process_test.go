@@ -8,24 +8,26 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
 
-// Rule 7: whatever process does, its entry alone is consumed, and it is told to the caller of Pop.
+// Rule 7: whether process fails, panics or exits, exactly its entry is removed, and the caller of
+// Pop gets the error.
 func TestRule7ProcessLosesNoEntry(t *testing.T) {
 	cause := errors.New("cause")
 	for _, test := range []struct {
 		name    string
-		process func(deltafifo.Entry[*object]) error
+		process func(deltafifo.Entry[*testObject]) error
 		check   func(error) bool
 	}{
-		{"error", func(deltafifo.Entry[*object]) error { return cause }, func(err error) bool { return err == cause }}, //nolint:errorlint // Pop promises the very error.
-		{"panic", func(deltafifo.Entry[*object]) error { panic("no") }, func(err error) bool {
+		{"error", func(deltafifo.Entry[*testObject]) error { return cause }, func(err error) bool { return err == cause }}, //nolint:errorlint // Pop promises the very error.
+		{"panic", func(deltafifo.Entry[*testObject]) error { panic("no") }, func(err error) bool {
 			var p *deltafifo.PanicError
 			return errors.As(err, &p) && p.Key == "a" && p.Value == "no" &&
 				strings.Contains(string(p.Stack), "TestRule7") && err.Error() == `process "a": panic: no`
 		}},
-		{"panic with an error", func(deltafifo.Entry[*object]) error { panic(cause) }, func(err error) bool {
+		{"panic with an error", func(deltafifo.Entry[*testObject]) error { panic(cause) }, func(err error) bool {
 			return errors.Is(err, cause)
 		}},
 	} {
@@ -46,14 +48,14 @@ func TestRule7ProcessLosesNoEntry(t *testing.T) {
 	}
 }
 
-// t.FailNow in a process function ends the goroutine without a panic.
+// A process function may end its goroutine without a panic, as t.FailNow does.
 func TestRule7ProcessEndsItsGoroutine(t *testing.T) {
 	f := newFixture(t, options{})
 	f.replace("a@1", "b@2")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = f.q.Pop(context.Background(), func(deltafifo.Entry[*object]) error { runtime.Goexit(); return nil })
+		_ = f.q.Pop(context.Background(), func(deltafifo.Entry[*testObject]) error { runtime.Goexit(); return nil })
 	}()
 	<-done
 	f.want("b: Replaced@2 initial")
@@ -71,9 +73,10 @@ func TestPopWithoutProcessTakesNothing(t *testing.T) {
 	f.want("a: Added@1")
 }
 
-// Rule 7: no lock is held while process runs or Known is asked: both may call the queue.
+// Rule 7: the queue holds no lock while process or a method of Known runs, so both may call the
+// queue.
 func TestRule7UserCodeMayCallTheQueue(t *testing.T) {
-	known := &hooked{Store: store.New(store.Options[*object]{})}
+	known := &hooked{Store: store.New(store.Options[*testObject]{})}
 	f := newFixture(t, options{Known: known}, "z@1")
 	f.known = known.Store
 	f.must(f.known.Add(obj("z@1")))
@@ -91,7 +94,8 @@ func TestRule7UserCodeMayCallTheQueue(t *testing.T) {
 	f.want("a: Replaced@1 initial", "z: Deleted@2 initial", "b: Added@1 Deleted@2")
 }
 
-// The consumer goes on while the producer reads Known. What it finishes meanwhile is read again.
+// The consumer continues while the producer reads Known. The producer reads the keys again whose
+// processing ends meanwhile.
 func TestRule5ConsumerIsFasterThanReplace(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -137,7 +141,7 @@ func TestRule5ConsumerIsFasterThanReplace(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			known := &hooked{Store: store.New(store.Options[*object]{})}
+			known := &hooked{Store: store.New(store.Options[*testObject]{})}
 			f := newFixture(t, options{Known: known})
 			f.known = known.Store
 			f.must(f.known.Replace(objs(test.known...), "1"))
@@ -149,9 +153,9 @@ func TestRule5ConsumerIsFasterThanReplace(t *testing.T) {
 	}
 }
 
-// A panic of Known, or a bad item, is an error of the call, and the queue is as it was.
+// If Known panics or an item is bad, the call returns an error and leaves the queue unchanged.
 func TestProducerErrors(t *testing.T) {
-	known := &hooked{Store: store.New(store.Options[*object]{})}
+	known := &hooked{Store: store.New(store.Options[*testObject]{})}
 	f := newFixture(t, options{Known: known})
 	f.add("a@1")
 	known.onGet = func(string) { panic("known is broken") }
@@ -173,12 +177,12 @@ func TestProducerErrors(t *testing.T) {
 	for _, err := range []error{
 		f.q.Add(obj("@1")), f.q.Update(obj("@1")), f.q.Delete(obj("@1")), f.q.Replace(objs("b@1", "@1"), "1"),
 	} {
-		if !errors.Is(err, store.ErrNoName) {
+		if !errors.Is(err, object.ErrNoName) {
 			t.Errorf("an object without a name: %v", err)
 		}
 	}
 	for _, err := range []error{
-		f.q.Add(nil), f.q.Update(nil), f.q.Delete(nil), f.q.Replace([]*object{nil}, "1"),
+		f.q.Add(nil), f.q.Update(nil), f.q.Delete(nil), f.q.Replace([]*testObject{nil}, "1"),
 	} {
 		if err == nil {
 			t.Error("a nil object: no error")

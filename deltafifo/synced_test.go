@@ -2,7 +2,8 @@ package deltafifo_test
 
 import "testing"
 
-// Rule 8: synced is when the last entry of the first Replace has been processed, and never anything else.
+// Rule 8: HasSynced becomes true when the last entry of the first Replace has been processed, and at no
+// other time.
 func TestRule8Synced(t *testing.T) {
 	f := newFixture(t, options{}, "gone@1")
 	synced := func(want bool, when string) {
@@ -60,7 +61,7 @@ func TestRule8EmptyList(t *testing.T) {
 	}
 }
 
-// What was deleted before the list came is not part of the list.
+// An object that was deleted before the list came is not part of the list.
 func TestRule8DeletionBeforeTheList(t *testing.T) {
 	f := newFixture(t, options{}, "a@1")
 	f.delete("a@2")

@@ -12,28 +12,28 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
-// consumer is one Run: the goroutine that takes from the queue, owns the store, and feeds the handlers. What it does
-// between two entries sees the store and what handlers were told agree.
-type consumer[T store.Object] struct {
+// consumer is one Run: the goroutine that takes entries from the queue, writes to the store, and passes changes to the handlers.
+// Between two entries, every handler has been given exactly what is in the store.
+type consumer[T object.Object] struct {
 	*Informer[T]
 	handlers   []*subscriber[T]
 	goroutines sync.WaitGroup
 	reports    reports
-	synced     bool // and the handlers have been told
+	synced     bool // the store holds the first list, and the handlers know
 	timer      *time.Timer
-	broken     map[string]string // the resourceVersion of an object that could not be indexed, by key
+	broken     map[string]string // by key, the resourceVersion of an object that could not be stored because code panicked
 	unlike     bool              // objects have fields that equality.Semantic cannot compare
 }
 
-// run consumes until ctx ends. Then no callback begins any more, for the handlers have the same ctx.
+// run takes entries until ctx ends. The handlers have the same ctx, so no callback begins after that.
 func (c *consumer[T]) run(ctx context.Context) {
 	c.goroutines.Go(func() {
 		select {
 		case <-c.queue.Synced():
-			c.bell.ring() // there may be no entry to take, if the first list was empty
+			c.bell.ring() // if the first list was empty, no entry comes
 		case <-c.ended:
 		}
 	})
@@ -49,8 +49,8 @@ func (c *consumer[T]) run(ctx context.Context) {
 	}
 }
 
-// apply brings the store up to date with an entry, and tells the handlers. It never fails: an object on which code of the
-// program's own panicked is reported, and counts as processed, so that nobody waits for it.
+// apply brings the store up to date with an entry, and passes the changes to the handlers. apply never fails: if code of the
+// program panics on an object, apply reports that, and the object counts as processed, so that nobody waits for it.
 func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
 	defer func() {
 		if v := recover(); v != nil { // a getter of the object's
@@ -70,12 +70,13 @@ func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
 	return nil
 }
 
-// put stores an object that is new, changed or the same. What the server calls it does not matter: it may repeat itself,
-// and a list does not say. If there was another object of that name, its deletion came before.
+// put stores an object. The type of the delta does not say whether the object is new, changed or the same: a server may repeat
+// events, and an item of a list may be any of the three. If there was another object with this name, the deletion of that object
+// has come before.
 func (c *consumer[T]) put(key string, obj T, initial bool) {
 	old, known := c.store.Get(key)
 	if known && c.unchanged(old, obj) {
-		return // the one that everybody has stays in the store
+		return // the store keeps the object that the handlers have
 	}
 	if err := c.store.Update(obj); err != nil {
 		c.broke(key, obj.GetResourceVersion(), err)
@@ -91,8 +92,9 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 	}
 }
 
-// broke reports that the store is as it was before, because code of the program's own panicked. A list brings the object again as
-// it was, and then there is nothing new to report: a program that has the cache listed when it is told does not do so for ever.
+// broke reports that code of the program has panicked on an object, so that the store has the old state of the object. Every list
+// brings the object again, but broke reports each version only once. Otherwise a Problem function that calls Relist would cause
+// the next problem, and so on for ever.
 func (c *consumer[T]) broke(key, version string, err error) {
 	if before, reported := c.broken[key]; reported && before == version && version != "" {
 		return
@@ -109,7 +111,7 @@ func (c *consumer[T]) remove(key string, final T, unknown bool) {
 	delete(c.broken, key)
 	old, known := c.store.Get(key)
 	if !known {
-		return // nobody was told that it exists
+		return // no handler was told that it exists
 	}
 	if err := c.store.Delete(final); err != nil { // a getter of the object's panicked
 		c.broke(key, "", err)
@@ -120,19 +122,19 @@ func (c *consumer[T]) remove(key string, final T, unknown bool) {
 	}
 }
 
-// unchanged reports whether b is the same state of the same object as a. The UID and the resourceVersion do not say it: a
-// server that was restored from a backup gives its versions out again. Two objects without a resourceVersion, which a
-// transform may have cleared, may be anything.
+// unchanged reports whether b is the same state of the same object as a. The same UID and resourceVersion are not enough, because
+// a server that was restored from a backup uses its versions again. If a transform has cleared the resourceVersion, the objects
+// count as different.
 func (c *consumer[T]) unchanged(a, b T) bool {
 	rv := a.GetResourceVersion()
 	return rv != "" && rv == b.GetResourceVersion() && a.GetUID() == b.GetUID() && c.equal(a, b)
 }
 
-// equal compares two objects as the API server does: a quantity by its value, a nil map as an empty one. Types that have
-// fields which are not exported, and so are not the API's, are compared as reflect does it.
+// equal compares two objects as the API server does: quantities by their values, and a nil map as an empty one. Types with
+// unexported fields are no API types, and are compared by reflect.DeepEqual.
 func (c *consumer[T]) equal(a, b any) (same bool) {
 	if p := reflect.ValueOf(a); p.Kind() == reflect.Pointer && p.UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
-		return true // a list brings what has not changed as it was
+		return true // the reflector puts the very same object into a list if it has not changed
 	}
 	if c.unlike {
 		return reflect.DeepEqual(a, b)
@@ -146,7 +148,7 @@ func (c *consumer[T]) equal(a, b any) (same bool) {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// attend does what the bell calls for: it lets handlers go and come, and does the resyncs that are due.
+// attend runs after the bell was rung. It removes and adds handlers, and does the resyncs that are due.
 func (c *consumer[T]) attend(ctx context.Context) {
 	c.handlers = slices.DeleteFunc(c.handlers, func(s *subscriber[T]) bool { return isClosed(s.quit) })
 	c.mu.Lock()
@@ -159,10 +161,10 @@ func (c *consumer[T]) attend(ctx context.Context) {
 	c.remind(time.Now())
 }
 
-// admit lets a handler in, with the store as it is now.
+// admit adds a handler, which begins with the objects that the store has now.
 func (c *consumer[T]) admit(ctx context.Context, s *subscriber[T]) {
 	if !s.begin() {
-		return // removed before it began
+		return // it was removed before it began
 	}
 	s.resync = newResync(s.handler.Resync, time.Now())
 	s.replay(c.store.Snapshot())
@@ -184,7 +186,7 @@ func (c *consumer[T]) markSynced() {
 	}
 }
 
-// remind does the resyncs that are due, and has the bell rung for the next.
+// remind does the resyncs that are due, and sets a timer that rings the bell for the next one.
 func (c *consumer[T]) remind(now time.Time) {
 	var next time.Time
 	for _, s := range c.handlers {
@@ -205,8 +207,8 @@ func (c *consumer[T]) remind(now time.Time) {
 	}
 }
 
-// reportLater tells the program of a problem with an object, or ends Run with it. It does not wait for the program, which
-// may wait for the consumer.
+// reportLater reports a problem with an object, or ends Run with it. It does not wait for Options.Problem, which may itself wait
+// for the consumer.
 func (c *consumer[T]) reportLater(key string, err error) {
 	if c.problem == nil {
 		c.report(err)
@@ -232,20 +234,21 @@ func (c *consumer[T]) stop(reflecting *sync.WaitGroup) {
 		s.end()
 	}
 	c.reports.end()
-	reflecting.Wait() // it has a place to write to until it has ended
+	reflecting.Wait() // the queue stays open until the reflector has ended
 	c.queue.Close()
 	close(c.ended) // a callback may be waiting for it
 	c.goroutines.Wait()
 }
 
-// bell calls the consumer away from the queue, where it waits in Pop, to look at something else.
+// bell interrupts the consumer while it waits in Pop, so that the consumer looks at handlers and resyncs. The consumer waits with
+// a context that hear returns, and ring ends that context.
 type bell struct {
 	mu     sync.Mutex
-	rung   bool // and not heard yet
+	rung   bool // since the last call of hear
 	cancel context.CancelFunc
 }
 
-// ring ends the context that hear returned last. It never blocks, and may be called from anywhere.
+// ring wakes the consumer. It never blocks, and any goroutine may call it.
 func (b *bell) ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -255,7 +258,8 @@ func (b *bell) ring() {
 	}
 }
 
-// hear reports whether the bell was rung since the last time, and if it was, returns a new context to wait with.
+// hear reports whether the bell was rung since the last call of hear. If so, hear returns a new context for Pop to wait with, and
+// otherwise the current one.
 func (b *bell) hear(parent, current context.Context) (context.Context, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

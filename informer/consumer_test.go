@@ -8,11 +8,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
 // consume runs the consumer of an informer, without a reflector, until stop is called.
-func consume[T store.Object](t *testing.T, in *Informer[T]) (stop func()) {
+func consume[T object.Object](t *testing.T, in *Informer[T]) (stop func()) {
 	c := consumer[T]{Informer: in}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -108,4 +108,29 @@ func TestObjectsDoNotMoveTheVersion(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestBell(t *testing.T) {
+	var b bell
+	var ctx context.Context
+	b.ring() // before anyone listens
+	ctx, rung := b.hear(t.Context(), ctx)
+	if !rung || ctx.Err() != nil {
+		t.Fatalf("rung %v, context %v", rung, ctx.Err())
+	}
+	if again, rung := b.hear(t.Context(), ctx); rung || again != ctx {
+		t.Error("heard what was not rung")
+	}
+	b.ring()
+	b.ring() // twice is once
+	if ctx.Err() == nil {
+		t.Error("the waiting goes on")
+	}
+	next, rung := b.hear(t.Context(), ctx)
+	if !rung || next.Err() != nil {
+		t.Errorf("rung %v, context %v", rung, next.Err())
+	}
+	if _, rung := b.hear(t.Context(), next); rung {
+		t.Error("heard twice")
+	}
 }

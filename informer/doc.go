@@ -9,14 +9,14 @@
 //	})
 //	err = cache.Run(ctx)
 //
-// It is an assembly: a [reflector.Reflector] writes to a [deltafifo.Queue]; one goroutine, the consumer, takes each entry
-// out of it, brings the [store.Store] up to date and tells every handler. That goroutine alone writes to the store and
-// alone feeds handlers, between two entries it lets a new handler in, and so a handler that comes late has the store as it
-// is at that moment, and every change after it, and nothing twice. The reflector puts marks between the entries; when the
-// consumer has passed one, its version is the store's.
+// An informer has three parts. A [reflector.Reflector] writes to a [deltafifo.Queue]. One goroutine, the consumer, takes each
+// entry from the queue, brings the [store.Store] up to date, and tells every handler. Only the consumer writes to the store and
+// adds handlers, and it adds a handler between two entries. So a late handler gets every object that the store has at that
+// moment, and every change after it, and nothing twice. The reflector puts marks between the entries. When the consumer passes
+// a mark, the store gets the mark's version.
 //
-// A handler has a goroutine of its own, and a queue that holds one pending change per object: however slow it is, it
-// delays nobody, and what waits for it is bounded by the number of objects and not by the number of events.
+// Each handler has a goroutine of its own, and a queue with one pending change per object. A slow handler delays nobody, and its
+// queue is bounded by the number of objects, not by the number of events.
 //
 // Begin with [New], [Informer.AddHandler] and [Handler]. docs/embedding.md goes through it step by step.
 package informer

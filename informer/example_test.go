@@ -14,7 +14,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// Pod has what these examples want to know of one; the rest is not decoded.
+// Pod has the fields of a Pod that these examples use; the decoder skips the others.
 type Pod struct {
 	metav1.ObjectMeta `json:"metadata"`
 

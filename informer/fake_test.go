@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
 // thing is the object type of the tests.
@@ -76,7 +76,7 @@ func (f *fake) remove(key string) {
 
 func (f *fake) object(key string, uid types.UID, value int) *thing {
 	f.version++
-	namespace, name, _ := store.SplitKey(key)
+	namespace, name, _ := object.SplitKey(key)
 	obj := &thing{Value: value}
 	obj.Namespace, obj.Name, obj.UID, obj.ResourceVersion = namespace, name, uid, strconv.Itoa(f.version)
 	return obj
@@ -87,7 +87,7 @@ func (f *fake) emit(typ listwatch.Type, obj *thing) {
 	f.log = append(f.log, listwatch.Event[*thing]{
 		Type:   typ,
 		Object: f.transformed(obj),
-		Meta:   listwatch.Meta{Key: store.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion},
+		Meta:   listwatch.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion},
 	})
 	close(f.more)
 	f.more = make(chan struct{})
@@ -137,7 +137,7 @@ func (f *fake) restore(version int, objects ...*thing) {
 		defer f.mu.Unlock()
 		f.version, f.log, f.objects = version-1, nil, map[string]*thing{} // the end of a gap is a version
 		for _, obj := range objects {
-			f.objects[store.Key(obj)] = obj
+			f.objects[object.Key(obj)] = obj
 		}
 	})
 }
@@ -152,7 +152,7 @@ func (f *fake) state() []string {
 func describe(items []*thing) []string {
 	var out []string
 	for _, obj := range items {
-		out = append(out, fmt.Sprintf("%s %s %d", store.Key(obj), obj.UID, obj.Value))
+		out = append(out, fmt.Sprintf("%s %s %d", object.Key(obj), obj.UID, obj.Value))
 	}
 	return out
 }
@@ -160,7 +160,7 @@ func describe(items []*thing) []string {
 // items needs mu.
 func (f *fake) items() []*thing {
 	items := slices.Collect(maps.Values(f.objects))
-	slices.SortFunc(items, func(a, b *thing) int { return cmp.Compare(store.Key(a), store.Key(b)) })
+	slices.SortFunc(items, func(a, b *thing) int { return cmp.Compare(object.Key(a), object.Key(b)) })
 	return items
 }
 

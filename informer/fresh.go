@@ -10,21 +10,24 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// Status says how fresh the copy is, and what keeps it from being fresher. What it says of the sink is true of the store
-// once that has worked off what waits for it: use [Informer.Synced] and [Informer.WaitFor] to know that it has.
+// Status says how fresh the copy is, and what keeps it from being fresher. The sink of this reflector is the queue, so Status
+// describes the queue. The store follows when the consumer has taken the entries that wait in the queue. [Informer.Synced] and
+// [Informer.WaitFor] wait for the store.
 //
-// It must not be called from a function of [reflector.Trace].
+// A function of [reflector.Trace] must not call Status.
 func (in *Informer[T]) Status() reflector.Status { return in.reflector.Status() }
 
-// WaitFor waits until the store has everything up to a resourceVersion: the one that a write returned, say, so that the
-// program reads its own write. The store's version is that one then, or a newer one. Handlers may not have been told yet.
+// WaitFor waits until the store has everything up to a resourceVersion. If a program passes the version that a write returned, it
+// can read its own write afterwards. When WaitFor has returned nil, the store's version is that version or a newer one. Handlers
+// may not have been called yet.
 //
-// It returns ctx.Err() if ctx ends before, an error that satisfies errors.Is with [ErrStopped] if Run does or has ended,
-// and at once an error for a version that is not a decimal number. Before Run it waits for it. Objects that could not be
-// used are not waited for: [reflector.Status] and [Options.Problem] name them.
+// If ctx ends first, WaitFor returns ctx.Err(). If Run ends or has ended, it returns an error that satisfies errors.Is with
+// [ErrStopped]. If the version is not a decimal number, it returns an error at once. A program may call WaitFor before Run.
+// WaitFor does not wait for objects that could not be used: [reflector.Status] and [Options.Problem] name them.
 //
-// A callback may call it, and [Options.Problem]. An index function, a function of [reflector.Trace] and one that they wait
-// for must not: what is waited for would wait for them.
+// Callbacks and [Options.Problem] may call WaitFor. Index functions and the functions of [reflector.Trace] must not call it. Nor
+// may they wait for another goroutine that calls it. The consumer runs the index functions, and the reflector runs the functions
+// of the trace, so each would wait for itself.
 func (in *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error {
 	err := in.queue.WaitFor(ctx, resourceVersion)
 	if errors.Is(err, deltafifo.ErrClosed) {
@@ -33,9 +36,10 @@ func (in *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) erro
 	return err
 }
 
-// Relist lists the most recent state now, whatever the informer is doing, and waits until the store has it: for a program
-// that knows, or fears, that the copy is wrong. Handlers, who are told what differs, may not have been told yet. Errors
-// are those of [Informer.WaitFor], and the same must not call it.
+// Relist lists the most recent state now, whatever the informer is doing, and waits until the store has it. It is for a program
+// that knows, or suspects, that the copy is wrong. Handlers get the differences, and may not have been called yet. If ctx or Run
+// ends first, Relist returns the same errors as [Informer.WaitFor]. The functions that must not call WaitFor must not call
+// Relist.
 func (in *Informer[T]) Relist(ctx context.Context) error {
 	err := in.untilEnd(ctx, in.reflector.Relist)
 	if err == nil {
@@ -47,7 +51,7 @@ func (in *Informer[T]) Relist(ctx context.Context) error {
 	return err
 }
 
-// untilEnd calls wait with a context that ends with the informer too, and returns [deltafifo.ErrClosed] if that was it.
+// untilEnd calls wait with a context that also ends when the informer ends. In that case it returns [deltafifo.ErrClosed].
 func (in *Informer[T]) untilEnd(ctx context.Context, wait func(context.Context) error) error {
 	live, end := context.WithCancel(ctx)
 	var watching sync.WaitGroup

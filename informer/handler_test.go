@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -301,5 +302,78 @@ func TestCallbackUsesInformer(t *testing.T) {
 			t.Error("Run returned nil")
 		}
 		r.done <- context.Canceled
+	})
+}
+
+// 20,000 updates of one object, for a handler that takes a second for each call, are a few calls and one pending change,
+// and no other handler waits. What is deleted and made again stays two things.
+func TestSlowHandlerCostsKeysNotEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const updates = 20_000
+		f := newFake("a")
+		r := newRig(t, f, informer.Options[*thing]{})
+		calls, most := 0, 0
+		slow := diary{hold: func(string) {
+			calls++
+			<-time.After(time.Second)
+		}}
+		reg := r.add(slow.handler())
+		fast := 0
+		r.add(informer.Handler[*thing]{OnUpdate: func(_, obj *thing) { fast = obj.Value }})
+		r.start()
+		for i := range updates {
+			f.set("a", i+1)
+			synctest.Wait()
+			most = max(most, reg.Pending())
+			if fast != i+1 {
+				t.Fatalf("after update %d the fast handler was at %d", i+1, fast)
+			}
+			if i%2000 == 0 {
+				<-time.After(time.Second)
+			}
+		}
+		f.remove("a")
+		f.set("a", 1)
+		later(time.Minute)
+		if most > 1 || calls > 20 {
+			t.Errorf("up to %d changes were pending, and there were %d calls", most, calls)
+		}
+		if got, want := slow.take(), fmt.Sprintf("delete a=%d; add a=1", updates); !strings.HasSuffix(got, want) {
+			t.Errorf("the slow handler was told %s, want %s in the end", got, want)
+		}
+	})
+}
+
+// A callback may wait for the store, have it listed again, add handlers, read, and remove itself; and one that waits for
+// what will never be does not keep Run from ending.
+func TestCallbacksMayWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a")
+		r := newRig(t, f, informer.Options[*thing]{})
+		var d diary
+		var reg *informer.Registration
+		reg = r.add(informer.Handler[*thing]{
+			OnUpdate: func(_, obj *thing) {
+				err := errors.Join(r.WaitFor(t.Context(), obj.ResourceVersion), r.Relist(t.Context()))
+				if err != nil {
+					t.Error(err)
+				}
+				r.add(d.handler())
+				_ = r.Store().List()
+				reg.Cancel()
+			},
+		})
+		var forever error
+		r.add(informer.Handler[*thing]{OnDelete: func(*thing, bool) { forever = r.WaitFor(t.Context(), "1000") }})
+		r.start()
+		f.set("a", 1)
+		d.expect(t, "add a=1 initial")
+		f.remove("a")
+		d.expect(t, "delete a=1")
+		r.stop()
+		synctest.Wait()
+		if len(r.done) != 1 || !errors.Is(forever, informer.ErrStopped) {
+			t.Errorf("Run has returned: %v; the callback was told %v", len(r.done) == 1, forever)
+		}
 	})
 }

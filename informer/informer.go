@@ -8,12 +8,13 @@ import (
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
 
 // Informer keeps a store in step with a resource, and calls handlers. All methods may be called from any goroutine.
-type Informer[T store.Object] struct {
+type Informer[T object.Object] struct {
 	store     *store.Store[T]
 	queue     *deltafifo.Queue[T]
 	reflector *reflector.Reflector[T]
@@ -24,17 +25,17 @@ type Informer[T store.Object] struct {
 	mu      sync.Mutex
 	phase   phase
 	fail    context.CancelCauseFunc // ends Run with an error; set while it runs
-	joining []*subscriber[T]        // added, and the consumer has not seen them yet
+	joining []*subscriber[T]        // added, and not yet taken by the consumer
 }
 
 // ErrStarted is what a second [Informer.Run] returns: an informer runs once.
 var ErrStarted = errors.New("informer: Run was called before; make a new informer")
 
-// ErrStopped is what [Informer.AddHandler], [Informer.WaitFor] and [Informer.Relist] return, wrapped, when Run has ended or
-// is about to.
+// ErrStopped is in the errors of [Informer.AddHandler], [Informer.WaitFor] and [Informer.Relist] if Run has ended or is about
+// to end.
 var ErrStopped = errors.New("the informer has stopped")
 
-// phase is where an informer is in its life, which it lives once.
+// phase says whether an informer has started and whether it has stopped. An informer runs once, so a phase never comes again.
 type phase uint8
 
 const (
@@ -44,7 +45,7 @@ const (
 )
 
 // New returns an Informer that has not started.
-func New[T store.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer[T] {
+func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer[T] {
 	in := &Informer[T]{
 		store:   store.New(store.Options[T]{Indexers: opts.Indexers, Bookmarked: true}),
 		problem: opts.Problem,
@@ -52,30 +53,29 @@ func New[T store.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer
 	}
 	in.queue = deltafifo.New(deltafifo.Options[T]{
 		Known:    in.store,
-		Coalesce: true, // a consumer kept busy by a slow index function is owed the latest state, as a slow handler is
+		Coalesce: true, // handlers get the latest state, not each one, so the queue need not keep more
 		Passed:   in.store.SetResourceVersion,
 	})
-	opts.Reflector.Resync = -1 // each handler has its own
+	opts.Reflector.Resync = -1 // each handler has a resync of its own
 	in.reflector = reflector.New(lw, in.queue, opts.Reflector)
 	return in
 }
 
-// Store is the cache. Before [Informer.Synced] it holds only part of what there is.
+// Store returns the cache. Until [Informer.Synced], it is incomplete.
 func (in *Informer[T]) Store() Reader[T] { return in.store }
 
-// Synced returns a channel that is closed once the store holds the first list. Handlers may be told of it later:
-// [Registration.Synced] says when one has been.
+// Synced returns a channel that is closed once the store holds the first list. Handlers may get the last of its objects later:
+// see [Registration.Synced].
 func (in *Informer[T]) Synced() <-chan struct{} { return in.queue.Synced() }
 
 // HasSynced reports whether the channel that [Informer.Synced] returns is closed.
 func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 
-// AddHandler makes h one of the handlers. It may be called at any time, also from a callback, and does not wait: a handler
-// that is added while the informer runs is soon told of every object in the store, by OnAdd with initial set, and of every
-// change since, in order. The same Handler may be added several times. Its callbacks may be called before AddHandler has
-// returned.
+// AddHandler adds a handler, and does not wait. A program may call AddHandler at any time, also from a callback. If the informer
+// runs already, the handler first gets an OnAdd with initial set for every object in the store, and then every change, in order.
+// A program may add the same Handler several times. The informer may call the callbacks before AddHandler has returned.
 //
-// It is an error, which satisfies errors.Is with [ErrStopped], once Run has ended or is about to.
+// If Run has ended or is about to end, AddHandler returns an error that satisfies errors.Is with [ErrStopped].
 func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) {
 	s := newSubscriber(h, in.report, in.bell.ring)
 	in.mu.Lock()
@@ -88,14 +88,15 @@ func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) {
 	return s.Registration, nil
 }
 
-// Run lists, watches and calls handlers until ctx ends, and returns ctx.Err(); or until code of the program's own panics,
-// if Options.Problem is nil, and returns a [*PanicError] or what wraps a [*store.IndexError].
+// Run lists, watches and calls handlers until ctx ends, and returns ctx.Err(). If Options.Problem is nil and code of the program
+// panics, Run ends, and returns a [*PanicError] or an error that wraps a [*store.IndexError].
 //
-// Errors of the server do not end it: they are reported through Options.Reflector.Trace, and tried again.
+// Errors of the server do not end Run, unless Options.Reflector.Fatal says so. The reflector reports them through
+// Options.Reflector.Trace, and sends the request again.
 //
-// Once ctx has ended, or code has panicked, no callback begins any more. When Run returns every goroutine that it started
-// has ended. It waits for the callbacks that are being called, so one that never returns keeps it; what is still pending is
-// dropped. The store stays as it is.
+// Once ctx has ended, or code has panicked, no further callback begins, and pending changes are dropped. Run waits for the
+// callbacks that are running, so a callback that never returns keeps Run from returning. When Run returns, every goroutine that it
+// started has ended. The store stays as it is.
 func (in *Informer[T]) Run(ctx context.Context) error {
 	inner, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -123,7 +124,7 @@ func (in *Informer[T]) start(fail context.CancelCauseFunc) bool {
 	return true
 }
 
-// report tells the program of a panic in code of its own, or ends Run with it.
+// report calls Options.Problem with a panic of the program's code. If Problem is nil, report ends Run with that panic.
 func (in *Informer[T]) report(err error) {
 	if in.problem != nil {
 		in.problem(err)

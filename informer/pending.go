@@ -1,11 +1,11 @@
 package informer
 
-// manyChanges is the number above which the map of pending changes is given up when it has become empty: a map never gives
-// memory back by itself.
+// manyChanges: if the map of pending changes has held more keys than this, it is dropped when it is empty, because a map never
+// gives memory back.
 const manyChanges = 1024
 
-// change is what a handler has not been told about one object yet. However much happens to the object meanwhile, there are
-// four forms of it, and empty:
+// change holds the news about one object that a handler has not got yet. Whatever happens to the object meanwhile, a change has
+// one of four forms, or is empty:
 //
 //	told  gone  there
 //	no    no    yes    OnAdd(obj)
@@ -16,18 +16,18 @@ const manyChanges = 1024
 type change[T any] struct {
 	key string
 
-	told bool // the handler knows the object
-	old  T    // as this
+	told bool // the handler knows an object of this key
+	old  T    // if told: the state that the handler knows
 
-	gone    bool // that object was deleted
-	final   T    // in this state
-	unknown bool // or another, for nobody saw it
+	gone    bool // the object that the handler knows was deleted
+	final   T    // if gone: the last known state of that object
+	unknown bool // if gone: nobody saw the final state, and final may be an older one
 
-	there   bool // there is one now
-	obj     T    // in this state
-	initial bool // and it was in the first list, or in the store when the handler came
+	there   bool // there is an object of this key now
+	obj     T    // if there: its latest state
+	initial bool // if there: it was in the first list, or in the store when the handler was added
 
-	synced bool // no object: the handler has synced when it gets here
+	synced bool // a mark without a key: when the handler takes the mark, it has synced
 
 	prev, next *change[T] // in pending
 }
@@ -45,23 +45,25 @@ func (c *change[T]) remove(final T, unknown bool) {
 	if c.told && !c.gone {
 		c.gone, c.final, c.unknown = true, final, unknown
 	}
-	// Else what went is something that the handler was never told of.
+	// Otherwise the handler was never told of the object that is gone.
 	var none T
 	c.there, c.obj, c.initial = false, none, false
 }
 
-// empty reports whether there is nothing left to say.
+// empty reports whether nothing is left to tell.
 func (c *change[T]) empty() bool { return !c.there && !c.gone && !c.synced }
 
-// pending are the changes that wait for a handler: at most one for a key, in the order in which their keys came. It is a
-// linked list, because a change that cancels out is removed from the middle. The caller has a lock.
+// pending are the changes that wait for a handler: at most one for a key, in the order in which their keys came. The changes form
+// a linked list, because a change that cancels out is removed from the middle. The links are in the change itself, because
+// container/list would need one more allocation for each change. The caller holds a lock.
 type pending[T any] struct {
 	byKey       map[string]*change[T]
 	first, last *change[T]
 	peak        int
 }
 
-// add, update and remove say what happened to an object, and what the handler knew of it before if nothing is pending.
+// add, update and remove record what happened to an object. The parameter old is the state that the handler knows if no change of
+// the object is pending.
 func (p *pending[T]) add(key string, obj T, initial bool) {
 	c := p.byKey[key]
 	if c == nil {
@@ -89,7 +91,7 @@ func (p *pending[T]) remove(key string, old, final T, unknown bool) {
 	}
 }
 
-// markSynced puts the end of what is initial behind all that is pending now.
+// markSynced says that the changes that are pending now are the last initial ones.
 func (p *pending[T]) markSynced() { p.push(&change[T]{synced: true}) }
 
 // has reports whether a change of key is pending.

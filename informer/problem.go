@@ -32,17 +32,17 @@ func (e *PanicError) Unwrap() error {
 // errGoexit is the value of a PanicError for a callback that did not return and did not panic.
 var errGoexit = errors.New("the callback called runtime.Goexit (t.FailNow does); its handler is removed")
 
-// reports are the problems with objects that Options.Problem has not been told of, in the order of their keys' first. An
-// object has one at most, the latest, so that a slow Problem costs memory for each object and not for each event.
+// reports are the problems with objects that wait for a call of Options.Problem, ordered by the first problem of each key. An
+// object has one problem at most, the latest, so that a slow Problem costs memory for each object and not for each event.
 type reports struct {
 	mu      sync.Mutex
 	keys    []string
 	latest  map[string]error
-	telling bool // there is a goroutine in tell
+	telling bool // a goroutine is in tell
 	ended   bool
 }
 
-// add keeps a report. It returns true if somebody has to call tell.
+// add keeps a report. It returns true if the caller has to start tell.
 func (r *reports) add(key string, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,7 @@ func (r *reports) add(key string, err error) bool {
 	return true
 }
 
-// tell calls problem with one report after the other, until there is none. It may run on a goroutine that problem ends.
+// tell calls problem with one report after the other, until there is none. problem may end the goroutine.
 func (r *reports) tell(problem func(error)) {
 	returned := false
 	defer func() {
@@ -76,7 +76,7 @@ func (r *reports) tell(problem func(error)) {
 	returned = true
 }
 
-// take removes the oldest report. If there is none, nobody tells any more.
+// take removes the oldest report. If there is none, tell ends.
 func (r *reports) take() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +91,7 @@ func (r *reports) take() error {
 	return err
 }
 
-// end drops what has not been told.
+// end drops the reports that wait.
 func (r *reports) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -3,12 +3,13 @@ package informer
 import (
 	"iter"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
 
-// Reader is the side of a [store.Store] that is there for the users of an informer: all of it but the writing, which is
-// the informer's. Any goroutine may use it, callbacks included. Objects are shared: nobody may change one.
-type Reader[T store.Object] interface {
+// Reader is a [store.Store] without the methods that write, because only the informer writes. Any goroutine may use it, callbacks
+// included. Objects are shared: nobody may change one.
+type Reader[T object.Object] interface {
 	// Get returns the object of key, which is namespace/name, or name for a cluster-scoped object.
 	Get(key string) (T, bool)
 
@@ -32,8 +33,8 @@ type Reader[T store.Object] interface {
 	// Snapshot returns the state at this moment. It costs next to nothing.
 	Snapshot() *store.Snapshot[T]
 
-	// ResourceVersion is the version up to which the store has everything. Objects that could not be decoded or indexed are
-	// excepted: [reflector.Status] and [Options.Problem] name them. Single objects may be newer. It is empty before the first
-	// list has been applied, and goes back only with a server that was restored from a backup.
+	// ResourceVersion returns the version up to which the store has everything, except objects that could not be decoded or
+	// indexed: [reflector.Status] and [Options.Problem] name those. Single objects may be newer. It is empty until the first
+	// list has been applied. It goes back only if the server was restored from a backup.
 	ResourceVersion() string
 }

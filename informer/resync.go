@@ -2,34 +2,34 @@ package informer
 
 import "time"
 
-// resync says which objects a handler is to be offered again, and when. A period is divided into steps, and each step has
-// its share of the keys that there were when the period began.
+// resync says which objects are offered to a handler again, and when. A period is divided into steps, and each step has its share
+// of the keys that the store had when the period began.
 type resync struct {
 	period time.Duration
-	begun  time.Time // the period at hand
+	begins time.Time // of this period
 	keys   []string
 	step   int // the next one, from 1
 	steps  int
 }
 
-// maxSteps bounds how often in a period the consumer is woken up.
+// maxSteps is the largest number of times that the resync of one handler wakes the consumer in a period.
 const maxSteps = 100
 
-// newResync begins with a period without keys, so that nothing is offered again that has just been offered first. It is nil
-// if the period says never.
+// newResync returns nil if the period is zero or negative. The first period has no keys, because the handler has just got every
+// object.
 func newResync(period time.Duration, now time.Time) *resync {
 	if period <= 0 {
 		return nil
 	}
-	return &resync{period: period, begun: now, step: 1, steps: 1}
+	return &resync{period: period, begins: now, step: 1, steps: 1}
 }
 
 // at returns the time of the next step.
 func (r *resync) at() time.Time {
 	if r.step == r.steps {
-		return r.begun.Add(r.period)
+		return r.begins.Add(r.period)
 	}
-	return r.begun.Add(r.period / time.Duration(r.steps) * time.Duration(r.step))
+	return r.begins.Add(r.period / time.Duration(r.steps) * time.Duration(r.step))
 }
 
 // due returns the keys of the steps whose time has come. It asks for all keys when a period begins.
@@ -41,9 +41,9 @@ func (r *resync) due(now time.Time, all func() []string) []string {
 		if r.step <= r.steps {
 			continue
 		}
-		r.begun = r.begun.Add(r.period)
-		if now.Sub(r.begun) >= r.period {
-			r.begun = now // the machine slept: whole periods were missed, and once is enough
+		r.begins = r.begins.Add(r.period)
+		if now.Sub(r.begins) >= r.period {
+			r.begins = now // the computer slept: several periods were missed, and one is enough
 		}
 		r.keys = all()
 		r.step, r.steps = 1, min(max(len(r.keys), 1), maxSteps)

@@ -1,66 +1,122 @@
-package informer
+package informer_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/informer"
 )
 
-// Every key comes once in a period, spread over it, and the first period has none.
-func TestResyncDue(t *testing.T) {
-	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for _, n := range []int{0, 1, 3, 100, 1234} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			var keys []string
-			for i := range n {
-				keys = append(keys, fmt.Sprintf("%05d", i))
-			}
-			r := newResync(time.Minute, begin)
-			for period := range 3 {
-				var got []string
-				wakes, most := 0, 0
-				for end := begin.Add(time.Duration(period+1) * time.Minute); !r.at().After(end); wakes++ {
-					due := r.due(r.at(), func() []string { return keys })
-					most = max(most, len(due))
-					got = append(got, due...)
-				}
-				want := keys
-				if period == 0 {
-					want = nil
-				}
-				if !slices.Equal(got, want) {
-					t.Errorf("period %d gave %d keys, want %d", period, len(got), len(want))
-				}
-				if wakes > maxSteps || most > n/maxSteps+1 {
-					t.Errorf("period %d took %d wakes, at most %d keys at once", period, wakes, most)
-				}
-			}
-		})
-	}
+// One handler is offered every object each minute; the other, which did not ask, is not.
+func TestResync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		var asked, other diary
+		h := asked.handler()
+		h.Resync = time.Minute
+		r.add(h)
+		r.add(other.handler())
+		r.start()
+		asked.expect(t, "add a=0 initial; add b=0 initial")
+		other.expect(t, "add a=0 initial; add b=0 initial")
+		later(time.Minute)
+		asked.expect(t, "")
+		later(30 * time.Second)
+		asked.expect(t, "update a=0->0")
+		r.fake.remove("a")
+		r.fake.set("c", 0)
+		asked.expect(t, "delete a=0; add c=0")
+		later(30 * time.Second)
+		asked.expect(t, "update b=0->0") // c was not there when the period began
+		later(time.Minute)
+		asked.expect(t, "update b=0->0; update c=0->0")
+		other.expect(t, "delete a=0; add c=0")
+	})
 }
 
-// Missed periods are not made up for.
-func TestResyncAfterSleep(t *testing.T) {
-	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	keys := func() []string { return []string{"a", "b"} }
-	r := newResync(time.Minute, begin)
-	if got := r.due(begin.Add(time.Minute), keys); len(got) != 0 {
-		t.Fatalf("the first period gave %q", got)
-	}
-	now := begin.Add(24 * time.Hour)
-	if got := r.due(now, keys); !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("after a day %q are due, want a and b once", got)
-	}
-	if got := r.at(); !got.After(now) {
-		t.Errorf("the next step is at %v, in the past", got)
-	}
-}
-
-func TestResyncOff(t *testing.T) {
-	for _, period := range []time.Duration{0, -1} {
-		if newResync(period, time.Time{}) != nil {
-			t.Errorf("period %v gave a resync", period)
+// An object with a pending change, or whose callback is being called, is not offered again; a change that comes after the
+// offer takes its place.
+func TestResyncOfPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b", "c"), informer.Options[*thing]{})
+		release := make(chan struct{})
+		d := diary{hold: func(line string) {
+			if line == "update a=0->1" {
+				<-release
+			}
+		}}
+		h := d.handler()
+		h.Resync = time.Minute
+		reg := r.add(h)
+		r.start()
+		d.expect(t, "add a=0 initial; add b=0 initial; add c=0 initial")
+		r.fake.set("a", 1)
+		r.fake.set("b", 1)
+		later(5 * time.Minute)
+		if reg.Pending() != 2 {
+			t.Errorf("%d objects wait, want b, which changed, and c, which is offered", reg.Pending())
 		}
-	}
+		r.fake.set("c", 1)
+		synctest.Wait()
+		close(release)
+		d.expect(t, "update a=0->1; update b=0->1; update c=0->1")
+	})
+}
+
+// A handler that is removed leaves no timer behind that would offer anything to anyone.
+func TestResyncEndsWithHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d diary
+		h := d.handler()
+		h.Resync = time.Minute
+		reg := r.add(h)
+		r.start()
+		later(2 * time.Minute)
+		d.expect(t, "add a=0 initial; update a=0->0")
+		reg.Cancel()
+		later(time.Hour)
+		d.expect(t, "")
+	})
+}
+
+// A resync is off unless it is asked for. It is spread over its period, leaves out what has a change pending, and goes on
+// after a callback has panicked; who did not ask for it waits for nobody.
+func TestResyncIsSpreadAndGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const objects, periods = 1000, 3
+		f := newFake()
+		for i := range objects {
+			f.set(fmt.Sprint("pod-", i), 0)
+		}
+		var p problems
+		r := newRig(t, f, informer.Options[*thing]{Problem: p.add})
+		began := time.Now()
+		perSecond := map[int]int{}
+		r.add(informer.Handler[*thing]{
+			Resync: time.Minute,
+			OnUpdate: func(_, obj *thing) {
+				perSecond[int(time.Since(began)/time.Second)]++
+				if obj.Name == "pod-500" {
+					panic("each time")
+				}
+			},
+		})
+		others := 0
+		r.add(informer.Handler[*thing]{OnUpdate: func(*thing, *thing) { others++ }})
+		r.start()
+		later((periods + 1) * time.Minute)
+		total := 0
+		for second, n := range perSecond {
+			total += n
+			if n > 2*objects/60 || second < 60 {
+				t.Errorf("%d objects in second %d", n, second)
+			}
+		}
+		if total != periods*objects || len(p.all) != periods || others != 0 {
+			t.Errorf("%d offers, %d panics and %d offers to the other; want %d, %d, 0", total, len(p.all), others, periods*objects, periods)
+		}
+	})
 }

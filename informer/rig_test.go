@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
 // rig is an informer that runs in a synctest bubble against a fake server.
@@ -66,13 +66,13 @@ type diary struct {
 func (d *diary) handler() informer.Handler[*thing] {
 	return informer.Handler[*thing]{
 		OnAdd: func(obj *thing, initial bool) {
-			d.write(fmt.Sprintf("add %s=%d%s", store.Key(obj), obj.Value, when(initial, " initial")))
+			d.write(fmt.Sprintf("add %s=%d%s", object.Key(obj), obj.Value, when(initial, " initial")))
 		},
 		OnUpdate: func(old, obj *thing) {
-			d.write(fmt.Sprintf("update %s=%d->%d", store.Key(obj), old.Value, obj.Value))
+			d.write(fmt.Sprintf("update %s=%d->%d", object.Key(obj), old.Value, obj.Value))
 		},
 		OnDelete: func(obj *thing, unknown bool) {
-			d.write(fmt.Sprintf("delete %s=%d%s", store.Key(obj), obj.Value, when(unknown, " unknown")))
+			d.write(fmt.Sprintf("delete %s=%d%s", object.Key(obj), obj.Value, when(unknown, " unknown")))
 		},
 	}
 }

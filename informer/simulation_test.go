@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
 // TestSimulation plays random histories, with gaps in the watch, to handlers that come and go, some of them slow. Each
@@ -130,7 +130,7 @@ func (m *mirror) told(what string, obj, before, after *thing) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := store.Key(obj)
+	key := object.Key(obj)
 	known := m.copy[key]
 	switch {
 	case m.retired:
@@ -170,6 +170,6 @@ func (m *mirror) state() []string {
 	for _, obj := range m.copy {
 		items = append(items, obj)
 	}
-	slices.SortFunc(items, func(a, b *thing) int { return strings.Compare(store.Key(a), store.Key(b)) })
+	slices.SortFunc(items, func(a, b *thing) int { return strings.Compare(object.Key(a), object.Key(b)) })
 	return describe(items)
 }

@@ -6,25 +6,26 @@ import (
 	"sync"
 	"time"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
 
-// subscriber is a handler with what waits for it. The consumer writes to it, its own goroutine reads.
-type subscriber[T store.Object] struct {
+// subscriber is a handler and its pending changes. The consumer adds changes, and the subscriber's goroutine takes them.
+type subscriber[T object.Object] struct {
 	*Registration
 	handler Handler[T]
-	report  func(error) // tells the program of a panic
+	report  func(error) // reports a panic of a callback
 	resync  *resync     // owned by the consumer; nil if there is none
 
 	wake chan struct{} // holds a token when the goroutine should look
 
 	mu      sync.Mutex
 	pending pending[T]
-	current string // the key that callbacks are being called for; empty if none is
-	over    bool   // nothing is pending any more, whatever comes
+	current string // the key of the callback that is running; empty if none is
+	over    bool   // the handler has ended, and takes no more changes
 }
 
-func newSubscriber[T store.Object](h Handler[T], report func(error), forget func()) *subscriber[T] {
+func newSubscriber[T object.Object](h Handler[T], report func(error), forget func()) *subscriber[T] {
 	s := &subscriber[T]{Registration: newRegistration(), handler: h, report: report, wake: make(chan struct{}, 1)}
 	s.waiting = s.len
 	s.forget = forget
@@ -37,7 +38,7 @@ func (s *subscriber[T]) len() int {
 	return s.pending.len()
 }
 
-// tell changes what is pending, under the lock. f must not call code of the program's own.
+// tell changes what is pending, under the lock. f must not call code of the program.
 func (s *subscriber[T]) tell(f func(p *pending[T])) {
 	s.mu.Lock()
 	if !s.over {
@@ -46,7 +47,7 @@ func (s *subscriber[T]) tell(f func(p *pending[T])) {
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
-	default: // it has been called already
+	default: // there is a token already
 	}
 }
 
@@ -62,10 +63,10 @@ func (s *subscriber[T]) deleted(key string, old, final T, unknown bool) {
 	s.tell(func(p *pending[T]) { p.remove(key, old, final, unknown) })
 }
 
-// markSynced says that whatever is initial has been told.
+// markSynced records that no more initial objects come.
 func (s *subscriber[T]) markSynced() { s.tell((*pending[T]).markSynced) }
 
-// replay tells a new handler what there is.
+// replay gives a new handler all objects of the store.
 func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 	s.tell(func(p *pending[T]) {
 		for key, obj := range all.All() {
@@ -74,7 +75,7 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 	})
 }
 
-// remind offers objects once more, except those with something pending.
+// remind offers the objects that are due once more, except an object that has a pending change or a running callback.
 func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 	for _, key := range s.resync.due(now, objects.Keys) {
 		obj, ok := objects.Get(key)
@@ -91,7 +92,7 @@ func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 
 // run calls the callbacks until the registration or ctx ends.
 func (s *subscriber[T]) run(ctx context.Context) {
-	// Deferred, for a callback may end the goroutine.
+	// Deferred, because a callback may end the goroutine.
 	defer close(s.done)
 	defer s.drop()
 	defer s.Cancel()
@@ -108,10 +109,10 @@ func (s *subscriber[T]) run(ctx context.Context) {
 	}
 }
 
-// ends reports whether no callback may begin any more.
+// ends reports whether no further callback may begin.
 func (s *subscriber[T]) ends(ctx context.Context) bool { return isClosed(s.quit) || ctx.Err() != nil }
 
-// next waits for a change; nil says that the registration or ctx has ended.
+// next waits for a change. It returns nil if the registration or ctx has ended.
 func (s *subscriber[T]) next(ctx context.Context) *change[T] {
 	for !s.ends(ctx) {
 		if c := s.take(); c != nil {
@@ -126,7 +127,8 @@ func (s *subscriber[T]) next(ctx context.Context) *change[T] {
 	return nil
 }
 
-// drop lets go of what is pending, and of all that the consumer tells before it has noticed.
+// drop removes the pending changes. It also sets over, because the consumer may not have noticed yet that the handler has ended:
+// from then on tell adds no change.
 func (s *subscriber[T]) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,14 +147,14 @@ func (s *subscriber[T]) take() *change[T] {
 	return c
 }
 
-// deliver says what a change has to say.
+// deliver calls the callbacks of a change.
 func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 	h := &s.handler
 	if c.gone && h.OnDelete != nil {
 		s.call("OnDelete", c.key, func() { h.OnDelete(c.final, c.unknown) })
 	}
 	if !c.there || s.ends(ctx) {
-		return // or OnDelete was the last callback
+		return // OnDelete was the only callback, or the last one
 	}
 	switch known := c.told && !c.gone; {
 	case known && h.OnUpdate != nil:

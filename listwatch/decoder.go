@@ -4,25 +4,30 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/internal/typecheck"
+	"github.com/relist-go/relist/object"
 )
 
 // decoder turns the bytes of one object into a T.
-type decoder[T store.Object] struct {
+type decoder[T object.Object] struct {
 	encodings []*encoded          // in order of preference
 	version   schema.GroupVersion // of the resource
 	transform func(T) (T, error)
 	nullable  bool // T is a pointer, so that nil can come out of a decoder or a transform
 	kinds     bool // objects have a kind: T is unstructured, or metadata
 	partial   bool // metadata alone is asked for
+
+	// namespaces is true if T is not known to return the namespaces of its objects, so that
+	// each object is compared with its bytes. Two objects of one name would have one key.
+	namespaces bool
 }
 
-func newDecoder[T store.Object](transform func(T) (T, error), encodings ...Encoding) (*decoder[T], error) {
+func newDecoder[T object.Object](transform func(T) (T, error), drop []string, shareParts bool, encodings ...Encoding) (*decoder[T], error) {
 	d := &decoder[T]{transform: transform}
 	typ := reflect.TypeFor[T]()
 	switch typ.Kind() {
@@ -34,59 +39,57 @@ func newDecoder[T store.Object](transform func(T) (T, error), encodings ...Encod
 	}
 	d.partial = typ == reflect.TypeFor[*metav1.PartialObjectMetadata]()
 	d.kinds = d.partial || isUnstructured(typ)
-	for _, encoding := range encodings {
-		if s, ok := encoding.(sharer); ok && transform == nil {
-			encoding = s.sharing()
-		}
-		unmarshal, err := encoding.Unmarshaler(typ)
-		if err != nil {
-			return nil, fmt.Errorf("listwatch: %s: %w", encoding.MediaType(), err)
-		}
-		e := &encoded{Encoding: encoding, unmarshal: unmarshal}
-		if i, ok := encoding.(identifier); ok {
-			e.identify = i.identity
-		}
-		d.encodings = append(d.encodings, e)
+	paths, err := parseDrop(drop)
+	if err != nil {
+		return nil, err
 	}
-	return d, nil
+	d.encodings, err = prepare(typ, format.Options{Drop: paths, ShareParts: shareParts}, encodings)
+	return d, err
 }
 
-// kinded is what metav1.TypeMeta gives to pointers to the structs that embed it.
-type kinded interface {
-	GetObjectKind() schema.ObjectKind
+// isUnstructured reports whether typ is *unstructured.Unstructured. It compares the
+// name, because naming the type itself would add 40 KB to every program, and most
+// programs do not use it.
+func isUnstructured(typ reflect.Type) bool {
+	return typ.String() == "*unstructured.Unstructured" && typ.Elem().PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 }
 
-// clearKind makes an object of a watch equal to the same object of a list.
-func clearKind[T any](obj *T) {
-	k, ok := any(*obj).(kinded)
-	if !ok {
-		k, ok = any(obj).(kinded) // T is a struct
+// checkType returns an error if objects would not be decoded into a T as the author of T
+// must have meant. namespaced says that each object has a namespace.
+func (d *decoder[T]) checkType(namespaced bool) error {
+	typ := reflect.TypeFor[T]()
+	if isUnstructured(typ) {
+		return nil
 	}
-	if ok {
-		k.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	known, err := typecheck.Check(typ, namespaced)
+	if err != nil {
+		return fmt.Errorf("listwatch: %w", err)
 	}
+	d.namespaces = !known
+	return nil
 }
 
-// setMissingKind gives a list's item the kind that it lacks on the wire.
-func setMissingKind[T any](obj T, kind schema.GroupVersionKind) {
-	if k, ok := any(obj).(kinded); ok && k.GetObjectKind().GroupVersionKind().Empty() {
-		k.GetObjectKind().SetGroupVersionKind(kind)
+// checkNamespace returns an error if an object has a namespace that its getter does not
+// return.
+func (d *decoder[T]) checkNamespace(encoding *encoded, data []byte, obj T) error {
+	if !d.namespaces || obj.GetNamespace() != "" {
+		return nil
 	}
+	if namespace := encoding.Identify(data).Namespace; len(namespace) > 0 {
+		return typecheck.WrongNamespace(string(namespace))
+	}
+	return nil
 }
 
-// itemKind derives the kind of a list's items: ConfigMap from ConfigMapList.
-func itemKind(list metav1.TypeMeta) schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(list.APIVersion, strings.TrimSuffix(list.Kind, "List"))
-}
-
-// decode returns the object and its metadata before the transform, or why it
-// cannot be used, with as much of its metadata as can be read. Code of T runs here
-// (UnmarshalJSON, the getters), on what a server sent: a panic in it must not take
-// the program down for one odd object.
+// decode returns the object, and its metadata as they were before the transform. If
+// the object cannot be used, decode returns the reason and as much of the metadata
+// as can be read. decode calls code of T (UnmarshalJSON, the getters) with bytes
+// from a server, and recovers from a panic there, because one odd object must not
+// end the program.
 func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVersionKind) (obj T, meta Meta, bad *ObjectError) {
 	defer func() {
 		if p := recover(); p != nil {
-			meta = encoding.Meta(data)
+			meta = encoding.Identify(data).Meta()
 			obj, bad = *new(T), &ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T panicked: %v", obj, p)}
 		}
 	}()
@@ -98,14 +101,18 @@ func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVer
 		clearKind(&obj)
 	}
 	if err != nil {
-		meta = encoding.Meta(data)
+		meta = encoding.Identify(data).Meta()
 		return *new(T), meta, &ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T: %w", obj, err)}
 	}
 	if obj.GetName() == "" {
-		meta = encoding.Meta(data)
+		meta = encoding.Identify(data).Meta()
 		return *new(T), meta, &ObjectError{Meta: meta, Err: errors.New("metadata.name is missing")}
 	}
-	meta = Meta{Key: store.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
+	if err := d.checkNamespace(encoding, data, obj); err != nil {
+		meta = encoding.Identify(data).Meta()
+		return *new(T), meta, &ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T: %w", obj, err)}
+	}
+	meta = Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
 	if d.kinds && !kind.Empty() {
 		setMissingKind(obj, kind)
 	}
@@ -116,12 +123,13 @@ func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVer
 	return obj, meta, nil
 }
 
-// refuse returns the error of an object that is not to be decoded.
+// refuse returns the error for an object that must not be decoded.
 func refuse(encoding *encoded, data []byte, err error) *ObjectError {
-	return &ObjectError{Meta: encoding.Meta(data), Err: err}
+	return &ObjectError{Meta: encoding.Identify(data).Meta(), Err: err}
 }
 
-// apply runs the user's transform. A panic in it is told apart from one in T.
+// apply runs the user's transform. If the transform panics, the error names the
+// transform, and so differs from the error for a panic in a method of T.
 func (d *decoder[T]) apply(obj T) (_ T, err error) {
 	if d.transform == nil {
 		return obj, nil

@@ -15,14 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
 const objectJSON = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"},"data":{"k":"v"}}`
 
-func decodeWith[T store.Object](t *testing.T, transform func(T) (T, error), data string) (T, Meta, *ObjectError) {
+func decodeWith[T object.Object](t *testing.T, transform func(T) (T, error), data string) (T, Meta, *ObjectError) {
 	t.Helper()
-	d, err := newDecoder(transform, JSON)
+	d, err := newDecoder(transform, nil, false, JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,19 +53,22 @@ func TestStructByValue(t *testing.T) {
 	}
 }
 
-// slimValue has its getters on the value, as metav1.ObjectMeta has not.
+// slimValue has value receivers for its getters; metav1.ObjectMeta has pointer
+// receivers.
 type slimValue struct {
 	metav1.TypeMeta `json:",inline"`
 
 	Metadata struct {
-		Name string `json:"name"`
+		Name            string    `json:"name"`
+		UID             types.UID `json:"uid"`
+		ResourceVersion string    `json:"resourceVersion"`
 	} `json:"metadata"`
 }
 
 func (s slimValue) GetNamespace() string       { return "" }
 func (s slimValue) GetName() string            { return s.Metadata.Name }
-func (s slimValue) GetUID() types.UID          { return "" }
-func (s slimValue) GetResourceVersion() string { return "" }
+func (s slimValue) GetUID() types.UID          { return s.Metadata.UID }
+func (s slimValue) GetResourceVersion() string { return s.Metadata.ResourceVersion }
 
 func TestMetaIsTakenBeforeTheTransform(t *testing.T) {
 	strip := func(c *configMap) (*configMap, error) {
@@ -116,7 +119,7 @@ func TestUnstructuredEqualsApimachinerys(t *testing.T) {
 	}
 }
 
-// The 300 Pods are as a kube-apiserver sent them.
+// A kube-apiserver sent these 300 Pods.
 func TestUnstructuredPodsEqualApimachinerys(t *testing.T) {
 	file, err := os.Open("../testdata/pods-300.json.gz")
 	if err != nil {
@@ -152,7 +155,7 @@ func TestUnstructuredPodsEqualApimachinerys(t *testing.T) {
 	}
 }
 
-func TestReadMetaTakesWhatItCan(t *testing.T) {
+func TestIdentifyTakesWhatItCan(t *testing.T) {
 	for data, want := range map[string]Meta{
 		objectJSON: {Key: "n/a", UID: "u", ResourceVersion: "5"},
 		`{"spec":[1,{"name":"x"}],"metadata":{"labels":{"name":"x"},"name":"a"}}`: {Key: "a"},
@@ -164,25 +167,24 @@ func TestReadMetaTakesWhatItCan(t *testing.T) {
 		``:                        {},
 		"{\x00":                   {},
 	} {
-		if got := readMeta([]byte(data)); got != want {
-			t.Errorf("readMeta(%s) = %+v, want %+v", data, got, want)
+		if got := JSON.Identify([]byte(data)).Meta(); got != want {
+			t.Errorf("Identify(%s) = %+v, want %+v", data, got, want)
 		}
 	}
 }
 
 func TestNewRefusesTypesThatHoldNoObject(t *testing.T) {
-	if _, err := newDecoder[store.Object](nil, JSON); err == nil {
+	if _, err := newDecoder[object.Object](nil, nil, false, JSON); err == nil {
 		t.Error("an interface was accepted")
 	}
 }
 
-// pointerMeta is the kind of struct that panics in its getters when the object has
-// no metadata.
+// pointerMeta is a struct whose getters panic if the object has no metadata.
 type pointerMeta struct {
 	*metav1.ObjectMeta `json:"metadata"`
 }
 
-// panicky panics while it is decoded.
+// panicky panics in UnmarshalJSON.
 type panicky struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Data              panickyData `json:"data"`
@@ -192,7 +194,8 @@ type panickyData struct{}
 
 func (*panickyData) UnmarshalJSON([]byte) error { panic("unforeseen") }
 
-// pointerKind panics in clearKind when the object names no kind: its TypeMeta is nil.
+// pointerKind panics in clearKind if the object names no kind, because its TypeMeta
+// is then nil.
 type pointerKind struct {
 	*metav1.TypeMeta
 	metav1.ObjectMeta `json:"metadata"`

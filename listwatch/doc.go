@@ -1,6 +1,6 @@
-// Package listwatch speaks of objects where package transport speaks of bytes:
-// it lists a resource page by page and reads the events of a watch, as values
-// of any Go type that a Kubernetes object can be decoded into.
+// Package listwatch lists a resource page by page and reads the events of a watch.
+// Package transport delivers bytes; this package decodes them into values of any Go type
+// that can hold a Kubernetes object.
 //
 //	pods, err := listwatch.New[*SlimPod](client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[*SlimPod]{})
 //	list, err := listwatch.All(ctx, pods, metav1.ListOptions{ResourceVersion: "0", Limit: 500})
@@ -10,19 +10,19 @@
 //		...
 //	}
 //
-// A list is decoded object by object while its bytes arrive; the body is never
-// held whole. Each object is allocated by itself, so that one which is kept
-// pins no other. A transform runs before an object is kept. What repeats from one
-// object to the next (names, labels, images, the bytes of managedFields, parts of objects
-// that came as protobuf, and of unstructured ones) is in memory once, within a bound, unless a transform may
-// write into it: objects must not be changed, as in every cache. What is not needed can
-// be dropped before it is decoded ([Options]), and what the caller of a list has in the
-// same version is not decoded again ([AllKnown]).
+// A list is decoded object by object while its bytes arrive; the whole body is never in
+// memory. Each object is allocated by itself, so a kept object keeps no other object
+// alive. A transform runs before an object is kept. Strings that many objects contain
+// (names, labels, images) are in memory once, within a bound, and so are the values under
+// managedFields. [Options.ShareParts] extends this to other parts of objects. The program
+// must not change objects, as with every cache. [Options] can drop members before they
+// are decoded. [AllKnown] does not decode an object again if its caller has the same
+// version.
 //
-// An object that cannot be decoded does not end the list or the stream: it is
-// an [ObjectError] with the object's key, read leniently from its metadata, and
-// the others go on.
+// An object that cannot be decoded does not end the list or the stream. The list or the
+// event then contains an [ObjectError] with the object's key, if the key can be read from
+// the metadata, and the other objects follow as usual.
 //
-// Begin with [ListWatcher], which is what a reflector needs, and [Resource],
-// which implements it over HTTP.
+// Begin with [ListWatcher], the interface that a reflector needs, and [Resource], which
+// implements that interface over HTTP.
 package listwatch

@@ -13,7 +13,7 @@ import (
 const fullJSON = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5",` +
 	`"annotations":{"a.b/c":"long","d":"kept"},"managedFields":[{"manager":"kubelet","fieldsV1":{"f:data":{}}}]},"data":{"k":"v"},"list":[{"x":1,"y":2},{"x":3}]}`
 
-// What is dropped is in no object, of a list, of a watch, or of a GET.
+// A dropped member is in no object of a list, of a watch, or of a GET.
 func TestDrop(t *testing.T) {
 	drop := []string{"metadata.managedFields", `metadata.annotations.a\.b/c`, "list.x", "nothing.of.that.name"}
 	want := map[string]any{
@@ -64,16 +64,13 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// A member that cannot be decoded is no reason to do without the object once it is
-// dropped; and what is said of an object that is bad is said of all of it.
+// If a member that cannot be decoded is dropped, the object is used. If the
+// member stays, the object is an error that still has the object's metadata.
 func TestDropOfWhatCannotBeDecoded(t *testing.T) {
 	const bad = `{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"},"data":7}`
 	for drop, ok := range map[string]bool{"data": true, "other": false} {
-		d, err := newDecoder[*configMap](nil, JSON)
+		d, err := newDecoder[*configMap](nil, []string{drop}, false, JSON)
 		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.drop([]string{drop}); err != nil {
 			t.Fatal(err)
 		}
 		_, meta, problem := d.decode(d.encodings[0], []byte(bad), schema.GroupVersionKind{})
@@ -96,16 +93,5 @@ func TestDropRefusesPaths(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "listwatch: drop ") {
 			t.Errorf("%q: error %v, want one with %q", path, err, want)
 		}
-	}
-}
-
-// An Encoding of somebody else's may not know how.
-func TestDropNeedsAnEncodingThatCan(t *testing.T) {
-	d, err := newDecoder[*configMap](nil, struct{ Encoding }{JSON})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.drop([]string{"data"}); err == nil || !strings.Contains(err.Error(), "application/json") {
-		t.Errorf("error %v", err)
 	}
 }

@@ -4,20 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/transport"
 )
 
 // ObjectError says that one object of a list or a watch could not be used.
 type ObjectError struct {
-	// Meta is what could be read of the object; any part of it may be empty.
+	// Meta holds the parts of the object's metadata that could be read; any field may be
+	// empty.
 	Meta Meta
 
-	// Err is the reason.
+	// Err says why the object could not be used.
 	Err error
 }
 
@@ -32,24 +37,20 @@ func (e *ObjectError) Error() string {
 // Unwrap returns the reason.
 func (e *ObjectError) Unwrap() error { return e.Err }
 
-// ErrObjectTooLarge is the error for an object of a list that is longer than
-// the reader is willing to hold.
-var ErrObjectTooLarge = errors.New("object is larger than 64 MiB")
+// ErrObjectTooLarge is the error for an object that is longer than 64 MiB, the most
+// that is read of one object.
+var ErrObjectTooLarge = format.ErrObjectTooLarge
 
-// ErrContinueLoop is the error for a server whose pages would never end: a continue
-// token comes back, or page after page is empty.
-var ErrContinueLoop = errors.New("the server's continue tokens lead in a circle; restart the list")
+// ErrContinueLoop is the error for a list that would never end: the server repeats a
+// continue token, or sends too many pages in a row that are empty or contain no new
+// object.
+var ErrContinueLoop = errors.New("the list would never end, because the server's continue tokens bring nothing new; list again from the start")
 
-// errMalformed marks the errors of this package that [IsMalformed] knows.
-var errMalformed = errors.New("malformed answer")
+var errMalformed = format.ErrMalformed
 
-// ErrMalformed is what an [Encoding] wraps in its errors about lists and events that
-// are none, for [IsMalformed].
-var ErrMalformed = errMalformed
-
-// IsMalformed reports whether err says that what came is no answer of an API
-// server: HTML of a proxy, JSON that breaks off in the wrong place, an event
-// that is none. A connection that was cut in the middle is not malformed.
+// IsMalformed reports whether err says that an answer did not come from a working API
+// server: it was, for example, a proxy's HTML, invalid JSON, or a frame that is not
+// an event. A connection that was cut in the middle of an answer is not malformed.
 func IsMalformed(err error) bool {
 	var (
 		frame     *transport.FrameError
@@ -66,24 +67,10 @@ func IsMalformed(err error) bool {
 	return errors.As(err, &frame) || errors.As(err, &content) || errors.As(err, &syntactic) || errors.As(err, &semantic)
 }
 
-func isSyntactic(err error) bool {
-	var syntactic *jsontext.SyntacticError
-	return errors.As(err, &syntactic)
-}
-
-// withoutValue returns err without the JSON value that json's own error quotes: of a
-// Secret it may be the secret. Where in the object it stands is still said.
-func withoutValue(err error) error {
-	var semantic *json.SemanticError
-	if errors.As(err, &semantic) {
-		semantic.JSONValue = nil
-	}
-	return err
-}
-
-// describe says what was being done. A Status that came inside a stream knows
-// its message only; it gets its code and reason, as transport gives them to the
-// others: "watch configmaps: 410 Expired: too old resource version: 160 (400)".
+// describe adds to err what was being done. The text of a Status from inside a stream
+// is only its message, so describe adds the code and the reason, as transport does
+// for the others: "watch configmaps: 410 Expired: too old resource version: 160
+// (400)".
 func describe(verb, what string, err error) error {
 	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // a wrapped one has a text of its own
 		if word := codeAndReason(status.ErrStatus); word != "" {
@@ -91,4 +78,43 @@ func describe(verb, what string, err error) error {
 		}
 	}
 	return fmt.Errorf("%s %s: %w", verb, what, err)
+}
+
+// statusError returns the error that the object of an ERROR event describes.
+func statusError(encoding Encoding, frame transport.Frame, object []byte) error {
+	object = frame.Redact(object)
+	status, ok := encoding.Status(object)
+	if !ok || !isFailure(status) {
+		return apierrors.NewInternalError(fmt.Errorf("the server sent an ERROR event without a Status: %.200q", object))
+	}
+	frame.RedactStatus(&status)
+	if status.Code == 0 && (status.Reason == metav1.StatusReasonExpired || status.Reason == metav1.StatusReasonGone) {
+		status.Code = http.StatusGone
+	}
+	return &apierrors.StatusError{ErrStatus: status}
+}
+
+// isFailure reports whether a Status describes a failure. It looks at several fields,
+// because gateways that write their own errors forget the kind. A 410 that is not
+// recognized would make the client open the same watch again, which can never
+// succeed.
+func isFailure(status metav1.Status) bool {
+	switch {
+	case status.Kind == "Status", status.Status == metav1.StatusFailure, status.Code >= http.StatusBadRequest:
+		return true
+	}
+	return status.Kind == "" && status.Reason != ""
+}
+
+// codeAndReason returns the words that an error's text begins with, such as "410
+// Expired".
+func codeAndReason(status metav1.Status) string {
+	var words []string
+	if status.Code != 0 {
+		words = append(words, fmt.Sprint(status.Code))
+	}
+	if status.Reason != "" {
+		words = append(words, string(status.Reason))
+	}
+	return strings.Join(words, " ")
 }

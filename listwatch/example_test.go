@@ -13,7 +13,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// Node has only what this program wants to know of a node.
+// Node has only the members of a node that this program needs.
 type Node struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -22,7 +22,7 @@ type Node struct {
 	} `json:"spec"`
 }
 
-// List nodes into a struct of one's own.
+// List nodes into a struct that the program defines.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -11,8 +11,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// FuzzUnstructured compares with apimachinery's decoder wherever that one takes
-// the object.
+// FuzzUnstructured compares with apimachinery's decoder for every object that
+// apimachinery accepts.
 func FuzzUnstructured(f *testing.F) {
 	f.Add([]byte(objectJSON))
 	f.Add([]byte(`{"kind":"X","a":[1,-0,1.5,1e400,9223372036854775808,null,{"b":[]}]}`))
@@ -32,16 +32,17 @@ func FuzzUnstructured(f *testing.F) {
 	})
 }
 
-// FuzzPage feeds bodies to the list reader. What it accepts, it accepts whole.
+// FuzzPage feeds bodies to the list reader. A body that the reader accepts must
+// be a complete list.
 func FuzzPage(f *testing.F) {
 	f.Add([]byte(`{"kind":"ConfigMapList","metadata":{"resourceVersion":"9","continue":"c"},"items":[` + objectJSON + `,null]}`))
 	f.Add([]byte(`{"items":[{"metadata":{"name":"a"`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := newDecoder[*configMap](nil, JSON)
+		d, err := newDecoder[*configMap](nil, nil, false, JSON)
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(data)), MediaType: jsonMediaType}, d)
+		page, err := decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(data)), MediaType: JSON.MediaType()}, d)
 		if (page == nil) == (err == nil) {
 			t.Fatalf("page %v with error %v", page, err)
 		}
@@ -56,20 +57,20 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// FuzzFrame feeds frames to the watch. The quick way to split an envelope must
-// agree with parsing it.
+// FuzzFrame feeds frames to the watch. The quick split of an envelope must
+// agree with the parser.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":` + objectJSON + `}`))
 	f.Add([]byte(`{"type":"ADDED","object":{"metadata":{"name":"a"}},"type":"DELETED"}`))
 	f.Add([]byte(`{"type":"ERROR","object":{"kind":"Status","code":410}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := newDecoder[*unstructured.Unstructured](nil, JSON)
+		d, err := newDecoder[*unstructured.Unstructured](nil, nil, false, JSON)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := &watch[*unstructured.Unstructured]{what: "things", decoder: d, encoding: d.encodings[0]}
 		event, err := w.decode(transport.Frame{Data: data})
-		word, object, parseErr := parseEnvelope(transport.Frame{Data: data})
+		word, object, parseErr := JSON.SplitEvent(data, true)
 		if parseErr != nil {
 			if err == nil && event.Err == nil {
 				t.Fatalf("%q is no envelope, and gave %+v", data, event)

@@ -6,24 +6,29 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// partialKind is what a server sends where metadata alone was asked for.
+// partialKind is the kind that a server sends if the request asked for metadata
+// alone.
 const partialKind = "PartialObjectMetadata"
 
-// expected is the kind of the objects of one page or one stream, as the server's own
-// answers tell it. A Secret decodes into a ConfigMap without an error, so only its
-// kind shows that a proxy or a server has mixed up two streams. The zero value learns
-// it from the first object that names one.
+// expected holds the kind that the objects of one page or one stream should have. A
+// Secret decodes into a ConfigMap without an error, so only the kind shows that a
+// proxy or a server has mixed up two streams. The zero value takes the kind of the
+// first object that names one.
 type expected struct {
 	kind    string                  // "": not known yet
 	partial bool                    // metadata alone is asked for, and whole objects are taken
 	learned *atomic.Pointer[string] // where an object's kind is kept for others; nil: nowhere
 }
 
-// learnList takes the kind of a list whose items come next. Only API types put it
-// there, and those follow the rule that a FooList has Foos. The list of a custom
-// resource has a name of its author's choice, at its end.
+// learnList derives the kind of the items from the kind of a list, if the list's
+// kind comes before its items. Only built-in types put it there, and they follow
+// the rule that a FooList contains Foos. A list of custom resources has its kind at
+// the end, and the resource's author chose the name.
 func (e *expected) learnList(kind string) error {
 	item, ok := strings.CutSuffix(kind, "List")
 	switch {
@@ -36,8 +41,8 @@ func (e *expected) learnList(kind string) error {
 	return nil
 }
 
-// check returns an error if kind, that of an object, is not the expected one. An
-// object that names none is taken: items of lists do not.
+// check returns an error if an object's kind is not the expected one. It accepts an
+// object without a kind, because items of lists have none.
 func (e *expected) check(kind []byte) error {
 	switch {
 	case len(kind) == 0, string(kind) == e.kind:
@@ -45,9 +50,9 @@ func (e *expected) check(kind []byte) error {
 	case e.partial && (string(kind) == partialKind || e.kind == partialKind):
 		return nil
 	case string(kind) == partialKind:
-		return errors.New("it is a " + partialKind + ", and whole objects were asked for")
+		return errors.New("it is a " + partialKind + ", but whole objects were asked for")
 	case e.kind != "":
-		return fmt.Errorf("it is %s, and the objects of this resource are %s", word(kind), word([]byte(e.kind)))
+		return fmt.Errorf("it is %s, but the objects of this resource are %s", word(kind), word([]byte(e.kind)))
 	}
 	learned := string(kind)
 	e.kind = learned
@@ -57,11 +62,41 @@ func (e *expected) check(kind []byte) error {
 	return nil
 }
 
-// word quotes what looks like a kind, and nothing else: it is the server's.
+// word returns kind for an error's text. The bytes are the server's, so word quotes
+// them only if they look like a kind.
 func word(kind []byte) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	if len(kind) > 63 || len(bytes.Trim(kind, letters)) > 0 {
 		return "of another kind"
 	}
 	return "of kind " + string(kind)
+}
+
+// kinded is implemented by pointers to structs that embed metav1.TypeMeta.
+type kinded interface {
+	GetObjectKind() schema.ObjectKind
+}
+
+// clearKind removes the kind from an object of a watch, so that it equals the same
+// object of a list.
+func clearKind[T any](obj *T) {
+	k, ok := any(*obj).(kinded)
+	if !ok {
+		k, ok = any(obj).(kinded) // T is a struct
+	}
+	if ok {
+		k.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+}
+
+// setMissingKind gives a list's item the kind that it lacks on the wire.
+func setMissingKind[T any](obj T, kind schema.GroupVersionKind) {
+	if k, ok := any(obj).(kinded); ok && k.GetObjectKind().GroupVersionKind().Empty() {
+		k.GetObjectKind().SetGroupVersionKind(kind)
+	}
+}
+
+// itemKind derives the kind of a list's items: ConfigMap from ConfigMapList.
+func itemKind(list metav1.TypeMeta) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(list.APIVersion, strings.TrimSuffix(list.Kind, "List"))
 }

@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
-// listThenWatch lists once if list is not empty, then reads the stream. A line is what
-// came of an object.
-func listThenWatch[T store.Object](t *testing.T, config transport.Config, list, stream string, opts metav1.ListOptions) (lines []string) {
+// listThenWatch lists once if list is not empty, then reads the stream. It returns a
+// line for each object that says what became of it.
+func listThenWatch[T object.Object](t *testing.T, config transport.Config, list, stream string, opts metav1.ListOptions) (lines []string) {
 	t.Helper()
 	r := mustNew(t, serveWith(t, config, func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Query().Get("watch") == "" {
@@ -129,7 +129,7 @@ func TestObjectOfAnotherKindIsAnObjectError(t *testing.T) {
 	}
 }
 
-// TestMetadataIsTakenFromWholeObjects is about servers that know nothing of
+// TestMetadataIsTakenFromWholeObjects has servers that do not know
 // PartialObjectMetadata, beside others that do.
 func TestMetadataIsTakenFromWholeObjects(t *testing.T) {
 	for _, list := range []string{"ConfigMapList", "PartialObjectMetadataList"} {
@@ -163,30 +163,7 @@ func TestGetOfAnotherKindIsAnObjectError(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, meta, err := r.Get(t.Context(), "a")
-	if err == nil || !strings.Contains(err.Error(), "it is of kind Secret, and the objects of this resource are of kind ConfigMap") || meta.Key != "a" {
+	if err == nil || !strings.Contains(err.Error(), "it is of kind Secret, but the objects of this resource are of kind ConfigMap") || meta.Key != "a" {
 		t.Errorf("got %+v, %v", meta, err)
-	}
-}
-
-func TestPeekKind(t *testing.T) {
-	for object, want := range map[string]string{
-		objectJSON:                                       "ConfigMap",
-		`{"kind":"A"}`:                                   "A",
-		`{"kind":"A\u0042"}`:                             "AB",
-		"\t{ \"kind\" : \"A\" }":                         "A",
-		`{"apiVersion":"v1","kind":"A"}`:                 "A",
-		`{"apiVersion":"v\"1","kind":"A"}`:               "A",
-		`{"apiVersion":"v1"}`:                            "",
-		`{"metadata":{"kind":"X"},"x":[{}],"kind":"A"}`:  "A",
-		`{"apiVersion":"v1","x":{"kind":"X"},"kind":"A"`: "A",
-		`{"apiVersion":{"a":"","kind":"X"},"kind":"A"}`:  "A",
-		`{"kind":7}`:                                     "", `{"kind":"A`: "", `{"x":`: "", `{`: "", `[]`: "", `null`: "", ``: "",
-	} {
-		if got := string(peekKind([]byte(object), false)); got != want {
-			t.Errorf("peekKind(%s) = %q, want %q", object, got, want)
-		}
-	}
-	if got := peekKind([]byte(`{"metadata":{},"kind":"A"}`), true); got != nil {
-		t.Errorf("an item that begins with its metadata was gone through, to %q", got)
 	}
 }

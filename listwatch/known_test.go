@@ -9,15 +9,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
-// knownFrom returns what a caller knows who holds these objects.
+// knownFrom returns the Known of a caller that holds these objects.
 func knownFrom(held ...*configMap) Known[*configMap] {
 	return func(key string) (*configMap, Meta, bool) {
 		for _, obj := range held {
-			if store.Key(obj) == key {
+			if object.Key(obj) == key {
 				return obj, Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, true
 			}
 		}
@@ -58,7 +58,7 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 	}
 }
 
-// Pages of a ListWatcher that knows nothing of known objects come as they are.
+// If a ListWatcher is no KnownLister, AllKnown returns its pages unchanged.
 func TestAllKnownWithoutKnownLister(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	held := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "u", ResourceVersion: "5"}}
@@ -68,7 +68,8 @@ func TestAllKnownWithoutKnownLister(t *testing.T) {
 	}
 }
 
-// A list of which everything is known costs one allocation for each item, its key.
+// If every object of a list is known, the list costs one allocation for each item: its
+// key.
 func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 	const items = 1000
 	var text bytes.Buffer
@@ -79,7 +80,7 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 			text.WriteByte(',')
 		}
 		obj := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: fmt.Sprint("object-", i), UID: "u", ResourceVersion: fmt.Sprint(i + 1)}}
-		held[store.Key(obj)] = obj
+		held[object.Key(obj)] = obj
 		fmt.Fprintf(&text, `{"metadata":{"name":%q,"namespace":"n","uid":"u","resourceVersion":%q,"labels":{"app":"web","tier":"front"}},"data":{"k":"v"}}`, obj.Name, obj.ResourceVersion)
 	}
 	text.WriteString(`]}`)
@@ -87,12 +88,12 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 		obj, ok := held[key]
 		return obj, Meta{Key: key, UID: obj.UID, ResourceVersion: obj.ResourceVersion}, ok
 	}
-	d, err := newDecoder[*configMap](nil, JSON)
+	d, err := newDecoder[*configMap](nil, nil, false, JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
 	allocations := testing.AllocsPerRun(10, func() {
-		page, err := decodeKnownPage(&transport.Response{Body: io.NopCloser(bytes.NewReader(text.Bytes())), MediaType: jsonMediaType}, d, known)
+		page, err := decodeKnownPage(&transport.Response{Body: io.NopCloser(bytes.NewReader(text.Bytes())), MediaType: JSON.MediaType()}, d, known)
 		if err != nil || page.Reused != items {
 			t.Fatalf("%+v, %v", page, err)
 		}
@@ -102,13 +103,14 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 	}
 }
 
-// A known object is asked for by the key that the decoded one has, in whatever way an item
-// is written. Only what no server writes is left out: names that stand twice.
+// If an item is taken for a known object, the key that Known was asked for is the key that
+// the decoded item has, however the item's JSON is written. The test leaves out members
+// that stand twice, because no server writes them.
 func FuzzKnown(f *testing.F) {
 	f.Add([]byte(objectJSON))
 	f.Add([]byte(`{"spec":{"metadata":{"uid":"x"}},"metadata":{"labels":{"uid":"y"},"uid":"u","name":"a","resourceVersion":"5"}}`))
 	f.Fuzz(func(t *testing.T, item []byte) {
-		d, err := newDecoder[*metav1.PartialObjectMetadata](nil, JSON)
+		d, err := newDecoder[*metav1.PartialObjectMetadata](nil, nil, false, JSON)
 		if err != nil {
 			t.Fatal(err)
 		}

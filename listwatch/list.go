@@ -8,36 +8,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
-// maxObjectBytes bounds the memory that one object of a list can claim while it
-// is read. etcd takes 1.5 MiB by default; this is far above what any server
-// stores.
-const maxObjectBytes = 64 << 20
-
-// decodePage reads one page of a list. Objects are decoded as their bytes
-// arrive; what is held of the body is one object.
-func decodePage[T store.Object](resp *transport.Response, d *decoder[T]) (*Page[T], error) {
+// decodePage reads one page of a list. It decodes objects as their bytes arrive, and
+// holds the bytes of one object at a time.
+func decodePage[T object.Object](resp *transport.Response, d *decoder[T]) (*Page[T], error) {
 	return decodeKnownPage(resp, d, nil)
 }
 
-// decodeKnownPage is decodePage for a caller that has some of the objects.
-func decodeKnownPage[T store.Object](resp *transport.Response, d *decoder[T], known Known[T]) (*Page[T], error) {
-	encoding, ok := d.encoding(resp.MediaType)
-	if !ok {
+// decodeKnownPage is decodePage for a caller that has some of the objects already.
+func decodeKnownPage[T object.Object](resp *transport.Response, d *decoder[T], known Known[T]) (*Page[T], error) {
+	encoding := d.withMediaType(resp.MediaType)
+	if encoding == nil {
 		return nil, resp.UnexpectedContent()
 	}
 	p := pageDecoder[T]{
 		decoder:  d,
 		known:    known,
 		encoding: encoding,
-		bounded:  &boundedReader{r: resp.Body, left: maxObjectBytes},
+		bounded:  &boundedReader{r: resp.Body, left: format.MaxObjectBytes},
 		kind:     expected{partial: d.partial},
 	}
-	p.list = ListSink{begin: p.begin, item: p.item}
-	err := encoding.ReadList(p.bounded, &p.list)
+	p.list = format.NewList(p.begin, p.item)
+	err := encoding.ReadList(p.bounded, p.list)
 	if err == nil {
 		err = p.finish()
 	}
@@ -50,14 +46,14 @@ func decodeKnownPage[T store.Object](resp *transport.Response, d *decoder[T], kn
 	return &p.page, nil
 }
 
-// pageDecoder makes a page of what an Encoding reads of a list.
-type pageDecoder[T store.Object] struct {
+// pageDecoder builds a page from the parts of a list that an Encoding hands over.
+type pageDecoder[T object.Object] struct {
 	decoder  *decoder[T]
 	known    Known[T]
 	encoding *encoded
 	bounded  *boundedReader
 
-	list ListSink
+	list *format.List
 	page Page[T]
 	kind expected
 }
@@ -65,7 +61,7 @@ type pageDecoder[T store.Object] struct {
 func (p *pageDecoder[T]) begin() error { return p.kind.learnList(p.list.Kind) }
 
 func (p *pageDecoder[T]) item(object []byte) error {
-	p.bounded.left = maxObjectBytes
+	p.bounded.left = format.MaxObjectBytes
 	if err := p.kind.check(p.encoding.Kind(object, true)); err != nil {
 		return p.bad(object, refuse(p.encoding, object, err))
 	}
@@ -74,8 +70,7 @@ func (p *pageDecoder[T]) item(object []byte) error {
 		p.page.Reused++
 		return nil
 	}
-	// A list of custom resources has its kind after its items, but those
-	// items have their own.
+	// A list of custom resources has its kind after its items, but there each item names its own kind.
 	obj, meta, bad := p.decoder.decode(p.encoding, object, p.itemKind())
 	if bad != nil {
 		return p.bad(object, bad)
@@ -89,18 +84,18 @@ func (p *pageDecoder[T]) add(obj T, meta Meta) {
 	p.page.Metas = append(p.page.Metas, meta)
 }
 
-// bad sets an item aside. If it is no value at all, then what was taken for it may be
-// part of another: it is the list that is malformed.
+// bad records an item that cannot be used. If the item's bytes are not even a value, they may be a
+// part of something else, so bad returns an error: the whole list is malformed.
 func (p *pageDecoder[T]) bad(object []byte, bad *ObjectError) error {
-	if v, ok := p.encoding.Encoding.(validator); ok && !v.Valid(object) {
+	if !p.encoding.Valid(object) {
 		return fmt.Errorf("%w: %w", errMalformed, bad)
 	}
 	p.page.Errors = append(p.page.Errors, bad)
 	return nil
 }
 
-// itemKind is the kind of an item that names none. The apiVersion may come behind the
-// items, as it does in CBOR; it is that of the resource then.
+// itemKind returns the kind for an item that names none. In CBOR the list's apiVersion comes after
+// the items, so itemKind takes the apiVersion of the resource.
 func (p *pageDecoder[T]) itemKind() schema.GroupVersionKind {
 	kind := itemKind(p.list.TypeMeta)
 	if kind.Kind != "" && p.list.APIVersion == "" {
@@ -113,20 +108,20 @@ func (p *pageDecoder[T]) itemKind() schema.GroupVersionKind {
 	return kind
 }
 
-// finish tells a list from the other things that servers and proxies answer
-// with a 200.
+// finish returns an error if the answer was not a list: servers and proxies answer other things,
+// too, with a 200.
 func (p *pageDecoder[T]) finish() error {
 	if p.list.Kind == "Table" || p.list.Kind == "Status" {
 		return fmt.Errorf("%w: a %s instead of a list", errMalformed, p.list.Kind)
 	}
-	if !p.list.items && !strings.HasSuffix(p.list.Kind, "List") {
+	if !p.list.HasItems() && !strings.HasSuffix(p.list.Kind, "List") {
 		return fmt.Errorf("%w: kind %q without items instead of a list", errMalformed, p.list.Kind)
 	}
 	return nil
 }
 
-// boundedReader fails once more than left bytes were read. The list's decoder
-// renews left after each object, so that it bounds one object and not the list.
+// boundedReader fails if more than left bytes would be read. The list's decoder resets left at each
+// object, so the bound is for one object and not for the list.
 type boundedReader struct {
 	r    io.Reader
 	left int
@@ -139,4 +134,23 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p[:min(len(p), b.left)])
 	b.left -= n
 	return n, err
+}
+
+// reuse returns the known object that has the UID and the resourceVersion of an item. It reads only
+// what identifies the item, and decodes nothing else.
+func reuse[T any](encoding *encoded, item []byte, known Known[T]) (obj T, meta Meta, ok bool) {
+	if known == nil {
+		return obj, meta, false
+	}
+	id := encoding.Identify(item)
+	if len(id.Name) == 0 || len(id.UID) == 0 || len(id.ResourceVersion) == 0 {
+		return obj, meta, false
+	}
+	key := id.Key() // the one allocation for a known item
+	obj, meta, ok = known(key)
+	if !ok || string(id.UID) != string(meta.UID) || string(id.ResourceVersion) != meta.ResourceVersion {
+		return *new(T), Meta{}, false
+	}
+	meta.Key = key
+	return obj, meta, true
 }

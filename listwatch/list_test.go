@@ -65,7 +65,8 @@ func TestListOfMetadataAsksForIt(t *testing.T) {
 	}
 }
 
-// Custom resources come with their keys sorted: items before kind and metadata.
+// The keys of a list of custom resources are sorted, so items come before kind
+// and metadata.
 func TestListWithItemsFirst(t *testing.T) {
 	client := serve(t, body(`{"apiVersion":"x.io/v1","items":[{"apiVersion":"x.io/v1","kind":"W","metadata":{"name":"a"}}],"kind":"WList","metadata":{"resourceVersion":"7"}}`))
 	page, err := mustNew(t, client, Options[*unstructured.Unstructured]{}).List(t.Context(), metav1.ListOptions{})

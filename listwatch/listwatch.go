@@ -6,17 +6,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/transport"
 )
 
-// ListWatcher lists a resource and watches it. [Resource] is the one that talks
-// to an API server; a test or a cache in between can be another.
+// ListWatcher lists a resource and watches it. [Resource] implements it with requests to an
+// API server. A test or a cache can implement it, too.
 //
-// Both methods may be called from several goroutines. Both return when ctx
-// ends. An answer other than success is a *apierrors.StatusError (of
-// k8s.io/apimachinery/pkg/api/errors) somewhere in the error's chain.
+// Both methods may be called from several goroutines. Both return when ctx ends. If the
+// server refuses a request, the error's chain contains a *apierrors.StatusError (from
+// k8s.io/apimachinery/pkg/api/errors).
 type ListWatcher[T any] interface {
-	// List returns one page. It sets no option of its own, and adds the selectors
-	// it was made with to those in opts: an object must match all of them.
+	// List returns one page. It changes no option except the selectors: it adds those that the
+	// ListWatcher was made with to those in opts, and an object must match all of them.
 	List(ctx context.Context, opts metav1.ListOptions) (*Page[T], error)
 
 	// Watch opens a stream of events. The stream ends when ctx does.
@@ -28,59 +29,60 @@ type Page[T any] struct {
 	// Items are in the server's order.
 	Items []T
 
-	// Metas are the metadata of Items as they came over the wire, before any
-	// transform, in the same order. A ListWatcher that does not know them leaves
-	// Metas nil; then the objects' own methods tell, if they are a store.Object.
+	// Metas are the metadata of Items as they came over the wire, before any transform, in the
+	// same order. A ListWatcher that does not know them leaves Metas nil. The metadata then come
+	// from the objects' own methods, if T is an object.Object.
 	Metas []Meta
 
 	// Errors are the items that could not be decoded or transformed, in the
 	// server's order. They are not in Items.
 	Errors []*ObjectError
 
-	// Reused is how many Items are objects that were known; see [KnownLister].
+	// Reused is the number of Items that were taken from the caller's known objects; see
+	// [KnownLister].
 	Reused int
 
-	// ResourceVersion is the version of the collection, where a watch goes on.
-	// It is not the highest version of an item.
+	// ResourceVersion is the version of the collection. A watch continues from this version. It
+	// is not the highest version of an item.
 	ResourceVersion string
 
 	// Continue is the token for the next page; empty on the last.
 	Continue string
 
-	// Remaining is the server's estimate of the objects that follow this page.
-	// It is nil where the server does not say, as with selectors.
+	// Remaining is the server's estimate of the objects that follow this page. It is nil if the
+	// server does not send one, as in lists with selectors.
 	Remaining *int64
 
-	kind string // of the items; "" if the page does not tell
+	kind string // of the items; "" if the page names none
 }
 
 // Watch is a stream of events, read by one goroutine.
 type Watch[T any] interface {
-	// Next waits for an event. It returns io.EOF when the server ended the
-	// stream in good order, a *apierrors.StatusError for an ERROR event, and
-	// another error when the stream broke. No event follows an error: it stays.
+	// Next waits for an event. It returns io.EOF if the server ended the stream properly, a
+	// *apierrors.StatusError for an ERROR event, and another error if the stream broke. After an
+	// error, every call returns the same error.
 	Next() (Event[T], error)
 
-	// Close hangs up. A Next that is waiting returns an error.
+	// Close closes the stream. A Next that is waiting returns an error.
 	Close() error
 }
 
-// Readier is implemented by a [Watch] that may have several events in memory, as one over
-// a chunked body has. A reflector works off those that came together at once.
+// Readier is implemented by a [Watch] that may have several events in memory, such as a watch
+// over a chunked body. A reflector processes the events that arrived together in one batch.
 type Readier interface {
-	// Ready reports whether Next is known to return without waiting for the server. It is
-	// called by whoever calls Next.
+	// Ready reports whether Next is known to return without waiting for the server. The
+	// goroutine that calls Next calls it.
 	Ready() bool
 }
 
 // Event is one line of a watch.
 type Event[T any] struct {
-	// Type is the word of the event. For an object of another kind than the
-	// resource's it is Modified: what the event says is not about this resource.
+	// Type is the event's type. If the object is not of the resource's kind, Type is Modified,
+	// because the type on the wire is then not about this resource.
 	Type Type
 
-	// Object is the object after the event; for Deleted, its last state. It is
-	// the zero T for a Bookmark, and when Err is set.
+	// Object is the object after the event, or, for Deleted, its last state. Object is the zero
+	// T for a Bookmark, and if Err is set.
 	Object T
 
 	// Meta is the object's metadata as it came over the wire, before any
@@ -91,16 +93,16 @@ type Event[T any] struct {
 	// watch that asked for them.
 	InitialEventsEnd bool
 
-	// Err says why Object could not be decoded or transformed. Meta then holds
-	// what could be read of it. The stream goes on.
+	// Err says why Object could not be decoded or transformed. Meta then holds the metadata that
+	// could be read. The stream continues.
 	Err *ObjectError
 }
 
 // Meta identifies one version of one object.
 type Meta = object.Meta
 
-// Type is the type of a watch event. ERROR is not among them: it is an error
-// from [Watch.Next].
+// Type is the type of a watch event. There is no type for ERROR, because [Watch.Next] returns
+// an ERROR event as an error.
 type Type uint8
 
 // The types of a watch event, as the API documentation names them:
@@ -112,7 +114,7 @@ const (
 	Bookmark
 )
 
-// String returns the word that stands on the wire.
+// String returns the word that the API uses, such as ADDED.
 func (t Type) String() string {
 	switch t {
 	case Added:
@@ -135,4 +137,10 @@ func parseType(word string) (Type, bool) {
 		}
 	}
 	return 0, false
+}
+
+// WithReadHook returns a context for requests of a [Resource]. Whenever bytes of an answer
+// arrive, hook is called with their number. See [transport.WithReadHook].
+func WithReadHook(ctx context.Context, hook func(n int)) context.Context {
+	return transport.WithReadHook(ctx, hook)
 }

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A Resource keeps nothing of a list that its caller has dropped.
+// After the caller has dropped a list, the Resource keeps no part of it alive.
 func TestResourceKeepsNoItems(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","apiVersion":"v1","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	item := func() weak.Pointer[configMap] {

@@ -149,6 +149,52 @@ func TestAllEndsWhereEmptyPagesDoNot(t *testing.T) {
 	}
 }
 
+// deaf ignores the continue token: it always sends the first page, with a new
+// token.
+type deaf struct {
+	script
+	asked, grows int // until so many requests were made, each page has an object that is new
+}
+
+func (d *deaf) List(context.Context, metav1.ListOptions) (*Page[string], error) {
+	d.asked++
+	newest := fmt.Sprint("n", min(d.asked, d.grows))
+	return &Page[string]{
+		Items: []string{"a", newest}, Metas: []Meta{{Key: "a"}, {Key: newest}},
+		ResourceVersion: "7", Continue: fmt.Sprint(d.asked),
+	}, nil
+}
+
+// A page with only known keys is no progress, even if its token is new.
+func TestAllEndsWhereAServerIgnoresContinue(t *testing.T) {
+	for _, grows := range []int{1, 50} {
+		server := &deaf{grows: grows}
+		if _, err := All(t.Context(), server, metav1.ListOptions{Limit: 2}); !errors.Is(err, ErrContinueLoop) {
+			t.Errorf("error is %v, want ErrContinueLoop", err)
+		}
+		if want := grows + maxRepeatedPages; server.asked != want {
+			t.Errorf("asked %d times, want %d", server.asked, want)
+		}
+	}
+}
+
+// overriding embeds a Resource and declares its own List, which returns other
+// objects.
+type overriding struct{ *Resource[*configMap] }
+
+func (o *overriding) List(context.Context, metav1.ListOptions) (*Page[*configMap], error) {
+	return &Page[*configMap]{Items: []*configMap{{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}}}, nil
+}
+
+// If a type embeds a Resource and has its own List, AllKnown calls that List.
+func TestAllKnownUsesTheListOfATypeThatEmbedsAResource(t *testing.T) {
+	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
+	list, err := AllKnown(t.Context(), &overriding{r}, metav1.ListOptions{}, knownFrom())
+	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "mine" {
+		t.Errorf("got %+v, %v", list, err)
+	}
+}
+
 func codeOf(err error) int32 {
 	var status *apierrors.StatusError
 	if errors.As(err, &status) {

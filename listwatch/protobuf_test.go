@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch/internal/protowire"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -30,7 +30,7 @@ type protoMap struct {
 }
 
 func (m *protoMap) Unmarshal(message []byte) error {
-	return eachField(message, func(f protowire.Field) error {
+	return eachFieldOf(message, func(f protowire.Field) error {
 		switch f.Number {
 		case 1:
 			return m.ObjectMeta.Unmarshal(f.Bytes)
@@ -39,7 +39,7 @@ func (m *protoMap) Unmarshal(message []byte) error {
 			if m.Data == nil {
 				m.Data = make(map[string]string)
 			}
-			err := eachField(f.Bytes, func(f protowire.Field) error {
+			err := eachFieldOf(f.Bytes, func(f protowire.Field) error {
 				switch f.Number {
 				case 1:
 					key = string(f.Bytes)
@@ -53,6 +53,20 @@ func (m *protoMap) Unmarshal(message []byte) error {
 		}
 		return nil
 	})
+}
+
+func eachFieldOf(message []byte, visit func(protowire.Field) error) error {
+	for len(message) > 0 {
+		field, rest, err := protowire.Next(message)
+		if err == nil {
+			err = visit(field)
+		}
+		if err != nil {
+			return err
+		}
+		message = rest
+	}
+	return nil
 }
 
 // pb writes a field of bytes.
@@ -108,7 +122,7 @@ func refuseWith(mediaType string, code int, text string) http.HandlerFunc {
 	}
 }
 
-func protoBody(text string) http.HandlerFunc { return answerAs(protobufMediaType, text) }
+func protoBody(text string) http.HandlerFunc { return answerAs(Protobuf.MediaType(), text) }
 
 func captureBytes(t testing.TB, name string) string {
 	t.Helper()
@@ -157,7 +171,8 @@ func TestProtobufWatchOfARealServer(t *testing.T) {
 	}
 }
 
-// TestProtobufAndJSONGiveTheSame: the same objects of one server, in both.
+// TestProtobufAndJSONGiveTheSame asks one server for the same objects in both
+// encodings.
 func TestProtobufAndJSONGiveTheSame(t *testing.T) {
 	inProtobuf, err := mustNew(t, serve(t, protoBody(captureBytes(t, "list-protobuf.bin"))), Options[*protoMap]{Encoding: Auto}).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -233,7 +248,7 @@ type panicsOnProtobuf struct{ embedsMetadata }
 
 func (*panicsOnProtobuf) Unmarshal([]byte) error { panic("unforeseen") }
 
-// TestWhatCanBeReadFromProtobuf: a method Unmarshal is not enough.
+// TestWhatCanBeReadFromProtobuf shows that a method Unmarshal is not enough.
 func TestWhatCanBeReadFromProtobuf(t *testing.T) {
 	for _, test := range []struct {
 		new  func(encoding Encoding) (accept string, err error)
@@ -275,7 +290,7 @@ func TestWhatCanBeReadFromProtobuf(t *testing.T) {
 	}
 }
 
-func acceptOf[T store.Object](encoding Encoding) (string, error) {
+func acceptOf[T object.Object](encoding Encoding) (string, error) {
 	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1"})
 	if err != nil {
 		return "", err
@@ -287,8 +302,8 @@ func acceptOf[T store.Object](encoding Encoding) (string, error) {
 	return r.decoder.acceptList(), nil
 }
 
-// TestTheContentTypeDecides: a server answers one request in one encoding and the next
-// in another.
+// TestTheContentTypeDecides has a server that answers one request in one encoding and
+// the next in another.
 func TestTheContentTypeDecides(t *testing.T) {
 	n := 0
 	r := mustNew(t, serve(t, func(w http.ResponseWriter, req *http.Request) {
@@ -296,11 +311,11 @@ func TestTheContentTypeDecides(t *testing.T) {
 		case 1:
 			answerAs("application/json;charset=utf-8", `{"kind":"ConfigMapList","items":[{"metadata":{"name":"j"}}]}`)(w, req)
 		case 2:
-			answerAs(protobufMediaType+";charset=utf-8", protoList("7", protoObject("p", "5", "v")))(w, req)
+			answerAs(Protobuf.MediaType()+";charset=utf-8", protoList("7", protoObject("p", "5", "v")))(w, req)
 		case 3:
 			answerAs("application/json", `{"type":"ADDED","object":{"metadata":{"name":"j"}}}`)(w, req)
 		case 4:
-			answerAs(protobufMediaType+";stream=watch", protoEvent("ADDED", enveloped("ConfigMap", protoObject("p", "5", "v"))))(w, req)
+			answerAs(Protobuf.MediaType()+";stream=watch", protoEvent("ADDED", enveloped("ConfigMap", protoObject("p", "5", "v"))))(w, req)
 		default:
 			answerAs("application/yaml", "kind: ConfigMapList")(w, req)
 		}
@@ -324,7 +339,7 @@ func TestTheContentTypeDecides(t *testing.T) {
 	}
 }
 
-// TestProtobufIsNotTakenByWhoDidNotAsk: the answer of a server that ignores Accept.
+// TestProtobufIsNotTakenByWhoDidNotAsk has a server that ignores the Accept header.
 func TestProtobufIsNotTakenByWhoDidNotAsk(t *testing.T) {
 	r := mustNew(t, serve(t, func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Query().Get("watch") == "" {

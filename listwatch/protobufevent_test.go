@@ -98,15 +98,15 @@ func TestProtobufFrameThatIsTooLargeIsOneLostObject(t *testing.T) {
 	}
 }
 
-// TestProtobufErrorsOfRequests: what answers a request for protobuf with an error may
-// answer in protobuf or in JSON, and says the same.
+// TestProtobufErrorsOfRequests has servers that refuse a request for protobuf in
+// protobuf and in JSON. Both give the same error.
 func TestProtobufErrorsOfRequests(t *testing.T) {
 	answer := captureBytes(t, "list-rv-too-large-protobuf.bin")
 	_, body, ok := strings.Cut(answer, "\r\n\r\n")
 	if !ok {
 		t.Fatal("the capture has no header")
 	}
-	r := mustNew(t, serve(t, refuseWith(protobufMediaType, 504, body)), Options[*protoMap]{Encoding: Auto})
+	r := mustNew(t, serve(t, refuseWith(Protobuf.MediaType(), 504, body)), Options[*protoMap]{Encoding: Auto})
 	_, listErr := r.List(t.Context(), metav1.ListOptions{})
 	_, watchErr := r.Watch(t.Context(), metav1.ListOptions{})
 	for _, err := range []error{listErr, watchErr} {
@@ -123,7 +123,7 @@ func FuzzProtobufEvent(f *testing.F) {
 	}
 	f.Add([]byte(protoEvent("ERROR", protoStatus(f, metav1.Status{Code: 410}))[4:]))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := newDecoder[*protoMap](nil, Protobuf)
+		d, err := newDecoder[*protoMap](nil, nil, false, Protobuf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,8 +142,8 @@ func FuzzProtobufEvent(f *testing.F) {
 		if event.Err == nil && event.Type != Bookmark && event.Type.String() != reference.Type {
 			t.Fatalf("%x has type %q, got %v", data, reference.Type, event.Type)
 		}
-		if head, object, ok := Protobuf.SplitHead(data); ok && event.Err == nil && (head != event.Type || len(object) == 0) {
-			t.Fatalf("%x: the head is %v, %x", data, head, object)
+		if word, object, splitErr := Protobuf.SplitEvent(data, false); splitErr != nil || event.Err == nil && (word != event.Type.String() || len(object) == 0) {
+			t.Fatalf("%x: the event is %v, %x, %v", data, word, object, splitErr)
 		}
 	})
 }

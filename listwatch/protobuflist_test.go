@@ -12,14 +12,14 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// readProtobufList reads a body as a list would be.
+// readProtobufList reads a body as the answer to a list.
 func readProtobufList(t testing.TB, body io.Reader) (*Page[*protoMap], error) {
 	t.Helper()
-	d, err := newDecoder[*protoMap](nil, Protobuf, JSON)
+	d, err := newDecoder[*protoMap](nil, nil, false, Protobuf, JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decodePage(&transport.Response{Body: io.NopCloser(body), MediaType: protobufMediaType}, d)
+	return decodePage(&transport.Response{Body: io.NopCloser(body), MediaType: Protobuf.MediaType()}, d)
 }
 
 func TestProtobufListBodies(t *testing.T) {
@@ -38,13 +38,13 @@ func TestProtobufListBodies(t *testing.T) {
 		"no kind":                    {join([]byte("k8s\x00"), pb(2, pb(2, a))), 1, ""},
 		"unknown fields":             {list(join(pb(9, "x"), []byte("\x38\x01\x41abcdefgh\x4dabcd"), pb(2, a))), 1, ""},
 		"metadata last":              {list(join(pb(2, a), pb(1, pb(2, "7")))), 1, ""},
-		"content type named":         {join([]byte("k8s\x00"), pb(2, pb(2, a)), pb(4, protobufMediaType), pb(1, pb(2, "ConfigMapList"))), 1, ""},
+		"content type named":         {join([]byte("k8s\x00"), pb(2, pb(2, a)), pb(4, Protobuf.MediaType()), pb(1, pb(2, "ConfigMapList"))), 1, ""},
 		"other content":              {join([]byte("k8s\x00"), pb(2, ""), pb(4, "application/json"), pb(1, pb(2, "ConfigMapList"))), 0, `the content of the envelope is "application/json"`},
 		"compressed content":         {join([]byte("k8s\x00"), pb(1, pb(2, "ConfigMapList")), pb(3, "gzip"), pb(2, "")), 0, `the content of the envelope is "gzip"`},
 		"JSON":                       {`{"kind":"ConfigMapList","items":[]}`, 0, "not as protobuf of Kubernetes does"},
 		"a watch":                    {protoEvent("ADDED", enveloped("ConfigMap", a)), 0, "not as protobuf of Kubernetes does"},
-		"an object":                  {enveloped("ConfigMap", a), 0, "it is of kind ConfigMap instead of a list"},
-		"a status":                   {enveloped("Status", join(pb(1, ""), pb(2, "Success"))), 0, "it is of kind Status instead of a list"},
+		"an object":                  {enveloped("ConfigMap", a), 0, `it is of kind "ConfigMap" instead of a list`},
+		"a status":                   {enveloped("Status", join(pb(1, ""), pb(2, "Success"))), 0, `it is of kind "Status" instead of a list`},
 		"metadata alone, not wanted": {enveloped("PartialObjectMetadataList", ""), 0, "a PartialObjectMetadataList instead of a list of whole objects"},
 		"two lists":                  {protoList("7") + protoList("8")[4:], 0, "a second list follows"},
 		"bytes behind":               {protoList("7") + "\x00", 0, "field number 0"},
@@ -80,7 +80,8 @@ func TestProtobufListBodies(t *testing.T) {
 	}
 }
 
-// TestProtobufListCutAnywhere: a list that was cut is no list, wherever that was.
+// TestProtobufListCutAnywhere cuts a list after each byte. The reader must return an
+// error, unless only the empty fields at the end are missing.
 func TestProtobufListCutAnywhere(t *testing.T) {
 	body := captureBytes(t, "list-protobuf.bin")
 	whole, err := readProtobufList(t, strings.NewReader(body))
@@ -125,7 +126,8 @@ func TestProtobufListPutsBadItemsAside(t *testing.T) {
 	}
 }
 
-// TestProtobufItemsPinNothing: what a list keeps is no part of the body.
+// TestProtobufItemsPinNothing shows that the objects of a list do not point into the
+// body.
 func TestProtobufItemsPinNothing(t *testing.T) {
 	object := protoObject("a", "5", "v")
 	body := []byte(protoList("7", object, protoObject("b", "5", strings.Repeat("x", 100_000))))
@@ -138,8 +140,8 @@ func TestProtobufItemsPinNothing(t *testing.T) {
 	}
 }
 
-// overwriting is a reader that leaves nothing of what it delivered before in the
-// buffer that it is given.
+// overwriting is a reader that overwrites the whole buffer that it is given before
+// it delivers bytes.
 type overwriting struct{ data []byte }
 
 func (o *overwriting) Read(p []byte) (int, error) {
@@ -171,8 +173,8 @@ func TestProtobufListOfMetadata(t *testing.T) {
 	}
 }
 
-// FuzzProtobufPage feeds bodies to the list reader. What it accepts, it accepts whole,
-// and what it says does not depend on how the body comes.
+// FuzzProtobufPage feeds bodies to the list reader. A body that the reader accepts
+// must be a complete list, and the result must not depend on how the body is split.
 func FuzzProtobufPage(f *testing.F) {
 	f.Add([]byte(captureBytes(f, "list-protobuf.bin")))
 	f.Add([]byte(protoList("7", protoObject("a", "5", "v"), "")))
@@ -200,7 +202,8 @@ func FuzzProtobufPage(f *testing.F) {
 	})
 }
 
-// TestProtobufItemsThatAreKnownAreNotDecoded: their identity is read without that.
+// TestProtobufItemsThatAreKnownAreNotDecoded shows that known items are identified
+// without decoding them.
 func TestProtobufItemsThatAreKnownAreNotDecoded(t *testing.T) {
 	body := protoList("9", protoObject("a", "5", "v"), protoObject("b", "6", "v"))
 	r := mustNew(t, serve(t, protoBody(body)), Options[*protoMap]{Encoding: Protobuf})

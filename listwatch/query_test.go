@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/conversion/queryparams"
 )
 
-// Each field of ListOptions by itself, with a value, with none, and with a pointer to
-// none, is what apimachinery makes of it: also those that a later version adds.
+// For each field of ListOptions, set to a value, to its zero value, and to a pointer
+// to the zero value, the query equals the one that apimachinery makes. The test finds
+// fields that a later version adds.
 func TestQuery(t *testing.T) {
 	check := func(opts metav1.ListOptions) {
 		t.Helper()

@@ -4,19 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
-// Resource lists and watches one resource of an API server. It is safe for use
-// by several goroutines.
-type Resource[T store.Object] struct {
+// Resource lists and watches one resource of an API server. Several goroutines may use it.
+type Resource[T object.Object] struct {
 	client  *transport.Client
 	gvr     schema.GroupVersionResource
 	path    string
@@ -24,16 +25,16 @@ type Resource[T store.Object] struct {
 	opts    Options[T]
 	decoder *decoder[T]
 
-	// kind is that of the objects, nil if it is not known. Each list tells it anew,
-	// since a custom resource may be removed and made again with another kind.
+	// kind is the kind of the objects, or nil if it is not known. Each list sets it again,
+	// because a custom resource may be deleted and created again with another kind.
 	kind atomic.Pointer[string]
 }
 
-// Options of a [Resource]. The zero value means every object of every
-// namespace, as it is.
-type Options[T store.Object] struct {
-	// Namespace limits the resource to one namespace. If empty, all namespaces
-	// are meant, or the resource is cluster-scoped.
+// Options of a [Resource]. With the zero value, a Resource delivers every object of every
+// namespace, unchanged.
+type Options[T object.Object] struct {
+	// Namespace limits the resource to one namespace. Leave it empty for all namespaces, and
+	// for a cluster-scoped resource.
 	Namespace string
 
 	// LabelSelector and FieldSelector limit the objects, in the API's own
@@ -41,47 +42,68 @@ type Options[T store.Object] struct {
 	LabelSelector string
 	FieldSelector string
 
-	// Encoding is the format that objects are asked for in, with JSON as the second
-	// choice: an API server has custom resources in no other than that and CBOR. The
-	// answer is read as what its Content-Type says it is. If nil, it is JSON.
+	// Encoding is the format in which the Resource asks for objects. JSON is the second
+	// choice, because an API server offers custom resources in JSON and CBOR only. The
+	// Content-Type of the answer decides how it is read. If nil, JSON is used.
 	Encoding Encoding
 
-	// Drop leaves members out of every object before it is decoded, so that they never
-	// take memory: "metadata.managedFields", "status.images", and, of every element of a
-	// list, "spec.containers.env". A dot in a name is written \., as in
-	// `metadata.annotations.kubectl\.kubernetes\.io/last-applied-configuration`. A path
-	// that leads nowhere drops nothing. One that is malformed, or would drop what says
-	// which object it is, is an error of New.
+	// Drop names members that are left out of every object before it is decoded, so that they
+	// never take memory: "metadata.managedFields", "status.images", or "spec.containers.env",
+	// which drops env from every container. Write a dot in a name as \., as in
+	// `metadata.annotations.kubectl\.kubernetes\.io/last-applied-configuration`. A path to a
+	// member that does not exist drops nothing. New returns an error if a path is malformed,
+	// or if it would drop a member that identifies the object, such as metadata.name.
 	//
-	// The server sends what is dropped all the same. If T has no field for it, it need
-	// not be dropped: it is not decoded in any case. In protobuf, members are found by
-	// the tags of T's fields (protobuf:"bytes,1,..."), as generated types have them; that
-	// there are none is an error of New. So is Drop with an encoding of another package,
-	// such as CBOR.
+	// The server sends the dropped members all the same. A member for which T has no field is
+	// not decoded in any case, so there is no need to drop it. In protobuf, the tags of T's
+	// fields (protobuf:"bytes,1,..."), which generated types have, say where a member is; New
+	// returns an error if they are missing. New also returns an error if the Encoding cannot
+	// drop members.
 	Drop []string
 
-	// MetadataOnly asks the server to send no more than the metadata of each object. The
-	// fields of T beside it stay empty, unless the server does not know how to do that.
-	// With *metav1.PartialObjectMetadata as T, it is always so.
+	// MetadataOnly asks the server to send only the metadata of each object. The other fields
+	// of T then stay empty, except if the server cannot do this and sends whole objects. If T
+	// is *metav1.PartialObjectMetadata, the Resource always asks for metadata only.
 	MetadataOnly bool
 
-	// Transform changes an object before it is kept: it may drop what the
-	// program does not need, and return another value. It runs once for every
-	// object that is received, on the goroutine that decodes, but not for what
-	// the caller of [KnownLister] has already. An error or a
-	// panic in it is an [ObjectError]. The version of an object is taken before
-	// the transform, so that clearing its resourceVersion hides no update.
+	// ShareParts allows different objects to share equal parts in memory: the containers of
+	// replicas, their volumes, conditions, labels of unstructured objects. It saves memory
+	// and time if objects are alike; docs/performance.md has figures.
+	//
+	// The danger: if a program writes to an object from a store, an event or a handler, it
+	// also changes other objects, among them objects that arrive later, and races with every
+	// reader of those. The program must always make a DeepCopy first. Without ShareParts such
+	// a write damages one object only, and only until the object's next event. Strings, which
+	// cannot be written to, and the values under metadata.managedFields are shared in any
+	// case. A program may replace managedFields, but must not edit them in place.
+	//
+	// ShareParts and Transform exclude each other. In CBOR, unstructured objects share
+	// nothing, with ShareParts or without, not even strings.
+	ShareParts bool
+
+	// Transform changes an object before it is kept: it may remove parts that the program
+	// does not need, and may return another object. It runs once for every decoded object, on
+	// the goroutine that decodes. It does not run for a known object that [KnownLister]
+	// reuses. If it returns an error or panics, the result is an [ObjectError]. The metadata
+	// of an object are read before the transform, so a transform that clears the
+	// resourceVersion hides no update.
 	Transform func(T) (T, error)
 }
 
-// New returns a Resource that decodes objects into T: a pointer to a struct with
-// JSON tags and an embedded metav1.ObjectMeta, *unstructured.Unstructured, or
-// *metav1.PartialObjectMetadata, for which the server is asked to send metadata
-// alone.
+// New returns a Resource that decodes objects into T. T is a pointer to a struct with JSON
+// tags and an embedded metav1.ObjectMeta, *unstructured.Unstructured, or
+// *metav1.PartialObjectMetadata; for the last one the Resource asks the server for
+// metadata alone. New checks T and returns an error if objects would not be decoded as the
+// type's author must have meant: metadata or another exported field has no tag, a tag has
+// no meaning, nothing can be decoded into a field's type, or a getter does not return the
+// name, the UID or the resourceVersion that an object has. The error names the field or the
+// getter, and says what to write instead. GetNamespace may return "" in a type for
+// cluster-scoped objects. If an object has a namespace that GetNamespace does not return,
+// the result is an [ObjectError], because two such objects could have one key. A field for the program's own use has the tag `json:"-"`.
 //
-// As with client-go, structs come without kind and apiVersion (items of a list
-// have none on the wire), and unstructured objects always have both.
-func New[T store.Object](client *transport.Client, resource schema.GroupVersionResource, opts Options[T]) (*Resource[T], error) {
+// As in client-go, kind and apiVersion of a struct are empty, because items of a list have
+// none on the wire. Unstructured objects always have both.
+func New[T object.Object](client *transport.Client, resource schema.GroupVersionResource, opts Options[T]) (*Resource[T], error) {
 	if client == nil {
 		return nil, errors.New("listwatch: no transport client")
 	}
@@ -89,11 +111,17 @@ func New[T store.Object](client *transport.Client, resource schema.GroupVersionR
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := newDecoder(opts.Transform, choose(opts.Encoding, reflect.TypeFor[T]())...)
+	if err := checkPlural(resource.Resource); err != nil {
+		return nil, err
+	}
+	if opts.ShareParts && opts.Transform != nil {
+		return nil, errors.New("listwatch: ShareParts and Transform exclude each other: a transform would write to what other objects share")
+	}
+	decoder, err := newDecoder(opts.Transform, opts.Drop, opts.ShareParts, choose(opts.Encoding, reflect.TypeFor[T]())...)
 	if err != nil {
 		return nil, err
 	}
-	if err := decoder.drop(opts.Drop); err != nil {
+	if err := decoder.checkType(opts.Namespace != ""); err != nil {
 		return nil, err
 	}
 	decoder.version = resource.GroupVersion()
@@ -105,12 +133,25 @@ func New[T store.Object](client *transport.Client, resource schema.GroupVersionR
 	return &Resource[T]{client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder}, nil
 }
 
+// itself returns r. [AllKnown] compares it with a ListWatcher to find out if that is a
+// Resource or a type that embeds one.
+func (r *Resource[T]) itself() any { return r }
+
 // String names the resource as errors do: "deployments.apps in default".
 func (r *Resource[T]) String() string { return r.what }
 
 // List implements [ListWatcher].
 func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
 	page, err := r.list(ctx, opts, nil)
+	if err != nil {
+		return nil, describe("list", r.what, err)
+	}
+	return page, nil
+}
+
+// ListKnown implements [KnownLister].
+func (r *Resource[T]) ListKnown(ctx context.Context, opts metav1.ListOptions, known Known[T]) (*Page[T], error) {
+	page, err := r.list(ctx, opts, known)
 	if err != nil {
 		return nil, describe("list", r.what, err)
 	}
@@ -130,7 +171,7 @@ func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, known K
 	return page, errors.Join(err, resp.Body.Close())
 }
 
-// expected returns what is known of the objects' kind.
+// expected returns the kind of the objects, as far as earlier lists have told it.
 func (r *Resource[T]) expected() expected {
 	e := expected{partial: r.decoder.partial}
 	if kind := r.kind.Load(); kind != nil {
@@ -148,52 +189,77 @@ func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch
 	}
 	kind := r.expected()
 	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
-		kind = expected{partial: kind.partial, learned: &r.kind} // this is a list in another form
+		kind = expected{partial: kind.partial, learned: &r.kind} // initial events replace a list, so they tell the kind anew
 	}
 	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind}
-	if stream.MediaType() != "" { // a WebSocket tells it with the first frame
+	if stream.MediaType() != "" { // the first frame of a WebSocket tells its media type
 		if err := w.chooseEncoding(); err != nil {
-			_ = stream.Close() // the error that counts is the one above
+			_ = stream.Close() // the caller gets the error above
 			return nil, describe("watch", r.what, err)
 		}
 	}
 	return w, nil
 }
 
-// request adds the resource's own selectors to those in opts.
-func (r *Resource[T]) request(opts metav1.ListOptions, accept string) transport.Request {
-	opts.LabelSelector = both(r.opts.LabelSelector, opts.LabelSelector)
-	opts.FieldSelector = both(r.opts.FieldSelector, opts.FieldSelector)
-	return transport.Request{Path: r.path, Query: queryOf(&opts), Accept: accept, Status: r.decoder.status()}
+// Get fetches the most recent state of the object under key, which is namespace/name, or
+// name for a cluster-scoped object. The error is an [ObjectError] if the object exists but
+// cannot be decoded or transformed, and satisfies apierrors.IsNotFound if it does not
+// exist. Get ignores the selectors of the resource.
+func (r *Resource[T]) Get(ctx context.Context, key string) (T, Meta, error) {
+	obj, meta, err := r.get(ctx, key)
+	if err != nil {
+		return obj, meta, describe("get "+key+" of", r.gvr.GroupResource().String(), err)
+	}
+	return obj, meta, nil
 }
 
-// both is a selector that matches what both others match. An empty one matches everything.
-func both(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
+func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, err error) {
+	namespace, name, err := object.SplitKey(key)
+	if err != nil {
+		return obj, meta, err
 	}
-	return a + "," + b
+	path, err := Path(r.gvr, namespace)
+	if err != nil {
+		return obj, meta, err
+	}
+	resp, err := r.client.Get(ctx, transport.Request{Path: path + transport.EscapePath(name), Accept: r.decoder.acceptObject(), Status: r.decoder.status()})
+	if err != nil {
+		return obj, meta, err
+	}
+	defer resp.Body.Close()
+	encoding := r.decoder.withMediaType(resp.MediaType)
+	if encoding == nil {
+		return obj, meta, resp.UnexpectedContent()
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, format.MaxObjectBytes+1))
+	switch {
+	case err != nil:
+		return obj, meta, err
+	case len(data) > format.MaxObjectBytes:
+		return obj, meta, ErrObjectTooLarge
+	}
+	kind := r.expected()
+	if err := kind.check(encoding.Kind(data, false)); err != nil {
+		bad := refuse(encoding, data, err)
+		return obj, bad.Meta, bad
+	}
+	obj, meta, bad := r.decoder.decode(encoding, data, schema.GroupVersionKind{})
+	if bad != nil {
+		return obj, meta, bad
+	}
+	if meta.Key != key {
+		return obj, meta, fmt.Errorf("%w: %s instead of %s", errMalformed, meta.Key, key)
+	}
+	return obj, meta, nil
 }
 
-// Path returns the path of a collection: /api/v1/pods for the core group,
-// /apis/apps/v1/namespaces/default/deployments for a group and a namespace.
-// Every part is escaped, so that no name can reach another path.
-func Path(resource schema.GroupVersionResource, namespace string) (string, error) {
-	for _, part := range []string{resource.Group, resource.Version, resource.Resource, namespace} {
-		if part == "." || part == ".." {
-			return "", fmt.Errorf("listwatch: %q cannot be part of the path of %s", part, resource)
-		}
-	}
-	if resource.Version == "" || resource.Resource == "" {
-		return "", fmt.Errorf("listwatch: resource %q needs a version and a plural name, such as v1 and pods", resource)
-	}
-	segments := []string{"api"}
-	if resource.Group != "" {
-		segments = []string{"apis", resource.Group}
-	}
-	segments = append(segments, resource.Version)
-	if namespace != "" {
-		segments = append(segments, "namespaces", namespace)
-	}
-	return transport.EscapePath(append(segments, resource.Resource)...), nil
+// Metadata returns a Resource for the metadata alone of the same objects, with the same
+// selectors.
+func (r *Resource[T]) Metadata() (*Resource[*metav1.PartialObjectMetadata], error) {
+	return New(r.client, r.gvr, Options[*metav1.PartialObjectMetadata]{
+		Namespace:     r.opts.Namespace,
+		LabelSelector: r.opts.LabelSelector,
+		FieldSelector: r.opts.FieldSelector,
+		Encoding:      r.opts.Encoding,
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,6 +73,17 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	client := serve(t, body(""))
 	if _, err := New(client, schema.GroupVersionResource{}, Options[*configMap]{}); err == nil {
 		t.Error("no resource was accepted")
+	}
+}
+
+// A kind in place of the plural name is a 404 for ever.
+func TestNewRefusesAKind(t *testing.T) {
+	client := serve(t, body(""))
+	for kind, plural := range map[string]string{"Widget": `"widgets"`, "NetworkPolicy": `"networkpolicies"`, "Ingress": `"ingresses"`, "ConfigMaps": `"configmaps"`} {
+		_, err := New(client, schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: kind}, Options[*configMap]{})
+		if err == nil || !strings.Contains(err.Error(), plural) || !strings.Contains(err.Error(), `"`+kind+`"`) {
+			t.Errorf("error of %s is %v", kind, err)
+		}
 	}
 }
 

@@ -15,45 +15,45 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// RetryWatcher is a [Watch] that outlives its streams: where one ends, it opens
-// the next at the last resourceVersion it has seen.
+// RetryWatcher is a [Watch] that outlives its streams: when a stream ends, it opens
+// the next one at the last resourceVersion it has seen.
 //
-// It promises that no event is left out, and none given twice, as far as the
-// server keeps its own promise to send what comes after that version. It does not
-// list: it never says what existed before it began, and once the server has
-// forgotten where it stood, it ends, with the 410 that says so. What happened in
-// between is not to be had from a watch any more. A program that wants the
-// present state of a resource needs a reflector.
+// It delivers every event, and each event once, if the server keeps its promise to
+// send all events after that version. It does not list, so it never reports objects
+// from before its start. If the server no longer has the events after that version,
+// the RetryWatcher ends with the server's 410, because no watch can deliver those
+// events any more. A program that needs the present state of a resource uses a
+// reflector.
 //
-// Like any Watch it is read by one goroutine, and has none of its own.
+// One goroutine reads it, as with any Watch. It has no goroutine of its own.
 type RetryWatcher[T any] struct {
 	lw     ListWatcher[T]
-	opts   metav1.ListOptions // with the version to go on from
+	opts   metav1.ListOptions // with the version to continue from
 	retry  RetryOptions
 	ctx    context.Context //nolint:containedctx // a Watch lives as long as the context it was opened with
 	cancel context.CancelFunc
 
-	opened time.Time     // when a stream was last asked for
-	base   time.Duration // of the gap that follows: MinGap, doubled; 0 after an event
+	opened time.Time     // when the last stream was requested
+	base   time.Duration // of the next gap, without its random part: MinGap, doubled for each stream without an event; 0 after an event
 	gap    time.Duration // from opened to the next request
 	end    error         // what Next returns from now on
 
-	unwatch func() bool // ends the wait for the end of ctx
+	unwatch func() bool // stops waiting for the end of ctx
 	mu      sync.Mutex
-	stream  Watch[T] // nil between two streams; Next puts it here, and whoever takes it closes it
+	stream  Watch[T] // nil between two streams; Next sets it, and hangUp takes and closes it
 }
 
 // RetryOptions of a [RetryWatcher]. The zero value is ready.
 type RetryOptions struct {
-	// Bookmarks passes bookmarks on. They are asked for in any case, and keep
-	// the watcher's version in the server's window while nothing changes. If
-	// false, they are hidden.
+	// Bookmarks makes Next return bookmarks, too. If false, Next skips them. The
+	// watcher asks for bookmarks in any case, because they keep its version recent
+	// enough for the server while no object changes.
 	Bookmarks bool
 
-	// MinGap is the least time from one request to the next. It doubles, up to
-	// MaxGap, with each stream that brings nothing, and up to its own length is
-	// added at random. If zero, 1 s and 30 s. If negative, there is none.
-	// Retry-After is obeyed on top of it.
+	// MinGap is the least time from one request to the next. It doubles, up to MaxGap,
+	// with each stream that brings no event. A random part is added, which is at most
+	// as long again. If zero, MinGap is 1 s and MaxGap 30 s. If negative, there is no
+	// gap. If the server's Retry-After is longer, the watcher waits that long.
 	MinGap, MaxGap time.Duration
 
 	// Rand returns a number in [0, 1). If nil, math/rand/v2 is used.
@@ -66,12 +66,11 @@ const (
 )
 
 // ErrNoStart is the error for a RetryWatcher without a version to start from.
-var ErrNoStart = errors.New(`a watch that is to be resumed needs the resourceVersion of a list: from "" or "0" the server sends its present objects as ADDED, in no order and without what was deleted`)
+var ErrNoStart = errors.New(`resuming a watch needs the resourceVersion of a list or an event: from "" or "0" the server would send its present objects as ADDED, in no order, and would not report deletions`)
 
-// NewRetryWatcher returns a watcher that goes on from opts.ResourceVersion, which
-// is the version of a list or of an earlier event. It refuses "" and "0" with
-// [ErrNoStart]. No request is sent before the first Next. The watcher ends when
-// ctx does.
+// NewRetryWatcher returns a watcher that starts at opts.ResourceVersion, the version
+// of a list or of an earlier event. It refuses "" and "0" with [ErrNoStart]. The
+// first Next sends the first request. The watcher ends when ctx does.
 func NewRetryWatcher[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, retry RetryOptions) (*RetryWatcher[T], error) {
 	if opts.ResourceVersion == "" || opts.ResourceVersion == "0" {
 		return nil, fmt.Errorf("watch from resourceVersion %q: %w", opts.ResourceVersion, ErrNoStart)
@@ -95,13 +94,15 @@ func gapOrDefault(value, byDefault time.Duration) time.Duration {
 	return max(value, 0)
 }
 
-// ResourceVersion returns the version that the watcher would go on from.
+// ResourceVersion returns the version from which the watcher would open its next
+// stream.
 func (w *RetryWatcher[T]) ResourceVersion() string { return w.opts.ResourceVersion }
 
-// Next implements [Watch]. It waits for an event through as many streams as it
-// takes. It returns an error when the server has forgotten the events that come
-// next (410), refuses the request in a way that repeating does not change (any
-// other 4xx but 408 and 429), or when ctx has ended. The error stays.
+// Next implements [Watch]. It waits for an event, and opens new streams as long as
+// none arrives. It returns an error if the server no longer has the next events
+// (410), if the server refuses the request with another 4xx than 408 and 429, which
+// repeating would not change, or if ctx has ended. After an error, every call
+// returns the same error.
 func (w *RetryWatcher[T]) Next() (Event[T], error) {
 	for w.end == nil {
 		stream, err := w.open()
@@ -122,8 +123,8 @@ func (w *RetryWatcher[T]) Next() (Event[T], error) {
 	return Event[T]{}, w.end
 }
 
-// Close implements [Watch]. It closes the stream that is open. It may be called from
-// any goroutine and more than once; a Next that is waiting returns.
+// Close implements [Watch]. It closes the open stream. Any goroutine may call it,
+// also more than once. A Next that is waiting returns.
 func (w *RetryWatcher[T]) Close() error {
 	w.unwatch()
 	w.cancel()
@@ -131,8 +132,8 @@ func (w *RetryWatcher[T]) Close() error {
 	return nil
 }
 
-// open returns the stream that there is, or opens one, not too soon after the one
-// before.
+// open returns the open stream. If there is none, it waits until the gap is over and
+// opens one.
 func (w *RetryWatcher[T]) open() (Watch[T], error) {
 	w.mu.Lock()
 	stream := w.stream
@@ -156,8 +157,9 @@ func (w *RetryWatcher[T]) open() (Watch[T], error) {
 	return stream, w.hold(stream)
 }
 
-// hold keeps a new stream for hangUp. Where that has had its turn already, it closes
-// the stream and returns why.
+// hold stores a new stream, so that hangUp can close it. If ctx has ended, hangUp
+// may have run already; hold then closes the stream itself and returns the error of
+// ctx.
 func (w *RetryWatcher[T]) hold(stream Watch[T]) error {
 	w.mu.Lock()
 	err := w.ctx.Err()
@@ -171,14 +173,14 @@ func (w *RetryWatcher[T]) hold(stream Watch[T]) error {
 	return err
 }
 
-// hangUp closes the stream, if there is one. Each is closed once.
+// hangUp closes the stream, if there is one. It closes each stream once.
 func (w *RetryWatcher[T]) hangUp() {
 	w.mu.Lock()
 	stream := w.stream
 	w.stream = nil
 	w.mu.Unlock()
 	if stream != nil {
-		_ = stream.Close() // it is over, whatever it says
+		_ = stream.Close() // the stream is over, whatever Close returns
 	}
 }
 
@@ -193,8 +195,8 @@ func (w *RetryWatcher[T]) wait(d time.Duration) error {
 	}
 }
 
-// accept takes note of an event's version and reports whether to pass the event
-// on. The version never goes back, whatever the server says.
+// accept records an event's version and reports whether Next returns the event. The
+// recorded version never decreases, whatever the server sends.
 func (w *RetryWatcher[T]) accept(event Event[T]) bool {
 	version := event.Meta.ResourceVersion
 	order, err := resourceversion.CompareResourceVersion(version, w.opts.ResourceVersion)
@@ -209,8 +211,7 @@ func isNumber(version string) bool {
 	return err == nil
 }
 
-// ended closes the stream that there was, and decides whether there will be
-// another, and when.
+// ended closes the stream, and decides whether to open another one, and when.
 func (w *RetryWatcher[T]) ended(err error) {
 	w.hangUp()
 	if ctxErr := w.ctx.Err(); ctxErr != nil {
@@ -230,14 +231,14 @@ func (w *RetryWatcher[T]) ended(err error) {
 	w.gap += time.Duration(w.retry.Rand() * float64(w.base))
 }
 
-// recoverable reports whether the same request may well succeed later.
+// recoverable reports whether the same request may succeed later.
 func recoverable(err error) bool {
 	if errors.Is(err, io.EOF) {
 		return true
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return true // the connection, in one way or another
+		return true // the connection failed
 	}
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return false

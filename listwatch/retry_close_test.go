@@ -40,7 +40,7 @@ func (s *tap) Next() (Event[string], error) {
 	return Event[string]{}, errors.New("hung up")
 }
 
-// Close panics when it is called twice, which a Watch may.
+// Close panics if it is called twice, as a Watch may do.
 func (s *tap) Close() error {
 	s.taps.closed.Add(1)
 	close(s.hungUp)
@@ -95,8 +95,8 @@ func TestRetryWatcherClosesItsStream(t *testing.T) {
 	}
 }
 
-// TestRetryWatcherClosesAStreamThatComesTooLate closes the watcher while a stream is
-// being opened, by a ListWatcher that does not look at its context.
+// TestRetryWatcherClosesAStreamThatComesTooLate closes the watcher while a
+// ListWatcher that ignores its context is opening a stream.
 func TestRetryWatcherClosesAStreamThatComesTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lw := &taps{}

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// streams answers watch requests in order and writes down when each came and
-// from which version. After the last it waits for the context to end.
+// streams answers watch requests in order, and records the time and the version
+// of each. After the last one it waits until the context ends.
 type streams struct {
 	script
 	begin   time.Time

@@ -18,8 +18,8 @@ import (
 
 var _ = flag.Bool("update", false, "rewrite the observed lines of traces")
 
-// The traces of a RetryWatcher begin with a list, as its users do: it gives the
-// version to watch from, and its objects are not entries.
+// The traces of a RetryWatcher begin with a list, as its users do. The list gives
+// the version to watch from; its objects do not become entries.
 func TestTraceRetryWatcher(t *testing.T) {
 	trace.Run(t, os.DirFS("../testdata/retrywatcher"), watching(listwatch.RetryOptions{}))
 }
@@ -28,8 +28,8 @@ func TestTraceRetryWatcherBookmarks(t *testing.T) {
 	trace.Run(t, os.DirFS("../testdata/retrywatcher/bookmarks"), watching(listwatch.RetryOptions{Bookmarks: true}))
 }
 
-// watching is a trace.Program that lists once and reads a RetryWatcher from there
-// on. Its entries are events.
+// watching is a trace.Program that lists once and then reads a RetryWatcher from
+// the list's version. Its entries are events.
 func watching(retry listwatch.RetryOptions) trace.Program {
 	retry.Rand = func() float64 { return 0 }
 	return func(env trace.Env) (trace.Client, error) {
@@ -50,7 +50,7 @@ func watching(retry listwatch.RetryOptions) trace.Program {
 	}
 }
 
-// object is as much of a ConfigMap as these traces look at.
+// object has the members of a ConfigMap that these traces use.
 type object struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Data              map[string]string `json:"data"`

@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// configMap is the kind of struct that a program writes for itself.
+// configMap is a struct such as a program defines for itself.
 type configMap struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -74,7 +74,7 @@ func replay(t *testing.T, name string) http.HandlerFunc {
 	}
 }
 
-func mustNew[T store.Object](t testing.TB, client *transport.Client, opts Options[T]) *Resource[T] {
+func mustNew[T object.Object](t testing.TB, client *transport.Client, opts Options[T]) *Resource[T] {
 	t.Helper()
 	r, err := New(client, configMaps, opts)
 	if err != nil {

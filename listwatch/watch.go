@@ -7,16 +7,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
 // watch reads events from a stream of frames.
-type watch[T store.Object] struct {
+type watch[T object.Object] struct {
 	stream   transport.Stream
 	what     string
 	decoder  *decoder[T]
-	encoding *encoded // of the last frame; nil before the first one if it is not known
+	encoding *encoded // of the last frame; nil before the first frame of a WebSocket
 	kind     expected
 	end      error // what Next returns from now on
 }
@@ -47,8 +47,9 @@ func (w *watch[T]) next() (Event[T], error) {
 	return w.decode(frame)
 }
 
-// without is what comes of an error in place of a frame: the end of the stream, unless
-// it is about that frame alone.
+// without handles an error in place of a frame. If the error concerns that frame
+// alone, without returns an event for it. Otherwise it returns the error, which ends
+// the stream.
 func (w *watch[T]) without(err error) (Event[T], error) {
 	var tooLarge *transport.FrameTooLargeError
 	if !errors.As(err, &tooLarge) {
@@ -60,15 +61,14 @@ func (w *watch[T]) without(err error) (Event[T], error) {
 	return w.lost(tooLarge), nil
 }
 
-// chooseEncoding takes the encoding that the stream says it has: a body once and for
-// all, a WebSocket frame by frame.
+// chooseEncoding sets the encoding to the one that the stream reports. A body has
+// one encoding; a WebSocket may change its encoding at each frame.
 func (w *watch[T]) chooseEncoding() error {
 	mediaType := w.stream.MediaType()
 	if w.encoding != nil && w.encoding.StreamMediaType() == mediaType {
 		return nil
 	}
-	var ok bool
-	if w.encoding, ok = w.decoder.stream(mediaType); !ok {
+	if w.encoding = w.decoder.withStreamMediaType(mediaType); w.encoding == nil {
 		return fmt.Errorf("%w: the server sends %q, which was not asked for", errMalformed, mediaType)
 	}
 	return nil
@@ -83,39 +83,40 @@ func (w *watch[T]) Ready() bool {
 // Close implements [Watch].
 func (w *watch[T]) Close() error { return w.stream.Close() }
 
-// decode returns an error where the stream must end: an ERROR event, or a frame
-// that is not an event.
+// decode returns an error if the stream must end, because the frame is an ERROR
+// event or not an event at all.
 func (w *watch[T]) decode(frame transport.Frame) (Event[T], error) {
-	event, err := w.split(frame, false)
-	if err == nil && event.Err != nil && isSyntactic(event.Err) {
-		// What was cut out by a guess is no value where members follow the object.
-		return w.split(frame, true)
+	event, object, err := w.split(frame, false)
+	if err == nil && event.Err != nil && !w.encoding.Valid(object) {
+		// The guess took everything up to the frame's end for the object, which is wrong if other members follow it.
+		event, _, err = w.split(frame, true)
 	}
 	return event, err
 }
 
-func (w *watch[T]) split(frame transport.Frame, careful bool) (Event[T], error) {
-	word, object, err := w.encoding.SplitEvent(frame, careful)
+func (w *watch[T]) split(frame transport.Frame, careful bool) (event Event[T], object []byte, err error) {
+	word, object, err := w.encoding.SplitEvent(frame.Data, careful)
 	if err != nil {
-		return Event[T]{}, err
+		return event, nil, fmt.Errorf("%w: %w (%.200q)", errMalformed, err, frame.Redact(frame.Data))
 	}
 	if word == "ERROR" {
-		return Event[T]{}, statusError(w.encoding, frame, object)
+		return event, nil, statusError(w.encoding, frame, object)
 	}
 	typ, ok := parseType(word)
 	if !ok {
-		return Event[T]{}, fmt.Errorf("%w: event of the unknown type %.50q", errMalformed, frame.Redact([]byte(word)))
+		return event, nil, fmt.Errorf("%w: event of the unknown type %.50q", errMalformed, frame.Redact([]byte(word)))
 	}
 	if typ == Bookmark {
-		return w.bookmark(object)
+		event, err = w.bookmark(object)
+		return event, object, err
 	}
-	return w.event(typ, object), nil
+	return w.event(typ, object), object, nil
 }
 
 func (w *watch[T]) event(typ Type, object []byte) Event[T] {
 	if err := w.kind.check(w.encoding.Kind(object, false)); err != nil {
 		bad := refuse(w.encoding, object, err)
-		// Also if the event says DELETED: what was deleted is no object of this resource.
+		// Also if the event says DELETED, because an object of this resource was not deleted.
 		return Event[T]{Type: Modified, Meta: bad.Meta, Err: bad}
 	}
 	event := Event[T]{Type: typ}
@@ -123,8 +124,8 @@ func (w *watch[T]) event(typ Type, object []byte) Event[T] {
 	return event
 }
 
-// bookmark reads a BOOKMARK. Its object has the resource's kind and nothing else, so
-// it is never decoded into a T.
+// bookmark reads a BOOKMARK. Its object contains little more than a resourceVersion, so bookmark does not
+// decode it into a T.
 func (w *watch[T]) bookmark(object []byte) (Event[T], error) {
 	version, end, err := w.encoding.Bookmark(object)
 	if err != nil {
@@ -133,13 +134,13 @@ func (w *watch[T]) bookmark(object []byte) (Event[T], error) {
 	return Event[T]{Type: Bookmark, Meta: Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
 }
 
-// lost is the event of a frame that was larger than the limit. One object is
-// missing; the stream is whole, and the others go on. What is known of it is what
-// its first bytes say.
+// lost returns the event for a frame that was larger than the limit. One object is lost, and the stream
+// continues with the others. The frame's first bytes tell which object it is, as far as they contain it.
 func (w *watch[T]) lost(tooLarge *transport.FrameTooLargeError) Event[T] {
 	event := Event[T]{Type: Modified}
-	if typ, object, ok := w.encoding.SplitHead(tooLarge.Head); ok {
-		event.Meta = w.encoding.Meta(object)
+	word, object, _ := w.encoding.SplitEvent(tooLarge.Head, false) // the bytes were cut off, so an error is expected
+	if typ, ok := parseType(word); ok && typ != Bookmark && len(object) > 0 {
+		event.Meta = w.encoding.Identify(object).Meta()
 		if w.kind.check(w.encoding.Kind(object, false)) == nil {
 			event.Type = typ
 		}

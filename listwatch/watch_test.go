@@ -11,12 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
-// readAll opens a watch and writes down every event, and how it ended.
-func readAll[T store.Object](t *testing.T, r *Resource[T]) (events []string, end error) {
+// readAll opens a watch, and returns its events and how it ended.
+func readAll[T object.Object](t *testing.T, r *Resource[T]) (events []string, end error) {
 	t.Helper()
 	w, err := r.Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {

@@ -1,9 +1,18 @@
-// Package object has the words that every package of relist uses for a Kubernetes object: what identifies one version
-// of it ([Meta]), in which order versions came ([Older]), and when two objects of one name are not the same object
-// ([Another]).
+// Package object has the words that every package of relist uses for a Kubernetes object: what a type must have ([Object]),
+// the key of an object ([Key]), what identifies one version of it ([Meta]), the order of versions ([Older]), and when two
+// objects with one name are not the same object ([Another]).
 package object
 
 import "k8s.io/apimachinery/pkg/types"
+
+// Object is the part of a Kubernetes object that relist needs: four getters of metav1.Object. Generated API types, Unstructured,
+// PartialObjectMetadata and every struct that embeds metav1.ObjectMeta have them.
+type Object interface {
+	GetNamespace() string
+	GetName() string
+	GetUID() types.UID
+	GetResourceVersion() string
+}
 
 // Meta identifies one version of one object.
 type Meta struct {
@@ -13,6 +22,6 @@ type Meta struct {
 	ResourceVersion string
 }
 
-// Another reports whether two UIDs are known and differ: then one object was deleted, and another was made under its
-// name. An object without a UID, which a transform may have cleared, may be any.
+// Another reports whether two UIDs show that one object was deleted and another one was created under its name: both are known, and
+// they differ. A transform may have cleared a UID, so an empty one shows nothing.
 func Another(a, b types.UID) bool { return a != "" && b != "" && a != b }

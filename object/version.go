@@ -2,18 +2,17 @@ package object
 
 import "k8s.io/apimachinery/pkg/util/resourceversion"
 
-// Older reports whether version is known to come before than. It is false if either is not a decimal number, because
-// nothing is known of their order then.
+// Older reports whether version is known to come before than. If one of them is not a decimal number, their order is not known, and
+// Older returns false.
 //
-// Versions are decimal numbers of any length, and they are comparable within one history of one server.
+// Versions are decimal numbers of any length. Two versions can be compared if they are of one server and one history.
 // Source: https://github.com/kubernetes/enhancements/issues/5504
 func Older(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order < 0
 }
 
-// Newer returns the newer of two versions. A version that is not a decimal number is no candidate; if neither is a
-// number, a is returned.
+// Newer returns the newer of two versions. If only one of them is a decimal number, it returns that one. If neither is, it returns a.
 func Newer(a, b string) string {
 	if !Ordered(a) && Ordered(b) || Older(a, b) {
 		return b
@@ -27,6 +26,5 @@ func Ordered(version string) bool {
 	return err == nil
 }
 
-// Any reports whether version is one that a server understands as "any": empty, or "0". Nothing can be watched from it
-// without a gap.
+// Any reports whether version is empty or "0". A server takes these for "any version", so nobody can watch on from them without a gap.
 func Any(version string) bool { return version == "" || version == "0" }

@@ -24,7 +24,7 @@ func (d *driver[T]) apply(how protocol.Apply, s *subject[T]) error {
 		as, err = listwatch.Deleted, d.deleteInferred(e.Meta.Key)
 	}
 	if s.answer {
-		e.Type = as // an answer is told as the event that it stands for
+		e.Type = as // Trace.Event reports an answer with the type of the event that has the same effect
 	}
 	if err != nil {
 		return fmt.Errorf("apply %v of %s at resourceVersion %s: %w", e.Type, e.Meta.Key, e.Meta.ResourceVersion, err)
@@ -32,7 +32,7 @@ func (d *driver[T]) apply(how protocol.Apply, s *subject[T]) error {
 	return nil
 }
 
-// deleteInferred deletes an object that the sink holds, and whose final state nobody has seen.
+// deleteInferred deletes the object that the sink holds. Nobody has seen its final state.
 func (d *driver[T]) deleteInferred(key string) error {
 	obj, _, ok := d.holds(key)
 	if !ok {
@@ -55,7 +55,8 @@ func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
 	case d.sink.keys != nil && d.sink.get != nil:
 		err = d.sink.Replace(append(items, d.unlisted(s.list)...), eff.Version)
 	default:
-		// Nobody can say what the sink holds beside these, so nothing is replaced.
+		// The objects that the list lacks have to stay, and the sink cannot say which objects it holds. So the driver
+		// calls Add for each item, and does not call Replace.
 		for _, obj := range items {
 			if err = d.sink.Add(obj); err != nil {
 				break
@@ -75,7 +76,8 @@ func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
 	if err != nil {
 		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", len(items), eff.Version, err)
 	}
-	// A list is marked also if it brings no later version, and before those who wait for it are told.
+	// The sink gets the mark here, because WaitFor and Relist may return before driver.mark runs. It gets the mark even if
+	// the version is the same as before.
 	if d.sink.mark != nil && !object.Any(eff.Version) {
 		d.marked = eff.Version
 		d.sink.mark(eff.Version)
@@ -83,7 +85,7 @@ func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
 	return nil
 }
 
-// unlisted returns what the sink holds and a list lacks.
+// unlisted returns the objects that the sink holds and a list lacks.
 func (d *driver[T]) unlisted(list *listwatch.List[T]) []T {
 	listed := make(map[string]bool, len(list.Items)+len(list.Errors))
 	for i := range list.Items {

@@ -3,18 +3,19 @@
 // It lists the resource, replaces what the sink holds, and watches from the
 // list's resourceVersion on. A watch that ends is opened again at the resume point,
 // the last version that was applied, so that nothing is sent twice. If the server no
-// longer has that version, the resource is listed again.
+// longer has that version, the reflector lists again.
 //
 //	                facts                              effects
 //	list, watch,  ─────────▶  internal/protocol      ─────────▶  list, watch, ask
 //	ask, clock,               (Machine.Step: every               sink.Add, Update, Delete,
 //	sink refused              rule, and no I/O)                  Replace; Trace; Status
 //
-// Every rule is in [github.com/relist-go/relist/reflector/internal/protocol]: a machine that
-// takes facts and returns effects, without I/O, clock or goroutine. docs/states.md is
-// the table that the code prints of it. driver.go is the goroutine that owns the machine
-// and does what it says; request.go has what runs beside it, because reading blocks.
+// Every rule is in [github.com/relist-go/relist/reflector/internal/protocol]: a machine
+// that takes facts and returns effects, without I/O, clock or goroutine. docs/states.md
+// is the table of these rules, and a test prints it from the code. driver.go has the
+// goroutine that owns the machine and performs its effects. request.go has one more
+// goroutine for each open request, because reading blocks.
 //
-// Begin with [New], [Reflector.Run] and [Options]. What happens inside is told
-// through [Trace]; how fresh the copy is, by [Reflector.Status].
+// Begin with [New], [Reflector.Run] and [Options]. [Trace] reports each event inside the
+// reflector. [Reflector.Status] says how fresh the copy is.
 package reflector

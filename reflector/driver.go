@@ -31,13 +31,13 @@ type driver[T any] struct {
 
 	end error // what Run is to return, if Options.Fatal says so
 
-	performing bool // effects; if Run ends so, a function of the program's has panicked
+	performing bool // step performs effects; if the program's code panics meanwhile, this is still true when Run ends
 }
 
 // subject has the objects that an input is about, for the effects that follow from it.
 type subject[T any] struct {
 	event  listwatch.Event[T] // of the watch, or the answer to an ask
-	answer bool               // it is an answer, whose type is what was done last
+	answer bool               // event is the answer to an ask; apply sets its Type to the call that the sink got
 	list   *listwatch.List[T]
 	kept   []T           // objects that the sink holds and that stay beside those of the list
 	took   time.Duration // how long the list took to come
@@ -86,11 +86,12 @@ func (d *driver[T]) run(ctx context.Context) error {
 	}
 }
 
-// errInterrupted says why an effect counts as refused by the sink if Run ends with a panic.
+// errInterrupted is the error of a refusal by the sink that suspend reports to the machine if Run ends with a panic.
 var errInterrupted = errors.New("reflector: Run has ended with a panic before the sink had the change for certain")
 
-// suspend leaves the machine where a later Run can go on. If a function of the program's has
-// panicked, which a program may recover from, the sink may lack what the machine takes for done.
+// suspend stops all requests, and leaves the machine in a state from which a later Run
+// can go on. If the program's code has panicked, the sink may lack the last change, so
+// suspend tells the machine that the sink has refused that change.
 func (d *driver[T]) suspend() {
 	d.main.stop()
 	d.ask.stop()
@@ -102,7 +103,7 @@ func (d *driver[T]) suspend() {
 	d.board.stopped(time.Now())
 }
 
-// heard is when each open request was last heard.
+// heard returns the time at which each open request last brought something.
 func (d *driver[T]) heard(now time.Time) protocol.Heard {
 	return protocol.Heard{Main: d.main.heard(now), Ask: d.ask.heard(now), Verification: d.verification.heard(now)}
 }
@@ -114,7 +115,7 @@ func (d *driver[T]) byteCame(of *atomic.Int64) {
 	d.board.lastByte.Store(now)
 }
 
-// mark tells the sink how far it is, if that has changed.
+// mark tells the sink the resume point and the safe version, if they have changed.
 func (d *driver[T]) mark() {
 	if resume := d.machine.Resume(); d.sink.mark != nil && resume != d.marked && !object.Any(resume) {
 		d.marked = resume
@@ -129,7 +130,7 @@ func (d *driver[T]) mark() {
 	}
 }
 
-// step gives one input to the machine, and performs what comes of it.
+// step gives one input to the machine, and performs the effects.
 func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input, s *subject[T]) {
 	d.performing = true
 	for in != nil {
@@ -138,7 +139,7 @@ func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input, 
 		for _, eff := range effects {
 			next, err := d.perform(ctx, now, eff, s)
 			if err != nil {
-				now = time.Now() // the sink may have taken its time
+				now = time.Now() // the call of the sink may have taken long
 				in = protocol.SinkRefused{Err: err}
 				break
 			}
@@ -176,9 +177,9 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 	d.step(ctx, now, in, s)
 }
 
-// work takes the events of a batch, one after the other: each is applied, and the status
-// says so, before the next is looked at. What is left of the batch is dropped if an event
-// makes the machine give the watch up, or if Run is to end.
+// work takes the events of a batch, one after the other. It applies each event, and brings
+// the status up to date, before it looks at the next. If an event makes the machine give
+// the watch up, or if Run is to end, it drops the rest of the batch.
 func (d *driver[T]) work(ctx context.Context, batch []listwatch.Event[T]) {
 	defer clear(batch) // it is used again, and must not keep objects alive
 	from := d.main
@@ -237,8 +238,8 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 	d.step(ctx, now, in, s)
 }
 
-// perform does one effect. It returns what the machine is to be told of it, if anything,
-// or an error of the sink.
+// perform does one effect. It returns the next input for the machine, if there is one, or
+// an error of the sink.
 func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Effect, s *subject[T]) (protocol.Input, error) {
 	switch eff := eff.(type) {
 	case protocol.Apply:
@@ -263,7 +264,7 @@ func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Eff
 	return nil, nil
 }
 
-// request does the effects that are requests, or the end of one.
+// request does the effects that begin or end a request.
 func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Effect) {
 	switch eff := eff.(type) {
 	case protocol.List:
@@ -297,10 +298,10 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	}
 }
 
-// tell does the effects that are for those who watch the reflector.
+// tell does the effects that are reports.
 func (d *driver[T]) tell(eff protocol.Effect, s *subject[T]) {
 	switch eff := eff.(type) {
-	case protocol.Refuse:
+	case protocol.ListUnused:
 		d.trace.ListDone(ListDone{Duration: s.took, Err: eff.Err})
 	case protocol.Failing:
 		d.failing(eff.Err)
@@ -355,8 +356,8 @@ func (d *driver[T]) failing(err error) {
 	}
 }
 
-// holds returns the object that the sink has under key, and which version it is. It is
-// false if there is none, or if the sink does not say.
+// holds returns the object that the sink holds under key, and its metadata. It returns
+// false if there is none, or if the sink is no [Known].
 func (d *driver[T]) holds(key string) (T, object.Meta, bool) {
 	var none T
 	if d.sink.get == nil || key == "" {
@@ -373,14 +374,14 @@ func (d *driver[T]) holds(key string) (T, object.Meta, bool) {
 	return obj, meta, true
 }
 
-// identified is what an object has that says which version of which object it is.
+// identified has the getters of object.Object that identify a version. T may lack them.
 type identified interface {
 	GetUID() types.UID
 	GetResourceVersion() string
 }
 
-// item is what the machine is to know of an object: what came, and what the sink holds
-// beside it.
+// item returns what the machine has to know about an object that came: its metadata, its
+// error, and what the sink holds under its key.
 func (d *driver[T]) item(meta object.Meta, bad *listwatch.ObjectError) protocol.Item {
 	item := protocol.Item{Meta: meta}
 	if bad != nil {

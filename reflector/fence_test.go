@@ -2,7 +2,6 @@ package reflector
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
@@ -13,9 +12,7 @@ import (
 func (r *rig) askedFor() *stream {
 	r.t.Helper()
 	s := r.synced()
-	s.undecodable(listwatch.Modified, "a", "11")
-	later(time.Second)
-	r.expect(askA)
+	r.askForBad(s, listwatch.Modified, "11")
 	r.fake.answer("20", at("a", "19"))
 	r.told("add a")
 	return s
@@ -23,8 +20,7 @@ func (r *rig) askedFor() *stream {
 
 // What an answer has told stays told: a second Run does not take the object back.
 func TestRunAgainKnowsWhatWasAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		r.askedFor()
 		_ = r.end()
 		if status := r.Status(); status.ResourceVersion != "11" || status.SafeVersion != "11" {
@@ -44,8 +40,7 @@ func TestRunAgainKnowsWhatWasAskedFor(t *testing.T) {
 
 // A list must be as new as the answer, or a would go back.
 func TestListIsNotOlderThanWhatWasAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.askedFor()
 		s.events <- gone()
 		later(time.Second)

@@ -9,8 +9,9 @@ import (
 	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
-// fold tells the machine's fold of a list each of its items, and remembers the objects
-// of the sink that stay: those that are in the list and cannot be used.
+// fold gives each item of a list to the machine's fold. It also collects the objects of
+// the sink that must stay: the list has an item of the same key, and that item cannot be
+// used.
 func (d *driver[T]) fold(s *subject[T]) protocol.Sum {
 	fold := d.machine.Fold(s.list.ResourceVersion, s.list.Pages, s.list.Reused > 0)
 	for i := range s.list.Items {
@@ -45,8 +46,8 @@ func newInitialEvents[T any]() *initialEvents[T] {
 	return &initialEvents[T]{places: map[string]int{}}
 }
 
-// add takes an event. A change that comes before the end of the initial events takes
-// the place of its object.
+// add takes an event. If an earlier event had the same key, the new event replaces that
+// one, in its place.
 func (c *initialEvents[T]) add(e listwatch.Event[T]) {
 	place, ok := c.places[e.Meta.Key]
 	if !ok || e.Meta.Key == "" {
@@ -57,7 +58,7 @@ func (c *initialEvents[T]) add(e listwatch.Event[T]) {
 	c.events[place] = e
 }
 
-// list returns what there is after all events.
+// list returns the state after all events.
 func (c *initialEvents[T]) list(version string) *listwatch.List[T] {
 	list := &listwatch.List[T]{ResourceVersion: version}
 	for _, e := range c.events {
@@ -73,8 +74,8 @@ func (c *initialEvents[T]) list(version string) *listwatch.List[T] {
 	return list
 }
 
-// compare tells the machine's comparison each object of the server, and each key that
-// the sink holds beside them.
+// compare gives the machine's comparison each object of the server, and then each key that
+// only the sink has.
 func (d *driver[T]) compare() protocol.Differences {
 	comparison := d.machine.Comparison()
 	listed := make(map[string]bool, len(d.metadata.list.Items))

@@ -13,55 +13,61 @@ import (
 // Options of a [Reflector]. The zero value is ready. Every field follows one
 // rule: zero is the default, negative is off.
 type Options struct {
-	// PageSize is the number of objects asked for in one list request.
-	// If zero, it is 500 where the API server pages in any case (a first list,
-	// a list of the most recent state, and every list once a server that keeps
-	// no watch cache has been met), and no limit where that would keep the list
-	// from being served by the watch cache. If positive, it is always asked
-	// for. If negative, lists are not paged.
+	// PageSize is the limit of a list request: the number of objects in one page. If
+	// positive, every list has this limit. If negative, no list has a limit.
+	//
+	// If zero, a list at resourceVersion 0 and a list of the most recent state have a
+	// limit of 500. A server with a watch cache ignores the limit of a list at 0, and
+	// sends everything in one answer. A list at any other version has no limit, because
+	// older servers do not answer a list with a limit from their watch cache. If the
+	// server sends a list at 0 in pages, it has no watch cache, and then every list has a
+	// limit of 500.
 	PageSize int
 
-	// Initial says how the reflector gets the whole state: at first, and when it has
-	// lost touch. If zero, ListAny.
+	// Initial says how the reflector asks for the whole state. It does so at first, and
+	// whenever it cannot continue the watch at the resume point. If zero, ListAny.
 	Initial Initial
 
-	// Fatal is asked about each list and watch that fails whether Run should end with
-	// that error, for cases in which trying again is hopeless: a type that was removed
-	// (apierrors.IsNotFound), a right that was taken away (IsForbidden). The error is
-	// an [*Outage], which says since when it has been like this. If nil, Run goes on
-	// for ever. It is called on the reflector's goroutine.
+	// Fatal is called for each list and watch that fails. If it returns true, Run ends
+	// with that error. Use it if another try is hopeless: a type was removed
+	// (apierrors.IsNotFound), or a right was taken away (IsForbidden). The error is an
+	// [*Outage], which says since when requests have been failing. If Fatal is nil, no
+	// error ends Run. The reflector's goroutine calls Fatal.
 	Fatal func(err error) bool
 
-	// Verify compares the copy with the server now and then. The zero value does not.
+	// Verify compares the copy with the server periodically. The zero value does not.
 	Verify Verify
 
-	// Resync is the period after which the sink is told to offer every object
-	// again. If zero or negative, it is never told.
+	// Resync is the period after which the sink's Resync is called, so that it offers every
+	// object again. If zero or negative, it is never called.
 	Resync time.Duration
 
 	// MinWatchTimeout is the least time that the server is asked to keep a watch
 	// open. The time asked for is spread evenly between it and twice its value,
 	// so that watches opened together do not end together. It is sent in whole
 	// seconds. If zero, 5 minutes. Set it lower if something between client
-	// and server cuts connections that live longer. If negative, the server's own
-	// timeout holds; then only silence makes the reflector give a watch up.
+	// and server cuts connections that live longer. If negative, the server decides, and
+	// the reflector gives a watch up only if it is silent.
 	MinWatchTimeout time.Duration
 
 	// Patience is how long the answer to a list, or to an ask for a single object, may
-	// bring nothing before it is given up and requested again. An answer that is slow,
-	// but comes, is never cut. If zero, 2 minutes, which is twice what an API server takes
-	// for a request. If negative, answers are waited for without end.
+	// bring nothing. After that the request is given up and sent again. A slow answer is
+	// never cut as long as bytes come. If zero, 2 minutes, which is twice the time that an
+	// API server allows for a request. If negative, the reflector waits without end.
 	Patience time.Duration
 
-	// BackoffBase is the first pause after a failure, and BackoffCap the longest
-	// one, before jitter, which adds up to the pause's own length. If zero, 800 ms and
-	// 30 s, as in client-go. If the server answers, the pauses are 1, 1, 1, 1.5, 5, 5,
-	// 10, 20 and 37.5 times BackoffBase; while it cannot be reached, they are 1, 2 and
-	// then 3.125 times BackoffBase, because a connection that is refused costs it
-	// nothing. Two limits go in proportion to BackoffBase: at 800 ms, no more than 24
-	// watches, and 24 lists and asks, are begun in a minute, and the lists of a fleet are
-	// spread over 7 s after an outage. If negative, there are neither pauses nor limits; do
-	// that in tests only.
+	// BackoffBase is the first pause after a failure, and BackoffCap is the longest one.
+	// Jitter adds up to the length of the pause. If zero, they are 800 ms and 30 s, as in
+	// client-go. If the server answers, the pauses are 1, 1, 1, 1.5, 5, 5, 10, 20 and 37.5
+	// times BackoffBase. If the server cannot be reached, they are 1, 2 and then 3.125 times
+	// BackoffBase, because a connection that is refused costs the server nothing.
+	//
+	// Two other limits grow in proportion to BackoffBase. At 800 ms, the reflector sends
+	// no more than 24 watches, and no more than 24 lists and asks, in any minute. And if
+	// many reflectors list after an outage, they spread their lists over 7 s. If
+	// BackoffBase is negative, there are no pauses after failures; do that in tests only.
+	// The reflector then sends up to about 240 watches in a second, and as many lists and
+	// asks. If BackoffCap is negative, it is zero.
 	BackoffBase time.Duration
 	BackoffCap  time.Duration
 
@@ -69,15 +75,19 @@ type Options struct {
 	// math/rand/v2 is used. It is called on the reflector's goroutine.
 	Rand func() float64
 
-	// Trace is told what happens. If nil, nobody is.
+	// Trace has the functions that are called when something happens. It may be nil.
 	Trace *Trace
 }
 
-// Backoff: https://github.com/kubernetes/kubernetes/pull/87795 chose these
-// figures, so that an API server that comes back is not run over.
+// Source of these figures: https://github.com/kubernetes/kubernetes/pull/87795. They keep
+// clients from overloading an API server that comes back.
 const (
 	defaultBackoffBase = 800 * time.Millisecond
 	defaultBackoffCap  = 30 * time.Second
+
+	// minBackoffBase is the base if Options.BackoffBase is negative. The limits of requests are
+	// in proportion to the base, so a base of zero would remove them.
+	minBackoffBase = time.Millisecond
 )
 
 const (
@@ -100,6 +110,9 @@ func (o Options) rules() protocol.Rules {
 	if o.Verify.Metadata != nil {
 		r.Verify = max(o.Verify.Every, 0)
 	}
+	if o.BackoffBase < 0 {
+		r.Base, r.Cap = minBackoffBase, 0
+	}
 	if r.Rand == nil {
 		r.Rand = rand.Float64
 	}
@@ -118,36 +131,41 @@ func orDefault(value, byDefault time.Duration) time.Duration {
 type Initial protocol.Initial
 
 const (
-	// ListAny lists whatever state the server has cached (resourceVersion=0), which
-	// costs the server least. A first list may be a little behind; what is delivered after
-	// it never goes back. Later lists are not older than what was delivered.
+	// ListAny takes whatever state the server has cached (resourceVersion=0), which costs
+	// the server least. The first list may be a little behind. Later lists are not older
+	// than what the sink has got.
 	//
-	// If two lists in a row take longer than the server remembers events, the server
-	// cannot open a watch at their version. Then ListAny and ListMostRecent give way to
-	// Watch for an hour.
+	// A server remembers events for a limited time. If a list takes longer than that, the
+	// server has forgotten events since the version of the list, and refuses a watch at
+	// that version. After two such lists in a row, ListAny and ListMostRecent do the same
+	// as Watch for an hour.
 	ListAny = Initial(protocol.ListAny)
 
 	// ListMostRecent asks for the most recent state in the first list.
 	ListMostRecent = Initial(protocol.ListMostRecent)
 
-	// Watch has the server send the state as the first events of a watch
-	// (sendInitialEvents), one by one, which takes the least memory of it. The state
-	// is the most recent. A server is asked for lists, for an hour, if it refuses, or if
-	// two streams do not come to the end of the state, or one does not within 30 seconds
-	// of silence, or within 30 seconds after the first event that is no part of it.
+	// Watch asks the server to send the state as the first events of a watch
+	// (sendInitialEvents), one by one. This costs the server the least memory. The state
+	// is the most recent one.
+	//
+	// In three cases the reflector asks for lists instead, for an hour. The server refuses
+	// such a watch. Two streams in a row end before the state is complete. Or the state is
+	// still not complete when a stream has been silent for 30 seconds, or 30 seconds after
+	// the first event that does not belong to the state.
 	// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
 	Watch = Initial(protocol.InitialEvents)
 )
 
-// Verify has a reflector compare what its sink holds with the server, now and then. A
-// server that loses an event in its cache never says so; clients keep a deleted object
-// for ever (https://github.com/kubernetes/kubernetes/issues/123072).
+// Verify makes a reflector compare the objects of its sink with the server's,
+// periodically. If a server loses an event in its cache, no client learns of the change,
+// and a client may keep a deleted object for ever
+// (https://github.com/kubernetes/kubernetes/issues/123072).
 //
-// The comparison is of keys, UIDs and versions, by a list of metadata alone. That is
-// 4.3 KB for a Pod as a cluster has them, most of it managedFields, and 0.6 KB for a
-// small ConfigMap: 20,000 Pods compared once an hour cost 86 MB an hour. What differs
-// is reported, and the server is asked for each of those objects; if more than 100
-// differ, everything is listed. The repair arrives at the sink as ordinary changes.
+// The reflector lists only metadata, and compares keys, UIDs and versions. The metadata
+// of a typical Pod takes 4.3 KB, most of it managedFields, and that of a small ConfigMap
+// takes 0.6 KB: to compare 20,000 Pods once an hour costs 86 MB an hour. The reflector
+// reports each difference, and asks the server for that object. If more than 100 objects
+// differ, the reflector lists. The sink gets the corrections as ordinary changes.
 type Verify struct {
 	// Every is the period; up to a tenth of it is added at random. If zero or
 	// negative, nothing is compared.

@@ -25,6 +25,20 @@ func at(key, version string) listwatch.Meta {
 	return listwatch.Meta{Key: key, ResourceVersion: version}
 }
 
+// withRig runs test in a bubble, with a reflector that has just begun.
+func withRig(t *testing.T, opts Options, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newRig(t, opts)) })
+}
+
+// askForBad sends an event of a that cannot be decoded, and waits until the server is asked for a.
+func (r *rig) askForBad(s *stream, typ listwatch.Type, version string) {
+	r.t.Helper()
+	s.undecodable(typ, "a", version)
+	later(time.Second)
+	r.expect(askA)
+}
+
 // inQuarantine compares the keys in quarantine.
 func (r *rig) inQuarantine(want ...string) {
 	r.t.Helper()
@@ -92,8 +106,7 @@ func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 
 // A newer event makes up for the one that was refused.
 func TestNextEventReleasesFromQuarantine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()
 		r.sink.refuse("add c", errFull)
 		s.event(listwatch.Added, "c", "11")
@@ -107,8 +120,7 @@ func TestNextEventReleasesFromQuarantine(t *testing.T) {
 
 // A sink that refuses everything is not a matter of single objects.
 func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()
 		for i := range 101 {
 			key := fmt.Sprintf("k%d", i)
@@ -124,8 +136,7 @@ func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
 
 // An event repairs an object that could not be decoded before the server is asked for it.
 func TestUndecodableObjectIsRepairedByAnEvent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		s := r.synced()
 		s.undecodable(listwatch.Modified, "a", "11")
 		r.inQuarantine("a")
@@ -143,12 +154,9 @@ func TestUndecodableObjectIsRepairedByAnEvent(t *testing.T) {
 // An answer repairs what no event does. The stream then says again what the answer has
 // said: that is no news.
 func TestUndecodableObjectIsRepairedByAnAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()
-		s.undecodable(listwatch.Modified, "a", "11")
-		later(time.Second)
-		r.expect(askA)
+		r.askForBad(s, listwatch.Modified, "11")
 		r.fake.stillBad("13", at("a", "11"))
 		r.inQuarantine("a")
 		later(2 * time.Second)
@@ -168,8 +176,7 @@ func TestUndecodableObjectIsRepairedByAnAnswer(t *testing.T) {
 // An answer that is older than what could not be used, or that an event has overtaken, is
 // no use. The third of them makes the reflector list.
 func TestAnswerThatIsTooOldIsNotTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()
 		s.undecodable(listwatch.Modified, "a", "15")
 		for range 3 {
@@ -188,12 +195,9 @@ func TestAnswerThatIsTooOldIsNotTaken(t *testing.T) {
 }
 
 func TestAnswerThatAnEventHasOvertakenIsNotTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()
-		s.undecodable(listwatch.Modified, "a", "11")
-		later(time.Second)
-		r.expect(askA)
+		r.askForBad(s, listwatch.Modified, "11")
 		s.undecodable(listwatch.Modified, "a", "12")
 		synctest.Wait()
 		r.fake.answer("20", at("a", "12"))
@@ -212,12 +216,9 @@ func TestAnswerThatAnEventHasOvertakenIsNotTaken(t *testing.T) {
 // The sink of this test cannot say what it holds. If nobody knows in which state an object
 // was deleted, there is nothing to call Delete with, so a list says that it is gone.
 func TestUndecodableDeletionNeedsAListIfTheSinkTellsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()
-		s.undecodable(listwatch.Deleted, "a", "11")
-		later(time.Second)
-		r.expect(askA)
+		r.askForBad(s, listwatch.Deleted, "11")
 		r.fake.answer("11")
 		r.told("")
 		r.inQuarantine("a")
@@ -245,12 +246,9 @@ func TestServerThatCannotBeAskedIsListed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, Options{MinWatchTimeout: 2 * time.Hour})
+			withRig(t, Options{MinWatchTimeout: 2 * time.Hour}, func(_ *testing.T, r *rig) {
 				s := r.syncedFor("7200s")
-				s.undecodable(listwatch.Modified, "a", "11")
-				later(time.Second)
-				r.expect(askA)
+				r.askForBad(s, listwatch.Modified, "11")
 				answer(r.fake)
 				r.told("")
 				// A list follows, and as long as it cannot be decoded, another, after longer and longer pauses.
@@ -279,12 +277,9 @@ func TestServerThatCannotBeAskedIsListed(t *testing.T) {
 
 // A failed answer says nothing of the object. The status names both errors.
 func TestAskThatFailsIsRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		s := r.synced()
-		s.undecodable(listwatch.Modified, "a", "11")
-		later(time.Second)
-		r.expect(askA)
+		r.askForBad(s, listwatch.Modified, "11")
 		r.fake.asks <- listAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
 		r.inQuarantine("a")
 		err := r.Status().Quarantined[0].Err
@@ -301,8 +296,7 @@ func TestAskThatFailsIsRepeated(t *testing.T) {
 // However many objects cannot be decoded, they are asked for one after the other, and at
 // most 24 times in a minute.
 func TestQuarantineIsAskedForSlowly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{MinWatchTimeout: 2 * time.Hour})
+	withRig(t, Options{MinWatchTimeout: 2 * time.Hour}, func(t *testing.T, r *rig) {
 		s := r.syncedFor("7200s")
 		for i := range 200 {
 			s.undecodable(listwatch.Added, fmt.Sprint("k", i), fmt.Sprint(11+i))
@@ -342,8 +336,7 @@ func TestQuarantineIsAskedForSlowly(t *testing.T) {
 // A list whose objects cannot all be named says nothing of what it lacks. This sink cannot
 // say what it holds, so what the list has is added to it, and the list is repeated.
 func TestListWithANamelessItemDeletesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		s := r.synced()
 		s.events <- gone()
 		later(time.Second)
@@ -366,8 +359,7 @@ func TestListWithANamelessItemDeletesNothing(t *testing.T) {
 
 // An event about nobody knows what makes the reflector list: the object cannot be asked for.
 func TestNamelessEventIsRepairedByAList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		s := r.synced()
 		s.undecodable(listwatch.Deleted, "", "11")
 		s.event(listwatch.Modified, "a", "12")
@@ -385,8 +377,7 @@ func TestNamelessEventIsRepairedByAList(t *testing.T) {
 // A thousand objects are looked after one by one. What is beyond that is counted, and lists
 // look after it.
 func TestMoreThanAThousandInQuarantine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		r.expect(`list "0" limit 500 continue ""`)
 		all := make([]*listwatch.ObjectError, 0, 1003)
 		for i := range cap(all) {
@@ -418,8 +409,7 @@ func TestMoreThanAThousandInQuarantine(t *testing.T) {
 
 // SafeVersion is where a program can watch on that has saved its copy.
 func TestSafeVersionStaysBehindWhatIsInQuarantine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
+	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		s := r.synced()
 		safe := func(want string) {
 			t.Helper()

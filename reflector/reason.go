@@ -19,14 +19,15 @@ import (
 // or lists again.
 type Reason protocol.Reason
 
-// The reasons: one for each way in which the reflector reacts, or in which somebody has to.
+// The reasons. Several causes share one reason if the reflector reacts to them in the
+// same way, and a reader of its reports would, too.
 const (
 	// Closed: the server ended the stream in good order.
 	Closed = Reason(protocol.Closed)
 	// Cut: the connection broke under an open stream.
 	Cut = Reason(protocol.Cut)
-	// TimedOut: the server kept the stream open past the time it was given, so
-	// that it is taken for dead.
+	// TimedOut: the stream was still open 10 s after its timeout, so the connection is
+	// taken for dead.
 	TimedOut = Reason(protocol.TimedOut)
 	// Unreachable: no answer came at all.
 	Unreachable = Reason(protocol.Unreachable)
@@ -44,8 +45,8 @@ const (
 	NotFound = Reason(protocol.NotFound)
 	// Failed: any other error status.
 	Failed = Reason(protocol.Failed)
-	// Malformed: an answer that is not a list or a watch, or a first list with
-	// objects none of which can be decoded.
+	// Malformed: an answer that is not a list or a watch; or a first list that has
+	// objects, and none of them can be decoded.
 	Malformed = Reason(protocol.Malformed)
 	// Empty: a stream that ended at once and without an event, again.
 	Empty = Reason(protocol.Empty)
@@ -62,7 +63,8 @@ const (
 	// WentBack: the server's answer is older than what it gave before, or of another
 	// history.
 	WentBack = Reason(protocol.WentBack)
-	// Repair: a change could not be read, and could not be asked for by itself.
+	// Repair: the reflector could not read a change, and could not ask the server for
+	// that object alone.
 	Repair = Reason(protocol.Repair)
 )
 
@@ -82,8 +84,8 @@ func failureOf(err error) protocol.Failure {
 	return failure
 }
 
-// requestFailureOf classifies the error of a request that had no answer: what would
-// have cut a stream has kept it from opening.
+// requestFailureOf classifies the error of a request that had no answer. An error that
+// would count as Cut on an open stream counts as Unreachable here.
 func requestFailureOf(err error) protocol.Failure {
 	failure := failureOf(err)
 	if failure.Reason == protocol.Cut || failure.Reason == protocol.Closed {
@@ -129,7 +131,7 @@ func reasonOfStatus(err error, status metav1.Status) protocol.Reason {
 	return protocol.Failed
 }
 
-// tooLargeMessage is all that servers before 1.19 said:
+// tooLargeMessage is the message of servers before 1.19, which send no cause:
 // https://github.com/kubernetes/kubernetes/pull/94316.
 const tooLargeMessage = "Too large resource version"
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/relist-go/relist/internal/bound"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector/internal/protocol"
 )
@@ -25,11 +24,10 @@ type Reflector[T any] struct {
 	relists chan struct{} // holds a token when a list is asked for
 }
 
-// outlet is a sink, with its methods that are called for each event, and what else it
-// can do; nil if it cannot.
+// outlet is a sink together with its optional methods. A field is nil if the sink lacks
+// that method.
 type outlet[T any] struct {
 	Sink[T]
-	Add, Update, Delete func(obj T) error
 
 	get      func(key string) (T, bool)   // of Known
 	keys     func() []string              // of Held
@@ -58,9 +56,8 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 
 func outletOf[T any](sink Sink[T]) outlet[T] {
 	o := outlet[T]{Sink: sink}
-	o.Add, o.Update, o.Delete = bound.Changes[T](sink)
 	if known, ok := sink.(Known[T]); ok {
-		o.get = bound.Get[T](known)
+		o.get = known.Get
 	}
 	if held, ok := sink.(Held); ok {
 		o.keys = held.Keys
@@ -77,11 +74,12 @@ func outletOf[T any](sink Sink[T]) outlet[T] {
 // Run lists and watches until ctx ends, and returns ctx.Err(). Every goroutine it
 // started has ended by then.
 //
-// No error of the server ends it, unless [Options.Fatal] says so: each is reported
-// through Trace and tried again. Run may be called again after it has returned, and goes
-// on where it was, with a watch if the sink holds a list. That holds also for a program
-// that recovers from a panic of its sink or of a function in Options: what was not
-// delivered for certain is asked for.
+// No error of the server ends Run, unless [Options.Fatal] says so. The reflector reports
+// each error through Trace, and sends the request again. A program may call Run again
+// after it has returned. It goes on where the last Run ended: if a watch was open or was
+// the next request, Run opens a watch at the resume point; otherwise it lists. A program
+// may also recover from a panic of its sink, or of a function in Options, and call Run
+// again. The reflector then asks the server for the changes that the sink may lack.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.TryLock() {
 		return ErrRunning

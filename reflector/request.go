@@ -13,25 +13,25 @@ import (
 	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
-// request is a request that is open, on a goroutine of its own, because reading
-// blocks. What it receives goes to messages in order. It is one message ahead of the
-// driver: it reads and decodes the next while the driver is at work.
+// request is an open request. It has a goroutine of its own, because reading blocks. The
+// goroutine sends what it receives to messages, in order. It is one message ahead of the
+// driver: it reads and decodes the next message while the driver works on the last.
 type request[T any] struct {
 	messages chan message[T]
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when the goroutine has ended
-	waits    atomic.Bool   // there is a message that the driver has not taken
+	waits    atomic.Bool   // a message waits for the driver
 	lastByte atomic.Int64  // Unix nanoseconds; zero before the first
 
 	started time.Time
-	key     string // of an ask; owned by the driver, as is what follows
+	key     string // of an ask; the driver owns this field and those below
 	watch   bool   // a watch, not a list
 	open    bool   // the watch has been answered
 	events  int    // received, without bookmarks
 }
 
-// message is an input for the machine with the objects that belong to it, which the
-// machine does not see; or a batch of events, each of which is an input.
+// message is an input for the machine and the objects that belong to it, which the machine
+// does not see; or it is a batch of events, and each event is an input.
 type message[T any] struct {
 	in    protocol.Input
 	list  *listwatch.List[T]
@@ -56,7 +56,8 @@ func start[T any](ctx context.Context, now time.Time, hook func(*atomic.Int64), 
 	return r
 }
 
-// received is where messages come from; nil, which never delivers, if nothing is open.
+// received returns the channel of the messages. If r is nil, it returns nil, and a
+// receive from that blocks for ever.
 func (r *request[T]) received() <-chan message[T] {
 	if r == nil {
 		return nil
@@ -64,8 +65,9 @@ func (r *request[T]) received() <-chan message[T] {
 	return r.messages
 }
 
-// heard returns when the last byte of the request came, or now if something waits for
-// the driver: until that is taken nothing more is read.
+// heard returns when the last byte of the request came. If a message waits for the
+// driver, heard returns now: the goroutine reads nothing until the driver takes that
+// message, so the time of the last byte says nothing about the server.
 func (r *request[T]) heard(now time.Time) time.Time {
 	if r == nil {
 		return time.Time{}
@@ -79,8 +81,8 @@ func (r *request[T]) heard(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// stop gives the request up and waits for its goroutine. What it has received and
-// nobody has taken is dropped. It may be called on nil.
+// stop gives the request up and waits for its goroutine. A message that the driver has not
+// taken is dropped. stop may be called on nil.
 func (r *request[T]) stop() {
 	if r != nil {
 		r.cancel()
@@ -159,14 +161,14 @@ func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch) func(context.
 		}
 		r.send(ctx, message[T]{in: protocol.Opened{}})
 		err = r.read(ctx, stream)
-		// The stream is closed before its end is told, so that never two are open.
+		// The stream is closed before the driver hears of its end, so that there are never two open streams.
 		_ = stream.Close()
 		r.send(ctx, message[T]{in: protocol.Ended{Failure: failureOf(err)}})
 	}
 }
 
-// listMetadata asks for the metadata of everything at a version exactly. If the server
-// does not have that version any more, a later one does.
+// listMetadata asks for the metadata of everything, exactly at a version. If the server no
+// longer has that version, it asks for any that is not older.
 func listMetadata(lw listwatch.ListWatcher[*metav1.PartialObjectMetadata], version string) func(context.Context, *request[*metav1.PartialObjectMetadata]) {
 	return func(ctx context.Context, r *request[*metav1.PartialObjectMetadata]) {
 		all, err := listwatch.All(ctx, lw, metav1.ListOptions{
@@ -189,18 +191,19 @@ func listMetadata(lw listwatch.ListWatcher[*metav1.PartialObjectMetadata], versi
 
 const metadataPageSize = 500
 
-// Events come in batches: those that are in memory when the first of them is taken, as
-// many come in one TCP segment from a busy resource. To wake the driver, and to have it
-// look at whatever else it may have to do, costs as much as to apply an event; for a
-// batch that is done once. Nothing else differs: no event waits for one that has not
-// come, and each is applied by itself and in order.
+// Events come in batches. If a resource is busy, one TCP segment brings many events. A
+// batch holds its first event and the events that have come by the time when the first
+// one is read. To wake the driver costs as much as to apply an event, and a batch wakes
+// the driver only once. In every other way a batch changes nothing: no event waits for
+// one that has not come, and the driver applies each event by itself, in order.
 
-// maxBatch is how many events may be in a batch. As many may be decoded while those of
-// another one are being applied.
+// maxBatch is the largest number of events in a batch. While the driver applies one batch,
+// the events of the next are decoded.
 const maxBatch = 8
 
-// read passes events on until the stream ends. Two batches are enough, and are used in
-// turn: once the driver takes one, it has worked off the other.
+// read sends events to the driver until the stream ends. It uses two batches in turn:
+// when the driver takes one batch, it has finished the other, so read can fill that
+// again.
 func (r *request[T]) read(ctx context.Context, stream listwatch.Watch[T]) error {
 	var batches [2][]listwatch.Event[T]
 	for turn := 0; ; turn = 1 - turn {
@@ -215,9 +218,9 @@ func (r *request[T]) read(ctx context.Context, stream listwatch.Watch[T]) error 
 	}
 }
 
-// gather waits for an event, and adds it to a batch with those behind it that are here
-// already: none is kept waiting for one that is not. With the error that ends the stream
-// come the events before it.
+// gather waits for an event, and adds it to a batch together with the events behind it that
+// have come already. If the stream ends, it returns the events before the end with the
+// error.
 func gather[T any](stream listwatch.Watch[T], batch []listwatch.Event[T]) ([]listwatch.Event[T], error) {
 	more, _ := stream.(listwatch.Readier)
 	for {

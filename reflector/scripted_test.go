@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/store"
 )
 
 // partial is an object of the scripted server.
@@ -24,7 +24,7 @@ func newPartial(name, uid, version string) partial {
 }
 
 func metaOf(obj partial) listwatch.Meta {
-	return listwatch.Meta{Key: store.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
+	return listwatch.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
 }
 
 // scripted is a server whose answers are functions. Whoever leaves one out does not expect

@@ -1,73 +1,84 @@
 package reflector
 
 // Sink is what a reflector writes to. deltafifo.Queue and store.Store are
-// sinks; a program's own type can be one.
+// sinks, and a program's own type can be one.
 //
-// The reflector calls it from one goroutine. An error means that the sink did not take
-// the change, and the reflector reports it. If the change is one object, its key goes
-// into quarantine, and the server is asked for the object until the sink takes it. If it
-// is a Replace or a Resync, or if the sink refuses more than 100 objects, the reflector
-// lists again after a pause.
+// The reflector calls it from one goroutine. An error means that the sink did not take the
+// change. The reflector reports it. If the change is one object, its key goes into
+// quarantine, and the reflector asks the server for the object until the sink takes it. If
+// the change is a Replace or a Resync, or if the sink has refused more than 100 objects,
+// the reflector lists again after a pause.
 type Sink[T any] interface {
-	// Add, Update and Delete apply one event of a watch. An Add may concern an
-	// object that the sink holds, and an Update or a Delete one that it does
-	// not: a server is free to repeat itself.
+	// Add, Update and Delete apply one event of a watch. A server may repeat events, so an
+	// Add may be about an object that the sink holds, and an Update or a Delete about one
+	// that it does not hold.
 	Add(obj T) error
 	Update(obj T) error
 	Delete(obj T) error
 
-	// Replace makes items all that there is, as of resourceVersion. What the
-	// sink holds and items lack was deleted unseen. The sink may keep items.
+	// Replace makes items the whole state, as of resourceVersion. If the sink holds an
+	// object that items lack, that object was deleted, and the reflector got no event of
+	// the deletion. The sink may keep the slice.
 	Replace(items []T, resourceVersion string) error
 
-	// Resync offers every object that the sink holds to its consumer again.
+	// Resync offers every object of the sink to its consumer again.
 	Resync() error
 }
 
-// Known is what a Sink implements that can say what it holds; deltafifo.Queue and
-// store.Store do. With it a reflector can tell an event that comes late from one
-// that is out of date.
+// Known is an optional interface of a Sink. The reflector uses it to compare an event, or
+// an item of a list, with the object that the sink holds. deltafifo.Queue and store.Store
+// implement it.
 type Known[T any] interface {
-	// Get returns the object under key as it will be once the sink has worked off
-	// what it was given. While a list is read it is called on another goroutine, and
-	// Resync may be called meanwhile: an object that the sink holds in the same version
-	// is not decoded again, and comes back with Replace.
+	// Get returns the object under key, as it will be once the sink has processed every
+	// change that it was given.
+	//
+	// While the reflector reads a list, it calls Get on another goroutine, and may call
+	// Resync at the same time. If the sink holds an item of the list in the same version,
+	// the reflector does not decode that item again. It passes the sink's object to
+	// Replace instead.
 	Get(key string) (T, bool)
 }
 
-// Inferrer is what a Sink implements that makes a difference between a deletion that
-// was observed and one that was inferred; deltafifo.Queue does. If a Sink does not,
-// its Delete is called.
+// Inferrer is an optional interface of a Sink. A Sink implements it if it treats an
+// inferred deletion differently from an observed one, as deltafifo.Queue does. For any
+// other Sink, the reflector calls Delete.
 type Inferrer[T any] interface {
-	// DeleteInferred removes an object that is gone, and whose final state is not
-	// known. obj is what the sink holds.
+	// DeleteInferred removes an object that is gone from the server, if the reflector did
+	// not see its final state. obj is the object that the sink holds.
 	DeleteInferred(obj T) error
 }
 
-// Held is what a Sink implements besides [Known] so that it can be verified.
-// deltafifo.Queue and store.Store do.
+// Held is an optional interface of a Sink. The reflector can verify a Sink that
+// implements both Held and [Known], see [Verify]. deltafifo.Queue and store.Store
+// implement both.
 type Held interface {
-	// Keys returns the keys of all objects that there will be once the sink has worked
-	// off what it was given.
+	// Keys returns the keys of all objects, as they will be once the sink has processed every
+	// change that it was given.
 	Keys() []string
 }
 
-// Marker is what a Sink implements that wants to know how far it is.
+// Marker is an optional interface of a Sink. A Sink implements it to learn up to which
+// version it has everything.
 type Marker interface {
-	// Mark says that everything up to resourceVersion has been given to the sink, but
-	// for objects in quarantine. It is called after each batch of events that moved the
-	// resume point, after each bookmark that did, and after each Replace: only then may
-	// the version be older than the last, because the server's storage went back.
+	// Mark says that the sink was given everything up to resourceVersion, except objects
+	// in quarantine. The reflector calls Mark after each Replace, if the list has a
+	// resourceVersion. It also calls Mark after a batch of events and bookmarks, if the
+	// resume point has moved. After a Replace, the version may be the same as that of the
+	// last Mark, or older, because the server's storage went back. After events and
+	// bookmarks, it is newer.
 	//
-	// An object that was asked for by itself is given to the sink ahead of the marks, so
-	// the version of a single object says nothing of others.
+	// The reflector also asks the server for single objects. It gives the answer to the
+	// sink at once, although the resume point may not have reached the version of that
+	// answer. So one object may be newer than the mark, and its version says nothing
+	// about other objects.
 	Mark(resourceVersion string)
 }
 
-// SafeMarker is what a Sink implements that wants to know from which version its copy can be resumed.
+// SafeMarker is an optional interface of a Sink. A Sink implements it to learn from which
+// version a program can resume a saved copy.
 type SafeMarker interface {
-	// MarkSafe says that everything up to resourceVersion has been given to the sink, without
-	// exception: [Status.SafeVersion]. It is called after what [Marker.Mark] is called
-	// after, if the version is another one than before. It is empty if nothing is safe.
+	// MarkSafe says that the sink was given everything up to resourceVersion, without
+	// exception: [Status.SafeVersion]. The reflector calls MarkSafe whenever that version
+	// has changed. The version is empty if there is none.
 	MarkSafe(resourceVersion string)
 }

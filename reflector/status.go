@@ -11,7 +11,7 @@ import (
 	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
-// State is what a reflector is doing.
+// State says what a reflector is doing.
 type State uint8
 
 // The states of a reflector.
@@ -24,7 +24,7 @@ const (
 	Opening = State(protocol.Opening)
 	// Watching: a watch is open. The copy is as fresh as the server's events.
 	Watching = State(protocol.Watching)
-	// Waiting: nothing will be asked for until [Status.NextRetry].
+	// Waiting: no request is sent until [Status.NextRetry].
 	Waiting = State(protocol.Waiting)
 )
 
@@ -38,8 +38,8 @@ func (s State) String() string {
 	return stateWords[s]
 }
 
-// Status says how fresh the copy is, and what keeps it from being fresher. Times
-// are zero for what has not happened.
+// Status says how fresh the copy is, and what keeps it from being fresher. If something has
+// not happened yet, its time is zero.
 type Status struct {
 	State State
 	Since time.Time // when State was entered
@@ -47,63 +47,65 @@ type Status struct {
 	// Synced: the sink has had a whole list.
 	Synced bool
 
-	// ResourceVersion is the resume point: up to it the sink has everything, but for
-	// the objects in quarantine.
+	// ResourceVersion is the resume point: the sink has everything up to this version,
+	// except the objects in quarantine.
 	ResourceVersion string
 
-	// SafeVersion is the newest version up to which the sink has everything without
-	// exception: a program that saves its copy, and later watches on from this version,
-	// misses nothing. It is ResourceVersion while nothing is in quarantine, and older
-	// otherwise. It is empty if there is no such version.
+	// SafeVersion is the newest version up to which the sink has everything, without
+	// exception. A program that saves its copy, and later watches on from this version,
+	// misses nothing. While nothing is in quarantine, it is ResourceVersion; otherwise it is
+	// older. It is empty if there is no such version.
 	SafeVersion string
 
 	// Started is when Run was called first.
 	Started time.Time
 
-	// LastByte, LastEvent and LastBookmark are when the server last sent anything
-	// at all, an event, and a bookmark. LastByte is known if the requests go
+	// LastByte, LastEvent and LastBookmark are the times at which the server last sent
+	// any byte, an event, and a bookmark. LastByte is zero if the requests do not go
 	// through package transport.
 	LastByte, LastEvent, LastBookmark time.Time
 
-	// FailingSince is when the first request failed after which no watch has been
-	// open. It is zero while a watch is. A watch that fails within 10 seconds without an
-	// event does not reset it.
+	// FailingSince is when requests began to fail: no watch has been open since. While a
+	// watch is open, it is zero. If that watch fails within 10 seconds, and has brought
+	// neither an event nor a bookmark, FailingSince goes back to the time that it had
+	// before the watch.
 	FailingSince time.Time
 
-	// LastError is the last failure, also if it is long over, and LastErrorTime
-	// when it was. A watch that ends in good order is no failure.
+	// LastError is the last failure, even if it is long over, and LastErrorTime is its
+	// time. A watch that ends in good order is not a failure.
 	LastError     error
 	LastErrorTime time.Time
 
-	// NextRetry is when the wait is over, in the state Waiting.
+	// NextRetry is when the state Waiting ends. It is zero in other states.
 	NextRetry time.Time
 
-	// Quarantined are the objects whose present version the sink may lack, by
-	// key, 1,000 of them at most. Do not change the slice. MoreQuarantined is how many
-	// there are beyond those; lists look after them.
+	// Quarantined are the objects whose latest version the sink may lack, sorted by key,
+	// 1,000 of them at most. Do not change the slice. MoreQuarantined counts the objects
+	// for which Quarantined has no room; one object may count several times. The
+	// reflector does not ask the server for these one by one, it lists.
 	Quarantined     []Quarantined
 	MoreQuarantined int
 }
 
-// Quarantined is an object whose present version the sink may lack, while all others
-// are up to date.
+// Quarantined is an object whose latest version the sink may lack.
 type Quarantined struct {
 	// Meta is the version that could not be used, as far as it could be read.
 	Meta listwatch.Meta
 
-	// Err is why: the object could not be decoded, a transform failed, the sink did not
-	// take it, or it differs from the server's.
+	// Err is the cause: the object could not be decoded, a transform failed, the sink did
+	// not take the object, or the sink's object differs from the server's.
 	Err error
 
-	// Since is when that began, and NextTry when the server is asked for the object. As
-	// a rule, an event for it comes before that.
+	// Since is when the object came into quarantine, and NextTry is when the server is
+	// asked for it next. If somebody repairs the object before NextTry, the event of that
+	// change takes the object out of quarantine.
 	Since, NextTry time.Time
 }
 
-// Outage is the error that [Options.Fatal] is asked about, and that Run returns if
-// the answer is yes.
+// Outage is the error that [Options.Fatal] is called with. If Fatal returns true, Run
+// returns it.
 type Outage struct {
-	// Since is when the first request failed after which no watch has been open.
+	// Since is when requests began to fail: no watch has been open since.
 	Since time.Time
 
 	// Err is the failure at hand.
@@ -117,8 +119,7 @@ func (e *Outage) Error() string {
 // Unwrap returns the failure.
 func (e *Outage) Unwrap() error { return e.Err }
 
-// Heard returns when the server last gave a sign of life: it sent something, or it
-// accepted the watch that is open.
+// Heard returns when the server last sent anything, or accepted the watch that is open.
 func (s Status) Heard() time.Time {
 	signs := []time.Time{s.LastByte, s.LastEvent, s.LastBookmark}
 	if s.State == Watching {
@@ -127,11 +128,11 @@ func (s Status) Heard() time.Time {
 	return slices.MaxFunc(signs, time.Time.Compare)
 }
 
-// Staleness returns how long ago the copy was last known to be whole: since when
-// nothing has been heard, or since when no watch has been open, whichever is longer
-// ago. Between two bookmarks of an idle watch, which are a minute apart as a rule,
-// it grows to that minute. Before anything was heard it is the time since Run was
-// called first, and zero before that.
+// Staleness returns how long ago the copy was last known to be up to date. It is the
+// longer of two times: the time since the server last sent something, and the time for
+// which no watch has been open. An idle watch gets a bookmark about once a minute, so the
+// staleness of an idle watch grows up to a minute. Before the server has sent anything,
+// the staleness is the time since the first call of Run. Before that call it is zero.
 func (s Status) Staleness(now time.Time) time.Duration {
 	heard := s.Heard()
 	switch {
@@ -158,7 +159,7 @@ func (r *Reflector[T]) Status() Status {
 	return status
 }
 
-// board is where a Run writes down how it stands, for others to read and wait on.
+// board is the status that Run writes and that other goroutines read and wait on.
 type board struct {
 	lastByte atomic.Int64 // Unix nanoseconds; written by the goroutines that read
 
@@ -170,7 +171,7 @@ type board struct {
 	changed chan struct{} // closed at the next change; nil while nobody waits
 }
 
-// update changes the status and wakes who waits for that.
+// update changes the status, and wakes the calls of await.
 func (b *board) update(f func(*Status)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 // called one at a time, in order, on the reflector's goroutine, which waits for
 // them: they must be quick, and must not call the reflector.
 //
-// Nothing else reports: logs, metrics and a program's own view are built on it.
+// The reflector reports in no other way. Logs and metrics are built on Trace.
 type Trace struct {
 	// ListStart: a list is asked for.
 	ListStart func(ListStart)
 
-	// ListDone: a whole list has come and the sink has it, or it has failed.
+	// ListDone: the sink has got a whole list, or the list has failed.
 	ListDone func(ListDone)
 
 	// WatchStart: a watch is asked for.
@@ -28,10 +28,10 @@ type Trace struct {
 	// WatchOpen: the server has answered the watch.
 	WatchOpen func()
 
-	// Event: an event that is no bookmark was applied to the sink.
+	// Event: the sink has got the object of an event, or of an answer to an ask.
 	Event func(Event)
 
-	// Bookmark: the server has said that nothing is missing up to a version.
+	// Bookmark: the server has sent everything up to this version.
 	Bookmark func(resourceVersion string)
 
 	// WatchEnd: a watch was refused, has ended, or was hung up.
@@ -40,7 +40,7 @@ type Trace struct {
 	// Relist: the resume point is given up, and a list will follow.
 	Relist func(Relist)
 
-	// Backoff: nothing will be asked for until a delay has passed.
+	// Backoff: no request is sent until a delay has passed.
 	Backoff func(Backoff)
 
 	// Synced: the sink has its first whole list.
@@ -49,7 +49,8 @@ type Trace struct {
 	// Verified: the sink was compared with the server, see [Verify].
 	Verified func(Verified)
 
-	// Problem: something is wrong that the protocol does not provide for.
+	// Problem: something is wrong. If a watch ends in good order, or its version has
+	// expired, that is no problem.
 	Problem func(Problem)
 }
 
@@ -129,15 +130,15 @@ const (
 	ListProblem = ProblemClass(protocol.ListProblem)
 	// WatchProblem: a watch failed with an error that is not part of its life.
 	WatchProblem = ProblemClass(protocol.WatchProblem)
-	// ObjectProblem: an object could not be decoded or transformed. The sink
-	// lacks its present version.
+	// ObjectProblem: an object could not be decoded or transformed. The sink lacks its
+	// latest version.
 	ObjectProblem = ProblemClass(protocol.ObjectProblem)
 	// VersionProblem: a list, event or bookmark came without a
 	// resourceVersion, or with one that is older than what was seen.
 	VersionProblem = ProblemClass(protocol.VersionProblem)
 	// SinkProblem: the sink did not take a change.
 	SinkProblem = ProblemClass(protocol.SinkProblem)
-	// DriftProblem: an object differs from the server's, and no event had said so.
+	// DriftProblem: a verification has found an object that differs from the server's.
 	DriftProblem = ProblemClass(protocol.DriftProblem)
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -26,8 +27,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// object is a ConfigMap of which only the metadata counts.
-type object struct {
+// testObject is a ConfigMap of which only the metadata counts.
+type testObject struct {
 	metav1.ObjectMeta `json:"metadata"`
 }
 
@@ -36,7 +37,7 @@ type object struct {
 type verified struct {
 	t      *testing.T
 	server *apitest.Server
-	known  *store.Store[*object]
+	known  *store.Store[*testObject]
 	fails  atomic.Bool  // every list of a verification
 	lists  atomic.Int64 // of the reflector
 
@@ -64,7 +65,7 @@ func runVerified(t *testing.T, test func(v *verified)) {
 			t.Fatal(err)
 		}
 		defer client.Close()
-		lw, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*object]{})
+		lw, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*testObject]{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,9 +74,9 @@ func runVerified(t *testing.T, test func(v *verified)) {
 			t.Fatal(err)
 		}
 		denied := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
-		known := store.New(store.Options[*object]{})
+		known := store.New(store.Options[*testObject]{})
 		v.known = known
-		queue := deltafifo.New(deltafifo.Options[*object]{Known: known})
+		queue := deltafifo.New(deltafifo.Options[*testObject]{Known: known})
 		r := reflector.New(lw, queue, reflector.Options{
 			Verify: reflector.Verify{Every: 10 * time.Minute, Metadata: failing{metadata, &v.fails, denied}},
 			Rand:   func() float64 { return 0 },
@@ -94,7 +95,7 @@ func runVerified(t *testing.T, test func(v *verified)) {
 		go func() {
 			var err error
 			for err == nil {
-				err = queue.Pop(ctx, func(e deltafifo.Entry[*object]) error { return v.apply(known, e) })
+				err = queue.Pop(ctx, func(e deltafifo.Entry[*testObject]) error { return v.apply(known, e) })
 			}
 			done <- struct{}{}
 		}()
@@ -112,7 +113,7 @@ func runVerified(t *testing.T, test func(v *verified)) {
 	})
 }
 
-func (v *verified) apply(known *store.Store[*object], e deltafifo.Entry[*object]) error {
+func (v *verified) apply(known *store.Store[*testObject], e deltafifo.Entry[*testObject]) error {
 	for _, d := range e.Deltas {
 		line := d.Type.String() + " " + e.Key
 		if d.Tombstone != nil {
@@ -397,6 +398,99 @@ func TestVerifyInfersNothingFromWhatItCannotRead(t *testing.T) {
 
 // Both sinks of this module can be verified.
 var (
-	_ reflector.Held = (*store.Store[*object])(nil)
-	_ reflector.Held = (*deltafifo.Queue[*object])(nil)
+	_ reflector.Held = (*store.Store[*testObject])(nil)
+	_ reflector.Held = (*deltafifo.Queue[*testObject])(nil)
 )
+
+// More objects than the quarantine has room for are no drift: lists look after them already.
+func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newScripted()
+		bad := map[string]partial{}
+		for i := range 1200 {
+			name := fmt.Sprintf("bad-%04d", i)
+			bad[name] = newPartial(name, "u", "50")
+		}
+		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+			page := pageOf("100", newPartial("good", "u", "60"))
+			for _, obj := range bad {
+				page.Errors = append(page.Errors, undecodable(metaOf(obj)))
+			}
+			return page, nil
+		}
+		server.ask = func(_ context.Context, name string) (*listwatch.Page[partial], error) {
+			page := pageOf("100")
+			if obj, ok := bad[name]; ok {
+				page.Errors = append(page.Errors, undecodable(metaOf(obj)))
+			}
+			return page, nil
+		}
+		all := []partial{newPartial("good", "u", "60")}
+		for _, obj := range bad {
+			all = append(all, obj)
+		}
+		drift := 0
+		r := reflector.New[partial](server, store.New(store.Options[partial]{}), reflector.Options{
+			Rand: zero,
+			Verify: reflector.Verify{Every: time.Minute, Metadata: metadataOf(func(context.Context) (*listwatch.Page[partial], error) {
+				return pageOf("100", all...), nil
+			})},
+			Trace: &reflector.Trace{Problem: func(p reflector.Problem) {
+				if p.Class == reflector.DriftProblem {
+					drift++
+				}
+			}},
+		})
+		stop := running(t, r)
+		later(time.Hour)
+		if drift != 0 {
+			t.Errorf("%d objects are reported as drift, and none differs in anything but that it cannot be decoded", drift)
+		}
+		stop()
+	})
+}
+
+// What a verification finds does not cut a pause short that the server asked for.
+func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newScripted()
+		compare := make(chan struct{})
+		var many []partial
+		for i := range 200 {
+			many = append(many, newPartial(fmt.Sprint("x", i), "u", "50"))
+		}
+		r := reflector.New[partial](server, store.New(store.Options[partial]{}), reflector.Options{
+			Rand: zero,
+			Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadataOf(func(context.Context) (*listwatch.Page[partial], error) {
+				<-compare
+				return pageOf("100", many...), nil
+			})},
+		})
+		stop := running(t, r)
+		stream := <-server.streams
+		later(31 * time.Second)
+		stream.events <- throttled(600)
+		synctest.Wait()
+		close(compare)
+		later(9 * time.Minute)
+		if lists, _, _ := server.count(); lists != 1 {
+			t.Errorf("%d lists, want none within the 10 minutes that the server asked for", lists-1)
+		}
+		later(80 * time.Second)
+		if lists, _, _ := server.count(); lists != 2 {
+			t.Errorf("%d lists, want one after the pause, because 200 objects differ", lists-1)
+		}
+		stop()
+	})
+}
+
+// metadataOf answers the lists of a verification.
+type metadataOf func(ctx context.Context) (*listwatch.Page[partial], error)
+
+func (m metadataOf) List(ctx context.Context, _ metav1.ListOptions) (*listwatch.Page[partial], error) {
+	return m(ctx)
+}
+
+func (metadataOf) Watch(context.Context, metav1.ListOptions) (listwatch.Watch[partial], error) {
+	return nil, io.EOF
+}

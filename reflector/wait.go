@@ -7,18 +7,18 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// WaitFor waits until the sink has everything up to a resourceVersion: the one that
-// a write returned, say, so that the program reads its own write. It returns
-// ctx.Err() if ctx ends before, and at once an error for a version that is not a
-// decimal number, because no other can be compared with it.
+// WaitFor waits until the sink has everything up to a resourceVersion. If a program
+// passes the version that a write returned, it can read its own write afterwards. If ctx
+// ends first, WaitFor returns ctx.Err(). If the version is not a decimal number, WaitFor
+// returns an error at once, because such versions cannot be compared.
 //
-// The copy may lag behind its sink: a queue's consumer has yet to take the entry.
-// What is written while no watch is open is waited for all the same. An object in
-// quarantine is not: Status names it.
+// If the sink is a queue, its consumer may not have taken the change yet. If no watch is
+// open, WaitFor waits for the next one. WaitFor does not wait for objects in quarantine;
+// Status names them.
 //
-// The server tells of a version with an event or a bookmark. If the write concerns an
-// object that a selector or the namespace leaves out, no event comes, and WaitFor waits
-// for the next bookmark, up to a minute as a rule. [Reflector.Relist] does not wait.
+// The resume point moves with events and bookmarks. If a selector or the namespace leaves
+// the written object out, no event comes, and WaitFor waits for the next bookmark, usually
+// up to a minute. [Reflector.Relist] does not wait for that.
 func (r *Reflector[T]) WaitFor(ctx context.Context, version string) error {
 	if !object.Ordered(version) {
 		return fmt.Errorf("reflector: wait for resourceVersion %q: want a decimal number, as a server gave it", version)
@@ -26,16 +26,17 @@ func (r *Reflector[T]) WaitFor(ctx context.Context, version string) error {
 	return r.board.await(ctx, func(b *board) bool { return b.machine.Reached(version) })
 }
 
-// Relist has the reflector list again now, whatever it is doing, and waits until the
-// sink has the list. A list that is in progress is not good enough, for it may have
-// begun before something that the caller knows of. Every object of the list is decoded,
-// also those that the sink holds in the same version. It returns ctx.Err() if ctx ends
-// before, also if that is because Run was not called; the list is made all the same.
+// Relist makes the reflector list again now, whatever it is doing, and waits until the
+// sink has the list. If a list is in progress, another one follows, because the first may
+// have begun before a change that the caller knows of. Every object of the list is
+// decoded, even if the sink holds it in the same version. If ctx ends first, Relist
+// returns ctx.Err(), and the reflector lists nevertheless. If Run is not running, Relist
+// also waits for Run.
 func (r *Reflector[T]) Relist(ctx context.Context) error {
 	want := r.board.newTicket()
 	select {
 	case r.relists <- struct{}{}:
-	default: // one is asked for already, and has not begun
+	default: // a call before this one has put a token there, and the driver has not taken it yet
 	}
 	return r.board.await(ctx, func(b *board) bool { return b.machine.Served >= want })
 }
@@ -55,7 +56,7 @@ func (b *board) lastTicket() int {
 	return b.tickets
 }
 
-// await waits until holds, which is called with mu held, is true.
+// await waits until holds returns true. It calls holds with mu locked.
 func (b *board) await(ctx context.Context, holds func(*board) bool) error {
 	for {
 		b.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// What the documentation says of the pace: docs/states.md and reflector/pace.go.
+// What the documentation says of the pace: docs/states.md and reflector/internal/protocol/pause.go.
 const (
 	firstPause = 800 * time.Millisecond
 	lastPause  = 30 * time.Second

@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/relist-go/relist/object"
 )
 
-// AddIndexer adds an index to the store and files in it what the store holds already. [Store.ByIndex] knows the index
-// once AddIndexer has returned. A name that is taken, a nil function, and a function that panics on an object are errors;
-// then there is no such index.
+// AddIndexer adds an index to the store, with the objects that the store holds. [Store.ByIndex] knows the index once AddIndexer has
+// returned. If the name is taken, or the function is nil or panics on an object, it returns an error, and there is no such index.
 //
-// Readers and writers go on meanwhile, and however busy they are it ends: the function is called once for each object that
-// the store holds now, and from now on for each that is written, by whoever writes it. A write on which it panics while
-// the index is being added takes place; the error is AddIndexer's, unless the object is gone or mended by then.
+// Readers and writers go on meanwhile, and AddIndexer ends however busy they are: it calls the function once for each object that
+// the store holds now, and each writer calls the function for the object that it writes. If the function panics on such an object,
+// the write takes place, and AddIndexer returns the error, unless the object has been deleted or changed by then.
 //
-// What was written meanwhile is filed in the end, at most one change for each key, and readers of lists and indexes wait
-// for that, a few microseconds for each.
+// At the end AddIndexer files the writes that took place meanwhile, one for each key. Readers of lists and indexes wait for that, a
+// few microseconds for each key.
 func (s *Store[T]) AddIndexer(name string, fn func(T) []string) error {
 	if fn == nil {
 		return fmt.Errorf("store: add index %q: %w", name, errNoFunction)
@@ -37,15 +38,15 @@ func (s *Store[T]) AddIndexer(name string, fn func(T) []string) error {
 	return nil
 }
 
-// building is an index that AddIndexer makes of a snapshot while others write to the store. The store's mu guards all but
-// the indexer.
-type building[T Object] struct {
+// building is an index that AddIndexer makes of a snapshot while others write to the store. The store's mu guards all fields but the
+// indexer.
+type building[T object.Object] struct {
 	indexer[T]
-	replaced bool                 // nothing of the snapshot counts, because Replace was called
-	changed  map[string]filing[T] // what was written since the snapshot, or since that Replace
+	replaced bool                 // Replace was called, so the snapshot counts no more
+	changed  map[string]filing[T] // the writes since the snapshot, or since that Replace
 }
 
-// filing is one write, as an index that is being built is told of it.
+// filing is one write, for an index that is being built.
 type filing[T any] struct {
 	cell   *cell[T]
 	values []string
@@ -61,10 +62,10 @@ func (b *building[T]) file(f filing[T]) {
 	b.changed[f.cell.key] = f
 }
 
-// replace notes a write that leaves nothing of what there was.
+// replace notes a Replace.
 func (b *building[T]) replace(all map[string]filing[T]) { b.replaced, b.changed = true, all }
 
-// fileAll does to an index what was written. An error says that one of the objects has no values.
+// fileAll makes the writes in an index. It returns the first error of the index function.
 func (x *index[T]) fileAll(o *owner, changed map[string]filing[T]) error {
 	for _, key := range slices.Sorted(maps.Keys(changed)) {
 		switch f := changed[key]; {
@@ -87,8 +88,7 @@ func (s *Store[T]) writtenSince(b *building[T], key string) bool {
 	return changed || b.replaced
 }
 
-// install files what was written since the snapshot and puts the finished index in its place. No code of the user's own
-// is called.
+// install files the writes since the snapshot, and makes the index one of the store's. It calls no code of the program.
 func (s *Store[T]) install(o *owner, b *building[T], built index[T]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Store[T]) install(o *owner, b *building[T], built index[T]) error {
 	return nil
 }
 
-// beginBuild claims the name and has writers report to b. It returns the objects of that moment.
+// beginBuild takes the name, and has writers report to b from now on. It returns the present objects.
 func (s *Store[T]) beginBuild(b *building[T]) (tree[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,22 +5,23 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/store/storetest"
 )
 
 // benchObjects are 100,000 objects in the order of a list.
-func benchObjects() (objects []*object, keys []string) {
+func benchObjects() (objects []*testObject, keys []string) {
 	for i := range 100_000 {
 		obj := storetest.New(fmt.Sprintf("namespace-%03d", i/1000), fmt.Sprintf("object-%05d", i), strconv.Itoa(i+1))
-		objects, keys = append(objects, obj), append(keys, store.Key(obj))
+		objects, keys = append(objects, obj), append(keys, object.Key(obj))
 	}
 	return objects, keys
 }
 
-func benchStore(b *testing.B, indexers store.Indexers[*object]) (s *store.Store[*object], objects []*object, keys []string) {
+func benchStore(b *testing.B, indexers store.Indexers[*testObject]) (s *store.Store[*testObject], objects []*testObject, keys []string) {
 	objects, keys = benchObjects()
-	s = store.New(store.Options[*object]{Indexers: indexers})
+	s = store.New(store.Options[*testObject]{Indexers: indexers})
 	must(b, s.Replace(objects, "1"))
 	b.ReportAllocs()
 	return s, objects, keys
@@ -39,8 +40,8 @@ func BenchmarkStoreGet(b *testing.B) {
 }
 
 func BenchmarkStoreUpdate(b *testing.B) {
-	byNamespace := func(obj *object) []string { return []string{obj.Namespace} }
-	for _, indexers := range []store.Indexers[*object]{nil, {"namespace": byNamespace}} {
+	byNamespace := func(obj *testObject) []string { return []string{obj.Namespace} }
+	for _, indexers := range []store.Indexers[*testObject]{nil, {"namespace": byNamespace}} {
 		b.Run(fmt.Sprintf("indexes=%d", len(indexers)), func(b *testing.B) {
 			s, objects, _ := benchStore(b, indexers)
 			i := 0

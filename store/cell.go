@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// cell is a key and what is under it. An object of a store has one cell, which the tree of objects, the trees of each index
-// and the table share: to change the object in all of them is to write one word.
+// cell is a key and its value. An object of a store has one cell, which the tree of objects, the trees of each index and the table
+// share. So one write changes the object in all of them.
 //
-// What holds of a node holds of a cell: the owner that made it may change its value, anyone else makes another cell and
-// puts that in its place, everywhere. The key never changes. Who holds no lock may read a cell, while its owner writes.
+// As with nodes, only the owner that made a cell may change its value. Everybody else makes a new cell and puts it in the old one's
+// place, everywhere. The key never changes. A cell may be read without a lock while its owner writes.
 type cell[V any] struct {
 	owner *owner
 	key   string
@@ -32,8 +32,8 @@ func (c cells[V]) Len() int           { return len(c) }
 func (c cells[V]) Less(i, j int) bool { return c[i].key < c[j].key }
 func (c cells[V]) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
 
-// normalized returns the cells sorted by key; of several with one key the last stays. What is sorted already, as a list
-// from the API server is, costs one pass. It works in place.
+// normalized returns the cells sorted by key. Of several cells with one key, it keeps the last. If the cells are sorted already, as
+// a list from the API server is, it takes one pass. It works in place.
 func (c cells[V]) normalized() cells[V] {
 	if c.increasing() {
 		return c

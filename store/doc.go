@@ -1,20 +1,19 @@
 // Package store is a keyed, indexed cache of Kubernetes objects that many goroutines may read while others write.
 //
-// Objects, and every index, are kept in B+ trees ordered by key. That choice decides the rest: List, Keys, All and
-// ByIndex come in key order without sorting, a list from the API server (which is in key order too) is built into a tree
-// in one pass, and a tree can be shared: a [Snapshot] takes the roots and nothing else, and a later write copies the few
-// nodes on the way to the place it changes, once for each snapshot. A hash table beside the tree of objects answers Get,
-// without a lock; an update of an object that is in no snapshot, and in the same indexes as before, changes one word.
+// The objects, and every index, are B+ trees ordered by key. So List, Keys, All and ByIndex need no sorting, and a list from the
+// API server, which is in key order, is built into a tree in one pass. Trees can be shared: a [Snapshot] takes their roots, and a
+// later write copies the few nodes that it changes, once for each snapshot. A hash table beside the tree of objects answers Get
+// without a lock. If an object is in no snapshot, and stays in the same indexes, an update of it changes one word.
 //
 //	s := store.New(store.Options[*corev1.Pod]{Indexers: store.Indexers[*corev1.Pod]{"node": byNode}})
-//	err := s.Replace(pods, "1000") // what a list gave
-//	err = s.Update(pod)            // what a watch said
+//	err := s.Replace(pods, "1000") // from a list
+//	err = s.Update(pod)            // from a watch
 //	pods, err := s.ByIndex("node", "worker-1")
 //
-// Index functions belong to the user. They run before anything is written and while no lock is held; when one panics the
-// call returns an [IndexError] and the store is as it was.
+// Index functions are code of the program. They run before anything is written, while no lock is held. If one panics, the call
+// returns an [IndexError], and the store stays as it was.
 //
-// Objects are shared, not copied: whoever reads one must not change it.
+// Objects are shared, not copied: a reader must not change them.
 //
-// Begin with [Store] and [Object].
+// Begin with [Store] and [object.Object].
 package store

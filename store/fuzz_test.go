@@ -8,13 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/store/storetest"
 )
 
 // model is a store as one would write it first: a map, and a scan for everything else.
 type model struct {
-	objects map[string]*object
+	objects map[string]*testObject
 	rv      int
 }
 
@@ -22,16 +23,16 @@ func (m model) clone() model { return model{maps.Clone(m.objects), m.rv} }
 
 func (m model) keys() []string { return slices.Sorted(maps.Keys(m.objects)) }
 
-func (m model) list() []*object {
-	var out []*object
+func (m model) list() []*testObject {
+	var out []*testObject
 	for _, key := range m.keys() {
 		out = append(out, m.objects[key])
 	}
 	return out
 }
 
-func (m model) byColor(color string) []*object {
-	return slices.DeleteFunc(m.list(), func(obj *object) bool { return !slices.Contains(obj.Colors, color) })
+func (m model) byColor(color string) []*testObject {
+	return slices.DeleteFunc(m.list(), func(obj *testObject) bool { return !slices.Contains(obj.Colors, color) })
 }
 
 var colors = [][]string{nil, {"red"}, {"blue"}, {"red", "blue"}, {"blue", "blue"}, {"panic"}}
@@ -41,10 +42,10 @@ func FuzzStore(f *testing.F) {
 	f.Add([]byte{0, 1, 1, 1, 1, 2, 4, 0, 0, 2, 1, 0})
 	f.Add([]byte{3, 9, 3, 5, 0, 0, 3, 200, 4, 0, 7, 5, 3, 2, 1})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"color": storetest.ByColor}})
-		m := model{objects: map[string]*object{}}
+		s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
+		m := model{objects: map[string]*testObject{}}
 		type moment struct {
-			*store.Snapshot[*object]
+			*store.Snapshot[*testObject]
 			model
 		}
 		var moments []moment
@@ -60,21 +61,21 @@ func FuzzStore(f *testing.F) {
 					t.Fatalf("Add(%v): %v", obj, err)
 				}
 				if !bad {
-					m.objects[store.Key(obj)] = obj
+					m.objects[object.Key(obj)] = obj
 					m.rv = max(m.rv, rv)
 				}
 			case 2:
 				must(t, s.Delete(obj))
-				delete(m.objects, store.Key(obj))
+				delete(m.objects, object.Key(obj))
 				m.rv = max(m.rv, rv)
 			case 3:
-				var items []*object
-				next := model{map[string]*object{}, max(m.rv, rv)}
+				var items []*testObject
+				next := model{map[string]*testObject{}, max(m.rv, rv)}
 				bad = false
 				for i := range which % 150 {
 					item := fuzzObject(i*look, i*look+look, rv)
 					items = append(items, item)
-					next.objects[store.Key(item)] = item
+					next.objects[object.Key(item)] = item
 				}
 				for _, item := range next.objects {
 					bad = bad || slices.Contains(item.Colors, "panic")
@@ -103,17 +104,17 @@ func FuzzStore(f *testing.F) {
 	})
 }
 
-func fuzzObject(which, look, rv int) *object {
+func fuzzObject(which, look, rv int) *testObject {
 	which %= 200
 	return storetest.New([]string{"", "ns", "other"}[which%3], strconv.Itoa(which), strconv.Itoa(rv), colors[look%len(colors)]...)
 }
 
 func compare(t *testing.T, s interface {
-	Get(key string) (*object, bool)
-	List() []*object
+	Get(key string) (*testObject, bool)
+	List() []*testObject
 	Keys() []string
 	Len() int
-	ByIndex(name, value string) ([]*object, error)
+	ByIndex(name, value string) ([]*testObject, error)
 	ResourceVersion() string
 }, m model,
 ) {
@@ -125,7 +126,7 @@ func compare(t *testing.T, s interface {
 		t.Errorf("Keys (-want +got):\n%s", cmp.Diff(m.keys(), s.Keys()))
 	}
 	for i := range 200 {
-		key := store.Key(fuzzObject(i, 0, 0))
+		key := object.Key(fuzzObject(i, 0, 0))
 		if got, _ := s.Get(key); got != m.objects[key] {
 			t.Errorf("Get(%q) = %v, want %v", key, got, m.objects[key])
 		}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+
+	"github.com/relist-go/relist/object"
 )
 
-// Indexers are index functions by name. A function gives the values under which [Store.ByIndex] finds an object; none is
-// allowed, and one that comes twice counts once. It must depend on nothing but the object.
+// Indexers are index functions by name. A function returns the values under which [Store.ByIndex] finds an object. It may return
+// no values, and the same value twice counts once. It must depend only on the object.
 type Indexers[T any] map[string]func(T) []string
 
 // ErrUnknownIndex is what ByIndex returns, wrapped, for an index that was never added.
@@ -34,16 +36,17 @@ func (e *IndexError) Unwrap() error {
 
 // indexer is an index function and its name. A store's indexers are a slice ordered by name that is replaced, never
 // changed.
-type indexer[T Object] struct {
+type indexer[T object.Object] struct {
 	name string
 	fn   func(T) []string
 }
 
-// run calls the function and appends its values to dst, sorted, each once. It keeps nothing of what the function returned.
+// run calls the function and appends its values to dst, sorted, and each once. It does not keep the slice that the function
+// returned.
 func (x *indexer[T]) run(dst []string, obj T) (values []string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			key, _ := KeyOf(obj) // it had one a moment ago, or nobody would ask for its values
+			key, _ := object.KeyOf(obj) // no error: the key was read before
 			err = &IndexError{Key: key, Index: x.name, Value: v, Stack: debug.Stack()}
 		}
 	}()
@@ -53,21 +56,21 @@ func (x *indexer[T]) run(dst []string, obj T) (values []string, err error) {
 	return dst[:at+len(slices.Compact(dst[at:]))], nil
 }
 
-// index finds objects by value. It remembers under which values it put an object instead of asking the function again:
-// an object that somebody changed, or a function that changed its mind, leaves nothing behind.
+// index finds objects by value. It remembers the values of each object. To call the function again for the old object would be
+// simpler, and would leave entries behind if somebody has changed the object, or if the function does not always return the same.
 type index[T any] struct {
 	filed map[string][]string // the values of each object that has any, by its key; only writers look at it
 	sets  tree[set[T]]        // the objects of each value that has any
 }
 
-// set is the objects of one value.
+// set has the objects of one value.
 type set[T any] struct {
 	objects tree[T]
-	alone   []string // the value: what filed has for all the objects that have no other
+	alone   []string // the value alone: the entry in filed that all objects with just this value share
 }
 
-// put files the object of a cell under values, and no longer under those that its key had before. It keeps the strings, and
-// not the slice. If the cell is the one that the index has already, then there is nothing to do for a value that stays.
+// put files the object of a cell under values, and removes its key from the values that it had before. It keeps the strings, but
+// not the slice. If the index has this very cell already (fresh is false), nothing is done for values that stay.
 func (x *index[T]) put(o *owner, c *cell[T], values []string, fresh bool) {
 	old := x.filed[c.key]
 	same := slices.Equal(old, values)
@@ -115,7 +118,7 @@ func (x *index[T]) drop(o *owner, key string) {
 	delete(x.filed, key)
 }
 
-// remove removes key from one value, and the value when nothing is left of it.
+// remove removes key from one value, and the value if it has no other key.
 func (x *index[T]) remove(o *owner, key, value string) {
 	s, _ := x.sets.get(value)
 	s.objects.delete(o, key)

@@ -12,14 +12,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/store/storetest"
 )
 
 // Adding an index to a filled store files what is there, and what comes later.
 func TestAddIndexer(t *testing.T) {
-	s := store.New(store.Options[*object]{})
-	must(t, s.Replace([]*object{storetest.New("ns", "a", "1", "red"), storetest.New("ns", "b", "2", "red")}, "2"))
+	s := store.New(store.Options[*testObject]{})
+	must(t, s.Replace([]*testObject{storetest.New("ns", "a", "1", "red"), storetest.New("ns", "b", "2", "red")}, "2"))
 	before := s.Snapshot()
 	must(t, s.AddIndexer("color", storetest.ByColor))
 	must(t, s.Add(storetest.New("ns", "c", "3", "red")))
@@ -36,11 +37,11 @@ func TestAddIndexer(t *testing.T) {
 }
 
 func TestAddIndexerRefuses(t *testing.T) {
-	s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"name": byName}})
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"name": byName}})
 	must(t, s.Add(storetest.New("ns", "a", "1", "panic")))
 	for _, test := range []struct {
 		name, want string
-		fn         func(*object) []string
+		fn         func(*testObject) []string
 	}{
 		{"name", "the name is taken", byName},
 		{"nothing", "the function is nil", nil},
@@ -60,31 +61,31 @@ func TestAddIndexerRefuses(t *testing.T) {
 func TestAddIndexerWhileWriting(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		write func(*store.Store[*object]) error
+		write func(*store.Store[*testObject]) error
 		want  []string
 	}{
-		{"add", func(s *store.Store[*object]) error { return s.Add(storetest.New("", "z", "9", "red")) }, []string{"a", "b", "z"}},
-		{"update", func(s *store.Store[*object]) error { return s.Update(storetest.New("", "a", "9", "blue")) }, []string{"b"}},
-		{"delete", func(s *store.Store[*object]) error { return s.Delete(storetest.New("", "a", "9")) }, []string{"b"}},
-		{"replace", func(s *store.Store[*object]) error {
-			return s.Replace([]*object{storetest.New("", "y", "9", "red")}, "9")
+		{"add", func(s *store.Store[*testObject]) error { return s.Add(storetest.New("", "z", "9", "red")) }, []string{"a", "b", "z"}},
+		{"update", func(s *store.Store[*testObject]) error { return s.Update(storetest.New("", "a", "9", "blue")) }, []string{"b"}},
+		{"delete", func(s *store.Store[*testObject]) error { return s.Delete(storetest.New("", "a", "9")) }, []string{"b"}},
+		{"replace", func(s *store.Store[*testObject]) error {
+			return s.Replace([]*testObject{storetest.New("", "y", "9", "red")}, "9")
 		}, []string{"y"}},
-		{"add what panics, and delete it again", func(s *store.Store[*object]) error {
+		{"add what panics, and delete it again", func(s *store.Store[*testObject]) error {
 			bad := storetest.New("", "bad", "9", "panic")
 			return errors.Join(s.Add(bad), s.Delete(bad))
 		}, []string{"a", "b"}},
-		{"replace with what panics, and delete it again", func(s *store.Store[*object]) error {
+		{"replace with what panics, and delete it again", func(s *store.Store[*testObject]) error {
 			bad := storetest.New("", "bad", "9", "panic")
-			return errors.Join(s.Replace([]*object{bad, storetest.New("", "y", "9", "red")}, "9"), s.Delete(bad))
+			return errors.Join(s.Replace([]*testObject{bad, storetest.New("", "y", "9", "red")}, "9"), s.Delete(bad))
 		}, []string{"y"}},
-		{"replace with what panics, and mend it", func(s *store.Store[*object]) error {
+		{"replace with what panics, and mend it", func(s *store.Store[*testObject]) error {
 			bad, mended := storetest.New("", "bad", "9", "panic"), storetest.New("", "bad", "10", "red")
-			return errors.Join(s.Replace([]*object{bad}, "9"), s.Update(mended))
+			return errors.Join(s.Replace([]*testObject{bad}, "9"), s.Update(mended))
 		}, []string{"bad"}},
-		{"replace, and add", func(s *store.Store[*object]) error {
+		{"replace, and add", func(s *store.Store[*testObject]) error {
 			return errors.Join(s.Replace(nil, "9"), s.Add(storetest.New("", "y", "9", "red")))
 		}, []string{"y"}},
-		{"the same name", func(s *store.Store[*object]) error {
+		{"the same name", func(s *store.Store[*testObject]) error {
 			if err := s.AddIndexer("color", storetest.ByColor); err == nil {
 				return errors.New("a name that is being added was not refused")
 			}
@@ -92,11 +93,11 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 		}, []string{"a", "b"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := store.New(store.Options[*object]{})
+			s := store.New(store.Options[*testObject]{})
 			must(t, s.Add(storetest.New("", "a", "1", "red")))
 			must(t, s.Add(storetest.New("", "b", "2", "red")))
 			var written atomic.Bool // no sync.Once: the write calls the function, too
-			must(t, s.AddIndexer("color", func(obj *object) []string {
+			must(t, s.AddIndexer("color", func(obj *testObject) []string {
 				if written.CompareAndSwap(false, true) {
 					must(t, test.write(s))
 				}
@@ -116,17 +117,17 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 func TestAddIndexerEnds(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		write func(s *store.Store[*object], all []*object, i int) error
+		write func(s *store.Store[*testObject], all []*testObject, i int) error
 	}{
-		{"update", func(s *store.Store[*object], all []*object, i int) error { return s.Update(all[i%len(all)]) }},
-		{"replace", func(s *store.Store[*object], all []*object, _ int) error { return s.Replace(all, "1") }},
+		{"update", func(s *store.Store[*testObject], all []*testObject, i int) error { return s.Update(all[i%len(all)]) }},
+		{"replace", func(s *store.Store[*testObject], all []*testObject, _ int) error { return s.Replace(all, "1") }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := store.New(store.Options[*object]{})
+			s := store.New(store.Options[*testObject]{})
 			all := reds(200)
 			must(t, s.Replace(all, "1"))
 			calls, writing := 0, false
-			must(t, s.AddIndexer("color", func(obj *object) []string {
+			must(t, s.AddIndexer("color", func(obj *testObject) []string {
 				if calls++; calls > 10*len(all)*len(all) {
 					panic("the function is called for ever")
 				}
@@ -148,7 +149,7 @@ func TestAddIndexerEnds(t *testing.T) {
 
 // The same with a writer of its own goroutine, which never pauses, and a function that takes a while.
 func TestAddIndexerBesideBusyWriter(t *testing.T) {
-	s := store.New(store.Options[*object]{})
+	s := store.New(store.Options[*testObject]{})
 	all := reds(26)
 	must(t, s.Replace(all, "1"))
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -168,7 +169,7 @@ func TestAddIndexerBesideBusyWriter(t *testing.T) {
 			}
 		}
 	}()
-	must(t, s.AddIndexer("color", func(obj *object) []string {
+	must(t, s.AddIndexer("color", func(obj *testObject) []string {
 		for began := time.Now(); time.Since(began) < 50*time.Microsecond; {
 			runtime.Gosched()
 		}
@@ -191,16 +192,16 @@ func TestAddIndexerBesideBusyWriter(t *testing.T) {
 
 // What would have made the function panic is gone, or mended, before it is looked at.
 func TestAddIndexerForgivesWhatIsGone(t *testing.T) {
-	for name, mend := range map[string]func(s *store.Store[*object]) error{
-		"deleted":  func(s *store.Store[*object]) error { return s.Delete(storetest.New("", "z", "9")) },
-		"updated":  func(s *store.Store[*object]) error { return s.Update(storetest.New("", "z", "9", "red")) },
-		"replaced": func(s *store.Store[*object]) error { return s.Replace(reds(2), "9") },
+	for name, mend := range map[string]func(s *store.Store[*testObject]) error{
+		"deleted":  func(s *store.Store[*testObject]) error { return s.Delete(storetest.New("", "z", "9")) },
+		"updated":  func(s *store.Store[*testObject]) error { return s.Update(storetest.New("", "z", "9", "red")) },
+		"replaced": func(s *store.Store[*testObject]) error { return s.Replace(reds(2), "9") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := store.New(store.Options[*object]{})
+			s := store.New(store.Options[*testObject]{})
 			must(t, s.Replace(append(reds(2), storetest.New("", "z", "1", "panic")), "1"))
 			mended := false
-			must(t, s.AddIndexer("color", func(obj *object) []string {
+			must(t, s.AddIndexer("color", func(obj *testObject) []string {
 				if !mended {
 					mended = true
 					must(t, mend(s))
@@ -217,16 +218,16 @@ func TestWriteThatEndsAddIndexer(t *testing.T) {
 	bad := storetest.New("", "bad", "2", "panic")
 	for _, test := range []struct {
 		name  string
-		write func(*store.Store[*object]) error
+		write func(*store.Store[*testObject]) error
 	}{
-		{"add", func(s *store.Store[*object]) error { return s.Add(bad) }},
-		{"replace", func(s *store.Store[*object]) error { return s.Replace([]*object{bad}, "2") }},
+		{"add", func(s *store.Store[*testObject]) error { return s.Add(bad) }},
+		{"replace", func(s *store.Store[*testObject]) error { return s.Replace([]*testObject{bad}, "2") }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := store.New(store.Options[*object]{})
+			s := store.New(store.Options[*testObject]{})
 			must(t, s.Add(storetest.New("", "a", "1", "red")))
 			var written atomic.Bool
-			err := s.AddIndexer("color", func(obj *object) []string {
+			err := s.AddIndexer("color", func(obj *testObject) []string {
 				if written.CompareAndSwap(false, true) {
 					must(t, test.write(s))
 				}
@@ -244,8 +245,8 @@ func TestWriteThatEndsAddIndexer(t *testing.T) {
 	}
 }
 
-func reds(n int) []*object {
-	var all []*object
+func reds(n int) []*testObject {
+	var all []*testObject
 	for i := range n {
 		all = append(all, storetest.New("", fmt.Sprint(i), "1", "red"))
 	}
@@ -256,15 +257,15 @@ func reds(n int) []*object {
 func TestWriteWhileAddingIndexer(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		write func(*store.Store[*object], *object) error
+		write func(*store.Store[*testObject], *testObject) error
 	}{
-		{"add", func(s *store.Store[*object], obj *object) error { return s.Add(obj) }},
-		{"replace", func(s *store.Store[*object], obj *object) error { return s.Replace([]*object{obj}, "1") }},
+		{"add", func(s *store.Store[*testObject], obj *testObject) error { return s.Add(obj) }},
+		{"replace", func(s *store.Store[*testObject], obj *testObject) error { return s.Replace([]*testObject{obj}, "1") }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var s *store.Store[*object]
+			var s *store.Store[*testObject]
 			var once sync.Once
-			s = store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"name": func(obj *object) []string {
+			s = store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"name": func(obj *testObject) []string {
 				once.Do(func() { must(t, s.AddIndexer("color", storetest.ByColor)) })
 				return byName(obj)
 			}}})
@@ -282,7 +283,7 @@ func TestWriteWhileAddingIndexer(t *testing.T) {
 // function goes on using.
 func TestIndexRemembersItsValues(t *testing.T) {
 	shared := make([]string, 1)
-	s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"color": func(obj *object) []string {
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": func(obj *testObject) []string {
 		shared[0] = obj.Colors[0]
 		return shared
 	}}})
@@ -299,7 +300,7 @@ func TestIndexRemembersItsValues(t *testing.T) {
 }
 
 func TestReadsAllocateTheirSliceOnly(t *testing.T) {
-	s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"color": storetest.ByColor}})
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
 	for i := range 1000 {
 		must(t, s.Add(storetest.New("ns", fmt.Sprint(i), "1", "red")))
 	}
@@ -320,12 +321,12 @@ func TestReadsAllocateTheirSliceOnly(t *testing.T) {
 	}
 }
 
-func byName(obj *object) []string { return []string{obj.GetName()} }
+func byName(obj *testObject) []string { return []string{obj.GetName()} }
 
-func keysOf(objects []*object) []string {
+func keysOf(objects []*testObject) []string {
 	var keys []string
 	for _, obj := range objects {
-		keys = append(keys, store.Key(obj))
+		keys = append(keys, object.Key(obj))
 	}
 	return keys
 }

@@ -2,12 +2,58 @@ package store
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/relist-go/relist/object"
 )
+
+// plan has the index functions that a writer calls before it takes the lock. Once it has the lock, it uses the results if the
+// store still has the same plan, and starts again otherwise. A plan is never changed, only replaced.
+type plan[T object.Object] struct {
+	indexers []indexer[T]
+	builds   []*building[T] // the indexes that AddIndexer is filling, which have to know about writes
+}
+
+// run appends to values those of obj in the first index, in the second and so on, and to ends where those of each end.
+func (p *plan[T]) run(values []string, ends []int, obj T) ([]string, []int, error) {
+	for i := range p.indexers {
+		var err error
+		if values, err = p.indexers[i].run(values, obj); err != nil {
+			return nil, nil, err
+		}
+		ends = append(ends, len(values))
+	}
+	return values, ends, nil
+}
+
+// fileAll runs the functions of the indexes that are being added on every object.
+func (p *plan[T]) fileAll(all cells[T]) []map[string]filing[T] {
+	filings := make([]map[string]filing[T], len(p.builds))
+	for i, b := range p.builds {
+		filings[i] = make(map[string]filing[T], len(all))
+		for _, c := range all {
+			values, err := b.run(nil, c.get())
+			filings[i][c.key] = filing[T]{cell: c, values: values, err: err}
+		}
+	}
+	return filings
+}
+
+// file runs the functions of the indexes that are being added. The cells of the filings are set later.
+func (p *plan[T]) file(obj T) []filing[T] {
+	if len(p.builds) == 0 {
+		return nil
+	}
+	filings := make([]filing[T], len(p.builds))
+	for i, b := range p.builds {
+		values, err := b.run(nil, obj)
+		filings[i] = filing[T]{values: values, err: err}
+	}
+	return filings
+}
 
 func (s *Store[T]) put(op string, obj T) error {
 	var (
-		someKey    [keySize]byte // in place of an allocation, as are the others
+		someKey    [object.KeySize]byte // these three avoid allocations
 		someValues [8]string
 		someEnds   [8]int
 	)
@@ -23,17 +69,12 @@ func (s *Store[T]) put(op string, obj T) error {
 			return fmt.Errorf("store: %s: %w", op, err)
 		}
 		filings := p.file(obj)
-		c, moves := s.stays(f)
 		s.mu.Lock()
 		if p != s.plan.Load() {
 			s.mu.Unlock()
 			continue // an index was added meanwhile, or is being added
 		}
-		if c != nil && moves == s.moves.Load() && c.owner == s.writable() {
-			c.set(obj)
-		} else {
-			c = s.write(f, name, obj)
-		}
+		c := s.write(f, name, obj)
 		for i, b := range p.builds {
 			filings[i].cell = c
 			b.file(filings[i])
@@ -44,7 +85,7 @@ func (s *Store[T]) put(op string, obj T) error {
 	}
 }
 
-// filed is where an object belongs.
+// filed is a key and the values of its object in every index.
 type filed struct {
 	key    []byte
 	hash   uint32
@@ -58,28 +99,6 @@ func (f *filed) in(i int) []string {
 		return f.values[:f.ends[0]]
 	}
 	return f.values[f.ends[i-1]:f.ends[i]]
-}
-
-// stays returns the cell of an object that is there already, under the same values in each index, and when that was. To
-// write to the cell is all that is left to be done then, and all that readers are stopped for: to find it takes ten times
-// as long, and they go on meanwhile.
-func (s *Store[T]) stays(f filed) (c *cell[T], moves uint64) {
-	moves = s.moves.Load()
-	c = s.byKey.findBytes(f.hash, f.key)
-	if c == nil || len(f.ends) == 0 {
-		return c, moves
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if len(f.ends) != len(s.view.indexes) {
-		return nil, 0
-	}
-	for i := range s.view.indexes {
-		if !slices.Equal(s.view.indexes[i].filed[c.key], f.in(i)) {
-			return nil, 0
-		}
-	}
-	return c, moves
 }
 
 // write puts an object into its cell, or into a new one, and files that. A name is the key as a string, if there is one
@@ -105,6 +124,5 @@ func (s *Store[T]) write(f filed, name string, obj T) *cell[T] {
 	for i := range s.view.indexes {
 		s.view.indexes[i].put(o, c, f.in(i), fresh)
 	}
-	s.moves.Add(1)
 	return c
 }

@@ -3,19 +3,20 @@ package store
 import (
 	"fmt"
 	"slices"
+
+	"github.com/relist-go/relist/object"
 )
 
-// Replace makes items all that the store holds, and moves [Store.ResourceVersion] forward to that of the list. Of several
-// items with one key the last wins. On an error, which says which item has no key or which index function panicked,
-// nothing has changed.
+// Replace makes items the content of the store, and moves [Store.ResourceVersion] forward to resourceVersion. Of several items with
+// one key, the last wins. If an item has no key, or an index function panics, Replace returns an error, and nothing has changed.
 //
-// The new state is built aside; readers and other writers are stopped only for the moment of the exchange. What was
-// written while it was built is replaced too.
+// Replace builds the new state without a lock, and stops readers and other writers only to exchange it. What they have written
+// meanwhile is replaced, too.
 func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 	o := new(owner)
 	all := make(cells[T], len(items))
 	for i, obj := range items {
-		key, err := KeyOf(obj)
+		key, err := object.KeyOf(obj)
 		if err != nil {
 			return fmt.Errorf("store: replace: item %d of %d: %w", i, len(items), err)
 		}
@@ -46,7 +47,6 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 			s.view, s.owner = next, o
 			s.byKey.exchange(&byKey)
 			s.shared.Store(false)
-			s.moves.Add(1)
 			for i, b := range p.builds {
 				b.replace(filings[i])
 			}
@@ -57,9 +57,9 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 	}
 }
 
-// buildIndex runs an index function on every object and files the results. The cells are in key order. If the function
-// panics on an object that skip, which may be nil, says true of, then the object is left out.
-func buildIndex[T Object](o *owner, x *indexer[T], all cells[T], skip func(key string) bool) (index[T], error) {
+// buildIndex runs an index function on every object and files the results. The cells are in key order. If the function panics on an
+// object, and skip is not nil and returns true for its key, then the object is left out.
+func buildIndex[T object.Object](o *owner, x *indexer[T], all cells[T], skip func(key string) bool) (index[T], error) {
 	filed := make(map[string][]string, len(all))
 	byValue := map[string]*gathered[T]{}
 	var buf [8]string

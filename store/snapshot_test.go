@@ -15,9 +15,9 @@ import (
 // Within a snapshot every reader must tell the same story.
 func TestSnapshotIsOneMoment(t *testing.T) {
 	const generations, objects = 40, 200
-	s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"color": storetest.ByColor}})
-	list := func(generation int) []*object {
-		var items []*object
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
+	list := func(generation int) []*testObject {
+		var items []*testObject
 		for i := range objects {
 			items = append(items, storetest.New("ns", fmt.Sprintf("%03d", i), strconv.Itoa(generation), "red"))
 		}
@@ -56,7 +56,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 }
 
 // checkMoment is about a store whose objects are updated in key order, one generation after the other.
-func checkMoment(t *testing.T, snapshot *store.Snapshot[*object]) {
+func checkMoment(t *testing.T, snapshot *store.Snapshot[*testObject]) {
 	t.Helper()
 	list := snapshot.List()
 	red, err := snapshot.ByIndex("color", "red")
@@ -79,8 +79,8 @@ func checkMoment(t *testing.T, snapshot *store.Snapshot[*object]) {
 
 // A snapshot costs the same whatever the store holds, and the next write copies nodes, not the store.
 func TestSnapshotIsCheap(t *testing.T) {
-	s := store.New(store.Options[*object]{})
-	var items []*object
+	s := store.New(store.Options[*testObject]{})
+	var items []*testObject
 	for i := range 100_000 {
 		items = append(items, storetest.New("ns", fmt.Sprintf("%06d", i), "1"))
 	}

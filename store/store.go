@@ -9,47 +9,45 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/relist-go/relist/object"
 )
 
 // Options configure a [Store]. The zero value is ready.
-type Options[T Object] struct {
+type Options[T object.Object] struct {
 	// Indexers are the indexes that the store has from the start. More can be added with [Store.AddIndexer].
 	// If nil, there are none.
 	Indexers Indexers[T]
 
 	// Bookmarked says that only Replace, [Store.Bookmark] and [Store.SetResourceVersion] move [Store.ResourceVersion].
-	// It is for changes that come in another order than the server made them in, as those out of a queue of keys do.
-	// If false, each object moves it too.
+	// It is for changes that do not come in the order of the server, such as those from a queue of keys.
+	// If false, each object moves the version, too.
 	Bookmarked bool
 }
 
-// Store holds objects by key. All methods may be called from any goroutine; of two writes of one key the one that ends
-// later wins, so whoever needs an order writes from one goroutine.
+// Store holds objects by key. All methods may be called from any goroutine. Of two writes of one key, the one that ends later wins.
+// If the order of writes matters, write from one goroutine.
 //
 // It is a sink for a reflector: Add, Update, Delete, Replace and Resync.
-type Store[T Object] struct {
+type Store[T object.Object] struct {
 	bookmarked bool
 	seed       maphash.Seed
 
-	// plan is what a writer has to run before it takes mu. It is stored by those who hold mu.
+	// plan is what a writer runs before it takes mu. Only a holder of mu stores it.
 	plan atomic.Pointer[plan[T]]
 
-	// byKey finds the cells of view.items: 20 bytes an object for an answer in a quarter of the time, since a hash finds in
-	// one step what a tree of 100,000 keys finds in 17 comparisons of strings all over the memory. Get looks nowhere else and
-	// takes no lock. Who writes to it needs mu.
+	// byKey finds the cells of view.items. It takes 20 bytes an object, and a quarter of the time: a hash table finds a key in
+	// one step, and a tree of 100,000 keys in 17 comparisons of strings all over the memory. Get uses nothing else, and takes no
+	// lock. A writer needs mu.
 	byKey table[T]
 
-	// What is above is read by each Get. What is below is written to by each writer, who would take a cache line that held
-	// both from all readers: that costs a Get more than all else that it does.
+	// Each Get reads the fields above, and each writer changes those below. If they shared a cache line, each write would take
+	// it away from the readers, which costs a Get more than everything else.
 	_ [64]byte
 
-	// shared is set by a reader that holds mu for reading and has kept the nodes of a view: the next writer must take a
-	// new owner before it changes anything.
+	// shared is set by a reader that holds mu for reading and keeps the nodes of a view. The next writer then takes a new owner
+	// before it changes anything.
 	shared atomic.Bool
-
-	// moves counts how often byKey changed, or what an index remembers of an object. It is stored by those who hold mu, when
-	// all of it has changed: whoever reads a number, and later that it is still so, has seen no change in between.
-	moves atomic.Uint64
 
 	mu    sync.RWMutex
 	view  view[T]
@@ -57,7 +55,7 @@ type Store[T Object] struct {
 }
 
 // New returns an empty store.
-func New[T Object](opts Options[T]) *Store[T] {
+func New[T object.Object](opts Options[T]) *Store[T] {
 	s := &Store[T]{owner: new(owner), seed: maphash.MakeSeed(), bookmarked: opts.Bookmarked}
 	for _, name := range slices.Sorted(maps.Keys(opts.Indexers)) {
 		s.view.indexers = append(s.view.indexers, indexer[T]{name: name, fn: opts.Indexers[name]})
@@ -67,7 +65,7 @@ func New[T Object](opts Options[T]) *Store[T] {
 	return s
 }
 
-// Get returns the object of key. It waits for nobody, whatever others read or write meanwhile.
+// Get returns the object of key. It never waits, whatever other goroutines read or write.
 func (s *Store[T]) Get(key string) (T, bool) {
 	hash := hashString(s.seed, key)
 	if c := s.byKey.find(hash, key); c != nil {
@@ -105,7 +103,7 @@ func (s *Store[T]) ByIndex(name, value string) ([]T, error) {
 	return s.view.byIndex(name, value)
 }
 
-// ResourceVersion returns the newest resourceVersion that the store has been told of, by Replace, by an object or by
+// ResourceVersion returns the newest resourceVersion that the store has got, from Replace, from an object or from
 // [Store.Bookmark]. It is empty before the first.
 func (s *Store[T]) ResourceVersion() string {
 	s.mu.RLock()
@@ -113,8 +111,8 @@ func (s *Store[T]) ResourceVersion() string {
 	return s.view.rv
 }
 
-// All is an iterator over keys and objects, in key order, as they are when the iteration begins. The store may be written
-// to on the way, by the loop's body too.
+// All is an iterator over keys and objects, in key order, as they are when the iteration begins. Anybody may write to the store
+// meanwhile, the body of the loop included.
 func (s *Store[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		items := s.share()
@@ -122,8 +120,8 @@ func (s *Store[T]) All() iter.Seq2[string, T] {
 	}
 }
 
-// Snapshot returns the state of the store at this moment. It costs a few words, whatever the store holds; the writes that
-// follow copy the nodes that they touch.
+// Snapshot returns the state of the store at this moment. It takes a few words, however large the store is. Later writes copy the
+// nodes that they change.
 func (s *Store[T]) Snapshot() *Snapshot[T] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -136,7 +134,7 @@ func (s *Store[T]) Snapshot() *Snapshot[T] {
 	return &Snapshot[T]{view: v}
 }
 
-// share returns the items as they are, for good.
+// share returns the items as they are, and makes sure that nobody changes them any more.
 func (s *Store[T]) share() tree[T] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -144,16 +142,16 @@ func (s *Store[T]) share() tree[T] {
 	return s.view.items
 }
 
-// Add puts an object into the store, in the place of one with the same key if there is one. On an error, which says that
-// the object has no key or that an index function panicked, nothing has changed.
+// Add puts an object into the store. If there is one with the same key, it is replaced. If the object has no key, or an index
+// function panics, Add returns an error, and nothing has changed.
 func (s *Store[T]) Add(obj T) error { return s.put("add", obj) }
 
-// Update is [Store.Add]: what a watch calls modified may be new to the store, and the reverse.
+// Update is [Store.Add]: an object that a watch calls modified may be new to the store, and the reverse.
 func (s *Store[T]) Update(obj T) error { return s.put("update", obj) }
 
 // Delete removes the object with the key of obj, if there is one. It is an error only if obj has no key.
 func (s *Store[T]) Delete(obj T) error {
-	var buf [keySize]byte
+	var buf [object.KeySize]byte
 	key, _, rv, err := identify(buf[:0], obj)
 	if err != nil {
 		return fmt.Errorf("store: delete: %w", err)
@@ -172,26 +170,25 @@ func (s *Store[T]) Delete(obj T) error {
 	for i := range s.view.indexes {
 		s.view.indexes[i].drop(o, c.key)
 	}
-	s.moves.Add(1)
 	for _, b := range s.plan.Load().builds {
 		b.file(filing[T]{cell: c, gone: true})
 	}
 	return nil
 }
 
-// Resync does nothing: a store has nobody to remind. It is here because a reflector's sink has it.
+// Resync does nothing, because a store has no consumer. It is here because a reflector's sink must have it.
 func (s *Store[T]) Resync() error { return nil }
 
-// Bookmark moves [Store.ResourceVersion] forward to rv, which a server's bookmark or an applied list gave. An empty or
-// older one is ignored.
+// Bookmark moves [Store.ResourceVersion] forward to rv, from a server's bookmark or an applied list. An empty or older version is
+// ignored.
 func (s *Store[T]) Bookmark(rv string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view.rv = later(s.view.rv, rv)
 }
 
-// SetResourceVersion sets [Store.ResourceVersion] to rv, older or not. It is for the one case in which versions really go
-// back: the server's data were restored from a backup, and the store holds them.
+// SetResourceVersion sets [Store.ResourceVersion] to rv, even if that is older. Versions go back if the server's data were restored
+// from a backup and the store holds these.
 func (s *Store[T]) SetResourceVersion(rv string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,21 +211,20 @@ func (s *Store[T]) writable() *owner {
 	return s.owner
 }
 
-// identify appends the key of an object to buf and returns it with the version: what the store asks of an object before it
-// takes a lock. If the key is the name then it returns that too, and no other string has to be made of the key.
-func identify[T Object](buf []byte, obj T) (key []byte, name, rv string, err error) {
+// identify appends the key of an object to buf, and returns it with the version, so that no getter has to be called under a lock.
+// If the key is the object's name, it returns that string, too, so that the store needs no copy of it.
+func identify[T object.Object](buf []byte, obj T) (key []byte, name, rv string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			var k string
-			if k, err = KeyOf(obj); err == nil {
+			if k, err = object.KeyOf(obj); err == nil {
 				err = fmt.Errorf("resourceVersion of object %q: panic: %v", k, v)
 			}
 		}
 	}()
-	// This is AppendKey, which would ask for the name once more.
 	name = obj.GetName()
 	if name == "" {
-		_, err = KeyOf(obj)
+		_, err = object.KeyOf(obj)
 		return nil, "", "", err
 	}
 	key = buf
@@ -242,3 +238,15 @@ func identify[T Object](buf []byte, obj T) (key []byte, name, rv string, err err
 }
 
 var errNoFunction = errors.New("the function is nil")
+
+// later returns next if that may follow current, and current otherwise. A version that means "any" follows nothing. Some servers
+// that are not Kubernetes have versions that are not numbers; such a version follows only another one of its kind.
+func later(current, next string) string {
+	switch {
+	case object.Any(next), object.Older(next, current):
+		return current
+	case object.Ordered(next), !object.Ordered(current):
+		return next
+	}
+	return current
+}

@@ -6,38 +6,40 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/store/storetest"
 )
 
-type object = storetest.Object
+type testObject = storetest.Object
 
 func TestStore(t *testing.T) {
-	storetest.Test(t, func(x store.Indexers[*object]) storetest.Store {
-		return store.New(store.Options[*object]{Indexers: x})
+	storetest.Test(t, func(x store.Indexers[*testObject]) storetest.Store {
+		return store.New(store.Options[*testObject]{Indexers: x})
 	})
 }
 
 // A snapshot's readers see what the store's saw, so the same tests hold for a store that is only read through one.
 func TestSnapshotReads(t *testing.T) {
-	storetest.Test(t, func(x store.Indexers[*object]) storetest.Store {
-		return throughSnapshot{store.New(store.Options[*object]{Indexers: x})}
+	storetest.Test(t, func(x store.Indexers[*testObject]) storetest.Store {
+		return throughSnapshot{store.New(store.Options[*testObject]{Indexers: x})}
 	})
 }
 
-type throughSnapshot struct{ *store.Store[*object] }
+type throughSnapshot struct{ *store.Store[*testObject] }
 
-func (s throughSnapshot) Get(key string) (*object, bool) { return s.Snapshot().Get(key) }
-func (s throughSnapshot) List() []*object                { return s.Snapshot().List() }
-func (s throughSnapshot) Keys() []string                 { return s.Snapshot().Keys() }
-func (s throughSnapshot) Len() int                       { return s.Snapshot().Len() }
-func (s throughSnapshot) ResourceVersion() string        { return s.Snapshot().ResourceVersion() }
-func (s throughSnapshot) ByIndex(name, value string) ([]*object, error) {
+func (s throughSnapshot) Get(key string) (*testObject, bool) { return s.Snapshot().Get(key) }
+func (s throughSnapshot) List() []*testObject                { return s.Snapshot().List() }
+func (s throughSnapshot) Keys() []string                     { return s.Snapshot().Keys() }
+func (s throughSnapshot) Len() int                           { return s.Snapshot().Len() }
+func (s throughSnapshot) ResourceVersion() string            { return s.Snapshot().ResourceVersion() }
+
+func (s throughSnapshot) ByIndex(name, value string) ([]*testObject, error) {
 	return s.Snapshot().ByIndex(name, value)
 }
 
 func TestAllMayWrite(t *testing.T) {
-	s := store.New(store.Options[*object]{})
+	s := store.New(store.Options[*testObject]{})
 	for _, name := range []string{"a", "b", "c", "d"} {
 		must(t, s.Add(storetest.New("", name, "1")))
 	}
@@ -74,14 +76,14 @@ func TestVersions(t *testing.T) {
 		{"abc", "abd", "abd"},
 		{"abc", "1", "1"},
 	} {
-		s := store.New(store.Options[*object]{})
+		s := store.New(store.Options[*testObject]{})
 		s.Bookmark(test.current)
 		s.Bookmark(test.next)
 		if got := s.ResourceVersion(); got != test.want {
 			t.Errorf("%q, then %q: %q, want %q", test.current, test.next, got, test.want)
 		}
 	}
-	s := store.New(store.Options[*object]{})
+	s := store.New(store.Options[*testObject]{})
 	s.Bookmark("5000")
 	s.SetResourceVersion("3000")
 	if got := s.ResourceVersion(); got != "3000" {
@@ -90,7 +92,7 @@ func TestVersions(t *testing.T) {
 }
 
 func TestErrorsSayWhat(t *testing.T) {
-	s := store.New(store.Options[*object]{Indexers: store.Indexers[*object]{"color": storetest.ByColor}})
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
 	err := s.Add(storetest.New("ns", "a", "1", "panic"))
 	var indexError *store.IndexError
 	if !errors.As(err, &indexError) || indexError.Key != "ns/a" || indexError.Index != "color" || len(indexError.Stack) == 0 {
@@ -101,14 +103,14 @@ func TestErrorsSayWhat(t *testing.T) {
 		want string
 	}{
 		{err, `store: add: index "color" of object "ns/a": panic: an index function that panics`},
-		{s.Replace([]*object{storetest.New("ns", "", "1")}, "1"), `store: replace: item 0 of 1: key of a *storetest.Object in namespace "ns" with uid "uid-": object has no name`},
+		{s.Replace([]*testObject{storetest.New("ns", "", "1")}, "1"), `store: replace: item 0 of 1: key of a *storetest.Object in namespace "ns" with uid "uid-": object has no name`},
 		{func() error { _, err := s.ByIndex("x", "y"); return err }(), `unknown index "x": the store has [color]`},
 	} {
 		if test.err == nil || test.err.Error() != test.want {
 			t.Errorf("error %v\nwant  %s", test.err, test.want)
 		}
 	}
-	if err := s.Add(storetest.New("ns", "", "1")); !errors.Is(err, store.ErrNoName) {
+	if err := s.Add(storetest.New("ns", "", "1")); !errors.Is(err, object.ErrNoName) {
 		t.Errorf("an object without a name: %v", err)
 	}
 	if _, err := s.ByIndex("x", "y"); !errors.Is(err, store.ErrUnknownIndex) {
@@ -124,7 +126,7 @@ func must(t testing.TB, err error) {
 }
 
 func TestBookmarkedStoreMovesByBookmarks(t *testing.T) {
-	s := store.New(store.Options[*object]{Bookmarked: true})
+	s := store.New(store.Options[*testObject]{Bookmarked: true})
 	must(t, s.Replace(nil, "10"))
 	must(t, s.Add(storetest.New("", "a", "30")))
 	must(t, s.Delete(storetest.New("", "a", "40")))

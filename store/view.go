@@ -5,10 +5,12 @@ import (
 	"iter"
 	"sort"
 	"strings"
+
+	"github.com/relist-go/relist/object"
 )
 
 // view is one state of a store: what a reader sees. Its methods take no lock.
-type view[T Object] struct {
+type view[T object.Object] struct {
 	items    tree[T]
 	indexers []indexer[T]
 	indexes  []index[T] // by position in indexers
@@ -42,7 +44,7 @@ func (v *view[T]) unknown(name string) error {
 // Snapshot is the state of a [Store] at one moment. It never changes, and reading it takes no lock.
 //
 // It keeps what it shows alive: hold it for as long as a piece of work takes, not for ever.
-type Snapshot[T Object] struct{ view view[T] }
+type Snapshot[T object.Object] struct{ view view[T] }
 
 // Get returns the object of key.
 func (s *Snapshot[T]) Get(key string) (T, bool) { return s.view.items.get(key) }

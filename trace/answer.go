@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// What the server says. A whole answer, or the beginning of one, is said to the
-// newest request without a full answer; what goes on, to the newest request whose
-// answer has begun.
+// The server's lines. A whole answer, or the beginning of one, goes to the newest
+// request that has no full answer. A continuation goes to the newest request
+// whose answer has begun.
 type (
-	// list is a whole response: objects, then what stands above them.
+	// list is a whole response: its objects, and the list's own version and continue
+	// token.
 	list struct {
 		of             resource
 		version, token string
 		words          words
-		items          []object
+		items          []jsonObject
 	}
 
 	// reply is a whole response.
@@ -29,28 +30,30 @@ type (
 		body        []byte
 	}
 
-	// open is the head of a response that goes on in chunks.
+	// open is the head of a response whose body follows in chunks.
 	open struct{ contentType string }
 
-	// chunk is a chunk of it, or several when it is split.
+	// chunk is one chunk of such a body, or several chunks if it is split.
 	chunk struct {
-		data  []byte
-		split []int // byte offsets, ascending
+		data   []byte
+		split  []int // byte offsets, ascending
+		length int   // how many bytes of data are the event's length, which a WebSocket leaves out
+		binary bool  // a WebSocket sends it as a binary message
 	}
 
-	// bare is bytes without the framing of a chunk.
+	// bare holds bytes that are sent without the framing of a chunk.
 	bare struct{ data []byte }
 
 	eof     struct{} // the final chunk
 	upgrade struct{} // the head of a WebSocket
-	closing struct { // the end of one
+	closing struct { // the end of a WebSocket
 		code   uint16
 		reason string
 	}
-	hang   struct{} // pings are answered no more
+	hang   struct{} // pings are not answered any more
 	cut    struct{} // the end of the connection
-	reset  struct{} // the same by RST
-	refuse struct{} // the next dial
+	reset  struct{} // the end of the connection by RST
+	refuse struct{} // the next dial fails
 )
 
 func parseAnswer(text string, of resource) (stimulus, error) {
@@ -71,7 +74,7 @@ func parseAnswerWord(word, rest string, of resource) (stimulus, error) {
 	case "ERROR":
 		return parseErrorEvent(rest, of)
 	case "raw", "wire":
-		return parseBytes(word, rest)
+		return parseBytes(word, rest, of)
 	}
 	if bare := map[string]stimulus{"eof": eof{}, "cut": cut{}, "reset": reset{}, "refuse": refuse{}, "101": upgrade{}, "hang": hang{}}[word]; bare != nil {
 		if rest != "" {
@@ -84,7 +87,7 @@ func parseAnswerWord(word, rest string, of resource) (stimulus, error) {
 	}
 	code, err := parseCode(word)
 	if err != nil {
-		return nil, fmt.Errorf("the server cannot say that: want a status, an event, raw, wire, eof, close, hang, cut, reset or refuse")
+		return nil, fmt.Errorf("not a line of the server: want a status, an event, raw, wire, eof, close, hang, cut, reset or refuse")
 	}
 	return parseResponse(code, rest, of)
 }
@@ -113,7 +116,7 @@ func parseResponse(code int, rest string, of resource) (stimulus, error) {
 	case code == 200 && form == "list":
 		return parseList(w, of)
 	case code == 200 && rest == "watch":
-		_, contentType := of.mediaTypes()
+		_, contentType := of.encoding.mediaTypes()
 		return open{contentType: contentType}, nil
 	case w.has("rv"), w.has("continue"):
 		return nil, fmt.Errorf("rv and continue belong to a list")
@@ -134,8 +137,8 @@ func parseResponse(code int, rest string, of resource) (stimulus, error) {
 	if err != nil {
 		return nil, err
 	}
-	contentType, _ := of.mediaTypes()
-	body, err := of.encode(status)
+	contentType, _ := of.encoding.mediaTypes()
+	body, err := of.encoding.encode(status)
 	return &reply{code: code, contentType: contentType, body: body, retryAfter: w.options["retry-after"]}, err
 }
 
@@ -148,7 +151,7 @@ func parseList(w words, of resource) (stimulus, error) {
 	if !w.has("rv") || w.has("retry-after") {
 		return nil, fmt.Errorf("want list rv=V [continue=T]")
 	}
-	// The body is made when the items are known; what is wrong with it is said now.
+	// The body is made when the items are known, but an error in it is returned now.
 	if _, err := listOf(of, "", "", nil, w.json); err != nil {
 		return nil, err
 	}
@@ -205,17 +208,16 @@ func parseErrorEvent(rest string, of resource) (stimulus, error) {
 	return w.event(of, "ERROR", status)
 }
 
-// event makes the line of a watch, which is one chunk unless it is split.
-func (w *words) event(of resource, typ string, obj object) (stimulus, error) {
-	data, err := of.encodeEvent(typ, obj)
+// event makes an event of a watch, which is one chunk unless it is split.
+func (w *words) event(of resource, typ string, obj jsonObject) (stimulus, error) {
+	c, err := of.encoding.event(typ, obj)
 	if err != nil {
 		return nil, err
 	}
-	c := &chunk{data: data}
 	return c, c.splitAt(w.options["split"])
 }
 
-func parseBytes(word, rest string) (stimulus, error) {
+func parseBytes(word, rest string, of resource) (stimulus, error) {
 	w, err := parseWords(rest, "split")
 	if err != nil {
 		return nil, err
@@ -235,11 +237,11 @@ func parseBytes(word, rest string) (stimulus, error) {
 		}
 		return &bare{data: []byte(w.plain[0])}, nil
 	}
-	c := &chunk{data: []byte(w.plain[0])}
+	c := &chunk{data: []byte(w.plain[0]), binary: of.encoding != jsonEncoding}
 	return c, c.splitAt(w.options["split"])
 }
 
-// splitAt notes where the data is cut, "40" or "1,40".
+// splitAt sets the offsets at which the data is cut, such as "40" or "1,40".
 func (c *chunk) splitAt(offsets string) error {
 	if offsets == "" {
 		return nil
@@ -256,15 +258,19 @@ func (c *chunk) splitAt(offsets string) error {
 	return nil
 }
 
-// parts returns the chunks.
-func (c *chunk) parts() [][]byte {
+// parts returns the pieces of the data that are written one by one, without the
+// first bytes.
+func (c *chunk) parts(without int) ([][]byte, error) {
 	var parts [][]byte
-	last := 0
-	for _, at := range append(slices.Clone(c.split), len(c.data)) {
-		parts = append(parts, c.data[last:at])
+	data, last := c.data[without:], 0
+	for _, at := range append(slices.Clone(c.split), len(data)) {
+		if at <= last && len(c.split) > 0 {
+			return nil, fmt.Errorf("split: the message has %d bytes", len(data))
+		}
+		parts = append(parts, data[last:at])
 		last = at
 	}
-	return parts
+	return parts, nil
 }
 
 func (w *words) has(option string) bool {
@@ -272,4 +278,4 @@ func (w *words) has(option string) bool {
 	return ok
 }
 
-func withNewline(o object) []byte { return append(o.encode(), '\n') }
+func withNewline(o jsonObject) []byte { return append(o.encode(), '\n') }

@@ -23,7 +23,7 @@ type (
 	restart struct{}
 )
 
-// maxWait is how long wait waits when it is not told.
+// maxWait is how long wait waits if the line gives no time.
 const maxWait = time.Hour
 
 func parseCommand(text string) (stimulus, error) {
@@ -62,8 +62,6 @@ func parseCommand(text string) (stimulus, error) {
 	return nil, fmt.Errorf("unknown command %q: want start, pop, store, sleep, wait, stop or restart", name)
 }
 
-// parseStart refuses what this runner cannot do yet, rather than run something
-// else than the file says.
 func parseStart(text string) (stimulus, error) {
 	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "limit", "resync", "verify", "encoding", "transport", "headers")
 	if err != nil {
@@ -79,7 +77,7 @@ func parseStart(text string) (stimulus, error) {
 	for i, word := range w.plain {
 		switch {
 		case slices.Contains(w.plain[:i], word):
-			return nil, fmt.Errorf("start: %q stands twice", word)
+			return nil, fmt.Errorf("start: %q occurs twice", word)
 		case word == "watchlist":
 			s.options.WatchList = true
 		case word == "coalesce":
@@ -106,15 +104,19 @@ func parseStart(text string) (stimulus, error) {
 	case transport == "websocket":
 		s.options.WebSocket = true
 	case ok && transport != "http1":
-		return nil, fmt.Errorf("start: transport=%s: this runner speaks http1 and websocket only", transport)
+		return nil, fmt.Errorf("start: transport=%s: want http1 or websocket", transport)
 	}
-	switch encoding, ok := w.options["encoding"]; {
-	case encoding == "protobuf" && s.options.WebSocket:
-		return nil, fmt.Errorf("start: encoding=protobuf: this runner speaks it over http1 only")
-	case encoding == "protobuf":
-		s.of.protobuf, s.options.Protobuf = true, true
-	case ok && encoding != "json":
-		return nil, fmt.Errorf("start: encoding=%s: this runner speaks json and protobuf only", encoding)
+	if name, ok := w.options["encoding"]; ok {
+		s.of.encoding = encoding(name)
+		switch s.of.encoding {
+		case jsonEncoding:
+		case protobufEncoding:
+			s.options.Protobuf = true
+		case cborEncoding:
+			s.options.CBOR = true
+		default:
+			return nil, fmt.Errorf("start: encoding=%s: want json, protobuf or cbor", name)
+		}
 	}
 	if headers, ok := w.options["headers"]; ok {
 		s.headers = strings.Split(headers, ",")
@@ -125,7 +127,7 @@ func parseStart(text string) (stimulus, error) {
 	return s, nil
 }
 
-// resource returns what path and kind say.
+// resource returns the resource of the options path and kind.
 func (w *words) resource() (resource, error) {
 	path, kind := configMaps.path, configMaps.kind
 	if text, ok := w.options["path"]; ok {
@@ -151,16 +153,4 @@ func parseDuration(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not a time such as 800ms, 1.6s or 5m10s", text)
 	}
 	return d, nil
-}
-
-// formatDuration leaves out the units that are zero: 5m, where Go says 5m0s.
-func formatDuration(d time.Duration) string {
-	text := d.String()
-	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
-		text = rest + "m"
-	}
-	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
-		text = rest + "h"
-	}
-	return text
 }

@@ -8,17 +8,17 @@ import (
 	"testing/synctest"
 )
 
-// Composer is a trace that is being written while it runs, by a program that
-// decides on the next line by what came of those before. A recorder is one.
+// Composer writes a trace while it runs. The program that uses it, such as a
+// recorder, chooses each line by the result of the lines before.
 type Composer struct {
 	run    *run
 	parser parser
 }
 
-// Compose runs script, which says one thing after another to the client that
-// program makes, and returns the trace that came of it. The clock is that of the
-// run: script must not wait for anything. If the run cannot go on, or script
-// returns an error, the text is what there is so far.
+// Compose runs script, which says one line after another to the client that
+// program makes, and returns the resulting trace. script runs under the virtual
+// clock of the run, and must not wait for anything. If the run cannot continue,
+// or script returns an error, Compose returns the text up to that point.
 //
 // Do not call Compose from two goroutines, nor from within a test's bubble.
 func Compose(program Program, script func(*Composer) error) ([]byte, error) {
@@ -33,9 +33,10 @@ func Compose(program Program, script func(*Composer) error) ([]byte, error) {
 	return join(text), err
 }
 
-// Say adds lines of an author, without newlines at their ends, and plays the
-// stimulus among them, if there is one: comments and empty lines may stand above
-// it, and the objects of a list below. It returns the lines of the run.
+// Say adds lines of the author, without newlines at their ends. If there is a
+// stimulus among them, Say plays it. Comments and empty lines may stand above
+// the stimulus, and the objects of a list below it. Say returns the lines that
+// the run adds.
 func (c *Composer) Say(lines ...string) (came []string, err error) {
 	var said stimulus
 	for _, text := range lines {

@@ -57,7 +57,7 @@ func TestComposeErrors(t *testing.T) {
 		{[]string{"> GET /"}, "want a line of an author"},
 		{[]string{"< eof", "< eof"}, "one stimulus at a time"},
 		{[]string{"# a\nb"}, "want a line of an author"},
-		{[]string{"< frob"}, "the server cannot say that"},
+		{[]string{"< frob"}, "not a line of the server"},
 		{[]string{"< eof"}, "no answer has begun"},
 		{[]string{"restart"}, "the program runs"},
 	} {

@@ -3,14 +3,15 @@ package trace
 import (
 	"fmt"
 	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// contextLines is how many equal lines stand around a change.
+// contextLines is how many equal lines are printed around a change.
 const contextLines = 3
 
-// diff returns the hunks of a unified diff, "" if the texts are equal. Each hunk
-// begins at the comment that encloses its first change, so that it says what the
-// conversation was about.
+// diff returns the hunks of a unified diff, or "" if the texts are equal. Each hunk begins at the comment above
+// its first change, because the comment says what the conversation is about.
 func diff(want, got []string) string {
 	edits := compareLines(want, got)
 	var b strings.Builder
@@ -46,8 +47,8 @@ func enclosing(edits []edit, change int) int {
 	return at
 }
 
-// hunkEnd returns where the hunk with a change ends: after it and the changes
-// close behind, and some context.
+// hunkEnd returns the end of the hunk that begins with a change. The hunk includes the changes that follow
+// closely, and some context.
 func hunkEnd(edits []edit, change int) int {
 	last := change
 	for i := change; i < len(edits) && i-last <= 2*contextLines; i++ {
@@ -79,8 +80,28 @@ func writeHunk(b *strings.Builder, edits []edit, begin, end int) {
 	}
 }
 
-// edit is one line of a diff: in both texts (' '), only in the wanted one ('-')
-// or only in the one that was got ('+').
+// compareLines returns edits that turn want into got. They are few, but not always the fewest. The hunks are made
+// here, because no library lets a hunk begin at a comment.
+func compareLines(want, got []string) []edit {
+	var edits []edit
+	at := 0
+	for _, d := range lcs.DiffLines(want, got) {
+		edits = appendEdits(edits, ' ', want[at:d.Start])
+		edits = appendEdits(edits, '-', want[d.Start:d.End])
+		edits = appendEdits(edits, '+', got[d.ReplStart:d.ReplEnd])
+		at = d.End
+	}
+	return appendEdits(edits, ' ', want[at:])
+}
+
+func appendEdits(edits []edit, op byte, lines []string) []edit {
+	for _, text := range lines {
+		edits = append(edits, edit{op, text})
+	}
+	return edits
+}
+
+// edit is one line of a diff. The line is in both texts (' '), only in want ('-'), or only in got ('+').
 type edit struct {
 	op   byte
 	text string

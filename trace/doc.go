@@ -13,17 +13,18 @@
 //	< cut
 //	> GET /api/v1/namespaces/default/configmaps?allowWatchBookmarks=true&resourceVersion=150&timeoutSeconds=T&watch=true
 //
-// The author writes the stimuli: commands, and what the server says (<). The
-// run writes what the client did about each, directly below it: requests and
-// hang-ups (>), entries of its queue (=), problems (!) and the time that passed
-// (~). A run compares the two; with -update it rewrites its own lines and
-// leaves every other byte alone. docs/trace-format.md is the whole language.
+// The author writes the stimuli: commands, and lines of the server (<). The run
+// writes directly below each stimulus what the client did: requests and hang-ups
+// (>), entries of its queue (=), problems (!) and the time that passed (~). A run
+// compares its lines with those in the file. With -update, it rewrites its own
+// lines and leaves all other bytes unchanged. docs/trace-format.md describes the
+// whole language.
 //
-// The client is the real one, with the real net/http, over a connection that is
-// a piece of memory, in a bubble of testing/synctest: hours of timeouts take
+// The client is the real one, with the real net/http, and its connections are in
+// memory. It runs in a bubble of testing/synctest, so hours of timeouts take
 // microseconds, and every run gives the same bytes.
 //
-// Any client can be run so. It is a [Program]: a function that is given a way to
-// dial and makes a [Client]. [Mirror] is the one of this module. Begin with [Run]
-// in a test, or with [Replay] in a command.
+// Any client can run in a trace. A [Program] is a function that gets a way to
+// dial and makes a [Client]. [Mirror] is the Program of this module. Begin with
+// [Run] in a test, or with [Replay] in a command.
 package trace

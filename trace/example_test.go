@@ -176,12 +176,12 @@ func ExampleReplay() {
 		Done:    func(_ string, err error) { fmt.Print(err) },
 	}, "../testdata/stop-opening.txt")
 	// Output:
-	// # Stopped while a watch has been asked for and not answered.
+	// # The client is stopped after it has asked for a watch and before the answer.
 	//
 	// --- ../testdata/stop-opening.txt
 	// +++ run
 	// @@ -1,12 +1,11 @@
-	//  # Stopped while a watch has been asked for and not answered.
+	//  # The client is stopped after it has asked for a watch and before the answer.
 	//
 	//  start
 	// -> GET /api/v1/namespaces/default/configmaps?limit=500&resourceVersion=0

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// compare returns a Failure if the text of a run is not that of its file.
+// compare returns a Failure if the text of a run differs from its file.
 func compare(f *File, lines []string, err error) error {
 	want := f.texts()
 	if err != nil && len(lines) > 0 {
@@ -18,8 +18,9 @@ func compare(f *File, lines []string, err error) error {
 	return &Failure{Name: f.Name, Purpose: strings.Join(f.purpose(), "\n"), Diff: d, Err: err}
 }
 
-// upTo returns how many lines of the file a run that ended early has been
-// through: up to what should have come of the last author's line that it wrote.
+// upTo returns how many lines of the file a run has compared that ended early.
+// The last of them is the last expected line below the last stimulus that the
+// run wrote.
 func (f *File) upTo(lines []string) int {
 	left := 0
 	for _, text := range lines {
@@ -43,14 +44,14 @@ func (f *File) upTo(lines []string) int {
 type Failure struct {
 	Name string // of the file
 
-	// Purpose is the comment that the file begins with.
+	// Purpose is the comment at the beginning of the file.
 	Purpose string
 
-	// Diff has the lines of the file that the run lacks (-), and those that the
-	// run has instead (+), from the enclosing comment on.
+	// Diff has the lines that are only in the file (-) and those that are only in
+	// the run (+). It begins at the comment above them.
 	Diff string
 
-	// Err says why the run could not go on to the end of the file, if so.
+	// Err says why the run could not reach the end of the file, or is nil.
 	Err error
 }
 

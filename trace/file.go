@@ -9,38 +9,38 @@ import (
 
 // File is a parsed trace.
 type File struct {
-	// Name stands before the line number in messages.
+	// Name is printed before the line number in messages.
 	Name string
 
 	lines []line
 }
 
-// line is one line of a file. Its text is kept as it is, so that what nobody has
-// to change stays the same to the byte.
+// line is one line of a file. It keeps its text, so that a line that need not change stays the same byte for
+// byte.
 type line struct {
 	text     string
 	kind     kind
 	stimulus stimulus // of a line of that kind
 }
 
-// kind says who wrote a line, and what for.
+// kind says who writes a line, and what the line is for.
 type kind uint8
 
 const (
 	comment  kind = iota + 1
-	blank         // kept for the eye
-	stimuli       // a command, or what the server says
+	blank         // empty, for the reader
+	stimuli       // a command, or a line of the server
 	listItem      // an object of the list above; belongs to that stimulus
-	observed      // what the run saw
+	observed      // a line of the run
 )
 
-// stimulus is one thing that the author makes happen.
+// stimulus is one action that the author writes.
 type stimulus interface {
 	play(r *run) error
 }
 
-// Parse reads a trace. The error names the file and the line, and is returned
-// for anything that is not understood: nothing is passed over.
+// Parse reads a trace. It skips nothing: it returns an error for every line that it does not understand. The
+// error names the file and the line.
 func Parse(name string, src []byte) (*File, error) {
 	f := &File{Name: name}
 	if len(src) == 0 {
@@ -61,15 +61,13 @@ func Parse(name string, src []byte) (*File, error) {
 	return f, nil
 }
 
-// Format returns the text of a trace. It is the inverse of [Parse]: what was
-// accepted comes out as it was.
+// Format returns the text of a trace. It is the inverse of [Parse]: it returns the text that Parse accepted.
 func Format(f *File) []byte {
 	return join(f.texts())
 }
 
-// Differs returns the anchor in docs/differences.md that explains why another
-// client behaves otherwise here, or "" where none does. It is what the first
-// line says as "# differs: anchor".
+// Differs returns the anchor in docs/differences.md that explains why another client behaves differently here.
+// The first line of the trace gives the anchor as "# differs: anchor". If it does not, Differs returns "".
 func (f *File) Differs() string {
 	if len(f.lines) == 0 {
 		return ""
@@ -81,7 +79,7 @@ func (f *File) Differs() string {
 	return strings.TrimSpace(anchor)
 }
 
-// purpose returns the comment that a file begins with: why it exists.
+// purpose returns the comment at the beginning of a file, which says why the trace exists.
 func (f *File) purpose() []string {
 	for i, l := range f.lines {
 		if l.kind != comment {
@@ -99,8 +97,7 @@ func (f *File) texts() []string {
 	return texts
 }
 
-// errorAt says where err happened; lines are counted from zero here and from one
-// in messages.
+// errorAt adds the file and the line to err. index counts lines from zero, and messages count them from one.
 func (f *File) errorAt(index int, err error) error {
 	return fmt.Errorf("%s:%d: %w", f.Name, index+1, err)
 }
@@ -114,7 +111,7 @@ func join(lines []string) []byte {
 	return []byte(b.String())
 }
 
-// parser is what Parse has to remember from line to line.
+// parser is the state of Parse between lines.
 type parser struct {
 	started bool
 	of      resource
@@ -152,7 +149,8 @@ func (p *parser) line(text string) (line, error) {
 	return l, err
 }
 
-// checkText refuses what an editor does not show. Go leaves carriage returns out of what stands in backquotes.
+// checkText refuses bytes that an editor does not show. It refuses carriage returns also because Go drops them
+// from backquoted strings.
 func checkText(text string) error {
 	switch {
 	case !utf8.ValidString(text):
@@ -163,12 +161,12 @@ func checkText(text string) error {
 	return nil
 }
 
-// isObserved reports whether a line, which is not empty, is one of the run's.
+// isObserved reports whether a line that is not empty is a line of the run.
 func isObserved(text string) bool { return strings.IndexByte(">=!~", text[0]) >= 0 }
 
 func (p *parser) item(text string) error {
 	if p.list == nil {
-		return fmt.Errorf("an object with nothing above it to be listed in")
+		return fmt.Errorf("an object must stand below a list")
 	}
 	obj, err := parseObject(text)
 	if err != nil {
@@ -178,7 +176,7 @@ func (p *parser) item(text string) error {
 	return nil
 }
 
-// observed checks that the run would put a line here, directly below a stimulus.
+// observed checks that a line of the run stands where the run would write it, below a stimulus.
 func (p *parser) observed(text string) error {
 	if len(text) < 3 || text[1] != ' ' {
 		return fmt.Errorf("%q: want a space and something after %q", text, text[:1])

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/trace/internal/target"
 )
 
 func TestParseErrors(t *testing.T) {
@@ -14,10 +16,10 @@ func TestParseErrors(t *testing.T) {
 		{"frobnicate\n", `f.txt:1: unknown command "frobnicate"`},
 		{"pop 1\n", "pop 1: the first command must be start"},
 		{"start\nstart\n", "f.txt:2: start: the program was started above"},
-		{"start limit=1 limit=2\n", `option "limit" stands twice`},
+		{"start limit=1 limit=2\n", `option "limit" occurs twice`},
 		{"start page=1\n", `unknown option "page"`},
 		{"start now\n", `unknown word "now"`},
-		{"start coalesce coalesce\n", `"coalesce" stands twice`},
+		{"start coalesce coalesce\n", `"coalesce" occurs twice`},
 		{"start {}\n", "a JSON object has no meaning here"},
 		{"start \n", "ends with a space"},
 		{"start limit=1  coalesce\n", "want one space between words"},
@@ -29,10 +31,9 @@ func TestParseErrors(t *testing.T) {
 		{"start verify=0s\n", `start: verify: "0s" is not a time`},
 		{"start kind=\n", "a kind cannot be empty"},
 		{"start headers=Accept,\n", "a name is empty"},
-		{"start transport=http2\n", "transport=http2: this runner speaks http1 and websocket only"},
-		{"start transport=\n", "transport=: this runner speaks http1 and websocket only"},
-		{"start encoding=cbor\n", "encoding=cbor: this runner speaks json and protobuf only"},
-		{"start encoding=protobuf transport=websocket\n", "encoding=protobuf: this runner speaks it over http1 only"},
+		{"start transport=http2\n", "transport=http2: want http1 or websocket"},
+		{"start transport=\n", "transport=: want http1 or websocket"},
+		{"start encoding=yaml\n", "encoding=yaml: want json, protobuf or cbor"},
 		{"start\npop\n", "want pop N"},
 		{"start\npop 1 2\n", "want pop N"},
 		{"start\npop x\n", `"x" is not a number`},
@@ -49,8 +50,8 @@ func TestParseErrors(t *testing.T) {
 		{"start\n>GET /\n", "want a space"},
 		{"start\n<eof\n", "want a space after <"},
 		{"< eof now\n", "eof: nothing can follow"},
-		{"< hello\n", "hello: the server cannot say that"},
-		{"< 2000 list rv=1\n", "the server cannot say that"},
+		{"< hello\n", "hello: not a line of the server"},
+		{"< 2000 list rv=1\n", "not a line of the server"},
 		{"< 200 ok\n", "want 200 list, 200 watch or 200 body"},
 		{"< 200 list\n", "want list rv=V"},
 		{"< 200 list rv=1 retry-after=1\n", "want list rv=V"},
@@ -83,8 +84,8 @@ func TestParseErrors(t *testing.T) {
 		{"< close 1000 \"" + strings.Repeat("x", 124) + "\"\n", "a reason has 123 bytes at most"},
 		{"< close 1000 {}\n", "a JSON object has no meaning here"},
 		{"< close 1000 a b\n", "want a code"},
-		{"\ta@1\n", "nothing above it"},
-		{"< 200 list rv=1\n\n\ta@1\n", "f.txt:3: an object with nothing above it"},
+		{"\ta@1\n", "must stand below a list"},
+		{"< 200 list rv=1\n\n\ta@1\n", "f.txt:3: an object must stand below a list"},
 		{"< 200 list rv=1\n\ta@1 split=3\n", `unknown option "split"`},
 	} {
 		_, err := Parse("f.txt", []byte(test.text))
@@ -145,7 +146,7 @@ func TestFormatDuration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := formatDuration(d); got != text {
+		if got := target.Duration(d); got != text {
 			t.Errorf("%v is written %s, want %s", d, got, text)
 		}
 	}

@@ -9,23 +9,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// keyOrder is the order in which an API server writes the members that matter
-// here. Others follow, by name. The order is fixed because split=N counts bytes.
+// keyOrder is the order in which an API server writes these members. Other
+// members follow, sorted by name. The order must be fixed, because split=N
+// counts bytes.
 var keyOrder = []string{
 	"type", "object", "kind", "apiVersion", "metadata", "name", "namespace", "uid", "resourceVersion", "continue",
 	"status", "message", "reason", "details", "code",
 }
 
-// object is a JSON object that is being put together.
-type object map[string]jsontext.Value
+// jsonObject is a JSON object under construction.
+type jsonObject map[string]jsontext.Value
 
-// value is the JSON of v, which is a string, a number, an object, a list of
-// values or a value already.
+// value returns the JSON of v, which is a string, a number, an object, a list
+// of values, or JSON already.
 func value(v any) jsontext.Value {
 	switch v := v.(type) {
 	case jsontext.Value:
 		return v
-	case object:
+	case jsonObject:
 		return v.encode()
 	case []jsontext.Value:
 		parts := make([]string, len(v))
@@ -42,7 +43,7 @@ func value(v any) jsontext.Value {
 }
 
 // encode writes the members in their order, without any space.
-func (o object) encode() jsontext.Value {
+func (o jsonObject) encode() jsontext.Value {
 	keys := make([]string, 0, len(o))
 	for key := range o { // in any order: sorted below
 		keys = append(keys, key)
@@ -74,9 +75,9 @@ func rank(key string) int {
 	return len(keyOrder)
 }
 
-// merge lays patch over o as RFC 7386 says: objects member by member, null
-// removes, and anything else replaces.
-func (o object) merge(patch jsontext.Value) error {
+// merge applies patch to o by RFC 7386: it merges objects member by member,
+// null removes a member, and every other value replaces one.
+func (o jsonObject) merge(patch jsontext.Value) error {
 	if patch == nil {
 		return nil
 	}
@@ -94,17 +95,17 @@ func mergeValue(base, patch jsontext.Value) (jsontext.Value, error) {
 		err := patch.Compact()
 		return patch, err
 	}
-	var members object
+	var members jsonObject
 	if err := json.Unmarshal(patch, &members); err != nil {
 		return nil, fmt.Errorf("merge %s: %w", patch, err)
 	}
-	out := object{}
+	out := jsonObject{}
 	if base.Kind() == '{' {
 		if err := json.Unmarshal(base, &out); err != nil {
 			return nil, fmt.Errorf("merge over %s: %w", base, err)
 		}
 	}
-	for key, member := range members { // in any order: each key is on its own
+	for key, member := range members { // in any order: the keys do not depend on each other
 		if member.Kind() == 'n' {
 			delete(out, key)
 			continue

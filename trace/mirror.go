@@ -5,17 +5,21 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/cbor"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	objectstore "github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 )
 
-// Mirror is the Program of this module: a reflector that fills a queue, whose
-// entries are popped into a store. There is no jitter.
+// Mirror is the Program of this module: a reflector that fills a queue. Pop moves
+// an entry from the queue to a store. The reflector has no jitter.
 func Mirror(env Env) (Client, error) {
 	if env.Kind == configMaps.kind {
 		return newMirror[*configMap](env)
@@ -23,7 +27,7 @@ func Mirror(env Env) (Client, error) {
 	return newMirror[*anyObject](env)
 }
 
-func newMirror[T objectstore.Object](env Env) (Client, error) {
+func newMirror[T object.Object](env Env) (Client, error) {
 	client, err := transport.NewClient(transport.Config{
 		Server:         env.Server,
 		Dial:           env.Dial,
@@ -42,7 +46,7 @@ func newMirror[T objectstore.Object](env Env) (Client, error) {
 		Namespace:     namespace,
 		LabelSelector: env.Options.LabelSelector,
 		FieldSelector: env.Options.FieldSelector,
-		Encoding:      encoding(env.Options),
+		Encoding:      wireEncoding(env.Options),
 	})
 	if err != nil {
 		return nil, err
@@ -66,9 +70,12 @@ func newMirror[T objectstore.Object](env Env) (Client, error) {
 	return m, nil
 }
 
-func encoding(opts Options) listwatch.Encoding {
-	if opts.Protobuf {
+func wireEncoding(opts Options) listwatch.Encoding {
+	switch {
+	case opts.Protobuf:
 		return listwatch.Protobuf
+	case opts.CBOR:
+		return cbor.Encoding
 	}
 	return listwatch.JSON
 }
@@ -87,22 +94,22 @@ func initial(opts Options) reflector.Initial {
 	return reflector.ListAny
 }
 
-type mirror[T objectstore.Object] struct {
+type mirror[T object.Object] struct {
 	client    *transport.Client
 	reflector *reflector.Reflector[T]
 	queue     *deltafifo.Queue[T]
 	objects   *objectstore.Store[T]
 }
 
-// configMap is as much of a ConfigMap as traces look at. Data has a type, so that
-// an object can be undecodable.
+// configMap has the members of a ConfigMap that traces use. Data has a type, so
+// that a trace can contain an object that cannot be decoded.
 type configMap struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Data              map[string]string `json:"data"`
 }
 
-// anyObject is as much as traces look at of an object of another kind.
+// anyObject has the members that traces use of objects of other kinds.
 type anyObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -134,7 +141,7 @@ func (m *mirror[T]) Pop() (entry string, ok bool) {
 	return entry, true
 }
 
-func describe[T objectstore.Object](d deltafifo.Delta[T]) string {
+func describe[T object.Object](d deltafifo.Delta[T]) string {
 	text := d.Type.String() + "@" + d.Object.GetResourceVersion()
 	if d.Tombstone != nil {
 		text += " (final state unknown)"
@@ -155,4 +162,16 @@ func (m *mirror[T]) Store() []string {
 func (m *mirror[T]) Close() {
 	m.queue.Close()
 	m.client.Close()
+}
+
+// Decodes returns the error with which [Mirror] decodes an object of a kind, or
+// nil. A recorder must keep the whole of an object with an error; of other
+// objects, the identity is enough.
+func Decodes(kind string, data []byte) error {
+	var into any = new(anyObject)
+	if kind == configMaps.kind {
+		into = new(configMap)
+	}
+	// As listwatch decodes, because objects in a server need not be strictly valid JSON.
+	return json.Unmarshal(data, into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

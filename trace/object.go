@@ -8,7 +8,7 @@ import (
 )
 
 // parseObject reads "[[namespace]/]name@version [uid=X] [json]".
-func parseObject(text string) (object, error) {
+func parseObject(text string) (jsonObject, error) {
 	w, err := parseWords(text, "uid")
 	if err != nil {
 		return nil, err
@@ -16,9 +16,9 @@ func parseObject(text string) (object, error) {
 	return w.object()
 }
 
-// object makes the object that the words of a line describe, without kind and
-// apiVersion, as it stands in a list.
-func (w *words) object() (object, error) {
+// object makes the object that the words of a line describe. It has no kind and
+// apiVersion, like an item of a list.
+func (w *words) object() (jsonObject, error) {
 	if err := w.count(1, "one object, as in default/a@101"); err != nil {
 		return nil, err
 	}
@@ -37,21 +37,21 @@ func (w *words) object() (object, error) {
 	if !ok {
 		uid = "uid-" + name
 	}
-	meta := object{"name": value(name), "uid": value(uid)}
+	meta := jsonObject{"name": value(name), "uid": value(uid)}
 	if namespace != "" {
 		meta["namespace"] = value(namespace)
 	}
 	if version != "" {
 		meta["resourceVersion"] = value(version)
 	}
-	obj := object{"metadata": value(meta)}
+	obj := jsonObject{"metadata": value(meta)}
 	return obj, obj.merge(w.json)
 }
 
-// withKind returns obj as it stands in a watch. What the author says of kind and
-// apiVersion counts.
-func (o object) withKind(of resource) object {
-	full := object{"kind": value(of.kind), "apiVersion": value(of.apiVersion)}
+// withKind returns obj with kind and apiVersion, as in a watch. If the author has
+// written them, they stay.
+func (o jsonObject) withKind(of resource) jsonObject {
+	full := jsonObject{"kind": value(of.kind), "apiVersion": value(of.apiVersion)}
 	for key, member := range o { // in any order: it is a copy
 		full[key] = member
 	}
@@ -59,8 +59,8 @@ func (o object) withKind(of resource) object {
 }
 
 // listOf makes the body of a list.
-func listOf(of resource, version, token string, items []object, patch jsontext.Value) (object, error) {
-	meta := object{"resourceVersion": value(version)}
+func listOf(of resource, version, token string, items []jsonObject, patch jsontext.Value) (jsonObject, error) {
+	meta := jsonObject{"resourceVersion": value(version)}
 	if token != "" {
 		meta["continue"] = value(token)
 	}
@@ -68,7 +68,7 @@ func listOf(of resource, version, token string, items []object, patch jsontext.V
 	for i, item := range items {
 		values[i] = value(item)
 	}
-	body := object{
+	body := jsonObject{
 		"kind":       value(of.kind + "List"),
 		"apiVersion": value(of.apiVersion),
 		"metadata":   value(meta),
@@ -77,22 +77,23 @@ func listOf(of resource, version, token string, items []object, patch jsontext.V
 	return body, body.merge(patch)
 }
 
-// bookmarkOf makes the object of a bookmark: a kind and a version, if there is one.
-func bookmarkOf(of resource, version string, patch jsontext.Value) (object, error) {
-	meta := object{}
+// bookmarkOf makes the object of a bookmark, with a kind, and with a version unless
+// it is empty.
+func bookmarkOf(of resource, version string, patch jsontext.Value) (jsonObject, error) {
+	meta := jsonObject{}
 	if version != "" {
 		meta["resourceVersion"] = value(version)
 	}
-	obj := object{"kind": value(of.kind), "apiVersion": value(of.apiVersion), "metadata": value(meta)}
+	obj := jsonObject{"kind": value(of.kind), "apiVersion": value(of.apiVersion), "metadata": value(meta)}
 	return obj, obj.merge(patch)
 }
 
-// statusOf makes a Status. The reason "-" is none.
-func statusOf(code int, reason, message string, patch jsontext.Value) (object, error) {
-	status := object{
+// statusOf makes a Status. The reason "-" stands for no reason.
+func statusOf(code int, reason, message string, patch jsontext.Value) (jsonObject, error) {
+	status := jsonObject{
 		"kind":       value("Status"),
 		"apiVersion": value("v1"),
-		"metadata":   value(object{}),
+		"metadata":   value(jsonObject{}),
 		"status":     value("Failure"),
 		"message":    value(message),
 		"code":       value(code),

@@ -16,11 +16,11 @@ import (
 	"github.com/relist-go/relist/trace/internal/target"
 )
 
-// peer is the server's side of a run. It does nothing by itself: it notes what
-// the client does, and says what the trace tells it to.
+// peer is the server's side of a run. It records what the client does, and sends
+// only what the trace tells it to send.
 type peer struct {
-	headers []string      // of requests, to be noted
-	visible chan struct{} // holds a token when something was noted
+	headers []string      // of requests, to be recorded
+	visible chan struct{} // holds a token if something was recorded
 
 	readers sync.WaitGroup // one goroutine per connection
 
@@ -36,22 +36,23 @@ type peer struct {
 type link struct {
 	number int // in order of dialling
 	conn   *pipe.Conn
-	hungUp bool    // by the client
-	socket *socket // what the connection was upgraded to, or nil
+	in     *bufio.Reader // reads from conn
+	hungUp bool          // by the client
+	socket *socket       // the WebSocket that the connection was upgraded to, or nil
 }
 
-// request is a request and how far it was answered.
+// request is a request, and how much of its answer was sent.
 type request struct {
 	link     *link
-	key      string // of a handshake; "" for a request that asks for no WebSocket
-	started  bool   // the head of the answer was sent
-	answered bool   // the whole answer was
+	asks     *http.Request // the request if it asks for a WebSocket, or nil
+	started  bool          // the head of the answer was sent
+	answered bool          // the whole answer was
 }
 
-// note is something that the client did.
+// note records one action of the client.
 type note struct {
 	at     time.Time
-	link   *link // of a close; nil for what is in order already
+	link   *link // of a close; nil if the note is in order already
 	closed bool
 	lines  []string
 }
@@ -60,7 +61,7 @@ func newPeer() *peer {
 	return &peer{visible: make(chan struct{}, 1)}
 }
 
-// dial makes a connection, and the goroutine that reads from it.
+// dial makes a connection, and starts the goroutine that reads from it.
 func (p *peer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -73,20 +74,20 @@ func (p *peer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, pipe.Refused()
 	}
 	client, server := pipe.New()
-	l := &link{number: len(p.links), conn: server}
+	l := &link{number: len(p.links), conn: server, in: bufio.NewReader(server)}
 	p.links = append(p.links, l)
 	p.readers.Go(func() { p.read(l) })
 	return client, nil
 }
 
-// read notes the requests on a connection until the client closes it.
+// read records the requests on a connection until the client closes it.
 func (p *peer) read(l *link) {
-	r := bufio.NewReader(l.conn)
+	r := l.in
 	for {
 		var req *http.Request
 		_, err := r.Peek(1)
 		if s := p.socketOf(l); s != nil {
-			p.readSocket(l, s, r)
+			p.readSocket(l, s)
 			return
 		}
 		if err == nil {
@@ -112,12 +113,12 @@ func (p *peer) requested(l *link, req *http.Request) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.requests = append(p.requests, &request{link: l, key: handshakeKey(req)})
+	p.requests = append(p.requests, &request{link: l, asks: handshake(req)})
 	p.note(n)
 }
 
-// closed notes a hang-up if the client still had something to hear. One that
-// gives up an idle connection does nothing worth telling.
+// closed records a hang-up if the answer to a request was not complete. It does
+// not record that a client closes an idle connection.
 func (p *peer) closed(l *link, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,11 +145,11 @@ func (p *peer) note(n note) {
 	p.notes = append(p.notes, n)
 	select {
 	case p.visible <- struct{}{}:
-	default: // it is known already
+	default: // the channel holds a token already
 	}
 }
 
-// problem notes what the program reports.
+// problem records a problem that the program reports.
 func (p *peer) problem(class, key string) {
 	text := "! " + class
 	if key != "" {
@@ -159,19 +160,20 @@ func (p *peer) problem(class, key string) {
 	p.note(note{lines: []string{text}})
 }
 
-// stopped notes that the program has ended by itself.
+// stopped records that the program has ended without a stop.
 func (p *peer) stopped() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.note(note{lines: []string{"= stopped"}})
 }
 
-// take returns what was noted since the last time, in order, and an error if
-// the client broke the protocol.
+// take returns the notes since the last call, in order, and an error if the
+// client broke the protocol.
 //
-// The notes of one instant are in order of cause but for hang-ups: a client that
-// closes a connection does not wait for the server to see it. Each one goes
-// before whatever else happened, but after what the same connection carried.
+// The notes of one instant are in the order of their causes, except hang-ups,
+// because a client does not wait until the server sees that it closed a
+// connection. take puts each hang-up before all other notes, but after those of
+// the same connection.
 func (p *peer) take() ([]note, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +193,8 @@ func (p *peer) take() ([]note, error) {
 	return notes, p.err
 }
 
-// before reports whether the hang-up h goes before n, which was noted before it.
+// before reports whether the hang-up h belongs before n, which was recorded
+// earlier.
 func (n note) before(h note) bool {
 	switch {
 	case !n.at.Equal(h.at):
@@ -204,7 +207,7 @@ func (n note) before(h note) bool {
 
 var errNoRequest = errors.New("no request waits for an answer")
 
-// newest returns the request that is to be answered.
+// newest returns the request that the next answer is for.
 func (p *peer) newest() (*request, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,7 +219,7 @@ func (p *peer) newest() (*request, error) {
 	return nil, errNoRequest
 }
 
-// streaming returns the newest request whose answer has begun and goes on.
+// streaming returns the newest request whose answer has begun and not ended.
 func (p *peer) streaming() (*request, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,13 +231,13 @@ func (p *peer) streaming() (*request, bool) {
 	return nil, false
 }
 
-// send writes to a request's connection. What the client no longer wants to hear
-// is noted by the goroutine that reads.
+// send writes to a request's connection. It ignores an error, because the
+// goroutine that reads records a hang-up.
 func (p *peer) send(r *request, data []byte) {
 	_, _ = r.link.conn.Write(data)
 }
 
-// finish says that a request has its answer.
+// finish records that a request has its whole answer.
 func (p *peer) finish(r *request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -261,7 +264,7 @@ func (p *peer) leaked() int {
 	return n
 }
 
-// shutDown ends every connection and waits for their goroutines.
+// shutDown closes every connection and waits for their goroutines.
 func (p *peer) shutDown() {
 	p.mu.Lock()
 	links := slices.Clone(p.links)

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// What each stimulus does.
+// The methods that play each kind of stimulus.
 
 func (s *start) play(r *run) error { return r.start(s) }
 
-// pop takes the entries that are there, up to n.
+// pop takes the entries that wait, at most n.
 func (s pop) play(r *run) error {
 	for range s.n {
 		entry, ok := r.client.Pop()
@@ -67,8 +67,8 @@ func (l *list) play(r *run) error {
 	if err != nil {
 		return err
 	}
-	contentType, _ := l.of.mediaTypes()
-	encoded, err := l.of.encode(body)
+	contentType, _ := l.of.encoding.mediaTypes()
+	encoded, err := l.of.encoding.encode(body)
 	if err != nil {
 		return err
 	}
@@ -109,16 +109,23 @@ func (o open) play(r *run) error {
 	return nil
 }
 
-// Between the parts of a split chunk the client gets to read what it has.
+// Between the parts of a split chunk, the client can read the part that has come.
 func (c *chunk) play(r *run) error {
 	req, err := r.streaming()
 	if err != nil {
 		return err
 	}
-	parts := c.parts()
+	without := 0
+	if req.link.socket != nil {
+		without = c.length
+	}
+	parts, err := c.parts(without)
+	if err != nil {
+		return err
+	}
 	for i, part := range parts {
 		if req.link.socket != nil {
-			r.peer.send(req, messagePart(part, i == 0, i == len(parts)-1))
+			r.peer.send(req, c.frame(part, i == 0, i == len(parts)-1))
 		} else {
 			r.peer.send(req, fmt.Appendf(nil, "%x\r\n%s\r\n", len(part), part))
 		}
@@ -185,7 +192,8 @@ var (
 	errNoHead   = errors.New("no answer has begun: begin with < 200 watch")
 )
 
-// streaming returns the request whose answer goes on: an open watch goes on beside a newer request that nobody has answered.
+// streaming returns the request whose answer continues. An open watch continues beside a newer request without an
+// answer.
 func (r *run) streaming() (*request, error) {
 	if req, ok := r.peer.streaming(); ok {
 		return req, nil

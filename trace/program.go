@@ -9,43 +9,43 @@ import (
 // Program makes the client that a trace is run against, and does not start it.
 type Program func(Env) (Client, error)
 
-// Env is what a run gives to a Program.
+// Env is what a Program gets from a run.
 type Env struct {
-	// Server is the base URL of the API server, and Path that of the collection
-	// which the trace is about, whose objects are of that Kind.
+	// Server is the base URL of the API server. Path is the path of the collection
+	// that the trace is about, and Kind is the kind of its objects.
 	Server string
 	Path   string
 	Kind   string
 
-	// Dial makes every connection. It needs no network, and must not be
-	// replaced by one.
+	// Dial makes every connection of the client, in memory. The client must not
+	// dial in another way.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Options are those of the start line.
 	Options Options
 
-	// Problem reports what the client would report to its user, as a "!" line:
-	// a class, which is one word, and the key of the object concerned, if any.
-	// It may be called from any goroutine.
+	// Problem writes a "!" line for a problem that the client would report to its
+	// user. class is one word, and key is the key of the object, or "". Any
+	// goroutine may call Problem.
 	Problem func(class, key string)
 }
 
-// Options are what a trace can ask of a Program on its start line. A Program
-// that cannot do what is asked returns an error.
+// Options are the options on a trace's start line. If a Program does not
+// support one that is set, it returns an error.
 type Options struct {
 	// LabelSelector and FieldSelector limit the objects, in the API's syntax.
 	LabelSelector string
 	FieldSelector string
 
-	// Limit is the page size of lists. If zero, it is the client's default.
+	// Limit is the page size of lists. If zero, the client's default is used.
 	Limit int
 
-	// Resync is the period after which every object is offered again. If zero,
-	// never.
+	// Resync is the period after which the client queues every object again. If
+	// zero, it never does.
 	Resync time.Duration
 
-	// Verify is the period after which what is held is compared with the server.
-	// If zero, never.
+	// Verify is the period after which the client compares its objects with the
+	// server's. If zero, it never does.
 	Verify time.Duration
 
 	// WatchList asks for initial events by watch instead of a list.
@@ -54,6 +54,9 @@ type Options struct {
 	// Protobuf asks for objects in protobuf, with JSON as the second choice.
 	Protobuf bool
 
+	// CBOR asks for objects in CBOR, with JSON as the second choice.
+	CBOR bool
+
 	// WebSocket asks for watches over WebSocket.
 	WebSocket bool
 
@@ -61,14 +64,14 @@ type Options struct {
 	Coalesce bool
 }
 
-// Client is a program under test. Its methods are called from one goroutine,
-// but for Run, beside which the others are called.
+// Client is a program under test. The run calls Run in a goroutine, and
+// meanwhile calls the other methods from one other goroutine.
 //
-// What it does must depend on nothing but what it receives and the clock:
-// jitter is off, and no order comes from a map.
+// The actions of a Client must depend only on what it receives and on the
+// clock: it has no jitter, and takes no order from a map.
 type Client interface {
-	// Run talks to the server until ctx ends. It is called again, after it has
-	// returned, by the command restart.
+	// Run talks to the server until ctx ends. After it has returned, the command
+	// restart calls it again.
 	Run(ctx context.Context) error
 
 	// Pop takes the oldest entry out of the client's queue, without waiting: the
@@ -76,15 +79,16 @@ type Client interface {
 	//
 	//	default/a Updated@102 Deleted@103 (final state unknown)
 	//
-	// The second result is false when there is nothing.
+	// The second result is false if the queue is empty.
 	Pop() (entry string, ok bool)
 
-	// Synced reports whether the first list has been popped to its end.
+	// Synced reports whether all entries of the first list have been popped.
 	Synced() bool
 
-	// Store returns what the client holds, in key order: default/a@102.
+	// Store returns the objects that the client holds, in key order, such as
+	// default/a@102.
 	Store() []string
 
-	// Close releases what outlives Run, such as idle connections.
+	// Close releases resources that outlive Run, such as idle connections.
 	Close()
 }

@@ -7,29 +7,30 @@ import (
 	"testing"
 )
 
-// ReplayOptions are those of [Replay]. The zero value is ready.
+// ReplayOptions are the options of [Replay]. The zero value is ready.
 type ReplayOptions struct {
-	// Program is what is run. If nil, [Mirror].
+	// Program makes the client. If nil, [Mirror] is used.
 	Program Program
 
 	// Update rewrites the observed lines of files that differ.
 	Update bool
 
-	// Line is told each line of the conversation as it happens, inside the run's
-	// bubble: it must not use a channel, a timer or a WaitGroup made outside. If
-	// nil, nobody is.
+	// Line is called with each line of the conversation as it happens. It runs inside
+	// the run's bubble, so it must not use a channel, a timer or a WaitGroup from
+	// outside. If nil, no function is called.
 	Line func(file, line string)
 
-	// Done is told how each file ended: nil, a [*Failure], or why it could not
-	// be run. If nil, nobody is.
+	// Done is called after each file with the result: nil, a [*Failure], or the
+	// reason why the file could not be run. If nil, no function is called.
 	Done func(file string, err error)
 }
 
-// ErrDiffers is in the error of [Replay] when a run was not what its file says.
+// ErrDiffers is in the chain of the error of [Replay] if a run differs from its
+// file.
 var ErrDiffers = errors.New("differs from the file")
 
-// Replay runs files outside of go test, one after the other, and goes on after
-// one that fails. The error joins those of all files.
+// Replay runs files outside of go test, one after the other. If a file fails, it
+// continues with the next one. The error joins the errors of all files.
 //
 // Do not call Replay from two goroutines.
 func Replay(opts ReplayOptions, files ...string) error {
@@ -63,13 +64,22 @@ func (o *ReplayOptions) replay(name string) error {
 	if err != nil {
 		return err
 	}
-	// A bubble can only be entered with a *testing.T, and package testing makes
-	// those for tests alone. It asks its T for nothing but a place to report
-	// failure and to hang children from, for which a zero one will do; nothing
-	// here reports through it. A test runs this in a plain binary.
+	// synctest needs a *testing.T, and package testing makes one only for tests.
+	// synctest only reports failures to it and attaches children to it, so a zero T
+	// is enough, and nothing here reports through it. A test runs this code in a
+	// plain binary.
 	got, err := inBubble(new(testing.T), f, o.Program, func(line string) { o.Line(name, line) })
 	if err == nil && o.Update {
 		return rewrite(f, name, got)
 	}
+	return compare(f, got, err)
+}
+
+// Check runs f outside of go test, and returns a [*Failure] if the run differs
+// from the file.
+//
+// Do not call Check from two goroutines, nor from within a test's bubble.
+func Check(f *File, program Program) error {
+	got, err := inBubble(new(testing.T), f, program, func(string) {}) // as in Replay
 	return compare(f, got, err)
 }

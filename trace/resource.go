@@ -9,16 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// resource is what a trace is about: a collection and the kind of its objects.
+// resource is the collection that a trace is about, and the kind of its
+// objects.
 type resource struct {
 	path       string
 	kind       string
 	apiVersion string
-	protobuf   bool // is how objects are encoded
+	encoding   encoding
 }
 
-// configMaps is what a trace is about when its start line does not say.
-var configMaps = resource{path: "/api/v1/namespaces/default/configmaps", kind: "ConfigMap", apiVersion: "v1"}
+// configMaps is the resource of a trace whose start line names none.
+var configMaps = resource{path: "/api/v1/namespaces/default/configmaps", kind: "ConfigMap", apiVersion: "v1", encoding: jsonEncoding}
 
 // resourceAt returns the resource of a start line.
 func resourceAt(path, kind string) (resource, error) {
@@ -29,10 +30,10 @@ func resourceAt(path, kind string) (resource, error) {
 	if kind == "" {
 		return resource{}, errors.New("a kind cannot be empty")
 	}
-	return resource{path: path, kind: kind, apiVersion: gvr.GroupVersion().String()}, nil
+	return resource{path: path, kind: kind, apiVersion: gvr.GroupVersion().String(), encoding: jsonEncoding}, nil
 }
 
-// ParsePath takes the path of a collection apart, such as /api/v1/pods or
+// ParsePath splits the path of a collection, such as /api/v1/pods or
 // /apis/apps/v1/namespaces/web/deployments. The namespace is empty if the path
 // names none.
 func ParsePath(path string) (of schema.GroupVersionResource, namespace string, err error) {

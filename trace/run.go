@@ -6,30 +6,33 @@ import (
 	"fmt"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/trace/internal/target"
 )
 
-// server is a name that is never resolved.
+// server is the host name of the API server, which is never resolved.
 const server = "http://apiserver.test"
 
-// run is one file being run. It belongs to one goroutine, in a bubble of
-// testing/synctest whose clock begins at midnight of 2000-01-01, UTC.
+// run is the state of a run. One goroutine owns it, in a bubble of testing/synctest
+// whose clock begins at midnight of 2000-01-01, UTC.
 type run struct {
 	file    *File
 	program Program
-	echo    func(line string) // is told each line as it is written
+	echo    func(line string) // called with each line as it is written
 
-	lines  []string // written so far: those of the author, and what was observed
+	lines  []string // written so far: the author's and the run's
 	since  time.Time
 	synced bool
 
 	peer   *peer
 	client Client
 	cancel context.CancelFunc
-	done   chan struct{} // closed when Run has returned; nil when it was not called
+	done   chan struct{} // closed when Run has returned; nil if Run was not called
 }
 
-// play runs a file and returns the text that it should have. The error says why
-// the run could not go on; the text then ends at the line that could not be played.
+// play runs a file and returns the text that it should have. If the run cannot
+// continue, play returns an error, and the text ends at the line that could not be
+// played.
 func play(f *File, program Program, echo func(string)) ([]string, error) {
 	r := &run{file: f, program: program, echo: echo, peer: newPeer()}
 	at, err := r.all()
@@ -62,7 +65,7 @@ func (r *run) all() (at int, err error) {
 	return at, nil
 }
 
-// play does one thing of the author's, and writes down what came of it.
+// play plays one stimulus, and writes the lines that result from it.
 func (r *run) play(s stimulus) error {
 	r.since = time.Now()
 	if err := s.play(r); err != nil {
@@ -78,27 +81,26 @@ func (r *run) write(text string) {
 	r.echo(text)
 }
 
-// put writes down something that was seen just now.
+// put writes a line for something that has just happened.
 func (r *run) put(text string) { r.putAt(time.Now(), text) }
 
 func (r *run) putAt(at time.Time, text string) {
 	if passed := at.Sub(r.since); passed > 0 {
-		r.write("~ " + formatDuration(passed))
+		r.write("~ " + target.Duration(passed))
 		r.since = at
 	}
 	r.write(text)
 }
 
-// settle lets the program run until it waits for something, and writes down what
-// came out.
+// settle lets the program run until it waits for something, and writes what it did.
 //
-// An error of observe stays, and is looked at once the stimulus has been played.
+// An error of observe is kept, and returned after the stimulus has been played.
 func (r *run) settle() {
 	synctest.Wait()
 	_ = r.observe()
 }
 
-// observe writes down what came out.
+// observe writes what the program did.
 func (r *run) observe() error {
 	notes, err := r.peer.take()
 	for _, n := range notes {
@@ -107,7 +109,7 @@ func (r *run) observe() error {
 		}
 	}
 	select {
-	case <-r.peer.visible: // all of it has been seen now
+	case <-r.peer.visible: // take has returned all notes
 	default:
 	}
 	if !r.synced && r.client != nil && r.client.Synced() {
@@ -142,7 +144,7 @@ func (r *run) launch() {
 	r.cancel, r.done = cancel, done
 	go func() {
 		defer close(done)
-		_ = r.client.Run(ctx) // what it says is for the user of the client
+		_ = r.client.Run(ctx) // the error is for the user of the client
 		if ctx.Err() == nil {
 			r.peer.stopped()
 		}
@@ -152,8 +154,8 @@ func (r *run) launch() {
 // patience is how long a program may take to stop before the run gives up.
 const patience = time.Hour
 
-// stop ends Run. One that does not end at once is told of, with the time it took.
-// Nothing else but a hang-up may come of it.
+// stop ends Run. If Run does not end at once, stop writes the time that it took.
+// While it ends, the program may do nothing but hang up.
 func (r *run) stop() error {
 	if r.done == nil {
 		return errors.New("stop: the program does not run")
@@ -169,7 +171,7 @@ func (r *run) stop() error {
 			r.settle()
 			r.put("= stopped")
 		case <-time.After(patience):
-			return fmt.Errorf("stop: the program still runs after %s", formatDuration(patience))
+			return fmt.Errorf("stop: the program still runs after %s", target.Duration(patience))
 		}
 	}
 	r.done = nil
@@ -182,8 +184,8 @@ func (r *run) stop() error {
 	return nil
 }
 
-// end takes everything down, whatever state the run is in. After a whole run it
-// checks that the client left nothing behind.
+// end closes the client and all connections, in every state of the run. After a
+// whole run it checks that the client has left no connection open.
 func (r *run) end(whole bool) error {
 	if r.client == nil {
 		return nil
@@ -191,7 +193,7 @@ func (r *run) end(whole bool) error {
 	var err error
 	if r.done != nil {
 		lines := r.lines
-		r.echo = func(string) {} // nobody asked for it
+		r.echo = func(string) {} // the rest is not part of the conversation
 		err = r.stop()
 		r.lines = lines
 	}

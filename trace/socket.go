@@ -2,28 +2,22 @@ package trace
 
 import (
 	"bufio"
-	"crypto/sha1" //nolint:gosec // RFC 6455 wants it, and not for security
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
-	"strings"
-)
+	"time"
 
-// The opcodes of WebSocket frames that occur here (RFC 6455, section 5.2).
-const (
-	opContinuation = 0x0
-	opText         = 0x1
-	opClose        = 0x8
-	opPing         = 0x9
-	opPong         = 0xa
+	"github.com/gorilla/websocket"
 )
 
 // socket is the server's side of a WebSocket.
 type socket struct {
+	*websocket.Conn
+
 	hangs bool // pings are not answered
 }
 
@@ -52,12 +46,12 @@ func parseClose(rest string) (stimulus, error) {
 	return c, nil
 }
 
-// handshakeKey returns the key of a request that asks for a WebSocket, "" of another.
-func handshakeKey(req *http.Request) string {
-	if !strings.EqualFold(req.Header.Get("Upgrade"), "websocket") {
-		return ""
+// handshake returns the request if it asks for a WebSocket, and otherwise nil.
+func handshake(req *http.Request) *http.Request {
+	if !websocket.IsWebSocketUpgrade(req) {
+		return nil
 	}
-	return req.Header.Get("Sec-Websocket-Key")
+	return req
 }
 
 func (upgrade) play(r *run) error {
@@ -67,13 +61,12 @@ func (upgrade) play(r *run) error {
 		return err
 	case req.started:
 		return errAnswered
-	case req.key == "":
+	case req.asks == nil:
 		return errors.New("the newest request without a full answer asks for no WebSocket")
 	}
-	sum := sha1.Sum([]byte(req.key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) //nolint:gosec // as above
-	r.peer.upgrade(req)
-	r.peer.send(req, []byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-		"Sec-WebSocket-Accept: "+base64.StdEncoding.EncodeToString(sum[:])+"\r\n\r\n"))
+	if err := r.peer.upgrade(req); err != nil {
+		return err
+	}
 	r.settle()
 	return nil
 }
@@ -96,7 +89,7 @@ func (c closing) play(r *run) error {
 		return err
 	}
 	r.peer.finish(req)
-	r.peer.send(req, socketFrame(opClose, true, append(binary.BigEndian.AppendUint16(nil, c.code), c.reason...)))
+	_ = req.link.socket.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(int(c.code), c.reason), time.Time{}) // see send
 	_ = req.link.conn.Close()
 	r.settle()
 	return nil
@@ -110,21 +103,21 @@ func (hang) play(r *run) error {
 	return err
 }
 
-// messagePart is a frame of a text message that may have several.
-func messagePart(data []byte, first, last bool) []byte {
-	op := byte(opContinuation)
-	if first {
-		op = opText
+// frame is a frame of a message, which has several if the chunk is split. gorilla/websocket
+// begins a new frame where its buffer is full; a trace says itself where a message is split.
+func (c *chunk) frame(part []byte, first, last bool) []byte {
+	op := byte(0) // a continuation
+	switch {
+	case first && c.binary:
+		op = websocket.BinaryMessage
+	case first:
+		op = websocket.TextMessage
 	}
-	return socketFrame(op, last, data)
-}
-
-func socketFrame(op byte, last bool, payload []byte) []byte {
 	if last {
 		op |= 0x80
 	}
 	var head []byte
-	switch n := len(payload); {
+	switch n := len(part); {
 	case n < 126:
 		head = []byte{op, byte(n)}
 	case n < 1<<16:
@@ -132,15 +125,35 @@ func socketFrame(op byte, last bool, payload []byte) []byte {
 	default:
 		head = binary.BigEndian.AppendUint64([]byte{op, 127}, uint64(n))
 	}
-	return append(head, payload...)
+	return append(head, part...)
 }
 
-// upgrade says that a request is answered with a WebSocket.
-func (p *peer) upgrade(req *request) {
+// upgrade answers a request with a WebSocket.
+func (p *peer) upgrade(req *request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	upgrader := websocket.Upgrader{ReadBufferSize: 512, CheckOrigin: func(*http.Request) bool { return true }}
+	conn, err := upgrader.Upgrade(taken{req.link.conn, req.link.in}, req.asks, nil)
+	if err != nil {
+		return err
+	}
 	req.started = true
-	req.link.socket = new(socket)
+	req.link.socket = &socket{Conn: conn}
+	return nil
+}
+
+// taken is the ResponseWriter from which gorilla/websocket takes the connection.
+type taken struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (t taken) Read(p []byte) (int, error) { return t.in.Read(p) }
+func (taken) Header() http.Header          { return http.Header{} }
+func (taken) WriteHeader(int)              {}
+
+func (t taken) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return t, bufio.NewReadWriter(bufio.NewReader(t), bufio.NewWriter(t)), nil
 }
 
 func (p *peer) hang(req *request) {
@@ -157,49 +170,34 @@ func (p *peer) socketOf(l *link) *socket {
 
 // readSocket answers pings, as every server does, until the client closes the
 // connection. One that is not answered is worth a line.
-func (p *peer) readSocket(l *link, s *socket, r *bufio.Reader) {
+func (p *peer) readSocket(l *link, s *socket) {
+	s.SetPingHandler(func(data string) error {
+		p.mu.Lock()
+		hangs := s.hangs
+		if hangs {
+			p.note(note{link: l, lines: []string{"> ping"}})
+		}
+		p.mu.Unlock()
+		if !hangs {
+			_ = s.WriteControl(websocket.PongMessage, []byte(data), time.Time{}) // see send
+		}
+		return nil
+	})
+	s.SetCloseHandler(func(int, string) error { return nil })
 	for {
-		op, payload, err := readSocketFrame(r)
+		_, message, err := s.ReadMessage()
+		var closing *websocket.CloseError
+		if errors.As(err, &closing) {
+			if _, err = io.Copy(io.Discard, l.in); err == nil { // nothing may follow but the end
+				err = io.EOF
+			}
+		}
 		if err != nil {
 			p.closed(l, err)
 			return
 		}
 		p.mu.Lock()
-		answer := op == opPing && !s.hangs
-		switch {
-		case op == opPing && s.hangs:
-			p.note(note{link: l, lines: []string{"> ping"}})
-		case op != opPing && op != opPong && op != opClose:
-			p.err = errors.Join(p.err, fmt.Errorf("the client sent a frame with the opcode %x, and a watch wants nothing of it", op))
-		}
+		p.err = errors.Join(p.err, fmt.Errorf("the client sent a message of %d bytes, and a watch wants nothing of it", len(message)))
 		p.mu.Unlock()
-		if answer {
-			_, _ = l.conn.Write(socketFrame(opPong, true, payload))
-		}
 	}
-}
-
-var errSocketFrame = errors.New("a WebSocket frame of the client's without a mask, or too large for one that has nothing to say")
-
-// readSocketFrame reads a control frame of a client, which has to have a mask.
-func readSocketFrame(r io.Reader) (op byte, payload []byte, err error) {
-	var head [6]byte
-	if _, err := io.ReadFull(r, head[:2]); err != nil {
-		return 0, nil, err
-	}
-	n := int(head[1] & 0x7f)
-	if head[1]&0x80 == 0 || n > 125 {
-		return 0, nil, errSocketFrame
-	}
-	if _, err := io.ReadFull(r, head[2:]); err != nil {
-		return 0, nil, err
-	}
-	payload = make([]byte, n)
-	if _, err := io.ReadFull(r, payload); err != nil {
-		return 0, nil, err
-	}
-	for i := range payload {
-		payload[i] ^= head[2+i%4]
-	}
-	return head[0] & 0xf, payload, nil
 }

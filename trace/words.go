@@ -61,7 +61,7 @@ func (w *words) next(text string, options []string) (rest string, err error) {
 		return "", fmt.Errorf("unknown option %q", name)
 	}
 	if _, twice := w.options[name]; twice {
-		return "", fmt.Errorf("option %q stands twice", name)
+		return "", fmt.Errorf("option %q occurs twice", name)
 	}
 	w.options[name] = value
 	return rest, nil

@@ -3,29 +3,32 @@ package transport
 import (
 	"context"
 	"fmt"
-	"io"
+	"math"
 	"net/http"
+	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // Client sends requests to one API server. It may be used by several goroutines at
 // once, and shares connections among them.
 type Client struct {
-	server      endpoint
-	connections *connector
-	credentials authorizer
-	asUser      http.Header // of an impersonation; nil for none
-	secrets     [][]byte    // of the proxy
-	secretive   bool        // a credential may be sent
-	userAgent   string
-	gzip        bool // is asked for, but in watches
-	gzipWatches bool // is asked for there, too
-	onlyHTTP2   bool
-	gets        limit
-	pace        *pace
-	maxFrame    int
-	maxError    int
-	problems    *problems
-	watches     watcher
+	server       endpoint
+	connections  *connector
+	credentials  authorizer
+	asUser       http.Header // of an impersonation; nil for none
+	userAgent    string
+	proxySecrets [][]byte
+	secretive    bool // a credential may be sent
+	onlyHTTP2    bool
+	maxFrame     int
+	maxError     int
+	problems     *problems
+
+	gets    kind
+	atOnce  limit // of gets
+	pace    *pace // of gets
+	watches watcher
 }
 
 // NewClient checks cfg, reads the files it names, and connects to nothing yet.
@@ -51,7 +54,8 @@ func newClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCleartext(cfg, connections); err != nil {
+	secretive, err := checkCleartext(cfg, connections)
+	if err != nil {
 		return nil, err
 	}
 	creds, err := newAuthorizer(cfg, problems, plugin)
@@ -70,91 +74,113 @@ func newClient(cfg Config) (*Client, error) {
 		cfg.UserAgent = defaultUserAgent()
 	}
 	c := &Client{
-		server:      server,
-		connections: connections,
-		credentials: creds,
-		asUser:      asUser,
-		secrets:     proxySecrets(connections.proxy),
-		secretive:   keepsSecrets(cfg, connections),
-		userAgent:   cfg.UserAgent,
-		gzip:        gzip,
-		gzipWatches: cfg.Compression == CompressionGzip,
-		onlyHTTP2:   cfg.Protocol == ProtocolHTTP2,
-		gets:        newLimit(cfg.MaxConcurrentGets),
-		pace:        newPace(cfg.GetsPerSecond, cfg.GetBurst),
-		maxFrame:    orDefault(cfg.MaxFrameBytes, defaultMaxFrameBytes),
-		maxError:    orDefault(cfg.MaxErrorBytes, defaultMaxErrorBytes),
-		problems:    problems,
+		server:       server,
+		connections:  connections,
+		credentials:  creds,
+		asUser:       asUser,
+		userAgent:    cfg.UserAgent,
+		proxySecrets: proxySecrets(connections.proxy),
+		secretive:    secretive,
+		onlyHTTP2:    cfg.Protocol == ProtocolHTTP2,
+		maxFrame:     orDefault(cfg.MaxFrameBytes, defaultMaxFrameBytes),
+		maxError:     orDefault(cfg.MaxErrorBytes, defaultMaxErrorBytes),
+		problems:     problems,
+		gets:         kind{op: "get", via: connections, gzip: gzip},
+		atOnce:       newLimit(cfg.MaxConcurrentGets),
+		pace:         newPace(cfg.GetsPerSecond, cfg.GetBurst),
 	}
 	c.watches, err = newWatcher(c, cfg)
 	return c, err
 }
 
-// Close closes the connections that nothing is using. If requests are pending or
-// bodies and streams open, the rest are closed when the last of these is. The Client
-// stays usable, and needs another Close then.
+// Close closes the connections that nothing uses. While requests are pending, or bodies
+// and streams are open, the other connections stay open; they are closed with the last
+// of these. The Client stays usable, and then needs another Close.
 func (c *Client) Close() {
 	c.connections.close()
 	c.watches.close()
 }
 
-// Get sends a request and returns the response, with the body still to be read, for
-// any 2xx status. For any other it returns a [RequestError] over an
-// *apierrors.StatusError. Redirects are not followed. When ctx ends, so do the
-// request and the reading of the body.
+// Get sends a request and returns the response, with the body still to be read, for any
+// 2xx status. For any other status it returns a [RequestError] over an
+// *apierrors.StatusError. It follows no redirects. When ctx ends, so do the request and
+// the reading of the body.
 func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
-	release, err := c.gets.acquire(ctx)
-	if err == nil {
-		if err = c.pace.wait(ctx); err != nil {
-			release()
-		}
-	}
+	ctx, x := c.begin(ctx, c.gets, req)
+	release, err := c.atOnce.acquire(ctx)
 	if err != nil {
-		return nil, (&exchange{op: "get", url: c.server.name + req.Path}).fail(err)
+		return nil, x.abandon(err)
 	}
-	return c.do(ctx, &exchange{op: "get", via: c.connections}, req, release)
+	x.hold(release)
+	if err := c.pace.wait(ctx); err != nil {
+		return nil, x.abandon(err)
+	}
+	return x.do(ctx)
 }
 
-// Watch sends a request and returns the frames of its endless response. The
-// parameters that make it a watch are the caller's to put into Query. Any status
-// but 200 is an error, and so is a format that is not known here: JSON, protobuf and
-// CBOR are.
-// Nothing but ctx, Close and the server ends the stream: it has no timeout.
+// Watch sends a request and returns the frames of its endless response. The caller puts
+// the parameters that make it a watch into Query. A status other than 200 is an error,
+// and so is a format that is not in Request.Frames. The stream has no timeout: only ctx,
+// Close and the server end it.
 func (c *Client) Watch(ctx context.Context, req Request) (Stream, error) {
+	if len(req.Frames) == 0 {
+		_, x := c.begin(ctx, kind{op: "watch"}, req)
+		return nil, x.abandon(errNoFormat)
+	}
 	return c.watches.watch(ctx, req)
 }
 
-// do sends a request and returns its response if it is a success. Of the exchange, the
-// caller says what is asked for and via which connections. It calls release once the
-// exchange is over.
-func (c *Client) do(ctx context.Context, x *exchange, req Request, release func()) (*Response, error) {
-	x.url, x.onRead, x.known, x.status, x.end = c.server.name+req.Path, readHook(ctx), c.secrets, req.Status, func() {}
-	x.done = func() {
-		x.end()
-		release()
+// limit bounds how many of something there are at once. If nil, there is no bound.
+type limit chan struct{}
+
+func newLimit(n int) limit {
+	if n <= 0 {
+		return nil
 	}
-	ctx, x.cancel = context.WithCancelCause(ctx)
-	x.ended = func() error { return endOf(ctx) }
-	resp, err := c.try(ctx, x, req) //nolint:bodyclose // Response.Body is the caller's to close
+	return make(limit, n)
+}
+
+// acquire waits for a place, and returns how to give it back.
+func (l limit) acquire(ctx context.Context) (release func(), err error) {
+	if l == nil {
+		return func() {}, nil
+	}
+	select {
+	case l <- struct{}{}:
+		return func() { <-l }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// pace bounds how often something begins. If nil, there is no bound.
+type pace struct{ tokens *rate.Limiter }
+
+func newPace(perSecond float64, burst int) *pace {
+	if perSecond <= 0 || math.IsNaN(perSecond) {
+		return nil
+	}
+	if burst <= 0 {
+		burst = int(max(1, min(perSecond, math.MaxInt32)))
+	}
+	return &pace{tokens: rate.NewLimiter(rate.Limit(perSecond), burst)}
+}
+
+// wait waits for a turn. If ctx ends first, the turn goes to the others.
+func (p *pace) wait(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	turn := p.tokens.Reserve()
+	delay := turn.Delay()
+	if delay == 0 {
+		return nil
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	err := await(ctx, timer.C)
 	if err != nil {
-		x.cancel(nil)
-		x.done()
-		return nil, x.fail(err)
+		turn.Cancel()
 	}
-	var body io.ReadCloser = newBody(ctx, resp.Body, x)
-	if resp.StatusCode != http.StatusSwitchingProtocols {
-		plain, err := x.decompress(resp.Header, body)
-		if err != nil {
-			_ = body.Close()
-			return nil, x.fail(err)
-		}
-		body = plain
-	}
-	return &Response{
-		Body:       body,
-		MediaType:  mediaType(resp.Header.Get("Content-Type")),
-		StatusCode: resp.StatusCode,
-		Header:     resp.Header,
-		exchange:   x,
-	}, nil
+	return err
 }

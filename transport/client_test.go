@@ -54,7 +54,7 @@ func TestGetAndWatchOnEveryWire(t *testing.T) {
 				t.Errorf("media type %q, status %d", resp.MediaType, resp.StatusCode)
 			}
 
-			s, err := c.Watch(t.Context(), Request{Path: "/w", Query: url.Values{"watch": {"1"}}})
+			s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/w", Query: url.Values{"watch": {"1"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestErrorsKeepTheirCause(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	for name, want := range map[string]error{"refused": refused, "lost": io.ErrUnexpectedEOF} {
 		c := newTestClient(t, Config{Server: "http://api.example:1", Dial: func(context.Context, string, string) (net.Conn, error) { return nil, want }})
-		_, err := c.Watch(t.Context(), Request{Path: "/x"})
+		_, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/x"})
 		if !errors.Is(err, want) {
 			t.Errorf("%s: error %v hides its cause", name, err)
 		}
@@ -193,7 +193,7 @@ func TestCancelEndsAPendingRequest(t *testing.T) {
 				<-arrived
 				cancel(why)
 			}()
-			_, err := newTestClient(t, cfg).Watch(ctx, Request{Path: "/"})
+			_, err := newTestClient(t, cfg).Watch(ctx, Request{Frames: jsonFrames, Path: "/"})
 			if !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
 				t.Errorf("error %v, want context.Canceled and its cause", err)
 			}
@@ -234,7 +234,7 @@ func TestConnectionsAreReusedAfterErrors(t *testing.T) {
 		}
 		for _, ask := range []func() error{
 			func() error { _, err := c.Get(t.Context(), Request{Path: path}); return err },
-			func() error { _, err := c.Watch(t.Context(), Request{Path: path}); return err },
+			func() error { _, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: path}); return err },
 		} {
 			if err := ask(); err == nil {
 				t.Fatalf("%s: no error", path)

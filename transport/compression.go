@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -15,10 +13,10 @@ import (
 type Compression uint8
 
 const (
-	// CompressionAuto asks for gzip except in watches, where a proxy that compresses may
-	// hold an event back for those that follow. It is CompressionOff for a server that
-	// costs no network: one on loopback or behind a unix socket, or when Dial or
-	// RoundTripper are set.
+	// CompressionAuto asks for gzip except in watches, because a proxy that compresses
+	// may hold an event back until others follow. If the server is on loopback or behind
+	// a unix socket, so that no network is in between, it is CompressionOff; likewise if
+	// Dial or RoundTripper is set.
 	CompressionAuto Compression = iota
 
 	// CompressionOff asks for answers as they are.
@@ -53,25 +51,12 @@ func wantsGzip(cfg Config, server endpoint) (bool, error) {
 	case CompressionAuto:
 		return cfg.Dial == nil && cfg.RoundTripper == nil && !server.isLocal(), nil
 	}
-	return false, fmt.Errorf("Compression %d is unknown", cfg.Compression)
+	return false, fmt.Errorf("Compression %d is unknown: want CompressionAuto, CompressionOff or CompressionGzip", cfg.Compression)
 }
 
-// isLocal reports whether a server is on this machine, by what its address says.
-func (e endpoint) isLocal() bool {
-	if e.socket != "" {
-		return true
-	}
-	u, err := url.Parse(e.base)
-	if err != nil {
-		return false // unreachable: parseServer has parsed it
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// decompress replaces the body of a response by what it holds, and removes the headers
-// that are not true of that. Bytes are counted as they arrive, below it; see
-// [WithReadHook].
+// decompress returns the body with its content decompressed, and removes the headers
+// that are not true of that any more. [WithReadHook] counts the bytes as they arrive,
+// compressed.
 func (x *exchange) decompress(header http.Header, body io.ReadCloser) (io.ReadCloser, error) {
 	switch encoding := strings.ToLower(strings.TrimSpace(header.Get("Content-Encoding"))); encoding {
 	case "", "identity":
@@ -85,10 +70,9 @@ func (x *exchange) decompress(header http.Header, body io.ReadCloser) (io.ReadCl
 	}
 }
 
-// gzipBody is a body that is decompressed while it is read. It holds the 32 KiB that
-// gzip may refer back to, however much the answer grows: what else is kept of it is
-// bounded by whoever reads. It waits for no more than it needs: what the server has
-// flushed can be read.
+// gzipBody decompresses a body while it is read. It holds only the 32 KiB to which gzip
+// may refer back, however much the answer grows; whoever reads bounds the rest. It
+// reads no more than it needs, so that whatever the server has flushed can be read.
 type gzipBody struct {
 	io.ReadCloser
 
@@ -112,8 +96,8 @@ func (b *gzipBody) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// explain says that it is the compression which is wrong, and not what it holds. Errors
-// of the body under it name the request already.
+// explain says that the compression is broken, rather than what is compressed. Errors
+// of the body below name the request already.
 func (b *gzipBody) explain(err error) error {
 	var known *RequestError
 	if err == nil || err == io.EOF || errors.As(err, &known) { //nolint:errorlint // only the bare one is an end

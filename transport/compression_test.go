@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/relist-go/relist/transport/frames"
 )
 
 func gzipped(t testing.TB, text string) []byte {
@@ -74,7 +76,7 @@ func TestCompressedError(t *testing.T) {
 	if !apierrors.IsResourceExpired(err) {
 		t.Errorf("error is %v", err)
 	}
-	_, err = serveGzip(t, 202, gzipped(t, "a page")).Watch(t.Context(), Request{Path: "/"})
+	_, err = serveGzip(t, 202, gzipped(t, "a page")).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 	checkError(t, err, `body begins "a page"`)
 }
 
@@ -122,11 +124,15 @@ func TestCompressionThatIsNone(t *testing.T) {
 // TestCompressedWatchDeliversEachEventAtItsFlush: the server sends the next event when
 // the client has the last one.
 func TestCompressedWatchDeliversEachEventAtItsFlush(t *testing.T) {
-	for mediaType, frame := range map[string]func(n int) string{
-		"application/json":                    func(n int) string { return fmt.Sprintf(`{"n":%d}`, n) },
-		"application/vnd.kubernetes.protobuf": func(n int) string { return "\x00\x00\x00\x02" + fmt.Sprintf("%02d", n) },
-		"application/cbor-seq":                func(n int) string { return "\xa1\x00\x62" + fmt.Sprintf("%02d", n) },
+	for _, format := range []struct {
+		frames []frames.Format
+		frame  func(n int) string
+	}{
+		{jsonFrames, func(n int) string { return fmt.Sprintf(`{"n":%d}`, n) }},
+		{protobufFrames, func(n int) string { return "\x00\x00\x00\x02" + fmt.Sprintf("%02d", n) }},
+		{cborFrames, func(n int) string { return "\xa1\x00\x62" + fmt.Sprintf("%02d", n) }},
 	} {
+		mediaType, frame := format.frames[0].StreamMediaType(), format.frame
 		seen := make(chan struct{})
 		cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", mediaType)
@@ -144,7 +150,7 @@ func TestCompressedWatchDeliversEachEventAtItsFlush(t *testing.T) {
 			}
 			_ = z.Close()
 		})
-		s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+		s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: format.frames, Path: "/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,8 +175,8 @@ func TestWatchesAreCompressedOnRequest(t *testing.T) {
 		cfg := serve(t, func(_ http.ResponseWriter, r *http.Request) { accept = r.Header.Get("Accept-Encoding") })
 		cfg.Compression = compression
 		client := newTestClient(t, cfg)
-		client.gzip = compression != CompressionOff // as for a server that is elsewhere
-		s, err := client.Watch(t.Context(), Request{Path: "/"})
+		client.gets.gzip = compression != CompressionOff // as for a server that is elsewhere
+		s, err := client.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,10 +203,10 @@ func TestWhenCompressionIsAskedFor(t *testing.T) {
 		{Config{Server: "https://api.example", Compression: CompressionOff}, false},
 		{Config{Server: "https://127.0.0.1:6443", Compression: CompressionGzip}, true},
 	} {
-		if got := newTestClient(t, test.cfg).gzip; got != test.want {
+		if got := newTestClient(t, test.cfg).gets.gzip; got != test.want {
 			t.Errorf("%s, %v: %v", test.cfg.Server, test.cfg.Compression, got)
 		}
 	}
 	_, err := NewClient(Config{Server: "https://api.example", Compression: 9})
-	checkError(t, err, "Compression 9 is unknown")
+	checkError(t, err, "Compression 9 is unknown: want CompressionAuto, CompressionOff or CompressionGzip")
 }

@@ -2,8 +2,13 @@ package transport
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -18,9 +23,9 @@ const (
 	// ProtocolHTTP1 is HTTP/1.1 always: a connection for each watch.
 	ProtocolHTTP1
 
-	// ProtocolHTTP2 is HTTP/2 always: over TLS a server that does not agree is an
-	// error, on a plain connection the server is known beforehand to speak it
-	// (RFC 9113, section 3.3). A plain connection cannot go through a proxy.
+	// ProtocolHTTP2 is HTTP/2 always. Over TLS, a server that does not agree to it is an
+	// error. On a plain connection, the server has to be known to speak it (RFC 9113,
+	// section 3.3); a plain connection cannot go through a proxy.
 	ProtocolHTTP2
 )
 
@@ -71,14 +76,16 @@ type Config struct {
 	// http and not on this machine, or through a proxy. Everybody on the way can read
 	// them then. If false, such a Config is an error: [ErrCleartext]. A host called
 	// localhost, an address of the loopback network and a unix socket are this machine.
-	// What Dial or RoundTripper do makes no difference: of them nothing is known here.
+	// Dial and RoundTripper change nothing about this rule, because nothing is known of
+	// what they do.
 	AllowInsecureCredentials bool
 
-	// Impersonate is another user as whom requests are made. If zero, nobody.
+	// Impersonate is the user as whom requests are made. If zero, that is the user to
+	// whom the credential belongs.
 	Impersonate Impersonation
 
-	// Namespace is the one that the kubeconfig's context or the pod names.
-	// The Client does not use it; it is here for the caller.
+	// Namespace is the one that the kubeconfig's context or the pod names. The Client
+	// does not use it; it is here for the caller.
 	Namespace string
 
 	// ProxyURL is the proxy for every connection: http, https, socks5 or socks5h. It
@@ -100,22 +107,23 @@ type Config struct {
 	// messages of a WebSocket. If nil, [WatchAuto].
 	WatchTransport WatchTransport
 
-	// TokenInSubprotocol lets the handshake of a WebSocket carry the bearer token as
-	// a sub-protocol, as browsers have to, instead of in the Authorization header. It
-	// is for what stands before the API server and takes that header away. Not every
-	// proxy knows the sub-protocol.
+	// TokenInSubprotocol lets the handshake of a WebSocket carry the bearer token as a
+	// sub-protocol, as browsers have to, instead of in the Authorization header. It is
+	// for an API server behind a proxy that removes that header. Not every proxy lets
+	// the sub-protocol through.
 	TokenInSubprotocol bool
 
 	// ReadIdleTimeout is how long an HTTP/2 connection or a WebSocket may be silent
-	// before a ping is sent, and PingTimeout how long its answer may take before the
-	// connection and everything on it fails. A half-open connection is thus found in
-	// their sum. A WebSocket is looked after while its reader waits.
-	// If zero, 30 s and 15 s. If either is negative, no pings are sent.
+	// before a ping is sent. PingTimeout is how long the answer may take before the
+	// connection fails, with everything on it. So a half-open connection is found after
+	// the sum of both. On a WebSocket, pings are sent while a reader waits. If zero, 30
+	// s and 15 s. If either is negative, no pings are sent.
 	ReadIdleTimeout time.Duration
 	PingTimeout     time.Duration
 
-	// DialTimeout bounds the making of a connection, and TLSHandshakeTimeout the
-	// handshake on it. If zero, 30 s and 10 s. If negative, unbounded.
+	// DialTimeout bounds how long it takes to make a connection, and TLSHandshakeTimeout
+	// how long the handshake on it takes. If zero, 30 s and 10 s. If negative,
+	// unbounded.
 	DialTimeout         time.Duration
 	TLSHandshakeTimeout time.Duration
 
@@ -123,18 +131,18 @@ type Config struct {
 	// If zero, 90 s. If negative, until Close.
 	IdleConnTimeout time.Duration
 
-	// MaxConcurrentGets bounds the requests other than watches that are in progress at
-	// once, from their start until their body is closed; the others wait. It spreads
-	// the lists of a program with many reflectors after an outage, and bounds the
-	// memory that they take. If zero or negative, there is no bound.
+	// MaxConcurrentGets bounds how many requests other than watches are in progress at
+	// once, from their start until their body is closed; the others wait. It spreads the
+	// lists of a program with many reflectors after an outage, and bounds the memory
+	// that they take. If zero or negative, there is no bound.
 	MaxConcurrentGets int
 
 	// GetsPerSecond bounds how many requests other than watches begin in a second, on
-	// the average, and GetBurst how many of them may begin at once after a pause; the
-	// others wait. What a server asks for by 429 and Retry-After is not this: it is in
-	// the error, and whoever tries again obeys it.
-	// If GetsPerSecond is zero or negative, there is no bound. If GetBurst is zero or
-	// negative, it is GetsPerSecond, and at least 1.
+	// average, and GetBurst how many of them may begin at once after a pause; the others
+	// wait. Neither is about a server that answers 429 with Retry-After: that is in the
+	// error, and whoever tries again obeys it. If GetsPerSecond is zero or negative,
+	// there is no bound. If GetBurst is zero or negative, it is GetsPerSecond, and at
+	// least 1.
 	GetsPerSecond float64
 	GetBurst      int
 
@@ -142,8 +150,8 @@ type Config struct {
 	// a larger one is a [FrameTooLargeError]. If zero, 64 MiB. If negative, unlimited.
 	MaxFrameBytes int
 
-	// Compression says whether answers may come compressed. The bounds above and below
-	// are on what they hold.
+	// Compression says whether answers may come compressed. MaxFrameBytes and
+	// MaxErrorBytes count decompressed bytes.
 	Compression Compression
 
 	// MaxErrorBytes bounds how much of an error's body is read.
@@ -155,23 +163,25 @@ type Config struct {
 	// It may be called by several goroutines at once.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// RoundTripper sends requests instead of connections made here. Credentials are
-	// in the headers it is given. TLS, ProxyURL, Dial and Protocol cannot be set then;
-	// the timeouts and IdleConnTimeout, client certificates of Exec, the proxies of the
-	// environment and a Server's socket are up to it. Close leaves it alone.
+	// RoundTripper sends the requests, so that no connections are made here. It is given
+	// the credentials, in the headers. TLS, ProxyURL, Dial and Protocol cannot be set
+	// beside it. The timeouts, IdleConnTimeout, client certificates of Exec, the proxies
+	// of the environment and a Server's socket are its own business. Close leaves it
+	// alone.
 	RoundTripper http.RoundTripper
 
-	// WrapTransport returns what requests go through on their way to next, which makes
-	// the connections; for tracing, say. It is called by NewClient, and again when
-	// certificates have been replaced, perhaps by several goroutines at once. What it
-	// returns is used by several at once, and must not read bodies.
+	// WrapTransport returns a RoundTripper through which requests go on their way to
+	// next, which makes the connections; it is for tracing, say. NewClient calls it, and
+	// so does the first request after certificates have been replaced, perhaps on
+	// several goroutines at once. What it returns is used by several goroutines at once,
+	// and must not read bodies.
 	WrapTransport func(next http.RoundTripper) http.RoundTripper
 
-	// OnProblem is told what went wrong without a request failing of it: a file of
-	// certificates or of the token that cannot be used any more, while what it held
-	// before still is; a [FallbackError]. What stays wrong is told once. It is called by
-	// the goroutine of some request, perhaps by several at once, and must be quick. If
-	// nil, nobody is told.
+	// OnProblem is told of problems that make no request fail: a file of certificates or
+	// of the token can no longer be used, and what it held before stays in use; or a
+	// [FallbackError]. A problem that stays the same is told once. The goroutine of some
+	// request calls OnProblem, perhaps several at once, so it must be quick. If nil,
+	// nobody is told.
 	OnProblem func(error)
 }
 
@@ -196,4 +206,40 @@ func orDefault[N int | time.Duration](n, def N) N {
 		return 0
 	}
 	return n
+}
+
+// ErrNotInCluster is the error of [InCluster] outside of a pod.
+var ErrNotInCluster = errors.New("not in a cluster: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set")
+
+// serviceAccountDir is where the kubelet puts a pod's credentials:
+// https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
+const serviceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// InCluster returns the Config of a pod, from its environment and its service
+// account. The token stays in its file, which is rotated.
+func InCluster() (Config, error) {
+	return inCluster(serviceAccountDir, os.Getenv)
+}
+
+func inCluster(dir string, getenv func(string) string) (Config, error) {
+	host, port := getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT")
+	if host == "" || port == "" {
+		return Config{}, ErrNotInCluster
+	}
+	cfg := Config{
+		Server:          "https://" + net.JoinHostPort(host, port),
+		BearerTokenFile: filepath.Join(dir, "token"),
+		TLS:             TLSConfig{CAFile: filepath.Join(dir, "ca.crt")},
+	}
+	for _, path := range []string{cfg.BearerTokenFile, cfg.TLS.CAFile} {
+		if _, err := os.Stat(path); err != nil {
+			return Config{}, fmt.Errorf("in-cluster config: %w (is automountServiceAccountToken off?)", err)
+		}
+	}
+	namespace, err := os.ReadFile(filepath.Join(dir, "namespace"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return Config{}, fmt.Errorf("in-cluster config: %w", err)
+	}
+	cfg.Namespace = strings.TrimSpace(string(namespace))
+	return cfg, nil
 }

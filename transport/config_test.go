@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ func TestNewClientChecksItsConfig(t *testing.T) {
 		{"no host", Config{Server: "https:///x"}, "names no host"},
 		{"credentials", Config{Server: "https://u:pass-word@x"}, "use Username and Password"},
 		{"query", Config{Server: "https://x?a=b"}, "has a query"},
-		{"protocol", Config{Protocol: 9}, "Protocol 9 is unknown"},
+		{"protocol", Config{Protocol: 9}, "Protocol 9 is unknown: want ProtocolAuto, ProtocolHTTP1 or ProtocolHTTP2"},
 		{"CA and insecure", Config{TLS: TLSConfig{CAData: []byte("x"), Insecure: true}}, "set one of the two"},
 		{"CA file and insecure", Config{TLS: TLSConfig{CAFile: junk, Insecure: true}}, "set one of the two"},
 		{"CA file is missing", Config{TLS: TLSConfig{CAFile: missing}}, "TLS.CAFile: open " + missing},
@@ -121,5 +122,65 @@ func TestProxy(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "pass-word") {
 		t.Errorf("the error tells a secret: %v", err)
+	}
+}
+
+func TestWatchTransportNames(t *testing.T) {
+	if got := WatchAuto.String() + WatchHTTP.String() + WatchWebSocket.String(); got != "autoHTTPWebSocket" {
+		t.Error(got)
+	}
+}
+
+// A transport can be compared, which is how a program asks which one a Config has, and
+// each is another one.
+func TestWatchTransportsDiffer(t *testing.T) {
+	if WatchAuto == WatchHTTP || WatchHTTP == WatchWebSocket || WatchAuto == WatchWebSocket {
+		t.Error("two transports are one")
+	}
+}
+
+func TestInClusterOutsideOfOne(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	if _, err := InCluster(); !errors.Is(err, ErrNotInCluster) {
+		t.Errorf("error %v, want ErrNotInCluster", err)
+	}
+}
+
+func TestInCluster(t *testing.T) {
+	dir := t.TempDir()
+	env := map[string]string{}
+	getenv := func(name string) string { return env[name] }
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if _, err := inCluster(dir, getenv); !errors.Is(err, ErrNotInCluster) {
+		t.Fatalf("outside of a cluster: error %v", err)
+	}
+	env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"] = "fd00::1", "443"
+	_, err := inCluster(dir, getenv)
+	checkError(t, err, filepath.Join(dir, "token"))
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v, want one that is os.ErrNotExist", err)
+	}
+
+	write("token", "t")
+	write("ca.crt", "ca")
+	cfg, err := inCluster(dir, getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Server != "https://[fd00::1]:443" || cfg.Namespace != "" {
+		t.Errorf("server %q, namespace %q", cfg.Server, cfg.Namespace)
+	}
+	write("namespace", "shop\n")
+	cfg, err = inCluster(dir, getenv)
+	if err != nil || cfg.Namespace != "shop" {
+		t.Errorf("namespace %q, error %v", cfg.Namespace, err)
+	}
+	if cfg.BearerTokenFile != filepath.Join(dir, "token") || cfg.BearerToken != "" {
+		t.Errorf("token file %q: the token must stay in its file", cfg.BearerTokenFile)
 	}
 }

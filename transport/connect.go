@@ -14,6 +14,14 @@ import (
 // connector makes connections by the rules of a Config, and gives them up when the
 // identity that they were made with has been replaced.
 type connector struct {
+	rules
+
+	mu      sync.Mutex
+	current *generation
+}
+
+// rules say how connections are made.
+type rules struct {
 	cfg    Config
 	server endpoint
 	proxy  *url.URL // nil: none
@@ -21,14 +29,11 @@ type connector struct {
 	secure bool // connections are made here, with TLS
 	files  *identitySource
 	plugin *execPlugin // nil: none that may give a client certificate
-
-	mu      sync.Mutex
-	current *generation
 }
 
 func newConnector(cfg Config, server endpoint, problems *problems, plugin *execPlugin) (*connector, error) {
 	if cfg.Protocol > ProtocolHTTP2 {
-		return nil, fmt.Errorf("Protocol %d is unknown", cfg.Protocol)
+		return nil, fmt.Errorf("Protocol %d is unknown: want ProtocolAuto, ProtocolHTTP1 or ProtocolHTTP2", cfg.Protocol)
 	}
 	if err := checkRoundTripper(cfg); err != nil {
 		return nil, err
@@ -44,20 +49,41 @@ func newConnector(cfg Config, server endpoint, problems *problems, plugin *execP
 	if cfg.Dial != nil && server.socket != "" {
 		return nil, errors.New("Dial cannot be used with a Server that is a unix socket: dial it yourself, with an http Server, or do without Dial")
 	}
-	if cfg.Protocol == ProtocolHTTP2 && server.scheme == "http" && cfg.ProxyURL != "" {
+	if cfg.Protocol == ProtocolHTTP2 && server.url.Scheme == "http" && cfg.ProxyURL != "" {
 		return nil, errors.New("ProxyURL cannot be used with HTTP/2 on a plain connection: use https, or ProtocolHTTP1")
 	}
 	if cfg.Protocol == ProtocolHTTP2 && !hasHTTP2() {
 		return nil, errWithoutHTTP2
 	}
-	c := &connector{cfg: cfg, server: server, proxy: proxy, dial: dialer(cfg, server.socket), files: files, plugin: plugin}
-	c.secure = server.scheme == "https" && cfg.RoundTripper == nil
+	return rules{
+		cfg:    cfg,
+		server: server,
+		proxy:  proxy,
+		dial:   dialer(cfg, server.socket),
+		secure: server.url.Scheme == "https" && cfg.RoundTripper == nil,
+		files:  files,
+		plugin: plugin,
+	}.connector()
+}
+
+func (r rules) connector() (c *connector, err error) {
+	c = &connector{rules: r}
 	c.current, err = c.generation(c.identity())
 	return c, err
 }
 
-// checkRoundTripper refuses what a RoundTripper of the user's makes useless, and whose
-// absence might not be noticed.
+// onlyHTTP1 returns a connector whose connections speak HTTP/1.1, and offer nothing else in
+// ALPN. In all else it is like c.
+func (c *connector) onlyHTTP1() (*connector, error) {
+	r := c.rules
+	if r.cfg.RoundTripper == nil {
+		r.cfg.Protocol = ProtocolHTTP1
+	}
+	return r.connector()
+}
+
+// checkRoundTripper refuses the fields that have no effect beside a RoundTripper of the
+// user's. The user might not notice that they have none.
 func checkRoundTripper(cfg Config) error {
 	if cfg.RoundTripper == nil {
 		return nil
@@ -79,7 +105,8 @@ func checkRoundTripper(cfg Config) error {
 	return nil
 }
 
-// use returns the connections for one exchange, and what to call when it is over.
+// use returns the connections for one exchange, and what to call when the exchange is
+// over.
 func (c *connector) use() (g *generation, end func(), err error) {
 	if c.secure {
 		c.files.refresh()
@@ -129,7 +156,8 @@ func (c *connector) identity() identity {
 	return id
 }
 
-// close closes what is unused, and the rest when it is. It can be used again.
+// close closes the connections that nothing uses, and each of the others when nothing
+// uses it any more. The connector can be used again.
 func (c *connector) close() {
 	c.mu.Lock()
 	g := c.current
@@ -149,7 +177,7 @@ func (c *connector) generation(id identity) (*generation, error) {
 	switch {
 	case c.cfg.RoundTripper != nil:
 		g.RoundTripper, g.closeIdle, g.dial = c.cfg.RoundTripper, func() {}, nil
-	case c.cfg.Protocol == ProtocolHTTP2 && c.server.scheme == "http":
+	case c.cfg.Protocol == ProtocolHTTP2 && c.server.url.Scheme == "http":
 		plainHTTP2(c.cfg, g)
 	default:
 		if c.secure {
@@ -193,8 +221,8 @@ func (c *connector) overHTTP(g *generation) {
 	withHTTP2(c.cfg, h1, g)
 }
 
-// maxHeaderBytes bounds the header of a response. Those of an API server have a few hundred
-// bytes, and net/http takes many times of what is sent to hold them.
+// maxHeaderBytes bounds the header of a response. An API server sends a few hundred
+// bytes, and net/http needs many times the size of a header to hold it.
 const maxHeaderBytes = 1 << 20
 
 // dialer returns what makes connections, within DialTimeout.

@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -23,128 +22,6 @@ import (
 	"testing/synctest"
 	"time"
 )
-
-// lossy is a connection of which the other end can vanish without a word: what is
-// written goes nowhere, and nothing is read any more.
-type lossy struct {
-	net.Conn
-	lost chan struct{} // closed: the other end is gone
-	shut chan struct{} // closed: this end is closed
-	once sync.Once
-}
-
-func (l *lossy) Write(p []byte) (int, error) {
-	select {
-	case <-l.lost:
-		return len(p), nil
-	default:
-	}
-	return l.Conn.Write(p)
-}
-
-func (l *lossy) Read(p []byte) (int, error) {
-	n, err := l.Conn.Read(p)
-	select {
-	case <-l.lost:
-		<-l.shut
-		return 0, net.ErrClosed
-	default:
-		return n, err
-	}
-}
-
-func (l *lossy) Close() error {
-	l.once.Do(func() { close(l.shut) })
-	return l.Conn.Close()
-}
-
-// TestPingFindsALostConnection loses the other end of an idle watch, in virtual
-// time. The bubble fails the test if a goroutine is left.
-func TestPingFindsALostConnection(t *testing.T) {
-	tests := []struct {
-		name       string
-		idle, ping time.Duration
-		want       time.Duration // 0: not found
-	}{
-		{"by default", 0, 0, 45 * time.Second},
-		{"as configured", 5 * time.Second, 2 * time.Second, 7 * time.Second},
-		{"pings are off", -1, 0, 0},
-		{"pings without an end are off", 0, -1, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				network, lost := newNetwork(), make(chan struct{})
-				stop := serveOn(network, holdOpen(`{}`))
-				c, err := NewClient(Config{
-					Server: "http://api.example", Protocol: ProtocolHTTP2, ReadIdleTimeout: tt.idle, PingTimeout: tt.ping,
-					Dial: func(ctx context.Context, n, a string) (net.Conn, error) {
-						conn, err := network.Dial(ctx, n, a)
-						return &lossy{Conn: conn, lost: lost, shut: make(chan struct{})}, err
-					},
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				defer cancel()
-				s, err := c.Watch(ctx, Request{Path: "/"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := s.Next(); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				close(lost)
-				begun := time.Now()
-				_, err = s.Next()
-				waited := time.Since(begun)
-				found := tt.want != 0
-				if !found {
-					tt.want = time.Hour
-				}
-				if waited > tt.want || !found && waited < tt.want || err == nil {
-					t.Errorf("found after %v, want %v: %v", waited, tt.want, err)
-				}
-				if errors.Is(err, context.DeadlineExceeded) == found {
-					t.Errorf("error %v", err)
-				}
-				s.Close()
-				c.Close()
-				stop()
-			})
-		})
-	}
-}
-
-// TestPingKeepsAHealthyConnection is silent for an hour.
-func TestPingKeepsAHealthyConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network := newNetwork()
-		stop := serveOn(network, func(w http.ResponseWriter, _ *http.Request) {
-			writeFrames(w, `{}`)
-			pass(time.Hour)
-			writeFrames(w, `{"late":1}`)
-		})
-		c := newTestClient(t, Config{Server: "http://api.example", Protocol: ProtocolHTTP2, Dial: network.Dial})
-		s, err := c.Watch(t.Context(), Request{Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if _, err := s.Next(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := s.Next(); err != io.EOF { //nolint:errorlint // io.EOF itself is promised
-			t.Errorf("end: %v", err)
-		}
-		s.Close()
-		c.Close()
-		stop()
-	})
-}
 
 // TestNothingIsLeftBehind ends requests and streams in each way there is. The bubble
 // fails the test if a goroutine outlives them.
@@ -182,7 +59,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				for _, path := range []string{"/refused", "/html"} {
-					if _, err := c.Watch(ctx, Request{Path: path}); err == nil {
+					if _, err := c.Watch(ctx, Request{Frames: jsonFrames, Path: path}); err == nil {
 						t.Errorf("%s: no error", path)
 					}
 				}
@@ -192,7 +69,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				}
 				resp.Body.Close()
 				for _, path := range []string{"/closed", "/cut", "/canceled"} {
-					s, err := c.Watch(ctx, Request{Path: path})
+					s, err := c.Watch(ctx, Request{Frames: jsonFrames, Path: path})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,6 +1,7 @@
 // Package transport moves bytes between a program and a Kubernetes API server.
-// It knows connections, credentials, requests and framing, and nothing of
-// objects: package listwatch decodes what this package delivers.
+// It knows connections, credentials and requests, and nothing of objects or of the
+// formats that they come in: package listwatch decodes what this package delivers, and
+// its formats tell package frames, below this one, where an event begins and ends.
 //
 // A [Config], written by hand or read by [LoadKubeconfig] or [InCluster], makes
 // a [Client]. A Client sends GET requests only, in two shapes:
@@ -8,7 +9,7 @@
 //	resp, err := client.Get(ctx, transport.Request{Path: "/api/v1/pods"})
 //	// resp.Body streams the answer; any status but 2xx is err.
 //
-//	stream, err := client.Watch(ctx, transport.Request{Path: "/api/v1/pods", Query: q})
+//	stream, err := client.Watch(ctx, transport.Request{Path: "/api/v1/pods", Query: q, Frames: []frames.Format{json.Format{}}})
 //	defer stream.Close()
 //	for {
 //		frame, err := stream.Next() // one event, as soon as its last byte is here
@@ -36,6 +37,5 @@
 // A watch travels in the body of a response, or as the messages of a WebSocket if
 // [Config.WatchTransport] says so. To the reader of the Stream they are the same.
 //
-// Begin with [Config] and [NewClient]; frames are cut in frame.go (JSON,
-// CBOR) and lengthframe.go (protobuf).
+// Begin with [Config] and [NewClient].
 package transport

@@ -1,19 +1,26 @@
 package transport
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"net/url"
 	"path"
 	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
 )
 
 // endpoint is where requests go.
 type endpoint struct {
-	base   string // scheme, host and path prefix of requests, without a trailing slash
-	name   string // the same, as it is called in errors
-	scheme string // http or https
-	socket string // the path of a unix socket; "" for a host
+	url    *url.URL // http or https; its path is a prefix, without a slash at the end
+	name   string   // what errors call it
+	socket string   // the path of a unix socket; "" for a host
 }
 
 // parseServer checks Config.Server.
@@ -43,11 +50,11 @@ func parseServer(server string) (endpoint, error) {
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	u.RawPath = strings.TrimRight(u.RawPath, "/")
-	return endpoint{base: u.String(), name: u.String(), scheme: u.Scheme}, nil
+	return endpoint{url: u, name: u.String()}, nil
 }
 
-// parseSocket is parseServer for unix:///path. The host that such a server is told is
-// localhost, as curl's --unix-socket has it for http://localhost.
+// parseSocket is parseServer for unix:///path. The server is told the host localhost,
+// as curl --unix-socket tells it for http://localhost.
 func parseSocket(u *url.URL) (endpoint, error) {
 	switch {
 	case u.User != nil:
@@ -57,5 +64,129 @@ func parseSocket(u *url.URL) (endpoint, error) {
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return endpoint{}, fmt.Errorf("the Server unix://%s has a query or a fragment", u.Path)
 	}
-	return endpoint{base: "http://localhost", name: "unix://" + u.Path + ":", scheme: "http", socket: u.Path}, nil
+	return endpoint{url: &url.URL{Scheme: "http", Host: "localhost"}, name: "unix://" + u.Path + ":", socket: u.Path}, nil
+}
+
+// isLocal reports whether a server is on this machine, by what its address says.
+func (e endpoint) isLocal() bool {
+	if e.socket != "" {
+		return true
+	}
+	ip := net.ParseIP(e.url.Hostname())
+	return e.url.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// findProxy returns the proxy for all requests, nil for none. The Config names it, or
+// else the environment. No error quotes the URL of the proxy, which may hold a
+// password.
+func findProxy(cfg Config, server endpoint) (*url.URL, error) {
+	switch {
+	case cfg.ProxyURL != "" && server.socket != "":
+		return nil, errors.New("ProxyURL cannot be used with a Server that is a unix socket")
+	case cfg.ProxyURL != "":
+		return parseProxy("ProxyURL", cfg.ProxyURL)
+	case cfg.Dial != nil, cfg.RoundTripper != nil, server.socket != "":
+		return nil, nil
+	}
+	return environmentProxy(httpproxy.FromEnvironment(), server)
+}
+
+// environmentProxy does what net/http's ProxyFromEnvironment does, for the one server
+// there is and with the environment as it is now. A loopback address has no proxy.
+func environmentProxy(env *httpproxy.Config, server endpoint) (*url.URL, error) {
+	u, err := env.ProxyFunc()(server.url)
+	if err != nil {
+		return nil, errors.New("the proxy named in the environment (HTTPS_PROXY, HTTP_PROXY) is not a valid URL")
+	}
+	if u == nil {
+		return nil, nil
+	}
+	return parseProxy("the proxy named in the environment (HTTPS_PROXY, HTTP_PROXY)", u.String())
+}
+
+func parseProxy(from, text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%s is not a valid URL with a host, such as http://proxy.example:3128", from)
+	}
+	switch u.Scheme {
+	case "http", "https", "socks5", "socks5h":
+		return u, nil
+	}
+	return nil, fmt.Errorf("%s has the scheme %q: want http, https, socks5 or socks5h", from, u.Scheme)
+}
+
+// proxySecrets returns what a proxy might send back of the credentials in its URL. A name
+// without a password is a secret too: some proxies have tokens for names.
+func proxySecrets(u *url.URL) [][]byte {
+	if u == nil || u.User == nil {
+		return nil
+	}
+	name := u.User.Username()
+	password, ok := u.User.Password()
+	secrets := secretsOf(basicAuth(name, password))
+	if !ok {
+		secrets = append(secrets, formsOf(name)...)
+	}
+	return secrets
+}
+
+// plainProxy returns the proxy as net/http is told of it: as http, if it is https,
+// since dialProxyTLS does the TLS. net/http itself would use the TLS configuration of
+// the server, which checks another name, trusts another authority, and shows the proxy
+// a client certificate that is not meant for it.
+func plainProxy(u *url.URL) *url.URL {
+	if u.Scheme != "https" {
+		return u
+	}
+	plain := *u
+	plain.Scheme, plain.Host = "http", hostPort(u, "443")
+	return &plain
+}
+
+func hostPort(u *url.URL, port string) string {
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// dialProxyTLS returns dial with TLS on top, for connections to an https proxy. The
+// certificate of the proxy is trusted if the system trusts it, or if the cluster's
+// authority has signed it.
+func dialProxyTLS(dial dialFunc, u *url.URL, ca []byte, insecure bool, timeout time.Duration) dialFunc {
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // the cluster's may do
+	}
+	roots.AppendCertsFromPEM(ca)
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: u.Hostname(), NextProtos: []string{"http/1.1"},
+		InsecureSkipVerify: insecure, //nolint:gosec // where the user asks for it
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		raw, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		if timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, timeout)
+			defer cancel()
+		}
+		conn := tls.Client(raw, config)
+		if err := conn.HandshakeContext(ctx); err != nil {
+			_ = raw.Close()
+			return nil, fmt.Errorf("TLS with the proxy %s: %w", strings.TrimSuffix(addr, ":443"), err)
+		}
+		return conn, nil
+	}
+}
+
+// via returns a proxy as net/http wants it.
+func via(u *url.URL) func(*http.Request) (*url.URL, error) {
+	if u == nil {
+		return nil
+	}
+	return http.ProxyURL(plainProxy(u))
 }

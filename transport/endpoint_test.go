@@ -61,7 +61,7 @@ func TestUnixSocket(t *testing.T) {
 		if resp.Body.Close(); err != nil || string(body) != proto+" localhost /api" {
 			t.Errorf("%v: the server saw %q, %v", protocol, body, err)
 		}
-		s, err := c.Watch(t.Context(), Request{Path: "/watch"})
+		s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/watch"})
 		if err != nil {
 			t.Fatalf("%v: %v", protocol, err)
 		}

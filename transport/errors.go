@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // ErrClosed is the error of [Stream.Next] after [Stream.Close].
 var ErrClosed = errors.New("stream is closed")
+
+// errNoFormat is for a program to fix.
+var errNoFormat = errors.New("no format is named that the watch may come in: set Request.Frames")
 
 // RequestError says which request failed. The cause is under it: errors.Is and
 // errors.As find it, and so do the functions of apierrors.
@@ -44,18 +49,58 @@ type UnexpectedContentError struct {
 	StatusCode  int
 	ContentType string // as the server sent it
 	Head        string // the first bytes of the body, at most 256
+
+	// Expected are the media types that the answer may have. For a watch these are the
+	// StreamMediaType of each of Request.Frames, for other requests those of Accept. It is
+	// empty if the status is what was not expected.
+	Expected []string
 }
 
 // Error quotes what came.
 func (e *UnexpectedContentError) Error() string {
-	return fmt.Sprintf("%d %s with unexpected Content-Type %q: body begins %q (is Server the API server, or a proxy before it?)",
-		e.StatusCode, http.StatusText(e.StatusCode), e.ContentType, e.Head)
+	instead := ""
+	for i, mediaType := range e.Expected {
+		instead += []string{" instead of ", " or "}[min(i, 1)] + strconv.Quote(mediaType)
+	}
+	return fmt.Sprintf("%d %s with unexpected Content-Type %q%s: body begins %q (is Server the API server, or a proxy before it?)",
+		e.StatusCode, http.StatusText(e.StatusCode), e.ContentType, instead, e.Head)
 }
 
-// readHead returns the first bytes of a body for an error message. It asks for no
-// more than one read that brings something, since a stream may have no end.
+// readHead returns the first bytes of a body for an error message. It stops at the
+// first read that brings something, since a stream may have no end.
 func readHead(body io.Reader, n int) []byte {
 	buf := make([]byte, n)
 	n, _ = io.ReadAtLeast(body, buf, 1)
 	return buf[:n]
+}
+
+// problems tells the user of problems that make no request fail. A problem that stays
+// the same is told once.
+type problems struct {
+	tell func(error) // nil: nobody asked
+
+	mu   sync.Mutex
+	last map[string]string // by subject, the text that was told
+}
+
+// report says what is wrong with a subject now; nil is nothing. It calls the user's
+// function on this goroutine, and under no lock.
+func (p *problems) report(subject string, err error) {
+	if p.tell == nil {
+		return
+	}
+	p.mu.Lock()
+	known := p.last[subject]
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if p.last == nil {
+		p.last = make(map[string]string)
+	}
+	p.last[subject] = text
+	p.mu.Unlock()
+	if err != nil && text != known {
+		p.tell(err)
+	}
 }

@@ -11,7 +11,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // A watch is read frame by frame until the server ends it.
@@ -31,8 +33,9 @@ func ExampleClient_Watch() {
 	defer client.Close()
 
 	stream, err := client.Watch(context.Background(), transport.Request{
-		Path:  transport.EscapePath("api", "v1", "namespaces", "default", "pods"),
-		Query: url.Values{"watch": {"1"}, "resourceVersion": {"41"}},
+		Frames: []frames.Format{json.Format{}},
+		Path:   transport.EscapePath("api", "v1", "namespaces", "default", "pods"),
+		Query:  url.Values{"watch": {"1"}, "resourceVersion": {"41"}},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -6,53 +6,197 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// exchange is one request from its start until its body is closed: what errors need
-// to know of it, and how to end it.
+// kind is what all exchanges of one sort have in common. A Client has one for Get, and
+// one for each way that a watch can travel.
+type kind struct {
+	op      string // for errors: "get" or "watch"
+	via     *connector
+	gzip    bool // the answer may come compressed
+	upgrade bool // the request asks for a WebSocket
+
+	// rewrite changes the header of a request that has its credential. If nil, the header
+	// stays as it is.
+	rewrite func(http.Header)
+}
+
+// exchange is one request of the caller's, from its start until its body is closed. It
+// knows what errors have to say about the request, and what they must not quote.
+//
+// An exchange is made by [Client.begin] alone. Its request is sent by do, in one attempt
+// or two.
 type exchange struct {
-	op, url       string
-	via           *connector
-	upgrade       bool        // a WebSocket is asked for
-	authorization string      // as sent
-	known         [][]byte    // what must not be quoted besides, such as a proxy's password
-	onRead        func(n int) // see [WithReadHook]; nil if nobody asked
-	emptyBody     bool        // of the last refusal
-	isStatus      bool        // the body of the last refusal is a Status
+	kind
+	*lifetime
+	secrets
 
-	// rewrite returns the request as it is sent, with its credential; nil if it stays
-	// what it is.
-	rewrite func(*http.Request) *http.Request
-
-	// status decodes the Status of an error; see [Request.Status].
-	status func(body []byte) (metav1.Status, error)
-
-	// ended returns why the context of the exchange has ended, nil if it has not.
-	ended  func() error
-	cancel context.CancelCauseFunc
-	// end gives back the connections that the present try uses, and done does so for
-	// good, once the body is closed.
-	end, done func()
+	client  *Client
+	request Request
+	url     string      // for errors: without the query
+	onRead  func(n int) // see [WithReadHook]; nil if nobody asked
+	last    *attempt    // nil before the first
 }
 
-// accepts reports whether a response is a success.
-func (x *exchange) accepts(resp *http.Response) bool {
-	return resp.StatusCode/100 == 2 || x.upgrade && resp.StatusCode == http.StatusSwitchingProtocols
+// begin starts an exchange. The context that it returns is that of the exchange.
+func (c *Client) begin(ctx context.Context, k kind, req Request) (context.Context, *exchange) {
+	x := &exchange{kind: k, client: c, request: req, url: c.server.name + req.Path, onRead: readHook(ctx)}
+	x.known = c.proxySecrets
+	ctx, x.lifetime = newLifetime(ctx)
+	return ctx, x
 }
 
-// errorBodyTimeout bounds the wait for the body of an error, which nobody else may
-// be guarding: a watch has no timeout.
-const errorBodyTimeout = 10 * time.Second
+// do sends the request. It returns the response if that is a success, with the body still
+// to be read.
+func (x *exchange) do(ctx context.Context) (*Response, error) {
+	resp, err := x.send(ctx) //nolint:bodyclose // Response.Body is the caller's to close
+	if err != nil {
+		return nil, x.abandon(err)
+	}
+	x.holdBody(ctx, resp.Body)
+	var content io.ReadCloser = &body{raw: resp.Body, exchange: x}
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		if content, err = x.decompress(resp.Header, content); err != nil {
+			return nil, x.abandon(err)
+		}
+	}
+	return &Response{
+		Body:       content,
+		MediaType:  mediaType(resp.Header.Get("Content-Type")),
+		StatusCode: resp.StatusCode,
+		Header:     resp.Header,
+		exchange:   x,
+	}, nil
+}
 
-var errSlowBody = errors.New("the body of the error did not arrive in time")
+// send makes an attempt. It makes a second one if the first failed for a credential or a
+// certificate that has been rotated since. If neither has changed, another attempt is for
+// the caller to make, at a pace of its own choice.
+func (x *exchange) send(ctx context.Context) (*http.Response, error) {
+	hr, err := x.newRequest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	source := x.client.credentials
+	if own := hr.Header.Get("Authorization"); own != "" {
+		if !x.client.secretive {
+			return nil, fmt.Errorf("the request has an Authorization header, but %w", ErrCleartext)
+		}
+		source = fixedCredential{authorization: own} // of the caller, who renews it
+	}
+	with, err := source.get(ctx)
+	if err != nil {
+		return nil, x.orEnded(err)
+	}
+	first := x.attempt(hr, with)
+	if !first.again {
+		return first.resp, first.err
+	}
+	if with, err = x.renew(ctx, source, first); err != nil {
+		return nil, err
+	}
+	second := x.attempt(hr, with)
+	return second.resp, second.err
+}
 
-// hurry ends the exchange when reading the body of an error takes too long.
-func (x *exchange) hurry() *time.Timer {
-	return time.AfterFunc(errorBodyTimeout, func() { x.cancel(errSlowBody) })
+// attempt is one try of an exchange: a request with a credential, on connections that
+// were made with one identity. It has either a response or an error.
+type attempt struct {
+	with  credential
+	on    *generation    // nil if no connection could be prepared
+	end   func()         // gives the connections back; nil if on is
+	resp  *http.Response // of a success
+	err   error
+	again bool // another credential or certificate may help
+
+	// Of a response that is not a success.
+	unauthorized bool // 401
+	emptyBody    bool
+	isStatus     bool // the body is a Status
+}
+
+// attempt sends the request once. It uses the RoundTripper, not an http.Client: an
+// http.Client follows redirects, and a credential must not go to another host.
+func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
+	if x.last != nil {
+		x.last.end()
+	}
+	a := &attempt{with: with}
+	x.last, x.authorization = a, with.authorization
+	if a.on, a.end, a.err = x.via.use(); a.err != nil {
+		return a
+	}
+	x.hold(a.end)
+	hr = hr.WithContext(hr.Context()) // the first attempt may still be using its own
+	hr.Header = hr.Header.Clone()
+	with.authorize(hr.Header)
+	if x.rewrite != nil {
+		x.rewrite(hr.Header)
+	}
+	resp, err := a.on.RoundTrip(hr)
+	if ended := x.ended(); ended != nil {
+		// A server that sees the client go may still answer before the connection is
+		// down. Nobody waits for that answer.
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		a.err = ended
+		return a
+	}
+	switch {
+	case err != nil:
+		// Perhaps the connection could not be made because it trusts the wrong
+		// authority, or shows the wrong certificate.
+		a.err, a.again = err, true
+	case x.client.onlyHTTP2 && !x.upgrade && resp.ProtoMajor != 2:
+		_ = resp.Body.Close()
+		a.err, a.again = fmt.Errorf("the server answered with %s, and ProtocolHTTP2 asks for HTTP/2", resp.Proto), true
+	case resp.StatusCode/100 == 2, x.upgrade && resp.StatusCode == http.StatusSwitchingProtocols:
+		a.resp = resp
+	default:
+		a.unauthorized = resp.StatusCode == http.StatusUnauthorized
+		a.again = a.unauthorized
+		a.err = x.refused(a, resp)
+	}
+	return a
+}
+
+// renew looks for what was rotated since an attempt: certificates and, after a 401, the
+// credential. It returns the credential for the next attempt. If nothing has changed, it
+// returns the error of the attempt, since another attempt would not help.
+func (x *exchange) renew(ctx context.Context, source authorizer, a *attempt) (credential, error) {
+	changed, problem := x.via.renew(a.on)
+	next := a.with
+	if a.unauthorized {
+		var err error
+		if next, err = source.renew(ctx, a.with); err != nil {
+			return next, x.orEnded(fmt.Errorf("%w (and %w)", a.err, err))
+		}
+	}
+	switch {
+	case changed, next != a.with:
+		return next, nil
+	case problem != nil:
+		return next, fmt.Errorf("%w (and there are no new certificates: %w)", a.err, problem)
+	}
+	return next, a.err
+}
+
+// orEnded returns why the exchange has ended, or else err.
+func (x *exchange) orEnded(err error) error {
+	if ended := x.ended(); ended != nil {
+		return ended
+	}
+	return err
+}
+
+// abandon ends the exchange, and returns its error.
+func (x *exchange) abandon(err error) error {
+	_ = x.close(nil) // the error says why
+	return x.fail(err)
 }
 
 // fail says which request an error is about.
@@ -60,17 +204,115 @@ func (x *exchange) fail(err error) error {
 	return &RequestError{Op: x.op, URL: x.url, Err: x.redactError(err)}
 }
 
-// failRead makes the error of a read. A body that is read while its context ends
-// fails in several ways, by protocol and by chance, or even ends cleanly, when the
-// server saw the client go and had time to say goodbye. The reason is the context.
+// failRead makes the error of a read, of a body or of a frame in it. A body that is read
+// while its context ends fails in one of several ways, which depend on the protocol and on
+// chance. It may even end cleanly, if the server saw the client go and had time to say
+// goodbye. The reason is the context.
 func (x *exchange) failRead(err error) error {
 	if ended := x.ended(); ended != nil {
 		return x.fail(ended)
 	}
-	if err == io.EOF { //nolint:errorlint // only the bare one is an end
-		return err
+	var known *RequestError
+	if err == io.EOF || errors.As(err, &known) { //nolint:errorlint // only the bare one is an end
+		return err // what read a frame has it from the body, which named the request
 	}
 	return x.fail(err)
+}
+
+// body is the body of a response. Its errors say which request they are about.
+type body struct {
+	raw      io.Reader
+	exchange *exchange
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.raw.Read(p)
+	if n > 0 && b.exchange.onRead != nil {
+		b.exchange.onRead(n)
+	}
+	if err != nil {
+		err = b.exchange.failRead(err)
+	}
+	return n, err
+}
+
+// Close ends the exchange.
+func (b *body) Close() error { return b.exchange.close(ErrClosed) }
+
+type readHookKey struct{}
+
+// WithReadHook returns a context whose requests call hook with the number of bytes
+// each time some of a response's body have arrived. A program learns from it that a
+// stream is alive while a frame is still arriving. The hook runs on the goroutine that
+// reads, and must be quick.
+func WithReadHook(ctx context.Context, hook func(n int)) context.Context {
+	return context.WithValue(ctx, readHookKey{}, hook)
+}
+
+func readHook(ctx context.Context) func(n int) {
+	hook, _ := ctx.Value(readHookKey{}).(func(int))
+	return hook
+}
+
+// lifetime is how long an exchange lasts: until it fails, its body is closed, or its
+// context ends. What the exchange holds is given back then, once.
+type lifetime struct {
+	ended   func() error // why the context of the exchange has ended; nil if it has not
+	cancel  context.CancelCauseFunc
+	unwatch func() bool  // ends the wait for the end of the context
+	finish  func() error // giveBack, once
+
+	body io.Closer // nil before there is a response
+	held []func()  // each gives something back
+}
+
+// newLifetime returns the context of an exchange, and its lifetime.
+func newLifetime(ctx context.Context) (context.Context, *lifetime) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l := &lifetime{ended: func() error { return endOf(ctx) }, cancel: cancel, unwatch: func() bool { return true }}
+	l.finish = sync.OnceValue(l.giveBack)
+	return ctx, l
+}
+
+// hold adds what is to be given back.
+func (l *lifetime) hold(release func()) { l.held = append(l.held, release) }
+
+// holdBody adds the body of the response. From now on the end of the context closes it,
+// too: over HTTP/2, a stream that nobody reads any more would keep its connection open
+// after the Client is closed.
+func (l *lifetime) holdBody(ctx context.Context, body io.Closer) {
+	l.body = body
+	l.unwatch = context.AfterFunc(ctx, func() { _ = l.finish() }) // close returns what it says
+}
+
+// close ends the exchange for a reason, before it closes the body: over HTTP/2 that sends
+// RST_STREAM at once, and with either protocol it frees a Read that waits. If the end of
+// the context is closing the body already, close waits until that is done.
+func (l *lifetime) close(why error) error {
+	l.unwatch()
+	l.cancel(why)
+	return l.finish()
+}
+
+func (l *lifetime) giveBack() (err error) {
+	if l.body != nil {
+		err = l.body.Close()
+	}
+	for _, release := range slices.Backward(l.held) {
+		release()
+	}
+	return err
+}
+
+// errorBodyTimeout bounds the wait for the body of an error. A watch has no timeout that
+// would bound it.
+const errorBodyTimeout = 10 * time.Second
+
+var errSlowBody = fmt.Errorf("the body of the error did not arrive within %v", errorBodyTimeout)
+
+// hurry ends the exchange if reading the body of an error takes too long.
+func (l *lifetime) hurry() *time.Timer {
+	return time.AfterFunc(errorBodyTimeout, func() { l.cancel(errSlowBody) })
 }
 
 // endOf returns why ctx has ended, nil if it has not. If the caller of a request
@@ -86,47 +328,4 @@ func endOf(ctx context.Context) error {
 	default:
 		return fmt.Errorf("%w: %w", err, cause)
 	}
-}
-
-// body is that of a response. Its errors say which request they are about. It is
-// closed when the context ends, too: a connection of HTTP/2 that still counted a
-// stream which nobody reads any more would outlive the Client.
-type body struct {
-	raw      io.Reader
-	exchange *exchange
-	unwatch  func() bool  // ends the wait for the end of the context
-	release  func() error // closes what is read, once
-}
-
-func newBody(ctx context.Context, raw io.ReadCloser, x *exchange) *body {
-	release := sync.OnceValue(func() error {
-		defer x.done()
-		return raw.Close()
-	})
-	return &body{
-		raw:      raw,
-		exchange: x,
-		unwatch:  context.AfterFunc(ctx, func() { _ = release() }), // Close returns what it says
-		release:  release,
-	}
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.raw.Read(p)
-	if n > 0 && b.exchange.onRead != nil {
-		b.exchange.onRead(n)
-	}
-	if err != nil {
-		err = b.exchange.failRead(err)
-	}
-	return n, err
-}
-
-// Close ends the exchange first: over HTTP/2 that sends RST_STREAM at once, and on
-// either protocol it frees a Read that waits. If the end of the context is closing the
-// body already, Close waits until that is done.
-func (b *body) Close() error {
-	b.unwatch()
-	b.exchange.cancel(ErrClosed)
-	return b.release()
 }

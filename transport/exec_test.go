@@ -107,7 +107,7 @@ func TestExecTokenIsKeptUntilItExpires(t *testing.T) {
 
 		program.print(`{}`)
 		pass(execAge)
-		get("Unauthorized (and a new credential cannot be had: run get-credential to get a credential: it printed", "third-token", 6)
+		get("Unauthorized (and there is no new credential: run get-credential to get a credential: it printed", "third-token", 6)
 		get("run get-credential to get a credential", "", 6) // nor is one that failed
 	})
 }
@@ -166,7 +166,7 @@ func TestExecIsToldWhatIsWanted(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = plugin.get(t.Context())
-			checkError(t, err, "run get-credential to get a credential: exit status 3 (what it said is on the standard error)")
+			checkError(t, err, "run get-credential to get a credential: exit status 3 (its messages are on the standard error)")
 			dir := filepath.Dir(cfg.Exec.Command)
 			info, err := os.ReadFile(filepath.Join(dir, "info"))
 			if err != nil {
@@ -256,7 +256,7 @@ func TestExecClientCertificate(t *testing.T) {
 			TLS: TLSConfig{CAData: pemOf(ca.Certificate[0])},
 		})
 		defer c.Close()
-		s, err := c.Watch(t.Context(), Request{Path: "/watch"})
+		s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/watch"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +284,7 @@ func TestExecClientCertificate(t *testing.T) {
 		}
 		program.print("broken")
 		pass(execAge)
-		checkError(t, getAll(t.Context(), c, "/get"), "a new credential cannot be had: run get-credential")
+		checkError(t, getAll(t.Context(), c, "/get"), "there is no new credential: run get-credential")
 		if c.connections.current != current {
 			t.Error("a run that failed took the certificate away")
 		}
@@ -299,7 +299,7 @@ func TestExecConfigIsChecked(t *testing.T) {
 	}{
 		{Config{Exec: &ExecConfig{}}, "the program of Exec has no Command"},
 		{Config{Exec: &ExecConfig{Command: "x", APIVersion: "client.authentication.k8s.io/v1alpha1"}}, "want client.authentication.k8s.io/v1 or"},
-		{Config{Exec: &ExecConfig{Command: "x", InteractiveMode: 7}}, "InteractiveMode 7 is unknown"},
+		{Config{Exec: &ExecConfig{Command: "x", InteractiveMode: 7}}, "InteractiveMode 7 is unknown: want InteractiveIfAvailable, InteractiveNever or InteractiveAlways"},
 		{Config{Exec: &ExecConfig{Command: "x", Env: []string{"pass-word"}}}, "Exec.Env[0] is not of the form"},
 		{Config{Exec: &ExecConfig{Command: "x"}, BearerToken: "pass-word"}, "both Exec and a bearer token"},
 		{Config{Exec: &ExecConfig{Command: "x"}, Username: "pass-word"}, "both Exec and a bearer token or a user name"},

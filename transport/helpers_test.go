@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
@@ -10,9 +12,15 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/listwatch/cbor"
+	"github.com/relist-go/relist/listwatch/json"
+	"github.com/relist-go/relist/listwatch/protobuf"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // waitFor waits until a state of the world that nothing announces has come.
@@ -67,3 +75,55 @@ func serveMutual(n net.Listener, handler http.HandlerFunc, server tls.Certificat
 
 // discardLog is for servers that would log the handshakes that are meant to fail.
 var discardLog = log.New(io.Discard, "", 0)
+
+// jsonFrames is for watches whose format does not matter.
+var (
+	jsonFrames     = []frames.Format{json.Format{}}
+	protobufFrames = []frames.Format{protobuf.Format{}}
+	cborFrames     = []frames.Format{cbor.Format{}}
+	protobufOrJSON = []frames.Format{protobuf.Format{}, json.Format{}}
+)
+
+// frameOf returns an object of exactly size bytes, 8 or more.
+func frameOf(size int) string {
+	return `{"a":"` + strings.Repeat("x", size-8) + `"}`
+}
+
+// captured is a response that a kube-apiserver sent.
+type captured struct {
+	*http.Response
+	raw  []byte // from the status line on
+	body []byte
+}
+
+func capturedResponse(t testing.TB, path string) captured {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Lines that begin with "> " tell the request.
+	start := bytes.Index(data, []byte("HTTP/1.1 "))
+	if start < 0 {
+		t.Fatalf("%s: no status line", path)
+	}
+	raw := data[start:]
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(raw)), nil)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	// The files end with a newline of their own.
+	raw = bytes.TrimSuffix(raw, []byte("\r\n\n"))
+	if len(raw) < len(data)-start {
+		raw = append(raw, "\r\n"...)
+	}
+	if resp.ContentLength >= 0 {
+		raw = raw[:bytes.Index(raw, []byte("\r\n\r\n"))+4+len(body)]
+	}
+	return captured{resp, raw, body}
+}

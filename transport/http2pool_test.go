@@ -31,7 +31,7 @@ func TestNoStreamIsRefused(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range cap(open) {
 			all.Go(func() {
-				s, err := v.client.Watch(v.t.Context(), Request{Path: fmt.Sprintf("/watch/%d", i)})
+				s, err := v.client.Watch(v.t.Context(), Request{Frames: jsonFrames, Path: fmt.Sprintf("/watch/%d", i)})
 				if err != nil {
 					v.t.Error(err)
 					return
@@ -245,7 +245,7 @@ func TestOldServer(t *testing.T) {
 	c := newTestClient(t, cfg)
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		s, err := c.Watch(t.Context(), Request{Path: "/watch"})
+		s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/watch"})
 		if err != nil {
 			t.Error(err)
 			return

@@ -131,7 +131,7 @@ func checkError(t *testing.T, err error, want string) {
 
 func TestKubeconfigErrors(t *testing.T) {
 	tests := []struct{ name, in, wantErr string }{
-		{"empty", "", "no context is asked for and current-context is not set; the file has no contexts"},
+		{"empty", "", "no context is named, and the file has no current-context: name one; the file has no contexts"},
 		{"no current-context", "contexts: [{name: a}, {name: B}]", "known contexts: B, a"},
 		{"not YAML", "a: b: c", "yaml"},
 		{"not base64", "clusters: [{name: a, cluster: {certificate-authority-data: '!'}}]", "base64"},

@@ -14,7 +14,7 @@ import (
 func (k kubeconfig) config(contextName string) (Config, error) {
 	contextName = cmp.Or(contextName, k.CurrentContext)
 	if contextName == "" {
-		return Config{}, fmt.Errorf("no context is asked for and current-context is not set; %s", known("contexts", k.Contexts))
+		return Config{}, fmt.Errorf("no context is named, and the file has no current-context: name one; %s", known("contexts", k.Contexts))
 	}
 	kctx, ok := find(k.Contexts, contextName)
 	if !ok {
@@ -42,8 +42,8 @@ func (k kubeconfig) config(contextName string) (Config, error) {
 	return cfg, nil
 }
 
-// serverURL returns the URL of a server. A host and a port without a scheme are spoken to
-// without TLS, as by kubectl.
+// serverURL returns the URL of a server. To a host and a port without a scheme, kubectl
+// speaks without TLS, and so does this.
 func serverURL(server string) string {
 	if u, err := url.Parse(server); strings.Contains(server, "://") || err == nil && u.Scheme != "" && u.Opaque == "" {
 		return server
@@ -86,7 +86,8 @@ func toConfig(kctx kubeconfigContext, cluster kubeconfigCluster, user kubeconfig
 	if err := user.check(); err != nil {
 		return cfg, err
 	}
-	// Neither is of any use alone, and kubectl does not look at it.
+	// A key without a certificate is of no use, and neither is a password without a
+	// name. kubectl does not look at them.
 	if user.CertFile == "" && len(user.CertData) == 0 {
 		cfg.TLS.KeyFile, cfg.TLS.KeyData = "", nil
 	}
@@ -146,4 +147,64 @@ func (p authProvider) refuse() error {
 		instead = "the exec plugin client-keystone-auth (https://github.com/kubernetes/cloud-provider-openstack)"
 	}
 	return fmt.Errorf("auth-provider %q is not supported: use %s", p.Name, instead)
+}
+
+// kubeconfigExec is a program that gives a credential, as a kubeconfig names it.
+type kubeconfigExec struct {
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	Env     []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"env"`
+	APIVersion         string `json:"apiVersion"`
+	InstallHint        string `json:"installHint"`
+	ProvideClusterInfo bool   `json:"provideClusterInfo"`
+	InteractiveMode    string `json:"interactiveMode"`
+}
+
+// execExtension is the name of the extension of a cluster that is handed to programs.
+const execExtension = "client.authentication.k8s.io/exec"
+
+// config checks what kubectl checks.
+func (e *kubeconfigExec) config(extensions []kubeconfigExtension) (*ExecConfig, error) {
+	out := ExecConfig{
+		Command:            e.Command,
+		Args:               e.Args,
+		APIVersion:         e.APIVersion,
+		InstallHint:        e.InstallHint,
+		ProvideClusterInfo: e.ProvideClusterInfo,
+	}
+	for _, v := range e.Env {
+		if v.Name == "" {
+			return nil, errors.New("env has an entry without a name")
+		}
+		out.Env = append(out.Env, v.Name+"="+v.Value)
+	}
+	for _, x := range extensions {
+		if x.Name == execExtension && e.ProvideClusterInfo {
+			out.ClusterConfig = x.Extension
+		}
+	}
+	switch e.InteractiveMode {
+	case "IfAvailable":
+	case "Never":
+		out.InteractiveMode = InteractiveNever
+	case "Always":
+		out.InteractiveMode = InteractiveAlways
+	case "":
+		if e.APIVersion == execV1 { // v1beta1 has a default
+			return nil, errors.New("interactiveMode is missing, which client.authentication.k8s.io/v1 requires: want Never, IfAvailable or Always")
+		}
+	default:
+		return nil, fmt.Errorf("interactiveMode is %q: want Never, IfAvailable or Always", e.InteractiveMode)
+	}
+	switch {
+	case e.APIVersion == "":
+		return nil, fmt.Errorf("apiVersion is missing: want %s or %s", execV1, execV1beta1)
+	case e.Command == "":
+		return nil, errors.New("command is missing")
+	}
+	_, err := out.check()
+	return &out, err
 }

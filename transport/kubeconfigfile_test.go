@@ -102,7 +102,7 @@ func TestKubeconfigImpersonation(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	_, err = parseKubeconfig([]byte(rest+"{as-groups: [dev]}"), "/dir", "")
-	checkError(t, err, `user "u": as: there is a UID, groups or extra attributes, but no User`)
+	checkError(t, err, `user "u": as: Impersonate has a UID, groups or extra attributes, but no User`)
 }
 
 func TestKubeconfigExec(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// What is printed of a Config holds no secret, by whichever way it is printed: fmt with
-// any verb, slog, or JSON. It is for people, and cannot be read back.
+// However a Config is printed, it shows no secret: by fmt with any verb, by slog, or as
+// JSON. It is printed for people, and cannot be read back.
 
 // String returns the fields that are set, without what is secret.
 func (c Config) String() string { return printed("transport.Config", c.printable()) }

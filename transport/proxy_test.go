@@ -221,7 +221,7 @@ func TestProxies(t *testing.T) {
 				if err := getAll(t.Context(), c, "/get"); err != nil {
 					t.Fatalf("%v: %v", protocol, err)
 				}
-				s, err := c.Watch(t.Context(), Request{Path: "/watch"})
+				s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/watch"})
 				if err != nil {
 					t.Fatalf("%v: %v", protocol, err)
 				}
@@ -328,7 +328,11 @@ func TestChoiceOfTheEnvironment(t *testing.T) {
 			t.Errorf("%s: proxy %q, %v, want %q", server, got, err, want)
 		}
 	}
-	_, err := environmentProxy(&httpproxy.Config{HTTPSProxy: "ftp://u:pass-word@proxy"}, endpoint{base: "https://api.example"})
+	at, err := parseServer("https://api.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = environmentProxy(&httpproxy.Config{HTTPSProxy: "ftp://u:pass-word@proxy"}, at)
 	checkError(t, err, `the proxy named in the environment (HTTPS_PROXY, HTTP_PROXY) has the scheme "ftp"`)
 	if strings.Contains(err.Error(), "pass-word") {
 		t.Errorf("the error tells a secret: %v", err)

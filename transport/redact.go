@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"regexp"
 	"strconv"
@@ -11,16 +12,16 @@ import (
 )
 
 const (
-	// minSecret is the least length of a credential: what is shorter is not a secret,
-	// and to be found in any text.
+	// minSecret is the least length of a credential. What is shorter is not a secret,
+	// and would be found in any text.
 	minSecret = 6
 
-	// minPart is the least length of a credential's beginning that is taken for one
-	// where a text ends in it. Less of it tells nobody anything.
+	// minPart is how much of a credential's beginning is taken out at least, if a text
+	// ends in it. Less of it tells nobody anything.
 	minPart = 4
 
-	// longPart is the least length of a credential's beginning that is taken for one
-	// anywhere in a text. Less of it may be a word.
+	// longPart is how much of a credential's beginning is taken out at least, anywhere
+	// in a text. Less of it may be a word.
 	longPart = 12
 
 	// maxHead is how many bytes of a strange body are quoted in an error.
@@ -29,9 +30,8 @@ const (
 
 var redacted = []byte("REDACTED")
 
-// secretsOf returns what must not be quoted of an Authorization header: the
-// credential, and the password inside it. What debugging proxies send back is
-// either one.
+// secretsOf returns what must not be quoted of an Authorization header: the credential,
+// and the password inside it. A debugging proxy may send back either one.
 func secretsOf(authorization string) [][]byte {
 	scheme, credential, ok := strings.Cut(authorization, " ")
 	if !ok {
@@ -49,64 +49,76 @@ func secretsOf(authorization string) [][]byte {
 	return secrets
 }
 
-// formsOf returns a secret as it is, and in base64. One that is short has none: it is not
-// a secret, and to be found in any text.
+// formsOf returns a secret as it is, in base64 and in hexadecimal. It returns nothing for a
+// text that is too short to be a secret, because such a text may stand anywhere.
 func formsOf(secret string) [][]byte {
 	if len(secret) < minSecret {
 		return nil
 	}
-	return append([][]byte{[]byte(secret)}, encodingsOf(secret)...)
+	forms := append([][]byte{[]byte(secret)}, encodingsOf(secret)...)
+	code := hex.EncodeToString([]byte(secret))
+	return append(forms, []byte(code), []byte(strings.ToUpper(code)))
 }
 
-// encodingsOf returns a text in base64; see also withTokenInProtocol. Padding comes after
-// all of it, and tells nothing.
+// encodingsOf returns a text in base64, as a header or moveTokenToProtocol has it.
+// Padding tells nothing, and is left out.
 func encodingsOf(text string) [][]byte {
-	url, std := base64.RawURLEncoding.EncodeToString([]byte(text)), base64.RawStdEncoding.EncodeToString([]byte(text))
-	if url == std {
-		return [][]byte{[]byte(url)}
+	inURL, std := base64.RawURLEncoding.EncodeToString([]byte(text)), base64.RawStdEncoding.EncodeToString([]byte(text))
+	if inURL == std {
+		return [][]byte{[]byte(std)}
 	}
-	return [][]byte{[]byte(url), []byte(std)}
+	return [][]byte{[]byte(inURL), []byte(std)}
 }
 
-// secrets are what no error of the exchange may quote.
-func (x *exchange) secrets() [][]byte {
-	return append(secretsOf(x.authorization), x.known...)
+// secrets are what no error of an exchange may quote. Errors quote what servers send,
+// and a debugging proxy sends the request back, in any form. What redacts logs
+// elsewhere goes by the names of fields, which a text of a server does not have.
+type secrets struct {
+	authorization string   // the header, as it was sent last
+	known         [][]byte // what else, such as the password of a proxy
 }
 
-// redact returns text without the credential of the exchange. A text that ends
-// inside the credential, as one that was cut does, loses that part of it too. One
-// that begins inside it does not occur: a frame begins with a brace, and neither a
-// token (RFC 6750, section 2.1) nor base64 has any.
-func (x *exchange) redact(text []byte) []byte {
-	text = x.redactWhole(text)
-	plain := unescape(text)
-	for _, s := range x.secrets() {
-		if n := endsIn(text, s); n >= minPart {
+func (s *secrets) all() [][]byte {
+	return append(secretsOf(s.authorization), s.known...)
+}
+
+// redact returns text without the credential. If a text was cut and ends inside the
+// credential, that part is taken out, too. No text begins inside the credential: an
+// event in JSON begins with a brace, and neither a token (RFC 6750, section 2.1) nor
+// base64 has one.
+func (s *secrets) redact(text []byte) []byte {
+	text = s.redactWhole(text)
+	plain := unescape(cutEscape.ReplaceAll(text, nil))
+	for _, secret := range s.all() {
+		if n := endsIn(text, secret); n >= minPart {
 			text = append(bytes.Clone(text[:len(text)-n]), redacted...)
-		} else if endsIn(plain, s) >= minPart {
+		} else if endsIn(plain, secret) >= minPart {
 			return redacted
 		}
 	}
 	return text
 }
 
-// redactWhole is redact for a text that is known not to have been cut.
-func (x *exchange) redactWhole(text []byte) []byte {
-	for _, s := range x.secrets() {
-		text = withoutBeginnings(bytes.ReplaceAll(text, s, redacted), s)
+// redactWhole is redact for a text that was not cut here.
+func (s *secrets) redactWhole(text []byte) []byte {
+	for _, secret := range s.all() {
+		text = bytes.ReplaceAll(text, secret, redacted)
+	}
+	for _, secret := range s.all() { // two forms may begin alike: none is taken for a part of another
+		text = withoutBeginnings(text, secret)
 	}
 	if plain := unescape(text); len(plain) < len(text) {
-		for _, s := range x.secrets() {
-			if bytes.Contains(plain, s) {
-				return redacted // where it is in the text itself is not worth finding out
+		for _, secret := range s.all() {
+			if bytes.Contains(plain, secret[:min(len(secret), longPart)]) {
+				return redacted // all of it: to find the place is not worth the code
 			}
 		}
 	}
 	return text
 }
 
-// withoutBeginnings returns a text without the beginnings of a secret: somebody may have
-// cut it before it came here.
+// withoutBeginnings returns a text without the beginnings of a secret, because somebody
+// may have cut the text before it came here.
 func withoutBeginnings(text, secret []byte) []byte {
 	if len(secret) <= longPart {
 		return text
@@ -130,8 +142,15 @@ func withoutBeginnings(text, secret []byte) []byte {
 	return append(out, text...)
 }
 
-// escapes are ways to write a character in JSON, a URL and HTML.
-var escapes = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\/|%[0-9a-fA-F]{2}|&#[0-9]{1,3};|&#[xX][0-9a-fA-F]{1,4};`)
+// escapes are ways to write a character in JSON, a URL and HTML. cutEscape is the beginning of
+// one, where a text was cut.
+var (
+	escapes   = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\[/"\\]|%[0-9a-fA-F]{2}|&#[0-9]{1,3};|&#[xX][0-9a-fA-F]{1,4};|&(?:quot|apos|amp|lt|gt);`)
+	cutEscape = regexp.MustCompile(`(?:\\(?:u[0-9a-fA-F]{0,3})?|%[0-9a-fA-F]?|&(?:#[0-9]{0,3}|#[xX][0-9a-fA-F]{0,4}|[a-z]{0,4}))$`)
+)
+
+// entities are the names that HTML has for what must be escaped there.
+var entities = map[string]string{"&quot;": `"`, "&apos;": "'", "&amp;": "&", "&lt;": "<", "&gt;": ">"}
 
 // unescape returns a text without the escapes that a credential may be written with.
 func unescape(text []byte) []byte {
@@ -140,9 +159,12 @@ func unescape(text []byte) []byte {
 	}
 	return escapes.ReplaceAllFunc(text, func(e []byte) []byte {
 		digits, base := string(e), 16
+		if c, ok := entities[digits]; ok {
+			return []byte(c)
+		}
 		switch {
-		case digits == `\/`:
-			return []byte("/")
+		case len(digits) == 2: // a backslash and what it stands before
+			return e[1:]
 		case digits[0] == '\\':
 			digits = digits[2:]
 		case digits[0] == '%':
@@ -170,28 +192,28 @@ func endsIn(text, secret []byte) int {
 	return 0
 }
 
-// quote returns the first bytes of text without the credential, at most bound. The
-// cut comes last: a credential that lies across it would not be known any more.
-func (x *exchange) quote(text []byte, bound int) []byte {
-	text = x.redact(text[:min(len(text), bound+x.longestSecret())])
+// quote returns the first bytes of text without the credential, at most bound. It cuts
+// last, because a credential that is cut in two would not be found any more.
+func (s *secrets) quote(text []byte, bound int) []byte {
+	text = s.redact(text[:min(len(text), bound+s.longestSecret())])
 	return text[:min(len(text), bound)]
 }
 
 // longestSecret is how many bytes must be known beyond the end of a quotation.
-func (x *exchange) longestSecret() int {
+func (s *secrets) longestSecret() int {
 	longest := 0
-	for _, s := range x.secrets() {
-		longest = max(longest, len(s))
+	for _, secret := range s.all() {
+		longest = max(longest, len(secret))
 	}
 	return longest
 }
 
-// redactError is the last resort, for errors that others made, such as net/http's
-// of a header that is none: one with the credential in its text gets another text.
-// errors.Is and errors.As still find what is under it.
-func (x *exchange) redactError(err error) error {
+// redactError is the last resort, for errors that others have made, such as that of
+// net/http for a malformed header. If the credential is in the text of err, the error
+// gets another text. errors.Is and errors.As still find what is under it.
+func (s *secrets) redactError(err error) error {
 	text := err.Error()
-	clean := string(x.redactWhole([]byte(text)))
+	clean := string(s.redactWhole([]byte(text)))
 	if clean == text {
 		return err
 	}

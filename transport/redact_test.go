@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // jwt is as long as the token of a service account, and no part of it repeats.
@@ -73,7 +75,7 @@ func TestNoErrorQuotesTheCredential(t *testing.T) {
 			cfg := answer([]byte(echo(strings.Repeat(" -", before/2)+strings.Repeat("-", before%2), "Bearer "+jwt)))
 			cfg.BearerToken = jwt
 			cfg.MaxFrameBytes = 8000
-			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 			if err == nil {
 				_, err = s.Next()
 				s.Close()
@@ -101,7 +103,7 @@ func TestNoErrorQuotesTheCredential(t *testing.T) {
 }
 
 func TestRedactedErrorKeepsWhatIsUnderIt(t *testing.T) {
-	x := &exchange{authorization: "Bearer " + jwt}
+	x := &exchange{secrets: secrets{authorization: "Bearer " + jwt}}
 	cause := &FrameError{Reason: "saw " + jwt}
 	err := x.fail(fmt.Errorf("%w: %w", http.ErrServerClosed, cause))
 	var frame *FrameError
@@ -132,11 +134,39 @@ func TestRedact(t *testing.T) {
 		{"Bearer a+/=secret", `JSON {"a":"a+\/\u003dsecret"}`, "REDACTED"},
 		{"Bearer a+/=secret", "HTML a&#43;&#x2F;&#61;secret", "REDACTED"},
 		{"Bearer a+/=secret", "ends in a%2B%2F%3Dsec", "REDACTED"},
+		{"Bearer secret/token/of/mine", `cut, secret\/token\/of, and more`, "REDACTED"},
+		{"Basic " + base64.StdEncoding.EncodeToString([]byte(`u:pa"ss\wo&rd`)), `JSON {"a":"pa\"ss\\wo&rd"}`, "REDACTED"},
+		{"Basic " + base64.StdEncoding.EncodeToString([]byte(`u:pa"ss\wo&rd`)), `HTML pa&quot;ss\wo&amp;rd`, "REDACTED"},
 		{"Bearer secret-token", "100% of \\u00e9 &#233; \\/ is kept", "100% of \\u00e9 &#233; \\/ is kept"},
 	} {
-		x := &exchange{authorization: tt.authorization}
+		x := &secrets{authorization: tt.authorization}
 		if got := string(x.redact([]byte(tt.text))); got != tt.want {
 			t.Errorf("with %q, %q became %q, want %q", tt.authorization, tt.text, got, tt.want)
+		}
+	}
+}
+
+// A text may be cut inside of an escape, which then says nothing of the credential, and
+// hides nothing of what stands before it.
+func TestTextThatIsCutInAnEscapeIsRedacted(t *testing.T) {
+	const token = "ab/cd+ef/gh=ij/kl+mn/op+qr/st"
+	x := &secrets{authorization: "Bearer " + token}
+	for _, form := range []string{"%%%02X", `\u%04x`, "&#%d;", "&#x%x;"} {
+		for _, which := range []string{"/+=", token} {
+			var written strings.Builder
+			for _, c := range token {
+				if strings.ContainsRune(which, c) {
+					fmt.Fprintf(&written, form, c)
+				} else {
+					written.WriteRune(c)
+				}
+			}
+			for end := range written.Len() + 1 {
+				text := "saw " + written.String()[:end]
+				if got := unescape(x.redact([]byte(text))); bytes.Contains(got, []byte(token[:minPart])) {
+					t.Errorf("%q became %q", text, got)
+				}
+			}
 		}
 	}
 }
@@ -164,7 +194,7 @@ func TestFrameRedact(t *testing.T) {
 	if text := []byte("secret-token"); !bytes.Equal(Frame{}.Redact(text), text) {
 		t.Error("a Frame of no request has changed the text")
 	}
-	frame := Frame{exchange: &exchange{authorization: "Bearer secret-token"}}
+	frame := Frame{exchange: &exchange{secrets: secrets{authorization: "Bearer secret-token"}}}
 	if got := string(frame.Redact([]byte("a secret-token"))); got != "a REDACTED" {
 		t.Errorf("got %q", got)
 	}
@@ -180,13 +210,13 @@ func FuzzRedact(f *testing.F) {
 	f.Add("a+/=secret-ta+/=secret-token", false)
 	f.Add("&#97;+/&#x3d;secret-token", false)
 	f.Fuzz(func(t *testing.T, text string, cut bool) {
-		x := &exchange{authorization: "Bearer " + token}
+		x := &secrets{authorization: "Bearer " + token}
 		got := x.redactWhole([]byte(text))
 		if cut {
 			got = x.redact([]byte(text))
 		}
 		for how, seen := range map[string][]byte{"text": got, "text without escapes": unescape(got)} {
-			for _, secret := range x.secrets() {
+			for _, secret := range x.all() {
 				if bytes.Contains(seen, secret) {
 					t.Errorf("%q became %q: the %s has %q", text, got, how, secret)
 				}
@@ -196,4 +226,40 @@ func FuzzRedact(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A server that says too much is quoted in part, in an error and in an ERROR event, and what
+// is cut there is no part of the credential.
+func TestTextsOfAStatusAreBounded(t *testing.T) {
+	long := strings.Repeat("é", 100_000)
+	cause := fmt.Sprintf(`{"reason":%q,"message":%[1]q,"field":%[1]q}`, long)
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{"continue":"next"},"status":"Failure","message":%q,"reason":%[1]q,"code":403,"details":{"name":%[1]q,"causes":[%[2]s%[3]s]}}`,
+		long, cause, strings.Repeat(`,{"reason":"x"}`, 10_000))
+	cfg := answer([]byte("HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n\r\n" + body))
+	cfg.MaxErrorBytes = -1
+	var refused *apierrors.StatusError
+	if err := getAll(t.Context(), newTestClient(t, cfg), "/"); !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	var told metav1.Status
+	if err := json.Unmarshal([]byte(body), &told); err != nil {
+		t.Fatal(err)
+	}
+	Frame{}.RedactStatus(&told)
+	for what, status := range map[string]metav1.Status{"an error": refused.ErrStatus, "an event": told} {
+		if n := len(fmt.Sprintf("%+v", status)); n > 6*maxStatusText+100*maxCauses || len(status.Details.Causes) != maxCauses {
+			t.Errorf("%s: %d bytes, %d causes", what, n, len(status.Details.Causes))
+		}
+		if status.Message[:10] != long[:10] || !strings.HasSuffix(status.Message, "é…") || status.Continue != "next" {
+			t.Errorf("%s: %.20q … %q, %q", what, status.Message, status.Message[len(status.Message)-10:], status.Continue)
+		}
+	}
+	secret := Frame{exchange: &exchange{secrets: secrets{authorization: "Bearer " + jwt}}}
+	for before := range 60 {
+		status := metav1.Status{Message: strings.Repeat("x", maxStatusText-before) + jwt}
+		secret.RedactStatus(&status)
+		if part := leak(status.Message, jwt); part != "" {
+			t.Errorf("%d bytes before the end: %q of the token", before, part)
+		}
+	}
 }

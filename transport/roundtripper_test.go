@@ -29,7 +29,7 @@ func TestRoundTripper(t *testing.T) {
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"n":1}`))}, nil
 		}),
 	})
-	s, err := c.Watch(t.Context(), Request{Path: "/watch"})
+	s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/watch"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,15 +1,20 @@
 package transport
 
 import (
-	"errors"
+	"context"
 	"io"
+	"net/http"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // Frame is one message of a watch: the bytes of one event.
 type Frame struct {
-	// Data is valid until the next call of Next. For JSON it is one object, from
-	// its first brace to its last; for protobuf one message, without its length; for
-	// CBOR one data item.
+	// Data is valid until the next call of Next. Where it begins and ends, the format
+	// says: see [Request.Frames].
 	Data []byte
 
 	exchange *exchange // nil in a Frame that another package made
@@ -23,6 +28,16 @@ func (f Frame) Redact(text []byte) []byte {
 		return text
 	}
 	return f.exchange.redact(text)
+}
+
+// RedactStatus takes the credential out of every text of a Status that was decoded from Data,
+// and cuts what is too long.
+func (f Frame) RedactStatus(status *metav1.Status) {
+	s := &secrets{}
+	if f.exchange != nil {
+		s = &f.exchange.secrets
+	}
+	s.redactStatus(status)
 }
 
 // Stream is a watch. It is pulled by one goroutine at a time; Close may be called
@@ -42,9 +57,9 @@ type Stream interface {
 	// Close ends the stream, and a pending Next with it.
 	Close() error
 
-	// MediaType is the format of the frames. Over a WebSocket, whose handshake names
-	// none, it is that of the last frame if several were asked for, and before the
-	// first one "".
+	// MediaType is the StreamMediaType of the frames' format. Over a WebSocket, whose
+	// handshake names none, it is that of the last frame if several were asked for, and
+	// before the first one "".
 	MediaType() string
 }
 
@@ -56,52 +71,108 @@ type Readier interface {
 	Ready() bool
 }
 
-// framer cuts a stream of bytes into frames. next returns the next one, valid until the
-// next call. It returns io.EOF at an end between two frames, and reads no further than
-// it must. Its errors stay, except a [FrameTooLargeError]. ready reports whether next is
-// known to return without reading.
-type framer interface {
-	next() ([]byte, error)
-	ready() bool
+// FrameError is a watch stream that is not a sequence of frames.
+type FrameError = frames.Error
+
+// FrameTooLargeError is a frame over Config.MaxFrameBytes.
+type FrameTooLargeError = frames.TooLargeError
+
+// WatchTransport is how the frames of watches travel. Lists always go over HTTP. The
+// values below are all there are.
+type WatchTransport interface {
+	// String returns the name used in messages.
+	String() string
+
+	// watcher returns what opens the watches of a Client. All else of the Client is
+	// ready.
+	watcher(c *Client, cfg Config) (watcher, error)
 }
 
-// framerOf makes the framer for a media type; ok is false if it is none of a watch. A
-// frame may have limit bytes; 0 is unlimited.
-func framerOf(mediaType string, r io.Reader, limit int, quote quoteFunc) (f framer, ok bool) {
-	switch mediaType {
-	case jsonMediaType:
-		f := newFrameReader(r, limit)
-		f.quote = quote
-		return f, true
-	case protobufMediaType:
-		f := newLengthReader(r, limit)
-		f.quote = quote
-		return f, true
-	case cborStreamMediaType:
-		f := newCBORReader(r, limit)
-		f.quote = quote
-		return f, true
+// The WebSocket, which is 0.3 MB, is not in the binary of a program that does not name
+// it.
+var (
+	// WatchAuto is the default: WatchHTTP, since nothing is better everywhere.
+	WatchAuto WatchTransport = overHTTP{name: "auto"}
+
+	// WatchHTTP is the body of a response that does not end. With HTTP/2 many watches
+	// share a connection.
+	WatchHTTP WatchTransport = overHTTP{name: "HTTP"}
+
+	// WatchWebSocket is the messages of a WebSocket, for proxies that hold back a body
+	// until it is whole. Each watch takes a connection of HTTP/1.1, whatever Protocol
+	// says, and asks for the same path and query as over HTTP. If the handshake is
+	// answered as if nobody understood it, watches go over HTTP: see [FallbackError].
+	WatchWebSocket WatchTransport = overWebSocket{}
+)
+
+// watcher opens the watches of one Client.
+type watcher interface {
+	watch(ctx context.Context, req Request) (Stream, error)
+
+	// close does what [Client.Close] does, for connections of its own.
+	close()
+}
+
+// newWatcher returns what opens watches as cfg wants it.
+func newWatcher(c *Client, cfg Config) (watcher, error) {
+	if cfg.WatchTransport == nil {
+		return WatchAuto.watcher(c, cfg)
 	}
-	return nil, false
+	return cfg.WatchTransport.watcher(c, cfg)
+}
+
+// overHTTP is [WatchAuto] and [WatchHTTP].
+type overHTTP struct{ name string }
+
+func (t overHTTP) String() string { return t.name }
+
+func (overHTTP) watcher(c *Client, cfg Config) (watcher, error) { return newBodies(c, cfg), nil }
+
+// bodies opens watches over HTTP, on the connections of all other requests.
+type bodies struct {
+	client *Client
+	kind   kind
+}
+
+func newBodies(c *Client, cfg Config) *bodies {
+	return &bodies{c, kind{op: "watch", via: c.connections, gzip: cfg.Compression == CompressionGzip}}
+}
+
+func (b *bodies) close() {}
+
+// watch opens a watch that is the body of a response.
+func (b *bodies) watch(ctx context.Context, req Request) (Stream, error) {
+	ctx, x := b.client.begin(ctx, b.kind, req)
+	resp, err := x.do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, resp.unexpected(nil)
+	}
+	return newBodyStream(resp, req.Frames, b.client.maxFrame)
 }
 
 // bodyStream is a body of frames.
 type bodyStream struct {
-	frames    framer
+	frames    *frames.Reader
 	body      io.Closer
 	exchange  *exchange
 	mediaType string
 }
 
-// newBodyStream returns the frames of a response. Those of a media type that is not
-// known here cannot be found.
-func newBodyStream(resp *Response, limit int) (Stream, error) {
-	frames, ok := framerOf(resp.MediaType, resp.Body, limit, resp.exchange.quote)
-	if !ok {
-		return nil, resp.UnexpectedContent()
+// newBodyStream returns the frames of a response, which must be in one of the formats.
+func newBodyStream(resp *Response, formats []frames.Format, limit int) (Stream, error) {
+	i := slices.IndexFunc(formats, func(f frames.Format) bool { return f.StreamMediaType() == resp.MediaType })
+	if i < 0 {
+		var expected []string
+		for _, f := range formats {
+			expected = append(expected, f.StreamMediaType())
+		}
+		return nil, resp.unexpected(expected)
 	}
 	return &bodyStream{
-		frames:    frames,
+		frames:    frames.NewReader(resp.Body, formats[i].NewFramer(), limit, resp.exchange.quote),
 		body:      resp.Body,
 		exchange:  resp.exchange,
 		mediaType: resp.MediaType,
@@ -112,24 +183,15 @@ func (s *bodyStream) Next() (Frame, error) {
 	if ended := s.exchange.ended(); ended != nil {
 		return Frame{}, s.exchange.fail(ended)
 	}
-	data, err := s.frames.next()
+	data, err := s.frames.Next()
 	if err != nil {
-		return Frame{}, s.failed(err)
+		return Frame{}, s.exchange.failRead(err)
 	}
 	return Frame{Data: data, exchange: s.exchange}, nil
 }
 
-// failed returns an error of the framer's with the request in it.
-func (s *bodyStream) failed(err error) error {
-	var known *RequestError
-	if err == io.EOF || errors.As(err, &known) { //nolint:errorlint // only the bare one is a clean end
-		return err // the body's own errors name the request already
-	}
-	return s.exchange.fail(err)
-}
-
 // Ready implements [Readier].
-func (s *bodyStream) Ready() bool { return s.frames.ready() }
+func (s *bodyStream) Ready() bool { return s.frames.Ready() }
 
 // Close reports nothing: a watch is cut off in its middle, as a rule, and what the
 // body says of that is of no use to the caller.

@@ -44,7 +44,7 @@ func checkEndings(t *testing.T, cfg Config) {
 		"close":             {func(s Stream, _ context.CancelCauseFunc) { s.Close(); s.Close() }, []error{ErrClosed}},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		s, err := c.Watch(ctx, Request{Path: "/", Query: url.Values{"watch": {"true"}}})
+		s, err := c.Watch(ctx, Request{Frames: jsonFrames, Path: "/", Query: url.Values{"watch": {"true"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestFramesArriveAtOnce(t *testing.T) {
 				}
 			}))
 			go func() { next <- `{"a":1}` }()
-			s, err := c.Watch(t.Context(), Request{Path: "/"})
+			s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestStreamThatIsCutIsNoCleanEnd(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := newTestClient(t, answer([]byte(head+tt.body))).Watch(t.Context(), Request{Path: "/"})
+			s, err := newTestClient(t, answer([]byte(head+tt.body))).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +150,7 @@ func TestStreamGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 		writeFrames(w, `{"n":1}`, frameOf(200_000), `{"n":2}`)
 	})
 	cfg.MaxFrameBytes = 100_000
-	s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+	s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,9 +173,10 @@ func TestWatchRefusesUnexpectedContent(t *testing.T) {
 		{"JSON", "application/json", 200, ""},
 		{"parameters", "Application/JSON;stream=watch;charset=utf-8", 200, ""},
 		{"broken parameters", "application/json; =;", 200, ""},
-		{"a login page", "text/html; charset=utf-8", 200, `200 OK with unexpected Content-Type "text/html; charset=utf-8": body begins "{}REDACTED\n"`},
+		{"a login page", "text/html; charset=utf-8", 200, `200 OK with unexpected Content-Type "text/html; charset=utf-8" instead of "application/vnd.kubernetes.protobuf" or "application/json": body begins "{}REDACTED\n"`},
 		{"protobuf", "application/vnd.kubernetes.protobuf;stream=watch", 200, ""},
-		{"YAML", "application/yaml;stream=watch", 200, "unexpected Content-Type"},
+		{"CBOR, which was not asked for", "application/cbor-seq", 200, "unexpected Content-Type"},
+		{"YAML", "application/yaml;stream=watch", 200, `unexpected Content-Type "application/yaml;stream=watch" instead of "application/vnd.kubernetes.protobuf" or "application/json": body`},
 		{"accepted", "application/json", 202, `202 Accepted with unexpected Content-Type "application/json"`},
 	}
 	for _, tt := range tests {
@@ -186,7 +187,7 @@ func TestWatchRefusesUnexpectedContent(t *testing.T) {
 				_, _ = io.WriteString(w, "{}s3cr3t-token\n")
 			})
 			cfg.BearerToken = "s3cr3t-token"
-			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: protobufOrJSON, Path: "/"})
 			if err == nil {
 				s.Close()
 			}
@@ -198,7 +199,7 @@ func TestWatchRefusesUnexpectedContent(t *testing.T) {
 		})
 	}
 	t.Run("no Content-Type", func(t *testing.T) {
-		s, err := newTestClient(t, answer([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"))).Watch(t.Context(), Request{Path: "/"})
+		s, err := newTestClient(t, answer([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"))).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +217,7 @@ func TestWatchRefusesUnexpectedContent(t *testing.T) {
 		if resp.MediaType != "text/html" {
 			t.Errorf("media type %q", resp.MediaType)
 		}
-		checkError(t, resp.UnexpectedContent(), `get http://api.example/x: 200 OK with unexpected Content-Type "text/html": body begins "<html>"`)
+		checkError(t, resp.UnexpectedContent(), `get http://api.example/x: 200 OK with unexpected Content-Type "text/html" instead of "application/json": body begins "<html>"`)
 	})
 }
 
@@ -234,7 +235,7 @@ func TestUnexpectedContentOfAStalledServer(t *testing.T) {
 			defer stop()
 			c := newTestClient(t, Config{Server: "http://api.example", Dial: network.Dial})
 			begun := time.Now()
-			if _, err := c.Watch(t.Context(), Request{Path: "/"}); err == nil {
+			if _, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"}); err == nil {
 				t.Fatal("no error")
 			}
 			if waited := time.Since(begun); waited != errorBodyTimeout {
@@ -248,7 +249,7 @@ func TestUnexpectedContentOfAStalledServer(t *testing.T) {
 func TestStreamOfCapturedBytes(t *testing.T) {
 	capture := capturedResponse(t, "../testdata/captures/watch-live.http")
 	c := newTestClient(t, answer(capture.raw))
-	s, err := c.Watch(t.Context(), Request{Path: "/api/v1/namespaces/trace/configmaps", Query: url.Values{"watch": {"1"}}})
+	s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/api/v1/namespaces/trace/configmaps", Query: url.Values{"watch": {"1"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +281,7 @@ func TestReadHookSeesBytesOfAnUnfinishedFrame(t *testing.T) {
 				<-finish
 			}))
 			read := make(chan int, 10)
-			stream, err := client.Watch(WithReadHook(t.Context(), func(n int) { read <- n }), Request{Path: "/"})
+			stream, err := client.Watch(WithReadHook(t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -298,4 +299,10 @@ func TestReadHookSeesBytesOfAnUnfinishedFrame(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWatchNeedsAFormat(t *testing.T) {
+	cfg := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
+	_, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+	checkError(t, err, "Request.Frames")
 }

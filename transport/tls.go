@@ -7,16 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
+	"time"
 )
 
-// TLSConfig is what a connection over TLS is made with. Where a Data field and a
-// File field name the same thing, Data wins, as it does in a kubeconfig.
+// TLSConfig is what a connection over TLS is made with. If a Data field and a File
+// field name the same thing, Data wins, as it does in a kubeconfig.
 //
-// Files are read by [NewClient], and again when a request is made 10 s or more after
-// the last time, when a connection cannot be made, and after a 401. Once they have
-// changed, new requests go over new connections; what is open stays on the old ones,
-// which are closed when the last of it has ended. A file that cannot be used any more
-// leaves the last good ones in use, and [Config.OnProblem] is told.
+// [NewClient] reads the files. They are read again when a request is made 10 s or more
+// after the last time, when a connection cannot be made, and after a 401. When they
+// have changed, new requests go over new connections. Requests and watches that are
+// open stay on the old connections, which are closed when the last of these has ended.
+// If a file cannot be used any more, what was read before stays in use, and
+// [Config.OnProblem] is told.
 type TLSConfig struct {
 	// CAFile and CAData are the certificates (PEM) that the server's must lead to.
 	// If both are empty, those of the system.
@@ -38,15 +41,16 @@ type TLSConfig struct {
 	Insecure bool
 }
 
-// identity is whom a connection trusts, and what it shows of itself. It is compared:
-// connections of another identity than the present one are not used for anything new.
+// identity says whom a connection trusts, and which certificate it shows. Identities
+// are compared: nothing new begins on a connection whose identity is not the present
+// one.
 type identity struct {
 	roots *x509.CertPool   // nil: those of the system
 	cert  *tls.Certificate // nil: none
 }
 
-// config returns the configuration of crypto/tls. It has no session cache: a session
-// that is resumed is not verified against the roots that there are by then.
+// config returns the configuration of crypto/tls. It has no session cache, because a
+// session that is resumed is not verified against roots that have changed since.
 func (t TLSConfig) config(id identity) *tls.Config {
 	// kube-apiserver itself accepts nothing below TLS 1.2 by default.
 	out := &tls.Config{
@@ -136,4 +140,113 @@ func nameOf(dataField, fileField, path string, data []byte) string {
 		return dataField
 	}
 	return fileField + " " + path
+}
+
+// certAge is how long certificates from files are used before the files are read again.
+// The files are small, so that reading them costs little.
+const certAge = 10 * time.Second
+
+// identitySource gives the identity for new connections, as the files of a TLSConfig
+// have it. It may be used by several goroutines at once.
+type identitySource struct {
+	cfg      TLSConfig
+	problems *problems
+	files    bool // something may change
+
+	reading sync.Mutex // held from reading the files until what they hold is in use
+
+	mu      sync.Mutex
+	bytes   tlsBytes
+	current identity
+	readAt  time.Time
+}
+
+func newIdentitySource(cfg TLSConfig, problems *problems) (*identitySource, error) {
+	s := &identitySource{cfg: cfg, problems: problems, files: cfg.hasFiles()}
+	if err := s.reread(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// refresh reads the files if that was long ago. It reports what is wrong with them, and
+// then what they held before stays in use.
+func (s *identitySource) refresh() {
+	if !s.files {
+		return
+	}
+	s.mu.Lock()
+	due := time.Since(s.readAt) >= certAge
+	if due {
+		s.readAt = time.Now() // one of many requests does it
+	}
+	s.mu.Unlock()
+	if due {
+		s.report(s.reread())
+	}
+}
+
+// renew reads the files now.
+func (s *identitySource) renew() error {
+	if !s.files {
+		return nil
+	}
+	err := s.reread()
+	s.report(err)
+	return err
+}
+
+func (s *identitySource) report(err error) {
+	if err != nil {
+		err = fmt.Errorf("%w; what was read before stays in use", err)
+	}
+	s.problems.report("certificates", err)
+}
+
+func (s *identitySource) get() identity {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// authorities returns the certificates (PEM) that the server's must lead to.
+func (s *identitySource) authorities() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes.ca
+}
+
+func (s *identitySource) reread() error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	b, id, err := s.load()
+	if err != nil {
+		// The two files of a pair are usually replaced one after the other, so that one
+		// may have been read before that, and one after. By now both are replaced.
+		b, id, err = s.load()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readAt = time.Now()
+	if err != nil || b.equal(s.bytes) {
+		return err
+	}
+	// Only what has changed gets another pointer.
+	if string(b.ca) == string(s.bytes.ca) {
+		id.roots = s.current.roots
+	}
+	if string(b.cert) == string(s.bytes.cert) && string(b.key) == string(s.bytes.key) {
+		id.cert = s.current.cert
+	}
+	s.bytes, s.current = b, id
+	return nil
+}
+
+func (s *identitySource) load() (tlsBytes, identity, error) {
+	b, err := s.cfg.read()
+	if err != nil {
+		return b, identity{}, err
+	}
+	id, err := s.cfg.parse(b)
+	return b, id, err
 }

@@ -1,20 +1,28 @@
 package transport
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
-	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// FallbackError tells that a watch could not be had over a WebSocket, and was then
-// opened over HTTP. It is no error of a watch, but given to Config.OnProblem. For the
-// next hour all watches of the Client go over HTTP; then a handshake is tried again.
+// FallbackError says that a watch could not be opened over a WebSocket, and was opened
+// over HTTP instead. No watch fails with it: Config.OnProblem is told. For the next
+// hour all watches of the Client go over HTTP. Then a handshake is tried again.
 type FallbackError struct {
 	URL string // without the query
 	Err error  // how the handshake was answered
@@ -28,9 +36,9 @@ func (e *FallbackError) Error() string {
 // Unwrap returns how the handshake was answered.
 func (e *FallbackError) Unwrap() error { return e.Err }
 
-// fallbackMemory is how long a Client keeps to HTTP. What refuses WebSockets is a
-// proxy, and does so until somebody configures it; or it was a server that was not
-// ready, and then HTTP must not be for good where it is held back.
+// fallbackMemory is how long a Client stays with HTTP. A proxy that has refused the
+// WebSocket will do so until somebody configures it. But if it was a server that was
+// not ready, HTTP must not be for good: a proxy may hold back what comes over it.
 const fallbackMemory = time.Hour
 
 // overWebSocket is [WatchWebSocket].
@@ -42,53 +50,36 @@ func (overWebSocket) watcher(c *Client, cfg Config) (watcher, error) { return ne
 
 // sockets opens watches over WebSocket.
 type sockets struct {
-	client          *Client
-	connections     *connector // of HTTP/1.1
-	origin          string
-	tokenInProtocol bool
-	idle            time.Duration // without a byte, until a ping; 0 is off
-	answer          time.Duration // to it
-	declined        atomic.Int64  // Unix nanoseconds when HTTP was fallen back to; 0: never
+	client   *Client
+	kind     kind    // its connections are of HTTP/1.1
+	http     *bodies // the fallback
+	origin   string
+	silence  silence
+	declined atomic.Int64 // Unix nanoseconds of the last fallback; 0: never
 }
 
 func newSockets(c *Client, cfg Config) (*sockets, error) {
-	connections, err := c.connections.onlyHTTP1()
+	connections, err := c.connections.onlyHTTP1() // no other can be upgraded
 	if err != nil {
 		return nil, err
 	}
-	server, err := url.Parse(connections.server.base)
-	if err != nil {
-		return nil, err // unreachable: it is made of a URL
-	}
+	server := c.server.url
 	s := &sockets{
-		client:      c,
-		connections: connections,
-		// Without an Origin kube-apiserver refuses the handshake. It does not look at
-		// the value; others compare it with the host that they are called by.
-		origin:          server.Scheme + "://" + server.Host,
-		tokenInProtocol: cfg.TokenInSubprotocol,
-		idle:            orDefault(cfg.ReadIdleTimeout, defaultReadIdleTimeout),
-		answer:          orDefault(cfg.PingTimeout, defaultPingTimeout),
+		client: c,
+		kind:   kind{op: "watch", via: connections, upgrade: true},
+		http:   newBodies(c, cfg),
+		// kube-apiserver refuses a handshake without an Origin. It does not look at the
+		// value; other servers compare it with the host under which they are called.
+		origin:  server.Scheme + "://" + server.Host,
+		silence: silenceOf(cfg),
 	}
-	if s.answer == 0 {
-		s.idle = 0 // a ping that may stay unanswered for ever tells nothing
+	if cfg.TokenInSubprotocol {
+		s.kind.rewrite = moveTokenToProtocol
 	}
 	return s, nil
 }
 
-// onlyHTTP1 returns a connector that differs in nothing but that its connections are
-// of HTTP/1.1, and offer nothing else in ALPN: no other can be upgraded.
-func (c *connector) onlyHTTP1() (*connector, error) {
-	h1 := &connector{cfg: c.cfg, server: c.server, proxy: c.proxy, dial: c.dial, secure: c.secure, files: c.files, plugin: c.plugin}
-	if h1.cfg.RoundTripper == nil {
-		h1.cfg.Protocol = ProtocolHTTP1
-	}
-	var err error
-	h1.current, err = h1.generation(h1.identity())
-	return h1, err
-}
-
-func (s *sockets) close() { s.connections.close() }
+func (s *sockets) close() { s.kind.via.close() }
 
 // wanted reports whether the next watch is to be asked for over WebSocket.
 func (s *sockets) wanted() bool {
@@ -96,18 +87,18 @@ func (s *sockets) wanted() bool {
 	return at == 0 || time.Since(time.Unix(0, at)) >= fallbackMemory
 }
 
-// watch opens a watch over WebSocket, or over HTTP where it cannot be had. HTTP is
-// remembered only if it is better: a server that is down refuses both.
+// watch opens a watch over WebSocket, or over HTTP if that is not possible. It stays
+// with HTTP only if HTTP works: a server that is down refuses both.
 func (s *sockets) watch(ctx context.Context, req Request) (Stream, error) {
 	if !s.wanted() {
-		return s.client.watchHTTP(ctx, req)
+		return s.http.watch(ctx, req)
 	}
 	stream, err := s.dial(ctx, req)
 	var fallback *FallbackError
 	if err == nil || !errors.As(err, &fallback) {
 		return stream, err
 	}
-	stream, err = s.client.watchHTTP(ctx, req)
+	stream, err = s.http.watch(ctx, req)
 	if err == nil {
 		s.declined.Store(time.Now().UnixNano())
 		s.client.problems.report("websocket", fallback)
@@ -115,13 +106,12 @@ func (s *sockets) watch(ctx context.Context, req Request) (Stream, error) {
 	return stream, err
 }
 
-// isFallback reports whether a handshake was answered as by somebody who does not know
-// WebSockets, rather than by the API server: a proxy that drops the Upgrade header
-// answers 200 with a watch, or with a page of its own; one that forbids it, or the
-// WebSocket library of the API server itself, 403 without a word; one that cannot
-// pass it on, 503. If the API server itself says 503, it says so in a Status: it is not
-// ready, for watches over HTTP neither. Every other refusal has nothing to do with how
-// the watch travels.
+// isFallback reports whether a handshake was refused by somebody who does not know
+// WebSockets, rather than by the API server. A proxy that forbids WebSockets answers
+// 403 with an empty body, and so does the WebSocket library of the API server. A proxy
+// that cannot pass the handshake on answers 503. The API server itself says 503 in a
+// Status; then it is not ready for watches over HTTP either. Every other refusal has
+// nothing to do with how the watch travels.
 func isFallback(x *exchange, err error) bool {
 	var status *apierrors.StatusError
 	if !errors.As(err, &status) {
@@ -129,9 +119,144 @@ func isFallback(x *exchange, err error) bool {
 	}
 	switch status.ErrStatus.Code {
 	case http.StatusForbidden:
-		return x.emptyBody
+		return x.last.emptyBody
 	case http.StatusServiceUnavailable:
-		return !x.isStatus
+		return !x.last.isStatus
 	}
 	return false
 }
+
+// dial opens a watch over WebSocket. gorilla/websocket makes the handshake, but the
+// request goes the way of every other one, so that proxies, TLS, credentials, another
+// try after a 401, and refusals are the same. A [FallbackError] says that HTTP may do
+// better.
+func (s *sockets) dial(ctx context.Context, req Request) (Stream, error) {
+	ctx, x := s.client.begin(ctx, s.kind, req)
+	conn := &socketConn{liveness: newLiveness(s.silence, func() { x.cancel(errNoPong) })}
+	conn.shakeHands = func(header http.Header) (*Response, error) {
+		return s.upgrade(ctx, x, header)
+	}
+	dialer := websocket.Dialer{NetDialContext: conn.dial, ReadBufferSize: socketBuffer}
+	// The address does not matter, and TLS is below.
+	ws, _, err := dialer.Dial("ws://apiserver", nil) //nolint:bodyclose // that is the connection
+	if err == nil {
+		return newSocketStream(ws, conn, s.client.maxFrame, req.Frames), nil
+	}
+	if conn.err != nil {
+		return nil, conn.err // of the request
+	}
+	return nil, x.abandon(fmt.Errorf("the answer to the WebSocket handshake is not that of a WebSocket: %w", err))
+}
+
+// upgrade sends the request of a handshake. Its header has what makes it one.
+func (s *sockets) upgrade(ctx context.Context, x *exchange, header http.Header) (*Response, error) {
+	sent := make(http.Header)
+	maps.Copy(sent, x.request.Header)
+	maps.Copy(sent, header)
+	if sent.Get("Origin") == "" {
+		sent.Set("Origin", s.origin)
+	}
+	x.request.Header = sent
+	resp, err := x.do(ctx)
+	switch {
+	case err != nil && isFallback(x, err):
+		return nil, &FallbackError{URL: x.url, Err: errors.Unwrap(err)}
+	case err != nil:
+		return nil, err
+	case resp.StatusCode != http.StatusSwitchingProtocols:
+		_ = resp.Body.Close() // a proxy that drops the Upgrade header lets a watch through, which may be silent for minutes
+		contentType := x.redactWhole([]byte(resp.Header.Get("Content-Type")))
+		return nil, &FallbackError{URL: x.url, Err: fmt.Errorf("the handshake was answered with %d and %q", resp.StatusCode, contentType)}
+	}
+	if err := checkNegotiated(resp.Header, sent); err != nil {
+		_ = resp.Body.Close() // what counts is why
+		return nil, x.fail(err)
+	}
+	return resp, nil
+}
+
+// checkNegotiated refuses what was not offered (RFC 6455, section 4.1). No extension is
+// offered, not even compression, and a sub-protocol only with a token.
+func checkNegotiated(got, sent http.Header) error {
+	if extensions := got.Get("Sec-Websocket-Extensions"); extensions != "" {
+		return fmt.Errorf("the answer to the WebSocket handshake has the extensions %q, and none was offered", extensions)
+	}
+	protocol := got.Get("Sec-Websocket-Protocol")
+	offered := append(sent.Values("Sec-Websocket-Protocol"), "", companionProtocol)
+	if !slices.Contains(offered, protocol) {
+		return fmt.Errorf("the answer to the WebSocket handshake has the sub-protocol %q, which was not offered", protocol)
+	}
+	return nil
+}
+
+// accept returns the head of an answer, for gorilla/websocket to read.
+func accept(resp *Response) io.Reader {
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "HTTP/1.1 %d %s\r\n", resp.StatusCode, http.StatusText(resp.StatusCode))
+	_ = resp.Header.Write(&head) // a Buffer takes everything
+	head.WriteString("\r\n")
+	return &head
+}
+
+// parseRequest reads the request that gorilla/websocket has written.
+func parseRequest(written []byte) (*http.Request, error) {
+	return http.ReadRequest(bufio.NewReader(bytes.NewReader(written)))
+}
+
+const (
+	// tokenProtocol is the beginning of a sub-protocol that is a bearer token:
+	// https://github.com/kubernetes/kubernetes/pull/47740.
+	tokenProtocol = "base64url.bearer.authorization.k8s.io."
+
+	// companionProtocol is offered beside the token. The server takes the token away and
+	// needs another sub-protocol to answer with. For a watch, none has a meaning:
+	// whatever is offered comes back. The server refuses two of them.
+	companionProtocol = "base64.binary.k8s.io"
+)
+
+// moveTokenToProtocol makes the bearer token of a request a sub-protocol.
+func moveTokenToProtocol(header http.Header) {
+	scheme, token, _ := strings.Cut(header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return
+	}
+	header.Del("Authorization")
+	header.Set("Sec-Websocket-Protocol", tokenProtocol+base64.RawURLEncoding.EncodeToString([]byte(token))+", "+companionProtocol)
+}
+
+// CloseError is the end of a watch over WebSocket without code 1000, which is the end
+// in good order (RFC 6455, section 7.4.1). It is an io.ErrUnexpectedEOF, because with
+// every other code there is more to come: a server or a proxy goes away (1001),
+// restarts (1012) or has failed (1011).
+type CloseError struct {
+	Code int
+	Text string // the server's, without credentials, at most 123 bytes
+}
+
+var closeWords = map[int]string{
+	websocket.CloseGoingAway:               "going away",
+	websocket.CloseProtocolError:           "protocol error",
+	websocket.CloseUnsupportedData:         "unsupported data",
+	websocket.CloseNoStatusReceived:        "no status",
+	websocket.ClosePolicyViolation:         "policy violation",
+	websocket.CloseMessageTooBig:           "message too big",
+	websocket.CloseInternalServerErr:       "internal server error",
+	websocket.CloseServiceRestart:          "service restart",
+	websocket.CloseTryAgainLater:           "try again later",
+	websocket.CloseInvalidFramePayloadData: "invalid data",
+}
+
+// Error gives the code, what it means, and the text.
+func (e *CloseError) Error() string {
+	text := "the WebSocket was closed with " + strconv.Itoa(e.Code)
+	if word := closeWords[e.Code]; word != "" {
+		text += " (" + word + ")"
+	}
+	if e.Text != "" {
+		text += fmt.Sprintf(": %q", e.Text)
+	}
+	return text
+}
+
+// Unwrap returns io.ErrUnexpectedEOF.
+func (e *CloseError) Unwrap() error { return io.ErrUnexpectedEOF }

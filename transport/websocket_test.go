@@ -35,6 +35,7 @@ func TestSocketHandshake(t *testing.T) {
 			cfg.BearerToken = "s3cr3t-token"
 			cfg.UserAgent = "test/1"
 			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{
+				Frames: protobufOrJSON,
 				Path:   "/api/v1/pods",
 				Query:  url.Values{"watch": {"true"}, "resourceVersion": {"7"}},
 				Accept: "application/vnd.kubernetes.protobuf,application/json",
@@ -132,7 +133,7 @@ func TestSocketRefusals(t *testing.T) {
 			cfg.OnProblem = func(err error) { problems = append(problems, err) }
 			c := newTestClient(t, cfg)
 			for range 2 {
-				s, err := c.Watch(t.Context(), Request{Path: "/"})
+				s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 				if !tt.fallback {
 					checkError(t, err, "watch "+cfg.Server+"/: ")
 					checkError(t, err, tt.wantErr)
@@ -185,11 +186,11 @@ func TestSocketsOfAServerThatIsDown(t *testing.T) {
 	cfg.WatchTransport = WatchWebSocket
 	cfg.OnProblem = func(err error) { t.Errorf("problem %v", err) }
 	c := newTestClient(t, cfg)
-	if _, err := c.Watch(t.Context(), Request{Path: "/"}); !apierrors.IsServiceUnavailable(err) {
+	if _, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"}); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("error %v, want 503", err)
 	}
 	down.Store(false)
-	s, err := c.Watch(t.Context(), Request{Path: "/"})
+	s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func TestFallbackIsForgotten(t *testing.T) {
 			want  int
 		}{{0, 1}, {0, 1}, {59 * time.Minute, 1}, {time.Minute, 2}, {0, 2}} {
 			<-time.After(step.after)
-			s, err := c.Watch(t.Context(), Request{Path: "/"})
+			s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,8 +238,8 @@ func TestFallbackIsForgotten(t *testing.T) {
 
 func TestSocketHandshakeIsChecked(t *testing.T) {
 	for name, tt := range map[string]struct{ header, wantErr string }{
-		"a wrong key":          {"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: AAAA\r\n", "the answer to the WebSocket handshake is none: websocket: bad handshake"},
-		"no upgrade":           {"Sec-WebSocket-Accept: KEY\r\n", "the answer to the WebSocket handshake is none, or the RoundTripper cannot upgrade a connection"},
+		"a wrong key":          {"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: AAAA\r\n", "the answer to the WebSocket handshake is not that of a WebSocket: websocket: bad handshake"},
+		"no upgrade":           {"Sec-WebSocket-Accept: KEY\r\n", "the connection cannot be written to after the WebSocket handshake: the answer is not that of a WebSocket, or"},
 		"another upgrade":      {"Upgrade: h2c\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: KEY\r\n", "bad handshake"},
 		"compression":          {"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: KEY\r\nSec-WebSocket-Extensions: permessage-deflate\r\n", `has the extensions "permessage-deflate", and none was offered`},
 		"another sub-protocol": {"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: KEY\r\nSec-WebSocket-Protocol: v4.channel.k8s.io\r\n", `has the sub-protocol "v4.channel.k8s.io", which was not offered`},
@@ -256,7 +257,7 @@ func TestSocketHandshakeIsChecked(t *testing.T) {
 				_, _ = io.Copy(io.Discard, conn)
 			})
 			cfg.WatchTransport = WatchWebSocket
-			_, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+			_, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 			checkError(t, err, "watch "+cfg.Server+"/: ")
 			checkError(t, err, tt.wantErr)
 		})
@@ -310,7 +311,7 @@ func TestSocketTokenIsReadAgain(t *testing.T) {
 		cfg.BearerTokenFile, cfg.WatchTransport, cfg.TokenInSubprotocol = file, WatchWebSocket, inProtocol
 		c := newTestClient(t, cfg)
 		write("new~token")
-		s, err := c.Watch(t.Context(), Request{Path: "/"})
+		s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +348,7 @@ func TestSocketErrorsHaveNoToken(t *testing.T) {
 			cfg := serve(t, answer)
 			cfg.BearerToken, cfg.WatchTransport, cfg.TokenInSubprotocol, cfg.MaxFrameBytes = token, WatchWebSocket, inProtocol, 1000
 			cfg.OnProblem = func(err error) { told = append(told, err) }
-			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 			if err == nil {
 				_, err = s.Next()
 				s.Close()

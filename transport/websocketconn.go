@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// socketConn is the connection that gorilla/websocket believes it has. What it writes
-// first is the request of a handshake, which shakeHands sends; it then reads the head
-// of the answer, and from there on is connected to what net/http has left of the
-// connection.
+// socketConn is the connection that gorilla/websocket is given. gorilla/websocket first
+// writes the request of a handshake, which shakeHands sends. Then it reads the head of
+// the answer, and after that it speaks with the server, over what net/http has left of
+// the connection.
 type socketConn struct {
 	shakeHands func(http.Header) (*Response, error)
 	liveness   *liveness
@@ -24,9 +24,9 @@ type socketConn struct {
 	err      error     // what reading ended with
 }
 
-var errNotUpgraded = errors.New("the answer to the WebSocket handshake is none, or the RoundTripper cannot upgrade a connection: it cannot be written to")
+var errNotUpgraded = errors.New("the connection cannot be written to after the WebSocket handshake: the answer is not that of a WebSocket, or the RoundTripper replaces its body")
 
-// dial is gorilla/websocket's: there is nothing to be done before the request.
+// dial is called by gorilla/websocket. Nothing is connected before the request.
 func (c *socketConn) dial(context.Context, string, string) (net.Conn, error) { return c, nil }
 
 // Write may be called while Read waits.
@@ -79,7 +79,7 @@ func (c *socketConn) open() error {
 	return nil
 }
 
-// writerOf returns the other direction of what is read from an upgraded connection.
+// writerOf returns where to write to on an upgraded connection.
 func writerOf(r io.Reader) (io.Writer, bool) {
 	if b, ok := r.(*body); ok {
 		r = b.raw
@@ -88,7 +88,7 @@ func writerOf(r io.Reader) (io.Writer, bool) {
 	return w, ok
 }
 
-// Close frees a Read and a Write that wait.
+// Close ends a Read and a Write that wait.
 func (c *socketConn) Close() error {
 	c.liveness.stop()
 	if c.response == nil {
@@ -99,8 +99,8 @@ func (c *socketConn) Close() error {
 	return err
 }
 
-// What follows is nothing to gorilla/websocket but a connection's other methods.
-// Deadlines are kept by liveness: what net/http hands out has none.
+// gorilla/websocket wants the other methods of a connection, too. liveness does what
+// deadlines would do: the connection that net/http hands out has none.
 
 func (c *socketConn) LocalAddr() net.Addr              { return socketAddr{} }
 func (c *socketConn) RemoteAddr() net.Addr             { return socketAddr{} }

@@ -12,6 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
+
+	"github.com/relist-go/relist/transport/frames"
+	"github.com/relist-go/relist/transport/frames/framestest"
 )
 
 // FuzzWebSocket gives any bytes to a client that has shaken hands, whole, in pieces and
@@ -31,16 +34,16 @@ func FuzzWebSocket(f *testing.F) {
 		f.Add(seed, uint8(9), uint8(100), true)
 	}
 	f.Fuzz(func(t *testing.T, in []byte, at, limit uint8, binary bool) {
-		accept := ""
+		formats := jsonFrames
 		if binary {
-			accept = protobufMediaType + "," + jsonMediaType
+			formats = protobufOrJSON
 		}
-		whole := readSocket(t, bytes.NewReader(in), int(limit), accept)
+		whole := readSocket(t, bytes.NewReader(in), int(limit), formats)
 		cut := min(int(at), len(in))
-		if diff := cmp.Diff(whole, readSocket(t, pieces(in[:cut], in[cut:]), int(limit), accept)); diff != "" {
+		if diff := cmp.Diff(whole, readSocket(t, framestest.Pieces(in[:cut], in[cut:]), int(limit), formats)); diff != "" {
 			t.Errorf("split at byte %d (-whole +split):\n%s", cut, diff)
 		}
-		if diff := cmp.Diff(whole, readSocket(t, iotest.OneByteReader(bytes.NewReader(in)), int(limit), accept)); diff != "" {
+		if diff := cmp.Diff(whole, readSocket(t, iotest.OneByteReader(bytes.NewReader(in)), int(limit), formats)); diff != "" {
 			t.Errorf("byte by byte (-whole +split):\n%s", diff)
 		}
 		for _, frame := range whole.Frames {
@@ -58,28 +61,26 @@ func (upgraded) Write(p []byte) (int, error) { return len(p), nil }
 func (upgraded) Close() error                { return nil }
 
 // readSocket reads a WebSocket of these bytes to its end.
-func readSocket(t *testing.T, in io.Reader, limit int, accept string) result {
+func readSocket(t *testing.T, in io.Reader, limit int, formats []frames.Format) framestest.Result {
 	t.Helper()
-	x := &exchange{op: "watch", url: "http://api.example/", end: func() {}, done: func() {}}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	x.cancel, x.ended = cancel, func() error { return endOf(ctx) }
-	conn := &socketConn{liveness: newLiveness(0, 0, func() {})}
+	ctx, x := new(Client).begin(context.Background(), kind{op: "watch"}, Request{Path: "http://api.example/"})
+	x.holdBody(ctx, upgraded{in})
+	conn := &socketConn{liveness: newLiveness(silence{}, func() {})}
 	conn.shakeHands = func(header http.Header) (*Response, error) {
 		answer := http.Header{
 			"Upgrade": {"websocket"}, "Connection": {"Upgrade"},
 			"Sec-Websocket-Accept": {acceptKey(header.Get("Sec-Websocket-Key"))},
 		}
-		return &Response{Body: newBody(ctx, upgraded{in}, x), StatusCode: http.StatusSwitchingProtocols, Header: answer, exchange: x}, nil
+		return &Response{Body: &body{raw: upgraded{in}, exchange: x}, StatusCode: http.StatusSwitchingProtocols, Header: answer, exchange: x}, nil
 	}
 	dialer := websocket.Dialer{NetDialContext: conn.dial}
 	ws, _, err := dialer.Dial("ws://x", nil) //nolint:bodyclose // that is the connection
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSocketStream(ws, conn, limit, accept)
+	s := newSocketStream(ws, conn, limit, formats)
 	defer s.Close()
-	return collect(func() ([]byte, error) {
+	return framestest.Collect(func() ([]byte, error) {
 		frame, err := s.Next()
 		return frame.Data, err
 	})

@@ -124,7 +124,7 @@ func sending(t testing.TB, data ...[]byte) Config {
 // readFrames reads a watch to its end.
 func readFrames(t testing.TB, cfg Config) (frames []string, err error) {
 	t.Helper()
-	s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Path: "/"})
+	s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

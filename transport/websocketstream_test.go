@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/transport/frames"
 )
 
 func TestSocketEnds(t *testing.T) {
@@ -115,11 +117,11 @@ func TestSocketGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 		"fragments": slices.Concat(frame(opText, false, large[:150_000]), frame(opPing, true, ""), frame(opContinue, true, large[150_000:])),
 		"binary":    frame(opBinary, true, large),
 	} {
-		for _, accept := range []string{"", protobufMediaType + "," + jsonMediaType} {
+		for _, formats := range [][]frames.Format{jsonFrames, protobufOrJSON} {
 			cfg := sending(t, text(`{"n":1}`), data, text(`{"n":2}`), closing(1000, ""))
 			cfg.MaxFrameBytes = 100_000
 			read := 0
-			s, err := newTestClient(t, cfg).Watch(WithReadHook(t.Context(), func(n int) { read += n }), Request{Path: "/", Accept: accept})
+			s, err := newTestClient(t, cfg).Watch(WithReadHook(t.Context(), func(n int) { read += n }), Request{Frames: formats, Path: "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +131,7 @@ func TestSocketGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 				if errors.As(err, &tooLarge) != (want == "") || string(frame.Data) != want {
 					t.Fatalf("%s: frame %d: %q, %v", name, i, frame.Data, err)
 				}
-				if want == "" && (tooLarge.Offset < 7 || len(tooLarge.Head) != frameTooLargeHead || !strings.HasPrefix(large, string(tooLarge.Head))) {
+				if want == "" && (tooLarge.Offset < 7 || len(tooLarge.Head) != frames.TooLargeHead || !strings.HasPrefix(large, string(tooLarge.Head))) {
 					t.Errorf("%s: offset %d, %d bytes of head", name, tooLarge.Offset, len(tooLarge.Head))
 				}
 			}
@@ -150,29 +152,30 @@ func TestSocketMediaType(t *testing.T) {
 	const (
 		protobuf = "\x0a\x05ADDED\x12\x00"
 		cbor     = "\xd9\xd9\xf7\xa0"
+
+		protobufType = "application/vnd.kubernetes.protobuf"
 	)
 	for _, tt := range []struct {
-		accept, first, then string
-		data                []byte
-		frame               string
+		formats     []frames.Format
+		first, then string
+		data        []byte
+		frame       string
 	}{
-		{"", jsonMediaType, jsonMediaType, text("{}\n"), "{}"},
-		{protobufMediaType, protobufMediaType, protobufMediaType, frame(opBinary, true, protobuf), protobuf},
-		{cborMediaType, cborStreamMediaType, cborStreamMediaType, frame(opBinary, true, cbor), cbor},
-		{protobufMediaType + ",application/json", "", protobufMediaType, frame(opBinary, true, protobuf), protobuf},
-		{protobufMediaType + ",application/json", "", jsonMediaType, text("{}\n"), "{}"},
-		{"application/cbor,application/vnd.kubernetes.protobuf,application/json", "", protobufMediaType, frame(opBinary, true, protobuf), protobuf},
-		{"application/vnd.kubernetes.protobuf, application/cbor", "", cborStreamMediaType, frame(opBinary, true, cbor), cbor},
-		{"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json", jsonMediaType, jsonMediaType, text("{}"), "{}"},
+		{jsonFrames, "application/json", "application/json", text("{}\n"), "{}"},
+		{protobufFrames, protobufType, protobufType, frame(opBinary, true, protobuf), protobuf},
+		{cborFrames, "application/cbor-seq", "application/cbor-seq", frame(opBinary, true, cbor), cbor},
+		{protobufOrJSON, "", protobufType, frame(opBinary, true, protobuf), protobuf},
+		{protobufOrJSON, "", "application/json", text("{}\n"), "{}"},
+		{append(cborFrames, jsonFrames...), "", "application/cbor-seq", frame(opBinary, true, cbor), cbor},
 	} {
-		s, err := newTestClient(t, sending(t, tt.data, closing(1000, ""))).Watch(t.Context(), Request{Path: "/", Accept: tt.accept})
+		s, err := newTestClient(t, sending(t, tt.data, closing(1000, ""))).Watch(t.Context(), Request{Frames: tt.formats, Path: "/"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := s.MediaType()
 		f, err := s.Next()
 		if before != tt.first || s.MediaType() != tt.then || err != nil || string(f.Data) != tt.frame {
-			t.Errorf("%s: %q, then %q with %q, %v", tt.accept, before, s.MediaType(), f.Data, err)
+			t.Errorf("%d formats: %q, then %q with %q, %v", len(tt.formats), before, s.MediaType(), f.Data, err)
 		}
 		s.Close()
 	}
@@ -213,7 +216,7 @@ func TestReadHookSeesMessagesOnly(t *testing.T) {
 		s.drain()
 	})
 	read := make(chan int, 10)
-	stream, err := newTestClient(t, cfg).Watch(WithReadHook(t.Context(), func(n int) { read <- n }), Request{Path: "/"})
+	stream, err := newTestClient(t, cfg).Watch(WithReadHook(t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

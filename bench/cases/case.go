@@ -9,20 +9,22 @@ import (
 	"github.com/relist-go/relist/bench/objects"
 )
 
-// A Case is something that is measured.
+// A Case is one measurement.
 type Case struct {
 	Name string
 	// Title is the heading of its table.
 	Title string
-	// Spec is of the informer, or of each of them.
+	// Spec describes the informer, or each of several informers.
 	Spec Spec
 	// Objects is how many the server has, and Events how many changes are made. Smoke are the numbers for
 	// a run that only has to show that everything works.
 	Objects, Events           int
 	SmokeObjects, SmokeEvents int
-	// Alone is for a case that is relist's only.
+	// Alike is for Pods that differ only where they must, as those of one large workload do.
+	Alike bool
+	// Alone marks a case that only relist runs.
 	Alone bool
-	// HTTP2 has all requests share connections, over TLS.
+	// HTTP2 makes all requests share connections, over TLS.
 	HTTP2 bool
 
 	run func(context.Context, *env) error
@@ -45,12 +47,17 @@ func All() []Case {
 		list.with("list-cbor", "First list, CBOR", Spec{Encoding: objects.CBOR}).alone(),
 		list.with("initial-cbor", "Initial events of a watch, CBOR", Spec{Initial: ByWatch, Encoding: objects.CBOR}).alone(),
 		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}),
+		list.with("list-json-alike", "First list, JSON", Spec{}).alike(),
+		list.with("list-protobuf-alike", "First list, protobuf", Spec{Encoding: objects.Protobuf}).alike(),
+		list.with("list-unstructured-alike", "First list, JSON, Unstructured", Spec{Object: Unstructured}).alike(),
 		relist.relisting(0),
 		relist.relisting(1),
 		relist.relisting(100),
 		watch.with("watch-json", "Steady watch, Pods, JSON", Spec{}),
 		watch.with("watch-protobuf", "Steady watch, Pods, protobuf", Spec{Encoding: objects.Protobuf}).events(60_000),
 		watch.with("watch-unstructured", "Steady watch, Pods, JSON, Unstructured", Spec{Object: Unstructured}),
+		watch.with("watch-json-alike", "Steady watch, Pods, JSON", Spec{}).alike(),
+		watch.with("watch-protobuf-alike", "Steady watch, Pods, protobuf", Spec{Encoding: objects.Protobuf}).events(60_000).alike(),
 		watch.with("watch-small-json", "Steady watch, ConfigMaps, JSON", Spec{Resource: "configmaps"}).events(60_000),
 		watch.with("watch-small-protobuf", "Steady watch, ConfigMaps, protobuf", Spec{Resource: "configmaps", Encoding: objects.Protobuf}).events(120_000),
 		{
@@ -82,6 +89,11 @@ func (c Case) with(name, title string, spec Spec) Case {
 
 func (c Case) alone() Case { c.Alone = true; return c }
 
+func (c Case) alike() Case {
+	c.Alike, c.Title = true, c.Title+", alike Pods"
+	return c
+}
+
 func (c Case) events(n int) Case { c.Events = n; return c }
 
 func (c Case) relisting(percent int) Case {
@@ -89,7 +101,7 @@ func (c Case) relisting(percent int) Case {
 	return c.with(fmt.Sprintf("relist-%d", percent), fmt.Sprintf("List again after 410, %d %% changed, JSON", percent), Spec{})
 }
 
-// ServerObjects says what the load server has to serve for n objects, or n informers.
+// ServerObjects returns the objects that the load server serves for n objects, or n informers.
 func (c Case) ServerObjects(n int) (pods, configMaps int) {
 	switch {
 	case c.Spec.Resource != "configmaps":

@@ -19,10 +19,10 @@ const (
 	MetadataOnly
 )
 
-// Initial is how the first state is asked for.
+// Initial says how an informer gets its first state.
 type Initial uint8
 
-// The ways. ByDefault is what each does if it is told nothing.
+// The ways. With ByDefault, each client uses its own default.
 const (
 	ByList Initial = iota
 	ByWatch
@@ -36,10 +36,12 @@ type Spec struct {
 	Object    Object
 	Encoding  objects.Format
 	Initial   Initial
+	// ShareParts is relist's option of that name.
+	ShareParts bool
 }
 
-// A Handler is told of each object that is added or updated. The argument is a pointer
-// to an object of the type that Spec.Object means.
+// A Handler is called with each object that is added or updated. The argument is a pointer to an object of the type
+// that Spec.Object names.
 type Handler func(object any, added bool)
 
 // A Client is relist or client-go, connected to the load server.

@@ -1,5 +1,5 @@
-// Package cases is what is measured, written once for both programs: each hands in a
-// [Client], and all else is the same.
+// Package cases contains the measurements. Both programs run the same code; each
+// passes its own [Client].
 //
 // Begin with [All], the list, and [Main], which a program calls.
 package cases

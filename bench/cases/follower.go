@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// A follower is a handler that notes how far it has been told.
+// A follower is a handler that records the number and the newest version of the
+// objects it was called with.
 type follower struct {
 	adds, version         atomic.Int64 // seen
 	wantAdds, wantVersion atomic.Int64 // waited for

@@ -7,7 +7,8 @@ import (
 	"github.com/relist-go/relist/bench/measure"
 )
 
-// list measures from nothing to a full store of which the handler has been told.
+// list measures an informer from its start until its store is full and its
+// handler has been called for every object.
 func list(ctx context.Context, e *env) error {
 	before, err := e.post(ctx, "sent", "count=0")
 	if err != nil {
@@ -26,13 +27,14 @@ func list(ctx context.Context, e *env) error {
 	return nil
 }
 
-// filled is an informer that has its first state, and what follows it.
+// filled is an informer with its first state, and the follower of its changes.
 type filled struct {
 	*follower
 	Informer
 }
 
-// fill starts an informer and waits until its handler has been told of everything.
+// fill starts an informer and waits until its handler has been called for every
+// object.
 func (e *env) fill(ctx context.Context, more ...Handler) (filled, error) {
 	f := filled{follower: newFollower()}
 	var err error

@@ -27,6 +27,7 @@ func Main(program string, connect func(Access, Case) (Client, error)) {
 	flag.IntVar(&o.objects, "objects", 0, "`number` of objects that it serves, or of informers; the default is the case's")
 	flag.IntVar(&o.events, "events", 0, "`number` of changes; the default is the case's")
 	flag.BoolVar(&o.webSocket, "websocket", false, "watch over a WebSocket, where the program can")
+	flag.BoolVar(&o.shareParts, "share-parts", false, "let objects share parts, where the program can")
 	flag.BoolVar(&o.gzip, "gzip", false, "ask for compressed lists")
 	flag.StringVar(&o.cpuProfile, "cpuprofile", "", "`file` for a CPU profile of the run")
 	flag.StringVar(&o.memProfile, "memprofile", "", "`file` for a profile of allocations and of the live heap at the end")
@@ -44,6 +45,7 @@ type options struct {
 	name, url              string
 	objects, events        int
 	webSocket, gzip        bool
+	shareParts             bool
 	cpuProfile, memProfile string
 }
 
@@ -54,6 +56,7 @@ func (o options) run(ctx context.Context, program string, connect func(Access, C
 		return fmt.Errorf("there is no such case")
 	}
 	c := all[i]
+	c.Spec.ShareParts = o.shareParts
 	if o.objects == 0 {
 		o.objects = c.Objects
 	}

@@ -15,8 +15,7 @@ const (
 	growthRSS = "growth of peak RSS, %"
 )
 
-// relistAgain measures a list that comes when the store is full, until the handler was
-// told of all that differs.
+// relistAgain measures a list for a full store, until the handler has been called for every difference.
 func relistAgain(ctx context.Context, e *env, percent int) error {
 	f, err := e.fill(ctx)
 	if err != nil {
@@ -46,7 +45,8 @@ func relistAgain(ctx context.Context, e *env, percent int) error {
 	return f.check(e.objects)
 }
 
-// awaitList waits until the informer has a list of this version, or later. Nobody tells: it has to ask.
+// awaitList waits until the informer has a list of this version, or later. There is no signal for this,
+// so it polls.
 func (f filled) awaitList(ctx context.Context, version uint64) error {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()

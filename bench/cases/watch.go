@@ -31,13 +31,14 @@ func steadyWatch(ctx context.Context, e *env) error {
 	return f.check(e.objects)
 }
 
-// perEvent adds what an event takes.
+// perEvent adds the cost of one event.
 func (e *env) perEvent(wall, cpu time.Duration) {
 	e.result.Set(measure.Rate, float64(e.events)/wall.Seconds())
 	e.result.Set(measure.EventCPU, float64(cpu.Nanoseconds())/1000/float64(e.events))
 }
 
-// slowConsumer has one handler hang, and measures what waits for it when all changes have been received.
+// slowConsumer blocks one handler, and measures what waits for the handler after all changes have been
+// received.
 func slowConsumer(ctx context.Context, e *env) error {
 	told := 0
 	hung, release := make(chan struct{}), make(chan struct{})

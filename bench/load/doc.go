@@ -1,9 +1,10 @@
-// Package load is an API server that costs next to nothing, for measuring its clients.
+// Package load is an API server for measuring clients, which itself needs very little
+// CPU and memory.
 //
 // It serves Pods and ConfigMaps, each as a list and as a watch, in JSON, protobuf and
-// CBOR, over HTTP/1.1 or HTTP/2. It has no writers: what changes, and when, is told to
-// it under /bench/ by the program that is measured, so that a run has no moment that
-// nobody awaits.
+// CBOR, over HTTP/1.1 or HTTP/2. It has no writers. The measured program tells it
+// under /bench/ what to change and when, so the program always knows which change
+// comes next.
 //
 //	POST /bench/change?resource=pods&count=5000           5,000 objects change, one after the other; watches say so as fast as they are read
 //	POST /bench/change?resource=pods&count=5000&rate=1000 1,000 of them a second
@@ -14,7 +15,8 @@
 //
 // The answer to the others is the resourceVersion after it.
 //
-// What it answers is what kube-apiserver answers where that matters for the work of a
-// client: a list at resourceVersion 0 ignores the limit, as the watch cache does, any
-// other is paged; a watch can begin with the present state (sendInitialEvents).
+// It answers as kube-apiserver does if the difference would change the work of a
+// client: a list at resourceVersion 0 ignores the limit, as the watch cache does;
+// other lists are paged; a watch can begin with the present state
+// (sendInitialEvents).
 package load

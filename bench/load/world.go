@@ -13,7 +13,7 @@ import (
 // firstVersion makes every version 10 digits long.
 const firstVersion = 1_000_000_000
 
-// A world is the objects of one resource, and what has happened to them.
+// A world holds the objects of one resource, and the history of their changes.
 type world struct {
 	set *objects.Set
 
@@ -68,8 +68,8 @@ func (w *world) changeLocked(count int, seen bool) uint64 {
 	return w.version
 }
 
-// expire changes count objects unseen and ends every watch. Something else in the
-// cluster has changed too, so that the version is a new one in any case.
+// expire changes count objects without telling watches, and ends every watch. The version rises even if count
+// is 0, as if another object in the cluster had changed.
 func (w *world) expire(count int) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// object is what both queues and both stores hold here.
-type object = *metav1.PartialObjectMetadata
+// partial is what both queues and both stores hold here.
+type partial = *metav1.PartialObjectMetadata
 
 // makeObjects returns n objects in the order of their keys, in 100 namespaces, each with one of 50 labels.
-func makeObjects(n int) []object {
-	objects := make([]object, n)
+func makeObjects(n int) []partial {
+	objects := make([]partial, n)
 	for i := range objects {
 		objects[i] = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Namespace:       fmt.Sprintf("team-%02d", i*100/n),

@@ -9,16 +9,16 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// A queue is what a benchmark drives. pop takes one entry; the consumer's store is known to the queue.
+// A queue holds the functions of a queue under test. pop takes one entry. The queue knows the consumer's store.
 type queue struct {
-	add     func(object) error
-	update  func(object) error
-	replace func([]object) error
+	add     func(partial) error
+	update  func(partial) error
+	replace func([]partial) error
 	pop     func() error
-	store   func(object) // what a consumer does with an object
+	store   func(partial) // what a consumer does with an object
 }
 
-// queues are those that are compared.
+// queues are the queues that are compared.
 var queues = []struct {
 	name string
 	make func(b *testing.B) queue
@@ -35,15 +35,15 @@ var queues = []struct {
 }
 
 func relistQueue(b *testing.B) queue {
-	known := store.New(store.Options[object]{})
-	q := deltafifo.New(deltafifo.Options[object]{Known: known})
-	process := func(deltafifo.Entry[object]) error { return nil }
+	known := store.New(store.Options[partial]{})
+	q := deltafifo.New(deltafifo.Options[partial]{Known: known})
+	process := func(deltafifo.Entry[partial]) error { return nil }
 	return queue{
 		add:     q.Add,
 		update:  q.Update,
-		replace: func(items []object) error { return q.Replace(items, "1") },
+		replace: func(items []partial) error { return q.Replace(items, "1") },
 		pop:     func() error { return q.Pop(b.Context(), process) },
-		store:   func(obj object) { _ = known.Add(obj) },
+		store:   func(obj partial) { _ = known.Add(obj) },
 	}
 }
 
@@ -51,9 +51,9 @@ func relistQueue(b *testing.B) queue {
 func clientGoQueue(_ *testing.B, known cache.Store, q cache.Queue) queue {
 	process := func(any, bool) error { return nil }
 	return queue{
-		add:    func(obj object) error { return q.Add(obj) },
-		update: func(obj object) error { return q.Update(obj) },
-		replace: func(items []object) error {
+		add:    func(obj partial) error { return q.Add(obj) },
+		update: func(obj partial) error { return q.Update(obj) },
+		replace: func(items []partial) error {
 			list := make([]any, len(items))
 			for i, obj := range items {
 				list[i] = obj
@@ -61,12 +61,12 @@ func clientGoQueue(_ *testing.B, known cache.Store, q cache.Queue) queue {
 			return q.Replace(list, "1")
 		},
 		pop:   func() error { _, err := q.Pop(process); return err },
-		store: func(obj object) { _ = known.Add(obj) },
+		store: func(obj partial) { _ = known.Add(obj) },
 	}
 }
 
-// BenchmarkQueueAddPop is one object through an empty queue: of 10,000 in turn, as the events of a watch that is kept up
-// with; of a single one, as those of an object that is busy.
+// BenchmarkQueueAddPop adds one object to an empty queue and pops it: 10,000 objects in turn, as if a consumer keeps up
+// with a watch, or always the same object, as if one object changes often.
 func BenchmarkQueueAddPop(b *testing.B) {
 	for _, keys := range []struct {
 		name string
@@ -90,7 +90,7 @@ func BenchmarkQueueAddPop(b *testing.B) {
 	}
 }
 
-// BenchmarkQueueBurst is 1,000 objects that wait before the first is taken; for each object.
+// BenchmarkQueueBurst adds 1,000 objects before it pops the first.
 func BenchmarkQueueBurst(b *testing.B) {
 	objects := makeObjects(1000)
 	for _, impl := range queues {
@@ -110,7 +110,8 @@ func BenchmarkQueueBurst(b *testing.B) {
 	}
 }
 
-// BenchmarkQueueReplace is a list of 10,000 objects, all known to the consumer, until the queue is empty again.
+// BenchmarkQueueReplace replaces with a list of 10,000 objects that the consumer knows, and pops until the queue is
+// empty.
 func BenchmarkQueueReplace(b *testing.B) {
 	objects := makeObjects(10_000)
 	for _, impl := range queues {

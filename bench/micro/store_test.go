@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
 
@@ -14,8 +15,8 @@ const large = 100_000
 
 // A mirror is what a benchmark drives: relist's store, or client-go's ThreadSafeStore as an informer wraps it.
 type mirror struct {
-	replace func([]object) error
-	update  func(object) error
+	replace func([]partial) error
+	update  func(partial) error
 	get     func(key string) bool
 	list    func() int
 	byIndex func(value string) int
@@ -23,20 +24,20 @@ type mirror struct {
 
 const nodeIndex = "node"
 
-func node(obj object) []string { return []string{obj.Labels["node"]} }
+func node(obj partial) []string { return []string{obj.Labels["node"]} }
 
 var mirrors = []struct {
 	name string
 	make func(indexed bool) mirror
 }{
 	{"relist", func(indexed bool) mirror {
-		var indexers store.Indexers[object]
+		var indexers store.Indexers[partial]
 		if indexed {
-			indexers = store.Indexers[object]{nodeIndex: node}
+			indexers = store.Indexers[partial]{nodeIndex: node}
 		}
-		s := store.New(store.Options[object]{Indexers: indexers})
+		s := store.New(store.Options[partial]{Indexers: indexers})
 		return mirror{
-			replace: func(items []object) error { return s.Replace(items, "1") },
+			replace: func(items []partial) error { return s.Replace(items, "1") },
 			update:  s.Update,
 			get:     func(key string) bool { _, ok := s.Get(key); return ok },
 			list:    func() int { return len(s.List()) },
@@ -46,18 +47,18 @@ var mirrors = []struct {
 	{"ThreadSafeStore", func(indexed bool) mirror {
 		indexers := cache.Indexers{}
 		if indexed {
-			indexers[nodeIndex] = func(obj any) ([]string, error) { return node(obj.(object)), nil }
+			indexers[nodeIndex] = func(obj any) ([]string, error) { return node(obj.(partial)), nil }
 		}
 		s := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 		return mirror{
-			replace: func(items []object) error {
+			replace: func(items []partial) error {
 				list := make([]any, len(items))
 				for i, obj := range items {
 					list[i] = obj
 				}
 				return s.Replace(list, "1")
 			},
-			update:  func(obj object) error { return s.Update(obj) },
+			update:  func(obj partial) error { return s.Update(obj) },
 			get:     func(key string) bool { _, ok, _ := s.GetByKey(key); return ok },
 			list:    func() int { return len(s.List()) },
 			byIndex: func(value string) int { found, _ := s.ByIndex(nodeIndex, value); return len(found) },
@@ -66,7 +67,7 @@ var mirrors = []struct {
 }
 
 // eachMirror runs a benchmark with each, filled.
-func eachMirror(b *testing.B, name string, indexed bool, run func(*testing.B, mirror, []object)) {
+func eachMirror(b *testing.B, name string, indexed bool, run func(*testing.B, mirror, []partial)) {
 	objects := makeObjects(large)
 	if name != "" {
 		name += "/"
@@ -84,7 +85,7 @@ func eachMirror(b *testing.B, name string, indexed bool, run func(*testing.B, mi
 
 // BenchmarkStoreReplace is a list of 100,000 objects.
 func BenchmarkStoreReplace(b *testing.B) {
-	replace := func(b *testing.B, m mirror, objects []object) {
+	replace := func(b *testing.B, m mirror, objects []partial) {
 		for b.Loop() {
 			must(b, m.replace(objects))
 		}
@@ -95,7 +96,7 @@ func BenchmarkStoreReplace(b *testing.B) {
 
 // BenchmarkStoreUpdate is one object of 100,000.
 func BenchmarkStoreUpdate(b *testing.B) {
-	update := func(b *testing.B, m mirror, objects []object) {
+	update := func(b *testing.B, m mirror, objects []partial) {
 		i := 0
 		for b.Loop() {
 			must(b, m.update(objects[i]))
@@ -110,10 +111,10 @@ func BenchmarkStoreUpdate(b *testing.B) {
 // each store has the same to do and the CPU time can be compared. A writer without any pause would be stopped by the readers
 // of one store and not by those of the other, and take the processor from them.
 func BenchmarkStoreGet(b *testing.B) {
-	get := func(b *testing.B, m mirror, objects []object, each4096 func()) {
+	get := func(b *testing.B, m mirror, objects []partial, each4096 func()) {
 		keys := make([]string, 0, 4096)
 		for i := range cap(keys) {
-			keys = append(keys, store.Key(objects[i*7919%len(objects)]))
+			keys = append(keys, object.Key(objects[i*7919%len(objects)]))
 		}
 		i := 0
 		for b.Loop() {
@@ -126,8 +127,8 @@ func BenchmarkStoreGet(b *testing.B) {
 			}
 		}
 	}
-	eachMirror(b, "writers=0", false, func(b *testing.B, m mirror, objects []object) { get(b, m, objects, func() {}) })
-	eachMirror(b, "writers=1", false, func(b *testing.B, m mirror, objects []object) {
+	eachMirror(b, "writers=0", false, func(b *testing.B, m mirror, objects []partial) { get(b, m, objects, func() {}) })
+	eachMirror(b, "writers=1", false, func(b *testing.B, m mirror, objects []partial) {
 		write, stop := writer(m, objects)
 		defer stop()
 		get(b, m, objects, write)
@@ -136,8 +137,8 @@ func BenchmarkStoreGet(b *testing.B) {
 
 // BenchmarkStoreGetTogether is by as many readers as there are processors, while nobody writes.
 func BenchmarkStoreGetTogether(b *testing.B) {
-	eachMirror(b, "", false, func(b *testing.B, m mirror, objects []object) {
-		key := store.Key(objects[0])
+	eachMirror(b, "", false, func(b *testing.B, m mirror, objects []partial) {
+		key := object.Key(objects[0])
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				if !m.get(key) {
@@ -149,7 +150,7 @@ func BenchmarkStoreGetTogether(b *testing.B) {
 }
 
 // writer returns what makes another goroutine update 64 objects, and what ends that.
-func writer(m mirror, objects []object) (write, stop func()) {
+func writer(m mirror, objects []partial) (write, stop func()) {
 	turns := make(chan struct{}, 1024)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -166,7 +167,7 @@ func writer(m mirror, objects []object) (write, stop func()) {
 
 // BenchmarkStoreList is all 100,000 objects.
 func BenchmarkStoreList(b *testing.B) {
-	eachMirror(b, "", false, func(b *testing.B, m mirror, objects []object) {
+	eachMirror(b, "", false, func(b *testing.B, m mirror, objects []partial) {
 		for b.Loop() {
 			if n := m.list(); n != len(objects) {
 				b.Fatalf("%d objects", n)
@@ -177,7 +178,7 @@ func BenchmarkStoreList(b *testing.B) {
 
 // BenchmarkStoreByIndex is 2,000 objects of 100,000.
 func BenchmarkStoreByIndex(b *testing.B) {
-	eachMirror(b, "", true, func(b *testing.B, m mirror, _ []object) {
+	eachMirror(b, "", true, func(b *testing.B, m mirror, _ []partial) {
 		for b.Loop() {
 			if n := m.byIndex("node-07"); n != large/50 {
 				b.Fatalf("%d objects", n)

@@ -18,7 +18,14 @@ const podsFile = "../../testdata/pods-300.json.gz"
 
 // TestPods decodes Pods from each format: they are equal, and no two of them are the same.
 func TestPods(t *testing.T) {
-	set, err := Pods(podsFile, 1000)
+	for _, alike := range []bool{false, true} {
+		testPods(t, alike)
+	}
+}
+
+func testPods(t *testing.T, alike bool) {
+	t.Helper()
+	set, err := Pods(podsFile, 400, alike)
 	if err != nil {
 		t.Fatal(err)
 	}

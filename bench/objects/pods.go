@@ -12,21 +12,27 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pods returns n Pods of 7.8 KB in JSON, after those in a gzipped PodList that an API server sent. Of that it reads
+// Pods returns n Pods of 8 KB in JSON, after those in a gzipped PodList that an API server sent. Of that it reads
 // no more than it needs: one for each Pod, and at most all.
-func Pods(file string, n int) (*Set, error) {
+//
+// Pods are unlike as those of a real cluster are, see unlike.go. If alike is true, they
+// differ only where they must: in name, UID, version, address, node and IDs of containers.
+func Pods(file string, n int, alike bool) (*Set, error) {
 	pods, err := readPods(file, max(n, 1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	examples := make([]object, len(pods))
+	examples, places := make([]object, len(pods)), make([][]place, len(pods))
 	for i, pod := range pods {
+		if !alike {
+			places[i] = makeUnlike(pod)
+		}
 		if err := makePodTemplate(pod); err != nil {
 			return nil, fmt.Errorf("read %s: pod %d: %w", file, i, err)
 		}
 		examples[i] = pod
 	}
-	return newSet("pods", "Pod", n, examples)
+	return newSet("pods", "Pod", n, examples, places...)
 }
 
 // readPods reads the first Pods of the list.

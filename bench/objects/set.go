@@ -16,10 +16,15 @@ type Set struct {
 	templates [formats][views][shapes][]Template
 }
 
-// newSet makes the templates. The examples stand in the order of their keys.
-func newSet(resource, kind string, n int, examples []object) (*Set, error) {
+// newSet makes the templates. The examples stand in the order of their keys. more are the
+// places of each example that others do not have.
+func newSet(resource, kind string, n int, examples []object, more ...[]place) (*Set, error) {
 	s := &Set{Resource: resource, Kind: kind, Len: n}
-	for _, full := range examples {
+	for i, full := range examples {
+		var own []place
+		if i < len(more) {
+			own = more[i]
+		}
 		partial := &metav1.PartialObjectMetadata{ObjectMeta: *objectMeta(full)}
 		for view, obj := range []object{Full: full, Metadata: partial} {
 			meta := s.TypeMeta(View(view))
@@ -30,7 +35,7 @@ func newSet(resource, kind string, n int, examples []object) (*Set, error) {
 						return nil, fmt.Errorf("encode %s: %w", kind, err)
 					}
 					into := &s.templates[f][view][shape]
-					*into = append(*into, newTemplate(encoded))
+					*into = append(*into, newTemplate(encoded, f, own))
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Values are what tells one state of one object from all others.
+// Values are the parts in which one state of an object differs from all other states and objects.
 type Values struct {
 	// Index of the object in its [Set].
 	Index int
@@ -26,22 +26,25 @@ const SentAnnotation = "bench.relist-go/sent"
 type place struct {
 	placeholder string
 	write       func(dst []byte, v Values)
+
+	// only is the one format that has this placeholder. If nil, all have it.
+	only *Format
 }
 
 var (
-	namePlace    = place{"@NAM@", func(dst []byte, v Values) { digits(dst, uint64(v.Index), 36) }}
-	versionPlace = place{"@VERSION@@", func(dst []byte, v Values) { digits(dst, v.Version, 10) }}
-	uidPlace     = place{pad("@UID", 36), writeUID}
-	addressPlace = place{pad("@ADDRESS", 14), writeAddress}
-	nodePlace    = place{"@NO@", func(dst []byte, v Values) { digits(dst, uint64(v.Index%500), 10) }}
-	spacePlace   = place{"@NS@", func(dst []byte, v Values) { digits(dst, uint64(v.Index/PerNamespace), 10) }}
-	sentPlace    = place{pad("@SENT", 19), func(dst []byte, v Values) { digits(dst, uint64(v.Sent), 10) }}
+	namePlace    = place{placeholder: "@NAM@", write: func(dst []byte, v Values) { digits(dst, uint64(v.Index), 36) }}
+	versionPlace = place{placeholder: "@VERSION@@", write: func(dst []byte, v Values) { digits(dst, v.Version, 10) }}
+	uidPlace     = place{placeholder: pad("@UID", 36), write: writeUID}
+	addressPlace = place{placeholder: pad("@ADDRESS", 14), write: writeAddress}
+	nodePlace    = place{placeholder: "@NO@", write: func(dst []byte, v Values) { digits(dst, uint64(v.Index%500), 10) }}
+	spacePlace   = place{placeholder: "@NS@", write: func(dst []byte, v Values) { digits(dst, uint64(v.Index/PerNamespace), 10) }}
+	sentPlace    = place{placeholder: pad("@SENT", 19), write: func(dst []byte, v Values) { digits(dst, uint64(v.Sent), 10) }}
 	hashPlaces   = []place{hashPlace(0), hashPlace(1), hashPlace(2), hashPlace(3)}
 )
 
 // hashPlace is for what a Pod has several of, such as the IDs of its containers.
 func hashPlace(n int) place {
-	return place{pad("@HASH"+strconv.Itoa(n), 64), func(dst []byte, v Values) {
+	return place{placeholder: pad("@HASH"+strconv.Itoa(n), 64), write: func(dst []byte, v Values) {
 		for i := 0; i < len(dst); i += 16 {
 			digits(dst[i:i+16], mix(uint64(v.Index), uint64(4*n+i/16)), 16)
 		}
@@ -68,9 +71,11 @@ func mix(n, salt uint64) uint64 {
 	return n ^ n>>31
 }
 
-func writeUID(dst []byte, v Values) {
-	digits(dst[:18], mix(uint64(v.Index), 100), 16)
-	digits(dst[18:], mix(uint64(v.Index), 101), 16)
+func writeUID(dst []byte, v Values) { uidOf(dst, uint64(v.Index), 100) }
+
+func uidOf(dst []byte, n, salt uint64) {
+	digits(dst[:18], mix(n, salt), 16)
+	digits(dst[18:], mix(n, salt+1), 16)
 	dst[8], dst[13], dst[18], dst[23] = '-', '-', '-', '-'
 }
 
@@ -96,11 +101,15 @@ type slot struct {
 	write      func(dst []byte, v Values)
 }
 
-// newTemplate finds the placeholders in an encoded object.
-func newTemplate(encoded []byte) Template {
+// newTemplate finds the placeholders in an encoded object: those that every object may
+// have, and those of its kind.
+func newTemplate(encoded []byte, f Format, more []place) Template {
 	t := Template{encoded: encoded}
 	places := append([]place{namePlace, versionPlace, uidPlace, addressPlace, nodePlace, spacePlace, sentPlace}, hashPlaces...)
-	for _, p := range places {
+	for _, p := range append(places, more...) {
+		if p.only != nil && *p.only != f {
+			continue
+		}
 		for from := 0; ; {
 			at := bytes.Index(encoded[from:], []byte(p.placeholder))
 			if at < 0 {

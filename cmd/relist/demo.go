@@ -45,7 +45,7 @@ deltas that a watch delivered), and "fault", "recovered" and "result".`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntVar(&f.opts.Objects, "objects", 2000, "number of ConfigMaps, 20 or more")
-	flags.DurationVar(&f.opts.Duration, "duration", 15*time.Second, "how long to go on; it takes longer where the faults do")
+	flags.DurationVar(&f.opts.Duration, "duration", 15*time.Second, "how long to run; the demo runs longer if the faults take longer")
 	flags.Float64Var(&f.opts.Rate, "rate", 200, "changes a second")
 	flags.Uint64Var(&f.opts.Seed, "seed", 0, "seed of the changes (default: a new one each time, which is printed)")
 	addTransport(cmd, &f.transport)

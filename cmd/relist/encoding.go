@@ -11,8 +11,8 @@ import (
 	"github.com/relist-go/relist/listwatch/cbor"
 )
 
-// encodings are the values of --encoding. Objects are kept as bytes, whatever those are,
-// so that each of them serves for every resource that the server has in it.
+// encodings are the values of --encoding. relist keeps objects as the bytes that came,
+// so each encoding works for every resource that the server offers in it.
 var encodings = map[string]listwatch.Encoding{
 	"auto":     listwatch.Auto,
 	"json":     listwatch.JSON,
@@ -20,7 +20,7 @@ var encodings = map[string]listwatch.Encoding{
 	"cbor":     cbor.Encoding,
 }
 
-// encodingFlags say how objects are asked for.
+// encodingFlags say in which form a command asks for objects.
 type encodingFlags struct {
 	name         string
 	metadataOnly bool

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// lifetime is the value of --for. Zero is no value: it would end a command before it has
-// begun, or be taken for "for ever".
+// lifetime is the value of --for. It refuses zero, which would either end a command
+// before it begins, or be taken for "for ever".
 type lifetime time.Duration
 
 // addFor defines --for.
@@ -36,12 +36,13 @@ func (l *lifetime) String() string {
 
 func (*lifetime) Type() string { return "duration" }
 
-// errWant is what is wanted instead of a value that was given.
+// errWant says which values a flag accepts.
 type errWant string
 
 func (e errWant) Error() string { return "want " + string(e) }
 
-// flagError says what a flag wants instead of how its value failed to be parsed.
+// flagError replaces the parser's error for a flag's value by one that says which values
+// the flag accepts.
 func flagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -67,8 +68,8 @@ func flagError(err error) error {
 	return fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, invalid.GetValue(), want)
 }
 
-// checkNamespace refuses what cannot be the name of a namespace: it would become part of
-// a path.
+// checkNamespace refuses a text that cannot be the name of a namespace, because the name
+// becomes part of a path.
 func checkNamespace(name string) error {
 	if name != "" && len(validation.IsDNS1123Label(name)) > 0 {
 		return usage("-n %s: want the name of one namespace: lower-case letters, digits and dashes, 63 at most", name)

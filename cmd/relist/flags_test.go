@@ -12,7 +12,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 )
 
-// What a flag wants is said in words, and how its value was parsed is not.
+// An error for a flag says which values the flag accepts, and not how the parser failed.
 func TestFlagErrors(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"mirror pods --for 0", "--for 0: want a positive time, such as 90s"},
@@ -41,7 +41,8 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
-// The time of --for begins with the command: here it ends while the server is waited for.
+// The time of --for begins with the command. Here it ends while the command waits for the
+// server.
 func TestForCountsWhileConnecting(t *testing.T) {
 	r := command(t, "mirror", "cm", "-A", "--server", silentServer(t), "--for", "50ms", "-o", "json")
 	if r.status != exitOK || r.stderr != "" || r.took > startTimeout/2 {
@@ -65,7 +66,7 @@ type full struct{ err error }
 
 func (f full) Write([]byte) (int, error) { return 0, f.err }
 
-// Help that nobody can read is a failure, unless who reads it has seen enough.
+// If help cannot be written, the command fails, unless the reader has closed the pipe.
 func TestOutputFails(t *testing.T) {
 	for _, args := range []string{"--help", "mirror --help", "--version", "completion bash"} {
 		for err, want := range map[error]int{syscall.ENOSPC: exitError, syscall.EPIPE: exitOK} {
@@ -85,7 +86,7 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// Every command with --for means the same by it.
+// --for has the same meaning in every command.
 func TestForIsShownWithoutDefault(t *testing.T) {
 	for _, name := range []string{"mirror", "record"} {
 		r := command(t, name, "--help")

@@ -9,7 +9,7 @@ import (
 // initialState is the value of --initial: an index of initialStates.
 type initialState int
 
-// initialStates are the words for it, and what they stand for.
+// initialStates are the words of --initial and their meanings.
 var initialStates = []struct {
 	word    string
 	initial reflector.Initial
@@ -48,5 +48,5 @@ func (i *initialState) String() string {
 
 func (*initialState) Type() string { return "string" }
 
-// value is what reflector.Options wants.
+// value returns the value for reflector.Options.
 func (i *initialState) value() reflector.Initial { return initialStates[*i].initial }

@@ -1,7 +1,7 @@
-// Command relist mirrors a resource of a Kubernetes API server, and shows what it takes
-// to keep the copy right.
+// Command relist keeps a copy of a resource of a Kubernetes API server, and shows what
+// it does to keep the copy right.
 //
-//	relist demo                     mirror a server that misbehaves, and see what happens
+//	relist demo                     mirror a server that misbehaves, and print what happens
 //	relist mirror pods -A           mirror a real one
 //	relist serve --objects 1000     run the misbehaving server alone
 package main

@@ -9,7 +9,7 @@ import (
 
 	"github.com/relist-go/relist/cmd/relist/internal/connect"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/object"
+	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/cmd/relist/internal/status"
 	"github.com/relist-go/relist/listwatch"
@@ -17,8 +17,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// startTimeout bounds the first contact: whoever types a command should not have to
-// guess for long whether it works.
+// startTimeout bounds the first request, so that a user soon learns that a command
+// does not work.
 const startTimeout = 4 * time.Second
 
 // mirrorFlags are the flags of `relist mirror`.
@@ -45,25 +45,25 @@ func newMirror() *cobra.Command {
 keep it right, until Ctrl-C or --for.
 
 RESOURCE is written as for kubectl: pods, pod, po, deployments.apps, deployments.v1.apps.
-Without -n and -A it is mirrored in the namespace of the kubeconfig's context, or else
-in "default". Objects are kept whole, as the bytes that the server sent, unless
+Without -n and -A, relist takes the namespace of the kubeconfig's context, or else
+"default". It keeps whole objects, as the bytes that the server sent, unless
 --metadata-only is given.
 
-With -o json, stdout has one object a line. Its "kind" says what happened:
+With -o json, stdout has one JSON object on each line. Its "kind" says what happened:
   delta      an object was Added, Updated, Deleted, Replaced (listed) or offered again
-             (Sync); "inferred" marks a deletion that no watch saw and a list revealed.
-             It has key, uid and resourceVersion, and not the object itself
-  synced     everything of the first list has been applied
-  list       a list came whole            watch      a watch is asked for
-  bookmark   nothing is missing so far    watchEnd   a watch was refused or has ended
+             (Sync); "inferred" marks a deletion that no watch reported.
+             The line has key, uid and resourceVersion, but not the object itself
+  synced     every object of the first list has been applied
+  list       a list has arrived           watch      a watch was requested
+  bookmark   all events before it came    watchEnd   a watch was refused or has ended
   relist     a list is needed             backoff    a pause before the next request
-  problem    something is wrong           summary    counts and a digest; the last line
-Each has "time". The lines of one object are in order; lines about the connection may be
-ahead of the deltas that it brought.
+  problem    an error                     summary    counts and a digest; the last line
+Each line has "time". The lines about one object are in order. A line about the connection may
+come before the deltas that the connection brought earlier.
 
 SIGUSR1 (on Unix) prints on stderr how fresh the copy is. With --status-listen, so does
 HTTP:
-  /healthz   200; or 503 and the reason before the first list has been applied, and when
+  /healthz   200; or 503 with the reason, before the first list has been applied and while
              the copy is staler than --max-staleness
   /readyz    503 before the first list has been applied, 200 from then on
   /status    a JSON object: time, resource, server, healthy, reason, state (listing,
@@ -72,9 +72,11 @@ HTTP:
              maxStalenessSeconds, lastByte, lastEvent, lastBookmark, failingSince, lastError,
              lastErrorTime, nextRetry, and quarantined: the objects that could not be used,
              each with key, uid, resourceVersion, since, nextTry, error
-Times are RFC 3339; what has not happened is left out. The copy's staleness is how long ago
-the server was last heard, or since when no watch has been open, if that is longer. Whoever
-can reach the address can read all this: leave it on loopback, or in a cluster's network.`,
+Times are RFC 3339. A field for something that has not happened is left out. The copy's
+staleness is the time since the last byte from the server, or the time since the last watch
+ended, if that is longer. Everyone who can reach the address can read the status, so leave it
+on loopback or inside a cluster's network. Web pages cannot read it: relist refuses requests
+from other origins, and requests for a host other than localhost, an address or --status-host.`,
 		Example: `  relist mirror pods -A
   relist mirror deploy -n web -l app=shop --for 10m
   relist mirror configmaps -A -o json | jq -c 'select(.kind == "delta")'
@@ -91,7 +93,7 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.add(flags, "mirror")
-	flags.StringVarP(&f.output, "output", "o", "text", "text, json, or none for the summary alone")
+	flags.StringVarP(&f.output, "output", "o", "text", "text, json, or none for the summary only")
 	addFor(flags, &f.runFor)
 	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")
 	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
@@ -106,7 +108,7 @@ can reach the address can read all this: leave it on loopback, or in a cluster's
 	return cmd
 }
 
-// check reads what the flags mean.
+// check checks the flags' values and parses them.
 func (f *mirrorFlags) check() error {
 	var err error
 	if f.format, err = report.ParseFormat(f.output, report.Text, report.JSON, report.None); err != nil {
@@ -127,11 +129,11 @@ func (f *mirrorFlags) check() error {
 	return f.status.check()
 }
 
-// run connects, then mirrors until it is told to stop.
+// run connects, and then mirrors until it is stopped.
 func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	if f.runFor > 0 { // a server that does not answer does not make it longer
+	if f.runFor > 0 { // before the first request, so that a server that does not answer cannot prolong it
 		timer := time.AfterFunc(f.runFor, stop)
 		defer timer.Stop()
 	}
@@ -157,7 +159,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	source, err := listwatch.New(client, found.GroupVersionResource, listwatch.Options[*object.Object]{
+	source, err := listwatch.New(client, found.GroupVersionResource, listwatch.Options[*rawobject.Object]{
 		Namespace:     namespace,
 		LabelSelector: f.labels,
 		FieldSelector: f.fields,
@@ -171,12 +173,12 @@ func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
 }
 
 // mirror runs the pipeline until ctx ends, and prints the summary.
-func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transport.Config, source *listwatch.Resource[*object.Object], desk *statusDesk) error {
+func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transport.Config, source *listwatch.Resource[*rawobject.Object], desk *statusDesk) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	opts := report.Terminal(cmd.OutOrStdout(), f.format)
 	opts.Live = false
-	opts.Failed = func(error) { stop() } // Close returns it
+	opts.Failed = func(error) { stop() } // Close returns the error
 	rules, err := f.rules(source)
 	if err != nil {
 		return err
@@ -208,8 +210,8 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	return err
 }
 
-// rules are the options of the reflector.
-func (f *mirrorFlags) rules(source *listwatch.Resource[*object.Object]) (reflector.Options, error) {
+// rules returns the options of the reflector.
+func (f *mirrorFlags) rules(source *listwatch.Resource[*rawobject.Object]) (reflector.Options, error) {
 	opts := reflector.Options{PageSize: f.pageSize, Resync: f.resync, Initial: f.initial.value()}
 	if f.verify > 0 {
 		metadata, err := source.Metadata()

@@ -113,11 +113,11 @@ func TestMirrorResync(t *testing.T) {
 	}
 }
 
-// Whoever types a command is told within 5 seconds that it does not work; half a second
-// of that is for the machine.
+// A user learns within 5 seconds that a command does not work. Half a second of this is
+// for a slow machine.
 const _ = uint(5*time.Second - startTimeout - time.Second/2)
 
-// Everything that is wrong at the start is said on one line.
+// Every error at the start is printed on one line.
 func TestMirrorStartErrors(t *testing.T) {
 	t.Parallel()
 	server, url := newServer(t, apitest.Options{})
@@ -200,7 +200,8 @@ func silentServer(t *testing.T) string {
 	return "http://" + ln.Addr().String()
 }
 
-// A reader that has seen enough, such as head, ends the command quietly.
+// If the reader of the output, such as head, closes the pipe, the command ends without
+// an error.
 func TestMirrorBrokenPipe(t *testing.T) {
 	t.Parallel()
 	server, url := newServer(t, apitest.Options{})

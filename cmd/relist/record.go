@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,25 +29,37 @@ type recordFlags struct {
 	scrub   bool
 	full    bool
 	verbose bool
+
+	encoding  string
+	transport watchTransport
 }
+
+// recordEncodings are the values of --encoding of relist record.
+var recordEncodings = []string{string(record.JSON), string(record.Protobuf), string(record.CBOR)}
 
 func newRecord() *cobra.Command {
 	f := &recordFlags{}
 	cmd := &cobra.Command{
 		Use:   "record RESOURCE[.VERSION.GROUP] -o FILE",
-		Short: "Write down a live conversation with an API server as a trace",
-		Long: `Mirror a resource until Ctrl-C or --for, and write down what the API server and the
-reflector say to each other, with every chunk, pause and broken connection, as a trace
-that relist replay runs. docs/trace-format.md describes the language.
+		Short: "Record a live conversation with an API server as a trace",
+		Long: `Mirror a resource until Ctrl-C or --for, and record the requests of the reflector and the
+answers of the API server, with every chunk, pause and broken connection. The file is a
+trace that relist replay runs. docs/trace-format.md describes the language.
 
-Of an object the trace has its namespace, name, uid and version; --full keeps all of it.
-Credentials are never recorded. --scrub replaces names, namespaces, uids, labels,
-annotations, data and all other strings of objects by pseudonyms, in FILE and nowhere
-else; versions, kinds, numbers and the server's own words stay. Read the file before you
-give it away.
+The trace has the namespace, name, uid and version of each object. --full keeps whole objects,
+except with protobuf. --encoding and --transport choose what the client asks for; the trace
+shows what the server sent.
+Credentials are never recorded. With --scrub, FILE has no text of an object. These stay:
+the resource, its group, version and kind; versions that are numbers; the names metadata,
+spec, status and data, and the names of the fields of metadata; true, false, null, and how
+many digits a number has; the codes, reasons and waits of a Status; and those words of its
+message that API servers use. Names, namespaces, uids and selectors become pseudonyms that
+sort in the same order. Other keys and strings become key-1, value-1. Text that is not JSON
+keeps its length and punctuation. With -v, the terminal shows the unscrubbed conversation.
+Read the file before you give it away.
 
-A conversation that leads to other requests when it is replayed is no trace: it is kept
-as FILE.raw, and the exit status is 1.`,
+At the end, relist replays the conversation. If the replay leads to other requests, relist
+writes the conversation to FILE.raw instead of FILE, and the exit status is 1.`,
 		Example: `  relist record pods -A --for 5m -o pods.txt
   relist record deploy -n web -l app=shop --scrub -o shop.txt
   relist replay shop.txt`,
@@ -57,11 +71,14 @@ as FILE.raw, and the exit status is 1.`,
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`file` to write the trace to")
 	addFor(flags, &f.runFor)
-	flags.BoolVar(&f.scrub, "scrub", false, "replace everything that names or describes the objects")
-	flags.BoolVar(&f.full, "full", false, "keep every field of the objects, those of Secrets too")
+	flags.BoolVar(&f.scrub, "scrub", false, "replace all text of the objects; the text above lists what stays")
+	flags.BoolVar(&f.full, "full", false, "keep every field of the objects, also of Secrets")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, unscrubbed")
 	f.add(flags, "record")
 	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
+	flags.StringVar(&f.encoding, "encoding", recordEncodings[0], "ask for objects as json, protobuf or cbor; the server decides")
+	completeWords(cmd, "encoding", recordEncodings...)
+	addTransport(cmd, &f.transport)
 	f.connect.Add(flags)
 	return cmd
 }
@@ -73,6 +90,10 @@ func (f *recordFlags) check() error {
 	switch {
 	case f.output == "":
 		return usage("name a file for the trace with -o")
+	case !slices.Contains(recordEncodings, f.encoding):
+		return usage("--encoding %s: want one of %s", f.encoding, strings.Join(recordEncodings, ", "))
+	case f.full && f.encoding == string(record.Protobuf):
+		return usage("--full and --encoding protobuf cannot be used together: only its type says what an object in protobuf means")
 	case f.pageSize < 0:
 		return usage("--page-size %d: want 1 or more", f.pageSize)
 	}
@@ -82,7 +103,7 @@ func (f *recordFlags) check() error {
 // run connects, records, and writes the file.
 func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 	ctx := cmd.Context()
-	// Whether there is a place for the file is better known now than in an hour.
+	// If the file cannot be created, the user learns that now, and not after an hour of recording.
 	file, err := os.CreateTemp(filepath.Dir(f.output), ".relist-record-*")
 	if err != nil {
 		return err
@@ -97,6 +118,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err != nil {
 		return err
 	}
+	cfg.WatchTransport = f.transport.watches()
 	client, err := transport.NewClient(cfg)
 	if err != nil {
 		return connect.Explain(err, cfg.Server, startTimeout)
@@ -138,7 +160,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 	return out.err
 }
 
-// options returns what is to be recorded.
+// options returns the options of the recording.
 func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (record.Options, error) {
 	found, namespace, err := f.find(ctx, stderr, client, cfg, name)
 	if err != nil {
@@ -153,6 +175,8 @@ func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *tra
 		PageSize:      f.pageSize,
 		Full:          f.full,
 		Scrub:         f.scrub,
+		Encoding:      record.Encoding(f.encoding),
+		WebSocket:     f.transport.watches() == transport.WatchWebSocket,
 	}, err
 }
 

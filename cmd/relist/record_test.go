@@ -10,15 +10,23 @@ import (
 	"github.com/relist-go/relist/apitest"
 )
 
-// What was recorded can be replayed at once, scrubbed too.
+// A recording can be replayed: also a scrubbed one, in each encoding, and over WebSocket.
 func TestRecord(t *testing.T) {
-	for _, scrub := range []string{"--scrub=false", "--scrub"} {
-		server, url := newServer(t, apitest.Options{Token: "secret-token"})
+	for _, tt := range []struct{ scrub, encoding, transport, begins string }{
+		{"--scrub=false", "json", "http", "< 200 watch"},
+		{"--scrub", "json", "websocket", "< 101"},
+		{"--scrub", "protobuf", "http", "< 200 watch"},
+		{"--scrub=false", "protobuf", "websocket", "< 101"},
+		{"--scrub", "cbor", "websocket", "< 101"},
+	} {
+		scrub := tt.scrub
+		server, url := newServer(t, apitest.Options{Token: "secret-token", CBOR: true})
 		createConfigMap(t, server, "default", "alice")
 		createConfigMap(t, server, "payments", "bob")
 		path := filepath.Join(t.TempDir(), "recorded.txt")
-		p := start(t, "record", "cm", "-A", "--server", url, "--token", "secret-token", "-o", path, scrub, "-v")
-		p.await("< 200 watch")
+		p := start(t, "record", "cm", "-A", "--server", url, "--token", "secret-token", "-o", path, scrub, "-v",
+			"--encoding", tt.encoding, "--transport", tt.transport)
+		p.await(tt.begins)
 		createConfigMap(t, server, "payments", "carol")
 		p.await("ADDED payments/carol")
 		server.CutWatches(0)
@@ -63,6 +71,8 @@ func TestRecordErrors(t *testing.T) {
 		"name a file for the trace":         {[]string{"pods"}, exitUsage},
 		"cannot be used together":           {[]string{"pods", "-o", "x", "-n", "a", "-A"}, exitUsage},
 		"want a positive time":              {[]string{"pods", "-o", "x", "--for", "-1s"}, exitUsage},
+		"want one of json, protobuf, cbor":  {[]string{"pods", "-o", "x", "--encoding", "yaml"}, exitUsage},
+		"--full and --encoding protobuf":    {[]string{"pods", "-o", "x", "--encoding", "protobuf", "--full"}, exitUsage},
 		"want 1 or more":                    {[]string{"pods", "-o", "x", "--page-size", "-1"}, exitUsage},
 		"no such file or directory":         {[]string{"pods", "-o", dir + "/none/x", "--server", url}, exitError},
 		`the server has no resource "podz"`: {[]string{"podz", "-o", dir + "/x", "--server", url}, exitError},

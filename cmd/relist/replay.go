@@ -26,18 +26,18 @@ func newReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE...",
 		Short: "Run traces: recorded or written conversations with an API server",
-		Long: `Run traces: conversations between an API server and a watch client, written by hand or by
-relist record. The server's side is played byte by byte to the reflector of this program, in
-virtual time; what the reflector does must be what the file says.
+		Long: `Run traces. A trace is a conversation between an API server and a watch client, written by
+hand or by relist record. relist plays the server's side byte by byte to its own reflector,
+in virtual time. The reflector must do what the file says.
 
 FILE is a trace, a directory (all *.txt in it), or a pattern such as 'testdata/watch-*.txt'.
 docs/trace-format.md describes the language.
 
-Each file gets a line that begins with ok or FAIL; what differs follows as a diff. The exit
-status is 0 if all pass, 1 if one does not, and 2 if the command line is not understood.`,
+relist prints a line for each file that begins with ok or FAIL. After FAIL comes a diff. The
+exit status is 0 if all files pass, 1 if one does not, and 2 if the command line is not understood.`,
 		Example: `  relist replay testdata
   relist replay -v testdata/expired.txt
-  relist replay --update recorded.txt    # after a change that was meant`,
+  relist replay --update recorded.txt    # after an intended change`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := traceFiles(args)
 			if err != nil {
@@ -48,12 +48,12 @@ status is 0 if all pass, 1 if one does not, and 2 if the command line is not und
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print each conversation, as it went")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print each conversation as it ran")
 	flags.BoolVar(&f.update, "update", false, "rewrite the lines of the client in files that differ")
 	return cmd
 }
 
-// traceFiles returns the files that the arguments mean, in their order.
+// traceFiles returns the files that the arguments name, in their order.
 func traceFiles(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, usage("name a trace, or a directory of traces")
@@ -82,7 +82,7 @@ func traceFiles(args []string) ([]string, error) {
 	return files, nil
 }
 
-// escapePattern makes a pattern that only path matches.
+// escapePattern returns a pattern that matches only path.
 func escapePattern(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
@@ -94,7 +94,7 @@ func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		before, _ := os.ReadFile(name) // Replay says what is wrong with it
+		before, _ := os.ReadFile(name) // Replay returns the error
 		err := trace.Replay(trace.ReplayOptions{
 			Update: f.update,
 			Line:   r.line,
@@ -116,15 +116,15 @@ func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) er
 	return nil
 }
 
-// replayed prints what comes of each file.
+// replayed prints the result of each file.
 type replayed struct {
 	out     io.Writer
 	verbose bool
 	failed  int
 	err     error // of the output; the first one
 
-	// conversation is that of the file at hand. A run is over before anybody could
-	// read along, and what happens in one must not reach a writer from outside.
+	// conversation is the conversation of the present file. It is printed after
+	// the run, because nothing inside a run may call a writer outside of it.
 	conversation strings.Builder
 }
 

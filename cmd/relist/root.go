@@ -16,11 +16,11 @@ import (
 // The exit statuses.
 const (
 	exitOK    = 0
-	exitError = 1 // what was asked for could not be done
-	exitUsage = 2 // it is not clear what was asked for
+	exitError = 1 // the command failed
+	exitUsage = 2 // the command line was not understood
 )
 
-// usageError is a command line that cannot be understood.
+// usageError is the error for a command line that was not understood.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -29,8 +29,7 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// run is the command without the process: it returns the exit status, and ends soon
-// after ctx.
+// run runs the command and returns the exit status. It ends soon after ctx does.
 func run(ctx context.Context, args []string, output, stderr io.Writer) int {
 	out := &stdout{out: output}
 	root := newRoot() //nolint:contextcheck // commands take the context that ExecuteContextC gives them
@@ -44,7 +43,7 @@ func run(ctx context.Context, args []string, output, stderr io.Writer) int {
 	}
 	switch {
 	case err == nil, errors.Is(err, syscall.EPIPE):
-		return exitOK // who read the output has seen enough
+		return exitOK // the reader of the output, such as head, has closed it
 	case errors.As(err, new(*usageError)):
 		complain(stderr, "%s: %s\nSee '%s --help'.\n", cmd.CommandPath(), oneLine(err), cmd.CommandPath())
 		return exitUsage
@@ -53,7 +52,8 @@ func run(ctx context.Context, args []string, output, stderr io.Writer) int {
 	return exitError
 }
 
-// complain writes to stderr. If that fails there is nobody left to tell.
+// complain writes to stderr. It ignores an error, because there is no other place to
+// report it.
 func complain(stderr io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(stderr, report.Lines(fmt.Sprintf(format, args...)))
 }
@@ -65,18 +65,18 @@ func newRoot() *cobra.Command {
 		Long: `relist keeps a local copy of a Kubernetes resource in step with the API server:
 it lists, watches, and lists again when it has to.
 
-Exit status: 0 if all went well, 1 if not, 2 if the command line is not understood.`,
+Exit status: 0 if the command succeeded, 1 if it failed, 2 if the command line was not understood.`,
 		Example: `  relist demo                      # mirror a server that misbehaves, and see what happens
   relist mirror pods -A            # mirror a real one, until Ctrl-C
   relist serve --objects 1000      # run the misbehaving server alone
-  relist record pods -A -o t.txt   # write down what a cluster says, until Ctrl-C
+  relist record pods -A -o t.txt   # record the answers of a cluster, until Ctrl-C
   relist replay t.txt              # and play it again`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("unknown command %q: want demo, mirror, record, replay or serve", args[0])
+				return usage("unknown command %q: want demo, mirror, record, replay, serve or version", args[0])
 			}
 			return nil
 		},
@@ -84,12 +84,13 @@ Exit status: 0 if all went well, 1 if not, 2 if the command line is not understo
 	}
 	root.SetVersionTemplate("relist {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{flagError(err)} })
-	root.AddCommand(newDemo(), newMirror(), newServe(), newReplay(), newRecord())
+	root.AddCommand(newDemo(), newMirror(), newServe(), newReplay(), newRecord(), newVersion())
 	return root
 }
 
-// addCompletion lets cobra add its command, which takes any word for a shell without
-// saying a thing. It prints to what is the output of root now.
+// addCompletion adds cobra's completion command, and makes it refuse shells that
+// cobra does not know. The command prints to the output that root has at this
+// moment.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -114,5 +115,6 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// oneLine keeps an error on one line, whatever a server has put into it.
+// oneLine returns an error's text on one line, even if a server has put line breaks
+// into it.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

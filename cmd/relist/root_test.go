@@ -11,7 +11,7 @@ func TestUsageErrors(t *testing.T) {
 		args string
 		want string
 	}{
-		{"fly", `relist: unknown command "fly": want demo, mirror, record, replay or serve`},
+		{"fly", `relist: unknown command "fly": want demo, mirror, record, replay, serve or version`},
 		{"--fly", "relist: unknown flag: --fly"},
 		{"mirror", "relist mirror: name one resource"},
 		{"mirror pods nodes", "relist mirror: name one resource"},
@@ -23,12 +23,14 @@ func TestUsageErrors(t *testing.T) {
 		{"mirror pods --token a --token-file b", "relist mirror: --token and --token-file cannot be used together"},
 		{"mirror pods --status-listen here", `relist mirror: --status-listen "here": want HOST:PORT`},
 		{"mirror pods --max-staleness -1s", "relist mirror: --max-staleness -1s: want a positive time"},
-		{"mirror pods --max-staleness 1m", "relist mirror: --max-staleness is what /healthz goes by: say where to serve it with --status-listen"},
+		{"mirror pods --max-staleness 1m", "relist mirror: --max-staleness is for /healthz: choose an address for it with --status-listen"},
+		{"mirror pods --status-host a.test", "relist mirror: --status-host is for the status: choose an address for it with --status-listen"},
 		{"demo now", `relist demo: unexpected argument "now"`},
 		{"demo -o none", `relist demo: output format "none": want text or json`},
 		{"demo --objects 3", "relist demo: --objects 3: want 20 or more"},
 		{"demo --rate -1", "relist demo: --rate -1: want 0 or more"},
 		{"demo --duration -1s", "relist demo: --duration -1s: want 0 or more"},
+		{"version now", `relist version: unexpected argument "now"`},
 		{"serve --replicas 0", "relist serve: --replicas 0: want 1 or more"},
 		{"serve --objects -1", "relist serve: --objects -1: want 0 or more"},
 		{"serve --rate -1", "relist serve: --rate -1: want 0 or more"},
@@ -52,7 +54,8 @@ func TestHelp(t *testing.T) {
 		{"mirror --help", "stalenessSeconds"},
 		{"serve --help", "faults URL"},
 		{"demo --help", "relist demo --objects 20000"},
-		{"--version", "relist "},
+		{"--version", "relist devel"},
+		{"version", "relist devel"},
 		{"completion bash", "relist"},
 		{"__complete mirror pods -o js", "json"},
 	} {
@@ -63,18 +66,27 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-func TestVersionOf(t *testing.T) {
+func TestVersionNamesReleaseAndCommit(t *testing.T) {
 	settings := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}
 	for _, tt := range []struct {
 		info debug.BuildInfo
 		want string
 	}{
-		{debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: settings}, "v1.2.3"},
-		{debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: settings}, "devel 0123456789ab+changes"},
-		{debug.BuildInfo{}, "devel"},
+		{debug.BuildInfo{GoVersion: "go1.2", Main: debug.Module{Version: "v1.2.3"}, Settings: settings[:1]}, "v1.2.3 (commit 0123456789ab, go1.2)"},
+		{debug.BuildInfo{GoVersion: "go1.2", Main: debug.Module{Version: "v1.2.3"}}, "v1.2.3 (go1.2)"},
+		{debug.BuildInfo{GoVersion: "go1.2", Main: debug.Module{Version: "(devel)"}, Settings: settings}, "devel (commit 0123456789ab+changes, go1.2)"},
+		{debug.BuildInfo{GoVersion: "go1.2"}, "devel (go1.2)"},
 	} {
 		if got := versionOf(&tt.info); got != tt.want {
 			t.Errorf("versionOf = %q, want %q", got, tt.want)
 		}
+	}
+}
+
+// Whichever way one asks for the version, the answer is the same line.
+func TestVersionIsOneLineHoweverOneAsks(t *testing.T) {
+	flag, word := command(t, "--version"), command(t, "version")
+	if flag.stdout != word.stdout || strings.Count(word.stdout, "\n") != 1 || word.status != exitOK || word.stderr != "" {
+		t.Errorf("--version prints %q, version %q", flag.stdout, word.stdout)
 	}
 }

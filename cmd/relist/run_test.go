@@ -15,7 +15,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 )
 
-// result is what a person sees of a command.
+// result is the exit status and the output of a command.
 type result struct {
 	status         int
 	stdout, stderr string
@@ -38,8 +38,8 @@ type process struct {
 	began  time.Time
 }
 
-// start runs the command beside the test, and has checked that it left nothing when the
-// test ends.
+// start runs the command in a goroutine. When the test ends, start checks that the
+// command has ended.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -180,8 +180,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// runAtHome runs the tests where nothing is to be found that the machine's user has
-// configured. Tests run in parallel, so that they cannot each see to that.
+// runAtHome runs the tests in an environment without the configuration of the machine's
+// user. The tests run in parallel, so they cannot do this one by one.
 func runAtHome(m *testing.M) (status int) {
 	home, err := os.MkdirTemp("", "relist-test")
 	if err != nil {
@@ -196,8 +196,8 @@ func runAtHome(m *testing.M) (status int) {
 	return m.Run()
 }
 
-// leftGoroutines waits for what is about to end, such as the reader of a connection that
-// was just closed, and returns the stacks of what is not.
+// leftGoroutines waits for goroutines that are about to end, such as the reader of a
+// connection that was just closed, and returns the stacks of those that do not end.
 func leftGoroutines() string {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// selection says which objects of which server a command is about.
+// selection holds the flags that choose a server and its objects.
 type selection struct {
 	connect       connect.Flags
 	namespace     string
@@ -22,7 +22,7 @@ type selection struct {
 	pageSize      int
 }
 
-// oneResource is the check of the arguments of a command with a selection.
+// oneResource checks that a command has one argument, the resource.
 func oneResource(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usage("name one resource, such as pods or deployments.apps")
@@ -30,10 +30,11 @@ func oneResource(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// add defines the flags but those of the connection. verb is what the command does.
+// add defines all flags except those of the connection. verb is what the command does
+// with the objects.
 func (s *selection) add(flags *pflag.FlagSet, verb string) {
 	flags.StringVarP(&s.namespace, "namespace", "n", "", verb+" the objects of this namespace")
-	flags.BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, verb+" those of all namespaces")
+	flags.BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, verb+" the objects of all namespaces")
 	flags.StringVarP(&s.labels, "selector", "l", "", verb+" only objects with these labels, such as app=web,tier!=db")
 	flags.StringVar(&s.fields, "field-selector", "", verb+" only objects with these fields, such as spec.nodeName=n1")
 }
@@ -48,8 +49,9 @@ func (s *selection) check() error {
 	return checkNamespace(s.namespace)
 }
 
-// config returns the server. What goes wrong on the way to it without a request failing,
-// and what a program says that gives the credential, is printed on stderr.
+// config returns how to reach the server. It prints two things on stderr: problems of
+// the connection that let no request fail, and the messages of a program that supplies
+// the credential.
 func (s *selection) config(stderr io.Writer) (transport.Config, error) {
 	cfg, err := s.connect.Config()
 	cfg.OnProblem = func(err error) { complain(stderr, "relist: %s\n", oneLine(err)) }
@@ -59,8 +61,8 @@ func (s *selection) config(stderr io.Writer) (transport.Config, error) {
 	return cfg, err
 }
 
-// find returns the resource that the server has under name, and the namespace that is
-// meant; "" is all of them.
+// find returns the resource that the server has under name, and the namespace to
+// mirror, or "" for all namespaces.
 func (s *selection) find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discover.Resource, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

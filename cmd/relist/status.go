@@ -17,12 +17,14 @@ import (
 // statusFlags are the flags of `relist mirror` that concern its status.
 type statusFlags struct {
 	listen       string
+	hosts        []string
 	maxStaleness time.Duration
 }
 
 func (f *statusFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.listen, "status-listen", "", "serve /status, /healthz and /readyz on this `address`, such as 127.0.0.1:8081")
-	flags.DurationVar(&f.maxStaleness, "max-staleness", 0, "let /healthz fail when the copy is staler. Idle watches hear a bookmark a minute; where the\nserver sends none, nothing for up to 10m (default: any copy is fresh enough)")
+	flags.StringSliceVar(&f.hosts, "status-host", nil, "`name` that requests for the status may be for, besides addresses and localhost;\nmay be given several times")
+	flags.DurationVar(&f.maxStaleness, "max-staleness", 0, "let /healthz fail while the copy is staler than this. An idle watch gets a bookmark each minute; if\nthe server sends no bookmarks, it gets nothing for up to 10m (default: any copy is fresh enough)")
 }
 
 func (f *statusFlags) check() error {
@@ -30,7 +32,9 @@ func (f *statusFlags) check() error {
 	case f.maxStaleness < 0:
 		return usage("--max-staleness %s: want a positive time", f.maxStaleness)
 	case f.maxStaleness > 0 && f.listen == "":
-		return usage("--max-staleness is what /healthz goes by: say where to serve it with --status-listen")
+		return usage("--max-staleness is for /healthz: choose an address for it with --status-listen")
+	case len(f.hosts) > 0 && f.listen == "":
+		return usage("--status-host is for the status: choose an address for it with --status-listen")
 	case f.listen == "":
 		return nil
 	}
@@ -40,20 +44,22 @@ func (f *statusFlags) check() error {
 	return nil
 }
 
-// statusDesk is where one can ask for the status of a mirror: by a signal, and over HTTP.
+// statusDesk answers requests for the status of a mirror: a signal, or a request over
+// HTTP.
 type statusDesk struct {
 	stderr  io.Writer
-	server  *status.Server // nil if nobody wants it
+	hosts   []string
+	server  *status.Server // nil without --status-listen
 	signals <-chan os.Signal
 	ignore  func()        // end signals
 	closed  chan struct{} // to end the goroutine that waits for signals
 	waiting sync.WaitGroup
 }
 
-// open takes the address and the signals, so that an address that is taken is known
-// before anything else is tried. Who asks early waits until serve.
+// open opens the address and registers for the signals, so that the command fails at
+// once if the address is in use. Requests that come before serve wait.
 func (f *statusFlags) open(ctx context.Context, stderr io.Writer) (*statusDesk, error) {
-	d := &statusDesk{stderr: stderr, closed: make(chan struct{})}
+	d := &statusDesk{stderr: stderr, hosts: f.hosts, closed: make(chan struct{})}
 	if f.listen != "" {
 		var err error
 		if d.server, err = status.Listen(ctx, f.listen); err != nil {
@@ -64,11 +70,11 @@ func (f *statusFlags) open(ctx context.Context, stderr io.Writer) (*statusDesk, 
 	return d, nil
 }
 
-// serve begins to answer.
+// serve starts to answer requests.
 func (d *statusDesk) serve(view *status.View) {
 	if d.server != nil {
 		complain(d.stderr, "status on %s/status\n", d.server.URL())
-		d.server.Serve(view.Handler(), func(err error) { complain(d.stderr, "%s\n", oneLine(err)) })
+		d.server.Serve(status.Local(view.Handler(), d.hosts), func(err error) { complain(d.stderr, "%s\n", oneLine(err)) })
 	}
 	d.waiting.Go(func() {
 		for {
@@ -82,7 +88,7 @@ func (d *statusDesk) serve(view *status.View) {
 	})
 }
 
-// close ends it. No goroutine of it is left.
+// close stops the desk and waits for its goroutine.
 func (d *statusDesk) close() {
 	d.ignore()
 	close(d.closed)

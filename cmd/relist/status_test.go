@@ -57,7 +57,8 @@ func askUntil(t *testing.T, url string, want int) string {
 	}
 }
 
-// A server that stalls makes the copy stale, and one that goes on makes it fresh.
+// If the server stalls, the copy becomes stale. If the server continues, the copy
+// becomes fresh again.
 func TestStatusListen(t *testing.T) {
 	server, url := newServer(t, apitest.Options{})
 	createConfigMap(t, server, "a", "one")
@@ -121,7 +122,7 @@ func keepTouching(t *testing.T, server *apitest.Server, done <-chan struct{}) {
 	}
 }
 
-// What is wrong with an address is said before anything else is tried.
+// An error about an address comes before any other work.
 func TestStatusListenErrors(t *testing.T) {
 	_, url := newServer(t, apitest.Options{})
 	p := start(t, "serve")

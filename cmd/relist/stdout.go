@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// stdout keeps the first error of an output. What cobra prints, such as help, it prints
-// without looking.
+// stdout keeps the first error of an output, because cobra ignores errors when it
+// prints, for example, help.
 type stdout struct {
 	out io.Writer
 

@@ -16,7 +16,8 @@ import (
 // stopLimit is how long a signal may take to end the command.
 const stopLimit = 200 * time.Millisecond
 
-// A signal ends the command at once, whatever it is doing, and the summary comes.
+// A signal ends the command at once, in every state, and the command prints the
+// summary.
 func TestStopInEveryState(t *testing.T) {
 	checkStop := func(t *testing.T, p *process) {
 		t.Helper()

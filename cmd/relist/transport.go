@@ -9,7 +9,7 @@ import (
 // watchTransport is the value of --transport: an index of watchTransports.
 type watchTransport int
 
-// watchTransports are the words for it, and what they stand for.
+// watchTransports are the words of --transport and their meanings.
 var watchTransports = []struct {
 	word    string
 	watches transport.WatchTransport
@@ -48,5 +48,5 @@ func (t *watchTransport) String() string {
 
 func (*watchTransport) Type() string { return "string" }
 
-// watches is what transport.Config wants.
+// watches returns the value for transport.Config.
 func (t *watchTransport) watches() transport.WatchTransport { return watchTransports[*t].watches }

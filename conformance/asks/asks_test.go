@@ -223,7 +223,7 @@ func TestAsks(t *testing.T) {
 }
 
 // tell tells the story with one type of objects in one encoding.
-func tell[T object](encoding listwatch.Encoding) func(objects) {
+func tell[T named](encoding listwatch.Encoding) func(objects) {
 	return func(o objects) {
 		there, gone, other, left := o.object("-there"), o.object("-gone"), o.object("-other"), o.object("-left")
 		all := []string{there, gone, other}

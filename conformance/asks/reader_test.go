@@ -12,16 +12,17 @@ import (
 
 	"github.com/relist-go/relist/conformance/line"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 )
 
-type object interface{ store.Object }
+type named interface{ object.Object }
 
 // reader is a copy of the resource of a case, made with the user's rights, and the line that
 // it goes through.
-type reader[T object] struct {
+type reader[T named] struct {
 	t      *testing.T
 	c      *testCase
 	line   *line.Line
@@ -33,7 +34,7 @@ type reader[T object] struct {
 }
 
 // follow copies the resource of a case until the test ends.
-func follow[T object](o objects, encoding listwatch.Encoding) *reader[T] {
+func follow[T named](o objects, encoding listwatch.Encoding) *reader[T] {
 	o.t.Helper()
 	r := &reader[T]{t: o.t, c: o.testCase, line: line.New(roundTripper(o.t, o.cluster))}
 	client, err := transport.NewClient(transport.Config{
@@ -161,7 +162,7 @@ func (r *reader[T]) changes(key string) []string {
 }
 
 // diary is a store that writes down what it is told of each key.
-type diary[T object] struct {
+type diary[T named] struct {
 	*store.Store[T]
 
 	mu      sync.Mutex
@@ -172,7 +173,7 @@ type diary[T object] struct {
 func (d *diary[T]) note(obj T, what string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := store.Key(obj)
+	key := object.Key(obj)
 	d.changes[key] = append(d.changes[key], what)
 	close(d.more)
 	d.more = make(chan struct{})

@@ -23,7 +23,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -60,7 +61,7 @@ func pods(tb testing.TB) (items []jsontext.Value, size int64) {
 
 func unmarshaler[T any](tb testing.TB) func(object []byte) (T, error) {
 	tb.Helper()
-	unmarshal, err := listwatch.JSON.Unmarshaler(reflect.TypeFor[T]())
+	unmarshal, err := listwatch.JSON.Unmarshaler(reflect.TypeFor[T](), format.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestListedPods(t *testing.T) {
 }
 
 // listed returns a function that lists the Pods over HTTP.
-func listed[T store.Object](t *testing.T) func() []T {
+func listed[T object.Object](t *testing.T) func() []T {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		file, err := os.Open("../../testdata/pods-300.json.gz")

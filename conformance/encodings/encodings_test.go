@@ -28,18 +28,18 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
 	relistcbor "github.com/relist-go/relist/listwatch/cbor"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
 var (
-	scheme  = runtime.NewScheme()
-	pods    = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	formats []format
+	scheme = runtime.NewScheme()
+	pods   = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	codecs []codec
 )
 
-// format is an encoding, and apimachinery's serializer of it.
-type format struct {
+// codec is an encoding, and apimachinery's serializer of it.
+type codec struct {
 	name, mediaType string
 	encoding        listwatch.Encoding
 	serializer      runtime.Serializer
@@ -49,7 +49,7 @@ func init() {
 	if err := corev1.AddToScheme(scheme); err != nil {
 		panic(err)
 	}
-	formats = []format{
+	codecs = []codec{
 		{"JSON", "application/json", listwatch.JSON, jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{})},
 		{"protobuf", "application/vnd.kubernetes.protobuf", listwatch.Auto, protobuf.NewSerializer(scheme, scheme)},
 		{"CBOR", "application/cbor", relistcbor.Encoding, cbor.NewSerializer(scheme, scheme)},
@@ -79,7 +79,7 @@ func realPods(t testing.TB) *corev1.PodList {
 }
 
 // encode is what a kube-apiserver sends of an object.
-func (f format) encode(t testing.TB, obj runtime.Object) []byte {
+func (f codec) encode(t testing.TB, obj runtime.Object) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := f.serializer.Encode(obj, &b); err != nil {
@@ -88,9 +88,16 @@ func (f format) encode(t testing.TB, obj runtime.Object) []byte {
 	return b.Bytes()
 }
 
-// list has a list read by listwatch.
-func list[T store.Object](t testing.TB, f format, body []byte) *listwatch.Page[T] {
+// list reads a list by package listwatch.
+func list[T object.Object](t testing.TB, f codec, body []byte) *listwatch.Page[T] {
 	t.Helper()
+	return listWith(t, f, body, listwatch.Options[T]{})
+}
+
+// listWith reads a list by package listwatch, with options.
+func listWith[T object.Object](t testing.TB, f codec, body []byte, opts listwatch.Options[T]) *listwatch.Page[T] {
+	t.Helper()
+	opts.Encoding = f.encoding
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", f.mediaType)
 		_, _ = w.Write(body)
@@ -101,7 +108,7 @@ func list[T store.Object](t testing.TB, f format, body []byte) *listwatch.Page[T
 		t.Fatal(err)
 	}
 	defer client.Close()
-	r, err := listwatch.New(client, pods, listwatch.Options[T]{Encoding: f.encoding})
+	r, err := listwatch.New(client, pods, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +126,7 @@ func list[T store.Object](t testing.TB, f format, body []byte) *listwatch.Page[T
 func TestRealPods(t *testing.T) {
 	pods := realPods(t)
 	pods.Kind, pods.APIVersion, pods.ResourceVersion = "PodList", "v1", "77"
-	for _, f := range formats {
+	for _, f := range codecs {
 		page := list[*corev1.Pod](t, f, f.encode(t, pods))
 		if len(page.Items) != len(pods.Items) || page.ResourceVersion != "77" {
 			t.Fatalf("%s: %d pods at %s", f.name, len(page.Items), page.ResourceVersion)
@@ -162,7 +169,7 @@ func TestRealPodsUnstructured(t *testing.T) {
 		}
 		want = append(want, u)
 	}
-	for _, f := range []format{formats[0], formats[2]} {
+	for _, f := range []codec{codecs[0], codecs[2]} {
 		page := list[*unstructured.Unstructured](t, f, f.encode(t, pods))
 		for i, u := range page.Items {
 			if !reflect.DeepEqual(want[i].Object, u.Object) {
@@ -183,20 +190,20 @@ func FuzzPods(f *testing.F) {
 		for range 1 + dice.IntN(4) {
 			pods.Items = append(pods.Items, randomPod(dice))
 		}
-		for _, format := range formats {
-			body := format.encode(t, pods)
+		for _, f := range codecs {
+			body := f.encode(t, pods)
 			// What apimachinery reads of it.
-			obj, _, err := format.serializer.Decode(body, nil, &corev1.PodList{})
+			obj, _, err := f.serializer.Decode(body, nil, &corev1.PodList{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			page := list[*corev1.Pod](t, format, body)
+			page := list[*corev1.Pod](t, f, body)
 			if len(page.Items) != len(pods.Items) {
-				t.Fatalf("%s: %d pods of %d", format.name, len(page.Items), len(pods.Items))
+				t.Fatalf("%s: %d pods of %d", f.name, len(page.Items), len(pods.Items))
 			}
 			for i, pod := range page.Items {
 				if diff := cmp.Diff(text(t, &obj.(*corev1.PodList).Items[i]), text(t, pod)); diff != "" {
-					t.Fatalf("%s: pod differs (-apimachinery +relist):\n%s", format.name, diff)
+					t.Fatalf("%s: pod differs (-apimachinery +relist):\n%s", f.name, diff)
 				}
 			}
 		}
@@ -262,11 +269,11 @@ func TestApitestWritesTheAPIsProtobuf(t *testing.T) {
 			}
 			return b
 		}
-		got, _, err := formats[1].serializer.Decode(get(formats[1].mediaType), nil, into)
+		got, _, err := codecs[1].serializer.Decode(get(codecs[1].mediaType), nil, into)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, _, err := formats[0].serializer.Decode(get(formats[0].mediaType), nil, reflect.New(reflect.TypeOf(into).Elem()).Interface().(runtime.Object))
+		want, _, err := codecs[0].serializer.Decode(get(codecs[0].mediaType), nil, reflect.New(reflect.TypeOf(into).Elem()).Interface().(runtime.Object))
 		if err != nil {
 			t.Fatal(err)
 		}

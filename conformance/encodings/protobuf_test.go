@@ -16,6 +16,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/format"
 )
 
 // generated is what the API's types have for protobuf.
@@ -43,7 +44,7 @@ func objectTypes(t testing.TB) (types []reflect.Type) {
 
 func decoderOf(t testing.TB, typ reflect.Type) func(object []byte, into any) error {
 	t.Helper()
-	decode, err := listwatch.Protobuf.Unmarshaler(typ)
+	decode, err := listwatch.Protobuf.Unmarshaler(typ, format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestRealPodsInProtobuf(t *testing.T) {
 		}
 	}
 	pods.Kind, pods.APIVersion = "PodList", "v1"
-	page := list[*corev1.Pod](t, formats[1], formats[1].encode(t, pods))
+	page := list[*corev1.Pod](t, codecs[1], codecs[1].encode(t, pods))
 	if !reflect.DeepEqual(want, page.Items) {
 		t.Errorf("the list differs (-alone +list):\n%s", cmp.Diff(want, page.Items))
 	}

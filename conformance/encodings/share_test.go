@@ -7,11 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
 )
 
-// Pods that came as protobuf share their containers, and what a Quantity in a map says. A
-// Quantity that has a place of its own remembers its text there when it is asked for it:
-// that place is not another Pod's too, for two goroutines may be reading the two.
+// With ShareParts, Pods that came as protobuf share their containers, and the Quantities in
+// their maps. A Quantity outside a map writes its text into itself when it is printed. Two
+// Pods do not share such a Quantity, because two goroutines may print it at the same time.
 func TestQuantitiesAreNotShared(t *testing.T) {
 	size, divisor := resource.MustParse("1536Mi"), resource.MustParse("1Mi")
 	limits := corev1.ResourceList{corev1.ResourceMemory: size}
@@ -36,7 +38,7 @@ func TestQuantitiesAreNotShared(t *testing.T) {
 			},
 		})
 	}
-	got := list[*corev1.Pod](t, formats[1], formats[1].encode(t, pods)).Items
+	got := listWith(t, codecs[1], codecs[1].encode(t, pods), listwatch.Options[*corev1.Pod]{ShareParts: true}).Items
 	a, b := got[2].Spec, got[3].Spec // what comes for the third time is shared
 	if &a.Containers[0] != &b.Containers[0] {
 		t.Error("containers are not shared, though nothing in them can be written to by reading it")

@@ -34,6 +34,10 @@ var script = []step{
 	{args: "apply --dry-run=server -f -", stdin: configMap("b", "{x: '3'}")},
 	{args: "get cm b -o jsonpath={.data}"},
 
+	// A type that the server does not have.
+	{args: "apply -f -", stdin: "{apiVersion: nosuch.example.com/v1, kind: Gadget, metadata: {name: g}}"},
+	{args: "create -f -", stdin: "{apiVersion: v1, kind: Gadget, metadata: {name: g}}"},
+
 	// A list that is merged by its elements' names.
 	{args: "apply -f -", stdin: deployment("[{name: one, image: one:1}, {name: two, image: two:1}]")},
 	{args: "apply -f -", stdin: deployment("[{name: one, image: one:2}, {name: two, image: two:1}]")},
@@ -146,6 +150,7 @@ func TestKubectl(t *testing.T) {
 		}
 	})
 	t.Run("pods", func(t *testing.T) { testPods(t, ours, theirs) })
+	t.Run("explain", func(t *testing.T) { testExplain(t, ours, theirs) })
 	for _, flags := range []string{
 		"",
 		"--output-watch-events",

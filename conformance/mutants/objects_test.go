@@ -34,8 +34,8 @@ var ofObjects = []mutation{
 	{
 		what: "do not repeat a list whose items could not all be named",
 		dir:  protocol,
-		edits: one("if sum.Nameless > 0 || m.quarantine.uncounted > 0 {",
-			"if m.quarantine.uncounted > 0 {"),
+		edits: one("if sum.Nameless > 0 || m.quarantine.beyondLimit > 0 {",
+			"if m.quarantine.beyondLimit > 0 {"),
 		trace: "list-item-without-name",
 	},
 	{
@@ -48,7 +48,7 @@ var ofObjects = []mutation{
 	{
 		what: "drop a late ADDED of an object that is not held",
 		dir:  protocol,
-		edits: one("m.setAside(now, item, errLate, notKnown)",
+		edits: one("m.toQuarantine(now, item, errLate, outOfOrder)",
 			"_ = errLate"),
 		trace: "event-late-and-not-held",
 	},
@@ -69,15 +69,15 @@ var ofObjects = []mutation{
 	{
 		what: "take an answer that is older than what was seen",
 		dir:  protocol,
-		edits: one("case a.touched, a.doubted, object.Older(in.Version, e.seen):",
-			"case a.touched, a.doubted:"),
+		edits: one("case a.eventSince, a.doubted, object.Older(in.Version, e.minVersion):",
+			"case a.eventSince, a.doubted:"),
 		trace: "ask-older-than-seen",
 	},
 	{
 		what: "take an answer that an event has overtaken",
 		dir:  protocol,
-		edits: one("case a.touched, a.doubted, object.Older(in.Version, e.seen):",
-			"case a.doubted, object.Older(in.Version, e.seen):"),
+		edits: one("case a.eventSince, a.doubted, object.Older(in.Version, e.minVersion):",
+			"case a.doubted, object.Older(in.Version, e.minVersion):"),
 		trace: "ask-overtaken-by-event",
 	},
 	{
@@ -90,15 +90,15 @@ var ofObjects = []mutation{
 	{
 		what: "ask at once for all that is in quarantine",
 		dir:  protocol,
-		edits: one("return latest(at, m.pauses.lists.Add(",
-			"return latest(at, at.Add("),
+		edits: one("return latest(at, m.pauses.nextToken(&m.rules, toList))",
+			"return at"),
 		trace: "ask-many",
 	},
 	{
 		what: "give the watch up for a list whose turn has not come",
 		dir:  protocol,
-		edits: one("if !m.repair.due() || m.rules.Base == 0 {",
-			"if true {"),
+		edits: one("return latest(m.repair.at, m.pauses.nextToken(&m.rules, m.wholeState(m.repair.at)))",
+			"return m.repair.at"),
 		trace: "ask-many-then-list",
 	},
 	{
@@ -139,22 +139,22 @@ var ofObjects = []mutation{
 	{
 		what: "compare with the server, and ask for nothing that differs",
 		dir:  protocol,
-		edits: one("m.setAside(now, Item{Meta: d.Meta}, d.Err, differs)",
+		edits: one("m.toQuarantine(now, Item{Meta: d.Meta}, d.Err, differs)",
 			"_ = d.Meta"),
 		trace: "verify-finds-drift",
 	},
 	{
 		what: "report as different what an event or an ask has changed meanwhile",
 		dir:  protocol,
-		edits: one("if c.m.verify.touched[meta.Key] || c.m.unsettled(meta.Key) {",
+		edits: one("if c.m.verify.keysWithEvents[meta.Key] || c.m.unsettled(meta.Key) {",
 			"if false {"),
 		trace: "verify-after-an-ask",
 	},
 	{
 		what: "watch on after an outage without asking where the server is",
 		dir:  protocol,
-		edits: one("if m.doubt != nil {\n\t\tm.doubt.at = now.Add(probeAfter",
-			"if false {\n\t\tm.doubt.at = now.Add(probeAfter"),
+		edits: one("if m.doubt != nil {\n\t\tm.doubt.probeAt = now.Add(probeAfter",
+			"if false {\n\t\tm.doubt.probeAt = now.Add(probeAfter"),
 		trace: "restored-backup-at-once",
 	},
 	{
@@ -181,8 +181,8 @@ var ofObjects = []mutation{
 	{
 		what: "believe one answer that the server went back",
 		dir:  protocol,
-		edits: one("if d.behind++; d.behind < enough {",
-			"if d.behind++; false {"),
+		edits: one("if d.answersBehind++; d.answersBehind < enough {",
+			"if d.answersBehind++; false {"),
 		trace: "restored-backup-at-once",
 	},
 	{
@@ -209,7 +209,7 @@ var ofObjects = []mutation{
 	{
 		what: "take a deletion that is on its way for another history",
 		dir:  protocol,
-		edits: one("case err != nil && len(in.Items) == 0 && d.absent+1 < enough:",
+		edits: one("case err != nil && len(in.Items) == 0 && d.answersAbsent+1 < enough:",
 			"case false:"),
 		trace: "probe-deleted-meanwhile",
 	},

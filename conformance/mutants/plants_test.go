@@ -46,7 +46,7 @@ var plants = []plant{
 	},
 	{
 		what:   "an ADDED that is older than the resume point is dropped",
-		edits:  one("\t\tm.setAside(now, item, errLate, notKnown)\n", "\n"),
+		edits:  one("\t\tm.toQuarantine(now, item, errLate, outOfOrder)\n", "\n"),
 		search: "late",
 	},
 	{

@@ -14,6 +14,7 @@ import (
 	"github.com/relist-go/relist/conformance/cluster"
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
@@ -48,7 +49,7 @@ func (s step) String() string {
 
 // replica is a copy of one resource: a reflector, its queue, a store, and all that
 // happened to them.
-type replica[T store.Object] struct {
+type replica[T object.Object] struct {
 	t      *testing.T
 	begun  time.Time
 	source *reflector.Reflector[T]
@@ -61,7 +62,7 @@ type replica[T store.Object] struct {
 }
 
 // follow copies a resource of all namespaces until the test ends.
-func follow[T store.Object](t *testing.T, c *cluster.Cluster, token string, resource schema.GroupVersionResource, opts reflector.Options) *replica[T] {
+func follow[T object.Object](t *testing.T, c *cluster.Cluster, token string, resource schema.GroupVersionResource, opts reflector.Options) *replica[T] {
 	t.Helper()
 	return followOver[T](t, transport.Config{
 		Server:      c.Access().URL,
@@ -71,7 +72,7 @@ func follow[T store.Object](t *testing.T, c *cluster.Cluster, token string, reso
 }
 
 // followOver does it over a connection of the test's own.
-func followOver[T store.Object](t *testing.T, config transport.Config, resource schema.GroupVersionResource, opts reflector.Options) *replica[T] {
+func followOver[T object.Object](t *testing.T, config transport.Config, resource schema.GroupVersionResource, opts reflector.Options) *replica[T] {
 	t.Helper()
 	client, err := transport.NewClient(config)
 	must(t, err)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/relist-go/relist/conformance/churn"
 	"github.com/relist-go/relist/conformance/cluster"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -125,7 +125,7 @@ func (w *world) state() churn.State {
 	state := churn.State{}
 	for i := range list.Items {
 		obj := &list.Items[i]
-		state[store.Key(obj)] = churn.Version{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
+		state[object.Key(obj)] = churn.Version{UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
 	}
 	return state
 }

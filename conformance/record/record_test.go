@@ -17,8 +17,8 @@ import (
 
 // TestRecord records what the API server says while objects change, while it is
 // down, and when it has forgotten what the client saw last. ConfigMaps come from
-// its watch cache, Secrets from etcd itself. Each recording replays at once, and so
-// does each that was scrubbed.
+// its watch cache, Secrets from etcd itself, in JSON and in protobuf, in bodies and over
+// WebSocket. Each recording replays at once, and so does each that was scrubbed.
 func TestRecord(t *testing.T) {
 	c := cluster.New(t, cluster.Options{APIServerFlags: []string{cluster.Uncached("secrets")}})
 	w := newWriter(t, c)
@@ -30,22 +30,34 @@ func TestRecord(t *testing.T) {
 		*recorder
 		resource string
 		scrub    bool
+		begins   string // a watch
 	}
 	var recordings []recording
 	for _, resource := range []string{"configmaps", "secrets"} {
 		for _, scrub := range []bool{false, true} {
 			r := start(t, resource, "-A", "--kubeconfig", c.Kubeconfig(), fmt.Sprintf("--scrub=%t", scrub))
-			recordings = append(recordings, recording{r, resource, scrub})
+			recordings = append(recordings, recording{r, resource, scrub, "< 200 watch"})
+		}
+		for begins, wire := range map[string][]string{
+			"< 200 watch": {"--encoding", "protobuf"},
+			"< 101":       {"--encoding", "protobuf", "--transport", "websocket"},
+		} {
+			r := start(t, append(wire, resource, "-A", "--kubeconfig", c.Kubeconfig(), "--scrub")...)
+			recordings = append(recordings, recording{r, resource, true, begins})
 		}
 	}
 	all := func(texts ...string) {
 		t.Helper()
 		for _, r := range recordings {
-			r.await(texts...)
+			var want []string
+			for _, text := range texts {
+				want = append(want, strings.ReplaceAll(text, "BEGINS", r.begins))
+			}
+			r.await(want...)
 		}
 	}
 
-	all("< 200 watch")
+	all("BEGINS")
 	w.create("ledger-3")
 	w.update("ledger-1")
 	w.remove("ledger-2")
@@ -63,7 +75,7 @@ func TestRecord(t *testing.T) {
 	compact(t, c)
 	all("< refuse")
 	must(t, c.StartAPIServer(t.Context()))
-	all("410 Expired", "< 200 list", "< 200 watch")
+	all("410 Expired", "< 200 list", "BEGINS")
 	w.update("ledger-0")
 	all("< MODIFIED ledger-0@")
 

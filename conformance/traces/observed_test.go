@@ -33,7 +33,8 @@ var shownByTest = map[string]func(*testing.T){
 
 // shownElsewhere are the headings for which another package has the test, and its file.
 var shownElsewhere = map[string][2]string{
-	"kubeconfigs": {"../clientgo/wire_test.go", "TestWire"},
+	"kubeconfigs":      {"../clientgo/wire_test.go", "TestWire"},
+	"types-of-objects": {"../../listwatch/json/shapes_test.go", "TestShapes"},
 }
 
 // Each heading of docs/differences.md was observed, and nothing else was.

@@ -19,7 +19,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/conformance/cluster"
+	"github.com/relist-go/relist/listwatch/json"
+	"github.com/relist-go/relist/listwatch/protobuf"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 const path = "/api/v1/namespaces/default/configmaps"
@@ -90,11 +93,19 @@ func watch(t *testing.T, cfg transport.Config, accept, query string) (transport.
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // only spent when a test fails
 	t.Cleanup(cancel)
-	s, err := client.Watch(ctx, transport.Request{Path: path, Query: values, Accept: accept})
+	s, err := client.Watch(ctx, transport.Request{Path: path, Query: values, Accept: accept, Frames: formats(accept)})
 	if err == nil {
 		t.Cleanup(func() { s.Close() })
 	}
 	return s, err
+}
+
+// formats are what is asked for: JSON unless accept says otherwise.
+func formats(accept string) []frames.Format {
+	if strings.Contains(accept, "protobuf") {
+		return []frames.Format{protobuf.Format{}, json.Format{}}
+	}
+	return []frames.Format{json.Format{}}
 }
 
 // create makes the one object that there is.

@@ -17,7 +17,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// ConfigMap has what this program wants to know of one; the rest is not decoded.
+// ConfigMap has the fields of a ConfigMap that this program uses; the decoder skips the others.
 type ConfigMap struct {
 	metav1.ObjectMeta `json:"metadata"`
 

@@ -81,7 +81,7 @@ clusters: [{name: test, cluster: {server: "`+url+`"}}]
 	}
 }
 
-// A failure can be told from the exit status.
+// If the program fails, its exit status says so.
 func TestQuickstartFails(t *testing.T) {
 	cmd := program(t, filepath.Join(t.TempDir(), "none"))
 	out, err := cmd.CombinedOutput()

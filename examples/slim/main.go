@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	// What goes wrong is tried again, and said.
+	// The informer tries again after an error, and reports the error here.
 	trace := &reflector.Trace{Problem: func(p reflector.Problem) { _, _ = fmt.Fprintln(stderr, "slim:", p.Err) }}
 	cache := informer.New(pods, informer.Options[*Pod]{Reflector: reflector.Options{Trace: trace}})
 	if _, err := cache.AddHandler(printer(stdout)); err != nil {
@@ -89,7 +89,7 @@ func printer(w io.Writer) informer.Handler[*Pod] {
 	return informer.Handler[*Pod]{
 		OnAdd: func(p *Pod, _ bool) { line("+", p, where(p)) },
 		OnUpdate: func(old, p *Pod) {
-			if where(old) != where(p) { // something else has changed, of what we do not keep
+			if where(old) != where(p) { // a member that we do not keep has changed
 				line("~", p, where(old)+" -> "+where(p))
 			}
 		},

@@ -77,7 +77,7 @@ func TestBadArguments(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	if size := unsafe.Sizeof(Pod{}); size != 96 {
-		t.Errorf("a Pod takes %d bytes, want 96", size)
+	if size := unsafe.Sizeof(Pod{}); size != 12*unsafe.Sizeof(uintptr(0)) { // 96 bytes where a pointer has 8
+		t.Errorf("a Pod takes %d bytes, want six strings", size)
 	}
 }

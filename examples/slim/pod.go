@@ -2,11 +2,11 @@ package main
 
 import "k8s.io/apimachinery/pkg/types"
 
-// Pod is what this program keeps of a Pod: six strings, 96 bytes and what they point to, where the API's type takes more
-// than a kilobyte before the first container. What has no field here is skipped while it is read, and
-// strings that repeat, such as the name of a node, are one in memory for all its Pods.
+// Pod holds the members of a Pod that this program needs: six strings, which take 96 bytes and their text. The API's
+// type takes more than a kilobyte before the first container. Members without a field here are skipped while they are
+// read. Strings that repeat, such as the name of a node, are in memory once for all Pods.
 //
-// The four of Metadata are what a store wants to know of any object.
+// A store needs the four fields of Metadata from every object.
 type Pod struct {
 	Metadata struct {
 		Namespace       string    `json:"namespace"`
@@ -22,7 +22,7 @@ type Pod struct {
 	} `json:"status"`
 }
 
-// These make it a store.Object.
+// These make it an object.Object.
 
 func (p *Pod) GetNamespace() string       { return p.Metadata.Namespace }
 func (p *Pod) GetName() string            { return p.Metadata.Name }

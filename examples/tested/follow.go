@@ -1,5 +1,5 @@
-// Package tested is a part of a program, and the test that it deserves: one against a
-// server that forgets, breaks connections and refuses.
+// Package tested is a part of a program, with a test against a server that forgets
+// events, breaks connections and refuses requests.
 package tested
 
 import (
@@ -10,12 +10,12 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 )
 
-// ConfigMap has what this program wants to know of one.
+// ConfigMap has the fields of a ConfigMap that this program uses.
 type ConfigMap struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -31,14 +31,14 @@ func Follow(ctx context.Context, client *transport.Client, opts reflector.Option
 	}
 	cache := informer.New(configMaps, informer.Options[*ConfigMap]{Reflector: opts})
 	_, err = cache.AddHandler(informer.Handler[*ConfigMap]{
-		OnAdd:    func(c *ConfigMap, _ bool) { changed("added", store.Key(c)) },
-		OnUpdate: func(_, c *ConfigMap) { changed("updated", store.Key(c)) },
+		OnAdd:    func(c *ConfigMap, _ bool) { changed("added", object.Key(c)) },
+		OnUpdate: func(_, c *ConfigMap) { changed("updated", object.Key(c)) },
 		OnDelete: func(c *ConfigMap, finalStateUnknown bool) {
 			if finalStateUnknown {
-				changed("gone", store.Key(c))
+				changed("gone", object.Key(c))
 				return
 			}
-			changed("deleted", store.Key(c))
+			changed("deleted", object.Key(c))
 		},
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// follow runs Follow until the test ends, and returns the changes that it tells of.
+// follow runs Follow until the test ends, and returns the changes that it reports.
 func follow(t *testing.T, url string) <-chan string {
 	t.Helper()
 	client, err := transport.NewClient(transport.Config{Server: url})
@@ -38,7 +38,7 @@ func configMap(name string) map[string]any {
 	return map[string]any{"metadata": map[string]any{"namespace": "shop", "name": name}}
 }
 
-// must ends the test if something failed that returns a resourceVersion.
+// must ends the test if a call that returns a resourceVersion has failed.
 func must(t *testing.T) func(string, error) {
 	return func(_ string, err error) {
 		t.Helper()
@@ -60,8 +60,9 @@ func want(t *testing.T, changes <-chan string, change string) {
 	}
 }
 
-// An object is deleted while the server cannot be reached, and the server forgets that
-// it was there: the watch is refused with 410, and a list shows what is missing.
+// An object is deleted while the client cannot reach the server, and the server
+// forgets the deletion. The server refuses the watch with a 410, and a list shows that
+// the object is gone.
 func TestDeletionThatNobodySaw(t *testing.T) {
 	server, url := apitest.Start(t, apitest.Options{})
 	must(t)(server.Create("configmaps", configMap("coffee")))
@@ -81,7 +82,8 @@ func TestDeletionThatNobodySaw(t *testing.T) {
 	want(t, changes, "gone shop/tea")
 }
 
-// A 410 on demand: the relist tells nobody of what has not changed.
+// The server answers a watch with a 410. The relist that follows reports no object
+// that has not changed.
 func TestExpired(t *testing.T) {
 	server, url := apitest.Start(t, apitest.Options{})
 	must(t)(server.Create("configmaps", configMap("tea")))

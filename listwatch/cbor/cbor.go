@@ -1,12 +1,18 @@
-// Package cbor is the encoding of listwatch for servers that offer CBOR (RFC 8949):
+// Package cbor implements CBOR (RFC 8949), which some API servers offer:
 //
 //	listwatch.Options[*unstructured.Unstructured]{Encoding: cbor.Encoding}
 //
-// kube-apiserver has it behind its feature gate CBORServingAndStorage, for every
-// resource, custom ones too. Unstructured objects gain the most: they take half the
-// time of JSON. https://kep.k8s.io/4222
+// kube-apiserver offers CBOR for every resource, also for custom resources, if its
+// feature gate CBORServingAndStorage is on. https://kep.k8s.io/4222
 //
-// It is a package by itself so that only programs which import it contain it.
+// An answer in CBOR has fewer bytes than one in JSON, but reading it costs more: relist's
+// JSON decoder is written for objects of Kubernetes, and CBOR has no such decoder here. An
+// unstructured object takes more time and more allocations than from JSON, and shares
+// nothing with others, not even strings. An object in a struct is converted to JSON first,
+// and a list then takes several times the CPU; docs/transports.md has figures. Choose CBOR
+// only if bytes on the wire, or the server's CPU, cost you more than your own.
+//
+// CBOR has its own package, so only programs that import the package contain the code.
 package cbor
 
 import (
@@ -14,93 +20,102 @@ import (
 	"errors"
 	"reflect"
 
-	"github.com/go-json-experiment/json"
+	gojson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
-	"github.com/relist-go/relist/internal/cborwire"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/json"
+	"github.com/relist-go/relist/transport/frames"
 )
 
-// Encoding is CBOR, for [listwatch.Options].
-var Encoding listwatch.Encoding = encoding{}
+// Encoding is CBOR, for listwatch.Options.
+var Encoding format.Format = Format{}
 
-type encoding struct{}
+// Format is CBOR.
+type Format struct{}
 
-func (encoding) MediaType() string       { return "application/cbor" }
-func (encoding) StreamMediaType() string { return "application/cbor-seq" }
+// MediaType implements [format.Format].
+func (Format) MediaType() string { return "application/cbor" }
+
+// StreamMediaType implements [frames.Format].
+func (Format) StreamMediaType() string { return "application/cbor-seq" }
+
+// Text implements [frames.Format].
+func (Format) Text() bool { return false }
+
+// NewFramer implements [frames.Format].
+func (Format) NewFramer() frames.Framer { return new(framer) }
+
+// Valid implements [format.Format]. It returns true, because the scanner has read every
+// byte of an object to find its end.
+func (Format) Valid([]byte) bool { return true }
 
 var errNoObject = errors.New("not an object")
 
-// Unmarshaler implements [listwatch.Encoding]. Unstructured objects are what
-// apimachinery's decoder makes of them: whole numbers are int64, others float64, and
-// byte strings text, in base64 where their tag says so.
+// Unmarshaler implements [format.Format]. An unstructured object contains the same values
+// as from apimachinery's decoder: whole numbers are int64, other numbers are float64, and
+// byte strings are text, in base64 if their tag says so.
 //
-// A struct is decoded by way of JSON. What a program wrote for its type is for JSON:
-// tags, UnmarshalJSON, fields of raw JSON such as RawExtension and FieldsV1. Everything
-// is as if JSON had come, at its price.
-func (encoding) Unmarshaler(typ reflect.Type) (func(object []byte, into any) error, error) {
-	if typ == reflect.TypeFor[*unstructured.Unstructured]() {
-		return func(object []byte, into any) error {
-			var content map[string]any
-			if err := direct.Unmarshal(object, &content); err != nil {
+// For a struct, the object is converted to JSON and then decoded from JSON, because a
+// type's tags, its UnmarshalJSON, and its fields of raw JSON, such as RawExtension and
+// FieldsV1, are written for JSON. The result is the same as from JSON, and takes several times as
+// long. Strings are shared as in JSON, and so are parts if opts.ShareParts is set.
+// Unstructured objects share nothing.
+func (Format) Unmarshaler(typ reflect.Type, opts format.Options) (func(object []byte, into any) error, error) {
+	unmarshal := intoUnstructured
+	if typ != reflect.TypeFor[*unstructured.Unstructured]() {
+		fromJSON, err := json.Format{}.Unmarshaler(typ, format.Options{ShareParts: opts.ShareParts})
+		if err != nil {
+			return nil, err
+		}
+		unmarshal = func(object []byte, into any) error {
+			text, err := toJSON(object)
+			if err != nil {
 				return err
 			}
-			if content == nil {
-				return errNoObject
-			}
-			*into.(**unstructured.Unstructured) = &unstructured.Unstructured{Object: content}
-			return nil
-		}, nil
-	}
-	fromJSON, err := listwatch.JSON.Unmarshaler(typ)
-	if err != nil {
-		return nil, err
-	}
-	return func(object []byte, into any) error {
-		text, err := toJSON(object)
-		if err != nil {
-			return err
+			return fromJSON(text, into)
 		}
-		return fromJSON(text, into)
-	}, nil
+	}
+	if len(opts.Drop) == 0 {
+		return unmarshal, nil
+	}
+	return format.Without(newDrop(opts.Drop).object, unmarshal), nil
 }
 
-// toJSON returns what a server would have sent in JSON. Strings that are not UTF-8,
-// which CBOR has as bytes, are mended as they are there. Members are sorted, so that what
-// is kept as raw JSON, such as FieldsV1, is the same each time.
+func intoUnstructured(object []byte, into any) error {
+	var content map[string]any
+	if err := direct.Unmarshal(object, &content); err != nil {
+		return err
+	}
+	if content == nil {
+		return errNoObject
+	}
+	*into.(**unstructured.Unstructured) = &unstructured.Unstructured{Object: content}
+	return nil
+}
+
+// toJSON returns the JSON that a server would have sent. In strings that are not UTF-8,
+// it replaces the invalid bytes, as servers do in JSON. It sorts the members, so that raw
+// JSON in an object, such as FieldsV1, is the same each time.
 func toJSON(item []byte) ([]byte, error) {
 	var content any
 	if err := direct.Unmarshal(item, &content); err != nil {
 		return nil, err
 	}
-	return json.Marshal(content, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	return gojson.Marshal(content, jsontext.AllowInvalidUTF8(true), gojson.Deterministic(true))
 }
 
-// Kind implements [listwatch.Encoding]. Servers sort members by length, so that it is
-// among the first.
-func (encoding) Kind(object []byte, _ bool) []byte {
-	pairs, ok := cborwire.OpenMap(object)
-	for ok {
-		var key string
-		var value []byte
-		if key, value, ok, _ = pairs.Next(); ok && key == "kind" {
-			return []byte(cborwire.String(value))
-		}
-	}
-	return nil
-}
-
-// Status implements [listwatch.Encoding]. A gateway that makes up an error of its own
-// does so in JSON.
-func (encoding) Status(object []byte) (status metav1.Status, ok bool) {
+// Status implements [format.Format]. It also reads JSON, because gateways write their own
+// errors in JSON.
+func (Format) Status(object []byte) (status metav1.Status, ok bool) {
 	if !bytes.HasPrefix(bytes.TrimSpace(object), []byte("{")) {
 		var err error
 		if object, err = toJSON(object); err != nil {
 			return status, false
 		}
 	}
-	return listwatch.JSON.Status(object)
+	return json.Format{}.Status(object)
 }

@@ -23,7 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -35,7 +36,7 @@ type configMap struct {
 	BinaryData map[string][]byte `json:"binaryData"`
 }
 
-// marshal is what a kube-apiserver sends.
+// marshal encodes as a kube-apiserver does.
 func marshal(t testing.TB, v any) string {
 	t.Helper()
 	data, err := direct.Marshal(v)
@@ -45,7 +46,7 @@ func marshal(t testing.TB, v any) string {
 	return "\xd9\xd9\xf7" + string(data)
 }
 
-// fromJSON is any value, as apimachinery would have it.
+// fromJSON decodes any value as apimachinery does.
 func fromJSON(t testing.TB, text string) any {
 	t.Helper()
 	var u unstructured.Unstructured
@@ -60,7 +61,7 @@ func event(t testing.TB, typ, object string) string {
 	return marshal(t, map[string]any{"type": typ, "object": fromJSON(t, object)})
 }
 
-// serve answers lists and watches with these bodies.
+// serve starts a server that answers a list and a watch with these bodies.
 func serve(t testing.TB, list, stream string) *transport.Client {
 	t.Helper()
 	return start(t, transport.Config{}, func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +88,7 @@ func start(t testing.TB, config transport.Config, handler http.HandlerFunc) *tra
 	return client
 }
 
-func resource[T store.Object](t testing.TB, client *transport.Client) *listwatch.Resource[T] {
+func resource[T object.Object](t testing.TB, client *transport.Client) *listwatch.Resource[T] {
 	t.Helper()
 	r, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[T]{Encoding: Encoding})
 	if err != nil {
@@ -96,12 +97,12 @@ func resource[T store.Object](t testing.TB, client *transport.Client) *listwatch
 	return r
 }
 
-func list[T store.Object](t testing.TB, body string) (*listwatch.Page[T], error) {
+func list[T object.Object](t testing.TB, body string) (*listwatch.Page[T], error) {
 	t.Helper()
 	return resource[T](t, serve(t, body, "")).List(t.Context(), metav1.ListOptions{})
 }
 
-// events reads a stream to its end, a line an event.
+// events reads a stream to its end, and returns one line for each event.
 func events(t testing.TB, client *transport.Client) (lines []string, err error) {
 	t.Helper()
 	w, err := resource[*configMap](t, client).Watch(t.Context(), metav1.ListOptions{})
@@ -130,7 +131,8 @@ const objectJSON = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"
 
 const listJSON = `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"c","remainingItemCount":3},"items":[%s]}`
 
-// TestCBOREqualsJSON: whatever T is, it is as if JSON had come.
+// TestCBOREqualsJSON shows for several types that an object from CBOR equals the
+// object from JSON.
 func TestCBOREqualsJSON(t *testing.T) {
 	text := fmt.Sprintf(listJSON, objectJSON)
 	jsonClient := start(t, transport.Config{}, func(w http.ResponseWriter, _ *http.Request) {
@@ -153,7 +155,7 @@ func (v valueMap) GetName() string            { return v.Metadata.Name }
 func (v valueMap) GetUID() types.UID          { return v.Metadata.UID }
 func (v valueMap) GetResourceVersion() string { return v.Metadata.ResourceVersion }
 
-func same[T store.Object](t *testing.T, client, jsonClient *transport.Client) {
+func same[T object.Object](t *testing.T, client, jsonClient *transport.Client) {
 	t.Helper()
 	got, err := resource[T](t, client).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -174,8 +176,8 @@ func same[T store.Object](t *testing.T, client, jsonClient *transport.Client) {
 	}
 }
 
-// TestItemsHaveTheirKind: those of API types name none, and the apiVersion of the list
-// comes behind them.
+// TestItemsHaveTheirKind shows that items get a kind, although items of built-in types
+// name none, and the list's apiVersion comes after the items.
 func TestItemsHaveTheirKind(t *testing.T) {
 	page, err := list[*unstructured.Unstructured](t, marshal(t, fromJSON(t, fmt.Sprintf(listJSON, `{"metadata":{"name":"a"}}`))))
 	if err != nil || len(page.Items) != 1 || page.Items[0].GetKind() != "ConfigMap" || page.Items[0].GetAPIVersion() != "v1" {
@@ -290,7 +292,7 @@ func TestFrameThatIsTooLargeIsOneLostObject(t *testing.T) {
 		_, _ = io.WriteString(w, stream)
 	})
 	got, err := events(t, client)
-	// The metadata of an object stands behind its spec.
+	// The metadata of an object come after its spec.
 	if want := []string{"DELETED @ (bad)", "ADDED a@5"}; !cmp.Equal(want, got) || !errors.Is(err, io.EOF) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
@@ -313,16 +315,16 @@ func TestErrorsOfRequests(t *testing.T) {
 	}
 }
 
-// TestMetaTakesWhatItCan of an object that ends anywhere.
-func TestMetaTakesWhatItCan(t *testing.T) {
+// TestIdentifyTakesWhatItCan cuts an object at each byte.
+func TestIdentifyTakesWhatItCan(t *testing.T) {
 	object := marshal(t, fromJSON(t, `{"metadata":{"uid":"u","name":"a","namespace":"n","resourceVersion":"5"},"specification":{}}`))
 	whole := listwatch.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}
-	if got := Encoding.Meta([]byte(object)); got != whole {
+	if got := Encoding.Identify([]byte(object)).Meta(); got != whole {
 		t.Errorf("got %+v", got)
 	}
 	seen := 0
 	for at := range len(object) {
-		got := Encoding.Meta([]byte(object[:at]))
+		got := Encoding.Identify([]byte(object[:at])).Meta()
 		if got.UID != "" && got.UID != "u" || got.ResourceVersion != "" && got.ResourceVersion != "5" {
 			t.Errorf("cut after %d bytes: %+v", at, got)
 		}
@@ -335,7 +337,7 @@ func TestMetaTakesWhatItCan(t *testing.T) {
 	}
 }
 
-// The 300 Pods are as a kube-apiserver sent them, and come here by way of CBOR.
+// A kube-apiserver sent these 300 Pods in JSON; the test encodes them in CBOR.
 func TestPodsEqualApimachinerys(t *testing.T) {
 	file, err := os.Open("../../testdata/pods-300.json.gz")
 	if err != nil {
@@ -370,7 +372,8 @@ func TestPodsEqualApimachinerys(t *testing.T) {
 	}
 }
 
-// FuzzUnstructured sends what JSON decodes to through CBOR, and asks for the same.
+// FuzzUnstructured decodes JSON, encodes the result in CBOR, and must get the same
+// value back.
 func FuzzUnstructured(f *testing.F) {
 	f.Add(objectJSON)
 	f.Add(`{"kind":"X","metadata":{"name":"a"},"a":[1,-7,1.5,1e300,9223372036854775807,null,{"b":[]},"","é\u0000",true,false]}`)
@@ -383,7 +386,7 @@ func FuzzUnstructured(f *testing.F) {
 		if err != nil {
 			return
 		}
-		unmarshal, err := Encoding.Unmarshaler(reflect.TypeFor[*unstructured.Unstructured]())
+		unmarshal, err := Encoding.Unmarshaler(reflect.TypeFor[*unstructured.Unstructured](), format.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -401,16 +404,17 @@ func FuzzUnstructured(f *testing.F) {
 	})
 }
 
-// FuzzBytes feeds any bytes to everything: it must say no, and not panic.
+// FuzzBytes passes any bytes to every method. None may panic.
 func FuzzBytes(f *testing.F) {
 	f.Add([]byte(marshal(f, map[string]any{"type": "ADDED", "object": map[string]any{"metadata": map[string]any{"name": "a"}}})))
 	f.Add([]byte("\xbf\x65items\x9f\xbf\x68metadata\xa1\x64name\x61a\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, _, splitErr := Encoding.SplitEvent(transport.Frame{Data: data}, false)
-		if _, _, ok := Encoding.SplitHead(data); ok && splitErr != nil && !listwatch.IsMalformed(splitErr) {
-			t.Errorf("%x: %v", data, splitErr)
+		if word, object, err := Encoding.SplitEvent(data, false); err == nil && (word == "" || len(object) == 0) {
+			t.Errorf("%x: an event of %q and %x", data, word, object)
 		}
-		Encoding.Meta(data)
+		if id := Encoding.Identify(data); len(id.Name) > len(data) {
+			t.Errorf("%x: %+v", data, id)
+		}
 		Encoding.Kind(data, false)
 		_, _, _ = Encoding.Bookmark(data)
 		_, _ = Encoding.Status(data)

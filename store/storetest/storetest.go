@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
 
@@ -75,7 +76,7 @@ func Test(t *testing.T, open func(store.Indexers[*Object]) Store) {
 				if !step.fails {
 					want = map[string]*Object{}
 					for _, obj := range step.holds {
-						want[store.Key(obj)] = obj
+						want[object.Key(obj)] = obj
 					}
 				}
 				check(t, i, s, want)

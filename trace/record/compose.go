@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/trace"
+	"github.com/relist-go/relist/trace/internal/target"
 )
 
-// composer says a conversation again, to a second client and in virtual time.
+// composer replays a conversation to a second client, in virtual time.
 type composer struct {
 	*trace.Composer
 	live *conversation
 
-	asked   int       // how many of the live exchanges the replay has come to
-	open    []*replay // those of them that go on, oldest first
+	asked   int       // how many of the live exchanges the replay has reached
+	open    []*replay // the exchanges that have not ended, oldest first
 	by      map[*exchange]*replay
 	armed   bool // the next dial will be refused
 	stopped bool
@@ -25,8 +26,8 @@ type composer struct {
 // replay is an exchange in the replay.
 type replay struct {
 	*exchange
-	at     time.Time // when it was asked for
-	said   int       // how many of its items have been said
+	at     time.Time // when the client sent the request
+	said   int       // how many of its items have been sent
 	closed bool      // by the client
 }
 
@@ -73,9 +74,9 @@ func (r *composer) all() error {
 	return r.end()
 }
 
-// end stops the client when it was stopped.
+// end stops the client at the time at which the live client was stopped.
 func (r *composer) end() error {
-	for r.asked < len(r.live.exchanges) { // what was asked and never answered
+	for r.asked < len(r.live.exchanges) { // requests that were never answered
 		if err := r.wait(); err != nil {
 			return err
 		}
@@ -92,8 +93,8 @@ func (r *composer) end() error {
 	return r.say("stop")
 }
 
-// step says one thing to the request that it was said to, once there is that
-// request.
+// step sends one item to the request that it was sent to, as soon as that request
+// has come.
 func (r *composer) step(s step) error {
 	for r.by[s.of] == nil {
 		if err := r.wait(); err != nil {
@@ -103,7 +104,7 @@ func (r *composer) step(s step) error {
 	x := r.by[s.of]
 	switch {
 	case s.nth < x.said, s.of.refused():
-		return nil // it has been said
+		return nil // it has been sent
 	case s.what == said(hungUp):
 		return r.untilClosed(x)
 	case x.closed:
@@ -118,18 +119,18 @@ func (r *composer) step(s step) error {
 		return err
 	}
 	for y := r.newest(); y != x && y != nil; y = r.newest() {
-		// Live, this came just before the client asked for something more.
+		// In the live conversation, this came just before the client's next request.
 		if err := r.answer(y); err != nil {
 			return err
 		}
 	}
 	if x.closed {
-		return nil // it took its time to hang up
+		return nil // the live client hung up later
 	}
 	return r.speak(x, s)
 }
 
-// answer says all that a request is still to be told.
+// answer sends all items that are left for a request.
 func (r *composer) answer(x *replay) error {
 	if n := len(x.items); n == 0 || x.items[n-1].what == said(hungUp) {
 		return &DivergedError{Replay: "> GET " + x.target}
@@ -155,7 +156,7 @@ func (r *composer) speak(x *replay, s step) error {
 	x.said = s.nth + 1
 	r.queue.said(x.target, s.what)
 	if isLast(s) {
-		r.drop(x) // before what comes of it
+		r.drop(x) // before the client reacts
 	}
 	return r.say(s.what.lines()...)
 }
@@ -163,7 +164,7 @@ func (r *composer) speak(x *replay, s step) error {
 // isLast reports whether a step is the end of its exchange.
 func isLast(s step) bool {
 	switch what := s.what.(type) {
-	case ending, *list, *whole:
+	case ending, *closing, *list, *whole:
 		return true
 	case *status:
 		return !what.event
@@ -171,8 +172,8 @@ func isLast(s step) bool {
 	return false
 }
 
-// lastOf reports whether the client may go on to its next request after a step: it
-// is the end, or what made the client hang up.
+// lastOf reports whether the client may send its next request after a step,
+// because the step is the end of the exchange, or made the client hang up.
 func (r *composer) lastOf(s step) bool {
 	if isLast(s) {
 		return true
@@ -180,7 +181,8 @@ func (r *composer) lastOf(s step) bool {
 	return s.nth+2 == len(s.of.items) && s.of.items[s.nth+1].what == said(hungUp)
 }
 
-// arm has the next connection refused, if that is what comes next.
+// arm makes the next connection fail, if the live conversation has a refused
+// connection next.
 func (r *composer) arm() error {
 	if r.armed || r.asked == len(r.live.exchanges) || !r.live.exchanges[r.asked].refused() {
 		return nil
@@ -189,7 +191,7 @@ func (r *composer) arm() error {
 	return r.say(string(refused))
 }
 
-// untilClosed waits until the client hangs up, as it did.
+// untilClosed waits until the client hangs up, as the live client did.
 func (r *composer) untilClosed(x *replay) error {
 	for !x.closed {
 		if err := r.wait(); err != nil {
@@ -218,7 +220,7 @@ func (r *composer) wait() error {
 	return err
 }
 
-// next is what the live client did next.
+// next returns what the live client did next.
 func (r *composer) next() string {
 	if r.asked == len(r.live.exchanges) {
 		return ""
@@ -229,10 +231,11 @@ func (r *composer) next() string {
 	return "> refused"
 }
 
-// quiet is a pause in which a consumer has come to its entries.
+// quiet is a pause after which a consumer has processed its entries.
 const quiet = time.Second
 
-// sleepUntil lets as much time pass as had passed since x was asked for.
+// sleepUntil sleeps until as much time has passed since the request of x as in
+// the live conversation.
 func (r *composer) sleepUntil(x *replay, at time.Duration) error {
 	d := time.Until(x.at.Add(round(at - x.asked)))
 	if d <= 0 {
@@ -243,28 +246,18 @@ func (r *composer) sleepUntil(x *replay, at time.Duration) error {
 			return err
 		}
 	}
-	return r.say("sleep " + formatDuration(d))
+	return r.say("sleep " + target.Duration(d))
 }
 
-// round makes times readable, and makes none of them pass a second or ten: at
-// those lives of a watch the reflector decides. What took less than a tenth of a
-// second was the network.
+// round makes times readable. It never rounds up to one second or ten seconds,
+// because the reflector's decisions depend on whether a watch has lived that
+// long. It rounds less than a tenth of a second to zero, because that was the
+// network.
 func round(d time.Duration) time.Duration {
 	if d < 10*time.Second {
 		return d.Truncate(100 * time.Millisecond)
 	}
 	return d.Truncate(time.Second)
-}
-
-func formatDuration(d time.Duration) string {
-	text := d.String()
-	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
-		text = rest + "m"
-	}
-	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
-		text = rest + "h"
-	}
-	return text
 }
 
 // pop empties the queue.
@@ -276,7 +269,7 @@ func (r *composer) pop() error {
 	return r.say(fmt.Sprintf("pop %d", n))
 }
 
-// say says lines, and takes note of what comes of them.
+// say plays lines, and records what the client does after them.
 func (r *composer) say(lines ...string) error {
 	began := time.Now()
 	came, err := r.Say(lines...)
@@ -284,4 +277,80 @@ func (r *composer) say(lines ...string) error {
 		return err
 	}
 	return r.observe(came, began)
+}
+
+// observe compares what the client did since a time with what the live client
+// did.
+func (r *composer) observe(came []string, at time.Time) error {
+	for _, line := range came {
+		if d, ok := strings.CutPrefix(line, "~ "); ok {
+			passed, err := time.ParseDuration(d)
+			if err != nil {
+				return err
+			}
+			at = at.Add(passed)
+		}
+		if err := r.saw(line, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *composer) saw(line string, at time.Time) error {
+	switch {
+	case r.stopped:
+		return nil
+	case line == "> close":
+		if x := r.newest(); x != nil {
+			x.closed = true
+			r.drop(x)
+		}
+		return nil
+	case line != "> refused" && !strings.HasPrefix(line, "> GET "):
+		return nil
+	}
+	if line != r.next() {
+		if r.next() == "" && r.done() {
+			return nil // the live client was stopped before it could do this
+		}
+		return &DivergedError{Live: r.next(), Replay: line}
+	}
+	x := &replay{exchange: r.live.exchanges[r.asked], at: at}
+	r.asked++
+	r.by[x.exchange] = x
+	if line == "> refused" {
+		r.armed = false
+		return nil
+	}
+	r.open = append(r.open, x)
+	return nil
+}
+
+// done reports whether all items of the live conversation have been sent.
+func (r *composer) done() bool {
+	for _, x := range r.open {
+		if len(x.items) > 0 && x.items[len(x.items)-1].what == said(hungUp) {
+			return false
+		}
+	}
+	return true
+}
+
+// newest returns the request that gets the next line of the server.
+func (r *composer) newest() *replay {
+	if len(r.open) == 0 {
+		return nil
+	}
+	return r.open[len(r.open)-1]
+}
+
+// drop removes a request that is over.
+func (r *composer) drop(x *replay) {
+	for i := range r.open {
+		if r.open[i] == x {
+			r.open = append(r.open[:i], r.open[i+1:]...)
+			return
+		}
+	}
 }

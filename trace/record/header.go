@@ -5,9 +5,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/relist-go/relist/trace/internal/target"
 )
 
-// start is the line that begins the trace.
+// start returns the first line of the trace.
 func (a *about) start() string {
 	line := "start"
 	if a.path != "/api/v1/namespaces/default/configmaps" {
@@ -25,23 +29,30 @@ func (a *about) start() string {
 	if a.pageSize > 0 {
 		line += " limit=" + strconv.Itoa(a.pageSize)
 	}
+	if a.socket {
+		line += " transport=websocket"
+	}
+	if a.encoding != "" && a.encoding != JSON {
+		line += " encoding=" + string(a.encoding)
+	}
 	return line
 }
 
-// header is the comment above: what was recorded, and what there is to see in it.
+// header returns the comment above it, which says what was recorded, and what the
+// trace shows.
 func (c *conversation) header() []string {
 	where := "all namespaces"
 	if c.about.namespace != "" {
 		where = "the namespace " + c.about.namespace
 	}
-	first := fmt.Sprintf("# Recorded: %s in %s, for %s.", c.about.resource, where, formatDuration(max(c.length.Round(time.Second), time.Second)))
+	first := fmt.Sprintf("# Recorded: %s in %s, for %s.", c.about.resource, where, target.Duration(max(c.length.Round(time.Second), time.Second)))
 	if c.scrubbed {
 		first += " Names are replaced."
 	}
 	return []string{first, "#", "# " + c.summary()}
 }
 
-// summary counts what happened.
+// summary returns how often each thing happened.
 func (c *conversation) summary() string {
 	var lists, asks, watches, refusals, errors, events, bookmarks, broken int
 	for _, x := range c.exchanges {
@@ -67,6 +78,10 @@ func (c *conversation) summary() string {
 				bookmarks++
 			case ending:
 				if what == cut || what == reset {
+					broken++
+				}
+			case *closing:
+				if what.code != websocket.CloseNormalClosure {
 					broken++
 				}
 			}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// conversation is what was seen, in the order in which it was asked for.
+// conversation holds the recorded exchanges, in the order of their requests.
 type conversation struct {
 	about     about
 	exchanges []*exchange
@@ -15,12 +15,15 @@ type conversation struct {
 	scrubbed  bool
 }
 
-// about is what was asked for.
+// about says which objects the client asked for.
 type about struct {
 	path, kind          string
+	apiVersion          string
 	resource, namespace string // as path names them
 	labels, fields      string
 	pageSize            int
+	encoding            Encoding // of lists and watches
+	socket              bool     // watches came over WebSocket
 }
 
 // step is a request, or something that happened to one.
@@ -31,7 +34,7 @@ type step struct {
 	nth  int  // of the exchange's items
 }
 
-// steps are those of a conversation, in the order of time.
+// steps returns the steps of a conversation in the order of their times.
 func (c *conversation) steps() []step {
 	var steps []step
 	for _, x := range c.exchanges {
@@ -46,13 +49,13 @@ func (c *conversation) steps() []step {
 	return steps
 }
 
-// exchange is one request, and what came of it.
+// exchange is one request, and everything that happened to it.
 type exchange struct {
 	target string // path?query, as a trace has it
 	asked  time.Duration
 	fresh  bool // the first request of its connection
 	items  []item
-	over   bool // nothing comes any more
+	over   bool // nothing more can come
 }
 
 // item is one thing that happened to a request.
@@ -61,27 +64,50 @@ type item struct {
 	what said
 }
 
-// said is what an item can be.
+// said is implemented by every kind of item.
 type said interface {
-	// lines are those of a trace; none if nobody says anything.
+	// lines returns the lines for a trace, or none if the item needs no line.
 	lines() []string
 }
 
-// refused reports whether there was no server to ask.
+// refused reports whether the server refused the connection.
 func (x *exchange) refused() bool {
 	return len(x.items) == 1 && x.items[0].what == said(refused)
 }
 
-// log is a conversation that goes on. Its methods may be called by several
-// goroutines.
+// log records a conversation. Several goroutines may call its methods.
 type log struct {
 	began time.Time
 	news  chan struct{} // holds a token when something was added
 
 	mu        sync.Mutex
 	exchanges []*exchange
-	lines     []string      // that nobody has been told of yet
+	lines     []string      // that take has not returned yet
 	changed   chan struct{} // closed, and replaced, when an exchange is over
+	failed    error         // why the recording cannot continue
+}
+
+// fail ends the recording.
+func (l *log) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = err
+	l.tell()
+}
+
+func (l *log) failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
+}
+
+// ends reports whether an item is the end of its exchange.
+func ends(what said) bool {
+	switch what.(type) {
+	case ending, *closing:
+		return true
+	}
+	return false
 }
 
 func newLog() *log {
@@ -98,15 +124,15 @@ func (l *log) ask(target string, fresh bool) *exchange {
 	return x
 }
 
-// add notes what happens now.
+// add records an item with the present time.
 func (l *log) add(x *exchange, what said) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if x.over {
-		return // it was hung up before
+		return // the exchange has ended before
 	}
 	x.items = append(x.items, item{at: time.Since(l.began), what: what})
-	if _, ok := what.(ending); ok {
+	if ends(what) {
 		x.over = true
 		close(l.changed)
 		l.changed = make(chan struct{})
@@ -135,8 +161,8 @@ func (l *log) take() []string {
 	return lines
 }
 
-// turn waits until x is the newest exchange that is not over: a trace can answer
-// no other. It returns false if quit is closed before.
+// turn waits until x is the newest exchange that is not over, because a trace
+// can only answer the newest request. It returns false if quit is closed first.
 func (l *log) turn(x *exchange, quit <-chan struct{}) bool {
 	for {
 		l.mu.Lock()
@@ -163,7 +189,7 @@ func (l *log) newest() *exchange {
 	return nil
 }
 
-// stop returns what was seen until now.
+// stop returns the conversation up to now.
 func (l *log) stop() *conversation {
 	l.mu.Lock()
 	defer l.mu.Unlock()

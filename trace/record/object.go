@@ -7,13 +7,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object is what a trace has of an object.
+// object holds the parts of an object that are written to a trace.
 type object struct {
 	namespace, name, version, uid string
-	extra                         jsontext.Value // merged over it; nil if there is no more to say
+	extra                         jsontext.Value // merged over it; nil if the trace has only the identity
 }
 
-// key is the object's key, as stores have it.
+// key returns the object's key, as in stores.
 func (o *object) key() string {
 	if o.namespace == "" {
 		return o.name
@@ -21,7 +21,7 @@ func (o *object) key() string {
 	return o.namespace + "/" + o.name
 }
 
-// String is the object as it stands on a line.
+// String returns the object as it is written on a line.
 func (o *object) String() string {
 	key := o.namespace + "/" + o.name
 	if o.namespace == "default" {
@@ -34,16 +34,16 @@ func (o *object) String() string {
 	return withJSON(text, o.extra)
 }
 
-// size is a number of bytes that an event with the object has at least.
+// size returns a lower bound of the bytes of an event with the object.
 func (o *object) size() int {
 	least := len(`{"type":"ADDED","object":{"metadata":{"name":"","uid":""}}}`)
 	return least + len(o.name) + len(o.namespace) + len(o.uid)
 }
 
-// members is a JSON object that is being taken apart.
+// members holds the members of a JSON object; take removes them one by one.
 type members map[string]jsontext.Value
 
-// open reads the members of data if it is an object.
+// open reads the members of data, if data is a JSON object.
 func open(data jsontext.Value) (members, bool) {
 	var m members
 	if data.Kind() != '{' || json.Unmarshal(data, &m, lenient) != nil {
@@ -52,10 +52,10 @@ func open(data jsontext.Value) (members, bool) {
 	return m, true
 }
 
-// lenient is how servers' JSON is read: a name may stand twice.
+// lenient holds the rules for reading a server's JSON: a name may occur twice.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// take removes a member that must be a string if it is there.
+// take removes and returns a member, which must be a string if it exists.
 func (m members) take(name string) (text string, ok bool) {
 	v, there := m[name]
 	if !there {
@@ -68,7 +68,7 @@ func (m members) take(name string) (text string, ok bool) {
 	return text, true
 }
 
-// set puts a value that can be encoded.
+// set sets a member to a value that can be encoded.
 func (m members) set(name string, v any) {
 	data, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -77,7 +77,8 @@ func (m members) set(name string, v any) {
 	m[name] = data
 }
 
-// patch is what is left, as the JSON of a line; nil if nothing is.
+// patch returns the members that are left as JSON for a line, or nil if there
+// are none.
 func (m members) patch() jsontext.Value {
 	if len(m) == 0 {
 		return nil

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// queue knows how many entries there are in the client's queue at most: one for
-// each key that was spoken of.
+// queue computes the greatest possible number of entries in the client's queue: one for each key in the answers.
 type queue struct {
 	known  map[string]bool
 	queued map[string]bool
-	listed map[string]bool // by the pages so far of a list that goes on
+	listed map[string]bool // in the pages so far of a list that has more pages
 }
 
 func newQueue() queue {
@@ -39,7 +38,7 @@ func asked(target string) (key string, ok bool) {
 	return key, ok
 }
 
-// said takes note of what the client has been told in answer to the request.
+// said records an item that the client got in answer to the request.
 func (q *queue) said(target string, what said) {
 	switch what := what.(type) {
 	case *list:
@@ -54,7 +53,7 @@ func (q *queue) said(target string, what said) {
 		if what.token != "" {
 			return
 		}
-		for key, known := range q.known { // what the list lacks is gone, and said to be
+		for key, known := range q.known { // a deletion is queued for each object that the list lacks
 			if known {
 				q.queued[key] = true
 			}
@@ -74,7 +73,7 @@ func (q *queue) said(target string, what said) {
 	}
 }
 
-// take returns the number, and begins again.
+// take returns the number, and starts from zero.
 func (q *queue) take() int {
 	n := len(q.queued)
 	clear(q.queued)

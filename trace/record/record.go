@@ -1,3 +1,23 @@
+// Package record makes golden traces of live conversations.
+//
+//	reflector ──plain HTTP/1.1 in memory──> tap ──transport.Client──> API server
+//
+// The recorded client is the one that a replay runs: a [trace.Program], without
+// jitter. It talks to a tap in the same process. The tap sends the same requests to
+// the API server, passes the answers on piece by piece, and records every piece with
+// its time. It passes a piece on only after the client has taken the one before. So
+// the recording knows which piece made the client hang up.
+//
+// The recording is then replayed, in virtual time, to a second client of the same
+// kind. That second conversation is the trace, so the trace passes. The requests of
+// both clients are compared. If they differ, the trace would not show what was
+// recorded, so the result is a [DivergedError] and the raw recording.
+//
+// Unless Options.Full is set, a trace has only the identities of objects. Credentials
+// are not recorded: the transport behind the tap adds them to requests, and removes
+// them from answers.
+//
+// Begin with Record.
 package record
 
 import (
@@ -13,8 +33,8 @@ import (
 // Options of [Record]. The zero value records the ConfigMaps of the namespace
 // default.
 type Options struct {
-	// Path is that of the collection, and Kind that of its objects. If Path is
-	// empty, /api/v1/namespaces/default/configmaps; if Kind is, ConfigMap.
+	// Path is the path of the collection, and Kind the kind of its objects. If Path is
+	// empty, /api/v1/namespaces/default/configmaps is used; if Kind is empty, ConfigMap.
 	Path string
 	Kind string
 
@@ -22,24 +42,37 @@ type Options struct {
 	LabelSelector string
 	FieldSelector string
 
-	// PageSize is the number of objects asked for in one list request. If zero,
-	// it is the client's default.
+	// PageSize is the number of objects asked for in one list request. If zero, the
+	// client's default is used.
 	PageSize int
 
-	// Full keeps every field of objects. Those of Secrets are then in the trace.
+	// Full keeps every field of objects. The trace of Secrets then contains the secrets.
 	Full bool
 
-	// Scrub replaces what names the objects and what they hold: names,
-	// namespaces, UIDs, labels, annotations, data and every other string, each
-	// always by the same pseudonym, so that keys stay in their order. Versions,
-	// kinds, names of fields, numbers and what a server says of itself stay.
+	// Scrub replaces all text of objects in the whole trace. Each name, namespace and
+	// UID gets one pseudonym, and pseudonyms sort like the originals, so keys stay in
+	// their order. Other strings become value-1 and so on, keys of maps become key-1 and
+	// so on, and each digit of a number becomes 1. These stay: the resource, its group,
+	// version and kind; versions that are numbers; the names metadata, spec, status and
+	// data, and the names of the fields of metadata; true, false and null; the codes,
+	// reasons and waits of a Status; and those words of its message that API servers
+	// use. Text that is not JSON keeps its length and punctuation.
 	Scrub bool
 
-	// Line is told each line of the live conversation as it happens, by the
-	// goroutine that called Record. If nil, nobody is.
+	// Encoding is the format in which the client asks for objects. If empty, JSON is
+	// used.
+	Encoding Encoding
+
+	// WebSocket makes the client ask for watches over WebSocket. The transport.Client
+	// must be configured with WatchWebSocket, too. The trace has the content of each
+	// message, but not its division into frames.
+	WebSocket bool
+
+	// Line is called with each line of the live conversation as it happens, on the
+	// goroutine that called Record. If nil, no function is called.
 	Line func(line string)
 
-	// Program is the client that is recorded. If nil, [trace.Mirror].
+	// Program makes the client that is recorded. If nil, [trace.Mirror] is used.
 	Program trace.Program
 }
 
@@ -64,24 +97,24 @@ type Recording struct {
 	// Trace is a trace that passes. It is nil if there is none.
 	Trace []byte
 
-	// Raw is the live conversation, with the time of each line. It looks like a
-	// trace and is none: nothing waits in it.
+	// Raw is the live conversation, with the time of each line. It looks like a trace,
+	// but cannot be run, because it has no waits.
 	Raw []byte
 
-	// Requests is the number of requests, and Objects that of objects that came in
-	// lists and events.
+	// Requests is the number of requests. Objects is the number of objects in lists and
+	// events.
 	Requests int
 	Objects  int
 }
 
-// DivergedError is a recording that cannot be replayed: said again in virtual
-// time, the conversation led the client to something else.
+// DivergedError is the error for a recording that cannot be replayed, because the
+// client did something else when the conversation was replayed in virtual time.
 type DivergedError struct {
-	Live, Replay string // what the client did; "" is nothing
-	Err          error  // why the replay could not go on, if that is all
+	Live, Replay string // what the client did in each; "" if it did nothing
+	Err          error  // why the replay could not continue, or nil
 }
 
-// Error says what was done instead of what.
+// Error says what the client did live and in the replay.
 func (e *DivergedError) Error() string {
 	if e.Err != nil {
 		return "the conversation cannot be replayed: " + e.Err.Error()
@@ -92,9 +125,9 @@ func (e *DivergedError) Error() string {
 // Unwrap returns Err.
 func (e *DivergedError) Unwrap() error { return e.Err }
 
-// Record watches what a client and the server say to each other until ctx ends.
-// The recording is not nil where a conversation took place, also if it cannot be
-// replayed: the error is then a [DivergedError].
+// Record records the conversation of a client and the server until ctx ends. If there
+// was a conversation, the recording is not nil. If the conversation cannot be
+// replayed, Record returns the recording and a [DivergedError].
 //
 // Do not call Record from two goroutines.
 func Record(ctx context.Context, upstream *transport.Client, opts Options) (*Recording, error) {
@@ -115,20 +148,29 @@ func listen(ctx context.Context, upstream *transport.Client, opts Options) (*con
 	if err != nil {
 		return nil, err
 	}
-	reduce := &reducer{kind: opts.Kind, apiVersion: resource.GroupVersion().String(), full: opts.Full}
-	t := &tap{upstream: upstream, log: newLog(), reduce: reduce, path: opts.Path}
+	if opts.Full && opts.Encoding == Protobuf {
+		return nil, errors.New("objects in protobuf cannot be recorded in full, since only their type says what the bytes mean: record them in JSON")
+	}
+	t := &tap{
+		upstream: upstream, log: newLog(), path: opts.Path,
+		kind: opts.Kind, version: resource.GroupVersion().String(), full: opts.Full,
+	}
 	c, err := t.listen(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	c.about = about{
-		path: opts.Path, kind: opts.Kind, resource: resource.Resource, namespace: namespace,
+		path: opts.Path, kind: opts.Kind, apiVersion: t.version, resource: resource.Resource, namespace: namespace,
 		labels: opts.LabelSelector, fields: opts.FieldSelector, pageSize: opts.PageSize,
+		socket: opts.WebSocket,
+	}
+	if t.encoding != nil { // all goroutines that set it have ended
+		c.about.encoding = t.encoding.name()
 	}
 	return c, nil
 }
 
-// recording is what there is of a conversation.
+// recording returns the Recording of a conversation.
 func (c *conversation) recording(program trace.Program) (*Recording, error) {
 	r := &Recording{Raw: c.raw(), Requests: len(c.exchanges), Objects: c.objects()}
 	text, err := c.compose(program)
@@ -138,7 +180,7 @@ func (c *conversation) recording(program trace.Program) (*Recording, error) {
 
 // listen runs the client until ctx ends.
 func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
-	quiet := context.WithoutCancel(ctx) // what ctx ends is the recording, and then the client
+	quiet := context.WithoutCancel(ctx) // ctx ends the recording, which then ends the client
 	clientCtx, stop := context.WithCancel(quiet)
 	defer stop()
 	linkCtx, hangUp := context.WithCancel(quiet)
@@ -153,8 +195,11 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 			Limit:         opts.PageSize,
 			LabelSelector: opts.LabelSelector,
 			FieldSelector: opts.FieldSelector,
+			Protobuf:      opts.Encoding == Protobuf,
+			CBOR:          opts.Encoding == CBOR,
+			WebSocket:     opts.WebSocket,
 		},
-		Problem: func(string, string) {}, // the replay has them again
+		Problem: func(string, string) {}, // the replay reports them
 	})
 	if err != nil {
 		return nil, err
@@ -178,10 +223,15 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 			return nil, fmt.Errorf("the client ended by itself: %w", err)
 		case <-t.log.news:
 		}
+		if err := t.log.failure(); err != nil {
+			stop()
+			<-done //nolint:errcheck // the other error is why
+			return nil, err
+		}
 		for _, line := range t.log.take() {
 			opts.Line(line)
 		}
-		for { // the queue must not grow for as long as the recording takes
+		for { // without Pop, the queue would grow during the whole recording
 			if _, ok := client.Pop(); !ok {
 				break
 			}
@@ -192,7 +242,7 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 // host is never resolved.
 const host = "apiserver.test"
 
-// raw is the conversation as it was.
+// raw returns the live conversation as text.
 func (c *conversation) raw() []byte {
 	var b strings.Builder
 	for _, s := range c.steps() {
@@ -211,7 +261,7 @@ func (c *conversation) raw() []byte {
 	return []byte(b.String())
 }
 
-// objects is how many came.
+// objects returns how many objects came.
 func (c *conversation) objects() int {
 	n := 0
 	for _, x := range c.exchanges {

@@ -44,7 +44,7 @@ func fill(w *world) {
 	w.put("payments", "carol", nil)
 }
 
-var payments = Options{Path: "/api/v1/namespaces/payments/configmaps"}
+var payments = setup{Options: Options{Path: "/api/v1/namespaces/payments/configmaps"}}
 
 // expiry is a watch that is cut in the middle of an event, and goes on; that then
 // expires during an outage, and is told so in the stream.
@@ -167,10 +167,10 @@ func TestNothingThere(t *testing.T) {
 }
 
 func TestOtherResources(t *testing.T) {
-	deployments := Options{
+	deployments := setup{Options: Options{
 		Path: "/apis/apps/v1/deployments", Kind: "Deployment",
 		LabelSelector: "team=team-of-alice", FieldSelector: "metadata.namespace!=ledger",
-	}
+	}}
 	c := listenTo(t, apitest.Options{}, deployments, func(w *world) {
 		for _, namespace := range []string{"ledger", "payments"} {
 			_, err := w.server.Create("deployments.apps", map[string]any{"metadata": map[string]any{
@@ -183,7 +183,7 @@ func TestOtherResources(t *testing.T) {
 	}, func(*world) { after(2 * time.Second) })
 	recorded(t, c, "start path=/apis/apps/v1/deployments kind=Deployment selector=team=team-of-alice field-selector=metadata.namespace!=ledger\n", "\tpayments/alice@")
 
-	nodes := Options{Path: "/api/v1/nodes", Kind: "Node"}
+	nodes := setup{Options: Options{Path: "/api/v1/nodes", Kind: "Node"}}
 	c = listenTo(t, apitest.Options{}, nodes, func(w *world) {
 		if _, err := w.server.Create("nodes", map[string]any{"metadata": map[string]any{"name": "alice"}}); err != nil {
 			t.Fatal(err)

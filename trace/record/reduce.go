@@ -2,7 +2,9 @@ package record
 
 import (
 	"bytes"
+	"encoding/binary"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -12,22 +14,39 @@ import (
 	"github.com/relist-go/relist/trace"
 )
 
-// reducer turns what a server sent into what a trace says of it.
+// reducer turns the bytes of a server into items for a trace.
 type reducer struct {
 	kind, apiVersion string
-	full             bool // keep every field
+	full             bool     // keep every field
+	encoding         encoding // of the answer
 }
 
-// list is an answer to a request for one.
-func (r *reducer) list(contentType string, body []byte) said {
-	if l := r.parseList(body); l != nil && contentType == jsonMediaType {
-		return l
+// eventTypes are the words of events.
+var eventTypes = []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"}
+
+// list returns the item for an answer to a list request. It is a list line if it has the same encoding as all other
+// answers.
+func (r *reducer) list(contentType string, body []byte, same bool) said {
+	text, err := r.encoding.object(body)
+	if err == nil && same {
+		if contentType == r.encoding.MediaType() {
+			if l := r.parseList(text); l != nil {
+				return l
+			}
+		}
 	}
-	return &whole{code: http.StatusOK, contentType: contentType, body: body}
+	w := &whole{code: http.StatusOK, contentType: contentType, body: body}
+	switch r.encoding.name() {
+	case Protobuf:
+		w.scrubbed = append([]byte(protobufMagic), crossedOut(len(body))...)
+	case CBOR:
+		w.scrubbed = r.encoding.unreadable(body)
+	case JSON: // the scrubber reads it
+	}
+	return w
 }
 
-// other is an answer that is neither a list nor a watch: that to a request for an
-// object, or whatever a proxy has to say.
+// other returns the item for an answer that is neither a list nor a watch, such as an object, or the page of a proxy.
 func (r *reducer) other(code int, contentType string, body []byte) said {
 	if o, ok := r.object(body); ok && !r.full && o.extra == nil {
 		body = r.encode(o)
@@ -35,7 +54,7 @@ func (r *reducer) other(code int, contentType string, body []byte) said {
 	return &whole{code: code, contentType: contentType, body: body}
 }
 
-// encode is an object without any more than its identity.
+// encode returns an object with nothing but its identity.
 func (r *reducer) encode(o object) []byte {
 	meta := members{}
 	meta.set("name", o.name)
@@ -51,7 +70,7 @@ func (r *reducer) encode(o object) []byte {
 	return m.patch()
 }
 
-// parseList returns nil if the language cannot say it.
+// parseList returns nil if the language of traces cannot express the list.
 func (r *reducer) parseList(body []byte) *list {
 	m, ok := open(bytes.TrimSpace(body))
 	if !ok {
@@ -96,8 +115,8 @@ func (r *reducer) parseList(body []byte) *list {
 	return l
 }
 
-// object takes an object's identity out of it. What Mirror cannot decode is kept
-// whole, so that a replay cannot either.
+// object reduces an object to its identity. It keeps the whole of an object that Mirror cannot decode, so that the
+// decoding fails in a replay, too.
 func (r *reducer) object(data jsontext.Value) (o object, ok bool) {
 	m, ok := open(data)
 	if !ok {
@@ -139,10 +158,23 @@ func (r *reducer) object(data jsontext.Value) (o object, ok bool) {
 	return o, true
 }
 
-// event is one line of a watch; split says where its pieces ended.
-func (r *reducer) event(line []byte, split []float64) said {
-	asIs := &raw{data: bytes.Clone(line)}
-	m, ok := open(bytes.TrimSpace(line))
+// event returns the item for an event of a watch. Its message begins after length bytes. split says where its pieces
+// ended.
+func (r *reducer) event(frame []byte, length int, split []float64) said {
+	message := frame[min(length, len(frame)):]
+	asIs := &raw{data: bytes.Clone(frame), text: r.encoding.name() == JSON}
+	if !asIs.text {
+		unreadable := r.encoding.unreadable(message)
+		if length > 0 {
+			asIs.scrubbed = binary.BigEndian.AppendUint32(nil, uint32(len(unreadable))) //nolint:gosec // it came with such a length
+		}
+		asIs.scrubbed = append(asIs.scrubbed, unreadable...)
+	}
+	text, err := r.encoding.event(message)
+	if err != nil {
+		return asIs
+	}
+	m, ok := open(bytes.TrimSpace(text))
 	if !ok || len(m) != 2 {
 		return asIs
 	}
@@ -154,10 +186,11 @@ func (r *reducer) event(line []byte, split []float64) said {
 	switch typ {
 	case "ADDED", "MODIFIED", "DELETED":
 		if o, ok := r.object(data); ok {
-			return &event{typ: typ, object: o, split: split}
+			return &event{typ: typ, object: o, split: split, text: asIs.text}
 		}
 	case "BOOKMARK":
 		if b := r.bookmark(data, split); b != nil {
+			b.text = asIs.text
 			return b
 		}
 	case "ERROR":
@@ -168,7 +201,7 @@ func (r *reducer) event(line []byte, split []float64) said {
 	return asIs
 }
 
-func (r *reducer) bookmark(data jsontext.Value, split []float64) said {
+func (r *reducer) bookmark(data jsontext.Value, split []float64) *bookmark {
 	m, ok := open(data)
 	if !ok {
 		return nil
@@ -197,7 +230,7 @@ func (r *reducer) bookmark(data jsontext.Value, split []float64) said {
 	return b
 }
 
-// errorEvent is a Status as an event.
+// errorEvent returns the item for a Status in an event.
 func (r *reducer) errorEvent(data jsontext.Value) said {
 	var s metav1.Status
 	if json.Unmarshal(data, &s, lenient) != nil || s.Kind != "Status" || s.Status != metav1.StatusFailure {
@@ -211,8 +244,8 @@ func (r *reducer) errorEvent(data jsontext.Value) said {
 	return out
 }
 
-// status keeps what a client can act on: the details, and the token with which a
-// list goes on.
+// status keeps the parts of a Status that a client can act on: the details, and the token with which a list
+// continues.
 func (r *reducer) status(s *metav1.Status) *status {
 	out := &status{code: int(s.Code), reason: string(s.Reason), message: s.Message}
 	extra := members{}
@@ -224,4 +257,70 @@ func (r *reducer) status(s *metav1.Status) *status {
 	}
 	out.extra = extra.patch()
 	return out
+}
+
+// The functions below handle events and lists that were cut off. They are raw in a trace. If one ends at any byte,
+// names cannot be told from the rest, so it is shortened to a place where they can.
+
+// eventStart is the first bytes of an event from any API server.
+var eventStart = regexp.MustCompile(`^\{"type":"(?:ADDED|MODIFIED|DELETED|BOOKMARK|ERROR)","object":\{`)
+
+// begunEvent returns the beginning of an event that was cut off.
+func (r *reducer) begunEvent(data []byte) said {
+	if r.encoding.name() != JSON {
+		begun := r.encoding.begun(data, false)
+		return &raw{data: begun, scrubbed: begun}
+	}
+	if start := eventStart.Find(data); start != nil && !r.full {
+		data = start
+	}
+	return &raw{data: bytes.Clone(data), text: true}
+}
+
+// begunList is a list that was cut off: its own members, and the objects that are complete.
+func (r *reducer) begunList(data []byte) said {
+	if r.full {
+		return &raw{data: data, text: true}
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(data), lenient)
+	if dec.PeekKind() != '{' {
+		return &raw{data: data, text: true}
+	}
+	_, _ = dec.ReadToken()
+	b := &begunList{of: r}
+	for {
+		name, err := dec.ReadToken()
+		if err != nil || name.Kind() != '"' {
+			return b
+		}
+		switch key := name.String(); {
+		case key == "items" && dec.PeekKind() == '[':
+			_, _ = dec.ReadToken()
+			for {
+				v, err := dec.ReadValue()
+				if err != nil {
+					return b
+				}
+				if o, ok := r.object(v); ok {
+					b.objects = append(b.objects, o)
+				}
+			}
+		case dec.SkipValue() != nil:
+			return b
+		}
+	}
+}
+
+// lines writes the list as raw bytes.
+type begunList struct {
+	of      *reducer
+	objects []object
+}
+
+func (b *begunList) lines() []string {
+	text := []byte(`{"kind":"` + b.of.kind + `List","apiVersion":"` + b.of.apiVersion + `","metadata":{},"items":[`)
+	for _, o := range b.objects {
+		text = append(append(text, b.of.encode(o)...), ',')
+	}
+	return (&raw{data: text}).lines()
 }

@@ -2,8 +2,10 @@ package record
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -23,32 +25,48 @@ type status struct {
 	extra           jsontext.Value // merged over the Status
 }
 
-// whole is any other answer that came to its end.
+// whole is any other answer that is complete.
 type whole struct {
 	code        int
 	contentType string
 	body        []byte
+	scrubbed    []byte // the body without text of objects; nil if the scrubber can read it
 }
 
-// head is the beginning of a watch.
-type head struct{}
+// wire is an answer that was cut off, with its head.
+type wire struct{ data []byte }
+
+// head is the beginning of a watch, in a body or over WebSocket.
+type head struct{ socket bool }
 
 // event is an event with an object.
 type event struct {
 	typ    string
 	object object
-	split  []float64 // where pieces ended, as parts of the whole; ascending, in (0, 1)
+	split  []float64 // where pieces ended, as fractions of the whole; ascending, in (0, 1)
+	text   bool      // it came as JSON
 }
 
-// bookmark is one, with or without a version.
+// bookmark is a bookmark, with or without a version.
 type bookmark struct {
 	version string
 	extra   jsontext.Value
 	split   []float64
+	text    bool
 }
 
-// raw is a chunk that is nothing of the above.
-type raw struct{ data []byte }
+// raw is a chunk that is none of the above.
+type raw struct {
+	data     []byte
+	text     bool   // it came as JSON
+	scrubbed []byte // the same without text of objects, if it is not text
+}
+
+// closing is how a WebSocket was closed.
+type closing struct {
+	code   int
+	reason string
+}
 
 // ending is how an exchange ended.
 type ending string
@@ -90,14 +108,38 @@ func (w *whole) lines() []string {
 	return []string{fmt.Sprintf("< %d body %s %s", w.code, strconv.Quote(w.contentType), quoteBytes(w.body))}
 }
 
-func (head) lines() []string { return []string{"< 200 watch"} }
+func (h head) lines() []string {
+	if h.socket {
+		return []string{"< 101"}
+	}
+	return []string{"< 200 watch"}
+}
+
+func (w *wire) lines() []string { return []string{"< wire " + strconv.Quote(string(w.data))} }
+
+func (c *closing) lines() []string {
+	if c.reason == "" {
+		return []string{fmt.Sprintf("< close %d", c.code)}
+	}
+	return []string{fmt.Sprintf("< close %d %s", c.code, strconv.Quote(c.reason))}
+}
+
+// leastBinary is the least number of bytes of an event in protobuf or CBOR, without its names.
+const leastBinary = 30
 
 func (e *event) lines() []string {
-	return []string{"< " + e.typ + " " + e.object.String() + splitOption(e.split, e.object.size())}
+	least := leastBinary + len(e.object.name) + len(e.object.namespace) + len(e.object.uid)
+	if e.text {
+		least = e.object.size()
+	}
+	return []string{"< " + e.typ + " " + e.object.String() + splitOption(e.split, least)}
 }
 
 func (b *bookmark) lines() []string {
-	const least = len(`{"type":"BOOKMARK","object":{"kind":"","apiVersion":"","metadata":{}}}`)
+	least := leastBinary
+	if b.text {
+		least = len(`{"type":"BOOKMARK","object":{"kind":"","apiVersion":"","metadata":{}}}`)
+	}
 	return []string{withJSON("< BOOKMARK "+word("@"+b.version), b.extra) + splitOption(b.split, least)}
 }
 
@@ -112,12 +154,12 @@ func (e ending) lines() []string {
 	}
 }
 
-// maxSplits is how many boundaries of an event are kept. A large object comes in
-// dozens of pieces, of which the small one in the trace has no room for.
+// maxSplits is how many boundaries of an event are kept. A large object comes in dozens of
+// pieces, and the small object in the trace has no room for so many.
 const maxSplits = 3
 
-// splitOption puts the boundaries where they were, in proportion: what is left of
-// the object is smaller than what was sent. It has at least size bytes.
+// splitOption puts the boundaries at the same fractions of the event, because the object in
+// the trace is smaller than the one that was sent. The event has at least size bytes.
 func splitOption(split []float64, size int) string {
 	if len(split) > maxSplits {
 		split = []float64{split[0], split[len(split)/2], split[len(split)-1]}
@@ -143,4 +185,34 @@ func withJSON(line string, extra jsontext.Value) string {
 		return line
 	}
 	return line + " " + string(extra)
+}
+
+var (
+	plain  = regexp.MustCompile(`^[A-Za-z0-9@/._:%+*~!-]+$`)
+	plainV = regexp.MustCompile(`^[A-Za-z0-9@/._:%+*~!=,-]*$`)
+)
+
+// word returns text as a word of a line, quoted if it could be taken for something else.
+func word(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// value returns text as the value of an option.
+func value(text string) string {
+	if plainV.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// quoteBytes prefers backquotes, because JSON stays readable between them.
+func quoteBytes(data []byte) string {
+	text := string(data)
+	if strings.Contains(text, `"`) && utf8.ValidString(text) && strconv.CanBackquote(text) {
+		return "`" + text + "`"
+	}
+	return strconv.Quote(text)
 }

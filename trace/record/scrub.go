@@ -3,15 +3,18 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"mime"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// scrubber replaces what names somebody's objects. The same text in the same role
-// is always replaced by the same pseudonym.
+// scrubber replaces the text of objects. The same text in the same role always gets the same pseudonym. What survives
+// is what help of relist record and [Options.Scrub] name; everything else is replaced, known or not.
 type scrubber struct {
-	resource string // its name may stand in messages
+	about about // as it was recorded: its resource, kind and version may stand in answers
 
 	namespaces map[string]string
 	names      map[string]string
@@ -19,11 +22,10 @@ type scrubber struct {
 	rest       map[string]map[string]string // by role: "value", "key", "continue"
 }
 
-// scrub returns a conversation in which nothing of the objects is left but their
-// versions, and what became of them.
+// scrub returns the conversation without the text of objects. Their versions stay, and what became of them.
 func scrub(c *conversation) *conversation {
 	s := newScrubber(c)
-	out := &conversation{about: s.about(c.about), length: c.length, scrubbed: true}
+	out := &conversation{about: s.scrubbedAbout(), length: c.length, scrubbed: true}
 	for _, x := range c.exchanges {
 		y := &exchange{target: s.target(x.target), asked: x.asked, fresh: x.fresh, over: x.over}
 		for _, i := range x.items {
@@ -36,7 +38,7 @@ func scrub(c *conversation) *conversation {
 
 func newScrubber(c *conversation) *scrubber {
 	s := &scrubber{
-		resource:   c.about.resource,
+		about:      c.about,
 		namespaces: map[string]string{},
 		names:      map[string]string{},
 		uids:       map[string]string{},
@@ -154,4 +156,156 @@ func (s *scrubber) word(text string) string {
 		return pseudonym
 	}
 	return s.nameOr(s.namespaces, text)
+}
+
+// version keeps a version as servers write them, a number. A strange one may be anything.
+func (s *scrubber) version(text string) string {
+	if digits.MatchString(text) {
+		return text
+	}
+	return s.pseudonym("version", text)
+}
+
+// token replaces a continue token, which holds the name of an object.
+func (s *scrubber) token(token string) string { return s.pseudonym("continue", token) }
+
+func (s *scrubber) scrubbedAbout() about {
+	a := s.about
+	a.path = s.path(a.path)
+	a.namespace = s.namespaces[a.namespace]
+	a.labels = s.selector(a.labels)
+	a.fields = s.selector(a.fields)
+	return a
+}
+
+// target replaces what a request says of objects.
+func (s *scrubber) target(target string) string {
+	path, query, hasQuery := strings.Cut(target, "?")
+	path = s.path(path)
+	if !hasQuery {
+		return path
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return path // unreachable: it was encoded by url.Values
+	}
+	for name, all := range values { // in any order but for pseudonyms, which selectors have from the start line
+		replace := func(text string) string { return s.pseudonym("value", text) }
+		switch name {
+		case "continue":
+			replace = s.token
+		case "labelSelector", "fieldSelector":
+			replace = s.selector
+		case "resourceVersion":
+			replace = s.version
+		case "allowWatchBookmarks", "limit", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch":
+			continue // the client's own words
+		}
+		for i := range all {
+			all[i] = replace(all[i])
+		}
+	}
+	return path + "?" + values.Encode()
+}
+
+// path replaces the namespace and the name of an object.
+func (s *scrubber) path(path string) string {
+	parts := strings.Split(path, "/")
+	collection := 3 // /api/v1/..., as against /apis/apps/v1/...
+	if len(parts) > 1 && parts[1] == "apis" {
+		collection = 4
+	}
+	for i := collection + 1; i < len(parts); i++ {
+		text, err := url.PathUnescape(parts[i])
+		switch {
+		case err != nil:
+			parts[i] = s.pseudonym("value", parts[i])
+		case i == collection+1 && parts[collection] == "namespaces" && len(parts) > collection+2:
+			parts[i] = s.nameOr(s.namespaces, text)
+		case text != s.about.resource:
+			parts[i] = s.nameOr(s.names, text)
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+var selectorWord = regexp.MustCompile(`[^\s=!,()<>]+`)
+
+// selector replaces the words of a selector, but for its operators and the two fields that every object has.
+func (s *scrubber) selector(text string) string {
+	return selectorWord.ReplaceAllStringFunc(text, func(word string) string {
+		switch word {
+		case "in", "notin", "metadata.name", "metadata.namespace":
+			return word
+		}
+		return s.word(word)
+	})
+}
+
+// said replaces what an answer says of objects.
+func (s *scrubber) said(what said) said {
+	switch what := what.(type) {
+	case *list:
+		return &list{version: s.version(what.version), token: s.token(what.token), objects: s.objects(what.objects), extra: s.patch(what.extra)}
+	case *begunList:
+		return &begunList{of: what.of, objects: s.objects(what.objects)}
+	case *event:
+		return &event{typ: what.typ, object: s.object(what.object), split: what.split, text: what.text}
+	case *bookmark:
+		return &bookmark{version: s.version(what.version), extra: s.patch(what.extra), split: what.split, text: what.text}
+	case *status:
+		return &status{
+			event: what.event, code: what.code, reason: s.reason(what.reason), message: s.message(what.message),
+			extra: s.statusPatch(what.extra),
+		}
+	case *whole:
+		body := what.scrubbed
+		if body == nil {
+			body = s.bytes(what.body)
+		}
+		return &whole{code: what.code, contentType: contentType(what.contentType), body: body}
+	case *closing:
+		return &closing{code: what.code, reason: s.message(what.reason)}
+	case *raw:
+		if !what.text {
+			return &raw{data: what.scrubbed}
+		}
+		if eventStart.FindString(string(what.data)) == string(what.data) {
+			return what // it ends before anything of the object
+		}
+		return &raw{data: s.bytes(what.data)}
+	}
+	return what // head, wire and ending say nothing of objects
+}
+
+func (s *scrubber) objects(objects []object) []object {
+	out := make([]object, len(objects))
+	for i, o := range objects {
+		out[i] = s.object(o)
+	}
+	return out
+}
+
+func (s *scrubber) object(o object) object {
+	return object{
+		namespace: s.namespaces[o.namespace],
+		name:      s.names[o.name],
+		version:   s.version(o.version),
+		uid:       s.uids[o.uid],
+		extra:     s.patch(o.extra),
+	}
+}
+
+// contentType keeps a media type that says nothing but how to read a body, and a charset.
+func contentType(text string) string {
+	typ, params, err := mime.ParseMediaType(text)
+	if err != nil || !slices.Contains([]string{
+		jsonMediaType, "application/cbor", "application/vnd.kubernetes.protobuf", "text/html", "text/plain",
+	}, typ) {
+		return "application/octet-stream"
+	}
+	if charset := strings.ToLower(params["charset"]); charset == "utf-8" {
+		return typ + "; charset=utf-8"
+	}
+	return typ
 }

@@ -26,21 +26,39 @@ type world struct {
 	conns []*pipe.Conn
 }
 
+// setup is what is recorded.
+type setup struct {
+	Options
+	handler http.Handler // the server, if it is not an apitest.Server
+}
+
+func watches(socket bool) transport.WatchTransport {
+	if socket {
+		return transport.WatchWebSocket
+	}
+	return transport.WatchHTTP
+}
+
 // listenTo records what happens while script runs, in virtual time.
-func listenTo(t *testing.T, server apitest.Options, opts Options, fill, script func(*world)) *conversation {
+func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script func(*world)) *conversation {
 	t.Helper()
 	var c *conversation
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, server: apitest.New(server)}
 		listener := &memory{conns: make(chan net.Conn)}
-		web := &http.Server{Handler: w.server}
+		var handler http.Handler = w.server
+		if opts.handler != nil {
+			handler = opts.handler
+		}
+		web := &http.Server{Handler: handler}
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
 			_ = web.Serve(listener) // it ends when web is closed
 		}()
 		client, err := transport.NewClient(transport.Config{
-			Server: "http://apitest.test",
+			Server:         "http://apitest.test",
+			WatchTransport: watches(opts.WebSocket),
 			Dial: func(context.Context, string, string) (net.Conn, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
@@ -58,12 +76,12 @@ func listenTo(t *testing.T, server apitest.Options, opts Options, fill, script f
 		}
 		fill(w)
 		ctx, cancel := context.WithCancel(t.Context())
-		opts := opts.withDefaults()
+		opts.Options = opts.withDefaults()
 		opts.Line = func(line string) { w.lines = append(w.lines, line) }
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			c, err = listen(ctx, client, opts)
+			c, err = listen(ctx, client, opts.Options)
 		}()
 		synctest.Wait()
 		script(w)

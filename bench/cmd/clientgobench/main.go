@@ -99,7 +99,7 @@ func (c client) informer(spec cases.Spec) (cache.SharedIndexInformer, error) {
 	return factory.Core().V1().Pods().Informer(), nil
 }
 
-// transforms make of a whole Pod what is wanted.
+// transforms reduce a whole Pod to the type that the case asks for.
 var transforms = map[cases.Object]cache.TransformFunc{
 	cases.Dropped: func(obj any) (any, error) {
 		if pod, ok := obj.(*corev1.Pod); ok {

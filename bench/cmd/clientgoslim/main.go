@@ -1,5 +1,6 @@
 // Command clientgoslim does with client-go what examples/slim does with relist: it keeps
-// six fields of every Pod, and prints what changes. It is here to be weighed.
+// six fields of every Pod, and prints what changes. Its size is compared with that of
+// examples/slim.
 package main
 
 import (

@@ -54,7 +54,7 @@ func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 	_, err := r.repeat(budget, func(run string) error {
 		for i, program := range programs {
 			progress(c, run, program)
-			result, err := r.once(ctx, c, program, a, way{http2: c.HTTP2})
+			result, err := r.once(ctx, c, program, a, way{http2: c.HTTP2, alike: c.Alike})
 			if err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func (r *runner) amount(c cases.Case) amount {
 func (r *runner) once(ctx context.Context, c cases.Case, program string, a amount, w way) (result measure.Result, err error) {
 	pods, configMaps := c.ServerObjects(a.objects)
 	url, stop, err := r.serve(ctx, "-pods="+strconv.Itoa(pods), "-configmaps="+strconv.Itoa(configMaps),
-		fmt.Sprintf("-http2=%t", w.http2), fmt.Sprintf("-gzip=%t", w.gzip))
+		fmt.Sprintf("-http2=%t", w.http2), fmt.Sprintf("-gzip=%t", w.gzip), fmt.Sprintf("-alike=%t", w.alike))
 	if err != nil {
 		return result, err
 	}
@@ -115,7 +115,7 @@ func (r *runner) once(ctx context.Context, c cases.Case, program string, a amoun
 	}()
 	args := []string{
 		"-case=" + c.Name, "-server=" + url, fmt.Sprintf("-websocket=%t", w.webSocket), fmt.Sprintf("-gzip=%t", w.gzip),
-		"-objects=" + strconv.Itoa(a.objects), "-events=" + strconv.Itoa(a.events),
+		fmt.Sprintf("-share-parts=%t", w.shareParts), "-objects=" + strconv.Itoa(a.objects), "-events=" + strconv.Itoa(a.events),
 	}
 	if r.profile != "" {
 		if err := os.MkdirAll(r.profile, 0o755); err != nil {

@@ -29,6 +29,7 @@ func sections() []section {
 	}
 	return append(all,
 		section{"growth", "First list, JSON, from 2,000 to 100,000 Pods", growth},
+		section{"sharing", "The same 20,000 Pods with and without ShareParts, relist alone", sharing},
 		section{"transports", "The same 20,000 Pods by each transport and encoding, relist alone", transports},
 		section{"size", "The program, not stripped", binarySize},
 	)

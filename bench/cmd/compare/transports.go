@@ -13,11 +13,13 @@ import (
 
 // A way is one by which relist gets the same Pods.
 type way struct {
-	title     string
-	name      string // of the case
-	http2     bool
-	gzip      bool
-	webSocket bool
+	title      string
+	name       string // of the case
+	http2      bool
+	gzip       bool
+	webSocket  bool
+	alike      bool // the Pods
+	shareParts bool
 }
 
 var ways = []way{
@@ -43,7 +45,11 @@ const wayBudget = budget / 4
 
 // transports shows what each way takes: relist's, because client-go has fewer.
 func transports(ctx context.Context, r *runner) (string, error) {
-	metrics := []string{measure.Received, measure.CPU, measure.PeakRSS}
+	return r.alone(ctx, ways, measure.Received, measure.CPU, measure.PeakRSS)
+}
+
+// alone shows what relist takes on each way.
+func (r *runner) alone(ctx context.Context, ways []way, metrics ...string) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "| | %s |\n| --- |%s\n", strings.Join(metrics, " | "), strings.Repeat(" ---: |", len(metrics)))
 	all, least, most := cases.All(), mostRuns, 0

@@ -16,17 +16,18 @@ func main() {
 	data := flag.String("data", "../testdata/pods-300.json.gz", "`file` with a PodList, from which the Pods are made")
 	pods := flag.Int("pods", 20_000, "`number` of Pods")
 	configMaps := flag.Int("configmaps", 10_000, "`number` of ConfigMaps")
+	alike := flag.Bool("alike", false, "serve Pods that differ only where they must")
 	http2 := flag.Bool("http2", false, "serve HTTP/2 over TLS")
 	gzip := flag.Bool("gzip", false, "compress lists")
 	flag.Parse()
-	if err := run(*data, *pods, *configMaps, *http2, *gzip); err != nil {
+	if err := run(*data, *pods, *configMaps, *alike, *http2, *gzip); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func run(data string, pods, configMaps int, http2, gzip bool) error {
-	podSet, err := objects.Pods(data, pods)
+func run(data string, pods, configMaps int, alike, http2, gzip bool) error {
+	podSet, err := objects.Pods(data, pods, alike)
 	if err != nil {
 		return err
 	}

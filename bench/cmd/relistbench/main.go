@@ -15,8 +15,8 @@ import (
 	"github.com/relist-go/relist/bench/cases"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -56,13 +56,13 @@ func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Ha
 }
 
 // running is a started informer.
-type running[T store.Object] struct{ *informer.Informer[T] }
+type running[T object.Object] struct{ *informer.Informer[T] }
 
 func (r running[T]) Len() int        { return r.Store().Len() }
 func (r running[T]) Version() string { return r.Store().ResourceVersion() }
 
-func start[T store.Object](ctx context.Context, c client, spec cases.Spec, handlers []cases.Handler) (cases.Informer, error) {
-	opts := listwatch.Options[T]{Namespace: spec.Namespace, Encoding: encodings[spec.Encoding]}
+func start[T object.Object](ctx context.Context, c client, spec cases.Spec, handlers []cases.Handler) (cases.Informer, error) {
+	opts := listwatch.Options[T]{Namespace: spec.Namespace, Encoding: encodings[spec.Encoding], ShareParts: spec.ShareParts}
 	if spec.Object == cases.Dropped {
 		opts.Drop = []string{"metadata.managedFields"}
 	}

@@ -3,30 +3,31 @@ package intern
 import "hash/maphash"
 
 const (
-	// maxText is the length up to which a text is looked for. The managedFields of one
+	// maxText is the greatest length of a text that is looked up. The managedFields of one
 	// manager are a few KB.
 	maxText = 8 << 10
 
-	// maxBytes is how many bytes of text a generation may have. There are two.
+	// maxBytes is how many bytes of text one of the two generations may have.
 	maxBytes = 1 << 20
 
-	// doors is the number of texts met once that are remembered by their hash.
+	// doors is the number of hashes that are remembered of texts that came once.
 	doors = 1024
 )
 
-// Cache keeps what was made of a text, for when the same text comes again. The zero
-// value is ready.
+// Cache keeps the value that was decoded from a text, and returns it if the same text
+// comes again. The zero value is ready.
 //
-// A text is kept when it comes for the second time: most never do. What is kept is in
-// one of two generations: when the younger is full, it becomes the older, and the
-// older is forgotten, but for what has been asked for since.
+// A value is kept when its text comes for the second time, because most texts come only
+// once. The Cache has two generations. When the younger one is full, it becomes the
+// older one, and the former older one is dropped. Get moves a value from the older
+// generation to the younger one.
 type Cache[V any] struct {
 	young, old map[string]V
 	bytes      int // of the texts in young
 	met        []uint32
 }
 
-// Get returns what was kept for text.
+// Get returns the value that was kept for text.
 func (c *Cache[V]) Get(text []byte) (V, bool) {
 	if len(text) > maxText {
 		var none V
@@ -42,7 +43,7 @@ func (c *Cache[V]) Get(text []byte) (V, bool) {
 	return v, ok
 }
 
-// Put offers what was made of a text, which Get did not find. The text is copied if it
+// Put offers the value of a text that Get did not find. The text is copied if the value
 // is kept.
 func (c *Cache[V]) Put(text []byte, v V) {
 	if c.Met(text) {
@@ -50,8 +51,8 @@ func (c *Cache[V]) Put(text []byte, v V) {
 	}
 }
 
-// Met reports whether a text that Get did not find has been met before, and so is worth
-// keeping.
+// Met reports whether a text that Get did not find has come before, so that its value
+// is worth keeping.
 func (c *Cache[V]) Met(text []byte) bool {
 	if len(text) > maxText {
 		return false
@@ -68,7 +69,7 @@ func (c *Cache[V]) Met(text []byte) bool {
 	return false
 }
 
-// Keep keeps what was made of a text that has been met. The text is copied.
+// Keep keeps the value of a text for which Met was true. The text is copied.
 func (c *Cache[V]) Keep(text []byte, v V) { c.keep(string(text), v) }
 
 func (c *Cache[V]) keep(text string, v V) {

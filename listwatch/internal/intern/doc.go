@@ -1,10 +1,11 @@
-// Package intern keeps one copy of what repeats from one object to the next: label
-// names, images, phases, whole subtrees. Of a Pod, more than half is the same in
+// Package intern keeps one copy of values that repeat from one object to the next:
+// label names, images, phases, whole subtrees. More than half of a Pod is the same in
 // every other Pod of its Deployment.
 //
-// What is kept is bounded in number and in bytes, and what is not met again makes room
-// for what is. Nothing here knows when an object has gone: at most the bound is held
-// for nothing.
+// The number of values and their bytes are bounded, and values that do not repeat are
+// replaced by values that do. The package does not learn when an object is gone, so it
+// may hold values that no object uses, up to the bound.
 //
-// A [Table] and a [Cache] belong to one goroutine at a time. [Pool] hands them around.
+// One goroutine at a time may use a [Table] or a [Cache]. A [Pool] hands them out to
+// goroutines.
 package intern

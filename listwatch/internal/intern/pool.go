@@ -2,15 +2,16 @@ package intern
 
 import "sync"
 
-// Pool hands out values that belong to one goroutine at a time, and takes them back.
-// It keeps one: a resource is decoded by one goroutine, as a rule, and what a second
-// one has learned meanwhile is not worth its memory.
+// Pool hands out values that one goroutine at a time may use, and takes them back.
+// It keeps one value only, because usually one goroutine decodes a resource, and a
+// second value is not worth its memory.
 //
-// A sync.Pool would forget, with the next garbage collection, all that was interned.
+// A sync.Pool would drop the value, and all that it has interned, at the next
+// garbage collections.
 //
 // New must be set.
 type Pool[V any] struct {
-	// New makes a value. It is called by Get, when there is none to hand out.
+	// New makes a value. Get calls it if the Pool holds none.
 	New func() *V
 
 	mu   sync.Mutex

@@ -5,43 +5,44 @@ import (
 )
 
 const (
-	// maxString is the length up to which a string is looked for: enough for image
-	// digests and URLs. Longer ones do not repeat, as a rule.
+	// maxString is the greatest length of a string that is looked up. It is enough for
+	// image digests and URLs; longer strings usually do not repeat.
 	maxString = 256
 
-	// minSets and maxSets bound the table's size. It grows with the number of strings
-	// that have passed through it, so that an idle resource of a few objects costs
-	// next to nothing. With all 8,192 entries it takes 160 KB, and 128 KB more where Any is
-	// called; the strings in it at most 2 MB.
+	// minSets and maxSets bound the table's size. The table grows with the number of
+	// strings that have passed through it, so a resource with few objects costs next to
+	// nothing. With all 8,192 entries the table takes 160 KB, and 128 KB more if Any is
+	// called. The strings in it take at most 2 MB.
 	minSets, maxSets = 32, 4096
 
-	// growAfter is how many strings may have been displaced, for each set, before the
-	// table grows.
+	// growAfter is how many strings for each set may be displaced before the table grows.
 	growAfter = 8
 )
 
 // Table returns the same string for equal bytes, as long as it remembers them. The
 // zero value is ready.
 //
-// It is a cache of sets of two: a string that has been met twice outlives those that
-// were met once, such as UIDs, which come and go in great number.
+// It is a cache of sets of two strings. A string that has come twice outlives strings
+// that came once. So the many UIDs, which come once, do not displace it.
 type Table struct {
 	sets      []set
 	boxes     []boxes // as many, once Any was called
 	displaced int
 }
 
-// set holds two strings; an empty one is none. What was found last is first.
+// set holds two strings; "" stands for no string. The string that was found last comes
+// first.
 type set struct {
 	texts [2]string
 
-	// marks are of their hashes what did not choose the set: to compare the bytes of a
-	// string that is another one, somewhere in memory, would take longer than all else.
+	// marks are the bits of the strings' hashes that did not choose the set. Without them,
+	// find would compare with the bytes of other strings elsewhere in memory, which would
+	// take longer than the rest of find.
 	marks [2]uint32
 }
 
-// boxes are the strings of a set in interfaces, as far as Any has been asked for them:
-// an interface that holds a string costs an allocation of its own, which is shared too.
+// boxes are the strings of a set in interfaces, if Any was called for them. An
+// interface that holds a string costs an allocation, which is thereby shared, too.
 type boxes [2]any
 
 var seed = maphash.MakeSeed()
@@ -49,7 +50,7 @@ var seed = maphash.MakeSeed()
 // String returns text as a string.
 func (t *Table) String(text []byte) string {
 	if len(text) <= 1 || len(text) > maxString {
-		return string(text) // the runtime has those of one byte
+		return string(text) // the runtime does not allocate for one byte
 	}
 	i, place := t.find(text)
 	return t.sets[i].texts[place]
@@ -71,7 +72,8 @@ func (t *Table) Any(text []byte) any {
 	return *box
 }
 
-// find returns where text is, which it is from now on.
+// find returns the position of text. If the table does not have text, find puts it
+// there.
 func (t *Table) find(text []byte) (i, place int) {
 	if t.sets == nil {
 		t.sets = make([]set, minSets)
@@ -115,7 +117,7 @@ func (t *Table) swap(i int) {
 	}
 }
 
-// grow doubles the number of sets, and keeps what is in them.
+// grow doubles the number of sets, and keeps their strings.
 func (t *Table) grow() {
 	sets, boxed := t.sets, t.boxes
 	t.sets, t.displaced = make([]set, 2*len(sets)), 0
@@ -135,7 +137,7 @@ func (t *Table) grow() {
 	}
 }
 
-// put puts a string into the table, and returns where.
+// put puts a string into the table, and returns its position.
 func (t *Table) put(text string) (i, place int) {
 	i, mark := t.place(maphash.String(seed, text))
 	s := &t.sets[i]

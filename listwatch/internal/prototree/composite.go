@@ -24,14 +24,15 @@ func sliceDecoder(elem *plan) func(*parser, run, reflect.Value) bool {
 	return func(p *parser, in run, v reflect.Value) bool {
 		n, left := v.Len(), in.len
 		ok := in.each(func(in value) bool {
-			if n == v.Cap() {
-				v.Grow(min(left, maxHint))
+			if n == v.Len() {
+				more := min(left, maxHint) // the bytes of as many elements are there
+				v.Grow(more)
+				v.SetLen(n + more)
 			}
 			n, left = n+1, left-1
-			v.SetLen(n)
 			return elem.decode(p, in, v.Index(n-1))
 		})
-		if p.share {
+		if ok && p.share {
 			v.SetCap(n)
 		}
 		return ok

@@ -26,8 +26,8 @@ type Decoder struct {
 
 // New returns a decoder for a struct, a pointer to which has a method Unmarshal. With
 // share, equal parts of different objects are one in memory: none must be changed. The
-// object itself and its metadata are always its own, but for the bytes of managedFields.
-// Strings are shared in any case.
+// object itself and its metadata are always its own, except for managedFields, which are
+// shared in any case, as strings are.
 func New(typ reflect.Type, share bool) *Decoder {
 	return &Decoder{plan: planFor(typ), parser: parser{share: share}}
 }
@@ -36,7 +36,7 @@ func New(typ reflect.Type, share bool) *Decoder {
 // Nothing of it is part of message. An error is one of Unmarshal.
 func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 	v := reflect.ValueOf(into).Elem()
-	d.parser.sharing = d.parser.share
+	d.parser.sharing, d.parser.managed, d.parser.depth = d.parser.share, false, 0
 	if d.plan.whole != nil && d.plan.whole(&d.parser, value{bytes: message}, v) {
 		return nil
 	}
@@ -53,5 +53,9 @@ type parser struct {
 	sharing bool // share, and where the parser is it does
 	caching bool // in the part at hand there is something whose methods may write to it
 	parts   intern.Cache[reflect.Value]
-	fields  intern.Cache[metav1.FieldsV1]
+	depth   int  // of parts that are looked for
+	managed bool // the parser is inside of managedFields
+
+	fields    intern.Cache[*metav1.FieldsV1]
+	entriesOf intern.Cache[[]metav1.ManagedFieldsEntry]
 }

@@ -9,7 +9,7 @@
 //
 // With a plan made once per type, slices and maps get their final size, because the
 // elements are counted before the first is read, and equal strings are one in memory.
-// So are whole parts of objects, where nothing changes an object once it is decoded.
+// So is what lies under metadata.managedFields, and any other part if that is asked for.
 //
 // A type whose method Unmarshal was written by hand, as that of metav1.Time, is decoded
 // by its method, wherever in an object it stands.

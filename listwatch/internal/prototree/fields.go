@@ -82,6 +82,9 @@ func (ps *planner) field(typ reflect.Type) (field, bool) {
 		if !ok {
 			return field{}, false
 		}
+		if typ == reflect.TypeFor[[]metav1.ManagedFieldsEntry]() {
+			return field{wire: elem.wire, many: managedRun(sliceDecoder(elem))}, true
+		}
 		return field{wire: elem.wire, many: sharedRun(sliceDecoder(elem))}, true
 	}
 	one, ok := ps.of(typ)

@@ -1,8 +1,9 @@
 package prototree
 
 import (
-	"encoding/binary"
 	"reflect"
+
+	pbwire "google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 )
@@ -20,7 +21,7 @@ func (fs fields) decode(p *parser, in value, v reflect.Value) bool {
 			b = rest
 			continue
 		}
-		if p.sharing && number <= last {
+		if (p.sharing || p.managed) && number <= last {
 			return false // it would be added to what may be shared
 		}
 		last = number
@@ -45,9 +46,11 @@ func (fs fields) decode(p *parser, in value, v reflect.Value) bool {
 
 // next takes the first field off a message that is not empty. It is false for what
 // protowire.Next calls an error.
+//
+// A field with a tag and a length of one byte each, as most have, is read by hand: the fields
+// of an ObjectMeta take 1.45 µs then, and 1.6 µs with google.golang.org/protobuf's protowire.
 func next(b []byte) (tag uint64, in value, rest []byte, ok bool) {
-	// Most fields have a tag and a length of one byte each.
-	if len(b) > 1 && 1<<3 <= b[0] && b[0] < 0x80 && protowire.Type(b[0]&7) == protowire.Bytes && b[1] < 0x80 {
+	if len(b) > 1 && 1<<3 <= b[0] && b[0] < 0x80 && protowire.Type(b[0]&7) == protowire.Bytes && b[1] < 0x80 { //nolint:gosec // 3 bits
 		end := 2 + int(b[1])
 		if end > len(b) {
 			return 0, in, b, false
@@ -55,44 +58,29 @@ func next(b []byte) (tag uint64, in value, rest []byte, ok bool) {
 		in.bytes = b[2:end:end]
 		return uint64(b[0]), in, b[end:], true
 	}
-	if tag, b, ok = uvarint(b); !ok || tag>>3 == 0 || tag>>3 > 1<<29-1 {
+	tag, n := pbwire.ConsumeVarint(b)
+	if n < 0 || tag>>3 == 0 || tag>>3 > uint64(pbwire.MaxValidNumber) {
 		return tag, in, b, false
 	}
-	switch protowire.Type(tag & 7) {
+	b = b[n:]
+	switch protowire.Type(tag & 7) { //nolint:gosec // 3 bits
 	case protowire.Varint:
-		in.number, b, ok = uvarint(b)
-		return tag, in, b, ok
+		in.number, n = pbwire.ConsumeVarint(b)
 	case protowire.Bytes:
-		size, b, ok := uvarint(b)
-		if !ok || size > uint64(len(b)) {
-			return tag, in, b, false
+		if in.bytes, n = pbwire.ConsumeBytes(b); n >= 0 {
+			in.bytes = in.bytes[:len(in.bytes):len(in.bytes)]
 		}
-		in.bytes = b[:size:size]
-		return tag, in, b[size:], true
 	case protowire.Fixed64:
-		if len(b) < 8 {
-			return tag, in, b, false
-		}
-		in.number = binary.LittleEndian.Uint64(b)
-		return tag, in, b[8:], true
+		in.number, n = pbwire.ConsumeFixed64(b)
 	case protowire.Fixed32:
-		if len(b) < 4 {
-			return tag, in, b, false
-		}
-		in.number = uint64(binary.LittleEndian.Uint32(b))
-		return tag, in, b[4:], true
+		var number uint32
+		number, n = pbwire.ConsumeFixed32(b)
+		in.number = uint64(number)
+	default:
+		return tag, in, b, false
 	}
-	return tag, in, b, false
-}
-
-// uvarint reads a number. Most are of one byte.
-func uvarint(b []byte) (n uint64, rest []byte, ok bool) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), b[1:], true
+	if n < 0 {
+		return tag, in, b, false
 	}
-	n, size := binary.Uvarint(b)
-	if size <= 0 {
-		return 0, b, false
-	}
-	return n, b[size:], true
+	return tag, in, b[n:], true
 }

@@ -80,6 +80,9 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 			return &plan{wire: protowire.Bytes, decode: decodeBytes}, true
 		}
 	case reflect.Pointer:
+		if typ == reflect.TypeFor[*metav1.FieldsV1]() {
+			return &plan{wire: protowire.Bytes, decode: decodeFieldsV1}, true
+		}
 		if kind := typ.Elem().Kind(); kind == reflect.Pointer || kind == reflect.Slice && !isMessage(typ.Elem()) {
 			return nil, false
 		}
@@ -106,11 +109,7 @@ func (ps *planner) message(typ reflect.Type) *plan {
 	}
 	made := &plan{wire: protowire.Bytes}
 	ps.made[typ] = made
-	switch {
-	case typ == reflect.TypeFor[metav1.FieldsV1]():
-		made.decode = decodeFieldsV1
-		return made
-	case typ.Kind() == reflect.Struct && isGenerated(typ):
+	if typ.Kind() == reflect.Struct && isGenerated(typ) {
 		if fields, ok := ps.fields(typ); ok {
 			made.whole = fields.decode
 			made.decode = sharedMessage(typ, made.whole)

@@ -76,19 +76,24 @@ func decodeNamedSlice(p *parser, in value, v reflect.Value) bool {
 
 // decodeFieldsV1 is metav1.FieldsV1.Unmarshal with a memory. What a manager owns of an
 // object is the same for all that it manages in the same way, and takes a quarter of a
-// Pod. Two objects have the same bytes, never the same FieldsV1, which has a setter.
+// Pod.
 func decodeFieldsV1(p *parser, in value, v reflect.Value) bool {
-	into := v.Addr().Interface().(*metav1.FieldsV1)
-	if !p.share || !v.IsZero() { // a second value adds to the first
-		return into.Unmarshal(in.bytes) == nil
+	if !v.IsNil() {
+		return false // a second value adds to the first, which others may have
 	}
-	if fields, ok := p.fields.Get(in.bytes); ok {
-		*into = fields
-		return true
+	if p.managed {
+		if fields, ok := p.fields.Get(in.bytes); ok {
+			v.Set(reflect.ValueOf(fields))
+			return true
+		}
 	}
-	if into.Unmarshal(in.bytes) != nil {
+	fields := new(metav1.FieldsV1)
+	if fields.Unmarshal(in.bytes) != nil {
 		return false
 	}
-	p.fields.Put(in.bytes, *into)
+	if p.managed {
+		p.fields.Put(in.bytes, fields)
+	}
+	v.Set(reflect.ValueOf(fields))
 	return true
 }

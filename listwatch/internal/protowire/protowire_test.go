@@ -12,7 +12,7 @@ import (
 	"testing/iotest"
 )
 
-// fields reads a message into one line a field.
+// fields returns one line for each field of a message.
 func fields(message []byte) (lines []string, err error) {
 	for len(message) > 0 {
 		f, rest, err := Next(message)
@@ -39,7 +39,7 @@ func line(f Field) string {
 	}
 }
 
-// readFields does it with a Reader.
+// readFields does the same with a Reader.
 func readFields(r io.Reader) (lines []string, err error) {
 	wire := NewReader(r)
 	for {
@@ -130,7 +130,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// trimTorn leaves out the field that is not whole: a Reader hands over none.
+// trimTorn leaves out the field that is cut off, because a Reader does not
+// return such a field.
 func trimTorn(lines []string) []string {
 	if n := len(lines); n > 0 && strings.HasSuffix(lines[n-1], "...") {
 		return lines[:n-1]
@@ -171,7 +172,7 @@ func TestReaderSkips(t *testing.T) {
 	}
 }
 
-// TestReaderTakesNoMemoryForALie: a length is the word of a server.
+// TestReaderTakesNoMemoryForALie has a length that is larger than the message.
 func TestReaderTakesNoMemoryForALie(t *testing.T) {
 	r := NewReader(strings.NewReader("abc"))
 	if _, err := r.Bytes(1 << 30); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -206,7 +207,8 @@ func TestReaderReturnsTheReadersErrors(t *testing.T) {
 	}
 }
 
-// FuzzMessage reads any bytes in both ways, which must agree.
+// FuzzMessage reads any bytes with Next and with a Reader. Both must find the
+// same fields.
 func FuzzMessage(f *testing.F) {
 	for _, m := range messages {
 		f.Add([]byte(m.message))

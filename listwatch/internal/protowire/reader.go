@@ -7,28 +7,31 @@ import (
 )
 
 const (
-	// bufferSize is how much is read ahead: an item that fits is handed over in place.
+	// bufferSize is how many bytes are read ahead. A value that fits into the buffer is
+	// not copied.
 	bufferSize = 32 << 10
-	// keepScratch is the size up to which memory for a larger one is kept for the next.
+	// keepScratch is the largest memory that is kept for the next value that does not
+	// fit.
 	keepScratch = 1 << 20
 )
 
-// Reader reads a message whose parts arrive one by one. It holds no more of it than
-// the value that it was asked for.
+// Reader reads a message part by part from a stream. It holds only the value that
+// the caller has asked for.
 type Reader struct {
 	buf     *bufio.Reader
 	scratch bytes.Buffer
 	offset  int64
 }
 
-// NewReader returns a Reader of what r delivers.
+// NewReader returns a Reader that reads from r.
 func NewReader(r io.Reader) *Reader { return &Reader{buf: bufio.NewReaderSize(r, bufferSize)} }
 
-// Offset is the number of bytes that were read as parts of the message.
+// Offset returns how many bytes of the message have been read.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Tag reads what stands before a value. It returns io.EOF if nothing is left, and
-// io.ErrUnexpectedEOF, as every other method does, if the message ends too early.
+// Tag reads a field's number and type, which stand before its value. It returns
+// io.EOF if nothing is left. If the message ends too early, Tag and all other
+// methods return io.ErrUnexpectedEOF.
 func (r *Reader) Tag() (number int, typ Type, err error) {
 	if _, err := r.buf.Peek(1); err != nil {
 		return 0, 0, err
@@ -57,15 +60,15 @@ func (r *Reader) Uvarint() (uint64, error) {
 	return 0, ErrVarint
 }
 
-// Bytes reads n bytes. They are valid until the next call. Memory is taken as they
-// arrive: a length that is a lie costs nothing.
+// Bytes reads n bytes, which are valid until the next call. It allocates memory as
+// the bytes arrive, so a false length costs nothing.
 func (r *Reader) Bytes(n int) ([]byte, error) {
 	if n <= bufferSize {
 		data, err := r.buf.Peek(n)
 		if err != nil {
 			return nil, unexpected(err)
 		}
-		_, _ = r.buf.Discard(n) // of what is in the buffer: it cannot fail
+		_, _ = r.buf.Discard(n) // cannot fail: the bytes are in the buffer
 		r.offset += int64(n)
 		return data, nil
 	}
@@ -83,7 +86,7 @@ func (r *Reader) Bytes(n int) ([]byte, error) {
 // Skip reads over a value of the given type.
 func (r *Reader) Skip(typ Type) error {
 	size := uint64(4)
-	switch typ {
+	switch typ { //nolint:exhaustive // Tag refuses groups
 	case Varint:
 		_, err := r.Uvarint()
 		return err

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ParsePath splits a path such as spec.containers.env into its names. A dot that is part
-// of a name is written \. and a backslash \\, as kubectl has it.
+// ParsePath splits a path such as spec.containers.env into its names. A dot in a name is
+// written \. and a backslash \\, as in kubectl.
 func ParsePath(path string) (names []string, err error) {
 	var name strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -32,15 +32,14 @@ func ParsePath(path string) (names []string, err error) {
 	return names, nil
 }
 
-// Drop leaves members out of JSON objects. The zero value leaves out none.
+// Drop leaves members out of JSON objects. The zero value leaves out no member.
 type Drop struct {
 	children map[string]*Drop
 	all      bool // the member itself is dropped
 }
 
-// NewDrop returns what drops the members at these paths. Arrays on the way are gone
-// through, element by element. It refuses paths that an object cannot be without: those
-// of what says which object it is.
+// NewDrop returns a Drop for the members at paths. If a path leads through an array, it
+// applies to every element. NewDrop refuses paths to members that identify the object.
 func NewDrop(paths [][]string) (*Drop, error) {
 	root := &Drop{}
 	for _, path := range paths {
@@ -83,9 +82,9 @@ func (d *Drop) add(path []string) {
 	d.all = true
 }
 
-// Append appends value, which is an object or array, to dst, without what is dropped.
-// What is no JSON is appended as it is: it is for the decoder to say what is wrong.
-// dst and value must not overlap.
+// Append appends value, which is an object or array, to dst without the dropped members.
+// If value is not JSON, it is appended unchanged, and the decoder returns the error. dst
+// and value must not overlap.
 func (d *Drop) Append(dst, value []byte) []byte {
 	before := len(dst)
 	m := MembersOf(value)
@@ -99,7 +98,7 @@ func (d *Drop) Append(dst, value []byte) []byte {
 		switch {
 		case m.closer == '}':
 			child = d.children[string(m.Name)]
-		case m.Value[0] == '{': // an array in an array is none of the API's
+		case m.Value[0] == '{': // the API has no array inside an array
 			child = d
 		}
 		if child != nil && child.all {

@@ -86,7 +86,8 @@ func TestDropKeepsIdentity(t *testing.T) {
 	}
 }
 
-// Dropping from the bytes is dropping from what they say.
+// Dropping a member from the bytes gives the same object as dropping it after
+// decoding.
 func FuzzDrop(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":[{"c":1}]},"b":2,"d":[{"b":{}}]}`))
 	f.Add([]byte(`{"a":1,"a":{"b":1}} `))

@@ -1,22 +1,23 @@
 package wire
 
-// Identity is what identifies one version of one object, as it stands in its
-// metadata. What is missing, or is not a string, is nil.
+// Identity holds the members of an object's metadata that identify one version of the
+// object. A field is nil if the member is missing or not a string.
 type Identity struct {
 	Namespace, Name, UID, ResourceVersion []byte
 }
 
-// complete reports whether nothing more can come of interest. An object without a
-// namespace is never complete: one may follow.
+// complete reports whether all members have been found. Without a namespace it is
+// never complete, because the namespace may still follow.
 func (id *Identity) complete() bool {
 	return len(id.Namespace) > 0 && len(id.Name) > 0 && len(id.UID) > 0 && len(id.ResourceVersion) > 0
 }
 
-// IdentityOf reads the identity of an object, and no further than it must: servers
-// write metadata first, and what identifies an object before what is long. It returns
-// what it has found where the bytes are no JSON or end early.
+// IdentityOf reads the identity of an object. It stops as soon as it can, which is
+// early, because servers write the metadata first, and short members of the metadata
+// before long ones. If the bytes are not JSON or are cut off, it returns what it has
+// found.
 //
-// A name that stands twice, which no server writes, counts once, with its first value.
+// If a name occurs twice, which no server writes, the first value counts.
 func IdentityOf(object []byte) (id Identity) {
 	for m := MembersOf(object); m.name(); {
 		if string(m.Name) != "metadata" {

@@ -9,23 +9,24 @@ import (
 	"github.com/relist-go/relist/internal/jsonstring"
 )
 
-// Members goes through the members of an object, or the elements of an array, in
+// Members walks through the members of an object, or the elements of an array, in
 // their order.
 //
 //	for m := wire.MembersOf(object); m.Next(); {
 //		... m.Name, m.Value
 //	}
 //
-// It ends early where the bytes are no JSON.
+// It ends early if the bytes are not JSON.
 type Members struct {
-	// Name is that of the member, without quotes and escapes. It is empty in arrays.
+	// Name is the member's name, without quotes and escapes. It is empty in arrays.
 	Name []byte
 
-	// Value is the member's, as it stands in the object, without white space around it.
+	// Value is the member's value as it is in the object, without white space around it.
 	Value []byte
 
-	// Start and End are the places of the member's first byte, which is a quote or, in
-	// an array, that of the value, and after its value's last.
+	// Start is the position of the member's first byte, which is the quote of its name,
+	// or, in an array, the first byte of the value. End is the position after the last
+	// byte of the value.
 	Start, End int
 
 	b      []byte
@@ -55,10 +56,11 @@ func (m *Members) Next() bool {
 	return m.name() && m.value()
 }
 
-// Closed reports whether Next has come to the closing bracket, with nothing behind it.
+// Closed reports whether Next has reached the closing bracket, and nothing but white
+// space follows.
 func (m *Members) Closed() bool { return m.closed }
 
-// name goes to the next member, and over its name.
+// name moves to the next member, and behind its name.
 func (m *Members) name() bool {
 	if m.ended {
 		return false
@@ -102,7 +104,7 @@ func (m *Members) name() bool {
 	return true
 }
 
-// value goes over the value of the member that name went to.
+// value reads the value of the member that name moved to.
 func (m *Members) value() bool {
 	i := m.End
 	end, ok := skip(m.b, i)
@@ -114,7 +116,7 @@ func (m *Members) value() bool {
 	return true
 }
 
-// unquote returns what a string on the wire says.
+// unquote returns the text of a quoted string.
 func unquote(quoted []byte) []byte {
 	inside := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
@@ -122,13 +124,13 @@ func unquote(quoted []byte) []byte {
 	}
 	text, err := jsontext.AppendUnquote(nil, quoted)
 	if err != nil && len(text) == 0 {
-		return inside // no JSON; it stands for itself
+		return inside // not JSON, so there is nothing to unquote
 	}
 	return text
 }
 
-// Plain reports whether a value, or a name with its quotes, is a string that says what
-// stands between its quotes: UTF-8 without escapes.
+// Plain reports whether a value, or a name with its quotes, is a string whose text is
+// exactly the bytes between its quotes: UTF-8 without escapes.
 func Plain(value []byte) bool {
 	return value[0] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// members puts what Members finds into one line.
+// members returns in one line what Members finds.
 func members(text string) string {
 	var found []string
 	for m := MembersOf([]byte(text)); m.Next(); {
@@ -44,7 +44,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// For what is JSON, Members finds what json finds. For what is not, it ends.
+// In JSON, Members finds the members that package json finds. If the bytes are
+// not JSON, Members ends.
 func FuzzMembers(f *testing.F) {
 	f.Add([]byte(`{"a":1, "b" : [ {} ],"\u00e9":"x"}`))
 	f.Add([]byte(`[1,[2],"3"]`))

@@ -9,46 +9,50 @@ import (
 )
 
 const (
-	// minBuffer is the size that a buffer begins with, and goes back to. A reader of
-	// less would ask the connection too often.
+	// minBuffer is the size of a new buffer, and of a buffer that has shrunk. With a smaller one, the
+	// Reader would read from the connection too often.
 	minBuffer = 64 << 10
 
-	// keepBuffer is the size up to which a buffer that has grown for a large value is
-	// kept for the values after it.
+	// keepBuffer is the largest buffer that is kept after the value it has grown for.
 	keepBuffer = 1 << 20
 
-	// maxEmptyReads is how often a reader may return nothing, as in bufio.
+	// maxEmptyReads is how often in a row a reader may return nothing, as in bufio.
 	maxEmptyReads = 100
 )
 
-// buffers are those of readers that have been closed.
+// buffers holds the buffers of closed readers.
 var buffers = sync.Pool{New: func() any { return new([minBuffer]byte) }}
 
-// Reader reads JSON from a stream, value by value: what is held of the stream is one
-// value, and what came with it. It goes by the grammar where the caller does, and
-// leaves the inside of a value to a decoder.
+// Reader reads JSON from a stream, value by value. It holds one value, and the bytes that arrived
+// together with it. It checks the grammar only where its caller does, with Expect and Separator; a
+// decoder checks the inside of a value.
 //
-// The error of a stream that ends early is io.EOF, and that of one that is no JSON a
-// *jsontext.SyntacticError, which does not quote it. The stream's own errors are returned as they are.
+// If the stream ends early, the error is io.EOF. If the stream is not JSON, the error is a
+// *jsontext.SyntacticError, which does not quote the stream. The stream's own errors are returned
+// unchanged.
 type Reader struct {
 	r      io.Reader
 	buf    []byte
 	start  int
 	end    int
 	offset int64 // of buf[start] in the stream
-	err    error // of r; it counts once all bytes before it are used
+	err    error // of r; it is returned after all bytes before it
+
+	// examined is how many bytes were examined to find the ends of values. A test checks that it does
+	// not exceed the length of the stream, however many reads a value takes.
+	examined int64
 
 	pooled *[minBuffer]byte
 }
 
-// NewReader returns a Reader of r. Close gives its memory back.
+// NewReader returns a Reader that reads from r. Close releases its memory.
 func NewReader(r io.Reader) *Reader {
 	pooled := buffers.Get().(*[minBuffer]byte)
 	return &Reader{r: r, buf: pooled[:], pooled: pooled}
 }
 
-// Close makes the Reader's buffer available to others. What Value has returned must
-// not be used any more. It does not close the stream.
+// Close makes the Reader's buffer available to other Readers. The bytes that Value has returned
+// must not be used any more. Close does not close the stream.
 func (r *Reader) Close() {
 	if r.pooled != nil {
 		buffers.Put(r.pooled)
@@ -56,13 +60,14 @@ func (r *Reader) Close() {
 	*r = Reader{err: io.ErrClosedPipe}
 }
 
-// Offset is the place in the stream of what comes next.
+// Offset returns the position in the stream of the next byte.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Peek goes over white space, and returns the byte that follows it without taking it.
+// Peek skips white space, and returns the next byte without taking it.
 func (r *Reader) Peek() (byte, error) {
 	for {
 		i := space(r.buf[:r.end], r.start)
+		r.examined += int64(i - r.start)
 		r.take(i - r.start)
 		if i < r.end {
 			return r.buf[i], nil
@@ -73,7 +78,7 @@ func (r *Reader) Peek() (byte, error) {
 	}
 }
 
-// Expect takes the next byte, which must be this one.
+// Expect takes the next byte, and returns an error if it is not want.
 func (r *Reader) Expect(want byte) error {
 	got, err := r.Peek()
 	if err != nil {
@@ -100,8 +105,8 @@ func (r *Reader) Separator(closer byte) (more bool, err error) {
 	return got == ',', nil
 }
 
-// Value takes the next value, and returns its bytes, which are valid until the next
-// call. Where it ends is certain only if it is JSON.
+// Value takes the next value, and returns its bytes, which are valid until the next call. If the
+// value is not valid JSON, the bytes may end in the wrong place.
 func (r *Reader) Value() ([]byte, error) {
 	first, err := r.Peek()
 	if err != nil {
@@ -131,6 +136,7 @@ func (r *Reader) nested() (n int, err error) {
 	var scan Scanner
 	for {
 		read, done := scan.Scan(r.buf[r.start+n : r.end])
+		r.examined += int64(read)
 		if n += read; done {
 			return n, nil
 		}
@@ -144,7 +150,10 @@ func (r *Reader) nested() (n int, err error) {
 func (r *Reader) string() (n int, err error) {
 	scan := Scanner{inString: true}
 	for n = 1; ; {
-		if n = scan.scanString(r.buf[r.start:r.end], n); !scan.inString {
+		from := n
+		n = scan.scanString(r.buf[r.start:r.end], from)
+		r.examined += int64(n - from)
+		if !scan.inString {
 			return n, nil
 		}
 		if err := r.fill(); err != nil {
@@ -153,15 +162,18 @@ func (r *Reader) string() (n int, err error) {
 	}
 }
 
-// literal returns the length of a number or a word. One at the end of the stream ends
-// with it.
-func (r *Reader) literal() (int, error) {
+// literal returns the length of the number or word that begins at buf[start]. The end of the
+// stream also ends a number or a word.
+func (r *Reader) literal() (n int, err error) {
 	for {
-		if end := literalEnd(r.buf[:r.end], r.start); end < r.end {
-			return end - r.start, nil
+		from := r.start + n
+		end := literalEnd(r.buf[:r.end], from)
+		r.examined += int64(end - from)
+		if n = end - r.start; end < r.end {
+			return n, nil
 		}
 		if err := r.fill(); err == io.EOF { //nolint:errorlint // only the bare one is an end
-			return r.end - r.start, nil
+			return n, nil
 		} else if err != nil {
 			return 0, err
 		}
@@ -177,7 +189,7 @@ func (r *Reader) unexpected(got byte, want string) error {
 	return &jsontext.SyntacticError{ByteOffset: r.offset, Err: fmt.Errorf("invalid character %q where %s should be", got, want)}
 }
 
-// fill reads once, behind what is unread.
+// fill reads once, and appends to the unread bytes.
 func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err
@@ -198,8 +210,8 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-// makeRoom leaves free bytes at the end of the buffer, with what is unread at its
-// start. A buffer that was needed for one large value shrinks after it.
+// makeRoom makes room behind the unread bytes, and moves them to the start of the buffer if it
+// must. A buffer that has grown for a large value shrinks after that value.
 func (r *Reader) makeRoom() {
 	unread := r.buf[r.start:r.end]
 	switch {
@@ -210,7 +222,7 @@ func (r *Reader) makeRoom() {
 	case len(unread) > len(r.buf)/2:
 		r.buf = make([]byte, 2*len(r.buf))
 	}
-	// Where the buffer is the same, the two places may overlap.
+	// If the buffer is the same, the two places may overlap; copy allows that.
 	r.end = copy(r.buf, unread)
 	r.start = 0
 }

@@ -84,6 +84,36 @@ func TestReaderErrors(t *testing.T) {
 	}
 }
 
+// The Reader examines no byte of a value twice, however small the pieces are in which
+// the value arrives. So twice the bytes cost twice the work.
+func TestReaderExaminesEachByteOnce(t *testing.T) {
+	for name, value := range map[string]func(n int) string{
+		"a number":                func(n int) string { return strings.Repeat("1", n) },
+		"a word":                  func(n int) string { return strings.Repeat("t", n) },
+		"a string":                func(n int) string { return `"` + strings.Repeat("x", n) + `"` },
+		"a string of backslashes": func(n int) string { return `"` + strings.Repeat(`\\`, n/2) + `"` },
+		"an array":                func(n int) string { return "[" + strings.Repeat("1,", n/2) + "1]" },
+		"brackets":                func(n int) string { return strings.Repeat("[", n/2) + strings.Repeat("]", n/2) },
+		"an object with a string": func(n int) string { return `{"a":"` + strings.Repeat("x", n) + `"}` },
+		"white space":             func(n int) string { return strings.Repeat(" ", n) + "1" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, size := range []int{2 * minBuffer, 4 * minBuffer, 8 * minBuffer} {
+				text := value(size)
+				r := NewReader(iotest.HalfReader(strings.NewReader(text + " ")))
+				got, err := r.Value()
+				if err != nil || string(got) != strings.TrimLeft(text, " ") {
+					t.Fatalf("%d bytes: %.50q, %v", size, got, err)
+				}
+				if r.examined > int64(len(text)) {
+					t.Errorf("%d bytes of %d were looked at", r.examined, len(text))
+				}
+				r.Close()
+			}
+		})
+	}
+}
+
 type emptyReader struct{}
 
 func (emptyReader) Read([]byte) (int, error) { return 0, nil }

@@ -10,8 +10,8 @@ type Scanner struct {
 	escaped  bool // inString, and the next byte follows a backslash
 }
 
-// Scan reads on, from an opening bracket at first. It returns how many bytes it has
-// read, and whether the last of them closed the value.
+// Scan reads the next bytes. The first byte of the first call is the opening bracket.
+// Scan returns how many bytes it read, and whether the last of them closed the value.
 func (s *Scanner) Scan(b []byte) (n int, done bool) {
 	i := 0
 	for {
@@ -41,8 +41,8 @@ func (s *Scanner) Scan(b []byte) (n int, done bool) {
 	}
 }
 
-// scanString reads on inside a string, and returns the place after its closing quote;
-// if the quote is not there, inString stays.
+// scanString reads the rest of a string, and returns the position after its closing
+// quote. If b has no closing quote, inString stays set.
 func (s *Scanner) scanString(b []byte, i int) int {
 	if s.escaped && i < len(b) {
 		s.escaped = false
@@ -67,15 +67,15 @@ var classes = [256]uint8{
 	'}': classClose, ']': classClose,
 }
 
-// StringEnd returns the place after the quote that ends a string, of which b[i] is the
-// first byte after the opening quote; ok is false if it does not end in b.
+// StringEnd returns the position after the closing quote of a string. b[i] is the
+// first byte after the opening quote. ok is false if the string does not end in b.
 func StringEnd(b []byte, i int) (end int, ok bool) {
 	end, _, ok = jsonstring.End(b, i)
 	return end, ok
 }
 
-// skip returns the place after the value that begins at b[i]; ok is false if b ends
-// before it does, or if no value begins there.
+// skip returns the position after the value that begins at b[i]. ok is false if b
+// ends before the value does, or if no value begins at b[i].
 func skip(b []byte, i int) (end int, ok bool) {
 	if i >= len(b) {
 		return i, false
@@ -93,7 +93,7 @@ func skip(b []byte, i int) (end int, ok bool) {
 	return end, end > i
 }
 
-// literalEnd returns the place after a number or a word.
+// literalEnd returns the position after a number or a word.
 func literalEnd(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
@@ -105,7 +105,7 @@ func literalEnd(b []byte, i int) int {
 	return i
 }
 
-// space returns the place of the first byte from b[i] on that is no white space.
+// space returns the position of the first byte from b[i] on that is not white space.
 func space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
 		i++

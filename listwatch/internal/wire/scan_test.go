@@ -29,7 +29,7 @@ func TestScannerFindsTheEnd(t *testing.T) {
 	}
 }
 
-// What json takes for a value ends where the scanner says.
+// The scanner finds the same end of a value as package json does.
 func FuzzScanner(f *testing.F) {
 	f.Add([]byte(`{"a":["b\"",{"c":null}]} `), 3)
 	f.Add([]byte(`["\\"]x`), 1)

@@ -1,11 +1,11 @@
 package protocol
 
 import (
-	"fmt"
-	"html"
+	"bytes"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/drawing"
 )
 
 // arrow is a way from one phase to another, or back to itself.
@@ -33,7 +33,6 @@ type point struct{ x, y int }
 const (
 	drawingWidth, drawingHeight = 900, 650
 	boxWidth, boxHeight         = 190, 96
-	lineHeight                  = 16
 )
 
 var boxes = []struct {
@@ -69,37 +68,14 @@ var routes = []struct {
 	{arrow{"streaming", "listing"}, "M770 538C770 640 560 620 400 620C120 620 20 460 60 198", point{400, 620}},
 }
 
-const drawingHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="The phases of the reflector">
-<!-- Drawn by go test ./reflector/internal/protocol -run TestStates -update; do not edit. -->
-<style>
-.ground { fill: #ffffff }
-.box { fill: #eef3fa; stroke: #3b5b8c; stroke-width: 1.5 }
-.line { fill: none; stroke: #5a6675; stroke-width: 1.5 }
-.head { fill: #5a6675 }
-text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; text-anchor: middle; fill: #1c2430 }
-.phase { font-size: 17px; font-weight: 600 }
-.stays { fill: #45525f }
-@media (prefers-color-scheme: dark) {
-.ground { fill: #0f141a }
-.box { fill: #1b2633; stroke: #8fb1e0 }
-.line { stroke: #9aa7b5 }
-.head { fill: #9aa7b5 }
-text { fill: #e8edf3 }
-.stays { fill: #b5c0cc }
-}
-</style>
-<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto"><path class="head" d="M0 0L10 5L0 10z"/></marker></defs>
-<rect class="ground" width="100%%" height="100%%"/>
-`
-
 // draw draws the phases. An arrow that no example takes is wrong, and so is one that has no route.
 func draw(t *testing.T, taken map[arrow][]string) string {
 	t.Helper()
-	var b strings.Builder
-	fmt.Fprintf(&b, drawingHead, drawingWidth, drawingHeight, drawingWidth, drawingHeight)
+	var b bytes.Buffer
+	drawing.Begin(&b, drawingWidth, drawingHeight, "The phases of the reflector", "go test ./reflector/internal/protocol -run TestStates -update")
 	drawn := map[arrow]bool{}
 	for _, r := range routes {
-		fmt.Fprintf(&b, "<path class=\"line\" marker-end=\"url(#head)\" d=%q/>\n", r.path)
+		drawing.Arrow(&b, r.path)
 	}
 	for _, r := range routes {
 		if len(taken[r.arrow]) == 0 {
@@ -107,57 +83,27 @@ func draw(t *testing.T, taken map[arrow][]string) string {
 			continue
 		}
 		drawn[r.arrow] = true
-		drawWords(&b, r.words, taken[r.arrow])
+		drawing.Label(&b, r.words.x, r.words.y, taken[r.arrow])
 	}
 	for _, box := range boxes {
 		stays := arrow{box.phase, box.phase}
 		drawn[stays] = true
-		drawBox(&b, box.phase, box.middle, lines(taken[stays], 26))
+		drawBox(&b, box.phase, box.middle, drawing.Lines(taken[stays], 26, ","))
 	}
 	for way := range taken { // the order does not matter: none is wanted
 		if !drawn[way] {
 			t.Errorf("examples go from %s to %s by %q; add a route", way.from, way.to, taken[way])
 		}
 	}
-	b.WriteString("</svg>\n")
+	drawing.End(&b)
 	return b.String()
 }
 
-// drawWords writes words on a line, one to a row.
-func drawWords(b *strings.Builder, middle point, words []string) {
-	longest := 0
-	for _, word := range words {
-		longest = max(longest, len(word))
-	}
-	width, height := 7*longest+8, lineHeight*len(words)+4
-	top := middle.y - height/2
-	fmt.Fprintf(b, "<rect class=\"ground\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", middle.x-width/2, top, width, height)
-	for i, word := range words {
-		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\">%s</text>\n", middle.x, top+lineHeight*(i+1)-2, html.EscapeString(word))
-	}
-}
-
-func drawBox(b *strings.Builder, phase string, middle point, stays []string) {
-	fmt.Fprintf(b, "<rect class=\"box\" rx=\"8\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", middle.x-boxWidth/2, middle.y-boxHeight/2, boxWidth, boxHeight)
-	y := middle.y + 6 - lineHeight*len(stays)/2
-	fmt.Fprintf(b, "<text class=\"phase\" x=\"%d\" y=\"%d\">%s</text>\n", middle.x, y, phase)
+func drawBox(b *bytes.Buffer, phase string, middle point, stays []string) {
+	drawing.Box(b, middle.x-boxWidth/2, middle.y-boxHeight/2, boxWidth, boxHeight)
+	y := middle.y + 6 - drawing.LineHeight*len(stays)/2
+	drawing.Text(b, "phase", middle.x, y, phase, "")
 	for i, line := range stays {
-		fmt.Fprintf(b, "<text class=\"stays\" x=\"%d\" y=\"%d\">%s</text>\n", middle.x, y+4+lineHeight*(i+1), html.EscapeString(line))
+		drawing.Text(b, "stays", middle.x, y+4+drawing.LineHeight*(i+1), line, "")
 	}
-}
-
-// lines breaks words into lines of a width.
-func lines(words []string, width int) []string {
-	var out []string
-	for i, word := range words {
-		if i+1 < len(words) {
-			word += ","
-		}
-		if last := len(out) - 1; last >= 0 && len(out[last])+1+len(word) <= width {
-			out[last] += " " + word
-			continue
-		}
-		out = append(out, word)
-	}
-	return out
 }

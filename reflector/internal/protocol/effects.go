@@ -23,9 +23,9 @@ type (
 		Initial bool
 	}
 
-	// Ask asks for the most recent state of one key, by a list with the resource's own selectors and two field selectors,
-	// metadata.namespace and metadata.name, no resourceVersion and a limit of 2. Its version L makes "present as this" or
-	// "absent" true of that key as of L. An empty Key asks for any one object: the answer's version is what matters then.
+	// Ask asks for the most recent state of one key. It is a list with the resource's own selectors, two field selectors
+	// (metadata.namespace and metadata.name), no resourceVersion and a limit of 2. If the list has version L, then the key is
+	// as the list says, present or absent, as of L. An empty Key asks for any one object; then only the version matters.
 	Ask struct{ Key string }
 
 	// ListMetadata asks for the metadata of everything, exactly at a version if the server still has it.
@@ -40,18 +40,18 @@ type (
 	// CancelAsk gives the ask up, and drops what it has brought.
 	CancelAsk struct{}
 
-	// CancelVerification does the same to a verification.
+	// CancelVerification gives the verification up, and drops what it has brought.
 	CancelVerification struct{}
 )
 
-// What the sink is told. If it refuses, the rest of the effects is dropped, and the machine is told [SinkRefused].
+// Calls of the sink. If the sink returns an error, the driver drops the rest of the effects and tells the machine [SinkRefused].
 type (
 	// Replace makes the list, or the initial events that were collected, all that the sink has.
 	Replace struct {
 		Version string
 
-		// KeepUnlisted says that what the sink holds and the list lacks stays, because nothing can be inferred from what is
-		// missing: see [Machine.keepsUnlisted].
+		// KeepUnlisted says that the sink keeps the objects that the list lacks: the list has items without a name, and each of
+		// them may be an object that seems to be missing. See [Machine.keepsUnlisted].
 		KeepUnlisted bool
 	}
 
@@ -61,7 +61,7 @@ type (
 	// Apply gives the event, or the answer to the ask, to the sink.
 	Apply uint8
 
-	// Resync has the sink offer everything again.
+	// Resync asks the sink to offer every object again.
 	Resync struct{}
 
 	// Compare compares the list of metadata with what the sink holds, see [Machine.Comparison], and tells the machine
@@ -75,20 +75,20 @@ const (
 	Update       //
 	Delete       // the object's final state is the event's
 
-	// InferDelete deletes what the sink holds, whose final state nobody has seen.
+	// InferDelete deletes the object that the sink holds. Nobody has seen its final state.
 	InferDelete
 )
 
-// What those who watch the reflector are told.
+// Reports, for Trace and Status.
 type (
 	// Applied tells that the sink has the object of the event or the answer.
 	Applied struct{}
 
-	// Passed tells that a bookmark has moved the resume point.
+	// Passed tells that a bookmark has come, and where the resume point is now.
 	Passed struct{ Version string }
 
-	// Refuse tells that the list that came is not used.
-	Refuse struct{ Err error }
+	// ListUnused tells that a list has come and is not used.
+	ListUnused struct{ Err error }
 
 	// Failing tells that a list or a watch has failed.
 	Failing struct{ Err error }
@@ -107,7 +107,7 @@ type (
 		Err    error
 	}
 
-	// Problem tells that something is wrong that the protocol does not provide for.
+	// Problem tells that something is wrong. If a watch ends in good order, or its version has expired, that is no problem.
 	Problem struct {
 		Class ProblemClass
 		Key   string // the object concerned, if one is
@@ -138,7 +138,7 @@ func (Resync) effect()             {}
 func (Compare) effect()            {}
 func (Applied) effect()            {}
 func (Passed) effect()             {}
-func (Refuse) effect()             {}
+func (ListUnused) effect()         {}
 func (Failing) effect()            {}
 func (Relist) effect()             {}
 func (Backoff) effect()            {}

@@ -2,7 +2,7 @@ package protocol
 
 import "errors"
 
-// What a request ends with if the machine gives it up.
+// The errors of requests that the machine gives up.
 var (
 	errTimedOut   = errors.New("the server did not end the watch at its timeout")
 	errSilent     = errors.New("nothing came for too long")

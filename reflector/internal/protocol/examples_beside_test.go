@@ -12,11 +12,11 @@ var besideSections = []section{
 		start: quarantined,
 		examples: []example{
 			{"time to ask for it", "asks", nil, timeIsUp},
-			{"the same, and the server cannot be asked", "", func(s *stage) { s.m.askable = s.at.Add(unaskable) }, func(s *stage) {
+			{"the same, and the server cannot be asked", "", func(s *stage) { s.m.unaskableUntil = s.at.Add(unaskableFor) }, func(s *stage) {
 				s.at = s.m.quarantine.soonest
 				s.step(Tick{Heard{Main: s.at}})
 			}},
-			{"the same, after six lists or asks in short order", "", func(s *stage) { s.m.pauses.lists = s.at.Add(7 * refill) }, func(s *stage) {
+			{"the same, after six lists or asks in short order", "", func(s *stage) { s.m.pauses.listsFullAt = s.at.Add(7 * refill) }, func(s *stage) {
 				s.at = s.m.quarantine.soonest
 				s.step(Tick{Heard{Main: s.at}})
 			}},
@@ -44,7 +44,7 @@ var besideSections = []section{
 			{"the same, and b is not held", "answers", nil, in(Answered{Version: "110"})},
 			{"the same, and the sink does not tell what it holds", "answers", func(s *stage) { s.m.rules.SinkTells = false }, in(Answered{Version: "110"})},
 			{"as of 104, b is at 103", "answers", nil, in(Answered{Version: "104", Items: []Item{good("b", "103", "95")}})},
-			{"the same for the third time", "answers", func(s *stage) { s.m.quarantine.entries["b"].untaken = 2 }, in(Answered{Version: "104", Items: []Item{good("b", "103", "95")}})},
+			{"the same for the third time", "answers", func(s *stage) { s.m.quarantine.entries["b"].answersUnused = 2 }, in(Answered{Version: "104", Items: []Item{good("b", "103", "95")}})},
 			{"an event of b has come since", "answers", in(event(Modified, bad("b", "106", "95"))), in(Answered{Version: "110", Items: []Item{good("b", "107", "95")}})},
 			{"another object, more than one, or no version", "answers", nil, in(Answered{Version: "110", Items: []Item{good("c", "107", "")}})},
 			{"400", "answers", nil, in(Answered{Failure: failed(Failed, 400)})},

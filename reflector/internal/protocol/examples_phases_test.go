@@ -8,7 +8,7 @@ import (
 var phaseSections = []section{
 	{
 		title: "waiting",
-		text:  "The watch at 100 has ended with 410, so a list follows, if the row does not say that a watch does.",
+		text:  "The watch at 100 has ended with 410. A list follows, except in the rows that name a watch.",
 		start: toListAt100,
 		examples: []example{
 			{"time is up, before the first list", "time to list", fresh, timeIsUp},
@@ -16,16 +16,16 @@ var phaseSections = []section{
 			{"the same, and initial events are wanted", "time to stream", both(fresh, initialEvents), timeIsUp},
 			{"time is up, then list", "time to list", nil, timeIsUp},
 			{"the same, and initial events are wanted", "time to stream", initialEvents, timeIsUp},
-			{"the same, within an hour of a server that has none", "time to list", func(s *stage) { initialEvents(s); s.m.lists.listUntil = s.at.Add(time.Minute) }, timeIsUp},
-			{"the same, within an hour of two lists that the server's events did not reach back to", "time to stream", func(s *stage) { s.m.lists.streamUntil = s.at.Add(time.Minute) }, timeIsUp},
+			{"the same, within an hour after the machine gave up initial events", "time to list", func(s *stage) { initialEvents(s); s.m.lists.listsUntil = s.at.Add(time.Minute) }, timeIsUp},
+			{"time is up, then list, within an hour after two lists that took longer than the server remembers events", "time to stream", func(s *stage) { s.m.lists.initialEventsUntil = s.at.Add(time.Minute) }, timeIsUp},
 			{"the same, after a list at 100 that brought no later version", "time to list", both(listingAt100, listCame("100"), in(Ended{failed(Expired, 410)})), timeIsUp},
-			{"the same, and an answer about one object was as of 110", "time to list", func(s *stage) { s.m.fences = map[string]string{"b": "110"} }, timeIsUp},
+			{"the same, and an answer about one object was as of 110", "time to list", func(s *stage) { s.m.fences = fences{"b": "110"} }, timeIsUp},
 			{"the same, from a server that pages every list", "time to list", func(s *stage) { s.m.lists.paged = true }, timeIsUp},
-			{"the same, from a server that went back", "time to list", func(s *stage) { s.m.refused, s.m.distrusted = true, true }, timeIsUp},
-			{"the same, after six lists or asks in short order", "too many lately", func(s *stage) { s.m.pauses.lists = s.at.Add(7 * refill) }, timeIsUp},
+			{"the same, from a server that went back", "time to list", func(s *stage) { s.m.mostRecentNext, s.m.distrusted = true, true }, timeIsUp},
+			{"the same, after six lists or asks in short order", "too many lately", func(s *stage) { s.m.pauses.listsFullAt = s.at.Add(7 * refill) }, timeIsUp},
 			{"time is up, then watch", "time to watch", toWatchAt100, timeIsUp},
 			{"the same, and a list is due for repair", "time to list", both(toWatchAt100, func(s *stage) { s.m.repair.at = s.at }), timeIsUp},
-			{"the same, after six watches in short order", "too many lately", both(toWatchAt100, func(s *stage) { s.m.pauses.watches = s.at.Add(7 * refill) }), timeIsUp},
+			{"the same, after six watches in short order", "too many lately", both(toWatchAt100, func(s *stage) { s.m.pauses.watchesFullAt = s.at.Add(7 * refill) }), timeIsUp},
 			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
 			{"a resync is due", "resync", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, in(Tick{})},
 			{"the same, and the sink refuses it", "resync", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, refusedBySink(in(Tick{}))},
@@ -35,7 +35,8 @@ var phaseSections = []section{
 	},
 	{
 		title: "listing",
-		text:  "A list was asked for at 100.",
+		text: "A list was asked for at 100. The pages of a list are fetched by listwatch/pager.go. If a continue token has expired (410), it drops the pages " +
+			"and asks at once for the whole list without a limit, at the version of the first page's request, once; a second 410 is a 410 of the list.",
 		start: listingAt100,
 		examples: []example{
 			{"a list at 120 comes", "list came", nil, listCame("120", good("a", "119", ""))},
@@ -50,7 +51,7 @@ var phaseSections = []section{
 			{"a list with an object that has no readable name", "list came", nil, listCame("120", good("a", "119", ""), bad("", "", ""))},
 			{"a list at 99", "410, too large, older", nil, listCame("99")},
 			{"a list at 99, and the most recent state was asked for", "list came", mostRecentAsked, listCame("99")},
-			{"a list of which objects were taken from the sink, and one at 95 is not as it is held", "410, too large, older", nil, inOf(func(s *stage) Input {
+			{"a list that reuses objects of the sink, and has an object at 95 that the sink holds at 96", "410, too large, older", nil, inOf(func(s *stage) Input {
 				fold := s.m.Fold("120", 1, true)
 				fold.Item(good("a", "95", "96"))
 				return Listed{fold.Sum()}
@@ -58,12 +59,12 @@ var phaseSections = []section{
 			{"a list without a resourceVersion", "list came", nil, listCame("")},
 			{"another list is asked for", "", nil, in(ListWanted{1})},
 			{"a list at 120 comes, and another was asked for", "Relist", in(ListWanted{1}), listCame("120")},
-			{"a list at 120 comes after six watches in short order", "too many lately", func(s *stage) { s.m.pauses.watches = s.at.Add(7 * refill) }, listCame("120")},
+			{"a list at 120 comes after six watches in short order", "too many lately", func(s *stage) { s.m.pauses.watchesFullAt = s.at.Add(7 * refill) }, listCame("120")},
 			{"the sink refuses the list", "sink refuses", nil, refusedBySink(listCame("120"))},
 			{"the sink refuses the list, and another was asked for", "sink refuses", in(ListWanted{1}), refusedBySink(listCame("120"))},
 			{"410", "410, too large, older", nil, in(ListFailed{failed(Expired, 410)})},
 			{"410, and the most recent state was asked for", "failure", mostRecentAsked, in(ListFailed{failed(Expired, 410)})},
-			{"504 Too large resource version", "410, too large, older", nil, in(ListFailed{failed(TooLarge, 504)})},
+			{"504 Too large resource version; the machine ignores its Retry-After: 1", "410, too large, older", nil, in(ListFailed{retryAfter(failed(TooLarge, 504), time.Second)})},
 			{"429 with Retry-After: 7", "failure", nil, in(ListFailed{retryAfter(failed(Throttled, 429), 7*time.Second)})},
 			{"502, 503 or 504", "failure", nil, in(ListFailed{failed(Unavailable, 503)})},
 			{"500", "failure", nil, in(ListFailed{failed(Failed, 500)})},
@@ -72,14 +73,15 @@ var phaseSections = []section{
 			{"404", "failure", nil, in(ListFailed{failed(NotFound, 404)})},
 			{"no list, such as a login page", "failure", nil, in(ListFailed{failed(Malformed, 0)})},
 			{"no connection, or one that is cut", "failure", nil, in(ListFailed{failed(Unreachable, 0)})},
-			{"the same, for the third time", "failure", func(s *stage) { s.m.pauses.unreachable = 2 }, in(ListFailed{failed(Unreachable, 0)})},
+			{"the same, for the third time", "failure", func(s *stage) { s.m.pauses.unreachableStep = 2 }, in(ListFailed{failed(Unreachable, 0)})},
 			{"nothing comes for 2 minutes", "failure", nil, timeIsUp},
 			{"Run ends", "", nil, in(Stopped{})},
 		},
 	},
 	{
 		title: "streaming",
-		text:  "A watch was asked for that begins with the state, not older than 100, and the server has accepted it.",
+		text: "A watch was asked for that begins with the state, not older than 100, and the server has accepted it. " +
+			"The BOOKMARK that ends the initial events has the annotation `k8s.io/initial-events-end: \"true\"`.",
 		start: streamingAt100,
 		examples: []example{
 			{"ADDED, MODIFIED or DELETED", "events", nil, in(event(Added, good("a", "90", "")))},
@@ -91,7 +93,7 @@ var phaseSections = []section{
 			{"the same without a resourceVersion", "no initial events", nil, ends("")},
 			{"a list is asked for", "", nil, in(ListWanted{1})},
 			{"any end before that", "failure", nil, in(Ended{failed(Cut, 0)})},
-			{"the same again", "no initial events", func(s *stage) { s.m.lists.incomplete = 1 }, in(Ended{failed(Cut, 0)})},
+			{"the same again", "no initial events", func(s *stage) { s.m.lists.incompleteStreams = 1 }, in(Ended{failed(Cut, 0)})},
 			{"nothing comes for 30 s", "no initial events", nil, timeIsUp},
 			{"nothing but changes and deletions come for 30 s", "no initial events", func(s *stage) {
 				s.step(event(Modified, good("a", "101", "")))
@@ -101,6 +103,7 @@ var phaseSections = []section{
 			{"410, or Too large resource version", "410, too large, older", nil, in(Ended{failed(Expired, 410)})},
 			{"the same, and the most recent state was asked for", "failure", in(Ended{failed(Expired, 410)}), in(Ended{failed(Expired, 410)})},
 			{"422, or another 4xx", "no initial events", nil, in(Ended{failed(Failed, 422)})},
+			{"422, and nothing is held yet", "no initial events", streamingFirst, in(Ended{failed(Failed, 422)})},
 			{"429", "failure", nil, in(Ended{failed(Throttled, 429)})},
 			{"401, 403 or 404", "failure", nil, in(Ended{failed(Denied, 403)})},
 			{"no connection", "failure", nil, in(Ended{failed(Unreachable, 0)})},
@@ -115,7 +118,7 @@ var phaseSections = []section{
 			{"it is accepted", "accepted", nil, in(Opened{})},
 			{"410", "refused", nil, in(Ended{failed(Expired, 410)})},
 			{"410, after a list that took a second or more", "refused", both(listingAt100, func(s *stage) { s.at = s.at.Add(time.Second) }, listCame("120")), in(Ended{failed(Expired, 410)})},
-			{"the same again", "refused", both(listingAt100, func(s *stage) { s.at = s.at.Add(time.Second) }, listCame("120"), func(s *stage) { s.m.lists.outrun = 1 }), in(Ended{failed(Expired, 410)})},
+			{"the same again", "refused", both(listingAt100, func(s *stage) { s.at = s.at.Add(time.Second) }, listCame("120"), func(s *stage) { s.m.lists.listsOutrunByWindow = 1 }), in(Ended{failed(Expired, 410)})},
 			{"504 Too large resource version", "refused", nil, in(Ended{failed(TooLarge, 504)})},
 			{"429 with Retry-After: 7", "refused", nil, in(Ended{retryAfter(failed(Throttled, 429), 7*time.Second)})},
 			{"no connection", "refused", nil, in(Ended{failed(Unreachable, 0)})},
@@ -142,6 +145,7 @@ var phaseSections = []section{
 			{"DELETED at 101 that cannot be decoded but for its name", "events", nil, in(event(Deleted, bad("a", "101", "90")))},
 			{"the same, and the sink does not tell what it holds", "events", func(s *stage) { s.m.rules.SinkTells = false }, in(event(Deleted, bad("a", "101", "")))},
 			{"MODIFIED at 101 that cannot be decoded", "events", nil, in(event(Modified, bad("a", "101", "90")))},
+			{"any event of an object of another kind, DELETED too: a proxy has mixed up two streams", "events", nil, in(event(Modified, bad("a", "101", "90")))},
 			{"any event without a readable name", "events", nil, in(event(Modified, bad("", "101", "")))},
 			{"MODIFIED at 101 that the sink refuses", "events", nil, refusedBySink(in(event(Modified, good("a", "101", "90"))))},
 			{"the same, for the 101st object", "sink refuses", refuse100, refusedBySink(in(event(Modified, good("a", "201", "90"))))},
@@ -153,26 +157,24 @@ var phaseSections = []section{
 			{"BOOKMARK at 150", "events", nil, in(markAt("150"))},
 			{"BOOKMARK at 99", "events", nil, in(markAt("99"))},
 			{"BOOKMARK without a resourceVersion", "events", nil, in(markAt(""))},
-			{"orderly end or cut, alive 10 s", "ended, silent", nil, in(Ended{failed(Cut, 0)})},
+			{"orderly end at the timeout of the watch", "ended, silent", untilTimeout, in(Ended{failed(Closed, 0)})},
+			{"orderly end or cut before the timeout, alive 10 s", "ended, silent", nil, in(Ended{failed(Cut, 0)})},
 			{"orderly end or cut, alive less, with events", "ended, silent", both(briefly, in(event(Modified, good("a", "101", "90")))), in(Ended{failed(Closed, 0)})},
-			{"the same again", "ended at once", both(briefly, in(event(Modified, good("a", "101", "90"))), func(s *stage) { s.m.pauses.reconnected = true }), in(Ended{failed(Closed, 0)})},
+			{"the same again", "ended at once", both(briefly, in(event(Modified, good("a", "101", "90"))), func(s *stage) { s.m.pauses.reopenedAtOnce = true }), in(Ended{failed(Closed, 0)})},
 			{"orderly end or cut at once, without events", "ended at once", briefly, in(Ended{failed(Closed, 0)})},
-			{"the same again", "ended at once", both(briefly, func(s *stage) { s.m.pauses.empties = 1 }), in(Ended{failed(Closed, 0)})},
+			{"the same again", "ended at once", both(briefly, func(s *stage) { s.m.pauses.emptyWatches = 1 }), in(Ended{failed(Closed, 0)})},
 			{"end of a watch without a resourceVersion", "410, errors", noVersion, in(Ended{failed(Closed, 0)})},
 			{"410", "410, errors", nil, in(Ended{failed(Expired, 410)})},
 			{"another ERROR event", "410, errors", nil, in(Ended{failed(Failed, 500)})},
 			{"a line that is no event", "410, errors", nil, in(Ended{failed(Malformed, 0)})},
 			{"nothing comes for as long as a watch may be silent", "ended, silent", nil, timeIsUp},
 			{"the server has let its timeout pass by 10 s", "ended, silent", func(s *stage) {
-				for s.m.phase.(*watching).deadline.Sub(s.at) > 20*time.Second {
-					s.at = s.at.Add(20 * time.Second)
-					s.step(Tick{Heard{Main: s.at}})
-				}
+				untilTimeout(s)
 				s.at = s.m.phase.(*watching).deadline
 			}, func(s *stage) { s.step(Tick{Heard{Main: s.at}}) }},
-			{"the watch ends, after six watches in short order", "too many lately", func(s *stage) { s.m.pauses.watches = s.at.Add(7 * refill) }, in(Ended{failed(Closed, 0)})},
+			{"the watch ends, after six watches in short order", "too many lately", func(s *stage) { s.m.pauses.watchesFullAt = s.at.Add(7 * refill) }, in(Ended{failed(Closed, 0)})},
 			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
-			{"the same, after six lists in short order", "", func(s *stage) { s.m.pauses.lists = s.at.Add(5 * refill) }, in(ListWanted{1})},
+			{"the same, after six lists in short order", "", func(s *stage) { s.m.pauses.listsFullAt = s.at.Add(5 * refill) }, in(ListWanted{1})},
 			{"a resync that the sink refuses", "sink refuses", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, refusedBySink(in(Tick{}))},
 			{"Run ends", "", nil, in(Stopped{})},
 		},
@@ -180,7 +182,7 @@ var phaseSections = []section{
 }
 
 func mostRecentAsked(s *stage) { s.step(ListFailed{failed(Expired, 410)}) }
-func failedTwice(s *stage)     { s.m.pauses.failures, s.m.pauses.answered = 2, 2 }
+func failedTwice(s *stage)     { s.m.pauses.failures, s.m.pauses.answeredStep = 2, 2 }
 
 func ends(version string) func(*stage) {
 	return inOf(func(s *stage) Input { return s.endsInitial(version, good("a", "90", "")) })
@@ -191,6 +193,22 @@ func another(key, version, held string) Item {
 	item := good(key, version, held)
 	item.Held.UID = "another"
 	return item
+}
+
+// streamingFirst is the first request of all, for initial events, which the server has not answered.
+func streamingFirst(s *stage) {
+	s.m.rules.Initial = InitialEvents
+	fresh(s)
+	s.tick()
+}
+
+// untilTimeout lets time pass until the timeout of the watch, and bytes come all the while.
+func untilTimeout(s *stage) {
+	p := s.m.phase.(*watching)
+	for end := s.at.Add(p.timeout - p.alive(s.at)); s.at.Before(end); {
+		s.at = s.at.Add(min(20*time.Second, end.Sub(s.at)))
+		s.step(Tick{Heard{Main: s.at}})
+	}
 }
 
 // briefly is a watch at 100 that was opened just now.

@@ -90,7 +90,7 @@ func (w *world) wasAsked(q question) {
 
 // shows reports whether the newest thing that is held shows that the server has another history.
 func (w *world) shows() bool {
-	if !w.newest.known || !w.m.askable.IsZero() || w.s.deaf {
+	if !w.newest.known || !w.m.unaskableUntil.IsZero() || w.s.deaf {
 		return false // the server cannot be asked for one key
 	}
 	switch has := w.srv.at(w.srv.head()).selected[w.newest.key]; {

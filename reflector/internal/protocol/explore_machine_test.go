@@ -14,41 +14,41 @@ func (e *encoder) machine(m *Machine) {
 	e.phase(m.phase)
 	e.versionText(m.resume)
 	e.versionText(m.safe)
-	e.bool(m.refused)
+	e.bool(m.mostRecentNext)
 	e.bool(m.distrusted)
 	e.bool(m.synced)
 	e.keys(func(k int8) { e.versionText(m.fences[keyTexts[k]]) })
 	e.recent(m.recent)
-	e.bool(m.pauses.reconnected)
+	e.bool(m.pauses.reopenedAtOnce)
 	e.byte(byte(m.pauses.failures))
-	e.byte(byte(m.pauses.empties))
+	e.byte(byte(m.pauses.emptyWatches))
 	e.bool(m.lists.paged)
-	e.versionText(m.lists.sameVersion)
-	e.byte(byte(m.lists.outrun))
-	e.armed(m.lists.streamUntil)
-	e.byte(byte(m.lists.incomplete))
-	e.armed(m.lists.listUntil)
+	e.versionText(m.lists.sameVersionListed)
+	e.byte(byte(m.lists.listsOutrunByWindow))
+	e.armed(m.lists.initialEventsUntil)
+	e.byte(byte(m.lists.incompleteStreams))
+	e.armed(m.lists.listsUntil)
 	e.armed(m.quarantine.soonest)
-	e.byte(byte(m.quarantine.uncounted))
+	e.byte(byte(m.quarantine.beyondLimit))
 	e.keys(func(k int8) { e.entry(m.quarantine.entries[keyTexts[k]]) })
 	e.bool(m.ask != nil)
 	if a := m.ask; a != nil {
 		e.key(keyOf(a.key))
 		e.bool(a.probe)
-		e.bool(a.touched)
+		e.bool(a.eventSince)
 		e.bool(a.doubted)
 	}
-	e.armed(m.askable)
+	e.armed(m.unaskableUntil)
 	e.doubt(m.doubt)
 	e.armed(m.repair.at)
 	e.armed(m.verify.next)
 	e.bool(m.verify.asked)
-	e.bool(m.verify.came)
+	e.bool(m.verify.arrived)
 	e.versionText(m.verify.version)
-	e.keys(func(k int8) { e.bool(m.verify.touched[keyTexts[k]]) })
+	e.keys(func(k int8) { e.bool(m.verify.keysWithEvents[keyTexts[k]]) })
 	e.armed(m.resyncAt)
-	e.bool(m.wanted != m.served)
-	e.byte(byte(m.wanted - m.served))
+	e.bool(m.wantedTicket != m.servedTicket)
+	e.byte(byte(m.wantedTicket - m.servedTicket))
 }
 
 func (e *encoder) phase(p phase) {
@@ -59,15 +59,15 @@ func (e *encoder) phase(p phase) {
 	case *listing:
 		e.byte(2)
 		e.versionText(p.version)
-		e.bool(p.again)
-		e.byte(byte(e.w.m.wanted - p.serves))
+		e.bool(p.anotherWanted)
+		e.byte(byte(e.w.m.wantedTicket - p.ticket))
 	case *streaming:
 		e.byte(3)
 		e.versionText(p.version)
-		e.bool(p.again)
-		e.byte(byte(e.w.m.wanted - p.serves))
+		e.bool(p.anotherWanted)
+		e.byte(byte(e.w.m.wantedTicket - p.ticket))
 		e.bool(p.open)
-		e.armed(p.live)
+		e.armed(p.otherEventAt)
 	case *watching:
 		e.byte(4)
 		e.versionText(p.version)
@@ -89,7 +89,7 @@ func (e *encoder) recent(r recent) {
 	for _, k := range r[:keys] { // one a key, so the others are none
 		e.meta(k.Meta)
 		e.bool(k.gone)
-		e.bool(k.touched)
+		e.bool(k.eventSince)
 	}
 }
 
@@ -100,9 +100,9 @@ func (e *encoder) entry(q *entry) {
 	}
 	e.meta(q.meta)
 	e.byte(byte(q.why))
-	e.versionText(q.seen)
+	e.versionText(q.minVersion)
 	e.armed(q.next)
-	e.byte(byte(q.untaken))
+	e.byte(byte(q.answersUnused))
 }
 
 func (e *encoder) doubt(d *doubt) {
@@ -112,33 +112,33 @@ func (e *encoder) doubt(d *doubt) {
 	}
 	e.versionText(d.resume)
 	e.recent(d.recent)
-	e.byte(byte(d.which))
-	e.armed(d.at)
-	e.byte(byte(d.behind))
-	e.byte(byte(d.absent))
+	e.byte(byte(d.asking))
+	e.armed(d.probeAt)
+	e.byte(byte(d.answersBehind))
+	e.byte(byte(d.answersAbsent))
 }
 
 // A field that the encoding leaves out would make two states one that behave differently, and hide what follows from one of
 // them. If this fails, think of the new field in encoder and in forget, and then say here that it was.
 func TestEncodingKnowsEveryField(t *testing.T) {
 	const want = `
-Machine: rules phase out position recent pauses silence health lists quarantine ask askable askAfter doubt repair verify resyncAt wanted served undo
-position: resume safe refused distrusted synced fences
-known: Meta gone touched
+Machine: rules phase out position recent pauses silence health lists quarantine ask unaskableUntil askNotBefore doubt repair verify resyncAt wantedTicket servedTicket undo
+position: resume safe mostRecentNext distrusted synced fences
+known: Meta gone eventSince
 Meta: Key UID ResourceVersion
-pauses: answered unreachable outage reconnected failures empties watches lists
-silence: gap learned
-health: failing before accepted
-lists: paged sameVersion outrun streamUntil incomplete listUntil
-quarantine: entries soonest uncounted changes
-entry: meta why err askErr seen since next step untaken
-ask: key probe asked heard touched doubted
-doubt: resume recent which at behind absent step
+pauses: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches watchesFullAt listsFullAt
+silence: bookmarkGap learnedLimit
+health: failing failingBefore watchAccepted
+lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil
+quarantine: entries soonest beyondLimit changes
+entry: meta why err askErr minVersion since next step answersUnused
+ask: key probe asked heard eventSince doubted
+doubt: resume recent asking probeAt answersBehind answersAbsent failures
 repair: at step last
-verification: next asked came heard version touched
+verification: next asked arrived heard version keysWithEvents
 waiting: until then
-listing: version again serves asked heard
-streaming: version again serves asked heard deadline timeout open live
+listing: version anotherWanted ticket asked heard
+streaming: version anotherWanted ticket asked heard deadline timeout open otherEventAt
 watching: version asked heard deadline timeout afterLongList open opened progress bookmark silence
 `
 	var got strings.Builder

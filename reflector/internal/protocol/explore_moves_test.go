@@ -235,7 +235,7 @@ func (w *world) make(mv move) bool {
 			return false
 		}
 		w.say("relist")
-		w.step(ListWanted{Ticket: w.m.wanted + 1}, subject{})
+		w.step(ListWanted{Ticket: w.m.wantedTicket + 1}, subject{})
 	case stopRun:
 		if !w.spend(stops) {
 			return false
@@ -550,10 +550,10 @@ func (w *world) makeTimer(mv move) bool {
 		}
 		return w.fire(func(m *Machine) { m.quarantine.entries[keyTexts[mv.a]].next, m.quarantine.soonest = now, now })
 	case probeDue:
-		if w.m.doubt == nil || w.m.doubt.at.IsZero() {
+		if w.m.doubt == nil || w.m.doubt.probeAt.IsZero() {
 			return false
 		}
-		return w.fire(func(m *Machine) { m.doubt.at = now })
+		return w.fire(func(m *Machine) { m.doubt.probeAt = now })
 	case verifyDue:
 		// Only while no event is due. One that begins before them hears of them while it is under way, and then says nothing of
 		// their keys: it finds less.

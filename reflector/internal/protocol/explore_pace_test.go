@@ -166,24 +166,24 @@ func (p *pacer) encode() string {
 		}
 		return max(at.Sub(p.now), 0)
 	}
-	fmt.Fprint(&b, p.main, p.open, p.ask, p.sent, p.woken, m.resume, m.refused, m.distrusted, m.synced)
+	fmt.Fprint(&b, p.main, p.open, p.ask, p.sent, p.woken, m.resume, m.mostRecentNext, m.distrusted, m.synced)
 	switch phase := m.phase.(type) {
 	case *waiting:
 		fmt.Fprint(&b, " waiting ", in(phase.until), phase.then)
 	case *listing:
 		fmt.Fprint(&b, " listing ", phase.version, ago(phase.asked))
 	case *streaming:
-		fmt.Fprint(&b, " streaming ", phase.version, ago(phase.heard), phase.open, in(phase.live))
+		fmt.Fprint(&b, " streaming ", phase.version, ago(phase.heard), phase.open, in(phase.otherEventAt))
 	case *watching:
 		fmt.Fprint(&b, " watching ", phase.version, ago(phase.asked), phase.open, phase.progress, phase.afterLongList)
 	}
 	u := m.pauses
-	fmt.Fprint(&b, " ", min(u.answered, len(answeredPauses)), min(u.unreachable, len(unreachablePauses)), u.outage, u.reconnected,
-		min(u.failures, maxFailures), u.empties, in(u.watches), in(u.lists))
+	fmt.Fprint(&b, " ", min(u.answeredStep, len(answeredPauses)), min(u.unreachableStep, len(unreachablePauses)), u.outage, u.reopenedAtOnce,
+		min(u.failures, maxFailures), u.emptyWatches, in(u.watchesFullAt), in(u.listsFullAt))
 	l := m.lists
-	fmt.Fprint(&b, " ", l.sameVersion, l.outrun, in(l.streamUntil), l.incomplete, in(l.listUntil), in(m.askable))
+	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.unaskableUntil))
 	if d := m.doubt; d != nil {
-		fmt.Fprint(&b, " ", in(d.at), d.behind, d.absent, min(d.step, 10))
+		fmt.Fprint(&b, " ", in(d.probeAt), d.answersBehind, d.answersAbsent, min(d.failures, 10))
 	}
 	return b.String()
 }

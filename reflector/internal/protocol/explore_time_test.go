@@ -29,7 +29,7 @@ func happened(at *time.Time) {
 func (w *world) forget() {
 	m := w.m
 	m.undo, m.out = undo{}, m.out[:0] // a refusal of the sink is told before the next step, so there is no way back any more
-	m.pauses = pauses{reconnected: m.pauses.reconnected, failures: min(m.pauses.failures, maxFailures), empties: m.pauses.empties}
+	m.pauses = pauses{reopenedAtOnce: m.pauses.reopenedAtOnce, failures: min(m.pauses.failures, maxFailures), emptyWatches: m.pauses.emptyWatches}
 	m.silence, m.health = silence{}, health{}
 	switch p := m.phase.(type) {
 	case *waiting:
@@ -39,15 +39,15 @@ func (w *world) forget() {
 	case *streaming:
 		p.asked, p.heard = now, now
 		rearm(&p.deadline)
-		happened(&p.live)
+		happened(&p.otherEventAt)
 	case *watching:
 		p.asked, p.heard, p.silence = now, now, armed
 		rearm(&p.deadline)
 		happened(&p.opened)
 		happened(&p.bookmark)
 	}
-	rearm(&m.lists.streamUntil)
-	rearm(&m.lists.listUntil)
+	rearm(&m.lists.initialEventsUntil)
+	rearm(&m.lists.listsUntil)
 	q := &m.quarantine
 	q.changes = 0
 	rearm(&q.soonest)
@@ -58,11 +58,11 @@ func (w *world) forget() {
 		e.since, e.step, e.err, e.askErr = now, 0, errBad, nil
 		rearm(&e.next)
 	}
-	rearm(&m.askable)
-	m.askAfter = time.Time{} // a pause
+	rearm(&m.unaskableUntil)
+	m.askNotBefore = time.Time{} // a pause
 	if d := m.doubt; d != nil {
-		d.step = 0
-		rearm(&d.at)
+		d.failures = 0
+		rearm(&d.probeAt)
 	}
 	if m.ask != nil {
 		m.ask.asked, m.ask.heard = now, now

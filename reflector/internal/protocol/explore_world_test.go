@@ -319,7 +319,7 @@ func (w *world) perform(eff Effect, s subject) (Input, error) {
 		w.check = question{}
 	case Compare:
 		return Compared{Differences: w.compare()}, nil
-	case Applied, Passed, Refuse, Failing, Relist, Backoff, Problem, Verified, Synced:
+	case Applied, Passed, ListUnused, Failing, Relist, Backoff, Problem, Verified, Synced:
 		// These are for those who watch.
 	}
 	return nil, nil

@@ -6,24 +6,24 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Input is a fact that the machine is told. An input that the phase has no use for changes nothing: it comes from a request
-// that the machine has given up.
+// Input is a fact that the driver reports to the machine. If the phase has no use for an input, nothing changes: the input comes
+// from a request that the machine has given up.
 type Input interface{ input() }
 
 type (
-	// Tick says that the clock has reached what Wake asked for, or more.
+	// Tick says that the time which Wake returned has come, or is over.
 	Tick struct{ Heard Heard }
 
-	// Listed says that the list that was asked for is here.
+	// Listed says that the whole list has come.
 	Listed struct{ Sum Sum }
 
-	// ListFailed says that the list that was asked for did not come.
+	// ListFailed says that the list has failed.
 	ListFailed struct{ Failure Failure }
 
 	// Opened says that the server has accepted the watch.
 	Opened struct{}
 
-	// Seen says that the stream delivered an event. It is passed as a pointer and used again for the next one.
+	// Seen says that the stream delivered an event. It is a pointer, and the driver uses it again for the next event.
 	Seen struct {
 		Type Type
 		Item Item
@@ -54,28 +54,28 @@ type (
 		Failure Failure
 	}
 
-	// Compared says that the list of a verification, which was asked for so long ago, was compared with the sink.
+	// Compared says that the list of a verification was compared with the sink. Duration is the time since it was asked for.
 	Compared struct {
 		Differences Differences
 		Duration    time.Duration
 	}
 
-	// ListWanted says that somebody asks for a list that begins now. Ticket numbers the calls; see [Status].
+	// ListWanted says that the program asks for a list that begins now. Ticket numbers these calls; see [Status].
 	ListWanted struct{ Ticket int }
 
-	// SinkRefused says that the sink did not take the Apply, the Replace or the Resync of the last step. The effects that were to
-	// follow it have not been performed.
+	// SinkRefused says that the sink returned an error for the Apply, the Replace or the Resync of the last step. The driver has
+	// dropped the effects behind that one.
 	SinkRefused struct{ Err error }
 
 	// Stopped says that everything that was open is closed. The next Tick goes on where this left off.
 	Stopped struct{}
 )
 
-// Heard is when the last byte of each open request came. It is now for a request that has brought something which the driver has
-// not looked at, and zero for one that is not open, or has brought nothing.
+// Heard has the times at which the last byte of each open request came. If the driver has not yet looked at a message of a
+// request, the time is now. If a request is not open, or has brought nothing, the time is zero.
 type Heard struct{ Main, Ask, Verification time.Time }
 
-// Item is one object of an answer or an event, as it came over the wire, beside what the sink holds under its key.
+// Item is one object of an answer or an event, as the server sent it, and what the sink holds under its key.
 type Item struct {
 	Meta object.Meta
 

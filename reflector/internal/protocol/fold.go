@@ -4,23 +4,23 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Sum is all that the machine wants to know of a list.
+// Sum is what the machine has to know about a list.
 type Sum struct {
 	Version string
 	Pages   int
-	Items   int    // that can be used
-	Recent  recent // the newest of them
+	Items   int    // the number of objects that can be used
+	Recent  recent // the newest of these objects
 
-	// Bad are the items with a name that cannot be used, as many as the quarantine looks after. MoreBad is how many there
-	// are beyond those, and Nameless how many have no readable name.
+	// Bad are the items that have a name and cannot be used, up to the size of the quarantine. MoreBad is the number of such
+	// items beyond that. Nameless is the number of items without a readable name.
 	Bad               []Item
 	MoreBad, Nameless int
 
 	// Unnamed says why the first item without a readable name cannot be used; nil if there is none.
 	Unnamed error
 
-	// Conflict says why objects that were taken from the sink, instead of decoding them again, may not be what the server
-	// has; nil if nothing says so.
+	// Conflict is set if some objects were taken from the sink instead of decoding them again, and the list shows that they may
+	// not be what the server has.
 	Conflict error
 }
 
@@ -31,7 +31,7 @@ type Fold struct {
 	sum    Sum
 }
 
-// Fold begins with a list at a version, of which some objects were taken from the sink if reused is set.
+// Fold begins with a list at a version. reused says that some of its objects were taken from the sink.
 func (m *Machine) Fold(version string, pages int, reused bool) *Fold {
 	f := &Fold{m: m, reused: reused, sum: Sum{Version: version, Pages: pages}}
 	if reused && object.Older(version, m.floor()) {
@@ -40,17 +40,17 @@ func (m *Machine) Fold(version string, pages int, reused bool) *Fold {
 	return f
 }
 
-// NeedsHeld reports whether Item wants to know what the sink holds. Bad always does.
+// NeedsHeld reports whether Item has to be told what the sink holds. Bad always has to be told.
 func (f *Fold) NeedsHeld() bool { return f.reused }
 
 // Item takes an item that can be used.
 //
-// Whether the server's storage went back is known only once the list is here. It did if an object that has not changed since
-// the resume point is not as it is held.
+// The items show whether the server's storage went back: if an item is older than the resume point, the sink must hold the same
+// version of it.
 func (f *Fold) Item(item Item) {
 	f.sum.Items++
 	version := item.Meta.ResourceVersion
-	f.sum.Recent.listed(item.Meta)
+	f.sum.Recent.noteListed(item.Meta)
 	if !f.reused || f.sum.Conflict != nil || !item.IsHeld || sameVersion(item) {
 		return
 	}
@@ -59,14 +59,14 @@ func (f *Fold) Item(item Item) {
 	}
 }
 
-// Anonymous takes an item that can be used and does not tell which object it is.
+// Anonymous takes an item that can be used and that has no readable metadata.
 func (f *Fold) Anonymous() { f.sum.Items++ }
 
-// Bad takes an item that cannot be used. It reports whether the object that the sink holds under that key stays: it has not
-// been deleted.
+// Bad takes an item that cannot be used. It reports whether the sink keeps the object that it holds under that key, because that
+// object has not been deleted.
 func (f *Fold) Bad(item Item) (keep bool) {
 	if item.Meta.Key != "" && object.Ordered(item.Meta.ResourceVersion) {
-		f.sum.Recent.listed(item.Meta)
+		f.sum.Recent.noteListed(item.Meta)
 	}
 	switch {
 	case item.Meta.Key == "":
@@ -83,5 +83,5 @@ func (f *Fold) Bad(item Item) (keep bool) {
 	return item.IsHeld && !object.Another(item.Held.UID, item.Meta.UID)
 }
 
-// Sum returns what there is to say.
+// Sum returns the result.
 func (f *Fold) Sum() Sum { return f.sum }

@@ -2,26 +2,26 @@ package protocol
 
 import "time"
 
-// health is since when requests have been failing, for those who watch the reflector.
+// health remembers since when requests have been failing. The machine reports that in [Status].
 type health struct {
 	// failing is when the first request failed after which no watch has been open; zero while one is.
 	failing time.Time
 
-	// before is what failing was before the last watch was accepted, and accepted is when it was. They are kept because the
-	// watch may fail at once: some servers accept it, and then say that the version is gone. Both are zero once the watch
-	// has brought something.
-	before, accepted time.Time
+	// watchAccepted is when the server accepted the last watch, and failingBefore is what failing was until then. If the watch
+	// fails soon, failing gets that value back: some servers accept a watch, and then say that the version is gone. Both are
+	// zero once the watch has brought something.
+	failingBefore, watchAccepted time.Time
 }
 
-// fail tells that a request, or the sink, has failed.
+// fail notes and reports that a request, or the sink, has failed.
 func (m *Machine) fail(now time.Time, err error) {
 	h := &m.health
 	if h.failing.IsZero() {
 		h.failing = now
-		if !h.before.IsZero() && now.Sub(h.accepted) < healthy {
-			h.failing = h.before
+		if !h.failingBefore.IsZero() && now.Sub(h.watchAccepted) < healthy {
+			h.failing = h.failingBefore
 		}
-		h.before, h.accepted = time.Time{}, time.Time{}
+		h.failingBefore, h.watchAccepted = time.Time{}, time.Time{}
 	}
 	m.emit(Failing{err})
 }
@@ -29,9 +29,9 @@ func (m *Machine) fail(now time.Time, err error) {
 // opened notes that a watch was accepted.
 func (h *health) opened(now time.Time) {
 	if !h.failing.IsZero() {
-		*h = health{before: h.failing, accepted: now}
+		*h = health{failingBefore: h.failing, watchAccepted: now}
 	}
 }
 
 // good notes that a watch has brought something.
-func (h *health) good() { h.before, h.accepted = time.Time{}, time.Time{} }
+func (h *health) good() { h.failingBefore, h.watchAccepted = time.Time{}, time.Time{} }

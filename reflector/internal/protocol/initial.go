@@ -9,26 +9,25 @@ import (
 
 const (
 	// maxPause is the longest silence among initial events, and the longest wait for their end once other events come. Some
-	// proxies swallow the bookmark that is the end, and then nothing comes any more, or all that happens to the resource:
+	// proxies lose the bookmark that ends them. Then nothing comes any more, or only later changes:
 	// https://github.com/kubernetes/kubernetes/issues/140890.
 	maxPause = 30 * time.Second
 
-	// maxIncomplete streams in a row that end before their initial events do make the machine list, for listFor.
+	// After maxIncomplete streams in a row that ended too early, the machine asks for lists for the time listFor.
 	maxIncomplete = 2
 	listFor       = time.Hour
 
-	// maxOutrun lists in a row that took longer than the server remembers events make the machine ask for initial events,
-	// which have no gap between the state and what follows, for streamFor.
+	// After maxOutrun lists in a row that took longer than the server remembers events, the machine asks for initial events for
+	// the time streamFor. With initial events there is no gap between the state and the events that follow.
 	maxOutrun = 2
 	streamFor = time.Hour
 )
 
-// becomeStreaming asks for the whole state as the first events of a watch, at a version that is not older than what was last
-// applied.
+// becomeStreaming asks for the whole state as the first events of a watch. The state must not be older than what the sink holds.
 func (m *Machine) becomeStreaming(now time.Time) {
 	p := &streaming{version: m.floor(), asked: now, heard: now, timeout: m.timeout()}
 	if m.mostRecent() {
-		p.version, p.serves = "", m.wanted
+		p.version, p.ticket = "", m.wantedTicket
 	}
 	p.deadline = deadline(now, p.timeout)
 	m.phase = p
@@ -36,33 +35,33 @@ func (m *Machine) becomeStreaming(now time.Time) {
 	m.emit(Watch{Version: p.version, Timeout: p.timeout, Initial: true})
 }
 
-// listOutrun counts a watch that the server could not open at the version of a list, because the list took longer than the
-// server remembers events, as happens to large types that change a lot. Then so will the next. If the list took no time,
-// then something else is wrong, which initial events do not mend.
+// listOutrun counts a list that took so long that the server has forgotten events since the version of the list, and refused a
+// watch there. That happens to large types that change a lot, and the next list will take as long. If the list was quick, then
+// something else is wrong, and initial events would not help.
 func (m *Machine) listOutrun(now time.Time, p *watching) {
 	if !p.afterLongList || p.progress {
 		return
 	}
-	if m.lists.outrun++; m.lists.outrun >= maxOutrun {
-		m.lists.outrun, m.lists.streamUntil = 0, now.Add(streamFor)
+	if m.lists.listsOutrunByWindow++; m.lists.listsOutrunByWindow >= maxOutrun {
+		m.lists.listsOutrunByWindow, m.lists.initialEventsUntil = 0, now.Add(streamFor)
 	}
 }
 
-// patience returns when initial events are given up. A bookmark, a change or a deletion is a sign that they are over; an ADDED
-// may be one of them.
-func (p *streaming) patience() time.Time {
+// givenUpAt returns when the machine stops waiting for the end of the initial events. A bookmark, a MODIFIED or a DELETED shows
+// that they are over; an ADDED may be one of them.
+func (p *streaming) givenUpAt() time.Time {
 	at := p.heard.Add(maxPause)
-	if !p.live.IsZero() {
-		at = earliest(at, p.live.Add(maxPause))
+	if !p.otherEventAt.IsZero() {
+		at = earliest(at, p.otherEventAt.Add(maxPause))
 	}
 	return at
 }
 
-// initialEvent collects the state, and goes on with the same stream as a watch once the state is complete.
+// initialEvent collects the state. Once the state is complete, the same stream goes on as a watch.
 func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	p.heard = now
-	if e.Type != Added && p.live.IsZero() {
-		p.live = now
+	if e.Type != Added && p.otherEventAt.IsZero() {
+		p.otherEventAt = now
 	}
 	if e.Type != Bookmark {
 		m.emit(Collect{})
@@ -76,10 +75,10 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	switch {
 	case object.Any(version):
 		m.emit(HangUp{Incomplete, errNoVersion})
-		m.doWithoutStream(now, p, Failure{Err: errNoVersion})
+		m.listInstead(now, p, Failure{Err: errNoVersion})
 		return
 	case p.version != "" && errors.Is(err, errOlder):
-		m.refused, m.distrusted = true, true
+		m.mostRecentNext, m.distrusted = true, true
 		m.emit(HangUp{WentBack, err})
 		m.emit(Problem{Class: VersionProblem, Err: err})
 		m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
@@ -100,20 +99,20 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 		return
 	}
 	m.replace(now, sum)
-	m.lists.incomplete = 0
-	m.served = max(m.served, p.serves)
+	m.lists.incompleteStreams = 0
+	m.servedTicket = max(m.servedTicket, p.ticket)
 	m.streamComplete(now, p)
-	if p.again {
-		m.listWanted(now, m.wanted)
+	if p.anotherWanted {
+		m.listWanted(now, m.wantedTicket)
 	}
 }
 
-// streamEnded follows a stream that ended before the state was complete.
+// streamEnded decides what to do after a stream that ended before the state was complete.
 func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
-	m.refused = m.refused || p.again
+	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	switch failure.Reason {
 	case Expired, TooLarge:
-		m.refused = true
+		m.mostRecentNext = true
 		if p.version != "" {
 			m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
 			m.becomeStreaming(now)
@@ -124,31 +123,31 @@ func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
 		m.becomeWaiting(now, toList, failure)
 		return
 	case Failed:
-		if failure.findsFault() { // it knows nothing of initial events, or has them switched off
-			m.doWithoutStream(now, p, failure)
+		if failure.findsFault() { // the server does not know initial events, or they are switched off there
+			m.listInstead(now, p, failure)
 			return
 		}
 	default:
 	}
 	switch failure.Reason {
 	case Throttled, Failed, Expired, TooLarge:
-		m.lists.incomplete++
+		m.lists.incompleteStreams++
 	default:
 		if p.open {
-			m.lists.incomplete++
+			m.lists.incompleteStreams++
 		}
 	}
-	if m.lists.incomplete >= maxIncomplete {
-		m.doWithoutStream(now, p, failure)
+	if m.lists.incompleteStreams >= maxIncomplete {
+		m.listInstead(now, p, failure)
 		return
 	}
 	m.becomeWaiting(now, toList, failure)
 }
 
-// doWithoutStream lists, now and for an hour. If the server asks for a pause, the list waits for it.
-func (m *Machine) doWithoutStream(now time.Time, p *streaming, failure Failure) {
-	m.refused = m.refused || p.again
-	m.lists.incomplete, m.lists.listUntil = 0, now.Add(listFor)
+// listInstead asks for lists instead of initial events, now and for an hour. If the server has asked for a pause, the list waits.
+func (m *Machine) listInstead(now time.Time, p *streaming, failure Failure) {
+	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
+	m.lists.incompleteStreams, m.lists.listsUntil = 0, now.Add(listFor)
 	m.emit(Problem{Class: WatchProblem, Err: failure.Err})
 	m.emit(Relist{Version: m.resume, Reason: Incomplete, Err: failure.Err})
 	if failure.RetryAfter > 0 {

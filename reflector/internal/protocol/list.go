@@ -8,29 +8,30 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// lists is what the machine has learned about how to ask this server for the whole state.
+// lists holds what the machine has learned about lists and initial events of this server.
 type lists struct {
-	// paged: a list that the watch cache should have answered whole came in pages, so there is no watch cache, and every
-	// list is paged from now on.
+	// paged: a list at "0" came in pages. A server with a watch cache ignores the limit of such a list and answers in one piece,
+	// so this server has no watch cache. From now on every list has a limit.
 	paged bool
 
-	// sameVersion is the version that the last list was asked for at, if it brought no later one.
-	sameVersion string
+	// sameVersionListed is set if the last list was requested at a version and came back at the same version. It holds that
+	// version.
+	sameVersionListed string
 
-	// outrun counts the lists in a row that took longer than the server's window of events, so that it could not watch from
-	// them. No list is asked for before streamUntil, but initial events.
-	outrun      int
-	streamUntil time.Time
+	// listsOutrunByWindow counts lists in a row that took longer than the server remembers events, so that no watch could begin
+	// at their version. Until initialEventsUntil the machine asks for initial events instead of lists.
+	listsOutrunByWindow int
+	initialEventsUntil  time.Time
 
-	// incomplete counts the streams in a row whose initial events did not come to an end. No initial events are asked for
-	// before listUntil, but a list.
-	incomplete int
-	listUntil  time.Time
+	// incompleteStreams counts streams in a row whose initial events did not come to an end. Until listsUntil the machine asks
+	// for lists instead of initial events.
+	incompleteStreams int
+	listsUntil        time.Time
 }
 
 const defaultPageSize = 500
 
-// sync asks for the whole state, in the way that the options say, if the pace allows a request now.
+// sync asks for the whole state, by a list or by initial events. If there is no token for the request, sync waits for one.
 func (m *Machine) sync(now time.Time) {
 	kind := m.wholeState(now)
 	if wait := m.pauses.until(m.rules, kind, now); wait > 0 {
@@ -45,15 +46,16 @@ func (m *Machine) sync(now time.Time) {
 	m.becomeListing(now)
 }
 
-// wholeState is the kind of the request that asks for the whole state.
+// wholeState returns the kind of the next request for the whole state: a list, or a watch with initial events.
 func (m *Machine) wholeState(now time.Time) next {
-	if (m.rules.Initial == InitialEvents || now.Before(m.lists.streamUntil)) && !now.Before(m.lists.listUntil) {
+	if (m.rules.Initial == InitialEvents || now.Before(m.lists.initialEventsUntil)) && !now.Before(m.lists.listsUntil) {
 		return toWatch
 	}
 	return toList
 }
 
-// syncAfterWait asks for the whole state now or, if a wait is under way, after it: the server may have asked for the wait.
+// syncAfterWait asks for the whole state. If the machine is waiting, the wait goes on first, because the server may have asked for
+// it.
 func (m *Machine) syncAfterWait(now time.Time) {
 	if p, ok := m.phase.(*waiting); ok && now.Before(p.until) {
 		m.waitUntil(p.until, toList)
@@ -62,11 +64,11 @@ func (m *Machine) syncAfterWait(now time.Time) {
 	m.sync(now)
 }
 
-// becomeListing asks for a list at the version that was last applied, so that the answer can come from the server's watch
-// cache and cannot be older than what the sink holds. A first list takes any version that the server has cached.
+// becomeListing asks for a list that is not older than what the sink holds. It asks with that version, so that the server can
+// answer from its watch cache. A first list takes any version that the server has cached.
 //
-// resourceVersionMatch is left out: a resourceVersion alone means "not older than". With a limit it means exactly this
-// version, for as long as the server keeps it, so such a list may bring nothing new: see [Machine.relist].
+// The request has no resourceVersionMatch, because a resourceVersion alone means "not older than". Together with a limit it means
+// "exactly this version", if the server still has it; such a list may bring nothing new, see [Machine.relist].
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
 func (m *Machine) becomeListing(now time.Time) {
 	version := m.floor()
@@ -74,32 +76,26 @@ func (m *Machine) becomeListing(now time.Time) {
 		version = "0"
 	}
 	p := &listing{version: version, asked: now, heard: now}
-	reuse := m.rules.SinkTells && m.resume != "" && !m.distrusted && m.wanted == m.served
+	reuse := m.rules.SinkTells && m.resume != "" && !m.distrusted && m.wantedTicket == m.servedTicket
 	if m.mostRecent() {
-		p.version, p.serves = "", m.wanted
+		p.version, p.ticket = "", m.wantedTicket
 	}
 	m.phase = p
 	m.pauses.take(m.rules, toList, now)
 	m.emit(List{Version: p.version, Limit: m.limit(p.version), Reuse: reuse})
 }
 
-// floor is the version that no whole state may be older than: the sink has had something of it.
-func (m *Machine) floor() string {
-	floor := m.resume
-	for _, fence := range m.fences { // the order does not matter for a maximum
-		floor = object.Newer(floor, fence)
-	}
-	return floor
+// mostRecent reports whether the next list must be of the most recent state. While a call of Relist waits for its list, every
+// list must be.
+func (m *Machine) mostRecent() bool {
+	return m.mostRecentNext || m.repair.due() || m.wantedTicket > m.servedTicket
 }
-
-// mostRecent reports whether nothing but the most recent state will do. While a call that asked for a list has not got one,
-// it will not, whatever has become of the lists since.
-func (m *Machine) mostRecent() bool { return m.refused || m.repair.due() || m.wanted > m.served }
 
 // limit is the page size of a list at version.
 //
-// A list at a given version is not paged unless that is asked for, because a limit used to send it past the watch cache to
-// etcd. One at "0" carries a limit for servers without a watch cache, and "" goes to etcd in any case.
+// By default a list at a version has no limit, because older servers pass a list with a limit on to etcd, past their watch cache.
+// A list at "0" has a limit for servers without a watch cache; servers with a watch cache ignore that limit. A list at "" has a
+// limit, because older servers pass it on to etcd in any case.
 func (m *Machine) limit(version string) int64 {
 	switch {
 	case m.rules.PageSize != 0:
@@ -110,8 +106,8 @@ func (m *Machine) limit(version string) int64 {
 	return 0
 }
 
-// impatient returns when a silent answer is given up; zero for never.
-func (m *Machine) impatient(heard time.Time) time.Time {
+// silentTooLong returns the time at which the machine gives an answer up whose last byte came at heard; zero for never.
+func (m *Machine) silentTooLong(heard time.Time) time.Time {
 	if m.rules.Patience == 0 {
 		return time.Time{}
 	}
@@ -136,22 +132,22 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 	}
 	if err := m.undecodable(sum); err != nil {
 		failure := Failure{Reason: Malformed, Err: err}
-		m.emit(Refuse{failure.Err})
+		m.emit(ListUnused{failure.Err})
 		m.listFailed(now, p, failure)
 		return
 	}
 	m.replace(now, sum)
-	m.lists.sameVersion = ""
+	m.lists.sameVersionListed = ""
 	switch sum.Version {
 	case "":
-		m.refused = true // nobody knows how recent the list was, so what follows must not be any state
+		m.mostRecentNext = true // nobody knows how recent this list was, so the next must be the most recent
 	case p.version:
-		m.lists.sameVersion = sum.Version
+		m.lists.sameVersionListed = sum.Version
 	}
 	m.lists.paged = m.lists.paged || p.version == "0" && sum.Pages > 1
-	m.served = max(m.served, p.serves)
-	if p.again {
-		m.refused = true
+	m.servedTicket = max(m.servedTicket, p.ticket)
+	if p.anotherWanted {
+		m.mostRecentNext = true
 		m.becomeListing(now)
 		return
 	}
@@ -161,11 +157,11 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 	}
 }
 
-// errUndecodable is the failure of a first list that has objects and none that can be decoded: to replace nothing with
-// nothing and call it synced would hide that the object type is wrong.
+// errUndecodable is the failure of a first list if none of its objects can be decoded. An empty copy that counts as synced would
+// hide that the object type is wrong.
 var errUndecodable = errors.New("none of the objects in the list can be decoded")
 
-// undecodable says why a list is no first state to begin with, or returns nil.
+// undecodable returns an error if a first list has objects, and none of them can be decoded.
 func (m *Machine) undecodable(sum Sum) error {
 	switch {
 	case m.synced || sum.Items > 0:
@@ -178,25 +174,25 @@ func (m *Machine) undecodable(sum Sum) error {
 	return nil
 }
 
-// replace gives the whole state to the sink. What was known of single objects is forgotten, because the list says all that there
-// is to say; only an item without a readable name is left to a repair.
+// replace gives the whole state to the sink. The list replaces everything that was known about single objects. If it has items
+// without a readable name, a repair follows.
 func (m *Machine) replace(now time.Time, sum Sum) {
 	m.undo = undo{
 		sink: replaced, position: m.position, recent: m.recent,
-		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, health: m.health, served: m.served,
+		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, health: m.health, servedTicket: m.servedTicket,
 	}
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: m.keepsUnlisted(sum)})
 	if object.Older(sum.Version, m.safe) || m.distrusted {
-		m.safe = "" // while something is in quarantine, no version of this history is safe
+		m.safe = "" // the old version is of another history; settle sets a new one once nothing is in quarantine
 	}
 	m.resume, m.fences = sum.Version, nil
-	m.refused, m.distrusted = false, false
+	m.mostRecentNext, m.distrusted = false, false
 	m.recent = sum.Recent
 	m.doubt = nil
 	m.pauses.listed()
 	m.quarantine = m.quarantine.relisted(m, now, sum)
 	m.repair.listed(now)
-	if sum.Nameless > 0 || m.quarantine.uncounted > 0 {
+	if sum.Nameless > 0 || m.quarantine.beyondLimit > 0 {
 		m.repair.want(&m.rules, now)
 	}
 	m.repairUnaskable(now)
@@ -210,34 +206,36 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	}
 }
 
-// keepsUnlisted reports whether nothing can be inferred from what a list lacks, because it has items without a name. Before the
-// first list there is nothing to keep, unless the sink tells that it held something before.
+// keepsUnlisted reports whether the sink keeps the objects that a list lacks. It keeps them if the list has items without a name,
+// because each of these items may be an object that seems to be missing. Before the first list there is nothing to keep, unless
+// the sink tells what it held before.
 //
-// A sink that does not tell what it holds loses the object of an item that has a name and cannot be used, until an ask brings it
-// back. To keep everything for its sake would keep what was deleted, too.
+// If an item has a name and cannot be used, a sink that does not tell what it holds loses that object until an ask brings it back.
+// To keep everything would also keep what was deleted.
 func (m *Machine) keepsUnlisted(sum Sum) bool {
 	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)
 }
 
-// listWentBack does not take a list that is older than it was asked to be, or parts of which were taken from the sink and may
-// be of another history. Only the most recent state can say that the server's storage went back, as after the restoration of
-// a backup: then that is what there is, and the sink is told all that it changes.
+// listWentBack drops a list, and asks for the most recent state. Either the list is older than the version that the machine asked
+// for; or some of its objects were taken from the sink, and may be of another history. If the most recent state is older, too,
+// then the server's storage went back, for example because it was restored from a backup. The sink then gets that state.
 func (m *Machine) listWentBack(now time.Time, err error) {
-	m.refused, m.distrusted = true, true
-	m.emit(Refuse{err})
+	m.mostRecentNext, m.distrusted = true, true
+	m.emit(ListUnused{err})
 	m.emit(Problem{Class: VersionProblem, Err: err})
 	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
 	m.becomeListing(now)
 }
 
-// listFailed asks at once for the most recent state if the version asked for is gone or has not arrived, and tries again
-// after a pause otherwise. A version that was refused is not asked for again.
+// listFailed asks at once for the most recent state, if the server no longer has the version or does not have it yet. It does so
+// even if the server sent Retry-After, because the next request is another one. Otherwise it tries again after a pause. It does
+// not ask twice for a version that the server refused.
 func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 	m.fail(now, failure.Err)
-	m.refused = m.refused || p.again
+	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	switch failure.Reason {
 	case Expired, TooLarge:
-		m.refused = true
+		m.mostRecentNext = true
 		if p.version != "" {
 			m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
 			m.becomeListing(now)
@@ -248,40 +246,40 @@ func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 		if failure.findsFault() {
 			m.pauses.failures++
 		}
-		m.refused = m.refused || m.pauses.failures >= maxFailures
+		m.mostRecentNext = m.mostRecentNext || m.pauses.failures >= maxFailures
 	default:
 	}
 	m.emit(Problem{Class: ListProblem, Err: failure.Err})
 	m.becomeWaiting(now, toList, failure)
 }
 
-// listWanted lists the most recent state, decoded whole: whoever asks may know of a change that the server's watch cache has
-// not seen, or fear that the copy is wrong. A list in progress is followed by another, for it may have begun before that
-// change.
+// listWanted lists the most recent state, and reuses no object of the sink: the caller may know of a change that the server's
+// watch cache has not seen, or may suspect that the copy is wrong. If a list is in progress, another one follows, because the
+// first may have begun before that change.
 func (m *Machine) listWanted(now time.Time, ticket int) {
-	m.wanted = max(m.wanted, ticket)
+	m.wantedTicket = max(m.wantedTicket, ticket)
 	switch p := m.phase.(type) {
 	case *listing:
-		p.again = true
+		p.anotherWanted = true
 		return
 	case *streaming:
-		p.again = true
+		p.anotherWanted = true
 		return
 	}
-	m.refused = true
+	m.mostRecentNext = true
 	m.emit(HangUp{Asked, errAsked})
 	m.emit(Relist{Version: m.resume, Reason: Asked, Err: errAsked})
 	m.pauses.credit(&m.rules)
 	m.sync(now)
 }
 
-// relist gives the resume point up, after a pause.
+// relist gives the resume point up, and lists after a pause.
 //
-// A list that brought no later version than the one it was asked for, which the server does not watch from, would do so
-// again.
+// If the last list came back at the version that the machine had asked for, and the server cannot watch from that version, then
+// the same request would bring the same version again. So the next list asks for the most recent state.
 func (m *Machine) relist(now time.Time, failure Failure) {
-	if (failure.Reason == Expired || failure.Reason == Empty) && m.lists.sameVersion != "" && m.lists.sameVersion == m.resume {
-		m.refused = true
+	if (failure.Reason == Expired || failure.Reason == Empty) && m.lists.sameVersionListed != "" && m.lists.sameVersionListed == m.resume {
+		m.mostRecentNext = true
 	}
 	m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
 	m.becomeWaiting(now, toList, failure)

@@ -5,68 +5,66 @@ import (
 	"time"
 )
 
-// Machine is everything that a reflector decides, and what it has to remember for that. It does no I/O, starts no goroutine,
-// reads no clock and throws no dice but [Rules.Rand]. One goroutine owns it.
+// Machine makes every decision of a reflector, and remembers what it needs for that. It does no I/O, starts no goroutine and reads
+// no clock; its random numbers come from [Rules.Rand]. One goroutine owns it.
 type Machine struct {
 	rules Rules
 	phase phase
-	out   []Effect // of the step that is being made; used again for the next
+	out   []Effect // of this step; the next step uses the slice again
 
-	// What the sink has, see list.go and watch.go.
+	// The version that the sink is at, see list.go and watch.go.
 	position
-	recent recent // the newest things that the server has told, see trust.go
+	recent recent // the newest objects that the server has sent, see trust.go
 
 	// How requests are paced, see pause.go and silence.go.
 	pauses  pauses
 	silence silence
 	health  health
 
-	// What has been learned about how to ask this server for the whole state, see list.go and initial.go.
+	// What the machine has learned about lists of this server, see list.go and initial.go.
 	lists lists
 
 	// What is done beside the watch, see quarantine.go, ask.go, trust.go, repair.go, verify.go.
-	quarantine quarantine
-	ask        *ask
-	askable    time.Time // until then the server counts as one that cannot be asked for a key; zero if it never did
-	askAfter   time.Time // the server has said by Retry-After to ask no sooner; zero if it has not
-	doubt      *doubt
-	repair     repair
-	verify     verification
+	quarantine     quarantine
+	ask            *ask
+	unaskableUntil time.Time // the machine asks for no key before this, because an answer could not be used; zero if none was
+	askNotBefore   time.Time // the machine asks for no key before this, because the server sent Retry-After; zero if it has not
+	doubt          *doubt
+	repair         repair
+	verify         verification
 
 	resyncAt time.Time // zero before the first list, and if there are no resyncs
 
-	wanted, served int // tickets of those who asked for a list
+	wantedTicket, servedTicket int // the newest call of Relist that asked for a list, and the newest call that has got its list
 
-	undo undo // what the last step changed that a refusal of the sink takes back
+	undo undo // what to restore if the sink refuses a change of the last step
 }
 
-// position is what the sink has, in resourceVersions, and so what may be asked for next.
+// position says which resourceVersion the sink is at, and so what to ask for next.
 type position struct {
-	// resume is the resume point: the resourceVersion up to which the sink has everything but what is in quarantine. A
-	// watch goes on there. It is empty before the first list.
+	// resume is the resume point: the sink has everything up to this resourceVersion, except what is in quarantine. The next
+	// watch begins there. It is empty before the first list.
 	resume string
 
-	// safe is the newest version up to which the sink has everything without exception. It is the resume point while nothing
-	// is in quarantine and no repair is due.
+	// safe is the newest version up to which the sink has everything, without exception. While nothing is in quarantine and
+	// no repair is due, it is the resume point.
 	safe string
 
-	// refused: the server could not list at the resume point, or not watch from what it listed, so the next list asks for
-	// the most recent state.
-	refused bool
+	// mostRecentNext: the next list asks for the most recent state. The server could not list at the resume point, or could
+	// not watch from the version of its list.
+	mostRecentNext bool
 
-	// distrusted: the server's storage went back, or may have, and the sink still has what it held before. A version
-	// need not mean what it meant, so lists are decoded whole.
+	// distrusted: the server's storage went back, or may have, and the sink still holds objects from before. The same
+	// version may now mean another state, so every object of the next list is decoded.
 	distrusted bool
 
 	// synced: the sink has had a whole list.
 	synced bool
 
-	// fences are versions by key. An ask has told the state of the key as of its fence, and the resume point has not come there:
-	// events of the key up to its fence say nothing new.
-	fences map[string]string
+	fences fences // see fence.go
 }
 
-// undo is how things were before a step, as far as a refusal of the sink takes them back. It is kept until the next step.
+// undo is the part of the machine's state before a step that is restored if the sink refuses. It is kept until the next step.
 type undo struct {
 	sink     sinkCall
 	position position
@@ -78,14 +76,14 @@ type undo struct {
 	entry *entry // the key's entry in quarantine before; nil if there was none
 
 	// If it had a Replace:
-	quarantine quarantine
-	repair     repair
-	doubt      *doubt
-	health     health
-	served     int
+	quarantine   quarantine
+	repair       repair
+	doubt        *doubt
+	health       health
+	servedTicket int
 }
 
-// sinkCall is what a step has had the sink do, which may fail.
+// sinkCall is the call of the sink that a step has asked for. The sink may refuse it.
 type sinkCall uint8
 
 const (
@@ -115,7 +113,7 @@ func (m *Machine) Clone() *Machine {
 		d := *m.doubt
 		c.doubt = &d
 	}
-	c.verify.touched = maps.Clone(m.verify.touched)
+	c.verify.keysWithEvents = maps.Clone(m.verify.keysWithEvents)
 	c.undo.position.fences = maps.Clone(m.undo.position.fences)
 	c.undo.quarantine = m.undo.quarantine.clone()
 	if m.undo.entry != nil {
@@ -134,7 +132,7 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 	clear(m.out)
 	m.out = m.out[:0]
 	if refused, ok := in.(SinkRefused); ok {
-		m.sinkRefused(now, refused.Err)
+		m.takeBack(now, refused.Err)
 		m.settle()
 		return m.out
 	}
@@ -174,7 +172,7 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 // emit adds an effect to those of the step.
 func (m *Machine) emit(e Effect) { m.out = append(m.out, e) }
 
-// settle moves the safe version up to the resume point if nothing stands in its way.
+// settle moves the safe version up to the resume point, if nothing is in quarantine and no repair is due.
 func (m *Machine) settle() {
 	if m.quarantine.len() == 0 && !m.repair.due() {
 		m.safe = m.resume
@@ -182,7 +180,7 @@ func (m *Machine) settle() {
 	m.compareWhenReached()
 }
 
-// tick does what is due. A resync comes last, because the sink may refuse it, and then nothing that follows would be done.
+// tick does what is due. The resync comes last: if the sink refuses it, the effects behind it are dropped.
 func (m *Machine) tick(now time.Time, heard Heard) {
 	resync := due(now, m.resyncAt)
 	if resync {
@@ -213,13 +211,13 @@ func (m *Machine) mainTimers(now time.Time) {
 			m.sync(now)
 		}
 	case *listing:
-		if due(now, m.impatient(p.heard)) {
+		if due(now, m.silentTooLong(p.heard)) {
 			m.giveUp(now, Failure{Reason: Silent, Err: errSilent})
 		}
 	case *streaming:
-		if due(now, p.patience()) {
+		if due(now, p.givenUpAt()) {
 			m.emit(HangUp{Incomplete, errIncomplete})
-			m.doWithoutStream(now, p, Failure{Err: errIncomplete})
+			m.listInstead(now, p, Failure{Err: errIncomplete})
 		}
 	case *watching:
 		switch {
@@ -231,7 +229,7 @@ func (m *Machine) mainTimers(now time.Time) {
 	}
 }
 
-// giveUp hangs up, and goes on as if the request had ended with the failure.
+// giveUp closes the request, and does what follows if a request ends with this failure.
 func (m *Machine) giveUp(now time.Time, failure Failure) {
 	m.emit(HangUp{failure.Reason, failure.Err})
 	if p, ok := m.phase.(*listing); ok {
@@ -264,9 +262,9 @@ func (m *Machine) Wake() time.Time {
 	case *waiting:
 		at = earliest(at, p.until)
 	case *listing:
-		at = earliest(at, m.impatient(p.heard))
+		at = earliest(at, m.silentTooLong(p.heard))
 	case *streaming:
-		at = earliest(at, p.patience())
+		at = earliest(at, p.givenUpAt())
 	case *watching:
 		at = earliest(at, earliest(p.deadline, m.silentAt(p)))
 		if p.open {
@@ -274,10 +272,10 @@ func (m *Machine) Wake() time.Time {
 		}
 	}
 	if m.ask != nil {
-		at = earliest(at, m.impatient(m.ask.heard))
+		at = earliest(at, m.silentTooLong(m.ask.heard))
 	}
 	if m.verify.asked {
-		at = earliest(at, m.impatient(m.verify.heard))
+		at = earliest(at, m.silentTooLong(m.verify.heard))
 	}
 	return at
 }
@@ -289,13 +287,13 @@ func (m *Machine) wakeBeside() time.Time {
 		at = earliest(at, m.nextAsk())
 	}
 	if !m.verify.running() {
-		at = earliest(at, m.verify.next)
+		at = earliest(at, m.verificationAt())
 	}
 	return at
 }
 
-// stopped leaves the machine where the next Tick goes on: it opens the watch that it had, or was about to have, or else it
-// lists. Meanwhile the server may have become another one.
+// stopped prepares for the next Run. If a watch was open, or was the next request, the next Tick opens a watch; otherwise it
+// lists. Another server may answer by then.
 func (m *Machine) stopped(now time.Time) {
 	then := toList
 	switch p := m.phase.(type) {
@@ -304,9 +302,9 @@ func (m *Machine) stopped(now time.Time) {
 	case *waiting:
 		then = p.then
 	case *listing:
-		m.refused = m.refused || p.again
+		m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	case *streaming:
-		m.refused = m.refused || p.again
+		m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	}
 	m.waitUntil(time.Time{}, then)
 	m.ask = nil

@@ -75,12 +75,12 @@ func TestPausesStartAfreshAfterAHealthyWatch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rules := defaults()
 			begun := newStage().at
-			p := pauses{answered: 4, outage: true, watches: begun.Add(time.Minute)}
+			p := pauses{answeredStep: 4, outage: true, watchesFullAt: begun.Add(time.Minute)}
 			p.after(&watching{asked: begun, open: c.open}, begun.Add(c.alive))
 			if got := p.next(&rules, toWatch, failed(Denied, 403)); got != c.want {
 				t.Errorf("the pause is %v, want %v", got, c.want)
 			}
-			if !p.watches.Equal(begun.Add(time.Minute)) {
+			if !p.watchesFullAt.Equal(begun.Add(time.Minute)) {
 				t.Error("the tokens came back with the watch")
 			}
 		})

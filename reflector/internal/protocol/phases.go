@@ -2,8 +2,7 @@ package protocol
 
 import "time"
 
-// phase is what the machine is doing, with what is valid only while it does. Each phase has its ways in, and nobody else
-// assigns it: becomeListing, becomeStreaming, becomeWatching (or streamComplete, which goes on with an open stream) and waitUntil
+// phase is what the machine is doing, with the fields that are valid only meanwhile. Only these functions assign it: becomeListing, becomeStreaming, becomeWatching (or streamComplete, which goes on with an open stream) and waitUntil
 // (becomeWaiting draws the pause).
 type phase interface {
 	name() string
@@ -27,29 +26,29 @@ const (
 	toWatch
 )
 
-// listing: a list was asked for and has not come yet.
+// listing: a list was asked for, and the answer has not come yet.
 type listing struct {
-	version string // the resourceVersion asked for; "" asks for the most recent
-	again   bool   // another list was asked for since
-	serves  int    // the ticket of the newest call that this list satisfies; 0 for none
-	asked   time.Time
-	heard   time.Time
+	version       string // the resourceVersion asked for; "" asks for the most recent
+	anotherWanted bool   // another list was asked for since
+	ticket        int    // the ticket of the newest call that this list satisfies; 0 for none
+	asked         time.Time
+	heard         time.Time
 }
 
-// streaming: a watch was asked for that begins with the whole state, which is not complete yet.
+// streaming: a watch was asked for that begins with the whole state, and the state is not complete yet.
 type streaming struct {
-	version  string // the resourceVersion asked for; "" asks for the most recent
-	again    bool   // a list was asked for since
-	serves   int    // as in listing
-	asked    time.Time
-	heard    time.Time
-	deadline time.Time
-	timeout  time.Duration
-	open     bool      // the server has answered
-	live     time.Time // when the first event came that is not of the initial ones; zero before
+	version       string // the resourceVersion asked for; "" asks for the most recent
+	anotherWanted bool   // a list was asked for since
+	ticket        int    // as in listing
+	asked         time.Time
+	heard         time.Time
+	deadline      time.Time
+	timeout       time.Duration
+	open          bool      // the server has answered
+	otherEventAt  time.Time // when the first event came that is not of the initial ones; zero before
 }
 
-// watching: a watch was asked for, and it is open or about to be.
+// watching: a watch was asked for. It is open, or the server has not answered yet.
 type watching struct {
 	version       string // the resourceVersion it was opened at
 	asked         time.Time

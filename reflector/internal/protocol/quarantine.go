@@ -10,20 +10,20 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// quarantine holds the keys of which the sink may not have the latest: an object that cannot be decoded, is too large, or was
-// refused by a transform or the sink; one that an old event is about and that is not held; one that differs from the
-// server's. All others stay up to date. A key leaves the quarantine with a good event, with an answer to an ask, or with a
-// list.
+// quarantine holds the keys whose latest state the sink may lack. A key comes in if its object cannot be decoded, is too large, or
+// was refused by a transform or by the sink; if an old event is about an object that is not held; or if a verification found a
+// difference. All other keys stay up to date. A key leaves with a good event, with an answer to an ask, or with a list.
 type quarantine struct {
 	entries map[string]*entry
 
 	// soonest is a time before which no entry is due; zero if there is nothing to ask for.
 	soonest time.Time
 
-	// uncounted is how often an object could not be used that entries has no room for, since the last list.
-	uncounted int
+	// beyondLimit counts, since the last list, the objects that could not be used and that entries had no room for. One object
+	// may count several times.
+	beyondLimit int
 
-	// changes counts the changes of what [Machine.Quarantine] returns.
+	// changes is raised whenever the result of [Machine.Quarantine] changes.
 	changes int
 }
 
@@ -35,39 +35,40 @@ type entry struct {
 
 	askErr error // why the last ask failed; nil if it did not, or if there was none
 
-	// seen is the newest version of the key that is known not to be applied: an answer must be as new.
-	seen string
+	// minVersion: an answer that is older than this is not used, because the machine has seen this version of the key, or of
+	// the resource, already.
+	minVersion string
 
-	since, next time.Time // when it came in, and when it is asked for
-	step        int       // on the curve of asks
-	untaken     int       // answers in a row that could not be taken, see maxUntaken
+	since, next   time.Time // when it came in, and when it is asked for
+	step          int       // how many asks there were: the place on the curve of pauses
+	answersUnused int       // answers in a row that were not used, see maxAnswersUnused
 }
 
-// cause is why a key is in quarantine.
+// cause is the kind of fault that put a key into quarantine.
 type cause uint8
 
 const (
-	unusable cause = iota + 1 // it cannot be decoded or transformed
-	refused                   // the sink did not take it
-	notKnown                  // a late event may be news or not
-	differs                   // a verification found it to differ
+	unusable    cause = iota + 1 // it cannot be decoded or transformed
+	sinkRefused                  // the sink did not take it
+	outOfOrder                   // an event came too late to tell whether it is still true
+	differs                      // a verification found it to differ
 )
 
 const (
-	// maxQuarantined keys are looked after one by one.
+	// maxQuarantined is the number of keys that are asked for one by one.
 	maxQuarantined = 1000
 
-	// maxRefused objects may be refused by the sink. If there are more, then the sink is at fault, and not the objects: the
-	// machine lists.
+	// maxRefused is the number of objects in quarantine that the sink may have refused. If there are more, the fault is the
+	// sink's rather than that of the objects, and the machine lists.
 	maxRefused = 100
 
-	// Asking again helps if a conversion or a transform works again; if the object itself is repaired, an event says so
-	// at once. So the curve begins at a second and goes far.
+	// The pauses between asks for one key double from askBase to askCap. An ask helps if a conversion or a transform works
+	// again. If the object itself is repaired, an event says so at once.
 	askBase = time.Second
 	askCap  = 10 * time.Minute
 )
 
-// Quarantined is a key of which the sink may not have the latest.
+// Quarantined is a key whose latest state the sink may lack.
 type Quarantined struct {
 	Meta object.Meta // the version that could not be used, as far as it could be read
 	Err  error
@@ -78,7 +79,7 @@ type Quarantined struct {
 
 func newQuarantine() quarantine { return quarantine{entries: map[string]*entry{}} }
 
-func (q *quarantine) len() int { return len(q.entries) + q.uncounted }
+func (q *quarantine) len() int { return len(q.entries) + q.beyondLimit }
 
 func (q *quarantine) clone() quarantine {
 	c := *q
@@ -96,10 +97,10 @@ func (m *Machine) Quarantine() (all []Quarantined, more int) {
 		e := m.quarantine.entries[key]
 		all = append(all, Quarantined{Meta: e.meta, Err: e.reported(), Since: e.since, Next: e.next})
 	}
-	return all, m.quarantine.uncounted
+	return all, m.quarantine.beyondLimit
 }
 
-// reported is why the key is in quarantine, and why the last ask did not help.
+// reported returns the cause of the quarantine. If the last ask failed, the error also has the cause of that.
 func (e *entry) reported() error {
 	if e.askErr == nil {
 		return e.err
@@ -107,11 +108,11 @@ func (e *entry) reported() error {
 	return fmt.Errorf("%w; asking for it failed: %w", e.err, e.askErr)
 }
 
-// QuarantineChanges returns a number. While it stays the same, so does what [Machine.Quarantine] returns.
+// QuarantineChanges returns a number. While the number stays the same, [Machine.Quarantine] returns the same entries.
 func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
 
-// setAside puts the key of an item into quarantine, or remembers that it is still bad.
-func (m *Machine) setAside(now time.Time, item Item, err error, why cause) {
+// toQuarantine puts the key of an item into quarantine. If the key is there already, its entry is brought up to date.
+func (m *Machine) toQuarantine(now time.Time, item Item, err error, why cause) {
 	if item.Meta.Key == "" { // nobody can ask for it
 		m.repair.want(&m.rules, now)
 		return
@@ -119,31 +120,31 @@ func (m *Machine) setAside(now time.Time, item Item, err error, why cause) {
 	e, ok := m.quarantine.entries[item.Meta.Key]
 	switch {
 	case !ok && len(m.quarantine.entries) >= maxQuarantined:
-		m.quarantine.uncounted++
+		m.quarantine.beyondLimit++
 		m.quarantine.changes++
 		m.repair.want(&m.rules, now)
 		return
 	case !ok:
-		e = &entry{since: now, seen: m.resume}
+		e = &entry{since: now, minVersion: m.resume}
 		m.quarantine.entries[item.Meta.Key] = e
 	}
 	if e.meta != item.Meta {
 		e.step = 0
 	}
-	e.meta, e.why, e.err, e.askErr, e.untaken = item.Meta, why, err, nil, 0
-	e.seen = object.Newer(e.seen, object.Newer(m.resume, item.Meta.ResourceVersion))
+	e.meta, e.why, e.err, e.askErr, e.answersUnused = item.Meta, why, err, nil, 0
+	e.minVersion = object.Newer(e.minVersion, object.Newer(m.resume, item.Meta.ResourceVersion))
 	m.quarantine.postpone(&m.rules, now, e)
 	m.repairUnaskable(now)
 }
 
-// repairUnaskable has a list made for what is in quarantine if the server cannot be asked for single objects.
+// repairUnaskable plans a list for repair, if something is in quarantine and the server cannot be asked for single keys.
 func (m *Machine) repairUnaskable(now time.Time) {
-	if m.quarantine.len() > 0 && now.Before(m.askable) {
+	if m.quarantine.len() > 0 && now.Before(m.unaskableUntil) {
 		m.repair.want(&m.rules, now)
 	}
 }
 
-// postpone says when an entry is asked for next.
+// postpone sets the time of the next ask for an entry.
 func (q *quarantine) postpone(r *Rules, now time.Time, e *entry) {
 	delay := askBase
 	for range e.step {
@@ -159,7 +160,7 @@ func (q *quarantine) askAt(e *entry, at time.Time) {
 	q.changes++
 }
 
-// release takes a key out of quarantine, because its object is up to date or gone. It returns the entry; nil if there was none.
+// release takes a key out of quarantine, because its object is up to date or gone. It returns the entry, or nil if there is none.
 func (q *quarantine) release(key string) *entry {
 	e, ok := q.entries[key]
 	if ok {
@@ -169,40 +170,40 @@ func (q *quarantine) release(key string) *entry {
 	return e
 }
 
-// relisted returns the quarantine after a list. It holds what the list could not use, and nothing else. An object that is as
-// bad as it was before keeps its place on the curve of asks. Answers have to be as new as the list, which may be of an older
-// history.
+// relisted returns the quarantine after a list: the items of the list that cannot be used. An object that was in quarantine in
+// this version keeps its place on the curve of pauses. Answers must be as new as the list. They need not be as new as the
+// versions before the list, because the list may be of an older history.
 func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
 	after := newQuarantine()
-	after.uncounted, after.changes = sum.MoreBad, q.changes+1
+	after.beyondLimit, after.changes = sum.MoreBad, q.changes+1
 	for _, bad := range sum.Bad {
 		key := bad.Meta.Key
 		if e, ok := q.entries[key]; ok && e.meta == bad.Meta && e.why == unusable {
-			same := *e // a sink that refuses the list has the entry back as it was
-			same.seen = sum.Version
+			same := *e // a copy: if the sink refuses the list, the old entry comes back
+			same.minVersion = sum.Version
 			after.entries[key] = &same
 			after.soonest = earliest(after.soonest, e.next)
 			continue
 		}
-		e := &entry{meta: bad.Meta, why: unusable, err: bad.Err, seen: sum.Version, since: now}
+		e := &entry{meta: bad.Meta, why: unusable, err: bad.Err, minVersion: sum.Version, since: now}
 		after.entries[key] = e
 		after.postpone(&m.rules, now, e)
 	}
 	return after
 }
 
-// refused counts the objects that the sink does not take.
-func (q *quarantine) refused() int {
+// sinkRefusals counts the objects that the sink has refused.
+func (q *quarantine) sinkRefusals() int {
 	n := 0
 	for _, e := range q.entries { // the order does not matter for a sum
-		if e.why == refused {
+		if e.why == sinkRefused {
 			n++
 		}
 	}
 	return n
 }
 
-// due returns the key that is to be asked for first, if the time of any has come.
+// due returns the key to ask for next, if one is due.
 func (q *quarantine) due(now time.Time) (key string, ok bool) {
 	if !due(now, q.soonest) {
 		return "", false
@@ -221,22 +222,22 @@ func (q *quarantine) due(now time.Time) (key string, ok bool) {
 	return first.meta.Key, true
 }
 
-// applyRefused follows an object that the sink did not take.
+// applyRefused puts an object into quarantine that the sink has refused.
 func (m *Machine) applyRefused(now time.Time, undone undo, err error) {
 	m.safe = undone.position.safe
-	news := undone.entry == nil || undone.entry.meta != undone.item.Meta || undone.entry.why != refused
+	firstRefusal := undone.entry == nil || undone.entry.meta != undone.item.Meta || undone.entry.why != sinkRefused
 	if undone.entry != nil {
 		m.quarantine.entries[undone.key] = undone.entry
 	}
-	m.setAside(now, undone.item, err, refused)
-	if m.quarantine.refused() > maxRefused {
+	m.toQuarantine(now, undone.item, err, sinkRefused)
+	if m.quarantine.sinkRefusals() > maxRefused {
 		if m.resume != undone.position.resume {
 			m.resume, m.fences = undone.position.resume, undone.position.fences
 		}
 		m.listAfterRefusal(now, err)
 		return
 	}
-	if news {
+	if firstRefusal {
 		m.emit(Problem{Class: SinkProblem, Key: undone.key, Err: err})
 	}
 }

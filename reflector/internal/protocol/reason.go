@@ -5,11 +5,12 @@ import "time"
 // Reason says why a request or a stream ended, and so why the machine waits or lists again.
 type Reason uint8
 
-// The reasons: one for each way in which the machine reacts, or in which somebody has to.
+// The reasons. Several causes share one reason if the machine reacts to them in the same way, and a reader of its reports would,
+// too.
 const (
 	Closed      Reason = iota + 1 // the server ended the stream in good order
 	Cut                           // the connection broke under an open stream
-	TimedOut                      // the server kept the stream open past the time it was given
+	TimedOut                      // the server kept the stream open for longer than its timeout
 	Unreachable                   // no answer came at all
 	Unavailable                   // 502, 503 or 504, often of a proxy
 	Throttled                     // 429
@@ -26,7 +27,7 @@ const (
 	Incomplete                    // the initial events of a watch did not come to an end
 	WentBack                      // the server's storage is older than before, or has another history
 	NotFound                      // 404
-	Repair                        // something changed that could neither be read nor asked for
+	Repair                        // a change could not be read, and its object could not be asked for
 	reasonsEnd                    // one past the last
 )
 
@@ -45,7 +46,7 @@ func (r Reason) String() string {
 	return reasonWords[r]
 }
 
-// Failure is an error of the server or of the connection, classified once, where it came in.
+// Failure is an error of the server or of the connection. It is classified once, by the driver.
 type Failure struct {
 	Reason     Reason
 	Code       int           // the HTTP status; 0 if there is none
@@ -55,7 +56,7 @@ type Failure struct {
 	Err error
 }
 
-// findsFault reports whether the server finds fault with the request, rather than with itself.
+// findsFault reports whether the server says that the request is wrong, and not the server.
 func (f Failure) findsFault() bool { return f.Code >= 400 && f.Code < 500 }
 
 // ProblemClass says what a problem concerns.

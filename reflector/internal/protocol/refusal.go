@@ -2,9 +2,9 @@ package protocol
 
 import "time"
 
-// sinkRefused takes a step back in which the sink refused something, and decides what follows instead. An object that was refused
-// goes into quarantine: see [Machine.applyRefused]. Everything else ends in a list.
-func (m *Machine) sinkRefused(now time.Time, err error) {
+// takeBack undoes a step if the sink refused a change of that step, and decides what to do instead. If the sink refused an
+// object, its key goes into quarantine: see [Machine.applyRefused]. If it refused a list or a resync, the machine lists.
+func (m *Machine) takeBack(now time.Time, err error) {
 	undone := m.undo
 	m.undo = undo{}
 	clear(m.out)
@@ -15,13 +15,13 @@ func (m *Machine) sinkRefused(now time.Time, err error) {
 	case replaced:
 		m.position, m.recent = undone.position, undone.recent
 		m.quarantine, m.repair, m.doubt = undone.quarantine, undone.repair, undone.doubt
-		m.health, m.served = undone.health, undone.served
-		m.waitUntil(time.Time{}, toList) // the watch that was to follow has not begun, so it makes good for nothing
+		m.health, m.servedTicket = undone.health, undone.servedTicket
+		m.waitUntil(time.Time{}, toList) // the watch that was to follow has not begun, so it resets no pauses
 		m.listAfterRefusal(now, err)
 	case resynced:
 		switch p := m.phase.(type) {
 		case *listing, *streaming:
-			m.emit(Problem{Class: SinkProblem, Err: err}) // what is needed is on its way
+			m.emit(Problem{Class: SinkProblem, Err: err}) // the list that is needed is on its way
 		case *waiting:
 			// The wait goes on: a resync that fails again and again must not put the list off for ever.
 			m.emit(Problem{Class: SinkProblem, Err: err})
@@ -31,12 +31,11 @@ func (m *Machine) sinkRefused(now time.Time, err error) {
 			m.listAfterRefusal(now, err)
 		}
 	case noSinkCall:
-		// unreachable: no step before this one had an effect for the sink. The fact is about a step that was taken
-		// back already.
+		// unreachable: the last step had no effect for the sink, so the sink cannot have refused one.
 	}
 }
 
-// listAfterRefusal lists again, because the sink lacks something that will not be sent a second time.
+// listAfterRefusal lists again, because the server will not send a second time what the sink has refused.
 func (m *Machine) listAfterRefusal(now time.Time, err error) {
 	m.fail(now, err)
 	m.emit(Problem{Class: SinkProblem, Err: err})

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// repair is a list that is due because nothing less helps: an event, or an item of a list, had no readable name; more objects
-// are in quarantine than can be looked after one by one; or the server cannot be asked for single keys. The watch goes on
-// until then, so that everything else stays up to date.
+// repair is a list that is made because asks for single keys do not help: an event, or an item of a list, had no readable name; the
+// quarantine is full; or the server cannot be asked for single keys. The watch goes on until then, so that everything else stays up
+// to date.
 type repair struct {
 	at   time.Time // when to list; zero if no repair is due
 	step int
 	last time.Time // when a list was last applied
 }
 
-// repairPauses is the curve of lists that are for repair. Each pause is drawn from [b, 2b). It starts afresh when no repair was
-// needed for a while after a list.
+// repairPauses are the pauses before the first repair, the second and so on. Each is drawn from [b, 2b). If no repair was needed for
+// the longest of these after a list, the first pause is used again.
 var repairPauses = []time.Duration{
 	time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
 }
 
-// errRepair is what a watch ends with for a repair.
+// errRepair is the error of a watch that is given up for a repair.
 var errRepair = errors.New("a change could not be read, and could not be asked for by itself")
 
 func (r *repair) due() bool                { return !r.at.IsZero() }
 func (r *repair) dueAt(now time.Time) bool { return due(now, r.at) }
 
-// want has a list made for repair, if none is due yet.
+// want plans a list for repair, if none is due yet.
 func (r *repair) want(rules *Rules, now time.Time) {
 	if r.due() {
 		return
@@ -40,21 +40,21 @@ func (r *repair) want(rules *Rules, now time.Time) {
 	r.at = now.Add(pause + rules.jitter(pause))
 }
 
-// listed notes that the sink has a list.
+// listed notes that the sink has got a list.
 func (r *repair) listed(now time.Time) { r.at, r.last = time.Time{}, now }
 
-// repairAt returns when the list for repair may be asked for beside an open watch; zero if none is due. It waits for a token,
-// because the watch goes on until the list can be asked for.
+// repairAt returns when to give the watch up for a repair; zero if none is due. The watch goes on until there is a token for the
+// list, so that it ends as late as possible.
 func (m *Machine) repairAt() time.Time {
-	if !m.repair.due() || m.rules.Base == 0 {
+	if !m.repair.due() {
 		return m.repair.at
 	}
-	return latest(m.repair.at, m.pauses.bucket(m.wholeState(m.repair.at)).Add(-(burst-1)*m.rules.scaled(refill)))
+	return latest(m.repair.at, m.pauses.nextToken(&m.rules, m.wholeState(m.repair.at)))
 }
 
 // repairByList gives the watch up for a list of the most recent state.
 func (m *Machine) repairByList(now time.Time) {
-	m.refused = true
+	m.mostRecentNext = true
 	m.emit(HangUp{Repair, errRepair})
 	m.emit(Relist{Version: m.resume, Reason: Repair, Err: errRepair})
 	m.syncAfterWait(now)

@@ -9,7 +9,7 @@ type Rules struct {
 	Resync     time.Duration // 0 for never
 	MinTimeout time.Duration // of a watch; 0 leaves it to the server, and then there is no timer
 	Patience   time.Duration // how long an answer may be silent; 0 for ever
-	Base, Cap  time.Duration // of pauses; a Base of 0 is for tests, which want none
+	Base, Cap  time.Duration // of pauses; if Base is 0, which tests may want, there are neither pauses nor limits
 	Verify     time.Duration // the period of verifications; 0 for never
 
 	// SinkTells says that the sink tells what it holds under a key. SinkCounts says that it also tells which keys it holds.

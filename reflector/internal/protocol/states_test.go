@@ -53,7 +53,7 @@ func TestExamplesHaveEveryEffect(t *testing.T) {
 		Compare{},
 		Applied{},
 		Passed{},
-		Refuse{},
+		ListUnused{},
 		Failing{},
 		Relist{},
 		Backoff{},
@@ -87,14 +87,14 @@ The machine is always in one of four phases, and begins in waiting. In the drawi
 the sink has everything but what is in quarantine, and where it stands on two curves of pauses: one for servers that answer, one
 for those that cannot be reached.
 
-Jitter is left out here: each delay is its least value. In every row the resume point is 100, the sink holds what is said, and
-nothing is wrong but what the section and the row say. What stays as it was is left out.
+In every row of the phases below, the resume point is 100, and nothing is wrong except what the section and the row say. What
+stays as it was is left out.
 
 `
 
 func printStates() string {
 	var b strings.Builder
-	b.WriteString(statesHead)
+	b.WriteString(statesHead + printQueries() + printRanges() + printRates())
 	section := func(level string, s section) {
 		fmt.Fprintf(&b, "%s %s\n\n%s\n\n| input | next | effects |\n| --- | --- | --- |\n", level, s.title, s.text)
 		for _, e := range s.examples {
@@ -149,9 +149,9 @@ func describeNext(before, after *stage) string {
 	add(a.mostRecent() && !b.mostRecent(), "only the most recent state will do")
 	add(a.distrusted && !b.distrusted, "what is held is not trusted")
 	add(a.lists.paged && !b.lists.paged, "every list is paged")
-	add(a.lists.streamUntil.After(b.lists.streamUntil), "initial events for an hour")
-	add(a.lists.listUntil.After(b.lists.listUntil), "lists for an hour")
-	add(a.askable.After(b.askable), "nothing is asked for an hour")
+	add(a.lists.initialEventsUntil.After(b.lists.initialEventsUntil), "initial events for an hour")
+	add(a.lists.listsUntil.After(b.lists.listsUntil), "lists for an hour")
+	add(a.unaskableUntil.After(b.unaskableUntil), "nothing is asked for an hour")
 	for _, key := range slices.Sorted(maps.Keys(a.quarantine.entries)) {
 		e, was := a.quarantine.entries[key], b.quarantine.entries[key]
 		switch wait := e.next.Sub(after.at); {
@@ -164,7 +164,7 @@ func describeNext(before, after *stage) string {
 	for _, key := range slices.Sorted(maps.Keys(b.quarantine.entries)) {
 		add(a.quarantine.entries[key] == nil, "%s is out of quarantine", key)
 	}
-	add(a.quarantine.uncounted > b.quarantine.uncounted, "one more in quarantine, not asked for by itself")
+	add(a.quarantine.beyondLimit > b.quarantine.beyondLimit, "one more in quarantine, not asked for by itself")
 	for _, key := range slices.Sorted(maps.Keys(a.fences)) {
 		add(a.fences[key] != b.fences[key], "fence of %s at %s", key, a.fences[key])
 	}
@@ -174,8 +174,8 @@ func describeNext(before, after *stage) string {
 	add(a.repair.due() && !b.repair.due(), "a list for repair in %v", a.repair.at.Sub(after.at))
 	add(a.doubt != nil && b.doubt == nil, "the server is in doubt")
 	add(a.doubt == nil && b.doubt != nil, "the server is the one it was, or nobody can tell")
-	if a.doubt != nil && !a.doubt.at.IsZero() && (b.doubt == nil || !a.doubt.at.Equal(b.doubt.at)) {
-		add(true, "a probe in %v", a.doubt.at.Sub(after.at))
+	if a.doubt != nil && !a.doubt.probeAt.IsZero() && (b.doubt == nil || !a.doubt.probeAt.Equal(b.doubt.probeAt)) {
+		add(true, "a probe in %v", a.doubt.probeAt.Sub(after.at))
 	}
 	add(!a.verify.next.Equal(b.verify.next), "verifies in %v", a.verify.next.Sub(after.at))
 	return text
@@ -247,7 +247,7 @@ func tellEffect(e Effect) string {
 		return "tell: event"
 	case Passed:
 		return "tell: bookmark"
-	case Refuse:
+	case ListUnused:
 		return "do not take the list"
 	case Failing:
 		return "" // beside every problem, so it would say nothing here

@@ -6,12 +6,12 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Status is how the machine stands, for those who watch the reflector.
+// Status describes the machine, for users of the reflector.
 type Status struct {
 	State State
 
-	// Resume is the resume point. Safe is the newest version up to which the sink has everything without exception; empty if
-	// there is none.
+	// Resume is the resume point. Safe is the newest version up to which the sink has everything, without exception. It is
+	// empty if there is none.
 	Resume, Safe string
 
 	NextRetry time.Time // when the wait is over; zero in other states
@@ -31,9 +31,9 @@ const (
 	Waiting
 )
 
-// Status returns how the machine stands.
+// Status returns a description of the machine as it is now.
 func (m *Machine) Status() Status {
-	s := Status{Resume: m.resume, Safe: m.safe, Failing: m.health.failing, Synced: m.synced, Served: m.served}
+	s := Status{Resume: m.resume, Safe: m.safe, Failing: m.health.failing, Synced: m.synced, Served: m.servedTicket}
 	switch p := m.phase.(type) {
 	case *listing, *streaming:
 		s.State = Listing

@@ -10,27 +10,28 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// recent holds the newest states of objects that the server has told, the newest first, one for each key, whatever became of
-// them here. A place without a key is empty.
+// recent holds the newest objects that the server has sent, the newest first, one for each key. It does not matter whether the
+// sink has taken them. A place without a key is empty.
 type recent [4]known
 
-// known is the state of one object as the server has told it.
+// known is one object as the server has sent it.
 type known struct {
 	object.Meta
-	gone    bool // it was deleted
-	touched bool // in a doubt: an event of its key has come since
+	gone       bool // it was deleted
+	eventSince bool // in a doubt: an event of its key has come since the doubt arose
 }
 
-// told takes what an event or an answer says of a key. If that has no version, nothing is known of the key any more.
-func (r *recent) told(meta object.Meta, gone bool) {
+// note takes what an event or an answer says about a key. If the object has no version that can be compared, note forgets the
+// key.
+func (r *recent) note(meta object.Meta, gone bool) {
 	r.forget(meta.Key)
 	if object.Ordered(meta.ResourceVersion) {
 		r.add(known{Meta: meta, gone: gone})
 	}
 }
 
-// listed takes an item of a list. Items come in no order of versions.
-func (r *recent) listed(meta object.Meta) { r.add(known{Meta: meta}) }
+// noteListed takes an item of a list. Items are not ordered by version.
+func (r *recent) noteListed(meta object.Meta) { r.add(known{Meta: meta}) }
 
 // add puts a state in its place by its version.
 func (r *recent) add(k known) {
@@ -52,37 +53,38 @@ func (r *recent) forget(key string) {
 	}
 }
 
-// doubt is whether the server that answers now is the one that there was.
+// doubt says that the server may not be the same any more.
 //
-// A server whose storage was restored from a backup is silent until it passes the resume point, and then looks as if nothing
-// had happened: an API server sends no bookmark at or before the version that a watch began at. So if another server may have
-// taken over ([Machine.mayBeAnother]), the watch is opened at once, and beside it a probe asks for the newest object that the old
-// server has told. If that has changed since, the next newest is asked for, four at most. Only a verification can tell if all
-// of them are older than the backup, or were written again at the same version.
+// If a server's storage was restored from a backup, its versions are older than the resume point. Until they pass the resume
+// point, the server sends nothing on the watch: an API server sends no bookmark at or before the version that a watch began at.
+// After that, the watch looks as if nothing had happened. So if another server may answer from now on
+// ([Machine.mayBeAnotherServer]), the machine opens the watch at once, and beside it a probe asks for the newest object that the
+// old server has sent. If that object has changed since, the probe asks for the next newest, and so on for up to four. If all of
+// them are older than the backup, or were written again at the same version, only a verification finds out.
 type doubt struct {
 	resume string // the resume point when the doubt arose
-	recent recent // what the old server told last; if that is nothing, any one object is asked for
-	which  int    // the place in recent that is asked for
+	recent recent // the newest objects of the old server; if there are none, the probe asks for any one object
+	asking int    // the place in recent that is asked for
 
-	at             time.Time // when to ask; zero while no watch is open, and while an answer is on its way
-	behind, absent int       // answers in a row that were older than resume, or lacked the object
-	step           int       // failures in a row
+	probeAt                      time.Time // when to ask; zero while no watch is open, and while an answer is on its way
+	answersBehind, answersAbsent int       // answers in a row that were older than resume, or lacked the object
+	failures                     int       // failures in a row
 }
 
-// touch says that an event of a key has come: what the server has of it now tells nothing about the past.
-func (d *doubt) touch(key string) {
+// eventCame records that an event of a key has come. From then on the server's object of that key says nothing about the past.
+func (d *doubt) eventCame(key string) {
 	for i := range d.recent {
 		if k := &d.recent[i]; k.Key == key {
-			k.touched = true
+			k.eventSince = true
 		}
 	}
 }
 
 // next turns to the next newest object that no event has touched, and reports whether there is one.
 func (d *doubt) next() bool {
-	for i := d.which + 1; i < len(d.recent) && d.recent[i].Key != ""; i++ {
-		if !d.recent[i].touched {
-			d.which, d.absent = i, 0
+	for i := d.asking + 1; i < len(d.recent) && d.recent[i].Key != ""; i++ {
+		if !d.recent[i].eventSince {
+			d.asking, d.answersAbsent = i, 0
 			return true
 		}
 	}
@@ -90,48 +92,49 @@ func (d *doubt) next() bool {
 }
 
 const (
-	// The probe follows an open watch by between probeAfter and probeAfter + probeSpread, so that those of a fleet do not
-	// come together.
+	// After a watch has opened, the machine waits between probeAfter and probeAfter + probeSpread, and then sends the probe. So
+	// the probes of a fleet do not come together.
 	probeAfter  = 500 * time.Millisecond
 	probeSpread = 2500 * time.Millisecond
 
-	// enough answers of one kind, probeAgain apart, count: a replica may be behind for a moment, and a deletion may be on its
-	// way.
+	// An answer may be older than the resume point, because a replica is behind for a moment. It may lack the object, because a
+	// deletion is on its way. So such an answer counts only if it comes several times in a row (enough), with a pause of
+	// probeAgain between two.
 	probeAgain = 5 * time.Second
 	enough     = 2
 )
 
-// doubtServer says that another server may answer from now on. What was told before the first doubt is what probes ask for,
-// because what came since came from the server that is doubted. The resume point is that of the last doubt, because a second
-// server may be behind what the first one has told.
+// doubtServer records that another server may answer from now on. Probes ask for the objects that came before the first doubt,
+// because later objects come from the server that is in doubt. The doubt keeps the resume point of the last doubt, because a
+// second server may be behind what the first one has sent.
 func (m *Machine) doubtServer() {
 	switch {
 	case !object.Ordered(m.resume):
 	case m.doubt == nil:
 		m.doubt = &doubt{resume: m.resume, recent: m.recent}
 	case object.Older(m.doubt.resume, m.resume):
-		m.doubt.resume, m.doubt.behind = m.resume, 0
+		m.doubt.resume, m.doubt.answersBehind = m.resume, 0
 	}
 }
 
-// doubtAnswers follows a doubt for what asks have brought, or are about to bring. That is ahead of the resume point, so the probe
-// says nothing of it, and the fences would hide what another server does to those keys. So they are asked for again, of the
-// server that answers now.
+// doubtAnswers puts every key with a fence into quarantine, so that the machine asks for it again. It also marks the ask that is
+// in flight, so that its answer is not used. The old server answered for these keys, ahead of the resume point. A probe says
+// nothing about them, and the fences would hide the events of another server.
 func (m *Machine) doubtAnswers(now time.Time) {
 	if m.ask != nil {
 		m.ask.doubted = true
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.fences)) {
 		if _, ok := m.quarantine.entries[key]; !ok {
-			m.setAside(now, Item{Meta: object.Meta{Key: key, ResourceVersion: m.fences[key]}}, errAhead, notKnown)
+			m.toQuarantine(now, Item{Meta: object.Meta{Key: key, ResourceVersion: m.fences[key]}}, errAhead, outOfOrder)
 		}
 	}
 }
 
 var errAhead = errors.New("it was asked for, and another server may answer now")
 
-// mayBeAnother reports whether another server may stand behind the end of a watch.
-func (m *Machine) mayBeAnother(p *watching, reason Reason, now time.Time) bool {
+// mayBeAnotherServer reports whether another server may answer after this end of a watch.
+func (m *Machine) mayBeAnotherServer(p *watching, reason Reason, now time.Time) bool {
 	switch reason {
 	case Unreachable, Unavailable, Silent, TimedOut:
 		return true
@@ -142,29 +145,29 @@ func (m *Machine) mayBeAnother(p *watching, reason Reason, now time.Time) bool {
 	}
 }
 
-// planProbe says when to ask, now that a watch is open.
+// planProbe sets the time of the probe, because a watch is open now.
 func (m *Machine) planProbe(now time.Time) {
 	if m.doubt != nil {
-		m.doubt.at = now.Add(probeAfter + m.rules.jitter(probeSpread))
+		m.doubt.probeAt = now.Add(probeAfter + m.rules.jitter(probeSpread))
 	}
 }
 
-// unplanProbe waits for the next watch. What was absent may have been deleted while none is open; a version that is behind
-// stays behind.
+// unplanProbe puts the probe off until the next watch is open. Earlier answers that lacked the object no longer count, because
+// the object may be deleted while no watch is open. Earlier answers that were older than the resume point still count.
 func (m *Machine) unplanProbe() {
 	if m.doubt != nil {
-		m.doubt.at, m.doubt.which, m.doubt.absent = time.Time{}, 0, 0
+		m.doubt.probeAt, m.doubt.asking, m.doubt.answersAbsent = time.Time{}, 0, 0
 	}
 }
 
-// probeIn asks again after a while, or after the next watch was opened.
+// probeIn sets the time of the next probe, if a watch is open. If not, planProbe sets it when the next one opens.
 func (m *Machine) probeIn(now time.Time, d time.Duration) {
 	if p, ok := m.phase.(*watching); ok && p.open {
-		m.doubt.at = now.Add(d)
+		m.doubt.probeAt = now.Add(d)
 	}
 }
 
-// probed decides whether the server is the one that there was.
+// probed takes the answer to a probe, and decides whether the server is still the same.
 func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 	d := m.doubt
 	if d == nil {
@@ -176,25 +179,25 @@ func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 	}
 	switch {
 	case !a.answers(in) && a.key != "":
-		m.askable = now.Add(unaskable)
+		m.unaskableUntil = now.Add(unaskableFor)
 		m.probeIn(now, askBase)
 		return
 	case in.Failure.Reason != 0:
 		delay := askBase
-		for range d.step {
+		for range d.failures {
 			delay = min(2*delay, askCap)
 		}
-		d.step++
+		d.failures++
 		m.probeIn(now, delay+m.rules.jitter(delay))
 		return
 	}
-	d.step = 0
+	d.failures = 0
 	if !object.Ordered(in.Version) {
-		m.doubt = nil // nothing can be told from it
+		m.doubt = nil // the versions of this server cannot be compared
 		return
 	}
 	if object.Older(in.Version, d.resume) {
-		if d.behind++; d.behind < enough {
+		if d.answersBehind++; d.answersBehind < enough {
 			m.probeIn(now, probeAgain)
 			return
 		}
@@ -202,25 +205,25 @@ func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 		m.wentBack(now, err)
 		return
 	}
-	was := d.recent[d.which]
-	switch tells, err := m.tells(a, d, was, in.Items); {
-	case err != nil && len(in.Items) == 0 && d.absent+1 < enough:
-		d.absent++ // its deletion may be on the way
+	was := d.recent[d.asking]
+	switch same, err := m.sameServer(a, d, was, in.Items); {
+	case err != nil && len(in.Items) == 0 && d.answersAbsent+1 < enough:
+		d.answersAbsent++ // an event may be on its way that deletes it
 		m.probeIn(now, probeAgain)
 	case err != nil:
 		m.wentBack(now, err)
-	case tells || a.key == "" || !d.next():
+	case same || a.key == "" || !d.next():
 		m.doubt = nil
 	default:
 		m.probeIn(now, 0)
 	}
 }
 
-// tells reports whether an answer shows that the server is the one that there was, and returns an error if it shows that it
-// is not.
-func (m *Machine) tells(a *ask, d *doubt, was known, items []Item) (bool, error) {
-	if was.touched && (a.key != "" || len(items) == 0) {
-		return false, nil // the server that is doubted has told of it since
+// sameServer reports whether an answer shows that the server is still the same. It returns an error if the answer shows that it is
+// another one. If the answer shows neither, it returns false and nil.
+func (m *Machine) sameServer(a *ask, d *doubt, was known, items []Item) (bool, error) {
+	if was.eventSince && (a.key != "" || len(items) == 0) {
+		return false, nil // the server that is doubted has sent an event of it
 	}
 	if len(items) == 0 {
 		if was.Key == "" || was.gone {
@@ -232,7 +235,7 @@ func (m *Machine) tells(a *ask, d *doubt, was known, items []Item) (bool, error)
 	switch {
 	case !object.Ordered(meta.ResourceVersion), object.Older(d.resume, meta.ResourceVersion):
 		return false, nil // it has changed since
-	case a.key == "" && (a.touched && !items[0].IsHeld || object.Older(d.resume, items[0].Held.ResourceVersion)):
+	case a.key == "" && (a.eventSince && !items[0].IsHeld || object.Older(d.resume, items[0].Held.ResourceVersion)):
 		return false, nil // an event has deleted or changed it since
 	case a.key == "":
 		return true, m.otherThanHeld(items[0])
@@ -241,14 +244,14 @@ func (m *Machine) tells(a *ask, d *doubt, was known, items []Item) (bool, error)
 	case object.Another(was.UID, meta.UID), was.ResourceVersion != meta.ResourceVersion:
 		return false, fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, was.Key, meta.ResourceVersion, was.ResourceVersion)
 	}
-	return true, nil // it has not changed since, and is as it was
+	return true, nil // it is as it was
 }
 
-// errOtherHistory is reported if the storage is not the one there was, although it is at a later version. A watch that has
-// left an event out looks the same.
+// errOtherHistory is reported if the server's versions have passed the resume point, and its storage has another history. If a
+// watch has left out an event, the machine sees the same.
 var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch has left something out")
 
-// otherThanHeld says why an object that has not changed since the resume point is not what the sink holds, or returns nil.
+// otherThanHeld returns an error if the sink should hold this object, which has not changed since the resume point, and does not.
 func (m *Machine) otherThanHeld(item Item) error {
 	switch {
 	case !m.rules.SinkTells, m.unsettled(item.Meta.Key):
@@ -261,14 +264,14 @@ func (m *Machine) otherThanHeld(item Item) error {
 	return nil
 }
 
-// unsettled reports whether the sink need not hold the latest of a key, or may be ahead of the resume point with it.
+// unsettled reports whether the sink's object of a key may be older than the resume point (quarantine) or newer (fence).
 func (m *Machine) unsettled(key string) bool {
 	_, fenced := m.fences[key]
 	return fenced || m.quarantine.entries[key] != nil
 }
 
-// sameVersion reports whether an object may be what the sink holds under its key. A transform that clears UIDs or versions
-// leaves nothing to compare.
+// sameVersion reports whether the sink may hold the same state of this object. If a transform has cleared the UID or the version,
+// sameVersion does not compare that part.
 func sameVersion(item Item) bool {
 	return !object.Another(item.Held.UID, item.Meta.UID) &&
 		(item.Held.ResourceVersion == "" || item.Held.ResourceVersion == item.Meta.ResourceVersion)
@@ -279,10 +282,10 @@ func otherVersion(item Item) error {
 	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, item.Meta.Key, item.Meta.ResourceVersion, item.Held.ResourceVersion)
 }
 
-// wentBack lists the most recent state, and has it decoded whole: at once, unless the machine waits already. A fleet that has
-// met the same server does so over the time over which its probes are spread.
+// wentBack lists the most recent state, and reuses no object of the sink. It lists at once, unless the machine is waiting. The
+// probes of a fleet are spread over time, and so are the lists that follow them.
 func (m *Machine) wentBack(now time.Time, err error) {
-	m.refused, m.distrusted = true, true
+	m.mostRecentNext, m.distrusted = true, true
 	m.emit(Problem{Class: VersionProblem, Err: err})
 	m.emit(HangUp{WentBack, err})
 	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})

@@ -54,7 +54,7 @@ func TestAnyObjectTellsNothingIfAnEventHasOvertakenIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage()
 			s.settled()
-			s.m.askable = s.at.Add(unaskable)
+			s.m.unaskableUntil = s.at.Add(unaskableFor)
 			if probe := probed(t, s); probe.Key != "" {
 				t.Fatalf("%q is asked for, want any object", probe.Key)
 			}

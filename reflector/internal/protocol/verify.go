@@ -8,36 +8,36 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// verification is the comparison of the sink with the server, now and then. A server that loses an event in its cache never
-// says so; clients keep a deleted object for ever (https://github.com/kubernetes/kubernetes/issues/123072).
+// verification is a periodic comparison of the sink with the server. If a server loses an event in its cache, no client learns of
+// the change, and a client may keep a deleted object for ever (https://github.com/kubernetes/kubernetes/issues/123072).
 type verification struct {
-	next time.Time // when to begin; zero for never. It outlives the end of a watch and of a Run
+	next time.Time // when to begin; zero for never. It stays the same if a watch or a Run ends
 
-	asked bool // the list of metadata was asked for
-	came  bool // it is here, and is compared once the resume point has come to its version
-	heard time.Time
+	asked   bool // the list of metadata was asked for
+	arrived bool // it has come, and is compared once the resume point has reached its version
+	heard   time.Time
 
-	version string
-	touched map[string]bool // the keys that events have come for since the list was asked for: the list says nothing of them
+	version        string
+	keysWithEvents map[string]bool // the keys of events since the list was asked for: they are not compared
 }
 
-// maxDifferences keys are asked for one by one; if more differ, everything is listed.
+// maxDifferences is the number of keys that are asked for one by one. If more differ, the machine lists.
 const maxDifferences = 100
 
 // Differences is what a verification has found.
 type Differences struct {
-	Objects int // that the server has
-	Count   int // of keys that differ
+	Objects int // the number of objects that the server has
+	Count   int // the number of keys that differ
 	Keys    []Difference
 }
 
 // Difference is one key that differs.
 type Difference struct {
-	Meta object.Meta // as the server has it; of what the server lacks, a key alone
+	Meta object.Meta // as the server has it; if the server lacks the object, only the key
 	Err  error       // how it differs
 }
 
-func (v *verification) running() bool { return v.asked || v.came }
+func (v *verification) running() bool { return v.asked || v.arrived }
 
 func (v *verification) cancel() { *v = verification{next: v.next} }
 
@@ -49,26 +49,35 @@ func (v *verification) postpone(r *Rules, now time.Time) {
 	}
 }
 
-// beginVerification asks for the metadata at the resume point exactly, which no change can blur.
+// beginVerification asks for the metadata exactly at the resume point, where the sink and the server should agree.
 func (m *Machine) beginVerification(now time.Time) {
-	if m.verify.running() || !due(now, m.verify.next) {
+	if m.verify.running() || !due(now, m.verificationAt()) {
 		return
 	}
 	if object.Any(m.resume) {
 		m.verify.postpone(&m.rules, now) // there is no version to compare at
 		return
 	}
-	if m.quarantine.uncounted > 0 {
-		m.verify.postpone(&m.rules, now) // a list is due, and without their keys it would report them all
+	if m.quarantine.beyondLimit > 0 {
+		m.verify.postpone(&m.rules, now) // a list is due; until then each object beyond the limit would be reported
 		return
 	}
-	m.verify.asked, m.verify.heard, m.verify.touched = true, now, map[string]bool{}
+	m.verify.asked, m.verify.heard, m.verify.keysWithEvents = true, now, map[string]bool{}
+	m.pauses.take(m.rules, toList, now)
 	m.emit(ListMetadata{m.resume})
+}
+
+// verificationAt returns when the next verification may begin; zero for never. It waits for a token.
+func (m *Machine) verificationAt() time.Time {
+	if m.verify.next.IsZero() {
+		return m.verify.next
+	}
+	return latest(m.verify.next, m.pauses.nextToken(&m.rules, toList))
 }
 
 // verifyTimers gives up a list of metadata that has been silent for too long.
 func (m *Machine) verifyTimers(now time.Time) {
-	if m.verify.asked && due(now, m.impatient(m.verify.heard)) {
+	if m.verify.asked && due(now, m.silentTooLong(m.verify.heard)) {
 		m.emit(CancelVerification{})
 		m.metadataListed(now, MetadataListed{Failure: Failure{Reason: Silent, Err: errSilent}})
 	}
@@ -82,20 +91,20 @@ func (m *Machine) metadataListed(now time.Time, in MetadataListed) {
 		m.emit(Problem{Class: ListProblem, Err: fmt.Errorf("verify: %w", in.Failure.Err)})
 		m.verify.postpone(&m.rules, now)
 	default:
-		m.verify.asked, m.verify.came, m.verify.version = false, true, in.Version
+		m.verify.asked, m.verify.arrived, m.verify.version = false, true, in.Version
 	}
 }
 
-// compareWhenReached has the sink compared once the resume point has come to the version of the list of metadata.
+// compareWhenReached asks the driver to compare the sink, once the resume point has reached the version of the list of metadata.
 func (m *Machine) compareWhenReached() {
-	if m.verify.came && !object.Older(m.resume, m.verify.version) {
+	if m.verify.arrived && !object.Older(m.resume, m.verify.version) {
 		m.emit(Compare{})
 	}
 }
 
-// compared puts what differs into quarantine, so that it is asked for, or lists if it is too much.
+// compared puts the keys that differ into quarantine, so that the server is asked for them. If there are too many, it lists.
 func (m *Machine) compared(now time.Time, in Compared) {
-	if !m.verify.came {
+	if !m.verify.arrived {
 		return
 	}
 	found := in.Differences
@@ -107,14 +116,14 @@ func (m *Machine) compared(now time.Time, in Compared) {
 	if found.Count == 0 {
 		return
 	}
-	m.safe = "" // nobody knows since when they have differed
+	m.safe = "" // nobody knows since which version they have differed
 	if found.Count > maxDifferences {
-		m.distrusted = true // the server may have another history, where a version says nothing
+		m.distrusted = true // the server may have another history, in which the same version is another state
 		m.repairByList(now)
 		return
 	}
 	for _, d := range found.Keys {
-		m.setAside(now, Item{Meta: d.Meta}, d.Err, differs)
+		m.toQuarantine(now, Item{Meta: d.Meta}, d.Err, differs)
 	}
 }
 
@@ -137,19 +146,19 @@ func (c *Comparison) Item(item Item) {
 	case object.Another(item.Held.UID, item.Meta.UID):
 		c.differs(item.Meta, "its UID is %s, and %s is held", item.Meta.UID, item.Held.UID)
 	case !sameVersion(item):
-		// Also if it is held at a newer one: that may be of a history which a backup has undone.
+		// A newer version in the sink is a difference, too: it may be of a history that a backup has undone.
 		c.differs(item.Meta, "it is at %s, and is held at %s", item.Meta.ResourceVersion, item.Held.ResourceVersion)
 	}
 }
 
-// Bad takes the key of an object that the server has, and whose metadata cannot be read. It is empty if the name cannot.
+// Bad takes the key of an object whose metadata cannot be read. The key is empty if the name cannot be read.
 func (c *Comparison) Bad(key string) {
 	c.found.Objects++
 	c.nameless = c.nameless || key == ""
 }
 
-// Missing takes a key that the sink holds and the list lacks. It comes after all that the server has. If an object there has no
-// readable name, it may be this one.
+// Missing takes a key that the sink holds and the list lacks. The driver calls it after Item and Bad. If the list has an object
+// without a readable name, that object may have this key, so Missing reports nothing.
 func (c *Comparison) Missing(key string) {
 	if c.nameless {
 		return
@@ -164,11 +173,11 @@ func (c *Comparison) Differences() Differences { return c.found }
 var errDiffers = errors.New("differs from the server")
 
 func (c *Comparison) differs(meta object.Meta, format string, args ...any) {
-	if c.m.verify.touched[meta.Key] || c.m.unsettled(meta.Key) {
+	if c.m.verify.keysWithEvents[meta.Key] || c.m.unsettled(meta.Key) {
 		return
 	}
 	if c.found.Count++; c.found.Count > maxDifferences {
-		return // the list that follows says the rest
+		return // a list follows
 	}
 	err := fmt.Errorf("%w: "+format, append([]any{errDiffers}, args...)...)
 	c.found.Keys = append(c.found.Keys, Difference{meta, err})

@@ -40,3 +40,23 @@ func TestDifferencesDoNotCutAWaitShort(t *testing.T) {
 		t.Errorf("the effects after the wait are %v, want a list of the most recent state, decoded whole", s.effects)
 	}
 }
+
+// A verification takes its turn among lists and asks, and takes a token as they do.
+func TestVerificationTakesAToken(t *testing.T) {
+	s := newStage(func(r *Rules) { r.Verify = time.Minute })
+	s.settled()
+	s.step(markAt("101"))
+	s.m.pauses.listsFullAt = s.m.verify.next.Add(burst * refill)
+	s.pass(s.m.verify.next.Sub(s.at))
+	if list, ok := sent[ListMetadata](s); ok {
+		t.Fatalf("%+v, without a token", list)
+	}
+	full := s.m.pauses.listsFullAt
+	s.pass(refill)
+	if _, ok := sent[ListMetadata](s); !ok {
+		t.Fatalf("no verification when there is a token, but %+v", s.effects)
+	}
+	if got := s.m.pauses.listsFullAt; !got.Equal(full.Add(refill)) {
+		t.Errorf("the bucket is full at %v, want %v: a verification takes a token", got, full.Add(refill))
+	}
+}

@@ -9,15 +9,16 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// errNoVersion is reported for a list, an event or a bookmark without a resourceVersion, or with "0", which stands for any.
+// errNoVersion is reported for a list, an event or a bookmark without a resourceVersion, or with "0", which means any version.
 var errNoVersion = errors.New("no resourceVersion")
 
 // errOlder is in the errors for what is older than the resume point.
 var errOlder = errors.New("older than what was seen before")
 
-// advance returns the resume point after something at version arrived, or why it stays where it is.
+// advance returns the new resume point after something at version has come. If the resume point has to stay, it returns the old one
+// and an error that says why.
 //
-// A server whose versions are not numbers can only be followed. One that mixes both is wrong.
+// If a server's versions are not numbers, every version is taken. A server with versions of both kinds is wrong.
 func advance(resume, version string) (string, error) {
 	if object.Any(version) {
 		return resume, errNoVersion

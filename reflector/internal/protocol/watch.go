@@ -2,19 +2,18 @@ package protocol
 
 import (
 	"errors"
-	"maps"
 	"time"
 
 	"github.com/relist-go/relist/object"
 )
 
-// margin is how long after its timeout a watch may still be open. Then the connection is taken for dead: without a timer here, a
-// half-open connection holds a watch for as long as the kernel likes.
+// margin: a watch may stay open for this time after its timeout. After that the machine takes the connection for dead. Without
+// this timer, a half-open connection keeps a watch until the kernel gives up.
 const margin = 10 * time.Second
 
-// becomeWatching opens a stream at the resume point, if the pace allows a request now. Bookmarks keep the resume point in the
-// server's window while nothing changes, and the timeout spreads evenly over [MinTimeout, 2 MinTimeout) so that a fleet does
-// not return as one.
+// becomeWatching opens a stream at the resume point. If there is no token for the request, it waits for one. While nothing changes,
+// bookmarks keep the resume point among the versions that the server remembers. The timeout is spread evenly over [MinTimeout, 2
+// MinTimeout), so that the watches of a fleet do not end together.
 func (m *Machine) becomeWatching(now time.Time) {
 	if wait := m.pauses.until(m.rules, toWatch, now); wait > 0 {
 		m.waitUntil(now.Add(wait), toWatch)
@@ -29,7 +28,7 @@ func (m *Machine) becomeWatching(now time.Time) {
 	m.emit(Watch{Version: m.resume, Timeout: timeout})
 }
 
-// streamComplete goes on with a stream, whose initial events are complete, as a watch.
+// streamComplete turns a stream into a watch, because its initial events are complete.
 func (m *Machine) streamComplete(now time.Time, p *streaming) {
 	m.phase = &watching{
 		version: m.resume, asked: p.asked, heard: now, timeout: p.timeout, deadline: p.deadline,
@@ -38,7 +37,7 @@ func (m *Machine) streamComplete(now time.Time, p *streaming) {
 	m.health = health{}
 }
 
-// timeout is what the server is asked to keep a watch open; zero leaves it to the server.
+// timeout is how long the server is asked to keep a watch open; zero leaves it to the server.
 func (m *Machine) timeout() time.Duration {
 	if m.rules.MinTimeout == 0 {
 		return 0
@@ -54,7 +53,7 @@ func deadline(now time.Time, timeout time.Duration) time.Time {
 	return now.Add(timeout + margin)
 }
 
-// opened follows the server's answer to a watch.
+// opened takes the fact that the server has accepted a watch.
 func (m *Machine) opened(now time.Time) {
 	switch p := m.phase.(type) {
 	case *watching:
@@ -72,9 +71,9 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 	case *streaming:
 		m.initialEvent(now, p, e)
 	case *watching:
-		m.silence.broken(&m.rules, now, p)
+		m.silence.signOfLife(&m.rules, now, p)
 		p.progress, p.heard = true, now
-		m.lists.outrun = 0
+		m.lists.listsOutrunByWindow = 0
 		m.health.good()
 		if e.Type == Bookmark {
 			m.bookmark(now, p, e.Item.Meta.ResourceVersion)
@@ -84,10 +83,10 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 	}
 }
 
-// bookmark moves the resume point: nothing is missing up to a version.
+// bookmark moves the resume point: the server has sent everything up to the bookmark's version.
 func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 	if !p.bookmark.IsZero() {
-		m.silence.gap = now.Sub(p.bookmark)
+		m.silence.bookmarkGap = now.Sub(p.bookmark)
 	}
 	p.bookmark = now
 	resume, err := advance(m.resume, version)
@@ -101,13 +100,13 @@ func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 
 // event decides what becomes of an event that is no bookmark.
 //
-//   - It has no readable name, so nobody knows which object it is about: a list is due.
-//   - It is behind the fence of its key: it says nothing new.
-//   - It is behind the resume point: see [Machine.lateEvent].
-//   - It cannot be used: its key goes into quarantine, but a deletion needs no more than a name.
-//   - Else it is applied.
+//   - If it has no readable name, nobody knows which object it is about: a list is due.
+//   - If it is not newer than the fence of its key, the sink has this state or a newer one: it is passed over.
+//   - If it is older than the resume point: see [Machine.lateEvent].
+//   - If it cannot be used, its key goes into quarantine. A deletion can be used if its name can be read.
+//   - Otherwise it is applied.
 //
-// The resume point moves past it whichever of these it is, so that one object does not hold up the others.
+// The resume point moves past the event in each of these cases, so that one object does not hold up the others.
 func (m *Machine) event(now time.Time, e *Seen) {
 	item, version := e.Item, e.Item.Meta.ResourceVersion
 	resume, err := advance(m.resume, version)
@@ -117,7 +116,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		m.moveResume(resume)
 		return
 	}
-	m.touch(item.Meta.Key)
+	m.eventCame(item.Meta.Key)
 	switch {
 	case m.fenced(item.Meta):
 	case m.unorderedReplay(item):
@@ -136,18 +135,18 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	}
 }
 
-// unorderedReplay reports whether the sink holds a later version of the object than an event is about, in a watch that began
-// without a version, whose first events are whatever the server has.
+// unorderedReplay reports whether an event is older than the object that the sink holds, in a watch that began without a version.
+// The first events of such a watch are the objects that the server has, in no order.
 func (m *Machine) unorderedReplay(item Item) bool {
 	return object.Any(m.resume) && item.IsHeld && item.Held.UID == item.Meta.UID &&
 		object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion)
 }
 
-// lateEvent decides about an event that is older than the resume point. It is applied if the sink holds the same object at
-// a version that is older still. It says nothing if the sink holds that object at this version or a later one, or if it
-// deletes what the sink does not hold. In every other case the event alone does not tell: an object that is not held may have
-// been deleted since, or may be one that the reflector was given access to just now, as in OpenShift's projects
-// (https://github.com/openshift/api/issues/2064). So the server is asked.
+// lateEvent decides about an event that is older than the resume point. If the sink holds the same object at a version that is
+// older still, the event is applied. If the sink holds the object at this version or a later one, or if the event deletes an
+// object that the sink does not hold, the event is passed over. In every other case the server is asked, because the event does
+// not tell enough: if the sink does not hold the object, then the object may have been deleted since, or the reflector may have
+// been given access to it just now, as in OpenShift's projects (https://github.com/openshift/api/issues/2064).
 func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	item := e.Item
 	same := item.IsHeld && item.Held.UID == item.Meta.UID
@@ -159,38 +158,38 @@ func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	case e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.Another(item.Held.UID, item.Meta.UID)):
 	default:
 		m.recent.forget(item.Meta.Key)
-		m.setAside(now, item, errLate, notKnown)
+		m.toQuarantine(now, item, errLate, outOfOrder)
 	}
 }
 
-var errLate = errors.New("the event is older than the resume point, and what the sink holds does not tell whether it is news")
+var errLate = errors.New("the event is older than the resume point, and what the sink holds does not tell whether the event is still true")
 
 // take applies an event, or puts its key into quarantine.
 func (m *Machine) take(now time.Time, e *Seen) {
 	item := e.Item
-	m.recent.told(item.Meta, e.Type == Deleted)
+	m.recent.note(item.Meta, e.Type == Deleted)
 	switch {
 	case item.Err == nil:
 		m.apply(e.Type, item)
 	case e.Type != Deleted:
 		m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
-		m.setAside(now, item, item.Err, unusable)
+		m.toQuarantine(now, item, item.Err, unusable)
 	case m.rules.SinkTells:
-		// A deletion needs no more than a name: what is deleted is what the sink holds.
+		// The name is enough for a deletion: the object that the sink holds is deleted.
 		if item.IsHeld {
 			m.apply(Deleted, item)
 		} else {
 			m.quarantine.release(item.Meta.Key)
 		}
 	default:
-		m.setAside(now, item, item.Err, unusable)
+		m.toQuarantine(now, item, item.Err, unusable)
 	}
 }
 
 // apply gives the sink the object of an event, or of an answer to an ask.
 //
-// A name has one object at a time. If the sink holds another one than this, then that one was deleted unseen: a server has lost
-// the event, the sink refused it, or the watch began after it.
+// A name has one object at a time. If the sink holds another object with this name, then that object was deleted, and the sink
+// has not learned of the deletion: the server lost the event, the sink refused it, or the watch began after it.
 func (m *Machine) apply(typ Type, item Item) {
 	m.undo = undo{
 		sink: applied, position: m.position,
@@ -213,30 +212,8 @@ func (m *Machine) apply(typ Type, item Item) {
 	m.emit(Applied{})
 }
 
-// moveResume moves the resume point, and drops the fences that it has reached. The map that there was stays as it is, because a
-// refusal of the sink may take the step back.
-func (m *Machine) moveResume(to string) {
-	m.resume = to
-	reached := func(_, fence string) bool { return !object.Older(to, fence) }
-	for key, fence := range m.fences { // the order does not matter: the first that is reached has all looked at
-		if reached(key, fence) {
-			m.fences = maps.Clone(m.fences)
-			maps.DeleteFunc(m.fences, reached)
-			return
-		}
-	}
-}
-
-// fenced reports whether an ask has told the state of the key as of this version or a later one.
-func (m *Machine) fenced(meta object.Meta) bool {
-	if len(m.fences) == 0 {
-		return false
-	}
-	fence, ok := m.fences[meta.Key]
-	return ok && (meta.ResourceVersion == fence || object.Older(meta.ResourceVersion, fence))
-}
-
-// ended decides between opening the watch again where it stopped, which sends no object twice, and listing.
+// ended decides what follows a watch. Either the machine opens the next watch at the resume point, so that the server sends no
+// object twice, or it lists.
 func (m *Machine) ended(now time.Time, failure Failure) {
 	var p *watching
 	switch phase := m.phase.(type) {
@@ -256,7 +233,7 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 	}
 	m.pauses.after(p, now)
 	m.unplanProbe()
-	if m.mayBeAnother(p, failure.Reason, now) {
+	if m.mayBeAnotherServer(p, failure.Reason, now) {
 		m.doubtServer()
 		m.doubtAnswers(now)
 	}
@@ -288,7 +265,7 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 	}
 }
 
-// dropped follows a stream that was open and then ended without saying why.
+// dropped decides what to do after a stream that was open and then ended without an error of the server.
 func (m *Machine) dropped(now time.Time, p *watching, failure Failure) {
 	switch {
 	case failure.Reason == Silent:
@@ -298,15 +275,15 @@ func (m *Machine) dropped(now time.Time, p *watching, failure Failure) {
 	case p.lasted(now):
 		m.becomeWatching(now)
 		return
-	case p.progress && !m.pauses.reconnected:
-		m.pauses.reconnected = true
+	case p.progress && !m.pauses.reopenedAtOnce:
+		m.pauses.reopenedAtOnce = true
 		m.becomeWatching(now)
 		return
 	case !p.progress && p.alive(now) < short:
-		m.pauses.empties++
+		m.pauses.emptyWatches++
 	}
-	if m.pauses.empties >= maxEmpties {
-		m.pauses.empties = 0
+	if m.pauses.emptyWatches >= maxEmpties {
+		m.pauses.emptyWatches = 0
 		m.relist(now, Failure{Empty, failure.Code, failure.RetryAfter, failure.Err})
 		return
 	}

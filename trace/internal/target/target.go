@@ -1,7 +1,11 @@
-// Package target says how requests are written in a trace.
+// Package target says how requests and durations are written in a trace.
 package target
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+	"time"
+)
 
 // Of is the path and the sorted query of a request. A timeoutSeconds is
 // chosen at random, within a range that is for another test to check.
@@ -14,4 +18,16 @@ func Of(req *http.Request) string {
 		return req.URL.EscapedPath()
 	}
 	return req.URL.EscapedPath() + "?" + query.Encode()
+}
+
+// Duration leaves out the units that are zero: 5m, where Go says 5m0s.
+func Duration(d time.Duration) string {
+	text := d.String()
+	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = rest + "m"
+	}
+	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = rest + "h"
+	}
+	return text
 }

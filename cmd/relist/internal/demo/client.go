@@ -3,15 +3,15 @@ package demo
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/object"
+	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // pace is how long things take.
@@ -47,7 +47,7 @@ func (d *demo) connect(url string) (*transport.Client, error) {
 		return nil, err
 	}
 	configMaps := schema.GroupVersionResource{Version: "v1", Resource: churn.Resource}
-	source, err := listwatch.New(client, configMaps, listwatch.Options[*object.Object]{})
+	source, err := listwatch.New(client, configMaps, listwatch.Options[*rawobject.Object]{})
 	if err != nil {
 		return nil, err
 	}

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/relist-go/relist/cmd/relist/internal/churn"
-	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/object"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/cmd/relist/internal/churn"
+	"github.com/relist-go/relist/cmd/relist/internal/mirror"
+	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
+	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/store"
 )
 
@@ -101,7 +100,7 @@ func (d *demo) states() []report.FaultState {
 }
 
 // differences names every key that is not the same on both sides, in key order.
-func differences(server *store.Store[*unstructured.Unstructured], copied *store.Store[*object.Object]) []string {
+func differences(server *store.Store[*unstructured.Unstructured], copied *store.Store[*rawobject.Object]) []string {
 	var found []string
 	for key, want := range server.All() {
 		got, ok := copied.Get(key)

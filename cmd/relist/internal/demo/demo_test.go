@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/object"
+	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // testPace is quicker than a person could follow. Pings keep some time: a machine that
@@ -100,7 +100,7 @@ func TestInterrupted(t *testing.T) {
 // differences must be able to fail.
 func TestDifferences(t *testing.T) {
 	server := store.New(store.Options[*unstructured.Unstructured]{})
-	copied := store.New(store.Options[*object.Object]{})
+	copied := store.New(store.Options[*rawobject.Object]{})
 	put := func(key, uid, rv string, in ...string) {
 		data := []byte(`{"metadata":{"name":"` + key + `","uid":"` + uid + `","resourceVersion":"` + rv + `"}}`)
 		for _, where := range in {
@@ -114,7 +114,7 @@ func TestDifferences(t *testing.T) {
 					t.Fatal(err)
 				}
 			case "mirror":
-				o, err := object.Parse(data)
+				o, err := rawobject.Parse(data)
 				if err != nil {
 					t.Fatal(err)
 				}

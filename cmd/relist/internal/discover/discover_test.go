@@ -2,6 +2,7 @@ package discover
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -199,4 +200,30 @@ func FuzzParseQuery(f *testing.F) {
 			t.Errorf("parseQuery(%q) = %+v", name, q)
 		}
 	})
+}
+
+// An answer that never ends is read up to the bound.
+func TestAnswerThatNeverEndsIsGivenUp(t *testing.T) {
+	taken := make(chan int, 1)
+	more := strings.Repeat("x", 64<<10)
+	endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		n, err := io.WriteString(w, `{"kind":"APIGroupDiscoveryList","x":"`)
+		for err == nil {
+			var m int
+			m, err = io.WriteString(w, more)
+			n += m
+		}
+		select {
+		case taken <- n:
+		default:
+		}
+	})
+	_, err := Find(t.Context(), newClient(t, endless), "pods")
+	if err == nil || len(err.Error()) > 1000 {
+		t.Errorf("error %.200v", err)
+	}
+	if n := <-taken; n > 2*maxDiscovery {
+		t.Errorf("%d MiB were taken", n>>20)
+	}
 }

@@ -1,5 +1,10 @@
-// Package mirror is the whole pipeline, assembled: a reflector fills a queue, a
-// consumer empties it into a store, and each step is a line of a report.
+// Package mirror is the pipeline, assembled: a reflector fills a queue, a consumer empties
+// it into a store, and each step is a line of a report.
+//
+// It is not an informer, because that hides what the command is there to show: an informer
+// merges changes that wait, calls nobody for an object that a list brings unchanged, and
+// drops what waits when it stops. The command prints each delta of the queue, those of
+// a resync too, and applies all that has arrived before it prints its summary.
 //
 // Begin with Mirror.
 package mirror
@@ -11,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/relist-go/relist/cmd/relist/internal/object"
+	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
@@ -22,7 +27,7 @@ import (
 // Options of a [Mirror].
 type Options struct {
 	// Source is where objects come from.
-	Source listwatch.ListWatcher[*object.Object]
+	Source listwatch.ListWatcher[*rawobject.Object]
 
 	// Reflector are the options of the reflector. Its Trace is called too, after
 	// the mirror's own.
@@ -35,7 +40,7 @@ type Options struct {
 	// Applied is called after each delta has been applied to the store, on the
 	// consumer's goroutine, with what the store held before: nil if nothing. If nil,
 	// nobody is.
-	Applied func(d deltafifo.Delta[*object.Object], before *object.Object)
+	Applied func(d deltafifo.Delta[*rawobject.Object], before *rawobject.Object)
 
 	// FailEarly ends Run when the first list is refused for a reason that waiting will
 	// not mend, such as a credential or a selector.
@@ -46,9 +51,9 @@ type Options struct {
 type Mirror struct {
 	opts   Options
 	report func(report.Line)
-	store  *store.Store[*object.Object]
-	queue  *deltafifo.Queue[*object.Object]
-	source *reflector.Reflector[*object.Object]
+	store  *store.Store[*rawobject.Object]
+	queue  *deltafifo.Queue[*rawobject.Object]
+	source *reflector.Reflector[*rawobject.Object]
 	synced chan struct{}
 	fail   context.CancelCauseFunc // ends Run; set by it, and called on its goroutine
 	gaveUp atomic.Bool             // because of FailEarly
@@ -67,16 +72,16 @@ type Mirror struct {
 // New returns a Mirror that has not started.
 func New(opts Options) *Mirror {
 	if opts.Applied == nil {
-		opts.Applied = func(deltafifo.Delta[*object.Object], *object.Object) {}
+		opts.Applied = func(deltafifo.Delta[*rawobject.Object], *rawobject.Object) {}
 	}
-	m := &Mirror{opts: opts, store: store.New(store.Options[*object.Object]{}), synced: make(chan struct{})}
+	m := &Mirror{opts: opts, store: store.New(store.Options[*rawobject.Object]{}), synced: make(chan struct{})}
 	m.report = func(l report.Line) {
 		// Who gives up says why once: with the error of Run.
 		if opts.Report != nil && !m.gaveUp.Load() {
 			opts.Report(l)
 		}
 	}
-	m.queue = deltafifo.New(deltafifo.Options[*object.Object]{Known: m.store})
+	m.queue = deltafifo.New(deltafifo.Options[*rawobject.Object]{Known: m.store})
 	rules := opts.Reflector
 	rules.Trace = m.trace(opts.Reflector.Trace)
 	m.source = reflector.New(opts.Source, &sink{Queue: m.queue, mirror: m}, rules)
@@ -84,7 +89,7 @@ func New(opts Options) *Mirror {
 }
 
 // Store is the copy.
-func (m *Mirror) Store() *store.Store[*object.Object] { return m.store }
+func (m *Mirror) Store() *store.Store[*rawobject.Object] { return m.store }
 
 // Pending is the number of objects with changes that have arrived and wait to be applied.
 func (m *Mirror) Pending() int { return m.queue.Len() }
@@ -142,7 +147,7 @@ func (m *Mirror) consume() {
 }
 
 // process applies one entry of the queue.
-func (m *Mirror) process(e deltafifo.Entry[*object.Object]) error {
+func (m *Mirror) process(e deltafifo.Entry[*rawobject.Object]) error {
 	m.order.Lock()
 	defer m.order.Unlock()
 	for _, d := range e.Deltas {
@@ -163,7 +168,7 @@ func (m *Mirror) process(e deltafifo.Entry[*object.Object]) error {
 	return nil
 }
 
-func (m *Mirror) apply(d deltafifo.Delta[*object.Object]) error {
+func (m *Mirror) apply(d deltafifo.Delta[*rawobject.Object]) error {
 	if d.Type == deltafifo.Deleted {
 		return m.store.Delete(d.Object)
 	}

@@ -8,11 +8,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"github.com/relist-go/relist/cmd/relist/internal/object"
+	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/cmd/relist/internal/usage"
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
 // Summary returns what has happened so far, and what the copy is now.
@@ -32,7 +32,7 @@ func (m *Mirror) Summary() report.Summary {
 // Digest is a short text that is equal for equal sets of objects: "sha256:" and the hash
 // of a line "key uid resourceVersion" for each, in the order of objects, which is that
 // of keys.
-func Digest[T store.Object](objects iter.Seq2[string, T]) string {
+func Digest[T object.Object](objects iter.Seq2[string, T]) string {
 	h := sha256.New()
 	for key, o := range objects {
 		_, _ = fmt.Fprintf(h, "%s %s %s\n", key, o.GetUID(), o.GetResourceVersion()) // a hash takes everything
@@ -70,7 +70,7 @@ func (m *Mirror) listed() bool {
 	return m.summary.Lists > 0
 }
 
-func (m *Mirror) countDelta(d deltafifo.Delta[*object.Object]) {
+func (m *Mirror) countDelta(d deltafifo.Delta[*rawobject.Object]) {
 	m.count(func(s *report.Summary) {
 		switch d.Type {
 		case deltafifo.Added:

@@ -1,0 +1,19 @@
+package mutants
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each mutation and each plant quotes the source as it stands. To look takes a second; to run them takes minutes.
+func TestQuotes(t *testing.T) {
+	look := func(what string, m mutation) {
+		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) { overlay(t, m) })
+	}
+	for _, m := range mutations {
+		look(m.what, m)
+	}
+	for _, p := range plants {
+		look(p.what, mutation{dir: protocol, edits: p.edits})
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What needs Go alone is measured in CI by a few faults that are soon over.
+func TestGoClientsRecover(t *testing.T) {
+	results, err := play(t.Context(), settings{
+		home: ".", peers: "relist,client-go", faults: "start-refused,end,reset,garbage,http-410,undecodable-20s,refused-10s",
+		runs: 1, parallel: 8, out: filepath.Join(t.TempDir(), "results"),
+	}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 3 * 7; len(results) != want {
+		t.Errorf("%d results, want %d", len(results), want)
+	}
+	for _, r := range results {
+		if r.Stale != "" {
+			t.Errorf("%s: %s is %s: %s", r.Fault, r.Client, r.Stale, r.Said)
+		}
+		if r.Requests > 50 {
+			t.Errorf("%s: %s has sent %d requests", r.Fault, r.Client, r.Requests)
+		}
+	}
+}
+
+// The page has each fault and each client, by the name that the driver gives it.
+func TestPageIsUpToDate(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		if !strings.Contains(string(text), "\n| "+f.name+" | "+f.what+" | ") {
+			t.Errorf("the page lacks the fault %s, %q: run with -render FILE -update", f.name, f.what)
+		}
+	}
+	for _, c := range clients {
+		release, err := c.program.release(".")
+		if err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(string(text), "| "+c.label+" | "+c.program.library+" | "+release+" | ") {
+			t.Errorf("the page lacks %s, %s %s: run again with -update", c.label, c.program.library, release)
+		}
+	}
+}
+
+// A client that was asked for by name and does not exist, or cannot be built, is an error; others are left out.
+func TestChoice(t *testing.T) {
+	for _, s := range []settings{{peers: "relist,clientgo"}, {faults: "refused"}} {
+		if _, err := choose(s); err == nil {
+			t.Errorf("%+v is no error", s)
+		}
+	}
+	c, err := choose(settings{peers: "kube-rs", faults: "end"})
+	if err != nil || len(c.clients) != 2 || len(c.faults) != 1 {
+		t.Errorf("chosen: %d clients and %d faults, %v; want both of kube-rs", len(c.clients), len(c.faults), err)
+	}
+	missing := client{name: "cobol", program: &program{folder: "cobol", tools: []string{"no-such-tool"}}}
+	if _, err := build(t.Context(), ".", []client{missing}, true, io.Discard); err == nil {
+		t.Error("what was asked for cannot be built, and nobody hears of it")
+	}
+	var said strings.Builder
+	if _, err := build(t.Context(), ".", []client{missing}, false, &said); err == nil || !strings.Contains(said.String(), "LEFT OUT: cobol: needs no-such-tool") {
+		t.Errorf("left out in silence: %v, %s", err, said.String())
+	}
+}
+
+// The table has the median and the longest, and says how often a client did not recover.
+func TestCells(t *testing.T) {
+	for _, c := range []struct {
+		cell cell
+		want string
+	}{
+		{nil, ""},
+		{cell{{Seconds: 1}, {Seconds: 3}, {Seconds: 2.04}}, "2.0 (3.0)"},
+		{cell{{Seconds: 1}, {Seconds: 1.01}, {Seconds: 1.02}}, "1.0"},
+		{cell{{Stale: died}, {Stale: died}}, "**died**"},
+		{cell{{Stale: stale}, {Seconds: 12}, {Seconds: 12.3}}, "12; **stale** 1 of 3 times"},
+	} {
+		if got := c.cell.String(); got != c.want {
+			t.Errorf("%v is shown as %q, want %q", []result(c.cell), got, c.want)
+		}
+	}
+	if got := (cell{{Requests: 12}, {Requests: 109208}}).requests(); got != "109,208" {
+		t.Errorf("requests: %s", got)
+	}
+}

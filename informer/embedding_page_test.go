@@ -1,0 +1,303 @@
+package informer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"reflect"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/transport"
+)
+
+// The examples in this file are most of the code of docs/embedding.md; TestEmbedding compares.
+
+func Example_connect() {
+	config, err := transport.LoadKubeconfig(transport.KubeconfigOptions{}) // or transport.InCluster()
+	if err != nil {
+		return
+	}
+	client, err := transport.NewClient(config)
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	_ = client
+}
+
+func Example_configByHand() {
+	config := transport.Config{
+		Server:         "https://kube.example.com:6443",
+		TLS:            transport.TLSConfig{CAFile: "/etc/shop/ca.pem"},
+		Exec:           &transport.ExecConfig{Command: "cloud-token", Args: []string{"--cluster", "shop"}},
+		ProxyURL:       "http://proxy.example.com:3128",
+		WatchTransport: transport.WatchWebSocket, // the proxy holds bodies back
+		OnProblem:      func(err error) { slog.Warn(err.Error()) },
+	}
+	_ = config
+}
+
+func Example_protobuf() {
+	var client *transport.Client
+	pods, err := listwatch.New(client, podResource, listwatch.Options[*metav1.PartialObjectMetadata]{
+		Encoding: listwatch.Protobuf,
+	})
+	_, _ = pods, err
+}
+
+func Example_metadataOnly() {
+	var client *transport.Client
+	pods, err := listwatch.New(client, podResource, listwatch.Options[*metav1.PartialObjectMetadata]{})
+	_, _ = pods, err
+}
+
+func Example_selectors() {
+	var client *transport.Client
+	pods, err := listwatch.New(client, podResource, listwatch.Options[*Pod]{
+		Namespace:     "shop",
+		LabelSelector: "app=web,tier!=db",
+		FieldSelector: "spec.nodeName=" + os.Getenv("NODE_NAME"),
+	})
+	_, _ = pods, err
+}
+
+func Example_transform() {
+	opts := listwatch.Options[*Pod]{
+		Transform: func(pod *Pod) (*Pod, error) {
+			pod.ManagedFields = nil // large, and of no use here
+			delete(pod.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
+			return pod, nil
+		},
+	}
+	_ = opts
+}
+
+func Example_drop() {
+	opts := listwatch.Options[*unstructured.Unstructured]{
+		Drop: []string{"metadata.managedFields", "status.images", "spec.containers.env"}, // of every container
+	}
+	_ = opts
+}
+
+func Example_indexers() {
+	var pods listwatch.ListWatcher[*Pod]
+	cache := informer.New(pods, informer.Options[*Pod]{
+		Indexers: store.Indexers[*Pod]{
+			"node": func(pod *Pod) []string { return []string{pod.Spec.NodeName} },
+		},
+	})
+	onNode, err := cache.Store().ByIndex("node", "worker-1")
+	_, _ = onNode, err
+}
+
+func Example_snapshot() {
+	var cache *informer.Informer[*Pod]
+	perNode := func() map[string]int {
+		count := map[string]int{}
+		for _, pod := range cache.Store().Snapshot().All() {
+			count[pod.Spec.NodeName]++
+		}
+		return count
+	}
+	_ = perNode
+}
+
+func Example_tombstones() {
+	release := func(string) {}
+	handler := informer.Handler[*Pod]{
+		Name: "addresses",
+		OnDelete: func(pod *Pod, finalStateUnknown bool) {
+			release(pod.Status.PodIP)
+			if finalStateUnknown {
+				slog.Info("pod was deleted while nobody watched", "pod", object.Key(pod), "lastSeen", pod.ResourceVersion)
+			}
+		},
+	}
+	_ = handler
+}
+
+func Example_queue() {
+	var cache *informer.Informer[*Pod]
+	reconcile := func(string, *Pod, bool) {}
+	look := func(key string) {
+		pod, exists := cache.Store().Get(key)
+		reconcile(key, pod, exists)
+	}
+	handler := informer.Handler[*Pod]{
+		OnAdd:    func(pod *Pod, _ bool) { look(object.Key(pod)) },
+		OnUpdate: func(_, pod *Pod) { look(object.Key(pod)) },
+		OnDelete: func(pod *Pod, _ bool) { look(object.Key(pod)) },
+		Resync:   10 * time.Minute, // to repair what drifts outside the cluster
+	}
+	_ = handler
+}
+
+func Example_synced() {
+	var ctx context.Context
+	var cache *informer.Informer[*Pod]
+	serve := func() {}
+	handler, err := cache.AddHandler(informer.Handler[*Pod]{})
+	if err != nil {
+		return
+	}
+	go func() {
+		select {
+		case <-handler.Synced(): // and cache.Synced() for the store
+			serve()
+		case <-ctx.Done():
+		}
+	}()
+}
+
+func Example_waitFor() {
+	var ctx context.Context
+	var cache *informer.Informer[*Pod]
+	var write func() (*Pod, error)
+	read := func() (*Pod, error) {
+		written, err := write()
+		if err != nil {
+			return nil, err
+		}
+		if err := cache.WaitFor(ctx, written.ResourceVersion); err != nil {
+			return nil, err
+		}
+		pod, _ := cache.Store().Get(object.Key(written)) // as it was written, or newer; nil if it has gone since
+		return pod, nil
+	}
+	_ = read
+}
+
+func Example_status() {
+	var cache *informer.Informer[*Pod]
+	status := cache.Status()
+	if status.Staleness(time.Now()) > 5*time.Minute {
+		slog.Warn("the cache is stale", "state", status.State, "since", status.Since, "error", status.LastError)
+	}
+}
+
+func Example_remove() {
+	var cache *informer.Informer[*Pod]
+	var ctx context.Context
+	handler, err := cache.AddHandler(informer.Handler[*Pod]{})
+	if err != nil {
+		return
+	}
+	err = handler.Remove(ctx) // waits for the callback that is running
+	_ = err
+}
+
+func Example_slog() {
+	log := slog.Default()
+	opts := informer.Options[*Pod]{
+		Reflector: reflector.Options{Trace: &reflector.Trace{
+			ListDone: func(l reflector.ListDone) {
+				log.Info("listed", "resourceVersion", l.ResourceVersion, "items", l.Items, "pages", l.Pages, "took", l.Duration, "error", l.Err)
+			},
+			WatchEnd: func(w reflector.WatchEnd) { log.Debug("watch ended", "reason", w.Reason, "events", w.Events) },
+			Relist:   func(r reflector.Relist) { log.Warn("listing again", "reason", r.Reason, "error", r.Err) },
+			Backoff:  func(b reflector.Backoff) { log.Debug("waiting", "delay", b.Delay, "reason", b.Reason) },
+			Problem:  func(p reflector.Problem) { log.Error("problem", "class", p.Class, "key", p.Key, "error", p.Err) },
+		}},
+	}
+	_ = opts
+}
+
+func Example_stop() {
+	var cache *informer.Informer[*Pod]
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := cache.Run(ctx)
+	stop()
+	if !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func Example_panics() {
+	opts := informer.Options[*Pod]{
+		Problem: func(err error) {
+			var panicked *informer.PanicError
+			if errors.As(err, &panicked) {
+				slog.Error(err.Error(), "stack", string(panicked.Stack))
+				return
+			}
+			slog.Error(err.Error()) // an index function's: a *store.IndexError is in it
+		},
+	}
+	_ = opts
+}
+
+// Every block of Go in the document is part of a file that is compiled and tested.
+func TestEmbedding(t *testing.T) {
+	text := read(t, "../docs/embedding.md")
+	var code string
+	for _, file := range []string{
+		"example_test.go", "embedding_page_test.go",
+		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
+	} {
+		code += flush(read(t, file))
+	}
+	blocks := 0
+	for rest := text; ; blocks++ {
+		_, block, found := strings.Cut(rest, "```go\n")
+		if !found {
+			break
+		}
+		block, rest, _ = strings.Cut(block, "```")
+		if !strings.Contains(code, flush(block)) {
+			t.Errorf("this is in docs/embedding.md and in no example:\n%s", block)
+		}
+	}
+	if blocks < 10 {
+		t.Errorf("found %d blocks of Go", blocks)
+	}
+}
+
+// Every option of the four packages that the document is about is in it by name.
+func TestEmbeddingNamesEveryOption(t *testing.T) {
+	text := read(t, "../docs/embedding.md")
+	for _, options := range []any{
+		transport.Config{}, transport.TLSConfig{}, listwatch.Options[*Pod]{}, reflector.Options{}, informer.Options[*Pod]{}, informer.Handler[*Pod]{},
+	} {
+		typ := reflect.TypeOf(options)
+		for i := range typ.NumField() {
+			name := typ.Field(i).Name
+			if !regexp.MustCompile(`\b` + name + `\b`).MatchString(text) {
+				t.Errorf("docs/embedding.md does not name %s of %v", name, typ)
+			}
+		}
+	}
+}
+
+// flush removes indentation.
+func flush(code string) string {
+	var out strings.Builder
+	for line := range strings.Lines(code) {
+		out.WriteString(strings.TrimLeft(line, "\t"))
+	}
+	return out.String()
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,88 @@
+package listwatch
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/object"
+)
+
+// neverEnds answers with head, and then with more until the client closes the connection. It
+// reports how many bytes of the answer the client took, counted before compression.
+func neverEnds(head, more string, compressed bool, taken chan<- int) http.HandlerFunc {
+	more = strings.Repeat(more, 64<<10/len(more))
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		var out io.Writer = w
+		if compressed {
+			w.Header().Set("Content-Encoding", "gzip")
+			out = gzip.NewWriter(w)
+		}
+		n, err := io.WriteString(out, head)
+		for err == nil {
+			var m int
+			m, err = io.WriteString(out, more)
+			n += m
+		}
+		taken <- n
+	}
+}
+
+// No matter which part of a list is too long, the client reads no more than the bound of one
+// object, or between two objects.
+func TestListThatNeverEndsIsGivenUp(t *testing.T) {
+	const list = `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`
+	const item = list + `{"metadata":{"name":"a","uid":"u","resourceVersion":"1"},"data":{"v":`
+	t.Run("a text", func(t *testing.T) { giveUpList[*configMap](t, item+`"`, "x", false) })
+	t.Run("a text, compressed", func(t *testing.T) { giveUpList[*unstructured.Unstructured](t, item+`"`, "x", true) })
+	t.Run("a number", func(t *testing.T) { giveUpList[*configMap](t, item, "1", false) })
+	t.Run("arrays in arrays", func(t *testing.T) { giveUpList[*unstructured.Unstructured](t, item, "[", false) })
+	t.Run("spaces, compressed", func(t *testing.T) { giveUpList[*configMap](t, list, " ", true) })
+	t.Run("a token to continue with", func(t *testing.T) {
+		giveUpList[*configMap](t, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"continue":"`, "x", false)
+	})
+}
+
+func giveUpList[T object.Object](t *testing.T, head, more string, compressed bool) {
+	taken := make(chan int, 1)
+	page, err := mustNew(t, serve(t, neverEnds(head, more, compressed, taken)), Options[T]{}).List(t.Context(), metav1.ListOptions{})
+	if !errors.Is(err, ErrObjectTooLarge) && !strings.Contains(errText(err), "depth") {
+		t.Errorf("the list is %v, %.200v", page, err)
+	}
+	if n := len(errText(err)); n > 1000 {
+		t.Errorf("the error has %d bytes", n)
+	}
+	if n := <-taken; n > 2*format.MaxObjectBytes {
+		t.Errorf("%d MiB were taken, want %d at most", n>>20, 2*format.MaxObjectBytes>>20)
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Get reads no more of an object than the bound.
+func TestObjectThatNeverEndsIsGivenUp(t *testing.T) {
+	for _, compressed := range []bool{false, true} {
+		taken := make(chan int, 1)
+		client := serve(t, neverEnds(`{"metadata":{"name":"a"},"data":{"v":"`, "x", compressed, taken))
+		_, _, err := mustNew(t, client, Options[*configMap]{}).Get(t.Context(), "default/a")
+		if !errors.Is(err, ErrObjectTooLarge) {
+			t.Errorf("compressed %v: %.200v", compressed, err)
+		}
+		if n := <-taken; n > 2*format.MaxObjectBytes {
+			t.Errorf("%d MiB were taken", n>>20)
+		}
+	}
+}

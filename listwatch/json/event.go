@@ -1,0 +1,133 @@
+package json
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Every API server writes the envelope of an event this way.
+const (
+	envelopeStart  = `{"type":"`
+	envelopeMiddle = `","object":`
+)
+
+// SplitEvent implements [format.Format]. Unless careful is true, it splits
+// {"type":"ADDED","object":{...}} without parsing: the brackets of a frame are known to
+// match, so the object's decoder is the first to parse the object. SplitEvent parses
+// events that are written in another way, and events of other types.
+func (Format) SplitEvent(event []byte, careful bool) (word string, object []byte, err error) {
+	if !careful {
+		if inside, ok := bytes.CutSuffix(bytes.TrimSpace(event), []byte("}")); ok {
+			if word, object, ok := cutWord(inside); ok {
+				return word, object, nil
+			}
+		}
+	}
+	if word, object, err = parseEnvelope(event); err != nil {
+		word, object, _ = cutWord(event) // the error counts; these are the parts that can be read
+	}
+	return word, object, err
+}
+
+// cutWord returns the word for the type of an event, and the bytes of the object, which
+// begin after the envelope's middle.
+func cutWord(event []byte) (word string, object []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(event, []byte(envelopeStart))
+	if !ok {
+		return "", nil, false
+	}
+	for _, word := range [...]string{"ADDED", "MODIFIED", "DELETED"} {
+		if object, ok := bytes.CutPrefix(rest, []byte(word)); ok {
+			object, ok = bytes.CutPrefix(object, []byte(envelopeMiddle))
+			return word, object, ok
+		}
+	}
+	return "", nil, false
+}
+
+var errNoEvent = errors.New("a watch event needs a type and an object")
+
+// parseEnvelope parses an envelope with any white space, escapes and order of members.
+func parseEnvelope(event []byte) (word string, object []byte, err error) {
+	var envelope struct {
+		Type   string         `json:"type"`
+		Object jsontext.Value `json:"object"`
+	}
+	if err := json.Unmarshal(event, &envelope, lenient); err != nil {
+		return "", nil, fmt.Errorf("frame is not a watch event: %w", withoutValue(err))
+	}
+	if envelope.Type == "" || len(envelope.Object) == 0 {
+		return "", nil, errNoEvent
+	}
+	return envelope.Type, envelope.Object, nil
+}
+
+// Bookmark implements [format.Format].
+func (Format) Bookmark(object []byte) (resourceVersion string, initialEventsEnd bool, err error) {
+	var partial struct {
+		Metadata struct {
+			ResourceVersion string            `json:"resourceVersion"`
+			Annotations     map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(object, &partial, lenient); err != nil {
+		return "", false, withoutValue(err)
+	}
+	return partial.Metadata.ResourceVersion, partial.Metadata.Annotations[metav1.InitialEventsAnnotationKey] == "true", nil
+}
+
+// Kind implements [format.Format]. API servers write the kind first or after the
+// apiVersion, so Kind finds it there without parsing. An item that begins with its
+// metadata has no kind, and Kind looks no further. In all other objects, Kind walks
+// through the members.
+func (Format) Kind(object []byte, item bool) []byte {
+	rest, ok := bytes.CutPrefix(object, []byte(`{"`))
+	if ok {
+		if version, found := bytes.CutPrefix(rest, []byte(`apiVersion":"`)); found {
+			_, rest, _ = bytes.Cut(version, []byte(`","`))
+		}
+		if value, found := bytes.CutPrefix(rest, []byte(`kind":"`)); found {
+			if kind, _, closed := bytes.Cut(value, []byte(`"`)); closed && !bytes.Contains(kind, []byte(`\`)) {
+				return kind
+			}
+		}
+		if item && bytes.HasPrefix(rest, []byte(`metadata"`)) {
+			return nil
+		}
+	}
+	return walkToKind(object)
+}
+
+// walkToKind walks through the members of an object until it finds the kind.
+func walkToKind(object []byte) (kind []byte) {
+	dec := jsontext.NewDecoder(bytes.NewReader(object), lenient)
+	if dec.PeekKind() != '{' {
+		return nil
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil
+	}
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil
+		}
+		if name.String() != "kind" || dec.PeekKind() != '"' {
+			if dec.SkipValue() != nil {
+				return nil
+			}
+			continue
+		}
+		value, err := dec.ReadToken()
+		if err != nil {
+			return nil
+		}
+		return []byte(value.String())
+	}
+	return nil
+}

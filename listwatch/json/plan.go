@@ -1,0 +1,120 @@
+package json
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// plan decodes values of one type. It is made once for each type, so that reflection on
+// the type happens once. decode decodes the value at b[i] into v, and returns the
+// position after it. v must be addressable and have its zero value.
+type plan struct {
+	decode func(p *parser, i int, v reflect.Value) (end int, err error)
+}
+
+// plans are shared by all resources, because each of them needs the types of ObjectMeta.
+var plans = planner{made: map[reflect.Type]*plan{}}
+
+type planner struct {
+	mu   sync.Mutex
+	made map[reflect.Type]*plan
+}
+
+func planFor(typ reflect.Type) *plan {
+	plans.mu.Lock()
+	defer plans.mu.Unlock()
+	return plans.plan(typ)
+}
+
+var (
+	jsonType = reflect.TypeFor[json.Unmarshaler]()
+	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// plan returns the plan of a type. The type may contain itself, as a schema contains
+// schemas.
+func (ps *planner) plan(typ reflect.Type) *plan {
+	if known, ok := ps.made[typ]; ok {
+		return known
+	}
+	made := &plan{}
+	ps.made[typ] = made
+	made.decode = ps.decoder(typ)
+	return made
+}
+
+// decoder follows the rules of encoding/json as apimachinery's decoder does. It leaves
+// rare types to that decoder, see [delegate].
+func (ps *planner) decoder(typ reflect.Type) func(*parser, int, reflect.Value) (int, error) {
+	switch typ {
+	case reflect.TypeFor[metav1.Time]():
+		return decodeTime
+	case reflect.TypeFor[intstr.IntOrString]():
+		return decodePort
+	case reflect.TypeFor[*metav1.FieldsV1]():
+		return decodeFieldsV1
+	case reflect.TypeFor[[]metav1.ManagedFieldsEntry]():
+		return managedDecoder(sliceDecoder(ps.plan(typ.Elem())))
+	case reflect.TypeFor[map[string]string]():
+		return shared(decodeStringMap)
+	case reflect.TypeFor[json.Number]():
+		return delegate
+	}
+	if kind := typ.Kind(); kind != reflect.Pointer && kind != reflect.Interface && hasMethods(typ) {
+		switch {
+		case typ.Name() == "":
+			return decodeElsewhere // the methods come from an embedded field and count only in some places
+		case reflect.PointerTo(typ).Implements(jsonType):
+			return decodeMethod
+		}
+		return delegate
+	}
+	switch typ.Kind() {
+	case reflect.String:
+		return decodeString
+	case reflect.Bool:
+		return decodeBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return decodeInt
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return decodeUint
+	case reflect.Float32, reflect.Float64:
+		return decodeFloat
+	case reflect.Interface:
+		if typ.NumMethod() == 0 {
+			return decodeAny
+		}
+	case reflect.Pointer:
+		return shared(pointerDecoder(typ, ps.plan(typ.Elem())))
+	case reflect.Slice:
+		if typ.Elem().Kind() == reflect.Uint8 {
+			return decodeBytes
+		}
+		return shared(sliceDecoder(ps.plan(typ.Elem())))
+	case reflect.Map:
+		if key := typ.Key(); key.Kind() == reflect.String && !reflect.PointerTo(key).Implements(textType) {
+			return shared(mapDecoder(typ, ps.plan(typ.Elem())))
+		}
+	case reflect.Struct:
+		fields, ok := fieldsOf(typ)
+		switch {
+		case ok && typ == reflect.TypeFor[metav1.ObjectMeta]():
+			return private(fieldsDecoder(fields, ps))
+		case ok:
+			return fieldsDecoder(fields, ps)
+		}
+	default:
+	}
+	return delegate
+}
+
+// hasMethods reports whether a type decodes itself.
+func hasMethods(typ reflect.Type) bool {
+	pointer := reflect.PointerTo(typ)
+	return pointer.Implements(jsonType) || pointer.Implements(textType)
+}

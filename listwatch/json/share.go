@@ -1,0 +1,104 @@
+package json
+
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+const (
+	// minShared is the least length of a part that is looked up among the parts of earlier
+	// objects. Decoding a shorter part takes no longer than the lookup.
+	minShared = 32
+
+	// maxShared is the greatest depth of a part that is looked up. A lookup hashes all bytes
+	// of a part, so without this bound deeply nested brackets would be hashed again at each
+	// level.
+	maxShared = 32
+)
+
+// shared returns a decoder of a slice, a map or a pointer that first looks the part up
+// among the parts of earlier objects, if parts are shared here. If it finds no equal part,
+// it calls decode.
+func shared(decode func(*parser, int, reflect.Value) (int, error)) func(*parser, int, reflect.Value) (int, error) {
+	return func(p *parser, i int, v reflect.Value) (int, error) {
+		if c := p.at(i); !p.sharing || p.depth >= maxShared || c != '{' && c != '[' {
+			return decode(p, i, v)
+		}
+		n := p.nodes[0]
+		text := p.b[i:n.end]
+		if len(text) < minShared {
+			return decode(p, i, v)
+		}
+		if part, ok := p.known.parts.Get(text); ok && part.Type() == v.Type() {
+			p.nodes = p.nodes[1+n.within:]
+			v.Set(part)
+			return n.end, nil
+		}
+		before := p.known.caching
+		p.known.caching = false
+		p.depth++
+		end, err := decode(p, i, v)
+		p.depth--
+		if err == nil && !p.known.caching && p.known.parts.Met(text) {
+			if v.Kind() == reflect.Slice {
+				v.SetCap(v.Len()) // an append then copies the slice
+			}
+			p.known.parts.Keep(text, reflect.ValueOf(v.Interface()))
+		}
+		p.known.caching = p.known.caching || before
+		return end, err
+	}
+}
+
+// private returns a decoder of metadata that shares nothing but managedFields and strings,
+// because the object's owner may want to write to the metadata.
+func private(decode func(*parser, int, reflect.Value) (int, error)) func(*parser, int, reflect.Value) (int, error) {
+	return func(p *parser, i int, v reflect.Value) (int, error) {
+		sharing := p.sharing
+		p.sharing = false
+		end, err := decode(p, i, v)
+		p.sharing = sharing
+		return end, err
+	}
+}
+
+// mayCache reports whether a method that only reads may nevertheless write to its
+// receiver, for a type that decodes itself. A resource.Quantity, for example, remembers
+// its text when String is called. If two objects shared it, two goroutines that read
+// different objects would write to the same memory. mayCache returns false only for the
+// types that are known not to do this.
+func mayCache(typ reflect.Type) bool {
+	switch typ {
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[metav1.FieldsV1](),
+		reflect.TypeFor[metav1.Duration](), reflect.TypeFor[intstr.IntOrString]():
+		return false
+	}
+	return true
+}
+
+// managedDecoder decodes managedFields. Equal ones are always shared, because programs
+// replace them as a whole and do not write to them.
+func managedDecoder(decode func(*parser, int, reflect.Value) (int, error)) func(*parser, int, reflect.Value) (int, error) {
+	return func(p *parser, i int, v reflect.Value) (int, error) {
+		if p.at(i) != '[' {
+			return decode(p, i, v)
+		}
+		n := p.nodes[0]
+		text := p.b[i:n.end]
+		if entries, ok := p.known.entries.Get(text); ok {
+			p.nodes = p.nodes[1+n.within:]
+			v.Set(reflect.ValueOf(entries))
+			return n.end, nil
+		}
+		p.known.managed = true
+		end, err := decode(p, i, v)
+		p.known.managed = false
+		if err == nil {
+			v.SetCap(v.Len()) // an append then copies the slice
+			p.known.entries.Put(text, v.Interface().([]metav1.ManagedFieldsEntry))
+		}
+		return end, err
+	}
+}

@@ -1,0 +1,55 @@
+package object_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/store/storetest"
+)
+
+// The types that people bring are objects as they are.
+var (
+	_ object.Object = (*metav1.PartialObjectMetadata)(nil)
+	_ object.Object = (*unstructured.Unstructured)(nil)
+	_ object.Object = (*storetest.Object)(nil)
+)
+
+func TestKey(t *testing.T) {
+	for _, test := range []struct{ namespace, name, key string }{
+		{"ns", "name", "ns/name"},
+		{"", "name", "name"},
+		{"", "system:node", "system:node"},
+	} {
+		obj := storetest.New(test.namespace, test.name, "1")
+		if got := object.Key(obj); got != test.key {
+			t.Errorf("Key(%q, %q) = %q, want %q", test.namespace, test.name, got, test.key)
+		}
+		if got, err := object.KeyOf(obj); err != nil || got != test.key {
+			t.Errorf("KeyOf(%q, %q) = %q, %v; want %q", test.namespace, test.name, got, err, test.key)
+		}
+		namespace, name, err := object.SplitKey(test.key)
+		if err != nil || namespace != test.namespace || name != test.name {
+			t.Errorf("SplitKey(%q) = %q, %q, %v", test.key, namespace, name, err)
+		}
+	}
+	for _, key := range []string{"", "/", "/name", "ns/", "a/b/c"} {
+		if namespace, name, err := object.SplitKey(key); err == nil {
+			t.Errorf("SplitKey(%q) = %q, %q; want an error", key, namespace, name)
+		}
+	}
+}
+
+func FuzzSplitKey(f *testing.F) {
+	f.Add("ns/name")
+	f.Add("name")
+	f.Add("a/b/c")
+	f.Fuzz(func(t *testing.T, key string) {
+		namespace, name, err := object.SplitKey(key)
+		if err == nil && object.Key(storetest.New(namespace, name, "")) != key {
+			t.Errorf("SplitKey(%q) = %q, %q, which is another key", key, namespace, name)
+		}
+	})
+}

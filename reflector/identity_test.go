@@ -1,0 +1,183 @@
+package reflector_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
+)
+
+// An object in quarantine is repaired by what the server says of it, also if the sink holds
+// it without its version, because a transform clears that, or if versions are no numbers.
+func TestRepairDoesNotDependOnTheVersionThatIsHeld(t *testing.T) {
+	for _, c := range []struct {
+		name                  string
+		list, held, bad, good string
+		clear                 bool
+	}{
+		{name: "held as it came", list: "100", held: "90", bad: "101", good: "101"},
+		{name: "held without a version", list: "100", held: "90", bad: "101", good: "101", clear: true},
+		{name: "versions that are no numbers", list: "a100", held: "a90", bad: "a101", good: "a101"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				transformed := func(version, label string) *listwatch.Page[partial] {
+					page := pageOf(c.list, newPartial("x", "u", version))
+					page.Items[0].Labels = map[string]string{"is": label}
+					if c.clear {
+						page.Items[0].ResourceVersion = ""
+					}
+					return page
+				}
+				server := newScripted()
+				repaired := false
+				server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+					if repaired {
+						return transformed(c.good, "new"), nil
+					}
+					return transformed(c.held, "old"), nil
+				}
+				server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+					page := transformed(c.good, "new")
+					page.ResourceVersion = c.good
+					return page, nil
+				}
+				sink := store.New(store.Options[partial]{})
+				r := reflector.New(server, sink, reflector.Options{Rand: zero})
+				running(t, r)
+				s := <-server.streams
+				repaired = true
+				s.undecodable(listwatch.Modified, newPartial("x", "u", c.bad))
+				later(10 * time.Second)
+				if obj, _ := sink.Get("x"); obj.Labels["is"] != "new" {
+					t.Errorf("x is the %s one; in quarantine are %v", obj.Labels["is"], r.Status().Quarantined)
+				}
+				if q := r.Status().Quarantined; len(q) > 0 {
+					t.Errorf("in quarantine are %v, want nobody", q)
+				}
+			})
+		})
+	}
+}
+
+// A transform that clears UIDs or versions leaves less to compare. What is left does not
+// differ.
+func TestVerifyWhereUIDsOrVersionsAreCleared(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		held partial
+	}{
+		{"UIDs", newPartial("x", "", "90")},
+		{"versions", newPartial("x", "u", "")},
+		{"both", newPartial("x", "", "")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newScripted()
+				server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+					page := pageOf("100", c.held)
+					page.Metas[0] = metaOf(newPartial("x", "u", "90"))
+					return page, nil
+				}
+				server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+					return server.list(metav1.ListOptions{})
+				}
+				metadata := newScripted()
+				metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+					return pageOf("100", newPartial("x", "u", "90")), nil
+				}
+				verified := 0
+				r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+					Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
+					Trace: &reflector.Trace{
+						Verified: func(reflector.Verified) { verified++ },
+						Problem:  func(p reflector.Problem) { t.Errorf("nothing differs: %v", p.Err) },
+					},
+				})
+				stop := running(t, r)
+				later(10*time.Minute + time.Second)
+				stop()
+				if lists, _, _ := server.count(); verified != 10 || lists != 1 {
+					t.Errorf("%d verifications and %d lists, want 10 and 1", verified, lists)
+				}
+			})
+		})
+	}
+}
+
+// refusesOnce is a store that refuses an update once it is told to.
+type refusesOnce struct {
+	*store.Store[partial]
+	armed bool
+}
+
+func (s *refusesOnce) Update(obj partial) error {
+	if s.armed {
+		s.armed = false
+		return errors.New("no room")
+	}
+	return s.Store.Update(obj)
+}
+
+// Nobody can ask for an object that has no key. If the sink refuses it, a list brings it.
+func TestRefusedEventWithoutAKeyIsListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		items := []partial{newPartial("a", "u", "90"), newPartial("b", "v", "91")}
+		version := "100"
+		server := newScripted()
+		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+			return &listwatch.Page[partial]{Items: items, ResourceVersion: version}, nil
+		}
+		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+			return &listwatch.Page[partial]{Items: items[:1], ResourceVersion: version}, nil
+		}
+		known := &refusesOnce{Store: store.New(store.Options[partial]{})}
+		r := reflector.New[partial](server, known, reflector.Options{Rand: zero})
+		stop := running(t, r)
+		stream := <-server.streams
+		synctest.Wait()
+		known.armed = true
+		items, version = []partial{items[0], newPartial("b", "v", "101")}, "101"
+		stream.events <- listwatch.Event[partial]{Type: listwatch.Modified, Object: items[1], Meta: listwatch.Meta{ResourceVersion: "101"}}
+		synctest.Wait()
+		if safe := r.Status().SafeVersion; safe != "100" {
+			t.Errorf("safe version is %s, and the sink lacks 101", safe)
+		}
+		later(time.Minute)
+		if obj, _ := known.Get("b"); obj.ResourceVersion != "101" {
+			t.Errorf("b is held at %s, and is at 101", obj.ResourceVersion)
+		}
+		stop()
+	})
+}
+
+// A ListWatcher that gives no metadata beside its items may leave an empty slice.
+func TestAnswerWithoutMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		version := "90"
+		page := func(at string) *listwatch.Page[partial] {
+			return &listwatch.Page[partial]{Items: []partial{newPartial("a", "u", version)}, Metas: []listwatch.Meta{}, ResourceVersion: at}
+		}
+		server := newScripted()
+		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) { return page("100"), nil }
+		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) { return page("101"), nil }
+		known := store.New(store.Options[partial]{})
+		r := reflector.New[partial](server, known, reflector.Options{Rand: zero})
+		stop := running(t, r)
+		stream := <-server.streams
+		version = "101"
+		stream.undecodable(listwatch.Modified, newPartial("a", "u", "101"))
+		later(time.Minute)
+		if obj, _ := known.Get("a"); obj.ResourceVersion != "101" {
+			t.Errorf("a is held at %s, and is at 101", obj.ResourceVersion)
+		}
+		stop()
+	})
+}

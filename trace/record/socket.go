@@ -1,0 +1,127 @@
+package record
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/relist-go/relist/transport"
+)
+
+// socket hands on a watch over WebSocket, message by message.
+func (x *live) socket(ctx context.Context, req *http.Request, asked transport.Request) bool {
+	stream, err := x.upstream.Watch(ctx, asked)
+	if !x.log.turn(x.exchange, ctx.Done()) || ctx.Err() != nil {
+		if err == nil {
+			_ = stream.Close()
+		}
+		return x.end(hungUp)
+	}
+	if err != nil {
+		return x.failed(ctx, err)
+	}
+	defer func() { _ = stream.Close() }()
+	if _, isBody := stream.(transport.Readier); isBody {
+		x.log.fail(errNoWebSocket)
+		return x.end(cut)
+	}
+	x.log.add(x.exchange, head{socket: true})
+	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+	ws, err := upgrader.Upgrade(&hijacked{x}, req, nil)
+	if err != nil {
+		x.log.fail(fmt.Errorf("the client's handshake: %w", err))
+		return x.end(cut)
+	}
+	x.links.Go(func() { // pings are answered by whoever reads
+		for err := error(nil); err == nil; {
+			_, _, err = ws.ReadMessage()
+		}
+	})
+	if !x.conn.Settle(ctx) {
+		return x.end(hungUp)
+	}
+	for {
+		frame, err := stream.Next()
+		if !x.log.turn(x.exchange, ctx.Done()) || ctx.Err() != nil {
+			return x.end(hungUp)
+		}
+		if err != nil {
+			return x.closed(ctx, ws, err)
+		}
+		reduce, same := x.reducer(encodingOf(stream.MediaType(), true))
+		if !same { // the first byte of a message tells its encoding, and this is garbage
+			reduce, _ = x.reducer(x.settled())
+		}
+		x.log.add(x.exchange, reduce.event(frame.Data, 0, nil))
+		if !x.message(ctx, ws, reduce.encoding.name() == JSON, frame.Data) {
+			return false
+		}
+	}
+}
+
+// errNoWebSocket ends a recording: the live client had a WebSocket, and the server did not.
+var errNoWebSocket = errors.New("watches of this server cannot be had over WebSocket, and came over HTTP: record them over HTTP")
+
+// message is send for a WebSocket.
+func (x *live) message(ctx context.Context, ws *websocket.Conn, text bool, data []byte) bool {
+	typ := websocket.BinaryMessage
+	if text {
+		typ = websocket.TextMessage
+	}
+	_ = ws.WriteMessage(typ, data) // what the client no longer wants is found next
+	return x.conn.Settle(ctx) || x.end(hungUp)
+}
+
+// closed does to the client's WebSocket what was done to the server's. It returns false.
+func (x *live) closed(ctx context.Context, ws *websocket.Conn, err error) bool {
+	end := closing{code: websocket.CloseNormalClosure}
+	var code *transport.CloseError
+	var frame *transport.FrameError
+	switch {
+	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.As(err, &code) && canBeSent(code.Code):
+		end = closing{code: code.Code, reason: code.Text}
+	case errors.As(err, &frame) && frame.Head != "":
+		// The client refuses it as the upstream did, and hangs up.
+		garbage := []byte(frame.Head)
+		x.log.add(x.exchange, &raw{data: garbage, text: true})
+		if x.message(ctx, ws, true, garbage) {
+			<-x.conn.HungUp()
+			x.end(hungUp)
+		}
+		return false
+	default:
+		return x.end(howEnded(err))
+	}
+	x.log.add(x.exchange, &end)
+	_ = ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(end.code, end.reason)) // to a client that may be gone
+	return false
+}
+
+// canBeSent reports whether a close frame may have a code. The others say that there was none.
+func canBeSent(code int) bool {
+	switch code {
+	case websocket.CloseNoStatusReceived, websocket.CloseAbnormalClosure, websocket.CloseTLSHandshake:
+		return false
+	}
+	return code >= websocket.CloseNormalClosure
+}
+
+// hijacked is as much of a ResponseWriter as an Upgrader needs: its connection.
+type hijacked struct{ *live }
+
+func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return h.conn, bufio.NewReadWriter(h.in, bufio.NewWriter(h.conn)), nil
+}
+
+// An Upgrader writes a refusal of its own, which nobody gets: the recording ends with the error.
+
+func (*hijacked) Header() http.Header            { return http.Header{} }
+func (*hijacked) Write(data []byte) (int, error) { return len(data), nil }
+func (*hijacked) WriteHeader(int)                {}
