@@ -56,7 +56,7 @@ func (x *exchange) do(ctx context.Context) (*Response, error) {
 	if err != nil {
 		return nil, x.abandon(err)
 	}
-	x.holdBody(ctx, resp.Body)
+	x.holdBody(ctx, closerOf(resp))
 	var content io.ReadCloser = &body{raw: resp.Body, exchange: x}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		if content, err = x.decompress(resp.Header, content); err != nil {
@@ -141,7 +141,7 @@ func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
 		// A server that sees the client go may still answer before the connection is
 		// down. Nobody waits for that answer.
 		if err == nil {
-			_ = resp.Body.Close()
+			_ = closerOf(resp).Close()
 		}
 		a.err = ended
 		return a
@@ -303,6 +303,22 @@ func (l *lifetime) giveBack() (err error) {
 	}
 	return err
 }
+
+// closerOf returns what closes the body of a response once its request's context has ended.
+// Over HTTP/1.1 the end of the context closes the connection, so nothing is left to close.
+// The body's own Close does harm there: since Go 1.27 it reads on for up to 50 ms, since the
+// connection might serve another request, and the server learns of the end that much later.
+func closerOf(resp *http.Response) io.Closer {
+	if resp.ProtoMajor == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
+		return nothing{}
+	}
+	return resp.Body
+}
+
+// nothing has nothing to close.
+type nothing struct{}
+
+func (nothing) Close() error { return nil }
 
 // errorBodyTimeout bounds the wait for the body of an error. A watch has no timeout that
 // would bound it.
