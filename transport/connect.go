@@ -202,7 +202,8 @@ func (c *connector) overHTTP(g *generation) {
 		TLSHandshakeTimeout:    orDefault(c.cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout),
 		IdleConnTimeout:        orDefault(c.cfg.IdleConnTimeout, defaultIdleConnTimeout),
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		MaxIdleConnsPerHost:    32, // a list each of many types, then all of them again
+		ReadBufferSize:         32 << 10, // reading the events of Pods takes half as long as with the 4 KB of net/http
+		MaxIdleConnsPerHost:    32,       // a list each of many types, then all of them again
 		DisableCompression:     true,
 	}
 	if g.tls != nil {

@@ -2,16 +2,18 @@ package prototree
 
 import (
 	"reflect"
+	"unsafe"
 
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 )
 
-func pointerDecoder(elem reflect.Type, plan *plan) func(*parser, value, reflect.Value) bool {
-	return func(p *parser, in value, v reflect.Value) bool {
-		if v.IsNil() {
-			v.Set(reflect.New(elem))
+func pointerDecoder(elem reflect.Type, plan *plan) decodeOne {
+	return func(p *parser, in value, at unsafe.Pointer) bool {
+		to := (*unsafe.Pointer)(at)
+		if *to == nil {
+			*to = reflect.New(elem).UnsafePointer()
 		}
-		return plan.decode(p, in, v.Elem())
+		return plan.decode(p, in, *to)
 	}
 }
 
@@ -20,17 +22,21 @@ const maxHint = 1024
 
 // sliceDecoder appends the elements of a run. Behind them there is no room where the
 // slice may come to be in a part that is shared: who appends to it copies it.
-func sliceDecoder(elem *plan) func(*parser, run, reflect.Value) bool {
-	return func(p *parser, in run, v reflect.Value) bool {
+func sliceDecoder(typ reflect.Type, elem *plan) decodeMany {
+	size := typ.Elem().Size()
+	return func(p *parser, in run, at unsafe.Pointer) bool {
+		v := reflect.NewAt(typ, at).Elem()
 		n, left := v.Len(), in.len
+		room, first := n, v.UnsafePointer()
 		ok := in.each(func(in value) bool {
-			if n == v.Len() {
+			if n == room {
 				more := min(left, maxHint) // the bytes of as many elements are there
 				v.Grow(more)
 				v.SetLen(n + more)
+				room, first = n+more, v.UnsafePointer()
 			}
 			n, left = n+1, left-1
-			return elem.decode(p, in, v.Index(n-1))
+			return elem.decode(p, in, unsafe.Add(first, uintptr(n-1)*size))
 		})
 		if ok && p.share {
 			v.SetCap(n)
@@ -60,37 +66,39 @@ func entry(message []byte, wire protowire.Type) (key []byte, in value, ok bool) 
 	return first.bytes, in, ok && tag == entryValue<<3|uint64(wire) && len(rest) == 0
 }
 
-func (ps *planner) mapField(typ reflect.Type) (field, bool) {
+func (ps *planner) mapField(typ reflect.Type) (decodeMany, bool) {
 	if typ.Key().Kind() != reflect.String {
-		return field{}, false
+		return nil, false
 	}
 	if typ == reflect.TypeFor[map[string]string]() {
-		return field{wire: protowire.Bytes, many: sharedRun(decodeStringMap)}, true
+		return sharedRun(typ, decodeStringMap), true
 	}
 	elem, ok := ps.of(typ.Elem())
 	if !ok {
-		return field{}, false
+		return nil, false
 	}
-	return field{wire: protowire.Bytes, many: sharedRun(ps.mapDecoder(typ, elem))}, true
+	return sharedRun(typ, ps.mapDecoder(typ, elem)), true
 }
 
-func (ps *planner) mapDecoder(typ reflect.Type, elem *plan) func(*parser, run, reflect.Value) bool {
+func (ps *planner) mapDecoder(typ reflect.Type, elem *plan) decodeMany {
 	id := ps.maps
 	ps.maps++
 	copied := mayCache(typ.Elem()) // who takes it out of the map writes to a copy
-	return func(p *parser, in run, v reflect.Value) bool {
+	return func(p *parser, in run, at unsafe.Pointer) bool {
 		caching := p.caching
+		v := reflect.NewAt(typ, at).Elem()
 		if v.IsNil() {
 			v.Set(reflect.MakeMapWithSize(typ, min(in.len, maxHint)))
 		}
 		one := p.take(id, typ)
+		valueAt := one.value.Addr().UnsafePointer()
 		ok := in.each(func(in value) bool {
 			name, in, ok := entry(in.bytes, elem.wire)
 			if !ok {
 				return false
 			}
 			one.key.SetString(p.text.String(name))
-			if !elem.decode(p, in, one.value) {
+			if !elem.decode(p, in, valueAt) {
 				return false
 			}
 			v.SetMapIndex(one.key, one.value)
@@ -125,17 +133,18 @@ func (p *parser) take(id int, typ reflect.Type) mapEntry {
 }
 
 // decodeStringMap is a mapDecoder for labels and annotations.
-func decodeStringMap(p *parser, in run, v reflect.Value) bool {
-	m := v.Addr().Interface().(*map[string]string)
-	if *m == nil {
-		*m = make(map[string]string, min(in.len, maxHint))
+func decodeStringMap(p *parser, in run, at unsafe.Pointer) bool {
+	to := (*map[string]string)(at)
+	if *to == nil {
+		*to = make(map[string]string, min(in.len, maxHint))
 	}
+	m := *to
 	return in.each(func(in value) bool {
 		key, in, ok := entry(in.bytes, protowire.Bytes)
 		if !ok {
 			return false
 		}
-		(*m)[p.text.String(key)] = p.text.String(in.bytes)
+		m[p.text.String(key)] = p.text.String(in.bytes)
 		return true
 	})
 }

@@ -35,12 +35,12 @@ func New(typ reflect.Type, share bool) *Decoder {
 // Decode decodes message into what into points to: a zero value of the decoder's type.
 // Nothing of it is part of message. An error is one of Unmarshal.
 func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
-	v := reflect.ValueOf(into).Elem()
+	v := reflect.ValueOf(into)
 	d.parser.sharing, d.parser.managed, d.parser.depth = d.parser.share, false, 0
-	if d.plan.whole != nil && d.plan.whole(&d.parser, value{bytes: message}, v) {
+	if d.plan.whole != nil && d.plan.whole(&d.parser, value{bytes: message}, v.UnsafePointer()) {
 		return nil
 	}
-	v.SetZero()
+	v.Elem().SetZero()
 	return into.Unmarshal(message)
 }
 

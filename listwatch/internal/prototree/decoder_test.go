@@ -74,7 +74,7 @@ func TestDecode(t *testing.T) {
 			}
 			typ := reflect.TypeOf(m).Elem()
 			decoder := New(typ, false)
-			if v := reflect.New(typ).Elem(); !decoder.plan.decode(&decoder.parser, value{bytes: data}, v) {
+			if v := reflect.New(typ).Elem(); !decoder.plan.decode(&decoder.parser, value{bytes: data}, v.Addr().UnsafePointer()) {
 				t.Error("it was left to generated code")
 			}
 			compare(t, decoder, typ, data)

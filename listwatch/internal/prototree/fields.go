@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,16 +20,14 @@ type fields []field
 
 // field is one that a struct has a place for. The zero field is none.
 type field struct {
-	index int // in the struct
-	wire  protowire.Type
+	tag    uint64  // the number, and how the value is written
+	offset uintptr // in the struct
 
 	// one reads the value of a field that has one, and many a run of those of a field
 	// that has many. The other is nil.
-	one  func(p *parser, in value, v reflect.Value) bool
-	many func(p *parser, in run, v reflect.Value) bool
+	one  decodeOne
+	many decodeMany
 }
-
-func (f *field) known() bool { return f.one != nil || f.many != nil }
 
 // fields returns those of a generated struct. It is false if one of them cannot be
 // decoded here, or has no number.
@@ -44,17 +43,18 @@ func (ps *planner) fields(typ reflect.Type) (fields, bool) {
 		if !ok || !f.IsExported() {
 			return nil, false
 		}
-		made, ok := ps.field(f.Type)
+		wire, made, ok := ps.field(f.Type)
 		if !ok {
 			return nil, false
 		}
+		made.tag, made.offset = uint64(number)<<3|uint64(wire), f.Offset
 		if typ == metadataType && f.Name == "ResourceVersion" {
 			made.one = decodeUnique
 		}
-		if made.index = i; number >= len(all) {
+		if number >= len(all) {
 			all = append(all, make(fields, number+1-len(all))...)
 		}
-		if all[number].known() {
+		if all[number].tag != 0 {
 			return nil, false
 		}
 		all[number] = made
@@ -71,29 +71,31 @@ func fieldNumber(tag string) (number int, ok bool) {
 	return number, err == nil && 0 < number && number < maxNumber
 }
 
-// field returns how a field of a type is decoded: one with many values, or with one.
-func (ps *planner) field(typ reflect.Type) (field, bool) {
+// field returns how the values of a field are written, and how they are read: many, or one.
+func (ps *planner) field(typ reflect.Type) (wire protowire.Type, f field, ok bool) {
 	switch {
 	case isMessage(typ):
 	case typ.Kind() == reflect.Map:
-		return ps.mapField(typ)
+		many, ok := ps.mapField(typ)
+		return protowire.Bytes, field{many: many}, ok
 	case typ.Kind() == reflect.Slice && typ.Elem().Kind() != reflect.Uint8:
 		elem, ok := ps.of(typ.Elem())
 		if !ok {
-			return field{}, false
+			return 0, field{}, false
 		}
+		many := sliceDecoder(typ, elem)
 		if typ == reflect.TypeFor[[]metav1.ManagedFieldsEntry]() {
-			return field{wire: elem.wire, many: managedRun(sliceDecoder(elem))}, true
+			return elem.wire, field{many: managedRun(many)}, true
 		}
-		return field{wire: elem.wire, many: sharedRun(sliceDecoder(elem))}, true
+		return elem.wire, field{many: sharedRun(typ, many)}, true
 	}
 	one, ok := ps.of(typ)
 	if !ok {
-		return field{}, false
+		return 0, field{}, false
 	}
 	if one.decode == nil {
 		// A type that is in itself, whose plan is being made.
-		return field{wire: one.wire, one: func(p *parser, in value, v reflect.Value) bool { return one.decode(p, in, v) }}, true
+		return one.wire, field{one: func(p *parser, in value, at unsafe.Pointer) bool { return one.decode(p, in, at) }}, true
 	}
-	return field{wire: one.wire, one: one.decode}, true
+	return one.wire, field{one: one.decode}, true
 }

@@ -1,7 +1,7 @@
 package prototree
 
 import (
-	"reflect"
+	"unsafe"
 
 	pbwire "google.golang.org/protobuf/encoding/protowire"
 
@@ -9,7 +9,8 @@ import (
 )
 
 // decode reads the message of a struct. Fields that it has no place for are passed over.
-func (fs fields) decode(p *parser, in value, v reflect.Value) bool {
+func (fs fields) decode(p *parser, in value, at unsafe.Pointer) bool {
+	once := p.sharing || p.managed
 	last := uint64(0)
 	for b := in.bytes; len(b) > 0; {
 		tag, first, rest, ok := next(b)
@@ -17,24 +18,24 @@ func (fs fields) decode(p *parser, in value, v reflect.Value) bool {
 			return false
 		}
 		number := tag >> 3
-		if number >= uint64(len(fs)) || !fs[number].known() {
+		if number >= uint64(len(fs)) || fs[number].tag == 0 {
 			b = rest
 			continue
 		}
-		if (p.sharing || p.managed) && number <= last {
+		if once && number <= last {
 			return false // it would be added to what may be shared
 		}
 		last = number
 		f := &fs[number]
-		if protowire.Type(tag&7) != f.wire {
-			return false
+		if tag != f.tag {
+			return false // another wire type
 		}
 		if f.one != nil {
-			ok = f.one(p, first, v.Field(f.index))
+			ok = f.one(p, first, unsafe.Add(at, f.offset))
 		} else {
 			var values run
 			values, rest = runOf(b, rest, tag, first)
-			ok = f.many(p, values, v.Field(f.index))
+			ok = f.many(p, values, unsafe.Add(at, f.offset))
 		}
 		if !ok {
 			return false

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,15 +18,25 @@ type plan struct {
 	// wire is how values of the type are written.
 	wire protowire.Type
 
-	// decode sets v, which is addressable. It is false if the object has to be left to
-	// Unmarshal. What v holds already it adds to, as generated code does where a field
-	// comes twice.
-	decode func(p *parser, in value, v reflect.Value) bool
+	// decode is how one is read.
+	decode decodeOne
 
 	// whole is decode without a look at whether the message has been met before. It is
 	// nil for what is no message of a struct with fields.
-	whole func(p *parser, in value, v reflect.Value) bool
+	whole decodeOne
 }
+
+// decodeOne reads one value into the memory at a place, which must be of the plan's type. It
+// is false if the object has to be left to Unmarshal. What is there already it adds to, as
+// generated code does where a field comes twice.
+//
+// A place is a pointer without a type. With reflect.Value, which checks each access, a Pod
+// of testdata took 19.6 µs instead of 16.4, and generated code takes 15.7 and twice the
+// memory.
+type decodeOne func(p *parser, in value, at unsafe.Pointer) bool
+
+// decodeMany reads all values of a field of which there may be several, as decodeOne does.
+type decodeMany func(p *parser, in run, at unsafe.Pointer) bool
 
 // value is one value of a message: the bytes of a Bytes value, the number of any other.
 type value struct {
@@ -59,7 +70,7 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 		case reflect.Struct:
 			return ps.message(typ), true
 		case reflect.Slice:
-			return &plan{wire: protowire.Bytes, decode: decodeNamedSlice}, true
+			return &plan{wire: protowire.Bytes, decode: namedSliceDecoder(typ)}, true
 		default:
 			return nil, false
 		}
@@ -69,10 +80,16 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 		return &plan{wire: protowire.Bytes, decode: decodeString}, true
 	case reflect.Bool:
 		return &plan{wire: protowire.Varint, decode: decodeBool}, true
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return &plan{wire: protowire.Varint, decode: decodeInt}, true
-	case reflect.Uint32, reflect.Uint64:
-		return &plan{wire: protowire.Varint, decode: decodeUint}, true
+	case reflect.Int:
+		return &plan{wire: protowire.Varint, decode: decodeNumber[int]}, true
+	case reflect.Int32:
+		return &plan{wire: protowire.Varint, decode: decodeNumber[int32]}, true
+	case reflect.Int64:
+		return &plan{wire: protowire.Varint, decode: decodeNumber[int64]}, true
+	case reflect.Uint32:
+		return &plan{wire: protowire.Varint, decode: decodeNumber[uint32]}, true
+	case reflect.Uint64:
+		return &plan{wire: protowire.Varint, decode: decodeNumber[uint64]}, true
 	case reflect.Float64:
 		return &plan{wire: protowire.Fixed64, decode: decodeFloat64}, true
 	case reflect.Slice:

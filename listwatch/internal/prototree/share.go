@@ -2,6 +2,8 @@ package prototree
 
 import (
 	"reflect"
+	"slices"
+	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -60,16 +62,17 @@ func (p *parser) part(text []byte, decode func() bool) (worth, ok bool) {
 }
 
 // sharedRun is decode, the decoder of a slice or a map, with a memory.
-func sharedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run, reflect.Value) bool {
-	return func(p *parser, in run, v reflect.Value) bool {
+func sharedRun(typ reflect.Type, decode decodeMany) decodeMany {
+	return func(p *parser, in run, at unsafe.Pointer) bool {
 		if !p.looksFor(in.bytes) {
-			return decode(p, in, v)
+			return decode(p, in, at)
 		}
-		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == v.Type() {
+		v := reflect.NewAt(typ, at).Elem()
+		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == typ {
 			v.Set(part)
 			return true
 		}
-		worth, ok := p.part(in.bytes, func() bool { return decode(p, in, v) })
+		worth, ok := p.part(in.bytes, func() bool { return decode(p, in, at) })
 		if worth {
 			p.parts.Keep(in.bytes, reflect.ValueOf(v.Interface()))
 		}
@@ -78,39 +81,41 @@ func sharedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run,
 }
 
 // sharedPointer is a pointerDecoder for messages, with a memory.
-func sharedPointer(elem reflect.Type, plan *plan) func(*parser, value, reflect.Value) bool {
-	decode := pointerDecoder(elem, plan)
-	return func(p *parser, in value, v reflect.Value) bool {
+func sharedPointer(elem reflect.Type, plan *plan) decodeOne {
+	decode, typ := pointerDecoder(elem, plan), reflect.PointerTo(elem)
+	return func(p *parser, in value, at unsafe.Pointer) bool {
 		if !p.looksFor(in.bytes) {
-			return decode(p, in, v)
+			return decode(p, in, at)
 		}
-		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == v.Type() {
-			v.Set(part)
+		to := (*unsafe.Pointer)(at)
+		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == typ {
+			*to = part.UnsafePointer()
 			return true
 		}
 		made := reflect.New(elem)
-		worth, ok := p.part(in.bytes, func() bool { return plan.whole(p, in, made.Elem()) })
+		worth, ok := p.part(in.bytes, func() bool { return plan.whole(p, in, made.UnsafePointer()) })
 		if worth {
 			p.parts.Keep(in.bytes, made)
 		}
-		v.Set(made)
+		*to = made.UnsafePointer()
 		return ok
 	}
 }
 
 // sharedMessage is decode, the decoder of a struct, with a memory: the struct is copied,
 // and what it leads to is shared.
-func sharedMessage(typ reflect.Type, decode func(*parser, value, reflect.Value) bool) func(*parser, value, reflect.Value) bool {
+func sharedMessage(typ reflect.Type, decode decodeOne) decodeOne {
 	pointer := reflect.PointerTo(typ)
-	return func(p *parser, in value, v reflect.Value) bool {
+	return func(p *parser, in value, at unsafe.Pointer) bool {
 		if !p.looksFor(in.bytes) {
-			return decode(p, in, v)
+			return decode(p, in, at)
 		}
+		v := reflect.NewAt(typ, at).Elem()
 		if part, ok := p.parts.Get(in.bytes); ok && part.Type() == pointer {
 			v.Set(part.Elem())
 			return true
 		}
-		worth, ok := p.part(in.bytes, func() bool { return decode(p, in, v) })
+		worth, ok := p.part(in.bytes, func() bool { return decode(p, in, at) })
 		if worth {
 			part := reflect.New(typ)
 			part.Elem().Set(v)
@@ -122,21 +127,22 @@ func sharedMessage(typ reflect.Type, decode func(*parser, value, reflect.Value) 
 
 // managedRun is decode, the decoder of managedFields, which are shared wherever they are
 // equal: they are replaced as a whole, if at all, and not written to.
-func managedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run, reflect.Value) bool {
-	return func(p *parser, in run, v reflect.Value) bool {
-		if v.Len() > 0 {
-			return decode(p, in, v) // a second run adds to the first
+func managedRun(decode decodeMany) decodeMany {
+	return func(p *parser, in run, at unsafe.Pointer) bool {
+		to := (*[]metav1.ManagedFieldsEntry)(at)
+		if len(*to) > 0 {
+			return decode(p, in, at) // a second run adds to the first
 		}
 		if entries, ok := p.entriesOf.Get(in.bytes); ok {
-			v.Set(reflect.ValueOf(entries))
+			*to = entries
 			return true
 		}
 		p.managed = true
-		ok := decode(p, in, v)
+		ok := decode(p, in, at)
 		p.managed = false
 		if ok {
-			v.SetCap(v.Len()) // who appends to it copies it
-			p.entriesOf.Put(in.bytes, v.Interface().([]metav1.ManagedFieldsEntry))
+			*to = slices.Clip(*to) // who appends to it copies it
+			p.entriesOf.Put(in.bytes, *to)
 		}
 		return ok
 	}
@@ -144,11 +150,11 @@ func managedRun(decode func(*parser, run, reflect.Value) bool) func(*parser, run
 
 // private is decode, the decoder of metadata, of which nothing is shared but managedFields
 // and strings: its owner may want to write into it.
-func private(decode func(*parser, value, reflect.Value) bool) func(*parser, value, reflect.Value) bool {
-	return func(p *parser, in value, v reflect.Value) bool {
+func private(decode decodeOne) decodeOne {
+	return func(p *parser, in value, at unsafe.Pointer) bool {
 		sharing := p.sharing
 		p.sharing = false
-		ok := decode(p, in, v)
+		ok := decode(p, in, at)
 		p.sharing = sharing
 		return ok
 	}
