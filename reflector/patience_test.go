@@ -102,10 +102,13 @@ func TestAskThatHangsIsGivenUp(t *testing.T) {
 		s.undecodable(listwatch.Modified, newPartial("x", "u", "101"))
 		later(2 * time.Second) // x is asked for
 		s.undecodable(listwatch.Modified, newPartial("y", "v", "102"))
-		later(time.Minute)
+		later(30 * time.Second)
+		s.bookmark("103") // or the watch would count as silent
+		later(30 * time.Second)
 		if obj, _ := sink.Get("y"); obj.ResourceVersion != "91" {
 			t.Fatalf("y is at %s while x is asked for: two asks at a time", obj.ResourceVersion)
 		}
+		s.bookmark("104")
 		later(70 * time.Second)
 		if obj, _ := sink.Get("y"); obj.ResourceVersion != "102" {
 			t.Errorf("y is at %s, want 102: the ask of x brings nothing, and is to be given up after 2 minutes", obj.ResourceVersion)

@@ -192,7 +192,8 @@ func TestVerifyRepairsALostChange(t *testing.T) {
 			v.t.Fatal(err)
 		}
 		v.create("d")
-		v.expect([]string{"Added default/d", "Updated default/c"}, []string{"drift default/c", "verified"})
+		v.create("e") // a probe asks for the newest two objects, and would find the loss before
+		v.expect([]string{"Added default/d", "Added default/e", "Updated default/c"}, []string{"drift default/c", "verified"})
 		v.expect(nil, []string{"verified"})
 	})
 }
@@ -221,10 +222,11 @@ func TestVerifyListsIfMoreThanAHundredDiffer(t *testing.T) {
 					}
 				}
 				v.create("d") // the resume point moves past the deletions
+				v.create("e") // a probe asks for the newest two objects, and would find the loss before
 				<-time.After(20 * time.Minute)
 				synctest.Wait()
-				if n := v.known.Len(); n != 4 {
-					v.t.Errorf("%d objects are held, want 4", n)
+				if n := v.known.Len(); n != 5 {
+					v.t.Errorf("%d objects are held, want 5", n)
 				}
 				var drift int
 				for _, report := range v.reports {

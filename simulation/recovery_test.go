@@ -68,7 +68,7 @@ var faults = func() []fault {
 					half: backToThePast, all: backToThePast,
 				}
 				if !shows {
-					f.name = fmt.Sprintf("backup restored behind %s, %d writes since, only Verify (once a minute) can tell", behind.name, writes)
+					f.name = fmt.Sprintf("backup restored behind %s, %d writes since, the newest object does not show it", behind.name, writes)
 					f.half, f.all, f.verify = byVerify, byVerify, verifyEvery
 				}
 				all = append(all, f)

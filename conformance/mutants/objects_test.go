@@ -207,6 +207,12 @@ var ofObjects = []mutation{
 		trace: "restored-backup-newest-deleted",
 	},
 	{
+		what:  "trust a server because of one object that is as it was",
+		dir:   protocol,
+		edits: one("case same && d.confirm() ||", "case same ||"),
+		trace: "restored-backup-same-version",
+	},
+	{
 		what: "take a deletion that is on its way for another history",
 		dir:  protocol,
 		edits: one("case err != nil && len(in.Items) == 0 && d.answersAbsent+1 < enough:",

@@ -116,6 +116,7 @@ func (e *encoder) doubt(d *doubt) {
 	e.armed(d.probeAt)
 	e.byte(byte(d.answersBehind))
 	e.byte(byte(d.answersAbsent))
+	e.byte(byte(d.unchanged))
 }
 
 // A field that the encoding leaves out would make two states one that behave differently, and hide what follows from one of
@@ -133,7 +134,7 @@ lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incomplete
 quarantine: entries soonest beyondLimit changes
 entry: meta why err askErr minVersion since next step answersUnused
 ask: key probe asked heard eventSince doubted
-doubt: resume recent asking probeAt answersBehind answersAbsent failures
+doubt: resume recent asking probeAt answersBehind answersAbsent failures unchanged
 repair: at step last
 verification: next asked arrived heard version keysWithEvents
 waiting: until then

@@ -183,7 +183,7 @@ func (p *pacer) encode() string {
 	l := m.lists
 	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.unaskableUntil))
 	if d := m.doubt; d != nil {
-		fmt.Fprint(&b, " ", in(d.probeAt), d.answersBehind, d.answersAbsent, min(d.failures, 10))
+		fmt.Fprint(&b, " ", in(d.probeAt), d.answersBehind, d.answersAbsent, d.unchanged, min(d.failures, 10))
 	}
 	return b.String()
 }

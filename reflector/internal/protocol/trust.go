@@ -59,8 +59,9 @@ func (r *recent) forget(key string) {
 // point, the server sends nothing on the watch: an API server sends no bookmark at or before the version that a watch began at.
 // After that, the watch looks as if nothing had happened. So if another server may answer from now on
 // ([Machine.mayBeAnotherServer]), the machine opens the watch at once, and beside it a probe asks for the newest object that the
-// old server has sent. If that object has changed since, the probe asks for the next newest, and so on for up to four. If all of
-// them are older than the backup, or were written again at the same version, only a verification finds out.
+// old server has sent. If that object is as it was, or has changed since, the probe asks for the next newest, and so on for up to
+// four, until two are as they were. One is not enough: a writer may bring one object to the same version in both histories. If all
+// of them are older than the backup, or were written again at the same version, only a verification finds out.
 type doubt struct {
 	resume string // the resume point when the doubt arose
 	recent recent // the newest objects of the old server; if there are none, the probe asks for any one object
@@ -69,6 +70,7 @@ type doubt struct {
 	probeAt                      time.Time // when to ask; zero while no watch is open, and while an answer is on its way
 	answersBehind, answersAbsent int       // answers in a row that were older than resume, or lacked the object
 	failures                     int       // failures in a row
+	unchanged                    int       // objects that are as they were
 }
 
 // eventCame records that an event of a key has come. From then on the server's object of that key says nothing about the past.
@@ -78,6 +80,12 @@ func (d *doubt) eventCame(key string) {
 			k.eventSince = true
 		}
 	}
+}
+
+// confirm counts an object that is as it was, and reports whether there are enough of them.
+func (d *doubt) confirm() bool {
+	d.unchanged++
+	return d.unchanged >= enough
 }
 
 // next turns to the next newest object that no event has touched, and reports whether there is one.
@@ -212,7 +220,7 @@ func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 		m.probeIn(now, probeAgain)
 	case err != nil:
 		m.wentBack(now, err)
-	case same || a.key == "" || !d.next():
+	case same && d.confirm() || a.key == "" || !d.next():
 		m.doubt = nil
 	default:
 		m.probeIn(now, 0)
