@@ -20,8 +20,9 @@ type Unmarshaler interface {
 // says, a message that ends inside a field, an error of any kind) makes it leave the
 // whole object to the type's own Unmarshal, whose result or error then counts.
 type Decoder struct {
-	plan   *plan
-	parser parser
+	pointer reflect.Type // to the type
+	plan    *plan
+	parser  parser
 }
 
 // New returns a decoder for a struct, a pointer to which has a method Unmarshal. With
@@ -29,13 +30,17 @@ type Decoder struct {
 // object itself and its metadata are always its own, except for managedFields, which are
 // shared in any case, as strings are.
 func New(typ reflect.Type, share bool) *Decoder {
-	return &Decoder{plan: planFor(typ), parser: parser{share: share}}
+	return &Decoder{pointer: reflect.PointerTo(typ), plan: planFor(typ), parser: parser{share: share}}
 }
 
 // Decode decodes message into what into points to: a zero value of the decoder's type.
-// Nothing of it is part of message. An error is one of Unmarshal.
+// Nothing of it is part of message. An error is one of Unmarshal. A pointer to another type
+// is left to its own Unmarshal.
 func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 	v := reflect.ValueOf(into)
+	if v.Type() != d.pointer || v.IsNil() {
+		return into.Unmarshal(message)
+	}
 	d.parser.sharing, d.parser.managed, d.parser.depth = d.parser.share, false, 0
 	if d.plan.whole != nil && d.plan.whole(&d.parser, value{bytes: message}, v.UnsafePointer()) {
 		return nil

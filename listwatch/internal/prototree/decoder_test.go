@@ -136,6 +136,19 @@ func TestMethodsWrittenByHandAreCalled(t *testing.T) {
 	}
 }
 
+// Places have no types, so a value of another type must not come to them.
+func TestAnotherTypeIsLeftToItsMethod(t *testing.T) {
+	decoder := New(reflect.TypeFor[metav1.PartialObjectMetadata](), false)
+	data, err := (&metav1.Status{Message: "m"}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got metav1.Status
+	if err := decoder.Decode(data, &got); err != nil || got.Message != "m" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // TestShare: strings and managedFields are one in memory in any case, and nothing is part
 // of the message.
 func TestShare(t *testing.T) {
