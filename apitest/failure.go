@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -84,8 +85,9 @@ func (s *Server) checkFailure(x Failure) error {
 	return nil
 }
 
-func (x Failure) status() *metav1.Status {
-	status := statusOf(apierrors.NewGenericServerResponse(x.Status, "", metaGroupResource, "", "", int(x.RetryAfter/time.Second), false))
+// status is what kube-apiserver says with that code, about this request.
+func (x Failure) status(t target, verb string) *metav1.Status {
+	status := statusOf(x.usual(t, verb))
 	status.Details = nil
 	if x.RetryAfter >= time.Second {
 		status.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(x.RetryAfter / time.Second)}
@@ -99,15 +101,56 @@ func (x Failure) status() *metav1.Status {
 	return status
 }
 
+// usual is the error of kube-apiserver that a code most often stands for. Where it has none of its own, it uses the texts of
+// NewGenericServerResponse, which are also those that clients make up.
+func (x Failure) usual(t target, verb string) error {
+	switch x.Status {
+	case http.StatusUnauthorized:
+		return apierrors.NewUnauthorized("Unauthorized")
+	case http.StatusForbidden:
+		return forbidden(t, verb)
+	case http.StatusConflict:
+		return apierrors.NewConflict(t.table.res.GroupResource(), t.name, errModified)
+	case http.StatusGone:
+		if verb == "watch" {
+			return apierrors.NewResourceExpired("too old resource version")
+		}
+		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	case http.StatusTooManyRequests:
+		return apierrors.NewTooManyRequests("Too many requests, please try again later.", 0)
+	case http.StatusInternalServerError:
+		return apierrors.NewInternalError(errors.New("a fault of apitest"))
+	case http.StatusGatewayTimeout:
+		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
+	}
+	return apierrors.NewGenericServerResponse(x.Status, "", metaGroupResource, "", "", 0, false)
+}
+
+// forbidden is the error for a user without rights, in the words of kube-apiserver's authorizer.
+func forbidden(t target, verb string) error {
+	res := t.table.res
+	where := "at the cluster scope"
+	if t.namespace != "" {
+		where = fmt.Sprintf("in the namespace %q", t.namespace)
+	}
+	resource := res.Plural
+	if t.subresource != "" {
+		resource += "/" + t.subresource
+	}
+	//nolint:staticcheck // kube-apiserver's words, its capital too
+	return apierrors.NewForbidden(res.GroupResource(), t.name,
+		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", "system:anonymous", verb, resource, res.Group, where))
+}
+
 // fail answers a request with x.
-func (s *Server) fail(w http.ResponseWriter, req *http.Request, t *table, verb string, x Failure) {
+func (s *Server) fail(w http.ResponseWriter, req *http.Request, t target, verb string, x Failure) {
 	switch {
 	case x.InStream:
-		s.failInStream(w, req, t, verb, x.status())
+		s.failInStream(w, req, t.table, verb, x.status(t, verb))
 	case x.Raw != nil:
 		writeBytes(w, x.Status, x.ContentType, x.Raw)
 	default:
-		writeError(w, &apierrors.StatusError{ErrStatus: *x.status()})
+		writeError(w, &apierrors.StatusError{ErrStatus: *x.status(t, verb)})
 	}
 }
 

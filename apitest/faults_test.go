@@ -183,7 +183,7 @@ func TestFailNextInStreamIsEncoded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := serve(t, Options{CBOR: true})
 			f.failNext(Failure{Count: 2, Verb: "watch", Status: 410, Reason: metav1.StatusReasonGone, Message: "gone", InStream: true})
-			want := Failure{Status: 410, Reason: metav1.StatusReasonGone, Message: "gone"}.status()
+			want := Failure{Status: 410, Reason: metav1.StatusReasonGone, Message: "gone"}.status(target{}, "watch")
 			encoded := map[string][]byte{"application/json": mustJSON(want), protobufMediaType: protobufStatus(want), cborMediaType: cborStatus(want)}[accept]
 
 			a := f.get(configMaps, "Accept: "+accept)

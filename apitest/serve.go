@@ -45,7 +45,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 	}
 	v := verb(req, t)
 	if x, ok := s.faults.take(req, v, t.table.res); ok {
-		s.fail(w, req, t.table, v, x)
+		s.fail(w, req, t, v, x)
 		return
 	}
 	if err := s.serveResource(r, w, req, t, v); err != nil {

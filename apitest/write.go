@@ -21,6 +21,9 @@ type preconditions struct {
 	resourceVersion string
 }
 
+// errModified is why a write at an old version is refused.
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
 // check compares the preconditions with the current state.
 func (p preconditions) check(res *Resource, cur *revision) error {
 	switch {
@@ -240,8 +243,7 @@ func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error 
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), rv, "must be specified for an update"),
 		})
 	case rv != 0 && rv != cur.rv, err != nil:
-		return apierrors.NewConflict(t.res.GroupResource(), w.name, fmt.Errorf(
-			"the object has been modified; please apply your changes to the latest version and try again"))
+		return apierrors.NewConflict(t.res.GroupResource(), w.name, errModified)
 	}
 	return nil
 }

@@ -100,9 +100,20 @@ func (c *Command) Stderr() []byte {
 // test ends with what the function returns then.
 func (c *Command) Await(holds func(stdout []byte) (missing string, ok bool)) {
 	c.t.Helper()
+	c.await(&c.stdout, holds)
+}
+
+// AwaitStderr is Await of the other output.
+func (c *Command) AwaitStderr(holds func(stderr []byte) (missing string, ok bool)) {
+	c.t.Helper()
+	c.await(&c.stderr, holds)
+}
+
+func (c *Command) await(from *output, holds func([]byte) (missing string, ok bool)) {
+	c.t.Helper()
 	deadline := time.After(patience)
 	for {
-		out, more := c.stdout.so()
+		out, more := from.so()
 		missing, ok := holds(out)
 		if ok {
 			return

@@ -176,10 +176,10 @@ func compare(t *testing.T, ours, theirs *shell, s step) {
 func testWatch(t *testing.T, ours, theirs *shell, flags []string) {
 	compare(t, ours, theirs, step{args: "apply -f -", stdin: configMap("b", "{x: '1'}")})
 	args := append([]string{"get", "configmaps", "-w"}, flags...)
-	nextOfTheirs, nextOfOurs := theirs.follow(t, args...), ours.follow(t, args...)
+	followTheirs, followOurs := theirs.start(t, args...), ours.start(t, args...)
 	next := func(after string) string {
 		t.Helper()
-		want, got := nextOfTheirs(), nextOfOurs()
+		want, got := followTheirs.next(), followOurs.next()
 		if want != got {
 			t.Errorf("%s: kube-apiserver %q, apitest %q", after, want, got)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -23,6 +24,7 @@ type shell struct {
 	kubectl string
 	home    string   // where kubectl caches discovery
 	connect []string // flags that name the server
+	env     []string // beside that of the test
 }
 
 func newShell(t *testing.T, connect ...string) *shell {
@@ -38,6 +40,7 @@ func (s *shell) command(ctx context.Context, stdin string, args []string) *exec.
 	// Flags go last: kubectl takes a flag before its command for the name of a plugin.
 	cmd := exec.CommandContext(ctx, s.kubectl, append(args[:len(args):len(args)], s.connect...)...)
 	cmd.Env = append(os.Environ(), "HOME="+s.home, "KUBECONFIG="+os.DevNull)
+	cmd.Env = append(cmd.Env, s.env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	return cmd
 }
@@ -81,27 +84,35 @@ func normal(out string) string {
 	return strings.Join(lines, "\n")
 }
 
-// follow starts a command that goes on, such as get -w, and returns a function
-// that waits for its next line. The command ends with the test.
-func (s *shell) follow(t *testing.T, args ...string) (next func() string) {
+// A process is a kubectl that has been started, and not waited for.
+type process struct {
+	cmd      *exec.Cmd
+	lines    chan string
+	problems *strings.Builder // what it has printed on stderr, once lines is closed
+}
+
+// start starts a command that goes on, such as get -w. The command ends with the test.
+func (s *shell) start(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	cmd := s.command(ctx, "", args)
-	out, err := cmd.StdoutPipe()
+	r := &process{cmd: s.command(ctx, "", args), lines: make(chan string), problems: new(strings.Builder)}
+	out, err := r.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var problems strings.Builder
-	cmd.Stderr = &problems
-	if err := cmd.Start(); err != nil {
+	problems, err := r.cmd.StderrPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	lines := make(chan string)
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
 	go func() {
-		defer close(lines)
+		defer close(r.lines)
+		defer func() { _, _ = io.Copy(r.problems, problems) }() // it is short, and does not fill the pipe
 		for scanner := bufio.NewScanner(out); scanner.Scan(); {
 			select {
-			case lines <- normal(scanner.Text()):
+			case r.lines <- normal(scanner.Text()):
 			case <-ctx.Done():
 				return
 			}
@@ -109,22 +120,51 @@ func (s *shell) follow(t *testing.T, args ...string) (next func() string) {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		for range lines { // until the reader has ended, as Wait asks for
+		for range r.lines { // until the reader has ended, as Wait asks for
 		}
-		_ = cmd.Wait() // it was killed
+		_ = r.cmd.Wait() // it was killed, or has been waited for
 		if t.Failed() {
-			t.Logf("kubectl %s, on stderr: %s", strings.Join(args, " "), problems.String())
+			t.Logf("kubectl %s, on stderr: %s", strings.Join(args, " "), r.problems)
 		}
 	})
-	return func() string {
-		select {
-		case line, ok := <-lines:
-			if !ok {
-				return "(ended)"
-			}
-			return line
-		case <-time.After(patience):
-			return fmt.Sprintf("(nothing within %v)", patience)
+	return r
+}
+
+// next waits for the next line on stdout.
+func (r *process) next() string {
+	select {
+	case line, ok := <-r.lines:
+		if !ok {
+			return "(ended)"
 		}
+		return line
+	case <-time.After(patience):
+		return fmt.Sprintf("(nothing within %v)", patience)
 	}
+}
+
+// end waits until the command has ended. It returns what was not yet taken of its output, as run does.
+func (r *process) end(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for deadline := time.After(patience); ; {
+		select {
+		case line, ok := <-r.lines:
+			if ok {
+				b.WriteString(line + "\n")
+				continue
+			}
+		case <-deadline:
+			return fmt.Sprintf("%sdid not end within %v", &b, patience)
+		}
+		break
+	}
+	b.WriteString(normal(r.problems.String()))
+	var exit *exec.ExitError
+	if err := r.cmd.Wait(); errors.As(err, &exit) {
+		fmt.Fprintf(&b, "exit status %d\n", exit.ExitCode())
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

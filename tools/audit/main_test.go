@@ -40,6 +40,32 @@ func TestGovulncheckWithoutItsDatabase(t *testing.T) {
 	}
 }
 
+func TestStaticcheck(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "a.go")
+	if err := os.WriteFile(source, []byte("package a\nold() //nolint:staticcheck // clients send it\nold()\nold() //nolint:staticcheck\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found := func(line string) string { return source + ":" + line + ":1: old is deprecated (SA1019)\n" }
+	for _, tt := range []struct {
+		name, text, status, want string
+		fails                    bool
+	}{
+		{"nothing", "", "0", "staticcheck: nothing\n", false},
+		{"exempt", found("2"), "1", "staticcheck: nothing\n", false},
+		{"new", found("2") + found("3"), "1", found("3"), true},
+		{"exempt without a reason", found("4"), "1", found("4"), true},
+		{"no such line", found("9"), "1", found("9"), true},
+		{"it does not compile", "-: no such package (compile)\n", "1", "-: no such package (compile)\n", true},
+		{"it cannot run", "", "2", "", true},
+	} {
+		var out strings.Builder
+		err := staticcheck(context.Background(), &out, fake(t, tt.text, tt.status))
+		if (err != nil) != tt.fails || out.String() != tt.want {
+			t.Errorf("%s: error %v, printed %q", tt.name, err, out.String())
+		}
+	}
+}
+
 func TestGosec(t *testing.T) {
 	here, err := os.Getwd()
 	if err != nil {
