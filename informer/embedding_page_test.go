@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -201,19 +202,33 @@ func Example_remove() {
 	_ = err
 }
 
-func Example_slog() {
-	log := slog.Default()
+func Example_logger() {
+	opts := informer.Options[*Pod]{
+		Logger: slog.New(slog.DiscardHandler), // silent; if nil, slog.Default()
+	}
+	_ = opts
+}
+
+func Example_trace() {
+	var lists, pauses, problems counter
 	opts := informer.Options[*Pod]{
 		Reflector: reflector.Options{Trace: &reflector.Trace{
-			ListDone: func(l reflector.ListDone) {
-				log.Info("listed", "resourceVersion", l.ResourceVersion, "items", l.Items, "pages", l.Pages, "took", l.Duration, "error", l.Err)
-			},
-			WatchEnd: func(w reflector.WatchEnd) { log.Debug("watch ended", "reason", w.Reason, "events", w.Events) },
-			Relist:   func(r reflector.Relist) { log.Warn("listing again", "reason", r.Reason, "error", r.Err) },
-			Backoff:  func(b reflector.Backoff) { log.Debug("waiting", "delay", b.Delay, "reason", b.Reason) },
-			Problem:  func(p reflector.Problem) { log.Error("problem", "class", p.Class, "key", p.Key, "error", p.Err) },
+			ListDone: func(l reflector.ListDone) { lists.Inc() },
+			Backoff:  func(b reflector.Backoff) { pauses.Inc() },
+			Problem:  func(p reflector.Problem) { problems.Inc() },
 		}},
 	}
+	_ = opts
+}
+
+// counter stands for the counter of a metrics library.
+type counter struct{ atomic.Int64 }
+
+func (c *counter) Inc() { c.Add(1) }
+
+func Example_logTrace() {
+	metrics := &reflector.Trace{}
+	opts := reflector.Options{Trace: reflector.JoinTraces(metrics, reflector.LogTrace(slog.Default()))}
 	_ = opts
 }
 
