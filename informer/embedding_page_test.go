@@ -165,6 +165,17 @@ func Example_synced() {
 	}()
 }
 
+func Example_waitForSync() {
+	var cache *informer.Informer[*Pod]
+	ready := func(ctx context.Context) error {
+		if err := cache.WaitForSync(ctx); err != nil {
+			return err // not synced: context deadline exceeded: the next request is sent in 5.6s; requests have failed for 1m0s, …
+		}
+		return nil
+	}
+	_ = ready
+}
+
 func Example_waitFor() {
 	var ctx context.Context
 	var cache *informer.Informer[*Pod]

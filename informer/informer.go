@@ -69,7 +69,8 @@ func (in *Informer[T]) Store() Reader[T] { return in.store }
 // see [Registration.Synced].
 func (in *Informer[T]) Synced() <-chan struct{} { return in.queue.Synced() }
 
-// HasSynced reports whether the channel that [Informer.Synced] returns is closed.
+// HasSynced reports whether the channel that [Informer.Synced] returns is closed. [Informer.WaitForSync] waits, and says what is
+// in the way.
 func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 
 // AddHandler adds a handler, and does not wait. A program may call AddHandler at any time, also from a callback. If the informer
