@@ -17,6 +17,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
@@ -104,6 +105,13 @@ func Example_indexers() {
 	})
 	onNode, err := cache.Store().ByIndex("node", "worker-1")
 	_, _ = onNode, err
+}
+
+func Example_select() {
+	var cache *informer.Informer[*Pod]
+	web := labels.SelectorFromSet(labels.Set{"app": "web"})
+	pods := store.Select(cache.Store().In("shop"), web)
+	_ = pods
 }
 
 func Example_snapshot() {
