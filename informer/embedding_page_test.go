@@ -10,12 +10,14 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
@@ -105,6 +107,13 @@ func Example_indexers() {
 	_, _ = onNode, err
 }
 
+func Example_select() {
+	var cache *informer.Informer[*Pod]
+	web := labels.SelectorFromSet(labels.Set{"app": "web"})
+	pods := store.Select(cache.Store().In("shop"), web)
+	_ = pods
+}
+
 func Example_snapshot() {
 	var cache *informer.Informer[*Pod]
 	perNode := func() map[string]int {
@@ -164,6 +173,17 @@ func Example_synced() {
 	}()
 }
 
+func Example_waitForSync() {
+	var cache *informer.Informer[*Pod]
+	ready := func(ctx context.Context) error {
+		if err := cache.WaitForSync(ctx); err != nil {
+			return err // not synced: context deadline exceeded: the next request is sent in 5.6s; requests have failed for 1m0s, …
+		}
+		return nil
+	}
+	_ = ready
+}
+
 func Example_waitFor() {
 	var ctx context.Context
 	var cache *informer.Informer[*Pod]
@@ -201,19 +221,33 @@ func Example_remove() {
 	_ = err
 }
 
-func Example_slog() {
-	log := slog.Default()
+func Example_logger() {
+	opts := informer.Options[*Pod]{
+		Logger: slog.New(slog.DiscardHandler), // silent; if nil, slog.Default()
+	}
+	_ = opts
+}
+
+func Example_trace() {
+	var lists, pauses, problems counter
 	opts := informer.Options[*Pod]{
 		Reflector: reflector.Options{Trace: &reflector.Trace{
-			ListDone: func(l reflector.ListDone) {
-				log.Info("listed", "resourceVersion", l.ResourceVersion, "items", l.Items, "pages", l.Pages, "took", l.Duration, "error", l.Err)
-			},
-			WatchEnd: func(w reflector.WatchEnd) { log.Debug("watch ended", "reason", w.Reason, "events", w.Events) },
-			Relist:   func(r reflector.Relist) { log.Warn("listing again", "reason", r.Reason, "error", r.Err) },
-			Backoff:  func(b reflector.Backoff) { log.Debug("waiting", "delay", b.Delay, "reason", b.Reason) },
-			Problem:  func(p reflector.Problem) { log.Error("problem", "class", p.Class, "key", p.Key, "error", p.Err) },
+			ListDone: func(l reflector.ListDone) { lists.Inc() },
+			Backoff:  func(b reflector.Backoff) { pauses.Inc() },
+			Problem:  func(p reflector.Problem) { problems.Inc() },
 		}},
 	}
+	_ = opts
+}
+
+// counter stands for the counter of a metrics library.
+type counter struct{ atomic.Int64 }
+
+func (c *counter) Inc() { c.Add(1) }
+
+func Example_logTrace() {
+	metrics := &reflector.Trace{}
+	opts := reflector.Options{Trace: reflector.JoinTraces(metrics, reflector.LogTrace(slog.Default()))}
 	_ = opts
 }
 

@@ -38,6 +38,8 @@ type fake struct {
 	cut     chan struct{} // closed to end the open watches
 	lists   int
 
+	failing error // what requests are answered with; nil if they succeed
+
 	transform func(*thing) // of what is sent; nil if there is none
 }
 
@@ -47,6 +49,13 @@ func newFake(keys ...string) *fake {
 		f.set(key, 0)
 	}
 	return f
+}
+
+// fail answers all requests with an error, or none if it is nil.
+func (f *fake) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failing = err
 }
 
 // set creates or updates an object.
@@ -168,6 +177,9 @@ func (f *fake) items() []*thing {
 func (f *fake) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.failing != nil {
+		return nil, f.failing
+	}
 	if opts.FieldSelector == "" {
 		f.lists++
 	}
@@ -192,6 +204,9 @@ func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Wa
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.failing != nil {
+		return nil, f.failing
+	}
 	if from < f.oldest || from > f.version {
 		return nil, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, f.oldest))
 	}

@@ -39,7 +39,7 @@ func goAway(t *testing.T, protocol transport.Protocol) {
 		t.Fatal(err)
 	}
 	var lists atomic.Int64
-	in := informer.New(pods, informer.Options[*Pod]{Reflector: reflector.Options{
+	in := informer.New(pods, informer.Options[*Pod]{Logger: silent, Reflector: reflector.Options{
 		BackoffBase: time.Millisecond, // streams that live as short as these follow the curve
 		BackoffCap:  10 * time.Millisecond,
 		Trace: &reflector.Trace{

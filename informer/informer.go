@@ -57,6 +57,7 @@ func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informe
 		Passed:   in.store.SetResourceVersion,
 	})
 	opts.Reflector.Resync = -1 // each handler has a resync of its own
+	opts.Reflector.Trace = opts.trace(lw)
 	in.reflector = reflector.New(lw, in.queue, opts.Reflector)
 	return in
 }
@@ -68,7 +69,8 @@ func (in *Informer[T]) Store() Reader[T] { return in.store }
 // see [Registration.Synced].
 func (in *Informer[T]) Synced() <-chan struct{} { return in.queue.Synced() }
 
-// HasSynced reports whether the channel that [Informer.Synced] returns is closed.
+// HasSynced reports whether the channel that [Informer.Synced] returns is closed. [Informer.WaitForSync] waits, and says what is
+// in the way.
 func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 
 // AddHandler adds a handler, and does not wait. A program may call AddHandler at any time, also from a callback. If the informer
@@ -91,8 +93,8 @@ func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) {
 // Run lists, watches and calls handlers until ctx ends, and returns ctx.Err(). If Options.Problem is nil and code of the program
 // panics, Run ends, and returns a [*PanicError] or an error that wraps a [*store.IndexError].
 //
-// Errors of the server do not end Run, unless Options.Reflector.Fatal says so. The reflector reports them through
-// Options.Reflector.Trace, and sends the request again.
+// Errors of the server do not end Run, unless Options.Reflector.Fatal says so. They are reported to Options.Logger and
+// Options.Reflector.Trace, and the request is sent again.
 //
 // Once ctx has ended, or code has panicked, no further callback begins, and pending changes are dropped. Run waits for the
 // callbacks that are running, so a callback that never returns keeps Run from returning. When Run returns, every goroutine that it

@@ -1,6 +1,10 @@
 package informer
 
 import (
+	"fmt"
+	"log/slog"
+
+	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -16,6 +20,13 @@ type Options[T object.Object] struct {
 	// Reflector.Resync is not used, because every handler has a period of its own: [Handler.Resync].
 	Reflector reflector.Options
 
+	// Logger gets lines about what happens: problems at Warn, once for each state and not once for each attempt; lists at Info; the
+	// rest at Debug. [reflector.LogTrace] says what they are. If the ListWatcher has a method String, as [listwatch.Resource] has,
+	// each line has the attribute "resource". If nil, the lines go to slog.Default() as it is when New is called, so that a program
+	// which sets nothing is told when the server is away. slog.New(slog.DiscardHandler) is silent. Panics of the program's code are
+	// not logged, because Run or Problem tells them. Reflector.Trace is called as well.
+	Logger *slog.Logger
+
 	// Problem is called if code of the program panics. If a callback panicked, the error is a [*PanicError], and the handler goes
 	// on with the next object. If an index function panicked, the error wraps a [*store.IndexError]. The store then keeps the old
 	// state of the object, and no handler is called, until the object changes again. Every list brings such an object again, but
@@ -28,4 +39,16 @@ type Options[T object.Object] struct {
 	//
 	// If Problem is nil, the first panic ends Run. Run returns that panic, and no further callback begins.
 	Problem func(err error)
+}
+
+// trace returns what the reflector is to call: the program's Trace, and the log.
+func (opts *Options[T]) trace(lw listwatch.ListWatcher[T]) *reflector.Trace {
+	logger := opts.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	if named, ok := lw.(fmt.Stringer); ok {
+		logger = logger.With("resource", named.String())
+	}
+	return reflector.JoinTraces(opts.Reflector.Trace, reflector.LogTrace(logger))
 }

@@ -74,7 +74,7 @@ func (f *reluctant) Watch(context.Context, metav1.ListOptions) (listwatch.Watch[
 func TestNoCallbackAfterAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &reluctant{newFake("a", "b", "c"), make(chan struct{})}
-		in := informer.New(f, informer.Options[*thing]{})
+		in := informer.New(f, informer.Options[*thing]{Logger: silent})
 		boom := make(chan struct{})
 		var panicking, other []string
 		handlers := []informer.Handler[*thing]{

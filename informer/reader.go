@@ -27,6 +27,15 @@ type Reader[T object.Object] interface {
 	// satisfies errors.Is with [store.ErrUnknownIndex].
 	ByIndex(index, value string) ([]T, error)
 
+	// In returns the objects of a namespace, in key order, and looks at no others; all objects if namespace is empty.
+	// [store.Select] chooses among them by labels.
+	In(namespace string) []T
+
+	// IndexKeys returns the keys of the objects that ByIndex returns. IndexValues returns the values under which an index has
+	// objects, sorted. The errors are those of ByIndex.
+	IndexKeys(index, value string) ([]string, error)
+	IndexValues(index string) ([]string, error)
+
 	// AddIndexer adds an index, also while the informer runs. See [store.Store.AddIndexer].
 	AddIndexer(name string, fn func(T) []string) error
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,9 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/object"
 )
+
+// silent is the logger of tests that do not look at the log.
+var silent = slog.New(slog.DiscardHandler)
 
 // rig is an informer that runs in a synctest bubble against a fake server.
 type rig struct {
@@ -27,6 +31,9 @@ type rig struct {
 func newRig(t *testing.T, f *fake, opts informer.Options[*thing]) *rig {
 	t.Helper()
 	opts.Reflector.Rand = func() float64 { return 0 }
+	if opts.Logger == nil {
+		opts.Logger = silent
+	}
 	return &rig{Informer: informer.New(f, opts), t: t, fake: f, done: make(chan error, 1)}
 }
 

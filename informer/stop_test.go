@@ -66,7 +66,7 @@ func TestStopIsAtOnceWhereverItIs(t *testing.T) {
 				}
 				test.server.fake = newFake("a", "b", "c")
 				index := func(*thing) []string { hold("index"); return nil }
-				in := informer.New(&test.server, informer.Options[*thing]{Indexers: store.Indexers[*thing]{"x": index}})
+				in := informer.New(&test.server, informer.Options[*thing]{Logger: silent, Indexers: store.Indexers[*thing]{"x": index}})
 				callbacks := 0
 				reg, err := in.AddHandler(informer.Handler[*thing]{OnAdd: func(*thing, bool) { callbacks++; hold("callback") }})
 				if err != nil {

@@ -17,7 +17,7 @@ import (
 func TestStress(t *testing.T) {
 	for round := range 30 {
 		f := newFake("a", "b", "c")
-		in := informer.New(f, informer.Options[*thing]{Problem: func(error) {}})
+		in := informer.New(f, informer.Options[*thing]{Logger: silent, Problem: func(error) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running atomic.Bool // until Run has returned
 		running.Store(true)

@@ -33,7 +33,7 @@ func TestVersionIsNotAhead(t *testing.T) {
 			}
 			return nil
 		}
-		in = informer.New(f, informer.Options[*thing]{Indexers: store.Indexers[*thing]{"look": look}})
+		in = informer.New(f, informer.Options[*thing]{Logger: silent, Indexers: store.Indexers[*thing]{"look": look}})
 		ctx, stop := context.WithCancel(t.Context())
 		last := fmt.Sprint(objects - 1)
 		_, err := in.AddHandler(informer.Handler[*thing]{OnAdd: onNamed(last, stop)})
@@ -223,7 +223,7 @@ func TestVersionIsNotAheadByWhatWasAskedFor(t *testing.T) {
 			f.objects[key] = f.object(key, f.objects[key].UID, 3)
 		}}
 		r := newRig(t, f, informer.Options[*thing]{})
-		r.Informer = informer.New(lw, informer.Options[*thing]{})
+		r.Informer = informer.New(lw, informer.Options[*thing]{Logger: silent})
 		r.start()
 		f.mu.Lock()
 		f.emit(listwatch.Modified, f.object("a", f.objects["a"].UID, 2))

@@ -14,7 +14,8 @@ import (
 // called one at a time, in order, on the reflector's goroutine, which waits for
 // them: they must be quick, and must not call the reflector.
 //
-// The reflector reports in no other way. Logs and metrics are built on Trace.
+// The reflector reports in no other way. Logs and metrics are built on Trace:
+// [LogTrace] is a log, and [JoinTraces] makes one Trace of several.
 type Trace struct {
 	// ListStart: a list is asked for.
 	ListStart func(ListStart)
@@ -175,5 +176,52 @@ func (t *Trace) withDefaults() Trace {
 func fill[A any](f *func(A)) {
 	if *f == nil {
 		*f = func(A) {}
+	}
+}
+
+// JoinTraces returns a Trace that calls each of the given ones, in their order. A nil Trace
+// counts as an empty one. The functions are taken from the Traces when JoinTraces is called.
+func JoinTraces(traces ...*Trace) *Trace {
+	joined := &Trace{}
+	for _, t := range traces {
+		if t == nil {
+			continue
+		}
+		join(&joined.ListStart, t.ListStart)
+		join(&joined.ListDone, t.ListDone)
+		join(&joined.WatchStart, t.WatchStart)
+		join(&joined.Event, t.Event)
+		join(&joined.Bookmark, t.Bookmark)
+		join(&joined.WatchEnd, t.WatchEnd)
+		join(&joined.Relist, t.Relist)
+		join(&joined.Backoff, t.Backoff)
+		join(&joined.Verified, t.Verified)
+		join(&joined.Problem, t.Problem)
+		joinPlain(&joined.WatchOpen, t.WatchOpen)
+		joinPlain(&joined.Synced, t.Synced)
+	}
+	return joined
+}
+
+// join makes f call what it called before, and then next. If there is only one of the two, f is that one, so that nothing is
+// added to the cost of a call.
+func join[A any](f *func(A), next func(A)) {
+	switch first := *f; {
+	case next == nil:
+	case first == nil:
+		*f = next
+	default:
+		*f = func(a A) { first(a); next(a) }
+	}
+}
+
+// joinPlain is join for functions without an argument.
+func joinPlain(f *func(), next func()) {
+	switch first := *f; {
+	case next == nil:
+	case first == nil:
+		*f = next
+	default:
+		*f = func() { first(); next() }
 	}
 }

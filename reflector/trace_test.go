@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -42,4 +43,48 @@ func TestTraceTellsTheStoryInOrder(t *testing.T) {
 			t.Errorf("trace told\n%q, want\n%q", story, want)
 		}
 	})
+}
+
+// Each function of each Trace is called, in order; a function that a later version adds must not be forgotten.
+func TestJoinTracesCallsEachFunctionOfEach(t *testing.T) {
+	var called []string
+	full := func(name string) *Trace {
+		trace := &Trace{}
+		for v, i := reflect.ValueOf(trace).Elem(), 0; i < v.NumField(); i++ {
+			field := v.Type().Field(i).Name
+			v.Field(i).Set(reflect.MakeFunc(v.Field(i).Type(), func([]reflect.Value) []reflect.Value {
+				called = append(called, name+" "+field)
+				return nil
+			}))
+		}
+		return trace
+	}
+	for _, tt := range []struct {
+		traces []*Trace
+		want   []string
+	}{
+		{nil, nil},
+		{[]*Trace{nil, {}}, nil},
+		{[]*Trace{nil, full("a"), {}}, []string{"a"}},
+		{[]*Trace{full("a"), full("b"), nil, full("c")}, []string{"a", "b", "c"}},
+	} {
+		joined := reflect.ValueOf(JoinTraces(tt.traces...)).Elem()
+		for i := range joined.NumField() {
+			called = nil
+			if f := joined.Field(i); !f.IsNil() {
+				args := []reflect.Value{}
+				for j := range f.Type().NumIn() {
+					args = append(args, reflect.Zero(f.Type().In(j)))
+				}
+				f.Call(args)
+			}
+			var want []string
+			for _, name := range tt.want {
+				want = append(want, name+" "+joined.Type().Field(i).Name)
+			}
+			if !slices.Equal(called, want) {
+				t.Errorf("called %q, want %q", called, want)
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/relist-go/relist/store"
 )
@@ -37,4 +38,31 @@ func Example() {
 	// 2 <nil> 11
 	// shop/web-1 worker-1
 	// shop/web-2 worker-2
+}
+
+// The lists that a controller asks for: of a namespace, by labels, by what an index has.
+func Example_lists() {
+	pods := store.New(store.Options[*Pod]{Indexers: store.Indexers[*Pod]{
+		"node": func(p *Pod) []string { return []string{p.Node} },
+	}})
+	for _, p := range []*Pod{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"app": "web"}}, Node: "worker-1"},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db", Labels: map[string]string{"app": "db"}}, Node: "worker-2"},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "blog", Name: "web", Labels: map[string]string{"app": "web"}}, Node: "worker-2"},
+	} {
+		if err := pods.Add(p); err != nil {
+			fmt.Println(err)
+		}
+	}
+	for _, p := range store.Select(pods.In("shop"), labels.SelectorFromSet(labels.Set{"app": "web"})) {
+		fmt.Println(p.Namespace, p.Name)
+	}
+	nodes, err := pods.IndexValues("node")
+	fmt.Println(nodes, err)
+	keys, err := pods.IndexKeys("node", "worker-2")
+	fmt.Println(keys, err)
+	// Output:
+	// shop web
+	// [worker-1 worker-2] <nil>
+	// [blog/web shop/db] <nil>
 }

@@ -114,7 +114,10 @@ func compare(t *testing.T, s interface {
 	List() []*testObject
 	Keys() []string
 	Len() int
+	In(namespace string) []*testObject
 	ByIndex(name, value string) ([]*testObject, error)
+	IndexKeys(name, value string) ([]string, error)
+	IndexValues(name string) ([]string, error)
 	ResourceVersion() string
 }, m model,
 ) {
@@ -131,10 +134,27 @@ func compare(t *testing.T, s interface {
 			t.Errorf("Get(%q) = %v, want %v", key, got, m.objects[key])
 		}
 	}
+	var values []string
 	for _, color := range []string{"red", "blue", "none"} {
 		got, err := s.ByIndex("color", color)
 		if err != nil || !slices.Equal(got, m.byColor(color)) {
 			t.Errorf("%s: error %v (-want +got):\n%s", color, err, cmp.Diff(m.byColor(color), got))
+		}
+		keys, err := s.IndexKeys("color", color)
+		if want := keysOf(m.byColor(color)); err != nil || !slices.Equal(keys, want) {
+			t.Errorf("%s: error %v, keys (-want +got):\n%s", color, err, cmp.Diff(want, keys))
+		}
+		if len(keys) > 0 {
+			values = append(values, color)
+		}
+	}
+	if got, err := s.IndexValues("color"); err != nil || !slices.Equal(got, slices.Sorted(slices.Values(values))) {
+		t.Errorf("IndexValues = %q, %v, want %q", got, err, values)
+	}
+	for _, namespace := range []string{"ns", "other", "oth"} {
+		want := slices.DeleteFunc(m.list(), func(obj *testObject) bool { return obj.GetNamespace() != namespace })
+		if got := s.In(namespace); !slices.Equal(got, want) {
+			t.Errorf("In(%q) (-want +got):\n%s", namespace, cmp.Diff(want, got))
 		}
 	}
 	want := ""

@@ -330,3 +330,18 @@ func keysOf(objects []*testObject) []string {
 	}
 	return keys
 }
+
+func TestIndexKeysAndValuesOfAnUnknownIndex(t *testing.T) {
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
+	for _, reader := range []interface {
+		IndexKeys(name, value string) ([]string, error)
+		IndexValues(name string) ([]string, error)
+	}{s, s.Snapshot()} {
+		if _, err := reader.IndexKeys("size", "xl"); !errors.Is(err, store.ErrUnknownIndex) {
+			t.Errorf("IndexKeys of %T returned %v, want ErrUnknownIndex", reader, err)
+		}
+		if _, err := reader.IndexValues("size"); !errors.Is(err, store.ErrUnknownIndex) {
+			t.Errorf("IndexValues of %T returned %v, want ErrUnknownIndex", reader, err)
+		}
+	}
+}

@@ -103,6 +103,28 @@ func (s *Store[T]) ByIndex(name, value string) ([]T, error) {
 	return s.view.byIndex(name, value)
 }
 
+// In returns the objects of a namespace, in key order; there may be none. It costs what these objects cost: objects of other
+// namespaces are not looked at. If namespace is empty, In returns all objects, as [Store.List] does.
+func (s *Store[T]) In(namespace string) []T {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.view.in(namespace)
+}
+
+// IndexKeys returns the keys of the objects that ByIndex returns, and the same errors.
+func (s *Store[T]) IndexKeys(name, value string) ([]string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.view.indexKeys(name, value)
+}
+
+// IndexValues returns the values under which an index has objects, sorted. The errors are those of ByIndex.
+func (s *Store[T]) IndexValues(name string) ([]string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.view.indexValues(name)
+}
+
 // ResourceVersion returns the newest resourceVersion that the store has got, from Replace, from an object or from
 // [Store.Bookmark]. It is empty before the first.
 func (s *Store[T]) ResourceVersion() string {

@@ -344,6 +344,31 @@ func (t *tree[V]) walk(yield func(key string, value V) bool) {
 	}
 }
 
+// between calls yield for each entry with from <= key < to, in key order, until yield says false. It looks at no other leaf. It
+// must not run while the nodes are written to.
+func (t *tree[V]) between(from, to string, yield func(key string, value V) bool) {
+	if t.root != nil {
+		t.root.between(from, to, yield)
+	}
+}
+
+func (n *node[V]) between(from, to string, yield func(key string, value V) bool) bool {
+	if n.children == nil {
+		for i, _ := n.find(from); i < len(n.cells) && n.cells[i].key < to; i++ {
+			if !yield(n.cells[i].key, n.cells[i].get()) {
+				return false
+			}
+		}
+		return true
+	}
+	for i := n.childFor(from); i < len(n.children) && (i == 0 || n.keys[i] < to); i++ {
+		if !n.children[i].between(from, to, yield) {
+			return false
+		}
+	}
+	return true
+}
+
 // values returns all values in key order. The slice is all that it allocates.
 func (t *tree[V]) values() []V {
 	out := make([]V, 0, t.len)

@@ -27,6 +27,43 @@ func (v *view[T]) byIndex(name, value string) ([]T, error) {
 	return under.objects.values(), nil
 }
 
+// in returns the objects of a namespace, in key order; all objects if namespace is empty.
+func (v *view[T]) in(namespace string) []T {
+	if namespace == "" {
+		return v.items.values()
+	}
+	var out []T
+	for _, obj := range v.namespaced(namespace) {
+		out = append(out, obj)
+	}
+	return out
+}
+
+// namespaced is an iterator over the objects of a namespace. Their keys stand together, because each begins with the namespace
+// and a slash, and the character after the slash is a zero.
+func (v *view[T]) namespaced(namespace string) iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) { v.items.between(namespace+"/", namespace+"0", yield) }
+}
+
+// indexKeys returns the keys of the objects that the named index has under value, sorted.
+func (v *view[T]) indexKeys(name, value string) ([]string, error) {
+	i, found := v.indexer(name)
+	if !found {
+		return nil, v.unknown(name)
+	}
+	under, _ := v.indexes[i].sets.get(value)
+	return under.objects.keys(), nil
+}
+
+// indexValues returns the values under which the named index has objects, sorted.
+func (v *view[T]) indexValues(name string) ([]string, error) {
+	i, found := v.indexer(name)
+	if !found {
+		return nil, v.unknown(name)
+	}
+	return v.indexes[i].sets.keys(), nil
+}
+
 // indexer returns the position of the named index, or where it would be.
 func (v *view[T]) indexer(name string) (int, bool) {
 	i := sort.Search(len(v.indexers), func(i int) bool { return v.indexers[i].name >= name })
@@ -63,6 +100,17 @@ func (s *Snapshot[T]) Len() int { return s.view.items.len }
 
 // ByIndex returns the objects that an index has under value, in key order; see [Store.ByIndex].
 func (s *Snapshot[T]) ByIndex(name, value string) ([]T, error) { return s.view.byIndex(name, value) }
+
+// In returns the objects of a namespace; see [Store.In].
+func (s *Snapshot[T]) In(namespace string) []T { return s.view.in(namespace) }
+
+// IndexKeys returns the keys of the objects that an index has under value; see [Store.IndexKeys].
+func (s *Snapshot[T]) IndexKeys(name, value string) ([]string, error) {
+	return s.view.indexKeys(name, value)
+}
+
+// IndexValues returns the values of an index; see [Store.IndexValues].
+func (s *Snapshot[T]) IndexValues(name string) ([]string, error) { return s.view.indexValues(name) }
 
 // ResourceVersion returns what [Store.ResourceVersion] returned at that moment.
 func (s *Snapshot[T]) ResourceVersion() string { return s.view.rv }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/cmd/relist/internal/connect"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/trace/record"
 	"github.com/relist-go/relist/transport"
@@ -187,7 +187,7 @@ type printer struct {
 }
 
 func (p *printer) print(format string, args ...any) {
-	if _, err := io.WriteString(p.cmd.OutOrStdout(), report.Lines(fmt.Sprintf(format, args...))); p.err == nil {
+	if _, err := io.WriteString(p.cmd.OutOrStdout(), visible.Lines(fmt.Sprintf(format, args...))); p.err == nil {
 		p.err = err
 	}
 }

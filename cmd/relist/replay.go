@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/trace"
 )
 
@@ -129,7 +129,7 @@ type replayed struct {
 }
 
 func (r *replayed) print(format string, args ...any) {
-	if _, err := io.WriteString(r.out, report.Lines(fmt.Sprintf(format, args...))); r.err == nil {
+	if _, err := io.WriteString(r.out, visible.Lines(fmt.Sprintf(format, args...))); r.err == nil {
 		r.err = err
 	}
 }

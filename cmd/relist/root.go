@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // The exit statuses.
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, output, stderr io.Writer) int {
 // complain writes to stderr. It ignores an error, because there is no other place to
 // report it.
 func complain(stderr io.Writer, format string, args ...any) {
-	_, _ = io.WriteString(stderr, report.Lines(fmt.Sprintf(format, args...)))
+	_, _ = io.WriteString(stderr, visible.Lines(fmt.Sprintf(format, args...)))
 }
 
 func newRoot() *cobra.Command {

@@ -3,6 +3,7 @@ package architecture
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"path"
 	"runtime"
@@ -220,6 +221,7 @@ func (w *walk) start(t *testing.T, url string, told func(price string)) (stop fu
 		t.Fatal(err)
 	}
 	cache := informer.New(configMaps, informer.Options[*probed]{
+		Logger:    slog.New(slog.DiscardHandler),
 		Indexers:  store.Indexers[*probed]{"price": func(p *probed) []string { w.probe(); return []string{p.Data.price} }},
 		Reflector: reflector.Options{Trace: &reflector.Trace{Event: func(reflector.Event) { w.probe() }}},
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,14 +23,15 @@ func TestMain(m *testing.M) {
 }
 
 // program is the program with this kubeconfig.
-func program(t *testing.T, kubeconfig string) *exec.Cmd {
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
+func program(ctx context.Context, kubeconfig string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), "QUICKSTART=1", "KUBECONFIG="+kubeconfig)
 	return cmd
 }
 
-func TestQuickstart(t *testing.T) {
-	server, url := apitest.Start(t, apitest.Options{})
+// kubeconfigOf writes a kubeconfig for a server, and returns its path.
+func kubeconfigOf(t *testing.T, url string) string {
+	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(kubeconfig, []byte(`
 current-context: test
@@ -38,6 +40,12 @@ clusters: [{name: test, cluster: {server: "`+url+`"}}]
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return kubeconfig
+}
+
+func TestQuickstart(t *testing.T) {
+	server, url := apitest.Start(t, apitest.Options{})
+	kubeconfig := kubeconfigOf(t, url)
 	configMap := func(data map[string]any) map[string]any {
 		return map[string]any{"metadata": map[string]any{"namespace": "shop", "name": "prices"}, "data": data}
 	}
@@ -45,7 +53,7 @@ clusters: [{name: test, cluster: {server: "`+url+`"}}]
 		t.Fatal(err)
 	}
 
-	cmd := program(t, kubeconfig)
+	cmd := program(t.Context(), kubeconfig)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -83,9 +91,36 @@ clusters: [{name: test, cluster: {server: "`+url+`"}}]
 
 // If the program fails, its exit status says so.
 func TestQuickstartFails(t *testing.T) {
-	cmd := program(t, filepath.Join(t.TempDir(), "none"))
+	cmd := program(t.Context(), filepath.Join(t.TempDir(), "none"))
 	out, err := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(out), "kubeconfig") {
 		t.Errorf("exit status %d, %v, output %q", code, err, out)
 	}
+}
+
+// If the server is away, the program says so, and goes on.
+func TestQuickstartSaysWhatItWaitsFor(t *testing.T) {
+	server, url := apitest.Start(t, apitest.Options{})
+	if err := server.FailNext(apitest.Failure{Verb: "list", Status: 401, Reason: "Unauthorized"}); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := kubeconfigOf(t, url)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	cmd := program(ctx, kubeconfig)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for _, want := range []string{"WARN relist: failing resource=configmaps reason=denied", "INFO relist: listed resource=configmaps", "WARN relist: recovered"} {
+		if !lines.Scan() || !strings.Contains(lines.Text(), want) {
+			t.Errorf("printed %q, want %q; %v", lines.Text(), want, lines.Err())
+		}
+	}
+	stop() // kills it
+	_ = cmd.Wait()
 }

@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -20,7 +21,6 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -66,9 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	// The informer tries again after an error, and reports the error here.
-	trace := &reflector.Trace{Problem: func(p reflector.Problem) { _, _ = fmt.Fprintln(stderr, "slim:", p.Err) }}
-	cache := informer.New(pods, informer.Options[*Pod]{Reflector: reflector.Options{Trace: trace}})
+	cache := informer.New(pods, informer.Options[*Pod]{Logger: slog.New(slog.NewTextHandler(stderr, nil))})
 	if _, err := cache.AddHandler(printer(stdout)); err != nil {
 		return err
 	}

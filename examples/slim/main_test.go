@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, []string{"--server", listener.URL, "--namespace", "default"}, w, w)
+		done <- run(ctx, []string{"--server", listener.URL, "--namespace", "default"}, w, io.Discard)
 		_ = w.Close()
 	}()
 	lines := bufio.NewScanner(r)

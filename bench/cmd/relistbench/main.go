@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,7 +75,7 @@ func start[T object.Object](ctx context.Context, c client, spec cases.Spec, hand
 	if spec.Initial == cases.ByWatch {
 		reflectorOpts.Initial = reflector.Watch
 	}
-	in := informer.New(resource, informer.Options[T]{Reflector: reflectorOpts})
+	in := informer.New(resource, informer.Options[T]{Reflector: reflectorOpts, Logger: slog.New(slog.DiscardHandler)})
 	for _, handle := range handlers {
 		_, err := in.AddHandler(informer.Handler[T]{
 			OnAdd:    func(obj T, _ bool) { handle(obj, true) },

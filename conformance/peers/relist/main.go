@@ -57,10 +57,7 @@ func run(ctx context.Context, webSocket bool, verify time.Duration) error {
 	if err != nil {
 		return err
 	}
-	options := informer.Options[*configMap]{Reflector: reflector.Options{Trace: &reflector.Trace{
-		// What a program would log.
-		Problem: func(p reflector.Problem) { fmt.Fprintln(os.Stderr, p.Err) },
-	}}}
+	var options informer.Options[*configMap] // its log goes to stderr
 	if verify > 0 {
 		metadata, err := configMaps.Metadata()
 		if err != nil {

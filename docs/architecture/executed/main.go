@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -61,7 +62,7 @@ func run(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	cache := informer.New(configMaps, informer.Options[*configMap]{})
+	cache := informer.New(configMaps, informer.Options[*configMap]{Logger: slog.New(slog.DiscardHandler)})
 	told := make(chan string)
 	_, err = cache.AddHandler(informer.Handler[*configMap]{
 		OnAdd:    func(c *configMap, _ bool) { told <- c.ResourceVersion },

@@ -9,3 +9,6 @@ var (
 	errIncomplete = errors.New("the initial events stopped before their end")
 	errAsked      = errors.New("a list was asked for")
 )
+
+// ErrVerification is in the error of a ListProblem if the list of a verification failed. The copy is kept in step all the same.
+var ErrVerification = errors.New("verify")

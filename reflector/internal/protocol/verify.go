@@ -88,7 +88,7 @@ func (m *Machine) metadataListed(now time.Time, in MetadataListed) {
 	switch {
 	case !m.verify.asked:
 	case in.Failure.Reason != 0:
-		m.emit(Problem{Class: ListProblem, Err: fmt.Errorf("verify: %w", in.Failure.Err)})
+		m.emit(Problem{Class: ListProblem, Err: fmt.Errorf("%w: %w", ErrVerification, in.Failure.Err)})
 		m.verify.postpone(&m.rules, now)
 	default:
 		m.verify.asked, m.verify.arrived, m.verify.version = false, true, in.Version

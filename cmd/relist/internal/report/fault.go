@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // Fault says that something is about to be broken on purpose.
@@ -94,7 +96,7 @@ func (r Result) Text() string {
 	}))
 	b.WriteByte('\n')
 	for _, d := range r.Differences {
-		b.WriteString("\n  " + OneLine(d))
+		b.WriteString("\n  " + visible.OneLine(d))
 	}
 	switch {
 	case r.Interrupted:

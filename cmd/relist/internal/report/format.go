@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // Format is how lines are written.
@@ -65,9 +67,9 @@ func appendJSON(b []byte, now time.Time, l Line) ([]byte, error) {
 func appendText(b []byte, since time.Duration, l Line, color bool) []byte {
 	switch l.(type) {
 	case Summary:
-		return fmt.Appendf(b, "summary%s\n", Lines(l.Text()))
+		return fmt.Appendf(b, "summary%s\n", visible.Lines(l.Text()))
 	case Result:
-		return fmt.Appendf(b, "%s\n", Lines(l.Text()))
+		return fmt.Appendf(b, "%s\n", visible.Lines(l.Text()))
 	}
 	paint, reset := "", ""
 	if color {
@@ -75,7 +77,7 @@ func appendText(b []byte, since time.Duration, l Line, color bool) []byte {
 			reset = "\x1b[0m"
 		}
 	}
-	return fmt.Appendf(b, "%9.3fs  %s%-9s  %s%s\n", since.Seconds(), paint, l.Kind(), OneLine(l.Text()), reset)
+	return fmt.Appendf(b, "%9.3fs  %s%-9s  %s%s\n", since.Seconds(), paint, l.Kind(), visible.OneLine(l.Text()), reset)
 }
 
 // colorOf says how much a line wants to be looked at.

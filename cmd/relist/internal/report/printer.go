@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // Options of a [Printer].
@@ -91,7 +93,7 @@ func (p *Printer) Say(format string, args ...any) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pending = append(append(p.pending, Lines(fmt.Sprintf(format, args...))...), '\n')
+	p.pending = append(append(p.pending, visible.Lines(fmt.Sprintf(format, args...))...), '\n')
 	p.changed.Broadcast()
 }
 
@@ -101,7 +103,7 @@ func (p *Printer) Progress(text string) {
 	if !p.opts.Live {
 		return
 	}
-	text = OneLine(text)
+	text = visible.OneLine(text)
 	if runes, room := []rune(text), cmp.Or(p.opts.Width, 80)-1; len(runes) > room {
 		text = string(runes[:max(0, room)])
 	}

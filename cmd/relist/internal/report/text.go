@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // Text implements [Line].
@@ -48,9 +50,9 @@ func (b Backoff) Text() string { return short(b.Seconds) + " because " + b.Reaso
 // Text implements [Line].
 func (p Problem) Text() string {
 	if p.Key != "" {
-		return p.Class + " " + Word(p.Key) + ": " + OneLine(p.Message)
+		return p.Class + " " + Word(p.Key) + ": " + visible.OneLine(p.Message)
 	}
-	return p.Class + ": " + OneLine(p.Message)
+	return p.Class + ": " + visible.OneLine(p.Message)
 }
 
 // Table returns the rows that people read at the end.
@@ -129,5 +131,5 @@ func withMessage(text, message string) string {
 	if message == "" {
 		return text
 	}
-	return text + " (" + OneLine(message) + ")"
+	return text + " (" + visible.OneLine(message) + ")"
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // Handler shows the status to programs:
@@ -44,7 +45,7 @@ func writeJSON(w http.ResponseWriter, s Status) {
 func writeCheck(w http.ResponseWriter, reason string) {
 	w.Header().Set("Cache-Control", "no-store")
 	if reason != "" {
-		http.Error(w, report.OneLine(strings.TrimSpace(reason)), http.StatusServiceUnavailable)
+		http.Error(w, visible.OneLine(strings.TrimSpace(reason)), http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

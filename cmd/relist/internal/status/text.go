@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // Text is the status for people: a headline, and a table that ends with a newline.
@@ -27,7 +28,7 @@ func (s Status) Text() string {
 		}
 	}
 	if s.LastError != "" {
-		add("last error", s.ago(s.LastErrorTime)+": "+report.OneLine(s.LastError))
+		add("last error", s.ago(s.LastErrorTime)+": "+visible.OneLine(s.LastError))
 	}
 	for _, q := range s.Quarantined {
 		add("quarantined", s.patient(q))
@@ -39,7 +40,7 @@ func (s Status) health() string {
 	if s.Healthy {
 		return "ok"
 	}
-	return "NOT OK: " + report.OneLine(s.Reason)
+	return "NOT OK: " + visible.OneLine(s.Reason)
 }
 
 func (s Status) state() string {
@@ -70,7 +71,7 @@ func (s Status) patient(q Quarantined) string {
 	if !q.NextTry.IsZero() {
 		text += ", next try in " + span(max(0, q.NextTry.Sub(s.Time)))
 	}
-	return text + ": " + report.OneLine(q.Error)
+	return text + ": " + visible.OneLine(q.Error)
 }
 
 // ago is a time as it is seen from that of the status.

@@ -1,0 +1,97 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/relist-go/relist/internal/visible"
+	"github.com/relist-go/relist/reflector"
+)
+
+// WaitForSync waits until the store holds the first list. If ctx ends first, it returns a [*SyncError], which says what is in the
+// way: that the server refuses the list, say, and since when. If Run ends or has ended before, the error satisfies errors.Is with
+// [ErrStopped]. A program may call WaitForSync before Run.
+//
+// Handlers may get the last objects of the list later: see [Registration.Synced]. Index functions, and the functions of
+// [reflector.Trace], must not call WaitForSync.
+func (in *Informer[T]) WaitForSync(ctx context.Context) error {
+	select {
+	case <-in.Synced():
+		return nil
+	default: // an informer that has synced has synced, even if ctx has ended
+	}
+	select {
+	case <-in.Synced():
+		return nil
+	case <-in.ended:
+		if in.HasSynced() {
+			return nil
+		}
+		return fmt.Errorf("informer: wait for the first list: %w", ErrStopped)
+	case <-ctx.Done():
+		return &SyncError{Status: in.Status(), Objects: in.store.Len(), Waiting: in.queue.Len(), At: time.Now(), Err: ctx.Err()}
+	}
+}
+
+// SyncError is the error of [Informer.WaitForSync] if its context has ended.
+type SyncError struct {
+	// Status is that of the reflector. Its LastError is the last failure, and FailingSince says since when requests have failed.
+	Status reflector.Status
+
+	// Objects is the number of objects in the store, and Waiting the number of those that are in the queue before it. Both are
+	// zero until the whole list has come.
+	Objects, Waiting int
+
+	// At is when the wait ended.
+	At time.Time
+
+	// Err is the error of the context.
+	Err error
+}
+
+// Unwrap returns the error of the context and the last failure, so that errors.Is finds context.DeadlineExceeded, and
+// apierrors.IsForbidden the refusal of a server.
+func (e *SyncError) Unwrap() []error {
+	if e.Status.LastError == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Err, e.Status.LastError}
+}
+
+// Error is one line, whatever a server has written.
+func (e *SyncError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "informer: not synced: %v: %s", e.Err, e.doing())
+	s := e.Status
+	switch {
+	case s.LastError == nil:
+	case s.FailingSince.IsZero():
+		fmt.Fprintf(&b, "; the last failure was %v ago: %s", e.ago(s.LastErrorTime), visible.OneLine(s.LastError.Error()))
+	default:
+		fmt.Fprintf(&b, "; requests have failed for %v, the last one %v ago: %s",
+			e.ago(s.FailingSince), e.ago(s.LastErrorTime), visible.OneLine(s.LastError.Error()))
+	}
+	return b.String()
+}
+
+// doing says what the informer waits for.
+func (e *SyncError) doing() string {
+	s := e.Status
+	switch {
+	case s.Synced:
+		return fmt.Sprintf("the list has come, %d of its objects are in the store, and %d wait for it", e.Objects, e.Waiting)
+	case s.Started.IsZero():
+		return "Run was not called"
+	case s.State == reflector.Waiting:
+		return fmt.Sprintf("the next request is sent in %v", s.NextRetry.Sub(e.At).Round(time.Millisecond))
+	case s.State == reflector.Stopped:
+		return "Run is about to end"
+	case s.LastByte.Before(s.Since):
+		return fmt.Sprintf("the list was asked for %v ago, and nothing has come", e.ago(s.Since))
+	}
+	return fmt.Sprintf("the list was asked for %v ago, and is coming: the last byte came %v ago", e.ago(s.Since), e.ago(s.LastByte))
+}
+
+func (e *SyncError) ago(t time.Time) time.Duration { return e.At.Sub(t).Round(time.Millisecond) }

@@ -1,0 +1,400 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/relist-go/relist/internal/visible"
+	"github.com/relist-go/relist/reflector/internal/protocol"
+)
+
+// LogTrace returns a Trace that writes to logger what the reflector does. If logger is nil, each line goes to slog.Default().
+//
+//   - Warn: a problem, once for each state and not once for each attempt. If a server is away for an hour, there is one line
+//     when the failures begin ("relist: failing"), one for each further [Reason] ("relist: still failing"), and one when a watch
+//     is open again ("relist: recovered"), which says how long it took. If that watch fails within 10 seconds, the next line is
+//     "relist: failing again", and from then on a watch counts only once it has been open for 10 seconds. An object that comes
+//     into quarantine has one line, and another one when it comes out; of many objects, the first ten are named. Problems
+//     without an end, such as a missing resourceVersion, are told at most once an hour.
+//   - Info: a list that the sink has got, with its reason ("first", or the [Reason] of the relist), the number of objects, and
+//     the time that it took.
+//   - Debug: everything else.
+//
+// In names, versions and error texts, which a server may have written, line breaks become spaces, and what cannot be seen is
+// written as Go writes it in a string. So no name can forge a line or control a terminal, whatever handler the logger has. The
+// value of the attribute "error" is an error that wraps the original one.
+//
+// The Trace remembers what it has told, so each reflector needs its own.
+func LogTrace(logger *slog.Logger) *Trace {
+	l := &traceLog{logger: logger}
+	return &Trace{
+		ListStart:  l.listStart,
+		ListDone:   l.listDone,
+		WatchStart: l.watchStart,
+		WatchOpen:  l.watchOpen,
+		Event:      l.event,
+		Bookmark:   l.bookmark,
+		WatchEnd:   l.watchEnd,
+		Relist:     l.relist,
+		Backoff:    l.backoff,
+		Synced:     func() { l.log(slog.LevelDebug, "relist: synced") },
+		Verified:   l.verified,
+		Problem:    l.problem,
+	}
+}
+
+const (
+	// settled: a watch that lives for this time resets the pauses of the reflector, and ends an outage for certain.
+	settled = 10 * time.Second
+
+	// A single short stream is no outage: an API server that shuts down ends its streams, and the next one serves. The third one
+	// in a row begins an outage.
+	manyShortStreams = 3
+
+	maxNamed = 10        // so many objects in quarantine are named at a time
+	rarely   = time.Hour // between two lines about a problem that has no end
+)
+
+// traceLog is what LogTrace remembers.
+type traceLog struct {
+	logger *slog.Logger
+
+	// Of lists: whether there was one, why the next one comes, and whether the last one failed.
+	listed     bool
+	reason     Reason
+	listFailed bool
+
+	// Of watches: whether the one at hand begins with initial events, when the last one was opened (zero before the first, and
+	// after it has settled), and how many short streams there were in a row.
+	initial      bool
+	opened       time.Time
+	shortStreams int
+
+	outage loggedOutage // since is zero if there is none
+	last   loggedOutage // the one that the opening of the last watch has ended
+
+	// In quarantine, by key: those that were named. unconfirmed are those of before the last list, until it is known whether
+	// the list had them in a usable state.
+	quarantined, unconfirmed map[string]loggedKey
+
+	told          map[ProblemClass]time.Time // when a problem without an end was told last
+	unverified    time.Time                  // since when verifications have failed
+	drift         Problem                    // the first difference of a verification
+	driftsPending bool                       // drift is set
+}
+
+// loggedOutage is a time in which requests fail.
+type loggedOutage struct {
+	since    time.Time
+	pauses   int
+	reasons  []Reason // that were told
+	relapsed bool     // it was taken to be over, and was not
+}
+
+// loggedKey is an object in quarantine.
+type loggedKey struct{ since, told time.Time }
+
+// log writes a line. Callers on the path of events ask enabled first.
+func (l *traceLog) log(level slog.Level, message string, attrs ...slog.Attr) {
+	logger := l.logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.LogAttrs(context.Background(), level, message, attrs...)
+}
+
+func (l *traceLog) debugs() bool {
+	logger := l.logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	return logger.Enabled(context.Background(), slog.LevelDebug)
+}
+
+func (l *traceLog) listStart(e ListStart) {
+	l.log(slog.LevelDebug, "relist: list", quoted("resourceVersion", e.ResourceVersion), slog.Int64("limit", e.Limit))
+}
+
+func (l *traceLog) listDone(e ListDone) {
+	l.listFailed = e.Err != nil
+	if e.Err != nil {
+		l.log(slog.LevelDebug, "relist: list failed", took(e.Duration), failure(e.Err))
+		return
+	}
+	reason := "first"
+	switch {
+	case l.reason != 0:
+		reason = l.reason.String()
+	case l.listed:
+		reason = Asked.String() // Relist was called during a list, and another list follows
+	}
+	l.listed, l.reason = true, 0
+	l.log(slog.LevelInfo, "relist: listed", slog.String("reason", reason), slog.Int("objects", e.Items), took(e.Duration),
+		quoted("resourceVersion", e.ResourceVersion))
+	l.release(l.unconfirmed)
+	l.unconfirmed, l.quarantined = l.quarantined, nil
+	if l.initial {
+		l.watchWorks(logNow())
+	}
+}
+
+func (l *traceLog) watchStart(e WatchStart) {
+	l.settleQuarantine()
+	l.initial = e.Initial
+	l.log(slog.LevelDebug, "relist: watch", quoted("resourceVersion", e.ResourceVersion), slog.Duration("timeout", e.Timeout),
+		slog.Bool("initial", e.Initial))
+}
+
+func (l *traceLog) watchOpen() {
+	l.log(slog.LevelDebug, "relist: watch is open")
+	if now := logNow(); !l.initial { // after initial events, the list says that the watch works
+		l.watchWorks(now)
+	}
+}
+
+// watchWorks takes the outage for over, because a watch is open.
+func (l *traceLog) watchWorks(now time.Time) {
+	l.opened = now
+	if l.outage.since.IsZero() || l.outage.relapsed {
+		return
+	}
+	l.recovered(now)
+}
+
+func (l *traceLog) recovered(now time.Time) {
+	l.log(slog.LevelWarn, "relist: recovered", duration("after", now.Sub(l.outage.since)), slog.Int("pauses", l.outage.pauses))
+	l.last, l.outage = l.outage, loggedOutage{}
+}
+
+// alive is called with every sign of life of a watch.
+func (l *traceLog) alive() {
+	l.settleQuarantine()
+	if l.outage.since.IsZero() {
+		return
+	}
+	if now := logNow(); !l.opened.IsZero() && now.Sub(l.opened) >= settled {
+		l.recovered(now)
+	}
+}
+
+func (l *traceLog) event(e Event) {
+	l.alive()
+	if object, ok := l.quarantined[e.Key]; ok {
+		delete(l.quarantined, e.Key)
+		l.release(map[string]loggedKey{e.Key: object})
+	}
+	if l.debugs() {
+		l.log(slog.LevelDebug, "relist: event", slog.String("type", e.Type.String()), quoted("key", e.Key),
+			quoted("resourceVersion", e.ResourceVersion))
+	}
+}
+
+func (l *traceLog) bookmark(resourceVersion string) {
+	l.alive()
+	l.log(slog.LevelDebug, "relist: bookmark", quoted("resourceVersion", resourceVersion))
+}
+
+func (l *traceLog) watchEnd(e WatchEnd) {
+	l.alive()
+	if !l.opened.IsZero() && logNow().Sub(l.opened) >= settled {
+		l.last, l.shortStreams = loggedOutage{}, 0
+		l.opened = time.Time{}
+	}
+	l.log(slog.LevelDebug, "relist: watch has ended", slog.String("reason", e.Reason.String()), slog.Int("events", e.Events),
+		took(e.Duration), failure(e.Err))
+}
+
+func (l *traceLog) relist(e Relist) {
+	l.reason = e.Reason
+	level, message := slog.LevelDebug, "relist: lists again"
+	if e.Reason == Incomplete {
+		level, message = slog.LevelWarn, "relist: initial events failed, so it lists for an hour"
+	}
+	l.log(level, message, slog.String("reason", e.Reason.String()), quoted("resourceVersion", e.ResourceVersion), failure(e.Err))
+}
+
+func (l *traceLog) backoff(e Backoff) {
+	message := "" // of a warning
+	now := logNow()
+	if l.fails(e.Reason) {
+		message = l.failing(now, e.Reason)
+	}
+	attrs := []slog.Attr{slog.String("reason", e.Reason.String()), failure(e.Err), duration("pause", e.Delay)}
+	if message == "" {
+		l.log(slog.LevelDebug, "relist: pauses", attrs...)
+		return
+	}
+	if passed := now.Sub(l.outage.since); passed > 0 {
+		attrs = append(attrs, duration("for", passed))
+	}
+	l.log(slog.LevelWarn, message, attrs...)
+}
+
+// fails reports whether a pause for this reason means that something is wrong.
+func (l *traceLog) fails(reason Reason) bool {
+	switch reason {
+	case Expired, TooLarge:
+		return l.listFailed // a list follows, which usually ends it
+	case Closed, Cut:
+		l.shortStreams++
+		return l.shortStreams >= manyShortStreams || !l.outage.since.IsZero() || l.relapses()
+	case Asked, Repair, Unanchored, WentBack, Incomplete:
+		return false // a list follows, and its line has the reason
+	default:
+		return true
+	}
+}
+
+// relapses reports whether the watch has failed that ended the last outage.
+func (l *traceLog) relapses() bool { return !l.last.since.IsZero() && !l.opened.IsZero() }
+
+// failing records a pause of an outage, and returns the warning that it deserves; "" if that was given.
+func (l *traceLog) failing(now time.Time, reason Reason) string {
+	message := ""
+	switch {
+	case !l.outage.since.IsZero():
+		if !slices.Contains(l.outage.reasons, reason) {
+			message = "relist: still failing"
+		}
+	case l.relapses():
+		message = "relist: failing again"
+		l.outage = l.last
+		l.outage.relapsed = true
+	default:
+		message = "relist: failing"
+		l.outage = loggedOutage{since: now}
+	}
+	l.outage.pauses++
+	l.opened, l.last = time.Time{}, loggedOutage{}
+	if !slices.Contains(l.outage.reasons, reason) {
+		l.outage.reasons = append(l.outage.reasons, reason)
+	}
+	return message
+}
+
+func (l *traceLog) verified(e Verified) {
+	if now := logNow(); !l.unverified.IsZero() {
+		l.log(slog.LevelWarn, "relist: verification works again", duration("after", now.Sub(l.unverified)))
+		l.unverified = time.Time{}
+	}
+	attrs := []slog.Attr{slog.Int("objects", e.Objects), slog.Int("differences", e.Differences), took(e.Duration)}
+	if !l.driftsPending {
+		l.log(slog.LevelDebug, "relist: verified", attrs...)
+		return
+	}
+	attrs = append(attrs, quoted("key", l.drift.Key), failure(l.drift.Err))
+	l.drift, l.driftsPending = Problem{}, false
+	l.log(slog.LevelWarn, "relist: the copy differed from the server", attrs...)
+}
+
+func (l *traceLog) problem(p Problem) {
+	level, message := slog.LevelDebug, "relist: problem" // of lists, watches and the sink: a pause follows, and its line tells it
+	now := logNow()
+	switch {
+	case errors.Is(p.Err, protocol.ErrVerification):
+		if l.unverified.IsZero() {
+			level, message, l.unverified = slog.LevelWarn, "relist: verification failed", now
+		}
+	case p.Class == DriftProblem:
+		if !l.driftsPending {
+			l.drift, l.driftsPending = p, true
+		}
+	case (p.Class == ObjectProblem || p.Class == SinkProblem) && p.Key != "":
+		switch named, more := l.quarantine(now, p.Key); {
+		case named:
+			level, message = slog.LevelWarn, "relist: object in quarantine"
+		case more && l.isRare(now, p.Class):
+			level, message = slog.LevelWarn, "relist: more objects in quarantine"
+		}
+	case (p.Class == ObjectProblem || p.Class == VersionProblem) && l.isRare(now, p.Class):
+		level = slog.LevelWarn
+	}
+	attrs := []slog.Attr{slog.String("class", p.Class.String()), failure(p.Err)}
+	if p.Key != "" {
+		attrs = slices.Insert(attrs, 1, quoted("key", p.Key))
+	}
+	l.log(level, message, attrs...)
+}
+
+// quarantine records an object that came into quarantine. named is true if a line is to name it, and more if there is no room.
+func (l *traceLog) quarantine(now time.Time, key string) (named, more bool) {
+	object, known := l.quarantined[key]
+	if !known {
+		object, known = l.unconfirmed[key]
+		delete(l.unconfirmed, key)
+	}
+	if !known && len(l.quarantined)+len(l.unconfirmed) >= maxNamed {
+		return false, true
+	}
+	if !known {
+		object.since = now
+	}
+	// An object may leave quarantine without an event, so after a time it is named again.
+	if named = now.Sub(object.told) >= rarely; named {
+		object.told = now
+	}
+	if l.quarantined == nil {
+		l.quarantined = map[string]loggedKey{}
+	}
+	l.quarantined[key] = object
+	return named, false
+}
+
+// settleQuarantine is called after the problems of a list have been told: those that are not among them are over.
+func (l *traceLog) settleQuarantine() {
+	if len(l.unconfirmed) > 0 {
+		l.release(l.unconfirmed)
+		l.unconfirmed = nil
+	}
+}
+
+// release tells that objects are out of quarantine.
+func (l *traceLog) release(objects map[string]loggedKey) {
+	now := logNow()
+	for _, key := range slices.Sorted(maps.Keys(objects)) {
+		l.log(slog.LevelWarn, "relist: object out of quarantine", quoted("key", key), duration("after", now.Sub(objects[key].since)))
+	}
+}
+
+// isRare reports whether a problem without an end is to be told, and records that.
+func (l *traceLog) isRare(now time.Time, class ProblemClass) bool {
+	if at, ok := l.told[class]; ok && now.Sub(at) < rarely {
+		return false
+	}
+	if l.told == nil {
+		l.told = map[ProblemClass]time.Time{}
+	}
+	l.told[class] = now
+	return true
+}
+
+// logNow reads the clock for the log, which decides nothing.
+func logNow() time.Time {
+	return time.Now() //nolint:forbidigo // the log says how long things took, and nothing depends on it
+}
+
+func quoted(key, text string) slog.Attr { return slog.String(key, visible.OneLine(text)) }
+
+func took(d time.Duration) slog.Attr { return duration("took", d) }
+
+// duration is rounded, because nobody reads nanoseconds.
+func duration(key string, d time.Duration) slog.Attr { return slog.Duration(key, d.Round(time.Millisecond)) }
+
+// failure is the attribute of an error, or an empty one, which handlers leave out.
+func failure(err error) slog.Attr {
+	if err == nil {
+		return slog.Attr{}
+	}
+	return slog.Any("error", visibleError{err})
+}
+
+// visibleError is an error whose text is safe to show.
+type visibleError struct{ error }
+
+func (e visibleError) Error() string { return visible.OneLine(e.error.Error()) }
+
+func (e visibleError) Unwrap() error { return e.error }
