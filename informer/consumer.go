@@ -53,7 +53,7 @@ func (c *consumer[T]) run(ctx context.Context) {
 // program panics on an object, apply reports that, and the object counts as processed, so that nobody waits for it.
 func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
 	defer func() {
-		if v := recover(); v != nil { // a getter of the object's
+		if v := recover(); v != nil { // a getter of the object has panicked
 			c.reportLater(e.Key, fmt.Errorf("informer: %w", &deltafifo.PanicError{Key: e.Key, Value: v, Stack: debug.Stack()}))
 		}
 	}()
@@ -113,7 +113,7 @@ func (c *consumer[T]) remove(key string, final T, unknown bool) {
 	if !known {
 		return // no handler was told that it exists
 	}
-	if err := c.store.Delete(final); err != nil { // a getter of the object's panicked
+	if err := c.store.Delete(final); err != nil { // a getter of the object has panicked
 		c.broke(key, "", err)
 		return
 	}
@@ -130,8 +130,8 @@ func (c *consumer[T]) unchanged(a, b T) bool {
 	return rv != "" && rv == b.GetResourceVersion() && a.GetUID() == b.GetUID() && c.equal(a, b)
 }
 
-// equal compares two objects as the API server does: quantities by their values, and a nil map as an empty one. Types with
-// unexported fields are no API types, and are compared by reflect.DeepEqual.
+// equal compares two objects as the API server does: it compares quantities by their values, and a nil map equals an empty one.
+// Types with unexported fields are no API types, and reflect.DeepEqual compares them.
 func (c *consumer[T]) equal(a, b any) (same bool) {
 	if p := reflect.ValueOf(a); p.Kind() == reflect.Pointer && p.UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
 		return true // the reflector puts the very same object into a list if it has not changed

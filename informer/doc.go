@@ -18,5 +18,5 @@
 // Each handler has a goroutine of its own, and a queue with one pending change per object. A slow handler delays nobody, and its
 // queue is bounded by the number of objects, not by the number of events.
 //
-// Begin with [New], [Informer.AddHandler] and [Handler]. docs/embedding.md goes through it step by step.
+// Begin with [New], [Informer.AddHandler] and [Handler]. docs/embedding.md shows step by step how to use them.
 package informer

@@ -25,9 +25,9 @@ func (in *Informer[T]) Status() reflector.Status { return in.reflector.Status() 
 // [ErrStopped]. If the version is not a decimal number, it returns an error at once. A program may call WaitFor before Run.
 // WaitFor does not wait for objects that could not be used: [reflector.Status] and [Options.Problem] name them.
 //
-// Callbacks and [Options.Problem] may call WaitFor. Index functions and the functions of [reflector.Trace] must not call it. Nor
-// may they wait for another goroutine that calls it. The consumer runs the index functions, and the reflector runs the functions
-// of the trace, so each would wait for itself.
+// Callbacks and [Options.Problem] may call WaitFor. Index functions and the functions of [reflector.Trace] must neither call it
+// nor wait for another goroutine that calls it. The consumer runs the index functions, and the reflector runs the functions of the
+// trace, so each would wait for itself.
 func (in *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error {
 	err := in.queue.WaitFor(ctx, resourceVersion)
 	if errors.Is(err, deltafifo.ErrClosed) {

@@ -16,9 +16,8 @@ import (
 //
 //   - Updates become one, from the state that the handler was told last to the latest.
 //   - A deletion and a re-creation stay OnDelete and then OnAdd, and never become an update.
-//   - If an object is created and deleted before its OnAdd was called, there is no callback for it. The same holds if an object
-//     is deleted, and another object of that name is created and deleted before that OnDelete was called: the second object gets
-//     no callback.
+//   - An object that is created and deleted before its OnAdd was called gets no callback, even if the OnDelete of an earlier
+//     object with the same name is still pending.
 //
 // When a callback is called, the store and its indexes have the change already. They may have later changes, too.
 //
@@ -41,10 +40,10 @@ type Handler[T object.Object] struct {
 	OnDelete func(obj T, finalStateUnknown bool)
 
 	// Resync is a period. In each period, the informer offers every object to the handler once more, as OnUpdate(obj, obj), and
-	// spreads these calls over the period. It is for a handler that keeps something else in step with the objects, if that may
-	// drift. In the first period after the handler was added, nothing is offered, because the handler has just got every object.
-	// The informer leaves an object out if a change of the object is pending for this handler, or if this handler is in a
-	// callback for it. If Resync is zero or negative, there are no resyncs.
+	// spreads these calls over the period. It is for a handler that keeps something else in step with the objects, and repairs it
+	// if somebody has changed it. In the first period after the handler was added, nothing is offered, because the handler has
+	// just got every object. The informer leaves an object out if a change of the object is pending for this handler, or if this
+	// handler is in a callback for it. If Resync is zero or negative, there are no resyncs.
 	Resync time.Duration
 
 	// Name stands for the handler in errors. It may be empty.

@@ -23,7 +23,7 @@ type Options[T object.Object] struct {
 	//
 	// After a panic of a callback, the callback's goroutine calls Problem, as a part of the callback. So several such calls may
 	// run at a time. After a panic of an index function, another goroutine calls Problem, one call after the other. If an object
-	// gets several problems while the call before is running, only the latest is kept. Problem may call Relist and WaitFor, as a
+	// gets several problems while an earlier call is running, only the latest is kept. Problem may call Relist and WaitFor, as a
 	// callback may. When Run ends, it drops the problems that wait. If Problem itself panics, the program ends.
 	//
 	// If Problem is nil, the first panic ends Run. Run returns that panic, and no further callback begins.

@@ -62,8 +62,8 @@ type pending[T any] struct {
 	peak        int
 }
 
-// add, update and remove record what happened to an object. The parameter old is the state that the handler knows if no change of
-// the object is pending.
+// add, update and remove record what happened to an object. If no change of the object is pending, the parameter old is the state
+// that the handler knows; otherwise it is not used.
 func (p *pending[T]) add(key string, obj T, initial bool) {
 	c := p.byKey[key]
 	if c == nil {

@@ -32,8 +32,8 @@ func (e *PanicError) Unwrap() error {
 // errGoexit is the value of a PanicError for a callback that did not return and did not panic.
 var errGoexit = errors.New("the callback called runtime.Goexit (t.FailNow does); its handler is removed")
 
-// reports are the problems with objects that wait for a call of Options.Problem, ordered by the first problem of each key. An
-// object has one problem at most, the latest, so that a slow Problem costs memory for each object and not for each event.
+// reports holds the problems that wait for a call of Options.Problem, in the order of the first problem of each key. For each key
+// it keeps the latest problem only, so that a slow Problem costs memory for each object and not for each event.
 type reports struct {
 	mu      sync.Mutex
 	keys    []string

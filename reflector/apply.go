@@ -24,7 +24,7 @@ func (d *driver[T]) apply(how protocol.Apply, s *subject[T]) error {
 		as, err = listwatch.Deleted, d.deleteInferred(e.Meta.Key)
 	}
 	if s.answer {
-		e.Type = as // Trace.Event reports an answer with the type of the event that has the same effect
+		e.Type = as // Trace.Event reports an answer as if it were an event of this type
 	}
 	if err != nil {
 		return fmt.Errorf("apply %v of %s at resourceVersion %s: %w", e.Type, e.Meta.Key, e.Meta.ResourceVersion, err)

@@ -16,6 +16,6 @@
 // goroutine that owns the machine and performs its effects. request.go has one more
 // goroutine for each open request, because reading blocks.
 //
-// Begin with [New], [Reflector.Run] and [Options]. [Trace] reports each event inside the
-// reflector. [Reflector.Status] says how fresh the copy is.
+// Begin with [New], [Reflector.Run] and [Options]. [Trace] reports each thing that the
+// reflector does. [Reflector.Status] says how fresh the copy is.
 package reflector

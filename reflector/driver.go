@@ -34,7 +34,8 @@ type driver[T any] struct {
 	performing bool // step performs effects; if the program's code panics meanwhile, this is still true when Run ends
 }
 
-// subject has the objects that an input is about, for the effects that follow from it.
+// subject has the objects that belong to an input. The machine does not see them, but the
+// effects of the input need them.
 type subject[T any] struct {
 	event  listwatch.Event[T] // of the watch, or the answer to an ask
 	answer bool               // event is the answer to an ask; apply sets its Type to the call that the sink got
@@ -86,7 +87,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 	}
 }
 
-// errInterrupted is the error of a refusal by the sink that suspend reports to the machine if Run ends with a panic.
+// errInterrupted is what suspend reports to the machine as the sink's error, if Run ends with a panic.
 var errInterrupted = errors.New("reflector: Run has ended with a panic before the sink had the change for certain")
 
 // suspend stops all requests, and leaves the machine in a state from which a later Run

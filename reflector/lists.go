@@ -9,9 +9,8 @@ import (
 	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
-// fold gives each item of a list to the machine's fold. It also collects the objects of
-// the sink that must stay: the list has an item of the same key, and that item cannot be
-// used.
+// fold gives each item of a list to the machine's fold. If an item cannot be used, fold
+// also collects the sink's object of the same key, because that object must stay.
 func (d *driver[T]) fold(s *subject[T]) protocol.Sum {
 	fold := d.machine.Fold(s.list.ResourceVersion, s.list.Pages, s.list.Reused > 0)
 	for i := range s.list.Items {
@@ -46,8 +45,7 @@ func newInitialEvents[T any]() *initialEvents[T] {
 	return &initialEvents[T]{places: map[string]int{}}
 }
 
-// add takes an event. If an earlier event had the same key, the new event replaces that
-// one, in its place.
+// add takes an event. If an earlier event had the same key, the new event takes its place.
 func (c *initialEvents[T]) add(e listwatch.Event[T]) {
 	place, ok := c.places[e.Meta.Key]
 	if !ok || e.Meta.Key == "" {

@@ -42,12 +42,12 @@ type Options struct {
 	// object again. If zero or negative, it is never called.
 	Resync time.Duration
 
-	// MinWatchTimeout is the least time that the server is asked to keep a watch
-	// open. The time asked for is spread evenly between it and twice its value,
-	// so that watches opened together do not end together. It is sent in whole
-	// seconds. If zero, 5 minutes. Set it lower if something between client
-	// and server cuts connections that live longer. If negative, the server decides, and
-	// the reflector gives a watch up only if it is silent.
+	// MinWatchTimeout is the least time that the server is asked to keep a watch open. Each
+	// watch asks for a random time between this and twice this, in whole seconds. So
+	// watches that were opened together do not end together. If zero, 5 minutes. If a proxy
+	// cuts long connections, set MinWatchTimeout below half of the proxy's limit. If
+	// negative, the server decides, and the reflector gives a watch up only if it is
+	// silent.
 	MinWatchTimeout time.Duration
 
 	// Patience is how long the answer to a list, or to an ask for a single object, may
@@ -57,14 +57,15 @@ type Options struct {
 	Patience time.Duration
 
 	// BackoffBase is the first pause after a failure, and BackoffCap is the longest one.
-	// Jitter adds up to the length of the pause. If zero, they are 800 ms and 30 s, as in
-	// client-go. If the server answers, the pauses are 1, 1, 1, 1.5, 5, 5, 10, 20 and 37.5
-	// times BackoffBase. If the server cannot be reached, they are 1, 2 and then 3.125 times
-	// BackoffBase, because a connection that is refused costs the server nothing.
+	// Jitter makes each pause longer, up to twice its length. If zero, they are 800 ms and
+	// 30 s, as in client-go. If the server answers, the pauses are 1, 1, 1, 1.5, 5, 5, 10,
+	// 20 and 37.5 times BackoffBase. If the server cannot be reached, they are 1, 2 and then
+	// 3.125 times BackoffBase, because a connection that is refused costs the server
+	// nothing.
 	//
-	// Two other limits grow in proportion to BackoffBase. At 800 ms, the reflector sends
-	// no more than 24 watches, and no more than 24 lists and asks, in any minute. And if
-	// many reflectors list after an outage, they spread their lists over 7 s. If
+	// Two other limits depend on BackoffBase, in proportion. At 800 ms, the reflector sends
+	// no more than 24 watches, and no more than 24 lists and asks, in any minute. At 800
+	// ms, many reflectors that list after an outage spread their lists over 7 s. If
 	// BackoffBase is negative, there are no pauses after failures; do that in tests only.
 	// The reflector then sends up to about 240 watches in a second, and as many lists and
 	// asks. If BackoffCap is negative, it is zero.
@@ -148,10 +149,14 @@ const (
 	// (sendInitialEvents), one by one. This costs the server the least memory. The state
 	// is the most recent one.
 	//
-	// In three cases the reflector asks for lists instead, for an hour. The server refuses
-	// such a watch. Two streams in a row end before the state is complete. Or the state is
-	// still not complete when a stream has been silent for 30 seconds, or 30 seconds after
-	// the first event that does not belong to the state.
+	// In each of these cases the reflector asks for lists instead, for an hour:
+	//
+	//   - The server refuses such a watch.
+	//   - Two streams in a row end before the state is complete.
+	//   - A stream is silent for 30 seconds before the state is complete.
+	//   - The state is not complete 30 seconds after the first event that does not belong
+	//     to the state.
+	//
 	// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
 	Watch = Initial(protocol.InitialEvents)
 )
@@ -161,9 +166,9 @@ const (
 // and a client may keep a deleted object for ever
 // (https://github.com/kubernetes/kubernetes/issues/123072).
 //
-// The reflector lists only metadata, and compares keys, UIDs and versions. The metadata
-// of a typical Pod takes 4.3 KB, most of it managedFields, and that of a small ConfigMap
-// takes 0.6 KB: to compare 20,000 Pods once an hour costs 86 MB an hour. The reflector
+// The reflector lists only metadata, and compares keys, UIDs and versions. The metadata of
+// a typical Pod takes 4.3 KB, most of it managedFields. So to compare 20,000 Pods once an
+// hour costs 86 MB an hour. The metadata of a small ConfigMap takes 0.6 KB. The reflector
 // reports each difference, and asks the server for that object. If more than 100 objects
 // differ, the reflector lists. The sink gets the corrections as ordinary changes.
 type Verify struct {

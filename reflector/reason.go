@@ -19,8 +19,8 @@ import (
 // or lists again.
 type Reason protocol.Reason
 
-// The reasons. Several causes share one reason if the reflector reacts to them in the
-// same way, and a reader of its reports would, too.
+// The reasons. Several causes share one reason if neither the reflector nor a reader of its
+// reports has to tell them apart.
 const (
 	// Closed: the server ended the stream in good order.
 	Closed = Reason(protocol.Closed)
@@ -48,7 +48,7 @@ const (
 	// Malformed: an answer that is not a list or a watch; or a first list that has
 	// objects, and none of them can be decoded.
 	Malformed = Reason(protocol.Malformed)
-	// Empty: a stream that ended at once and without an event, again.
+	// Empty: two streams in a row ended at once and without an event.
 	Empty = Reason(protocol.Empty)
 	// Unanchored: a watch without a resourceVersion, which cannot be resumed.
 	Unanchored = Reason(protocol.Unanchored)
@@ -135,8 +135,8 @@ func reasonOfStatus(err error, status metav1.Status) protocol.Reason {
 // https://github.com/kubernetes/kubernetes/pull/94316.
 const tooLargeMessage = "Too large resource version"
 
-// isTooLarge recognises a server that is behind: its watch cache has waited 3 s
-// for the version and not seen it.
+// isTooLarge recognises a server that is behind: its watch cache has waited 3 s for the
+// version, and the version has not come.
 // Source: https://github.com/kubernetes/kubernetes/pull/92537
 func isTooLarge(status metav1.Status) bool {
 	if status.Details != nil {

@@ -20,8 +20,8 @@ type Reflector[T any] struct {
 	running sync.Mutex        // held by Run
 	machine *protocol.Machine // owned by Run
 
-	board   board         // what Status and the others see
-	relists chan struct{} // holds a token when a list is asked for
+	board   board         // what Status, WaitFor and Relist read
+	relists chan struct{} // holds a token after a call of Relist, until the driver takes it
 }
 
 // outlet is a sink together with its optional methods. A field is nil if the sink lacks

@@ -30,8 +30,8 @@ type request[T any] struct {
 	events  int    // received, without bookmarks
 }
 
-// message is an input for the machine and the objects that belong to it, which the machine
-// does not see; or it is a batch of events, and each event is an input.
+// message has either one input for the machine or a batch of events, each of them an input.
+// list has the objects of the one input, which the machine does not see.
 type message[T any] struct {
 	in    protocol.Input
 	list  *listwatch.List[T]
@@ -126,9 +126,9 @@ func askFor[T any](lw listwatch.ListWatcher[T], key string) func(context.Context
 	}
 }
 
-// askOptions are those of a list of one key: two field selectors that every API server
-// has for every resource, and no resourceVersion, which asks for the most recent state.
-// A limit of 2 shows if a server ignores the selectors.
+// askOptions are those of a list of one key: two field selectors that every API server has
+// for every resource, and no resourceVersion, because such a list is of the most recent
+// state. If a server ignores the selectors, the limit of 2 shows it.
 // Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
 func askOptions(key string) metav1.ListOptions {
 	if key == "" {
@@ -167,8 +167,9 @@ func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch) func(context.
 	}
 }
 
-// listMetadata asks for the metadata of everything, exactly at a version. If the server no
-// longer has that version, it asks for any that is not older.
+// listMetadata asks for the metadata of everything, exactly at a version. If that fails,
+// usually because the server no longer has the version, listMetadata asks for any version
+// that is not older.
 func listMetadata(lw listwatch.ListWatcher[*metav1.PartialObjectMetadata], version string) func(context.Context, *request[*metav1.PartialObjectMetadata]) {
 	return func(ctx context.Context, r *request[*metav1.PartialObjectMetadata]) {
 		all, err := listwatch.All(ctx, lw, metav1.ListOptions{
@@ -192,17 +193,17 @@ func listMetadata(lw listwatch.ListWatcher[*metav1.PartialObjectMetadata], versi
 const metadataPageSize = 500
 
 // Events come in batches. If a resource is busy, one TCP segment brings many events. A
-// batch holds its first event and the events that have come by the time when the first
-// one is read. To wake the driver costs as much as to apply an event, and a batch wakes
-// the driver only once. In every other way a batch changes nothing: no event waits for
-// one that has not come, and the driver applies each event by itself, in order.
+// batch holds one event and the events behind it that have come already. To wake the driver
+// costs as much as to apply an event, and a batch wakes the driver only once. In every
+// other way a batch changes nothing: no event waits for one that has not come, and the
+// driver applies each event by itself, in order.
 
 // maxBatch is the largest number of events in a batch. While the driver applies one batch,
 // the events of the next are decoded.
 const maxBatch = 8
 
-// read sends events to the driver until the stream ends. It uses two batches in turn:
-// when the driver takes one batch, it has finished the other, so read can fill that
+// read sends events to the driver until the stream ends. It uses two batches in turn. When
+// the driver takes one batch, the driver has finished the other, so read can fill the other
 // again.
 func (r *request[T]) read(ctx context.Context, stream listwatch.Watch[T]) error {
 	var batches [2][]listwatch.Event[T]

@@ -128,7 +128,9 @@ type ProblemClass protocol.ProblemClass
 const (
 	// ListProblem: a list failed, and will be tried again.
 	ListProblem = ProblemClass(protocol.ListProblem)
-	// WatchProblem: a watch failed with an error that is not part of its life.
+	// WatchProblem: a watch failed, and another try may not help: the server refused it
+	// with a status other than 410, 429, 502, 503 and 504, sent something malformed, or did
+	// not complete the initial events.
 	WatchProblem = ProblemClass(protocol.WatchProblem)
 	// ObjectProblem: an object could not be decoded or transformed. The sink lacks its
 	// latest version.

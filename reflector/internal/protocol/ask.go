@@ -17,13 +17,13 @@ type ask struct {
 	probe      bool // the answer shows whether the server is still the same, see trust.go
 	asked      time.Time
 	heard      time.Time
-	eventSince bool // an event of the key has come since; an event of any key, if it is empty
-	doubted    bool // another server may have taken the place of the one that was asked
+	eventSince bool // an event of the key has come since; if key is empty, an event of any key
+	doubted    bool // since then, another server may have taken the place of the one that was asked
 }
 
 const (
-	// unaskableFor is a time. If an answer cannot be used, the machine asks for no key for that time. Either the server ignores
-	// field selectors, as OpenShift does for projects, or its versions cannot be ordered.
+	// unaskableFor: if an answer cannot be used, the machine asks for no key for this time. Either the server ignores field
+	// selectors, as OpenShift does for projects, or its versions cannot be ordered.
 	unaskableFor = time.Hour
 
 	// After maxAnswersUnused answers in a row that are too old, or that an event has overtaken, the machine lists.

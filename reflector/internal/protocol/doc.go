@@ -19,7 +19,7 @@
 //
 //	machine.go      Step, Wake, what a tick does, and everything that is remembered
 //	list.go         which list is asked for, with which version and limit; what follows the list, its failure, or Relist
-//	initial.go      the whole state as the initial events of a watch; when that gives way to lists, and lists to that
+//	initial.go      the whole state as the initial events of a watch; when the machine changes to lists, and when it changes back
 //	watch.go        events, bookmarks, the resume point; what follows the end of a watch
 //	fence.go        keys for which the sink is ahead of the resume point
 //	pause.go        how long to wait after a failure, and how many requests a minute may have

@@ -24,8 +24,9 @@ type (
 	}
 
 	// Ask asks for the most recent state of one key. It is a list with the resource's own selectors, two field selectors
-	// (metadata.namespace and metadata.name), no resourceVersion and a limit of 2. If the list has version L, then the key is
-	// as the list says, present or absent, as of L. An empty Key asks for any one object; then only the version matters.
+	// (metadata.namespace and metadata.name), no resourceVersion and a limit of 2. The list has a version L. It brings the object
+	// that the key has as of L, or no object if there is none. An empty Key asks for any one object; then only the version
+	// matters.
 	Ask struct{ Key string }
 
 	// ListMetadata asks for the metadata of everything, exactly at a version if the server still has it.
@@ -46,7 +47,7 @@ type (
 
 // Calls of the sink. If the sink returns an error, the driver drops the rest of the effects and tells the machine [SinkRefused].
 type (
-	// Replace makes the list, or the initial events that were collected, all that the sink has.
+	// Replace gives the sink a new whole state: the list, or the initial events that were collected.
 	Replace struct {
 		Version string
 
@@ -55,7 +56,7 @@ type (
 		KeepUnlisted bool
 	}
 
-	// Collect keeps the initial event that came for the Replace that follows.
+	// Collect keeps an initial event, because the Replace that follows needs it.
 	Collect struct{}
 
 	// Apply gives the event, or the answer to the ask, to the sink.

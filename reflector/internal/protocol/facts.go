@@ -54,7 +54,8 @@ type (
 		Failure Failure
 	}
 
-	// Compared says that the list of a verification was compared with the sink. Duration is the time since it was asked for.
+	// Compared says that the list of a verification was compared with the sink. Duration is the time since that list was asked
+	// for.
 	Compared struct {
 		Differences Differences
 		Duration    time.Duration
@@ -82,8 +83,8 @@ type Item struct {
 	// Err says why the object cannot be used; nil if it can. The machine passes it on, and never looks into it.
 	Err error
 
-	// Held is what the sink holds under the key, if IsHeld. A transform may have cleared its UID and version. Both are
-	// zero if the sink does not tell, see [Rules.SinkTells].
+	// Held is what the sink holds under the key, if IsHeld. A transform may have cleared the UID and the version in Held. If the
+	// sink does not tell what it holds, IsHeld is always false; see [Rules.SinkTells].
 	Held   object.Meta
 	IsHeld bool
 }

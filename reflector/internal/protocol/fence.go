@@ -7,8 +7,8 @@ import (
 )
 
 // fences are versions by key. An ask has brought the state of the key as of its fence, and the resume point has not reached that
-// version yet. The events of the key up to its fence are not newer than the object that the sink holds, so the machine passes
-// them over.
+// version yet. The events of the key up to its fence are not newer than the object that the sink holds, so the machine ignores
+// them.
 //
 // An answer raises a fence. When the resume point reaches the version of a fence, the fence is removed. A list removes all
 // fences. If another server may answer by now, the machine asks for the keys with a fence again.
@@ -48,7 +48,8 @@ func (m *Machine) moveResume(to string) {
 	}
 }
 
-// floor returns the newest version of which the sink has an object or a list. No list may be older than this version.
+// floor returns the highest of the resume point and all fences. No list may be older than this version, because the sink already
+// has a list, an event or an answer of this version.
 func (m *Machine) floor() string {
 	floor := m.resume
 	for _, fence := range m.fences { // the order does not matter for a maximum

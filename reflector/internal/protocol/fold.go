@@ -19,8 +19,8 @@ type Sum struct {
 	// Unnamed says why the first item without a readable name cannot be used; nil if there is none.
 	Unnamed error
 
-	// Conflict is set if some objects were taken from the sink instead of decoding them again, and the list shows that they may
-	// not be what the server has.
+	// Conflict says why the list cannot be used; nil if it can. There is a conflict if some objects were taken from the sink
+	// instead of decoding them again, and the server may have other objects.
 	Conflict error
 }
 
@@ -45,8 +45,8 @@ func (f *Fold) NeedsHeld() bool { return f.reused }
 
 // Item takes an item that can be used.
 //
-// The items show whether the server's storage went back: if an item is older than the resume point, the sink must hold the same
-// version of it.
+// If some items were taken from the sink, the other items show whether the server's storage went back: it did if an item is not
+// newer than the resume point, and the sink holds another version of that item.
 func (f *Fold) Item(item Item) {
 	f.sum.Items++
 	version := item.Meta.ResourceVersion

@@ -4,7 +4,7 @@ import "time"
 
 // health remembers since when requests have been failing. The machine reports that in [Status].
 type health struct {
-	// failing is when the first request failed after which no watch has been open; zero while one is.
+	// failing is when requests began to fail: no watch has been open since. While a watch is open, it is zero.
 	failing time.Time
 
 	// watchAccepted is when the server accepted the last watch, and failingBefore is what failing was until then. If the watch

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxPause is the longest silence among initial events, and the longest wait for their end once other events come. Some
-	// proxies lose the bookmark that ends them. Then nothing comes any more, or only later changes:
+	// maxPause is the longest silence among initial events. It is also the longest wait for their end once another event has come.
+	// Some proxies lose the bookmark that ends the initial events. Then nothing comes any more, or only later changes:
 	// https://github.com/kubernetes/kubernetes/issues/140890.
 	maxPause = 30 * time.Second
 
@@ -48,7 +48,7 @@ func (m *Machine) listOutrun(now time.Time, p *watching) {
 }
 
 // givenUpAt returns when the machine stops waiting for the end of the initial events. A bookmark, a MODIFIED or a DELETED shows
-// that they are over; an ADDED may be one of them.
+// that the initial events are over. An ADDED may be an initial event.
 func (p *streaming) givenUpAt() time.Time {
 	at := p.heard.Add(maxPause)
 	if !p.otherEventAt.IsZero() {

@@ -106,7 +106,7 @@ func (m *Machine) limit(version string) int64 {
 	return 0
 }
 
-// silentTooLong returns the time at which the machine gives an answer up whose last byte came at heard; zero for never.
+// silentTooLong returns when the machine gives up an answer, if its last byte came at heard; zero for never.
 func (m *Machine) silentTooLong(heard time.Time) time.Time {
 	if m.rules.Patience == 0 {
 		return time.Time{}
@@ -114,7 +114,7 @@ func (m *Machine) silentTooLong(heard time.Time) time.Time {
 	return heard.Add(m.rules.Patience)
 }
 
-// listed gives the list to the sink, and watches from it on.
+// listed gives the list to the sink, and then opens a watch at the version of the list.
 func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 	if sum.Conflict != nil {
 		m.listWentBack(now, sum.Conflict)
@@ -157,8 +157,8 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 	}
 }
 
-// errUndecodable is the failure of a first list if none of its objects can be decoded. An empty copy that counts as synced would
-// hide that the object type is wrong.
+// errUndecodable is the failure of a first list if none of its objects can be decoded. If such a list counted as synced, the copy
+// would be empty, and nobody would see that the object type is wrong.
 var errUndecodable = errors.New("none of the objects in the list can be decoded")
 
 // undecodable returns an error if a first list has objects, and none of them can be decoded.
@@ -211,7 +211,7 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 // the sink tells what it held before.
 //
 // If an item has a name and cannot be used, a sink that does not tell what it holds loses that object until an ask brings it back.
-// To keep everything would also keep what was deleted.
+// If the sink kept every object that the list lacks, it would also keep deleted objects.
 func (m *Machine) keepsUnlisted(sum Sum) bool {
 	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)
 }
@@ -228,8 +228,8 @@ func (m *Machine) listWentBack(now time.Time, err error) {
 }
 
 // listFailed asks at once for the most recent state, if the server no longer has the version or does not have it yet. It does so
-// even if the server sent Retry-After, because the next request is another one. Otherwise it tries again after a pause. It does
-// not ask twice for a version that the server refused.
+// even if the server sent Retry-After, because the next request is a different one. Otherwise it tries again after a pause. It
+// never asks again for a version that the server does not have.
 func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 	m.fail(now, failure.Err)
 	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
@@ -242,7 +242,7 @@ func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 			return
 		}
 	case Failed:
-		// The version may be what the server finds fault with.
+		// The server may have refused the request because of its version.
 		if failure.findsFault() {
 			m.pauses.failures++
 		}

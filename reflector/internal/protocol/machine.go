@@ -27,13 +27,13 @@ type Machine struct {
 	// What is done beside the watch, see quarantine.go, ask.go, trust.go, repair.go, verify.go.
 	quarantine     quarantine
 	ask            *ask
-	unaskableUntil time.Time // the machine asks for no key before this, because an answer could not be used; zero if none was
+	unaskableUntil time.Time // the machine asks for no key before this, because an answer could not be used; zero if every answer could
 	askNotBefore   time.Time // the machine asks for no key before this, because the server sent Retry-After; zero if it has not
 	doubt          *doubt
 	repair         repair
 	verify         verification
 
-	resyncAt time.Time // zero before the first list, and if there are no resyncs
+	resyncAt time.Time // zero before the first list; always zero if there are no resyncs
 
 	wantedTicket, servedTicket int // the newest call of Relist that asked for a list, and the newest call that has got its list
 
@@ -64,7 +64,8 @@ type position struct {
 	fences fences // see fence.go
 }
 
-// undo is the part of the machine's state before a step that is restored if the sink refuses. It is kept until the next step.
+// undo is state from before a step. If the sink refuses a change of that step, the machine restores this state. It is kept until
+// the next step.
 type undo struct {
 	sink     sinkCall
 	position position
@@ -98,7 +99,7 @@ func New(rules Rules) *Machine {
 	return &Machine{rules: rules, phase: &waiting{then: toList}, quarantine: newQuarantine()}
 }
 
-// Clone returns a machine that goes its own way from here.
+// Clone returns a copy. The steps of one machine do not change the other.
 func (m *Machine) Clone() *Machine {
 	c := *m
 	c.out = nil
@@ -199,7 +200,7 @@ func (m *Machine) tick(now time.Time, heard Heard) {
 	}
 }
 
-// mainTimers does what the phase was waiting for.
+// mainTimers ends a wait that is over, and gives up a list or watch that takes too long.
 func (m *Machine) mainTimers(now time.Time) {
 	switch p := m.phase.(type) {
 	case *waiting:
@@ -229,7 +230,7 @@ func (m *Machine) mainTimers(now time.Time) {
 	}
 }
 
-// giveUp closes the request, and does what follows if a request ends with this failure.
+// giveUp closes the list or watch, and goes on as if it had ended with this failure.
 func (m *Machine) giveUp(now time.Time, failure Failure) {
 	m.emit(HangUp{failure.Reason, failure.Err})
 	if p, ok := m.phase.(*listing); ok {

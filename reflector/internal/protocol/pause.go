@@ -41,11 +41,12 @@ const (
 	// that is hours old.
 	maxRetryAfter = time.Hour
 
-	// spread is the time over which the lists of a fleet are spread after an outage of their server, with the usual Base.
+	// spread: after an outage of a server, many clients list, and they spread their lists over this time. It is scaled by Base,
+	// see [Rules.scaled].
 	spread = 7 * time.Second
 
-	// A bucket holds burst tokens, and gets another one each refill: no more than 24 watches in any minute, whatever their
-	// causes. The same holds for lists and asks together. This too is meant for the usual Base.
+	// A bucket holds burst tokens, and gets a new one after each refill. So there are no more than 24 watches in any minute,
+	// whatever their causes, and no more than 24 lists and asks. refill is scaled by Base, see [Rules.scaled].
 	burst  = 6
 	refill = (10*time.Second + 2) / 3 // rounded up
 )
@@ -107,7 +108,7 @@ func (p *pauses) next(r *Rules, then next, failure Failure) time.Duration {
 	*step++
 	floor := max(b, min(failure.RetryAfter, maxRetryAfter))
 	if failure.Reason == Unreachable && then == toList && last {
-		return floor + r.jitter(max(b, r.scaled(spread))) // a fleet without a copy lists as soon as its server is there, so its lists are spread
+		return floor + r.jitter(max(b, r.scaled(spread))) // all clients without a copy list when the server is back, so their lists are spread
 	}
 	return floor + r.jitter(b)
 }

@@ -2,8 +2,9 @@ package protocol
 
 import "time"
 
-// phase is what the machine is doing, with the fields that are valid only meanwhile. Only these functions assign it: becomeListing, becomeStreaming, becomeWatching (or streamComplete, which goes on with an open stream) and waitUntil
-// (becomeWaiting draws the pause).
+// phase is what the machine is doing, with the fields that are valid only meanwhile. Only these functions assign it:
+// becomeListing, becomeStreaming, becomeWatching, streamComplete (which goes on with an open stream) and waitUntil. becomeWaiting
+// draws a pause, and calls waitUntil.
 type phase interface {
 	name() string
 	clone() phase
@@ -35,7 +36,7 @@ type listing struct {
 	heard         time.Time
 }
 
-// streaming: a watch was asked for that begins with the whole state, and the state is not complete yet.
+// streaming: a watch with initial events was asked for, and the whole state has not come yet.
 type streaming struct {
 	version       string // the resourceVersion asked for; "" asks for the most recent
 	anotherWanted bool   // a list was asked for since
@@ -45,7 +46,7 @@ type streaming struct {
 	deadline      time.Time
 	timeout       time.Duration
 	open          bool      // the server has answered
-	otherEventAt  time.Time // when the first event came that is not of the initial ones; zero before
+	otherEventAt  time.Time // when the first event came that is no initial event; zero if none has
 }
 
 // watching: a watch was asked for. It is open, or the server has not answered yet.
@@ -53,7 +54,7 @@ type watching struct {
 	version       string // the resourceVersion it was opened at
 	asked         time.Time
 	heard         time.Time     // when anything came last
-	deadline      time.Time     // when the server should long have ended it; zero for never
+	deadline      time.Time     // when to give it up, because the server has not ended it; zero for never
 	timeout       time.Duration // what the server was asked for; 0 for the server's own
 	afterLongList bool          // it is the first after a list that took a while
 	open          bool          // the server has answered
@@ -66,7 +67,7 @@ type watching struct {
 // alive is how long ago the watch was asked for.
 func (p *watching) alive(now time.Time) time.Duration { return now.Sub(p.asked) }
 
-// lasted reports whether the watch has lived long enough to count as healthy, or as long as it was asked to.
+// lasted reports whether the watch has lived long enough to count as healthy, or until its timeout.
 func (p *watching) lasted(now time.Time) bool {
 	return p.alive(now) >= healthy || p.timeout > 0 && p.alive(now) >= p.timeout
 }

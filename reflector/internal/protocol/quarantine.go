@@ -10,17 +10,23 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// quarantine holds the keys whose latest state the sink may lack. A key comes in if its object cannot be decoded, is too large, or
-// was refused by a transform or by the sink; if an old event is about an object that is not held; or if a verification found a
-// difference. All other keys stay up to date. A key leaves with a good event, with an answer to an ask, or with a list.
+// quarantine holds the keys whose latest state the sink may lack. A key comes in for one of these causes:
+//
+//   - Its object cannot be decoded or is too large, or a transform failed.
+//   - The sink refused its object.
+//   - An event of the key was older than the resume point, so that it may no longer be true.
+//   - A verification found a difference.
+//   - Its fence may come from another server than the one that answers now.
+//
+// All other keys stay up to date. A good event, the answer to an ask, or a list takes a key out of quarantine.
 type quarantine struct {
 	entries map[string]*entry
 
 	// soonest is a time before which no entry is due; zero if there is nothing to ask for.
 	soonest time.Time
 
-	// beyondLimit counts, since the last list, the objects that could not be used and that entries had no room for. One object
-	// may count several times.
+	// beyondLimit counts the unusable objects since the last list for which entries had no room. One object may count several
+	// times.
 	beyondLimit int
 
 	// changes is raised whenever the result of [Machine.Quarantine] changes.
@@ -50,7 +56,7 @@ type cause uint8
 const (
 	unusable    cause = iota + 1 // it cannot be decoded or transformed
 	sinkRefused                  // the sink did not take it
-	outOfOrder                   // an event came too late to tell whether it is still true
+	outOfOrder                   // an event was older than the resume point, so that it may no longer be true
 	differs                      // a verification found it to differ
 )
 
@@ -58,8 +64,8 @@ const (
 	// maxQuarantined is the number of keys that are asked for one by one.
 	maxQuarantined = 1000
 
-	// maxRefused is the number of objects in quarantine that the sink may have refused. If there are more, the fault is the
-	// sink's rather than that of the objects, and the machine lists.
+	// If the sink has refused more than maxRefused of the objects in quarantine, the fault is probably in the sink and not in the
+	// objects. The machine then lists.
 	maxRefused = 100
 
 	// The pauses between asks for one key double from askBase to askCap. An ask helps if a conversion or a transform works
@@ -171,8 +177,8 @@ func (q *quarantine) release(key string) *entry {
 }
 
 // relisted returns the quarantine after a list: the items of the list that cannot be used. An object that was in quarantine in
-// this version keeps its place on the curve of pauses. Answers must be as new as the list. They need not be as new as the
-// versions before the list, because the list may be of an older history.
+// this version keeps its place on the curve of pauses. An answer to an ask must not be older than the list. It may be older than
+// the versions before the list, because the list may be of an older history.
 func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
 	after := newQuarantine()
 	after.beyondLimit, after.changes = sum.MoreBad, q.changes+1
@@ -210,7 +216,7 @@ func (q *quarantine) due(now time.Time) (key string, ok bool) {
 	}
 	q.soonest = time.Time{}
 	var first *entry
-	for _, e := range q.entries { // the least of a total order does not depend on the order of visits
+	for _, e := range q.entries { // the order does not matter: times and keys decide which is first
 		q.soonest = earliest(q.soonest, e.next)
 		if due(now, e.next) && (first == nil || cmp.Or(e.next.Compare(first.next), cmp.Compare(e.meta.Key, first.meta.Key)) < 0) {
 			first = e

@@ -5,8 +5,7 @@ import "time"
 // Reason says why a request or a stream ended, and so why the machine waits or lists again.
 type Reason uint8
 
-// The reasons. Several causes share one reason if the machine reacts to them in the same way, and a reader of its reports would,
-// too.
+// The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to tell them apart.
 const (
 	Closed      Reason = iota + 1 // the server ended the stream in good order
 	Cut                           // the connection broke under an open stream
@@ -50,13 +49,13 @@ func (r Reason) String() string {
 type Failure struct {
 	Reason     Reason
 	Code       int           // the HTTP status; 0 if there is none
-	RetryAfter time.Duration // what the server asks for; 0 if it does not
+	RetryAfter time.Duration // the pause that the server asks for; 0 if it asks for none
 
 	// Err is the error as it was. The machine passes it on to those who report it, and never looks at it.
 	Err error
 }
 
-// findsFault reports whether the server says that the request is wrong, and not the server.
+// findsFault reports whether the status says that the request is wrong: 400 to 499.
 func (f Failure) findsFault() bool { return f.Code >= 400 && f.Code < 500 }
 
 // ProblemClass says what a problem concerns.
@@ -65,11 +64,11 @@ type ProblemClass uint8
 // The classes of problems.
 const (
 	ListProblem    ProblemClass = iota + 1 // a list failed
-	WatchProblem                           // a watch failed in a way that is not part of its life
+	WatchProblem                           // a watch failed, and another try may not help
 	ObjectProblem                          // an object could not be decoded or transformed
 	VersionProblem                         // a resourceVersion is missing, or older than what was seen
 	SinkProblem                            // the sink did not take a change
-	DriftProblem                           // an object differs from the server's, and no event had said so
+	DriftProblem                           // a verification found an object that differs from the server's
 	classesEnd
 )
 

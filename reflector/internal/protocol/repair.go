@@ -14,8 +14,8 @@ type repair struct {
 	last time.Time // when a list was last applied
 }
 
-// repairPauses are the pauses before the first repair, the second and so on. Each is drawn from [b, 2b). If no repair was needed for
-// the longest of these after a list, the first pause is used again.
+// repairPauses are the pauses before the first repair, the second and so on. Each is drawn from [b, 2b). If the last list is
+// longer ago than the longest of these pauses, the next repair begins with the first pause again.
 var repairPauses = []time.Duration{
 	time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
 }

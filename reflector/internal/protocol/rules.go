@@ -29,7 +29,8 @@ const (
 	InitialEvents
 )
 
-// usualBase is the Base that the other times of pauses are meant for. A program that sets another Base stretches them all.
+// usualBase is the default of Base. Some other times in this package are meant for this Base. If a program sets another Base,
+// [Rules.scaled] changes them in proportion.
 const usualBase = 800 * time.Millisecond
 
 // scaled returns a time in proportion to Base.

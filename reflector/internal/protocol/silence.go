@@ -24,8 +24,7 @@ const (
 	minSilence = 55 * time.Second
 	maxSilence = 90 * time.Second
 
-	// If the watch before was dead, the next watch brings the events that the dead one has missed, within backlogWithin after its
-	// request.
+	// If a watch was dead, the watch after it brings the missed events within backlogWithin after it was asked for.
 	backlogWithin = 5 * time.Second
 )
 
@@ -37,9 +36,9 @@ func (s *silence) limit(r *Rules) time.Duration {
 	return minSilence + r.jitter(maxSilence-minSilence)
 }
 
-// silentAt returns when a watch has been silent for too long. After a bookmark the limit is one and a half times the time between the
-// last two bookmarks; before the first, it is the limit of silence.limit. A watch without a version has no limit, because it cannot
-// be resumed and a list would follow.
+// silentAt returns when a watch has been silent for too long. Before the first bookmark, the limit is that of silence.limit. After
+// it, the limit is 1.5 times the time between the last two bookmarks, and at least maxSilence. A watch without a version has no
+// limit, because it cannot be resumed and a list would follow.
 func (m *Machine) silentAt(p *watching) time.Time {
 	if object.Any(p.version) {
 		return time.Time{}

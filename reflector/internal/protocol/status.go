@@ -15,7 +15,7 @@ type Status struct {
 	Resume, Safe string
 
 	NextRetry time.Time // when the wait is over; zero in other states
-	Failing   time.Time // when the first request failed after which no watch has been open; zero while one is
+	Failing   time.Time // when requests began to fail; zero while a watch is open
 	Synced    bool
 	Served    int // the newest ticket of [ListWanted] whose list the sink has
 }

@@ -93,7 +93,7 @@ func (d *doubt) next() bool {
 
 const (
 	// After a watch has opened, the machine waits between probeAfter and probeAfter + probeSpread, and then sends the probe. So
-	// the probes of a fleet do not come together.
+	// the probes of many clients do not come together.
 	probeAfter  = 500 * time.Millisecond
 	probeSpread = 2500 * time.Millisecond
 
@@ -105,8 +105,8 @@ const (
 )
 
 // doubtServer records that another server may answer from now on. Probes ask for the objects that came before the first doubt,
-// because later objects come from the server that is in doubt. The doubt keeps the resume point of the last doubt, because a
-// second server may be behind what the first one has sent.
+// because later objects come from the server that is in doubt. A later doubt moves the doubt's resume point to the present one,
+// because a third server may be behind what the second one has sent.
 func (m *Machine) doubtServer() {
 	switch {
 	case !object.Ordered(m.resume):
@@ -247,11 +247,12 @@ func (m *Machine) sameServer(a *ask, d *doubt, was known, items []Item) (bool, e
 	return true, nil // it is as it was
 }
 
-// errOtherHistory is reported if the server's versions have passed the resume point, and its storage has another history. If a
-// watch has left out an event, the machine sees the same.
+// errOtherHistory is reported if the server's versions have passed the resume point, and its storage has another history. The
+// machine cannot tell this from a watch that has left out an event.
 var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch has left something out")
 
-// otherThanHeld returns an error if the sink should hold this object, which has not changed since the resume point, and does not.
+// otherThanHeld takes an object that has not changed since the resume point. It returns an error if the sink does not hold this
+// version of the object.
 func (m *Machine) otherThanHeld(item Item) error {
 	switch {
 	case !m.rules.SinkTells, m.unsettled(item.Meta.Key):
@@ -283,7 +284,7 @@ func otherVersion(item Item) error {
 }
 
 // wentBack lists the most recent state, and reuses no object of the sink. It lists at once, unless the machine is waiting. The
-// probes of a fleet are spread over time, and so are the lists that follow them.
+// probes of many clients are spread over time, so the lists that follow are spread, too.
 func (m *Machine) wentBack(now time.Time, err error) {
 	m.mostRecentNext, m.distrusted = true, true
 	m.emit(Problem{Class: VersionProblem, Err: err})

@@ -12,13 +12,14 @@ import (
 // errNoVersion is reported for a list, an event or a bookmark without a resourceVersion, or with "0", which means any version.
 var errNoVersion = errors.New("no resourceVersion")
 
-// errOlder is in the errors for what is older than the resume point.
+// errOlder is wrapped by the error for a version that is older than the resume point.
 var errOlder = errors.New("older than what was seen before")
 
 // advance returns the new resume point after something at version has come. If the resume point has to stay, it returns the old one
 // and an error that says why.
 //
-// If a server's versions are not numbers, every version is taken. A server with versions of both kinds is wrong.
+// If the resume point is not a number, every version is taken. If the resume point is a number and the version is not, that is an
+// error.
 func advance(resume, version string) (string, error) {
 	if object.Any(version) {
 		return resume, errNoVersion

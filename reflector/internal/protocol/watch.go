@@ -11,9 +11,9 @@ import (
 // this timer, a half-open connection keeps a watch until the kernel gives up.
 const margin = 10 * time.Second
 
-// becomeWatching opens a stream at the resume point. If there is no token for the request, it waits for one. While nothing changes,
-// bookmarks keep the resume point among the versions that the server remembers. The timeout is spread evenly over [MinTimeout, 2
-// MinTimeout), so that the watches of a fleet do not end together.
+// becomeWatching opens a stream at the resume point. If there is no token for the request, it waits for one. While nothing
+// changes, bookmarks keep the resume point among the versions that the server remembers. The timeout is spread evenly over
+// [MinTimeout, 2 MinTimeout), so that the watches of many clients do not end together.
 func (m *Machine) becomeWatching(now time.Time) {
 	if wait := m.pauses.until(m.rules, toWatch, now); wait > 0 {
 		m.waitUntil(now.Add(wait), toWatch)
@@ -101,7 +101,7 @@ func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 // event decides what becomes of an event that is no bookmark.
 //
 //   - If it has no readable name, nobody knows which object it is about: a list is due.
-//   - If it is not newer than the fence of its key, the sink has this state or a newer one: it is passed over.
+//   - If it is not newer than the fence of its key, the sink has this state or a newer one: the event is ignored.
 //   - If it is older than the resume point: see [Machine.lateEvent].
 //   - If it cannot be used, its key goes into quarantine. A deletion can be used if its name can be read.
 //   - Otherwise it is applied.
@@ -144,9 +144,10 @@ func (m *Machine) unorderedReplay(item Item) bool {
 
 // lateEvent decides about an event that is older than the resume point. If the sink holds the same object at a version that is
 // older still, the event is applied. If the sink holds the object at this version or a later one, or if the event deletes an
-// object that the sink does not hold, the event is passed over. In every other case the server is asked, because the event does
-// not tell enough: if the sink does not hold the object, then the object may have been deleted since, or the reflector may have
-// been given access to it just now, as in OpenShift's projects (https://github.com/openshift/api/issues/2064).
+// object that the sink does not hold, the event is ignored. In every other case the server is asked, because the event does not
+// tell enough. For example, an ADDED may be about an object that the sink does not hold. Then the object may have been deleted
+// since, or the reflector may have got access to it just now, as in OpenShift's projects
+// (https://github.com/openshift/api/issues/2064).
 func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	item := e.Item
 	same := item.IsHeld && item.Held.UID == item.Meta.UID
