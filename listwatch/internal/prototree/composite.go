@@ -7,6 +7,7 @@ import (
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 )
 
+// pointerDecoder decodes a field that is a pointer. It allocates the element if the pointer is nil.
 func pointerDecoder(elem reflect.Type, plan *plan) decodeOne {
 	return func(p *parser, in value, at unsafe.Pointer) bool {
 		to := (*unsafe.Pointer)(at)
@@ -17,11 +18,13 @@ func pointerDecoder(elem reflect.Type, plan *plan) decodeOne {
 	}
 }
 
-// maxHint bounds the size that a slice or map is made in before anything is in it.
+// maxHint is the largest number of elements for which a slice or a map allocates memory
+// before the elements are decoded.
 const maxHint = 1024
 
-// sliceDecoder appends the elements of a run. Behind them there is no room where the
-// slice may come to be in a part that is shared: who appends to it copies it.
+// sliceDecoder appends the elements of a run to a slice. If parts may be shared, it sets
+// the capacity to the length. So a program that appends to the slice gets a copy, and does
+// not write into a shared part.
 func sliceDecoder(typ reflect.Type, elem *plan) decodeMany {
 	size := typ.Elem().Size()
 	return func(p *parser, in run, at unsafe.Pointer) bool {
@@ -30,7 +33,7 @@ func sliceDecoder(typ reflect.Type, elem *plan) decodeMany {
 		room, first := n, v.UnsafePointer()
 		ok := in.each(func(in value) bool {
 			if n == room {
-				more := min(left, maxHint) // the bytes of as many elements are there
+				more := min(left, maxHint) // the message has the bytes of so many elements
 				v.Grow(more)
 				v.SetLen(n + more)
 				room, first = n+more, v.UnsafePointer()
@@ -45,11 +48,12 @@ func sliceDecoder(typ reflect.Type, elem *plan) decodeMany {
 	}
 }
 
-// Each entry of a map is a message of its own.
+// In protobuf, each entry of a map is a message with these two fields.
 const entryKey, entryValue = 1, 2
 
-// entry takes the key and the value out of an entry. A value that is missing is empty,
-// as one is written that is nil. It is false for what no writer writes.
+// entry reads the key and the value of an entry of a map. If the value is missing, entry
+// returns an empty value, because writers leave out a nil value. It returns false if the
+// message is not what writers of protobuf produce: the key, and then at most one value.
 func entry(message []byte, wire protowire.Type) (key []byte, in value, ok bool) {
 	const keyTag = entryKey<<3 | uint64(protowire.Bytes)
 	if len(message) == 0 {
@@ -66,6 +70,7 @@ func entry(message []byte, wire protowire.Type) (key []byte, in value, ok bool) 
 	return first.bytes, in, ok && tag == entryValue<<3|uint64(wire) && len(rest) == 0
 }
 
+// mapField returns the decoder of a map. It returns false if the map cannot be decoded here.
 func (ps *planner) mapField(typ reflect.Type) (decodeMany, bool) {
 	if typ.Key().Kind() != reflect.String {
 		return nil, false
@@ -80,10 +85,11 @@ func (ps *planner) mapField(typ reflect.Type) (decodeMany, bool) {
 	return sharedRun(typ, ps.mapDecoder(typ, elem)), true
 }
 
+// mapDecoder decodes a run of entries into a map.
 func (ps *planner) mapDecoder(typ reflect.Type, elem *plan) decodeMany {
 	id := ps.maps
 	ps.maps++
-	copied := mayCache(typ.Elem()) // who takes it out of the map writes to a copy
+	copied := mayCache(typ.Elem()) // a program that reads such a value from the map gets a copy, so its methods write to the copy
 	return func(p *parser, in run, at unsafe.Pointer) bool {
 		caching := p.caching
 		v := reflect.NewAt(typ, at).Elem()
@@ -115,11 +121,13 @@ func (ps *planner) mapDecoder(typ reflect.Type, elem *plan) decodeMany {
 	}
 }
 
-// mapEntry is a key and a value on their way into a map, which copies them.
+// mapEntry is memory for a key and a value. Both are decoded there, and then copied into a
+// map.
 type mapEntry struct{ key, value reflect.Value }
 
-// take returns the entry that there is for the maps of one type, with a zero value. It
-// is put back when it can be used again: in the value of a map may be another.
+// take takes the entry for the maps of one type out of the parser. Its value is zero. The
+// caller puts the entry back after use. Meanwhile the value of the map may contain a map of
+// the same type, which then gets a new entry.
 func (p *parser) take(id int, typ reflect.Type) mapEntry {
 	if id >= len(p.entries) {
 		p.entries = append(p.entries, make([]mapEntry, id+1-len(p.entries))...)
@@ -132,7 +140,8 @@ func (p *parser) take(id int, typ reflect.Type) mapEntry {
 	return one
 }
 
-// decodeStringMap is a mapDecoder for labels and annotations.
+// decodeStringMap does the same as mapDecoder for a map[string]string, such as labels and
+// annotations, without reflection.
 func decodeStringMap(p *parser, in run, at unsafe.Pointer) bool {
 	to := (*map[string]string)(at)
 	if *to == nil {

@@ -8,32 +8,34 @@ import (
 	"github.com/relist-go/relist/listwatch/internal/intern"
 )
 
-// Unmarshaler is what a type that was generated for protobuf has.
+// Unmarshaler is the method that every type with generated protobuf code has.
 type Unmarshaler interface {
 	Unmarshal(message []byte) error
 }
 
-// Decoder decodes messages into values of one type, one after the other. It belongs to
-// one goroutine at a time.
+// Decoder decodes messages into values of one type, one after the other. Only one goroutine
+// at a time may use it.
 //
-// Whatever is out of the ordinary (a group, a field of another wire type than the type
-// says, a message that ends inside a field, an error of any kind) makes it leave the
-// whole object to the type's own Unmarshal, whose result or error then counts.
+// If a message is unusual, the Decoder calls the type's own Unmarshal for the whole object,
+// and uses its result or its error. A message is unusual if it has a group, if a field does
+// not have the wire type of its Go type, if the message ends inside a field, or if anything
+// else is wrong.
 type Decoder struct {
 	plan   *plan
 	parser parser
 }
 
-// New returns a decoder for a struct, a pointer to which has a method Unmarshal. With
-// share, equal parts of different objects are one in memory: none must be changed. The
-// object itself and its metadata are always its own, except for managedFields, which are
-// shared in any case, as strings are.
+// New returns a Decoder for a struct type whose pointer has a method Unmarshal. If share is
+// true, different objects share equal parts in memory, so nobody may change these parts.
+// The object itself and its metadata are never shared. managedFields and strings are always
+// shared, even if share is false.
 func New(typ reflect.Type, share bool) *Decoder {
 	return &Decoder{plan: planFor(typ), parser: parser{share: share}}
 }
 
-// Decode decodes message into what into points to: a zero value of the decoder's type.
-// Nothing of it is part of message. An error is one of Unmarshal.
+// Decode decodes message into the value that into points to. The value must be a zero value
+// of the Decoder's type. Decode keeps no reference to message. If Decode returns an error,
+// the error comes from Unmarshal.
 func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 	v := reflect.ValueOf(into)
 	d.parser.sharing, d.parser.managed, d.parser.depth = d.parser.share, false, 0
@@ -44,17 +46,17 @@ func (d *Decoder) Decode(message []byte, into Unmarshaler) error {
 	return into.Unmarshal(message)
 }
 
-// parser is what decoding takes beside the message.
+// parser holds the state of a Decoder, both what it remembers and where it is in a message.
 type parser struct {
 	text    intern.Table
 	entries []mapEntry
 
-	share   bool // parts of different objects
-	sharing bool // share, and where the parser is it does
-	caching bool // in the part at hand there is something whose methods may write to it
+	share   bool // from New: different objects share equal parts
+	sharing bool // share is true, and the parser is at a place where parts are shared
+	caching bool // the current part has a value whose methods may write to it, see mayCache
 	parts   intern.Cache[reflect.Value]
-	depth   int  // of parts that are looked for
-	managed bool // the parser is inside of managedFields
+	depth   int  // how many parts that are being decoded contain the current place
+	managed bool // the parser is inside managedFields
 
 	fields    intern.Cache[*metav1.FieldsV1]
 	entriesOf intern.Cache[[]metav1.ManagedFieldsEntry]

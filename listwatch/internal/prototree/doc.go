@@ -1,16 +1,20 @@
-// Package prototree decodes the protobuf of one object after the other into structs,
-// and remembers what repeats from one to the next.
+// Package prototree decodes protobuf messages of Kubernetes objects into structs, one after
+// the other. It remembers parts that repeat from object to object, and reuses them.
 //
-// The code that is generated for the API's types is the reference: a [Decoder] makes of
-// the same bytes what that code makes of them, down to which slices are nil. It takes
-// the numbers of the fields from the tags that the types have for it:
+// The reference is the code that Kubernetes generates for the types of its API. From the
+// same bytes, a [Decoder] makes the same value as that code, even in which slices are nil.
+// The Decoder takes the number of each field from the field's tag:
 //
 //	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,1,opt,name=replicas"`
 //
-// With a plan made once per type, slices and maps get their final size, because the
-// elements are counted before the first is read, and equal strings are one in memory.
-// So is what lies under metadata.managedFields, and any other part if that is asked for.
+// Three things save time and memory. The package asks reflection about a type only once,
+// and keeps the answer as a plan. It counts the elements of a slice or a map before it
+// reads the first one, and allocates the final size at once. It keeps equal strings, and
+// equal values of metadata.managedFields, only once in memory. If the caller asks for that,
+// it does the same with other equal parts of objects.
 //
-// A type whose method Unmarshal was written by hand, as that of metav1.Time, is decoded
-// by its method, wherever in an object it stands.
+// Some types have a method Unmarshal that was written by hand, for example metav1.Time.
+// Such a type is decoded by its own method.
+//
+// Begin with [New] and [Decoder.Decode].
 package prototree

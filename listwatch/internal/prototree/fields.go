@@ -11,25 +11,26 @@ import (
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 )
 
-// maxNumber bounds the table of a struct's fields. The largest number that the API has
-// is far below.
+// maxNumber is the limit of field numbers, because a struct's fields are in a table with
+// one place for each number. The numbers in the API are far smaller.
 const maxNumber = 1 << 10
 
-// fields are those of a struct, by number.
+// fields holds the fields of a struct. The index is the field's number.
 type fields []field
 
-// field is one that a struct has a place for. The zero field is none.
+// field says how to decode one field of a struct. A number that the struct does not have is
+// a zero field.
 type field struct {
-	tag    uint64  // the number, and how the value is written
-	offset uintptr // in the struct
+	tag    uint64  // the number and the wire type
+	offset uintptr // of the field in the struct, in bytes
 
-	// one reads the value of a field that has one, and many a run of those of a field
-	// that has many. The other is nil.
+	// one decodes the value of a field that has a single value. many decodes a run of
+	// values of a slice or a map. Exactly one of them is set; the other is nil.
 	one  decodeOne
 	many decodeMany
 }
 
-// fields returns those of a generated struct. It is false if one of them cannot be
+// fields returns the fields of a generated struct. It returns false if a field cannot be
 // decoded here, or has no number.
 func (ps *planner) fields(typ reflect.Type) (fields, bool) {
 	var all fields
@@ -37,7 +38,7 @@ func (ps *planner) fields(typ reflect.Type) (fields, bool) {
 		f := typ.Field(i)
 		tag, tagged := f.Tag.Lookup("protobuf")
 		if !tagged && f.Type == reflect.TypeFor[metav1.TypeMeta]() {
-			continue // stands on the envelope
+			continue // kind and apiVersion are in the envelope, not in the message
 		}
 		number, ok := fieldNumber(tag)
 		if !ok || !f.IsExported() {
@@ -62,8 +63,9 @@ func (ps *planner) fields(typ reflect.Type) (fields, bool) {
 	return all, true
 }
 
-// fieldNumber reads `bytes,3,opt,name=namespace`. The first word is not asked: of a
-// float it says bytes, which none is.
+// fieldNumber reads the number from a tag such as `bytes,3,opt,name=namespace`. It ignores
+// the first word, the wire type, because that word can be wrong: the tags of float64 fields
+// say bytes.
 func fieldNumber(tag string) (number int, ok bool) {
 	_, tag, _ = strings.Cut(tag, ",")
 	tag, _, _ = strings.Cut(tag, ",")
@@ -71,7 +73,8 @@ func fieldNumber(tag string) (number int, ok bool) {
 	return number, err == nil && 0 < number && number < maxNumber
 }
 
-// field returns how the values of a field are written, and how they are read: many, or one.
+// field returns the wire type of a field's values, and a field with the decoder: one or
+// many. It returns false if the type cannot be decoded here.
 func (ps *planner) field(typ reflect.Type) (wire protowire.Type, f field, ok bool) {
 	switch {
 	case isMessage(typ):
@@ -94,7 +97,8 @@ func (ps *planner) field(typ reflect.Type) (wire protowire.Type, f field, ok boo
 		return 0, field{}, false
 	}
 	if one.decode == nil {
-		// A type that is in itself, whose plan is being made.
+		// The type contains itself, so its plan is not complete yet. The function looks the
+		// decoder up later.
 		return one.wire, field{one: func(p *parser, in value, at unsafe.Pointer) bool { return one.decode(p, in, at) }}, true
 	}
 	return one.wire, field{one: one.decode}, true

@@ -8,7 +8,7 @@ import (
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 )
 
-// decode reads the message of a struct. Fields that it has no place for are passed over.
+// decode reads the message of a struct. It skips fields that the struct does not have.
 func (fs fields) decode(p *parser, in value, at unsafe.Pointer) bool {
 	once := p.sharing || p.managed
 	last := uint64(0)
@@ -23,12 +23,12 @@ func (fs fields) decode(p *parser, in value, at unsafe.Pointer) bool {
 			continue
 		}
 		if once && number <= last {
-			return false // it would be added to what may be shared
+			return false // the field comes twice or out of order; a second value would be added to a part that may be shared
 		}
 		last = number
 		f := &fs[number]
 		if tag != f.tag {
-			return false // another wire type
+			return false // the wire type is not that of the field's Go type
 		}
 		if f.one != nil {
 			ok = f.one(p, first, unsafe.Add(at, f.offset))
@@ -45,13 +45,15 @@ func (fs fields) decode(p *parser, in value, at unsafe.Pointer) bool {
 	return true
 }
 
-// next takes the first field off a message that is not empty. It is false for what
-// protowire.Next calls an error.
+// next reads the first field of a message, and returns the bytes after it as rest. The
+// message must not be empty. next returns false if the message is malformed, as
+// protowire.Next returns an error.
 //
-// A field with a tag and a length of one byte each, as most have, is read by hand: the fields
-// of an ObjectMeta take 1.45 µs then, and 1.6 µs with google.golang.org/protobuf's protowire.
+// Most fields have a tag of one byte and a length of one byte. next reads these itself,
+// because that is faster: the fields of an ObjectMeta take 1.45 µs, and 1.6 µs with protowire
+// of google.golang.org/protobuf alone.
 func next(b []byte) (tag uint64, in value, rest []byte, ok bool) {
-	if len(b) > 1 && 1<<3 <= b[0] && b[0] < 0x80 && protowire.Type(b[0]&7) == protowire.Bytes && b[1] < 0x80 { //nolint:gosec // 3 bits
+	if len(b) > 1 && 1<<3 <= b[0] && b[0] < 0x80 && protowire.Type(b[0]&7) == protowire.Bytes && b[1] < 0x80 {
 		end := 2 + int(b[1])
 		if end > len(b) {
 			return 0, in, b, false
@@ -64,7 +66,7 @@ func next(b []byte) (tag uint64, in value, rest []byte, ok bool) {
 		return tag, in, b, false
 	}
 	b = b[n:]
-	switch protowire.Type(tag & 7) { //nolint:gosec // 3 bits
+	switch protowire.Type(tag & 7) {
 	case protowire.Varint:
 		in.number, n = pbwire.ConsumeVarint(b)
 	case protowire.Bytes:

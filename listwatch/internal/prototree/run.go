@@ -1,22 +1,24 @@
 package prototree
 
-// run is the values of one field that stand in a row, as whoever writes a repeated field
-// writes all of them: so it is known how many there are before the first is read.
+// run holds the values of a repeated field that follow each other in the message. Writers
+// put all values of a field in a row, so a run usually has all of them. Its length is known
+// before the first value is decoded.
 type run struct {
-	bytes []byte // with the tags and the lengths
+	bytes []byte // of all values, with their tags and lengths
 	first value
-	rest  []byte // of bytes, after the first
+	rest  []byte // the part of bytes after the first value
 	len   int
 }
 
-// runOf returns the run at the start of b, and what follows it. The first value has been
-// taken off: tag stood before it, and after comes behind it.
+// runOf returns the run at the start of b, and the bytes that follow the run. The caller
+// has already read the first value with its tag, and passes the bytes behind that value as
+// after.
 func runOf(b, after []byte, tag uint64, first value) (r run, rest []byte) {
 	n, rest := 1, after
 	for len(rest) > 0 {
 		following, _, behind, ok := next(rest)
 		if !ok || following != tag {
-			break // whatever it is, it is not of this run
+			break // another field, or malformed: the run ends here
 		}
 		n++
 		rest = behind
@@ -25,7 +27,8 @@ func runOf(b, after []byte, tag uint64, first value) (r run, rest []byte) {
 	return run{bytes: b[:end:end], first: first, rest: after[:len(after)-len(rest)], len: n}, rest
 }
 
-// each visits the values in order, until visit returns false, which each then does too.
+// each calls visit for each value, in order. If visit returns false, each stops and returns
+// false.
 func (r run) each(visit func(in value) bool) bool {
 	in, rest := r.first, r.rest
 	for {
@@ -35,6 +38,6 @@ func (r run) each(visit func(in value) bool) bool {
 		if len(rest) == 0 {
 			return true
 		}
-		_, in, rest, _ = next(rest) // runOf has found it to be well-formed
+		_, in, rest, _ = next(rest) // runOf has read this field without an error
 	}
 }

@@ -10,19 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// decodeString keeps equal strings only once in memory.
 func decodeString(p *parser, in value, at unsafe.Pointer) bool {
 	*(*string)(at) = p.text.String(in.bytes)
 	return true
 }
 
-// decodeUnique decodes a string that no other object has: to remember it would only make
-// others be forgotten.
+// decodeUnique decodes a string that no other object has, a resourceVersion. It does not
+// remember the string, because that would push out strings that repeat.
 func decodeUnique(_ *parser, in value, at unsafe.Pointer) bool {
 	*(*string)(at) = string(in.bytes)
 	return true
 }
 
-// decodeBytes copies. Bytes that are there and empty are not nil.
+// decodeBytes copies the bytes. If the message has the field and its value is empty, the
+// result is empty and not nil.
 func decodeBytes(_ *parser, in value, at unsafe.Pointer) bool {
 	*(*[]byte)(at) = append(make([]byte, 0, len(in.bytes)), in.bytes...)
 	return true
@@ -33,8 +35,8 @@ func decodeBool(_ *parser, in value, at unsafe.Pointer) bool {
 	return true
 }
 
-// decodeNumber takes the low bits of a number, as generated code does: a negative int32 is
-// written as 64 bits.
+// decodeNumber takes the low bits of the number, as generated code does, because a negative
+// int32 is written with 64 bits.
 func decodeNumber[N int | int32 | int64 | uint32 | uint64](_ *parser, in value, at unsafe.Pointer) bool {
 	*(*N)(at) = N(in.number)
 	return true
@@ -45,8 +47,9 @@ func decodeFloat64(_ *parser, in value, at unsafe.Pointer) bool {
 	return true
 }
 
-// methodDecoder decodes a type by its own Unmarshal. Its error is made again by the
-// whole object's.
+// methodDecoder decodes a type by its own Unmarshal. It drops the error of Unmarshal and
+// returns false. Then the Unmarshal of the whole object is called, and returns the error
+// again.
 func methodDecoder(typ reflect.Type) decodeOne {
 	unmarshal := unmarshalerOf(typ)
 	if !mayCache(typ) {
@@ -58,8 +61,8 @@ func methodDecoder(typ reflect.Type) decodeOne {
 	}
 }
 
-// unmarshalerOf returns the method Unmarshal of *typ. Types that are in most objects are
-// called without reflection.
+// unmarshalerOf returns the method Unmarshal of *typ. For types that most objects have, the
+// call uses no reflection.
 func unmarshalerOf(typ reflect.Type) func(at unsafe.Pointer, message []byte) error {
 	switch typ {
 	case reflect.TypeFor[metav1.Time]():
@@ -81,8 +84,8 @@ func unmarshal[T any, P interface {
 	return P((*T)(at)).Unmarshal(message)
 }
 
-// namedSliceDecoder decodes a slice that is a message, as metav1.Verbs is: to say that it
-// is there and empty.
+// namedSliceDecoder decodes a slice type that has its own message, such as metav1.Verbs.
+// Kubernetes uses such a type to tell an empty slice from a nil slice.
 func namedSliceDecoder(typ reflect.Type) decodeOne {
 	unmarshal := unmarshalerOf(typ)
 	return func(p *parser, in value, at unsafe.Pointer) bool {
@@ -92,19 +95,19 @@ func namedSliceDecoder(typ reflect.Type) decodeOne {
 		}
 		ok := unmarshal(at, in.bytes) == nil
 		if p.share {
-			v.SetCap(v.Len()) // as in a sliceDecoder
+			v.SetCap(v.Len()) // for the same reason as in sliceDecoder
 		}
 		return ok
 	}
 }
 
-// decodeFieldsV1 is metav1.FieldsV1.Unmarshal with a memory. What a manager owns of an
-// object is the same for all that it manages in the same way, and takes a quarter of a
-// Pod.
+// decodeFieldsV1 does the same as metav1.FieldsV1.Unmarshal. Inside managedFields, it also
+// remembers the result and reuses it: a manager usually owns the same fields in many
+// objects, and these fields are a quarter of the bytes of a Pod.
 func decodeFieldsV1(p *parser, in value, at unsafe.Pointer) bool {
 	to := (**metav1.FieldsV1)(at)
 	if *to != nil {
-		return false // a second value adds to the first, which others may have
+		return false // a second value would change the first, which other objects may share
 	}
 	if p.managed {
 		if fields, ok := p.fields.Get(in.bytes); ok {

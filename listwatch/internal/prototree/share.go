@@ -9,30 +9,32 @@ import (
 )
 
 const (
-	// minShared is the length from which on a part of an object is looked for among those
-	// that have been met. A shorter one is decoded in the time that looking takes.
+	// minShared is the least length, in bytes, of a part that is looked up among the
+	// remembered parts. To decode a shorter part takes no longer than to look it up.
 	minShared = 32
 
-	// maxShared is how deep a part may lie that is looked for. Each level is hashed with all
-	// that it holds: without a bound, messages in messages would be hashed again at each.
+	// maxShared is the largest depth at which parts are looked up. To look a part up, its
+	// bytes are hashed, with the parts inside it. Without this limit, the bytes of a deeply
+	// nested message would be hashed once for each level.
 	maxShared = 32
 )
 
-// What follows lets parts of objects that are equal be one in memory, where that is asked
-// for: what a pointer, a
-// slice or a map leads to, below the object itself and its metadata, which are always
-// its own. The containers of a Pod come again with each of its events, and with those of
-// its neighbours, where its status does not: they are found by their bytes, which takes
-// a twentieth of the time of decoding them, and no memory.
+// If New was called with share, the functions below keep equal parts of objects only once in
+// memory. managedRun does so in any case. A part is the target of a pointer, a slice or a
+// map. The object itself and its metadata are never shared. For example, the containers of a
+// Pod are the same in each of its events, and often the same as in other Pods. A part is
+// looked up by its bytes in the message. That takes a twentieth of the time of decoding the
+// part, and no memory.
 //
-// A part can only be shared if nothing is added to it later: see [fields.decode], which
-// takes fields in order, once each, while parts are shared. Nor must anybody write to it
-// who means to read: see [mayCache].
+// Two things could change a shared part. First, decoding could add to a part later. So
+// [fields.decode] accepts each field only once, and in order, while parts are shared.
+// Second, a method that seems only to read a value could write to it: see [mayCache].
 
-// mayCache reports whether a method of a type may write to the value that it is called
-// on, although it only tells something of it. A resource.Quantity that is asked for its
-// text remembers that: two goroutines that read different objects would write to one
-// place. Generated code does no such thing; of all else, what is known not to is listed.
+// mayCache reports whether a method that seems only to read a value of the type may write
+// to that value. For example, String of a resource.Quantity stores the text in the
+// Quantity. If two objects shared a Quantity, two goroutines that read different objects
+// would write to the same memory. Generated code never does that. For other types mayCache
+// returns true, except for those that it lists.
 func mayCache(typ reflect.Type) bool {
 	if typ.Kind() == reflect.Pointer || !isMessage(typ) || isGenerated(typ) {
 		return false
@@ -44,12 +46,14 @@ func mayCache(typ reflect.Type) bool {
 	return true
 }
 
-// looksFor reports whether a part is looked for among those that have been met.
+// looksFor reports whether to look a part up among the remembered parts. text is its bytes
+// in the message.
 func (p *parser) looksFor(text []byte) bool {
 	return p.sharing && p.depth < maxShared && len(text) >= minShared
 }
 
-// part decodes a part. worth says that it can be shared, and is worth to be kept.
+// part decodes a part. It returns ok if the part was decoded. It returns worth if the part
+// can be shared and its bytes came before, so that it should be remembered.
 func (p *parser) part(text []byte, decode func() bool) (worth, ok bool) {
 	before := p.caching
 	p.caching = false
@@ -61,7 +65,8 @@ func (p *parser) part(text []byte, decode func() bool) (worth, ok bool) {
 	return worth, ok
 }
 
-// sharedRun is decode, the decoder of a slice or a map, with a memory.
+// sharedRun returns a decoder of a slice or a map. It reuses a remembered value if there is
+// one, and otherwise calls decode.
 func sharedRun(typ reflect.Type, decode decodeMany) decodeMany {
 	return func(p *parser, in run, at unsafe.Pointer) bool {
 		if !p.looksFor(in.bytes) {
@@ -80,7 +85,8 @@ func sharedRun(typ reflect.Type, decode decodeMany) decodeMany {
 	}
 }
 
-// sharedPointer is a pointerDecoder for messages, with a memory.
+// sharedPointer returns a decoder of a pointer to a struct. It reuses a remembered struct
+// if there is one.
 func sharedPointer(elem reflect.Type, plan *plan) decodeOne {
 	decode, typ := pointerDecoder(elem, plan), reflect.PointerTo(elem)
 	return func(p *parser, in value, at unsafe.Pointer) bool {
@@ -102,8 +108,9 @@ func sharedPointer(elem reflect.Type, plan *plan) decodeOne {
 	}
 }
 
-// sharedMessage is decode, the decoder of a struct, with a memory: the struct is copied,
-// and what it leads to is shared.
+// sharedMessage returns a decoder of a struct that is a field or an element. It copies a
+// remembered struct if there is one, and otherwise calls decode. The copies share the
+// targets of their pointers, slices and maps.
 func sharedMessage(typ reflect.Type, decode decodeOne) decodeOne {
 	pointer := reflect.PointerTo(typ)
 	return func(p *parser, in value, at unsafe.Pointer) bool {
@@ -125,13 +132,14 @@ func sharedMessage(typ reflect.Type, decode decodeOne) decodeOne {
 	}
 }
 
-// managedRun is decode, the decoder of managedFields, which are shared wherever they are
-// equal: they are replaced as a whole, if at all, and not written to.
+// managedRun returns a decoder of managedFields. It reuses a remembered value if there is
+// one, and otherwise calls decode. Equal managedFields are always shared, because programs
+// replace them as a whole, and do not write into them.
 func managedRun(decode decodeMany) decodeMany {
 	return func(p *parser, in run, at unsafe.Pointer) bool {
 		to := (*[]metav1.ManagedFieldsEntry)(at)
 		if len(*to) > 0 {
-			return decode(p, in, at) // a second run adds to the first
+			return decode(p, in, at) // a second run is appended to the first
 		}
 		if entries, ok := p.entriesOf.Get(in.bytes); ok {
 			*to = entries
@@ -141,15 +149,15 @@ func managedRun(decode decodeMany) decodeMany {
 		ok := decode(p, in, at)
 		p.managed = false
 		if ok {
-			*to = slices.Clip(*to) // who appends to it copies it
+			*to = slices.Clip(*to) // a program that appends to it gets a copy
 			p.entriesOf.Put(in.bytes, *to)
 		}
 		return ok
 	}
 }
 
-// private is decode, the decoder of metadata, of which nothing is shared but managedFields
-// and strings: its owner may want to write into it.
+// private returns a decoder of metadata that calls decode and shares nothing but
+// managedFields and strings, because a program may write into the metadata of its object.
 func private(decode decodeOne) decodeOne {
 	return func(p *parser, in value, at unsafe.Pointer) bool {
 		sharing := p.sharing
