@@ -7,13 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The OpenAPI documents say what is true of this server and no more: which paths can be patched, for which kinds, and that
-// the query parameter fieldValidation is understood there. kubectl looks for exactly that before it leaves validation to
-// the server.
+// The OpenAPI documents describe only this server: which paths can be patched, for which kinds, and that these paths take
+// the query parameter fieldValidation. kubectl looks for that before it leaves validation to the server.
 //
-// The schemas are for kubectl explain: the fields and their types, from the table of protobuf messages. They say nothing of
-// what a field means, and nothing is checked against them. Without strategic merge patches among the paths kubectl does not
-// look for list types in them either, and merges by those that it knows itself.
+// The schemas are for kubectl explain. They have the fields and their types, from the table of protobuf messages. They do
+// not describe the meaning of a field, and the server checks nothing against them. No path offers strategic merge patches,
+// so kubectl does not look for list types in the schemas, and uses those that it knows.
 
 func (s *Server) openAPIIndex() map[string]any {
 	paths := make(map[string]any)
@@ -61,7 +60,7 @@ func schemasOf(in []*Resource) map[string]any {
 	for _, r := range in {
 		gvk := schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
 		m := messageOf(gvk)
-		if m == nil { // a custom type: only the fields that every object has are known
+		if m == nil { // a custom type: the server knows only the fields that every object has
 			m = &message{name: r.Group + "/" + r.Version + "." + r.Kind, fields: []messageField{{name: "metadata", kind: objectMetaMessage}}}
 		}
 		s := addSchema(all, m)
@@ -75,17 +74,18 @@ func schemasOf(in []*Resource) map[string]any {
 
 const objectMetaMessage = "meta/v1.ObjectMeta"
 
-// schemaName is what kubectl shows the end of: io.k8s.api.core.v1.Pod.
+// schemaName returns the name of a schema, such as io.k8s.api.core.v1.Pod. kubectl shows the last part of it.
 func schemaName(m string) string { return "io.k8s.api." + strings.ReplaceAll(m, "/", ".") }
 
-// addSchema adds a message, and those in its fields, unless it is there.
+// addSchema adds the schema of a message, and the schemas of the messages in its fields. If the schema is there
+// already, addSchema returns that.
 func addSchema(all map[string]any, m *message) map[string]any {
 	if s, ok := all[schemaName(m.name)].(map[string]any); ok {
 		return s
 	}
 	properties := make(map[string]any)
 	s := map[string]any{"type": "object", "properties": properties}
-	all[schemaName(m.name)] = s // before its fields, which may be of the same type
+	all[schemaName(m.name)] = s // before its fields, because a field may have the same type
 	addProperties(all, properties, m)
 	return s
 }
@@ -107,7 +107,7 @@ func addProperties(all, properties map[string]any, m *message) {
 	}
 }
 
-// fieldSchema is the schema of one value of a field.
+// fieldSchema returns the schema of one value of a field.
 func fieldSchema(all map[string]any, f messageField) map[string]any {
 	switch f.kind {
 	case "string":
@@ -135,7 +135,7 @@ func fieldSchema(all map[string]any, f messageField) map[string]any {
 	return map[string]any{"$ref": "#/components/schemas/" + schemaName(inner.name)}
 }
 
-// named refers to a schema of no message, whose name kubectl shows.
+// named adds a schema that is not that of a message, and returns a reference to it. kubectl shows its name.
 func named(all map[string]any, name string, s map[string]any) map[string]any {
 	name = "io.k8s.apimachinery." + name
 	all[name] = s
@@ -157,8 +157,8 @@ const (
 	openAPIv2OldMediaType = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf" // what kubectl asks for
 )
 
-// serveOpenAPIv2 answers with a document that has no type in it, in JSON or protobuf. kubectl looks there for a type that
-// is not in OpenAPI v3, and goes on to say that the server does not have it.
+// serveOpenAPIv2 answers with a document without types, in JSON or protobuf. kubectl reads it if a type is not in OpenAPI
+// v3, and then says that the server does not have the type.
 func serveOpenAPIv2(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Vary", "Accept")
 	switch acceptedOpenAPIv2(req) {
@@ -174,8 +174,8 @@ func serveOpenAPIv2(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// acceptedOpenAPIv2 returns the media type to answer with, or "" if the client reads none. The old one is not a media type
-// by the rules of MIME, because of its @.
+// acceptedOpenAPIv2 returns the media type of the answer, or "" if the client accepts none. The old media type has an @,
+// so mime.ParseMediaType would refuse it.
 func acceptedOpenAPIv2(req *http.Request) string {
 	header := strings.ReplaceAll(strings.Join(req.Header.Values("Accept"), ","), openAPIv2OldMediaType, openAPIv2MediaType)
 	if header == "" {
@@ -192,8 +192,8 @@ func acceptedOpenAPIv2(req *http.Request) string {
 	return ""
 }
 
-// openAPIv2Document is the message Document of gnostic, with the swagger (1) and the info (2), which has a title (1) and a
-// version (2). https://github.com/google/gnostic/blob/main/openapiv2/OpenAPIv2.proto
+// openAPIv2Document returns the message Document of gnostic. It has the fields swagger (1) and info (2), and info has the
+// fields title (1) and version (2). https://github.com/google/gnostic/blob/main/openapiv2/OpenAPIv2.proto
 func openAPIv2Document() []byte {
 	field := func(number byte, value string) string {
 		return string([]byte{number<<3 | 2, byte(len(value))}) + value // no value is longer than 127 bytes

@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// patch applies a patch of any of kube-apiserver's kinds, and returns the status code to answer with.
+// patch applies a patch of any kind that kube-apiserver knows. It returns the status code of the answer.
 //
-// Server-side apply is a merge: it makes the object if there is none, and does not track who owns which field, so fields
-// that a later apply leaves out stay.
+// Server-side apply is only a merge here. It creates the object if there is none. It does not track which manager owns a
+// field, so if a later apply leaves a field out, the field stays.
 func (s *storage) patch(t target, body []byte, media string) (*revision, int, error) {
 	var change func(obj map[string]any) (map[string]any, error)
 	switch types.PatchType(media) {
@@ -43,7 +43,7 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 				return nil, 0, badPatch(err)
 			}
 		}
-		// The type is that of the path, whatever the patch says.
+		// The path decides the type, and the patch cannot change it.
 		delete(patch, "kind")
 		delete(patch, "apiVersion")
 		change = always(func(obj map[string]any) map[string]any { return strategicMerge(obj, patch) })
@@ -70,7 +70,7 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 	return r, http.StatusOK, err
 }
 
-// always makes a change of one that cannot fail.
+// always adds a nil error to the result of change.
 func always(change func(map[string]any) map[string]any) func(map[string]any) (map[string]any, error) {
 	return func(obj map[string]any) (map[string]any, error) { return change(obj), nil }
 }
@@ -114,14 +114,14 @@ func applyJSONPatch(obj map[string]any, patch jsonpatch.Patch) (map[string]any, 
 	return obj, nil
 }
 
-// mergePatch applies a JSON merge patch, RFC 7386: null deletes, objects merge, everything else replaces. It is written out
-// here because objects are maps already, and patches of Go programs too: json-patch merges texts.
-// It may change obj; the patch is left alone.
+// mergePatch applies a JSON merge patch, RFC 7386: null deletes a member, an object is merged, and any other value replaces
+// the member. It does not use json-patch, because that package merges texts, and here the object and the patch are maps. It
+// may change obj, but not the patch.
 func mergePatch(obj, patch map[string]any) map[string]any {
 	if obj == nil {
 		obj = make(map[string]any, len(patch))
 	}
-	for k, v := range patch { // each key by itself: the order does not matter
+	for k, v := range patch { // each key is changed by itself: the order does not matter
 		switch v := v.(type) {
 		case nil:
 			delete(obj, k)
@@ -135,7 +135,8 @@ func mergePatch(obj, patch map[string]any) map[string]any {
 	return obj
 }
 
-// checkPatched refuses a patch that makes another object of the one that it was for.
+// checkPatched returns an error if a patch has changed the kind, the apiVersion, the name or the namespace of the
+// object.
 func (t target) checkPatched(obj map[string]any) error {
 	meta := metadataOf(obj)
 	if kind, version := str(obj, "kind"), str(obj, "apiVersion"); kind != t.table.res.Kind || version != t.table.res.apiVersion() {
@@ -164,7 +165,7 @@ func (t target) checkPatched(obj map[string]any) error {
 	return nil
 }
 
-// unfitPatch is the answer to a patch that leaves what is no object of the type.
+// unfitPatch returns the error for a patch whose result is not an object of the type.
 func unfitPatch(why string) error {
 	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), why, "the patched object cannot be decoded")})
 }
@@ -173,8 +174,8 @@ func badPatch(err error) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 }
 
-// invalidPatch is the answer to a JSON patch that does not fit the object. kube-apiserver says neither which object it
-// was nor what is wrong: of err, nothing but its being there gets out.
+// invalidPatch returns the error for a JSON patch that does not fit the object. Like kube-apiserver, it names neither
+// the object nor the cause, so the text of err is not in the answer.
 func invalidPatch(err error) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", metaGroupResource, "", err.Error(), 0, false)
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A printer makes the columns that kube-apiserver prints of a type beside Name and Age, and only the server can: kubectl
-// shows the cells that it gets. Members that kube-apiserver would have filled in are printed as if they were.
+// A printer makes the columns of a type that kube-apiserver prints beside Name and Age. kubectl cannot make them,
+// because it only shows the cells that it gets. If an object lacks a field for which kube-apiserver has a default, the
+// printer prints the default.
 type printer struct {
 	columns []string // between Name and Age
 	wide    []string // after Age, in "kubectl get -o wide" only
@@ -18,7 +19,7 @@ type printer struct {
 	cells func(object []byte, now time.Time) ([]any, error)
 }
 
-// printers are by Resource.ID. Types that are not here have Name and Age.
+// printers has the printer of each type; the key is Resource.ID. A type that is not here has only Name and Age.
 var printers = map[string]printer{
 	"configmaps": {columns: []string{"Data"}, cells: configMapCells},
 	"deployments.apps": {
@@ -34,8 +35,8 @@ var printers = map[string]printer{
 	"secrets": {columns: []string{"Type", "Data"}, cells: secretCells},
 }
 
-// row returns the cells of an object. If the object cannot be read, each cell is "<invalid>"; this happens because no
-// schema has refused the object.
+// row returns the cells of an object. If the object cannot be read, each cell is "<invalid>". There are such objects,
+// because this server checks no schema.
 func (p printer) row(r *revision, now time.Time) []any {
 	if p.cells == nil {
 		return nil
@@ -50,10 +51,10 @@ func (p printer) row(r *revision, now time.Time) []any {
 	return cells
 }
 
-// view decodes the members of an object that T has.
+// view decodes an object into T, and skips members that T does not have.
 func view[T any](object []byte) (T, error) {
 	var v T
-	// Names in Go and on the wire differ in the case of letters only.
+	// The names in Go differ from those in JSON only in capital letters.
 	err := json.Unmarshal(object, &v, json.MatchCaseInsensitiveNames(true))
 	return v, err
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// A podView is what the columns of a Pod are made from.
+// A podView has the fields of a Pod that its columns need.
 type podView struct {
 	Metadata struct{ DeletionTimestamp string }
 	Spec     struct {
@@ -82,7 +82,7 @@ func (p *podView) is(condition string) bool {
 	return false
 }
 
-// progress sums up the containers: how many are ready, why the first of those that are not is not, and the restarts.
+// progress returns how many containers are ready, the text of the column Status, and the restarts.
 func (p *podView) progress() (ready int, status string, counted restarts) {
 	ready, waits, initial, sidecars := p.initProgress()
 	if waits != "" && !p.is("Initialized") {
@@ -97,15 +97,16 @@ func (p *podView) progress() (ready int, status string, counted restarts) {
 	return ready + more, status, counted
 }
 
-// gated is true for a Pod that the scheduler is to leave alone for now.
+// gated reports whether a scheduling gate holds the Pod back from the scheduler.
 func (p *podView) gated() bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c podCondition) bool {
 		return c.Type == "PodScheduled" && c.Reason == "SchedulingGated"
 	})
 }
 
-// initProgress goes through the init containers up to the first that the others wait for; waits says why, or is "".
-// Sidecars are among them. Their restarts are counted for themselves too, because only those count later.
+// initProgress looks at the init containers, sidecars included, up to the first one for which the others wait. waits
+// is the text for that container, or "" if there is none. all counts the restarts of all these containers. sidecars
+// counts only the restarts of the sidecars, because only these count when the other containers run.
 func (p *podView) initProgress() (ready int, waits string, all, sidecars restarts) {
 	for i, c := range p.Status.InitContainerStatuses {
 		sidecar := p.sidecar(c.Name)
@@ -130,7 +131,7 @@ func (p *podView) initProgress() (ready int, waits string, all, sidecars restart
 	return ready, "", all, sidecars
 }
 
-// mainProgress goes through the other containers. Of those that do not run, the first one has the last word.
+// mainProgress looks at the other containers. If some of them do not run, the first of these decides the text.
 func (p *podView) mainProgress(status string) (ready int, word string, counted restarts) {
 	failure := ""
 	for _, c := range slices.Backward(p.Status.ContainerStatuses) {
@@ -148,7 +149,7 @@ func (p *podView) mainProgress(status string) (ready int, word string, counted r
 		}
 	}
 	switch {
-	case status != "Completed": // else one of them is: what about the others?
+	case status != "Completed": // below, one container has completed, so the others decide
 	case ready > 0 && p.is("Ready"):
 		status = "Running"
 	case failure != "":
@@ -159,7 +160,7 @@ func (p *podView) mainProgress(status string) (ready int, word string, counted r
 	return ready, status, counted
 }
 
-// sidecar is true for an init container that goes on beside the others.
+// sidecar reports whether name is an init container that keeps running beside the others.
 func (p *podView) sidecar(name string) bool {
 	for _, c := range p.Spec.InitContainers {
 		if c.Name == name {
@@ -169,7 +170,8 @@ func (p *podView) sidecar(name string) bool {
 	return false
 }
 
-// ending replaces the status of a Pod that is being deleted and has not ended by itself.
+// ending returns the text for a Pod that is being deleted. For every other Pod, and for a Pod that has ended by
+// itself, it returns status.
 func (p *podView) ending(status string) string {
 	switch {
 	case p.Metadata.DeletionTimestamp == "":
@@ -182,7 +184,7 @@ func (p *podView) ending(status string) string {
 	return "Terminating"
 }
 
-// describe says why a container does not run, or "".
+// describe returns why a container does not run, or "".
 func (s containerState) describe() string {
 	switch t := s.Terminated; {
 	case s.Waiting != nil && s.Waiting.Reason != "":
@@ -198,7 +200,8 @@ func (s containerState) describe() string {
 	}
 }
 
-// restarts of several containers, with the end of the last run that was followed by one.
+// restarts counts the restarts of several containers. last is when the latest run that was followed by a restart
+// ended.
 type restarts struct {
 	count int
 	last  time.Time

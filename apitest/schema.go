@@ -8,13 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// schemaText has the messages of the built-in types: a name, and the fields in the lines below it, each with its number, its
-// name in JSON and its type. conformance/cmd/schema writes it from the types of k8s.io/api, which this module does without.
+// schemaText has the protobuf messages of the built-in types. The name of a message has a line of its own, and each field is
+// a line below it: its number, its name in JSON and its type. conformance/cmd/schema writes the file from the types of
+// k8s.io/api, because this module does not import k8s.io/api.
 //
 //go:embed schema.txt
 var schemaText string
 
-// A message is a type in protobuf.
+// A message describes a type in protobuf.
 type message struct {
 	name   string
 	fields []messageField
@@ -23,14 +24,14 @@ type message struct {
 // A messageField is one field of a message.
 type messageField struct {
 	number   uint64
-	name     string // in JSON; "" if its members stand in the object around it
+	name     string // in JSON; "" if its members are part of the object around it
 	kind     string // string, bytes, bool, int, time, microtime, quantity, intstr, raw or the name of a message
 	repeated bool
-	mapped   bool // from strings
-	omitted  bool // from JSON, if it is zero
+	mapped   bool // a map from strings to kind
+	omitted  bool // left out of JSON if it is zero
 }
 
-// messageTypes are by name: "core/v1.Pod".
+// messageTypes returns all messages; the key is the name, such as "core/v1.Pod".
 var messageTypes = sync.OnceValue(func() map[string]*message {
 	all := make(map[string]*message)
 	var m *message
@@ -66,7 +67,7 @@ func parseField(line string) messageField {
 	return f
 }
 
-// messageOf returns the message of a built-in type, nil if there is none.
+// messageOf returns the message of a built-in type, or nil if there is none.
 func messageOf(gvk schema.GroupVersionKind) *message {
 	group, _, _ := strings.Cut(gvk.Group, ".")
 	if group == "" {

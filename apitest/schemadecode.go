@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// decodeEnvelope reads what a client sends as protobuf: an envelope with a type, and an object of it.
+// decodeEnvelope decodes the protobuf that a client sends: an envelope with the type, and an object of that type.
 func decodeEnvelope(body []byte) (map[string]any, error) {
 	rest, ok := bytes.CutPrefix(body, protobufMagic)
 	if !ok {
@@ -26,7 +26,7 @@ func decodeEnvelope(body []byte) (map[string]any, error) {
 	gvk := schema.FromAPIVersionAndKind(unknown.APIVersion, unknown.Kind)
 	m := messageOf(gvk)
 	if gvk.Kind == "DeleteOptions" {
-		m = messageTypes()["meta/v1.DeleteOptions"] // it is registered in each group
+		m = messageTypes()["meta/v1.DeleteOptions"] // every API group has this kind
 	}
 	if m == nil {
 		return nil, fmt.Errorf("no type %s has protobuf here", gvk)
@@ -39,12 +39,13 @@ func decodeEnvelope(body []byte) (map[string]any, error) {
 	return obj, nil
 }
 
-// maxDepth bounds how deep messages may lie in each other: one type has itself as a field.
+// maxDepth is the largest depth of messages inside messages. There must be a limit, because one type has itself as a
+// field.
 const maxDepth = 100
 
 var errMessage = errors.New("the message ends too early or has fields of another type")
 
-// decode reads a message as what its JSON would be. Unknown fields are left out.
+// decode decodes a message into the value that its JSON would have. It skips unknown fields.
 func (m *message) decode(b []byte, depth int) (map[string]any, error) {
 	if depth == 0 {
 		return nil, errors.New("messages lie too deep in each other")
@@ -68,7 +69,7 @@ func (m *message) decode(b []byte, depth int) (map[string]any, error) {
 	return obj, nil
 }
 
-// set adds one value that was read to an object.
+// set adds one decoded value to an object.
 func (f messageField) set(obj map[string]any, number uint64, value []byte, depth int) error {
 	if f.mapped {
 		entry := message{name: "entry", fields: []messageField{
@@ -84,7 +85,7 @@ func (f messageField) set(obj map[string]any, number uint64, value []byte, depth
 		}
 		v, ok := e["value"]
 		if !ok {
-			v = map[string]any{} // an empty message
+			v = map[string]any{} // the value is an empty message
 		}
 		all[str(e, "key")] = v
 		obj[f.name] = all
@@ -96,7 +97,7 @@ func (f messageField) set(obj map[string]any, number uint64, value []byte, depth
 		return err
 	case f.name == "":
 		members, _ := v.(map[string]any)
-		for k, v := range members { // into a map: the order does not matter
+		for k, v := range members { // the order does not matter: the members go into a map
 			obj[k] = v
 		}
 	case f.repeated:
@@ -108,7 +109,7 @@ func (f messageField) set(obj map[string]any, number uint64, value []byte, depth
 	return nil
 }
 
-// value returns one value as JSON has it.
+// value returns one value as it is in JSON.
 func (f messageField) value(number uint64, value []byte, depth int) (any, error) {
 	switch f.kind {
 	case "bool":
@@ -133,7 +134,7 @@ func (f messageField) value(number uint64, value []byte, depth int) (any, error)
 	switch f.kind {
 	case "time", "microtime":
 		if len(value) == 0 {
-			return nil, nil //nolint:nilnil // the zero time is null
+			return nil, nil //nolint:nilnil // in JSON, the zero time is null
 		}
 		layout := time.RFC3339
 		if f.kind == "microtime" {
@@ -147,14 +148,14 @@ func (f messageField) value(number uint64, value []byte, depth int) (any, error)
 		return second, nil
 	case "raw":
 		if str(m, "1") == "" {
-			return nil, nil //nolint:nilnil // nothing is null
+			return nil, nil //nolint:nilnil // in JSON, an empty value is null
 		}
 		return decodeObject([]byte(str(m, "1")))
 	}
 	return str(m, "1"), nil // a quantity
 }
 
-// wellKnown are the messages of types whose JSON is not that of their fields, which are named by their numbers.
+// wellKnown has the messages of types whose JSON is not made of their fields. The name of each field is its number.
 var wellKnown = map[string]*message{
 	"time":      {name: "Time", fields: []messageField{{number: 1, name: "1", kind: "int"}, {number: 2, name: "2", kind: "int"}}},
 	"microtime": {name: "MicroTime", fields: []messageField{{number: 1, name: "1", kind: "int"}, {number: 2, name: "2", kind: "int"}}},
@@ -167,7 +168,8 @@ func isZero(v any) bool {
 	return v == nil || v == "" || v == int64(0) || v == false || isEmpty(v)
 }
 
-// nextField takes a field off a message: its number, and its value, which is a whole number or bytes.
+// nextField reads the first field of a message. It returns the field's number, and its value as a whole number n or as
+// bytes, and the rest of the message.
 func nextField(b []byte) (number, n uint64, value, rest []byte, err error) {
 	tag, size := binary.Uvarint(b)
 	if size <= 0 {

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// encodeJSON turns an object's JSON into its message.
+// encodeJSON converts the JSON of an object into a protobuf message.
 func (m *message) encodeJSON(object []byte) ([]byte, error) {
 	obj, err := decodeObject(object)
 	if err != nil {
@@ -21,7 +21,8 @@ func (m *message) encodeJSON(object []byte) ([]byte, error) {
 	return m.encode(obj)
 }
 
-// encode writes the members that an object has. It fails if one is of another type than the message has.
+// encode writes the members of an object as the fields of the message. It returns an error if a member does not have
+// the type of its field.
 func (m *message) encode(obj map[string]any) (b []byte, err error) {
 	for _, f := range m.fields {
 		v := obj[f.name]
@@ -38,6 +39,7 @@ func (m *message) encode(obj map[string]any) (b []byte, err error) {
 	return b, nil
 }
 
+// append appends the values of a field, with their tags.
 func (f messageField) append(b []byte, v any) (_ []byte, err error) {
 	switch {
 	case f.mapped:
@@ -95,7 +97,7 @@ func appendVarint(b []byte, number uint64, n int64) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, number<<3), uint64(n)) //nolint:gosec // two's complement, as protobuf has it
 }
 
-// bytes returns a value whose length is written before it.
+// bytes returns the encoding of a value that protobuf writes with its length before it.
 func (f messageField) bytes(v any) ([]byte, error) {
 	s, isString := v.(string)
 	switch f.kind {
@@ -140,7 +142,7 @@ func (f messageField) bytes(v any) ([]byte, error) {
 	return nil, fmt.Errorf("%T is no %s", v, f.kind)
 }
 
-// encodeMetadata is by apimachinery's own code.
+// encodeMetadata encodes metadata with the code of apimachinery.
 func encodeMetadata(meta map[string]any) ([]byte, error) {
 	b, err := appendJSON(nil, meta)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// serve answers one request from r's view of the storage.
+// serve answers one request with what replica r shows.
 func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 	w, end := s.observe(w, req)
 	defer end()
@@ -62,7 +62,8 @@ func (s *Server) authorized(req *http.Request) bool {
 	return ok && subtle.ConstantTimeCompare([]byte(token), []byte(s.opts.Token)) == 1
 }
 
-// serveResource does what v says. An error that it returns was not yet sent.
+// serveResource answers a request for objects. v is the verb. If it returns an error, nothing was sent, and the caller
+// sends the error.
 func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Request, t target, v string) error {
 	f, err := s.negotiate(req, t.table, v)
 	if err != nil {
@@ -118,13 +119,14 @@ func (s *Server) writeObject(w http.ResponseWriter, f format, code int, r *revis
 	writeBytes(w, code, f.contentType(false), b)
 }
 
-// get reads one object: without a resourceVersion from storage, with one from the replica's cache.
+// get reads one object. If the request has a resourceVersion, the object comes from the replica's cache, otherwise
+// from the storage.
 func (r *Replica) get(req *http.Request, t target) (*revision, error) {
 	s := r.srv.storage
 	asked := req.URL.Query().Get("resourceVersion")
 	rv, err := parseRV(asked)
 	if err != nil {
-		return nil, err // a 500 of kube-apiserver's storage
+		return nil, err // in kube-apiserver the storage returns this error, so it is a 500
 	}
 	if err := r.waitFor(req.Context(), rv); err != nil {
 		return nil, err

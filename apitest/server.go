@@ -8,54 +8,55 @@ import (
 
 // Options configures a Server. The zero value is ready to use.
 type Options struct {
-	// Resources are the types that are served. If nil, DefaultResources.
+	// Resources are the types that the server has. If nil, DefaultResources.
 	Resources []Resource
 
-	// Window is the number of changes of each type that watches can resume from; an older resourceVersion gets a 410.
-	// It also bounds how far a slow watch may fall behind before it is closed.
-	// If zero, 1000 is used. If negative, 1, so that nearly every resumption fails.
+	// Window is the number of changes that the server remembers for each type. A watch from a version before them gets
+	// a 410. If a slow watch falls further behind, the server closes it. If zero, 1000 is used. If negative, 1 is
+	// used, so that nearly every watch that resumes gets a 410.
 	Window int
 
-	// BookmarkPeriod is the time between bookmarks of a quiet watch that asked for them. One more comes two seconds
-	// before the watch's timeout.
-	// If zero, one minute is used, as by kube-apiserver. If negative, there are neither: only the bookmark that ends
-	// initial events is sent.
+	// BookmarkPeriod is the time between two bookmarks of a watch without events, if the client has asked for
+	// bookmarks. One more bookmark comes two seconds before the watch's timeout. If zero, one minute is used, as in
+	// kube-apiserver. If negative, the server sends only the bookmark that ends initial events.
 	BookmarkPeriod time.Duration
 
-	// ContinueTTL is how long a superseded state can still be listed, and so how long a continue token works.
-	// If zero, five minutes are used: how often kube-apiserver compacts etcd. If negative, there is no limit.
+	// ContinueTTL is how long a superseded state can still be listed, and so how long a continue token works. If zero,
+	// five minutes are used, because kube-apiserver compacts etcd every five minutes. If negative, there is no limit.
 	ContinueTTL time.Duration
 
-	// FreshnessTimeout is how long a request that brings a resourceVersion from the future waits for it.
-	// If zero, three seconds are used, as by kube-apiserver. If negative, there is no wait.
+	// FreshnessTimeout is how long a request waits if its resourceVersion is newer than what the replica has. If zero,
+	// three seconds are used, as in kube-apiserver. If negative, there is no wait.
 	FreshnessTimeout time.Duration
 
-	// WatchTimeout is how long a watch that names no timeoutSeconds is served.
-	// If zero, 45 minutes are used: the middle of kube-apiserver's range. If negative, there is no limit.
+	// WatchTimeout is how long the server keeps a watch open that has no timeoutSeconds. If zero, 45 minutes are used,
+	// the middle of kube-apiserver's range. If negative, there is no limit.
 	WatchTimeout time.Duration
 
-	// ResourceVersion is the version before the first commit. If zero, 1 is used: no version is ever 0.
+	// ResourceVersion is the version before the first write. If zero, 1 is used, because a server has no version 0.
 	ResourceVersion uint64
 
-	// CBOR offers application/cbor to requests that accept it, for every type, and application/cbor-seq for their watches,
-	// as kube-apiserver does when its feature gate CBORServingAndStorage is on. It is off by default in both: a request
-	// then gets what it accepts next. Discovery is JSON always, and so are the bodies of requests.
+	// CBOR makes the server offer application/cbor for every type, and application/cbor-seq for watches, as kube-apiserver
+	// does if its feature gate CBORServingAndStorage is on. Both are off by default. If CBOR is off, the request gets the
+	// next format that it accepts. Discovery is always JSON, and so are the bodies of requests.
 	// https://kep.k8s.io/4222
 	CBOR bool
 
-	// Token, if set, is the bearer token that every API request must bring; others get a 401.
+	// Token, if set, is the bearer token that every API request must have. A request without it gets a 401.
 	Token string
 
-	// Log, if set, is called when the head of a watch's answer is sent, and at the end of each request. Several calls may be
-	// in progress at once, and a request waits for its own.
+	// Log, if set, is called when the server sends the head of a watch's answer, and at the end of each request. Several
+	// calls may run at once. A request waits until its call of Log has returned.
 	Log func(LoggedRequest)
 
-	// AllowedHosts are names that requests to a Listener may be for, beside addresses and localhost: "api.test".
-	// Requests for another host get a 403, because any web page can have a name that leads to loopback.
+	// AllowedHosts are host names that requests to a Listener may use, such as "api.test". Addresses and localhost are
+	// always allowed. A request for another host gets a 403, because any web page can have a name that leads to
+	// loopback.
 	AllowedHosts []string
 
-	// AllowedOrigins are the web pages that may use this server, beside its own address: "https://console.test".
-	// Requests of other pages get a 403. Programs that are no browsers send no Origin, or the server's address.
+	// AllowedOrigins are the origins of web pages that may use this server, such as "https://console.test". The
+	// server's own address is always allowed. A request of another page gets a 403. Programs that are not browsers
+	// send no Origin, or the server's address.
 	AllowedOrigins []string
 }
 
@@ -98,9 +99,9 @@ type Server struct {
 	authority *authority // of the listeners with TLS; nil before the first
 }
 
-// New returns a server without objects. Close ends what it holds open.
+// New returns a server without objects. Close ends its watches and its listeners.
 //
-// It starts no goroutine. Inside testing/synctest, make the server within the bubble.
+// New starts no goroutine. For a test with testing/synctest, call New inside the bubble.
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	s := &Server{
@@ -115,8 +116,9 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Replica returns the replica of that name, and makes it if there is none: its watch cache then begins now, so that
-// a watch from an older version gets a 410. "" is the one that the server starts with.
+// Replica returns the replica of that name. If there is none, Replica makes one. The watch cache of a new replica
+// begins now, so a watch from an older version gets a 410. "" is the name of the replica that the server has from the
+// start.
 func (s *Server) Replica(name string) *Replica {
 	s.storage.mu.RLock()
 	rv := s.storage.rv
@@ -135,15 +137,15 @@ func (s *Server) replica(name string, born uint64) *Replica {
 	return r
 }
 
-// Route makes r answer the requests that come to the server itself from now on, as when a load balancer moves a client.
-// Watches that are open stay where they are until something ends them, see CutWatches.
+// Route makes r answer the requests that come to the server itself from now on, as if a load balancer had moved the
+// clients. Open watches stay at their replica until they end, see CutWatches.
 func (s *Server) Route(r *Replica) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.routed = r
 }
 
-// ServeHTTP answers one request from the replica that Route chose.
+// ServeHTTP lets the replica that Route has chosen answer the request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	r := s.routed
@@ -151,8 +153,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.serve(r, w, req)
 }
 
-// Close ends every watch and every wait, then closes the server's listeners with their connections, and waits for the
-// requests that came through them. A server of the caller's own that uses this one as a handler is the caller's to close.
+// Close ends every watch and every request that waits. Then it closes the server's listeners with their connections,
+// and waits for the requests that came through them. If the caller serves this handler with an http.Server, the caller
+// has to close that server.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {

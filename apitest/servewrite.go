@@ -46,7 +46,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	}
 	st := s.storage
 	if dryRun {
-		// A dry run happens to a copy that holds nothing but the object in question.
+		// A dry run changes a copy of the storage that has only this one object.
 		st = s.storage.fork(t.table, dryRunKey(t, body, media))
 		t.table = st.tables[t.table.res.ID()]
 	}
@@ -69,7 +69,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	return nil
 }
 
-// write does what a request asks for, and returns the code of the answer.
+// write makes the change that a request asks for, and returns the status code of the answer.
 func (s *storage) write(t target, v string, del deletion, body []byte, media string) (r *revision, code int, err error) {
 	switch v {
 	case "create":
@@ -107,7 +107,8 @@ func (s *storage) write(t target, v string, del deletion, body []byte, media str
 	return r, http.StatusOK, err
 }
 
-// takes reports whether there is such a request for the target: an object of a namespace is made and deleted in it only.
+// takes reports whether the server has the verb v for the target. For example, a namespaced object can be created only
+// with a namespace in the path.
 func (t target) takes(v string) bool {
 	within := t.table.res.ClusterScoped || t.namespace != ""
 	switch v {
@@ -129,8 +130,8 @@ func deletedStatus(res *Resource, r *revision) *metav1.Status {
 	}
 }
 
-// undated returns the outcome of a dry run as kube-apiserver shows it: what would be made has no version, and what would be
-// changed has the one that it has.
+// undated returns the result of a dry run as kube-apiserver shows it. A new object has no resourceVersion. A changed object
+// keeps the current one.
 func (r *revision) undated(t target) *revision {
 	if cur := t.table.before(r.key); cur != nil {
 		return r.at(cur.rv)
@@ -143,7 +144,7 @@ func (r *revision) undated(t target) *revision {
 	return &n
 }
 
-// before returns the state of key that a dry run began with, or nil.
+// before returns the state that key had before the dry run, or nil.
 func (t *table) before(key string) *revision {
 	i, ok := t.find(key)
 	if !ok || len(t.items[i].states) < 2 {
@@ -152,7 +153,7 @@ func (t *table) before(key string) *revision {
 	return t.items[i].states[0]
 }
 
-// serveDeleteCollection deletes what the selectors name, and answers with the list of it.
+// serveDeleteCollection deletes the objects that the selectors select, and answers with a list of them.
 func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request, t target, f format, del deletion) error {
 	opts, err := listOptions(req)
 	if err != nil {
@@ -219,7 +220,7 @@ func readObject(res *Resource, body []byte, media string) (map[string]any, error
 		return nil, unsupportedMediaType(media, "application/json, application/yaml, "+protobufMediaType)
 	}
 	if string(body) == "null" && !res.Custom {
-		return map[string]any{}, nil // an object without anything
+		return map[string]any{}, nil // an object without any field
 	}
 	obj, err := decodeObject(body)
 	if err == nil && res.Custom && (obj["kind"] == nil || obj["apiVersion"] == nil) {
@@ -249,7 +250,8 @@ func unsupportedMediaType(media, want string) error {
 	}}
 }
 
-// dryRunKey is the object that a dry run is about; a creation names it in its body.
+// dryRunKey returns the key of the object that a dry run changes. If the request creates an object, its name is in the
+// body.
 func dryRunKey(t target, body []byte, media string) string {
 	if t.name != "" {
 		return objectKey(t.namespace, t.name)

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// storage plays etcd: every state of every object, under one counter.
+// storage stands for etcd. It holds the states of all objects. One counter gives each write its resourceVersion.
 //
-// A type is a slice of keys in order, each with its states, oldest first; a list at any resourceVersion that was not
-// compacted is one walk over it. Beside it, each type has the log of its last changes, from which watches are served.
-// A replica (replica.go) owns no data: it is a position in these logs.
+// Each type is a table. A table has the keys in order, and for each key its states, the oldest first. A list at any
+// resourceVersion that was not compacted is one walk over the table. A table also has a log of the last changes, for
+// watches. A replica (replica.go) owns no data: it is a position in these logs.
 type storage struct {
 	window int           // changes kept for each type
 	ttl    time.Duration // how long a superseded state stays listable
 
 	mu        sync.RWMutex
 	rv        uint64
-	compacted uint64 // exact reads below this are gone
-	tokens    uint64 // continue tokens at or below this are refused
+	compacted uint64 // exact lists at an older version get a 410
+	tokens    uint64 // a continue token of this version or an older one gets a 410
 	restored  int    // how often a backup was restored
 	tables    map[string]*table
-	changed   chan struct{} // closed, and replaced, by every change
+	changed   chan struct{} // each change closes this channel, and makes a new one
 	garbage   []superseded  // oldest first
 	commits   commitLog
-	drops     map[eventType]int // how many changes watches are to miss
-	pins      map[*Replica]uint64
+	drops     map[eventType]int   // how many of the next changes watches do not show
+	pins      map[*Replica]uint64 // the version at which a replica is frozen
 }
 
 // A table holds one type.
@@ -47,10 +47,11 @@ type item struct {
 	states []*revision
 }
 
-// A change is what one commit did to one object. prev is nil for a new one; cur is a tombstone for a deletion.
+// A change is what one commit did to one object. If the object is new, prev is nil. If the object was deleted, cur is
+// a tombstone: cur.deleted is true.
 type change struct {
 	prev, cur *revision
-	dropped   bool // watches are to miss it
+	dropped   bool // watches do not show it
 }
 
 type eventType string
@@ -61,11 +62,11 @@ const (
 	deleted  eventType = "DELETED"
 )
 
-// superseded notes that the oldest state of an item is no longer current.
+// superseded says that the oldest state of an item is no longer the current one.
 type superseded struct {
 	table *table
 	item  *item
-	by    uint64
+	by    uint64 // the version of the state that replaced it
 	when  time.Time
 }
 
@@ -114,7 +115,7 @@ func (it *item) at(rv uint64) *revision {
 	return nil
 }
 
-// commit stores r, whose rv is s.rv+1. The caller holds the lock.
+// commit stores r. Its rv must be s.rv+1. The caller holds the lock.
 func (s *storage) commit(t *table, r *revision) {
 	now := time.Now()
 	i, ok := t.find(r.key)
@@ -128,7 +129,7 @@ func (s *storage) commit(t *table, r *revision) {
 		s.garbage = append(s.garbage, superseded{t, it, r.rv, now})
 	}
 	if r.deleted {
-		s.garbage = append(s.garbage, superseded{t, it, r.rv, now}) // the tombstone itself is of no use later
+		s.garbage = append(s.garbage, superseded{t, it, r.rv, now}) // the tombstone can be removed later, too
 	}
 	it.states = append(it.states, r)
 	s.rv = r.rv
@@ -142,14 +143,14 @@ func (s *storage) commit(t *table, r *revision) {
 	if over := len(t.log) - s.window; over > 0 {
 		t.lost = t.log[over-1].cur.rv
 		t.floor = max(t.floor, t.log[over].cur.rv-1)
-		// The entries stay in the array until it is next grown: a frozen replica may still read them.
+		// The entries stay in the array until append makes a new one, because a frozen replica may still read them.
 		t.log = t.log[over:]
 	}
 	s.collect(now.Add(-s.ttl))
 	s.wake()
 }
 
-// kind is what a watch without selectors calls the change.
+// kind returns the type of the event that a watch without selectors gets for the change.
 func (c change) kind() eventType {
 	switch {
 	case c.cur.deleted:
@@ -160,16 +161,16 @@ func (c change) kind() eventType {
 	return modified
 }
 
-// wake lets every watch and every wait look again. The caller holds the lock.
+// wake wakes every watch, and every request that waits for a version. The caller holds the lock.
 func (s *storage) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// collect drops states that were superseded before deadline, unless a frozen replica still shows them.
+// collect drops states that were superseded before deadline, except states that a frozen replica still shows.
 func (s *storage) collect(deadline time.Time) {
 	oldest := s.rv
-	for _, rv := range s.pins { // a minimum: the order does not matter
+	for _, rv := range s.pins { // the order does not matter for a minimum
 		oldest = min(oldest, rv)
 	}
 	n := 0
@@ -192,13 +193,13 @@ func (s *storage) collect(deadline time.Time) {
 	}
 }
 
-// compact makes every earlier state unlistable, as etcd's compaction does.
+// compact makes lists at every earlier version impossible, as compaction of etcd does.
 func (s *storage) compact() {
 	s.compacted = s.rv
 	s.collect(time.Now())
 }
 
-// restore brings back the state at rv, forgets what came after it and lets the counter go on from there.
+// restore brings back the state at rv, and removes every later state. The counter continues at rv.
 func (s *storage) restore(rv uint64) {
 	for _, t := range s.tables { // each is changed by itself: the order does not matter
 		t.items = slices.DeleteFunc(t.items, func(it *item) bool {
@@ -221,7 +222,8 @@ func (s *storage) restore(rv uint64) {
 	s.wake()
 }
 
-// walk calls yield for each object of sel at rv, from key start on, in key order.
+// walk calls yield for each object of sel as it was at rv, in key order. It begins at the key start, and ends early if
+// yield returns false.
 func (t *table) walk(sel selection, start string, rv uint64, yield func(i int, r *revision) bool) {
 	prefix := sel.prefix()
 	i, _ := t.find(max(prefix, start))
@@ -236,7 +238,7 @@ func (t *table) walk(sel selection, start string, rv uint64, yield func(i int, r
 	}
 }
 
-// fork returns a storage that holds one object's present state and nothing else, for dry runs.
+// fork returns a new storage that holds only the current state of one object. Dry runs use it.
 func (s *storage) fork(t *table, key string) *storage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -9,27 +9,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// metaGroupResource stands where an error of no particular type names one.
+// metaGroupResource is for errors that must name a type and are about none.
 var metaGroupResource = schema.GroupResource{}
 
-// tooOld is the ERROR event of a watch that starts before the window (watch-rv-too-old.http).
+// tooOld returns the error of a watch that begins before the window. The client gets it as an ERROR event
+// (watch-rv-too-old.http).
 func tooOld(rv, floor uint64) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", rv, floor))
 }
 
-// Compact empties the window and forgets every superseded state: a watch or an exact list at an earlier version, and a
-// continue token from one, get a 410. Watches that are open go on.
+// Compact empties the window, and forgets every superseded state. From then on, a watch at an earlier version gets a
+// 410. So does an exact list at an earlier version, and a continue token of such a list. Open watches go on.
 func (s *Server) Compact() {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
 	s.storage.compact()
-	for _, t := range s.storage.tables { // each by itself: the order does not matter
+	for _, t := range s.storage.tables { // each is changed by itself: the order does not matter
 		t.floor = s.storage.rv
 	}
 }
 
-// ExpireContinue makes every continue token given out so far expire. The 410 that it gets carries another token, which
-// goes on without a snapshot. The counter moves on by one, so that lists from now on give tokens that work.
+// ExpireContinue makes every continue token that the server has given expire. A request with such a token gets a 410.
+// This answer has another token, which continues the list from the current state. The counter increases by one, so
+// that the tokens of later lists work.
 func (s *Server) ExpireContinue() {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
@@ -39,8 +41,8 @@ func (s *Server) ExpireContinue() {
 	s.storage.wake()
 }
 
-// DropEvent makes the watches of every replica miss the next changes of that type: "ADDED", "MODIFIED" or "DELETED".
-// Lists show them. No client can notice by the protocol.
+// DropEvent makes the watches of every replica leave out the next count events of a type: "ADDED", "MODIFIED" or
+// "DELETED". Lists show these changes. A client cannot notice the loss from the watch alone.
 func (s *Server) DropEvent(typ string, count int) error {
 	switch t := eventType(typ); t {
 	case added, modified, deleted:
@@ -52,9 +54,10 @@ func (s *Server) DropEvent(typ string, count int) error {
 	return fmt.Errorf("drop the next %q event: want ADDED, MODIFIED or DELETED", typ)
 }
 
-// RestoreBackup takes the storage back to the state at an earlier version, as restoring etcd from a backup does. The
-// counter goes back too and will give the same numbers to other changes. Every watch is ended, every replica starts anew.
-// It fails if the version lies in the future or was compacted.
+// RestoreBackup takes the storage back to the state at an earlier version, as the restoration of etcd from a backup does.
+// The counter goes back, too, and gives the same versions to other changes later. The server ends every watch, and every
+// replica begins again with an empty window. RestoreBackup returns an error if the version is newer than the current one,
+// or was compacted.
 func (s *Server) RestoreBackup(resourceVersion string) error {
 	rv, err := parseRV(resourceVersion)
 	if err != nil {
@@ -83,8 +86,8 @@ func (s *Server) RestoreBackup(resourceVersion string) error {
 	return nil
 }
 
-// Refuse closes the listeners and every connection, so that new ones are refused. With d above zero it lasts that long,
-// else until Resume. Requests to the handler itself are aborted meanwhile.
+// Refuse closes the listeners and every connection, so that new connections are refused. If d is positive, it ends
+// after d, otherwise with Resume. Until then, requests that come to the handler itself are aborted.
 func (s *Server) Refuse(d time.Duration) error {
 	s.faults.mu.Lock()
 	s.faults.refused = true
@@ -93,7 +96,7 @@ func (s *Server) Refuse(d time.Duration) error {
 		s.faults.pending.Add(1)
 		s.faults.reopen = time.AfterFunc(d, func() {
 			defer s.faults.pending.Done()
-			_ = s.accept() // a port that was taken meanwhile stays refused
+			_ = s.accept() // if another program has taken the port, its connections stay refused
 		})
 	}
 	s.faults.mu.Unlock()
@@ -106,7 +109,8 @@ func (s *Server) Refuse(d time.Duration) error {
 	return first
 }
 
-// accept ends Refuse. A listener whose port is taken goes on refusing until the next call.
+// accept ends Refuse. If another program has taken the port of a listener, that listener stays closed until the next
+// call.
 func (s *Server) accept() error {
 	s.faults.mu.Lock()
 	s.faults.refused = false
@@ -124,7 +128,7 @@ func (s *Server) allListeners() []*Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]*Listener, 0, len(s.listeners))
-	for l := range s.listeners { // all get the same: the order does not matter
+	for l := range s.listeners { // the order does not matter: all are treated in the same way
 		all = append(all, l)
 	}
 	return all

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// mergeKeys names the lists that a strategic merge patch merges element by element, with the members that identify one.
-// kube-apiserver takes this from the Go type of each object; this server has no types, so the name of the list decides.
-// Any other list is replaced as a whole.
+// mergeKeys has the lists that a strategic merge patch merges element by element. For each list it has the members that
+// identify an element. kube-apiserver takes this from the Go type of each object. This server has no such types, so the
+// name of the list decides. The patch replaces any other list as a whole.
 //
 // https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/
 var mergeKeys = map[string][]string{
@@ -28,9 +28,9 @@ var mergeKeys = map[string][]string{
 	"volumes":             {"name"},
 }
 
-// strategicMerge applies a strategic merge patch: a merge patch in which the lists of mergeKeys, and finalizers, are
-// merged, with the directives $patch (delete, replace), $retainKeys and $deleteFromPrimitiveList. $setElementOrder is
-// ignored: merged elements keep their place and new ones follow.
+// strategicMerge applies a strategic merge patch. It is a merge patch that merges the lists in mergeKeys and the list
+// of finalizers. It knows the directives $patch (delete and replace), $retainKeys and $deleteFromPrimitiveList. It
+// ignores $setElementOrder: merged elements keep their place, and new elements follow.
 func strategicMerge(obj, patch map[string]any) map[string]any {
 	if patch["$patch"] == "replace" {
 		out := maps.Clone(patch)
@@ -43,7 +43,7 @@ func strategicMerge(obj, patch map[string]any) map[string]any {
 	if keep, ok := patch["$retainKeys"].([]any); ok {
 		maps.DeleteFunc(obj, func(k string, _ any) bool { return !contains(keep, k) })
 	}
-	for k, v := range patch { // each key by itself: the order does not matter
+	for k, v := range patch { // each key is changed by itself: the order does not matter
 		if name, ok := strings.CutPrefix(k, "$deleteFromPrimitiveList/"); ok {
 			if gone, ok := v.([]any); ok {
 				obj[name] = without(obj[name], gone)
@@ -72,6 +72,7 @@ func strategicMerge(obj, patch map[string]any) map[string]any {
 	return obj
 }
 
+// mergeList returns the list under name after the patch.
 func mergeList(name string, old any, patch []any) []any {
 	have, _ := old.([]any)
 	have = slices.Clone(have)
@@ -91,7 +92,7 @@ func mergeList(name string, old any, patch []any) []any {
 	for _, v := range patch {
 		elem, ok := v.(map[string]any)
 		if !ok {
-			return patch // not the list that the table means
+			return patch // another list of the same name: its elements are no objects
 		}
 		if elem["$patch"] == "replace" {
 			replace = true
@@ -119,7 +120,7 @@ func mergeList(name string, old any, patch []any) []any {
 	return have
 }
 
-// sameElement reports whether a and b agree in the first of keys that b has.
+// sameElement reports whether a and b are the same element: it compares the first of keys that b has.
 func sameElement(a any, b map[string]any, keys []string) bool {
 	m, ok := a.(map[string]any)
 	if !ok {
@@ -133,12 +134,13 @@ func sameElement(a any, b map[string]any, keys []string) bool {
 	return false
 }
 
+// without returns list without the values in gone.
 func without(list any, gone []any) []any {
 	have, _ := list.([]any)
 	return slices.DeleteFunc(slices.Clone(have), func(v any) bool { return contains(gone, v) })
 }
 
-// contains is slices.Contains for values of JSON, of which maps and slices cannot be compared by ==.
+// contains does the same as slices.Contains for JSON values. Among these are maps and slices, which == cannot compare.
 func contains(list []any, v any) bool {
 	return slices.ContainsFunc(list, func(x any) bool { return reflect.DeepEqual(x, v) })
 }

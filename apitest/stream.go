@@ -7,30 +7,31 @@ import (
 	"sync"
 )
 
-// A stream is the answer to one watch, seen from the faults: a place where its bytes can be held back, cut or added to.
+// A stream is the answer to one watch. Faults use it to hold bytes back, to cut the answer, and to add bytes.
 type stream struct {
 	faults *faults
 	out    output
-	spared bool          // it meets no fault
-	wake   chan struct{} // holds one token: something below has changed
+	spared bool          // no fault changes this stream
+	wake   chan struct{} // holds a token after a field below has changed
 
 	mu     sync.Mutex
 	cut    *Cut
-	left   int64 // bytes to write before the cut
-	ended  bool  // an orderly end was asked for
-	inject [][]byte
+	left   int64    // bytes to write before the cut
+	ended  bool     // the stream has to end in good order
+	inject [][]byte // to be sent before the next bytes
 }
 
-// signal makes the owner of the stream look at it, now or when it next waits.
+// signal tells the goroutine of the stream that a field has changed. The goroutine looks when it waits next.
 func (st *stream) signal() {
 	select {
 	case st.wake <- struct{}{}:
-	default: // it has been told already
+	default: // there is a token already
 	}
 }
 
-// An output takes what is written of a stream: its beginning, whole events, and the bytes before a cut. abort breaks it
-// without an end, and returns or panics with what ends the handler.
+// An output sends a stream to the client. begin sends the head, write sends whole events, and writeCut sends the bytes
+// before a cut. abort breaks the connection or the stream without an end. Then abort returns an error or panics, so
+// that the handler ends.
 type output interface {
 	begin() error
 	write(events []byte) error
@@ -38,11 +39,11 @@ type output interface {
 	abort(reset bool) error
 }
 
-// errEnded makes the handler of a watch return, which ends the stream in an orderly way.
+// errEnded makes the handler of a watch return, so that the stream ends in good order.
 var errEnded = http.ErrServerClosed
 
-// awaitResume blocks while watches are stalled. It fails when the request has ended, by whatever side.
-// A cut or an end reaches a stalled stream too.
+// awaitResume waits while watches are stalled. It returns an error if the client or the server has ended the request.
+// A cut or an end also takes effect on a stalled stream.
 func (st *stream) awaitResume(ctx context.Context, done <-chan struct{}) error {
 	for {
 		resumed := st.faults.stalledUntil()
@@ -66,8 +67,8 @@ func (st *stream) awaitResume(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// write sends what was injected, then b, and flushes. If a cut falls within these bytes, it sends those before it and
-// then breaks the stream, which does not return.
+// write sends the injected bytes, then b, and flushes. If a cut is within these bytes, write sends the bytes before
+// the cut, and then breaks the stream. In that case it may not return, see output.
 func (st *stream) write(b []byte) error {
 	st.mu.Lock()
 	if len(st.inject) > 0 {
@@ -105,7 +106,7 @@ func (st *stream) write(b []byte) error {
 	return nil
 }
 
-// body is the body of a response.
+// body is the output of a watch over HTTP: the body of the response.
 type body struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
@@ -124,8 +125,8 @@ func (o body) write(b []byte) error {
 
 func (o body) writeCut(b []byte) error { return o.write(b) }
 
-// abort breaks the stream without an end: over HTTP/1.1 the connection closes without the last chunk, or with a TCP reset;
-// over HTTP/2 the stream is reset.
+// abort breaks the stream without an end. Over HTTP/1.1, the connection closes without the last chunk; if reset is true,
+// it closes with a TCP reset. Over HTTP/2, the stream is reset.
 func (o body) abort(reset bool) error {
 	if reset {
 		if conn, _, err := o.rc.Hijack(); err == nil {
@@ -135,14 +136,14 @@ func (o body) abort(reset bool) error {
 	panic(http.ErrAbortHandler)
 }
 
-// breakConn closes a connection, with a TCP reset if that is wanted.
+// breakConn closes a connection. If reset is true, it closes with a TCP reset.
 func breakConn(conn net.Conn, reset bool) {
 	if c := faultConnOf(conn); c != nil {
 		c.breakOff(reset)
 		return
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {
-		_ = tcp.SetLinger(0) // without it, the close below is an orderly one of TCP
+		_ = tcp.SetLinger(0) // without it, Close would end the connection in good order (FIN)
 	}
-	_ = conn.Close() // it was to break
+	_ = conn.Close() // an error does not matter: the connection had to break
 }

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// tableFormat is the form that kubectl get asks for: rows of cells, which the server words.
+// tableFormat writes the Table that kubectl get asks for. The server makes the text of each cell.
 type tableFormat struct {
 	jsonFrames
-	version   string // of meta.k8s.io
+	version   string // of the API group meta.k8s.io
 	printer   printer
-	columns   []byte // the definitions
+	columns   []byte // the definitions of the columns, in JSON
 	rowObject func(b []byte, r *revision) []byte
 	now       time.Time
-	described *bool // events of a watch have shown the columns
+	described *bool // an event of this watch has had the definitions of the columns
 }
 
 func newTableFormat(t *table, version, includeObject string) tableFormat {
@@ -44,7 +44,7 @@ func (p printer) definitions() []byte {
 		all = append(all, metav1.TableColumnDefinition{Name: name, Priority: 1})
 	}
 	for i := range all {
-		all[i].Type = "string" // as kube-apiserver has it, also for most numbers
+		all[i].Type = "string" // kube-apiserver uses string for most numbers, too
 	}
 	return mustJSON(all)
 }
@@ -88,7 +88,7 @@ func (f tableFormat) item(b []byte, i int, r *revision) []byte {
 func (f tableFormat) event(b []byte, typ eventType, r *revision) []byte {
 	f.now = time.Now()
 	if *f.described {
-		f.columns = []byte("null") // they are in the first event only
+		f.columns = []byte("null") // only the first event has the definitions
 	}
 	*f.described = true
 	return closeEvent(f.object(openEvent(b, typ), r))

@@ -9,10 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 )
 
-// A watch is one open watch request. The goroutine of the request owns it; stream is what faults reach.
+// A watch is one open watch request. The goroutine of the request owns it. Faults use only its stream.
 //
-// It pulls: it holds a position, and takes what the replica's window has after it. Nothing is queued for it, so a client
-// that does not read costs nothing, and is closed when the window has moved past its position.
+// A watch has a position, and reads the changes after it from the replica's window. There is no queue of events for it,
+// so a client that does not read costs no memory. If the window has moved past the position, the server closes the
+// watch.
 type watch struct {
 	replica *Replica
 	table   *table
@@ -20,17 +21,18 @@ type watch struct {
 	format  format
 	stream  *stream
 
-	pos       uint64 // every change up to here was considered
-	start     uint64 // bookmarks must be newer than this
-	restored  int    // of the storage when the watch began
+	pos       uint64 // every change up to this version was sent or skipped
+	start     uint64 // a bookmark must be newer than this version
+	restored  int    // storage.restored when the watch began
 	bookmarks bool
 }
 
-// watchBatch bounds how many changes are encoded before they are written, and with that what a watch holds: 256 KB of
-// usual Pods.
+// watchBatch is the largest number of changes that are encoded before they are written. So it limits the memory of a
+// watch: to 256 KB for usual Pods.
 const watchBatch = 32
 
-// watch answers a watch request. An error that it returns was not yet sent; what goes wrong later is an ERROR event.
+// watch answers a watch request. If it returns an error, nothing was sent, and the caller sends the error. Later
+// errors are sent as ERROR events.
 func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f format, sel selection, opts *internalversion.ListOptions) error {
 	rv, err := parseRV(opts.ResourceVersion)
 	if err != nil {
@@ -50,13 +52,13 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 		switch {
 		case out.begin() != nil: // the client hung up
 		case err != nil:
-			// Once a watch was accepted, its failures are events (watch-rv-too-old.http).
+			// After the server has accepted a watch, errors are ERROR events (watch-rv-too-old.http).
 			_ = wa.write(ctx, f.status(nil, statusOf(err)))
 		case initial == nil || wa.sendInitial(ctx, initial.items) == nil:
 			wa.run(ctx, clock)
 		}
 	}
-	// Faults know of the stream before the client does.
+	// A fault can reach the stream before the client has got an answer.
 	if isWebSocket(req) {
 		out := newMessages(f.contentType(true))
 		wa.stream = r.srv.faults.open(out, spared(req))
@@ -73,7 +75,7 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	return nil
 }
 
-// begin finds the position to start from, and the objects to send first, if any.
+// begin sets the position of the watch. If the watch begins with initial events, begin returns their objects.
 func (wa *watch) begin(ctx context.Context, rv uint64, opts *internalversion.ListOptions) (*page, error) {
 	r, s := wa.replica, wa.replica.srv.storage
 	withInitial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
@@ -97,7 +99,7 @@ func (wa *watch) begin(ctx context.Context, rv uint64, opts *internalversion.Lis
 		wa.pos, wa.start = r.rv(), r.rv()
 		return wa.table.page(wa.sel, wa.sel.prefix(), wa.pos, 0), nil
 	case rv == 0:
-		wa.pos, wa.start = r.rv(), r.rv() // initial events were declined: from now on
+		wa.pos, wa.start = r.rv(), r.rv() // no initial events: the watch begins with the current version
 		return nil, nil
 	}
 	if floor := r.window(wa.table).floor; rv < floor {
@@ -106,7 +108,8 @@ func (wa *watch) begin(ctx context.Context, rv uint64, opts *internalversion.Lis
 	return nil, nil
 }
 
-// sendInitial writes the state as ADDED events, and the bookmark that ends it if bookmarks were asked for.
+// sendInitial sends the initial events: one ADDED for each object, and the bookmark that ends them if the client has
+// asked for bookmarks.
 func (wa *watch) sendInitial(ctx context.Context, items []*revision) error {
 	var b []byte
 	for chunk := range slices.Chunk(items, watchBatch) {
@@ -135,7 +138,7 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 		batch, more, ok := wa.next()
 		s.mu.RUnlock()
 		if !ok || restored {
-			return // too slow; or what comes now is not what follows on what came
+			return // the watch was too slow, or a backup was restored
 		}
 		b = wa.append(b[:0], batch)
 		if bookmark && !more {
@@ -161,7 +164,7 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 			bookmark = true
 			clock.nextBookmark()
 		case <-clock.deadline:
-			// A stalled watch is not ended in an orderly way: the client must find out by itself.
+			// A stalled watch must not end in good order, because the client has to notice the stall by itself.
 			_ = wa.stream.awaitResume(ctx, wa.replica.srv.done)
 			return
 		case <-ctx.Done():
@@ -172,8 +175,8 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 	}
 }
 
-// next takes up to watchBatch changes from the window and moves the position past them.
-// It reports false when changes that this watch has not seen have left the window. The caller holds the lock.
+// next takes up to watchBatch changes from the window and moves the position past them. ok is false if changes that
+// this watch has not seen have left the window. more is true if further changes wait. The caller holds the lock.
 func (wa *watch) next() (batch []change, more, ok bool) {
 	win, rv := wa.replica.window(wa.table), wa.replica.rv()
 	if wa.pos >= rv {
@@ -201,15 +204,15 @@ func (wa *watch) next() (batch []change, more, ok bool) {
 	return batch, false, true
 }
 
-// append encodes the changes that concern this watch. An object that leaves the selection is DELETED in its last
-// selected state, one that enters it is ADDED.
+// append encodes the changes that are for this watch. If an object leaves the selection, the event is DELETED with the
+// last state that was selected. If an object enters the selection, the event is ADDED.
 func (wa *watch) append(b []byte, batch []change) []byte {
 	for _, c := range batch {
 		if c.dropped && !wa.stream.spared {
 			continue
 		}
 		if wa.sel.namespace != "" && c.cur.namespace != wa.sel.namespace {
-			continue // most changes in most watches: spare them the selectors
+			continue // this is fast, and true of most changes, so the selectors are not tried
 		}
 		before, after := wa.sel.matches(c.prev), wa.sel.matches(c.cur)
 		switch {
@@ -226,7 +229,7 @@ func (wa *watch) append(b []byte, batch []change) []byte {
 	return b
 }
 
-// event appends one event, of another object if it is to be rewritten.
+// event appends one event. A fault may replace the object of the event.
 func (wa *watch) event(b []byte, typ eventType, r *revision) []byte {
 	if !wa.stream.spared {
 		r = wa.replica.srv.faults.rewrite(wa.table.res, typ, r)
@@ -238,7 +241,7 @@ func (wa *watch) swallows(what string) bool {
 	return !wa.stream.spared && wa.replica.srv.faults.swallows(what)
 }
 
-// write sends b in one piece, subject to faults.
+// write sends b in one piece. Faults may delay, cut or extend it.
 func (wa *watch) write(ctx context.Context, b []byte) error {
 	if err := wa.stream.awaitResume(ctx, wa.replica.srv.done); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/websocket"
 )
 
-// isWebSocket reports whether a request asks for a watch as the messages of a WebSocket, as kube-apiserver finds it out.
+// isWebSocket reports whether a request asks for a WebSocket. It uses the same rule as kube-apiserver.
 func isWebSocket(req *http.Request) bool {
 	return strings.EqualFold(req.Header.Get("Upgrade"), "websocket") &&
 		strings.Contains(strings.ToLower(req.Header.Get("Connection")), "upgrade")
@@ -25,8 +25,8 @@ const (
 	tokenProtocol  = "base64url.bearer.authorization.k8s.io."
 )
 
-// takeTokenProtocol returns the bearer token that a handshake carries as a sub-protocol, and takes it out of the header.
-// There must be one, and another sub-protocol to answer with.
+// takeTokenProtocol returns the bearer token that a handshake has as a sub-protocol, and removes it from the header. It
+// returns false unless there is exactly one token, and another sub-protocol for the answer.
 func takeTokenProtocol(req *http.Request) (token string, ok bool) {
 	if !isWebSocket(req) {
 		return "", false
@@ -54,10 +54,13 @@ func takeTokenProtocol(req *http.Request) (token string, ok bool) {
 	return token, true
 }
 
-// upgrade answers a handshake and lets serve send its messages to out, until it returns or the client goes. The handshake is that
-// of golang.org/x/net/websocket, which kube-apiserver uses; gorilla/websocket is the client's, and would share its mistakes. An Origin
-// that is no absolute URL is refused with 403 and not a word, two sub-protocols with 400. One sub-protocol comes back whatever it
-// is, and no extension is accepted. The end is a close frame with code 1000, whatever the reason.
+// upgrade answers the handshake of a WebSocket, and calls serve to send messages to out. It ends when serve returns or the client
+// is gone.
+//
+// The handshake is that of golang.org/x/net/websocket, because kube-apiserver uses it. The client uses gorilla/websocket; a server
+// with the same library would share its mistakes. If the Origin is not an absolute URL, the answer is 403 without a body. If there
+// are two sub-protocols, the answer is 400. If there is one, the answer repeats it. The server accepts no extension. It always
+// ends with a close frame with code 1000.
 func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, out *messages, serve func(context.Context, output)) {
 	conn := &hijacked{ResponseWriter: w, faults: f, spared: spared(req), gone: make(chan struct{})}
 	ctx, cancel := context.WithCancel(req.Context())
@@ -67,27 +70,27 @@ func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, out *messages
 		reader.Go(func() {
 			defer close(conn.gone)
 			defer cancel()
-			// The client has nothing to say. Its pings are answered here.
+			// The client sends no messages. Receive answers its pings.
 			var message []byte
 			for err := error(nil); err == nil; err = websocket.Message.Receive(ws, &message) {
 				message = nil
 			}
 		})
 		defer reader.Wait()
-		defer func() { _ = ws.Close() }() // to a client that may be gone
+		defer func() { _ = ws.Close() }() // an error does not matter: the client may be gone
 		out.ws, out.conn = ws, conn
 		serve(ctx, out)
 	}).ServeHTTP(conn, req)
 }
 
-// hijacked is a ResponseWriter that lends its connection, and remembers it. While watches are stalled nothing is written
-// to it, pongs neither.
+// hijacked is a ResponseWriter whose connection the WebSocket library takes over. It keeps the connection. While watches
+// are stalled, it writes nothing to the connection, not even pongs.
 type hijacked struct {
 	http.ResponseWriter
 	net.Conn
 	faults *faults
 	spared bool
-	gone   chan struct{} // closed when the client is
+	gone   chan struct{} // closed when the client is gone
 }
 
 // Hijack implements [http.Hijacker].
@@ -103,7 +106,7 @@ func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return h, bufio.NewReadWriter(buf.Reader, bufio.NewWriter(h)), nil
 }
 
-// Write is the connection's, not the ResponseWriter's.
+// Write writes to the connection, not to the ResponseWriter. While watches are stalled, it waits.
 func (h *hijacked) Write(p []byte) (int, error) {
 	for resumed := h.faults.stalledUntil(); resumed != nil && !h.spared; resumed = h.faults.stalledUntil() {
 		select {
@@ -117,5 +120,5 @@ func (h *hijacked) Write(p []byte) (int, error) {
 	return h.Conn.Write(p)
 }
 
-// errCut ends the handler of a WebSocket that was broken off.
+// errCut ends the handler of a WebSocket after a cut.
 var errCut = errors.New("the connection was cut")

@@ -9,13 +9,14 @@ import (
 	"golang.org/x/net/websocket"
 )
 
-// messages is the output of a watch over WebSocket: each event is one message, of text for JSON and of bytes for the
-// encodings that are none. What protobuf has before each event in a body, its length, is left out.
+// messages is the output of a watch over WebSocket. Each event is one message: a text message for JSON, a binary
+// message for other formats. In a body, protobuf has the length of an event before the event. A message does not have
+// this length.
 type messages struct {
 	ws   *websocket.Conn
 	conn *hijacked
 	text bool
-	cut  func(events []byte) (event, rest []byte, whole bool) // takes one event off; the last may be broken
+	cut  func(events []byte) (event, rest []byte, whole bool) // returns the first event; whole is false if the event is not complete
 }
 
 func newMessages(contentType string) *messages {
@@ -28,17 +29,17 @@ func newMessages(contentType string) *messages {
 	return &messages{cut: cutLength}
 }
 
-// isText reports whether a stream of this type is one of text.
+// isText reports whether a stream with this Content-Type is text.
 func isText(contentType string) bool {
 	return strings.HasPrefix(contentType, "application/json")
 }
 
-func (o *messages) begin() error { return nil } // the handshake was it
+func (o *messages) begin() error { return nil } // the handshake was the beginning
 
 func (o *messages) write(events []byte) error {
 	for len(events) > 0 {
 		var event []byte
-		event, events, _ = o.cut(events) // what was injected is sent as it is
+		event, events, _ = o.cut(events) // an injected event that is not complete is sent as it is
 		if err := o.send(event); err != nil {
 			return err
 		}
@@ -46,6 +47,7 @@ func (o *messages) write(events []byte) error {
 	return nil
 }
 
+// cutLine returns the first line of events.
 func cutLine(events []byte) (event, rest []byte, whole bool) {
 	n := bytes.IndexByte(events, '\n') + 1
 	if n == 0 {
@@ -54,7 +56,7 @@ func cutLine(events []byte) (event, rest []byte, whole bool) {
 	return events[:n], events[n:], true
 }
 
-// cutLength leaves the length out.
+// cutLength returns the first event of protobuf without its length.
 func cutLength(events []byte) (event, rest []byte, whole bool) {
 	if len(events) < lengthBytes {
 		return events, nil, false
@@ -77,7 +79,7 @@ func (o *messages) send(event []byte) error {
 	return websocket.Message.Send(o.ws, event)
 }
 
-// writeCut breaks off inside a message if the last event is not whole.
+// writeCut sends events before a cut. If the last event is not complete, writeCut sends only a part of its message.
 func (o *messages) writeCut(part []byte) error {
 	for len(part) > 0 {
 		event, rest, whole := o.cut(part)
@@ -92,8 +94,8 @@ func (o *messages) writeCut(part []byte) error {
 	return nil
 }
 
-// sendPart sends a frame that announces one byte more than there will be. It writes to the connection under the library, which
-// sends whole frames only.
+// sendPart sends a frame whose length is one byte more than the bytes that follow. It writes to the connection itself, because
+// the library sends whole frames only.
 func (o *messages) sendPart(event []byte) error {
 	opcode := byte(websocket.BinaryFrame)
 	if o.text {
@@ -105,7 +107,8 @@ func (o *messages) sendPart(event []byte) error {
 	return err
 }
 
-// appendFrameLength appends the length of a frame in the shortest of its three forms, which is the only one that is allowed.
+// appendFrameLength appends the length of a frame. There are three forms; the standard allows only the shortest one
+// for each length.
 // https://www.rfc-editor.org/rfc/rfc6455#section-5.2
 func appendFrameLength(b []byte, n int) []byte {
 	const length16, length64 = 126, 127

@@ -15,13 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// preconditions of a change; empty members ask for nothing.
+// preconditions are what a client demands of an object before it is changed. An empty field demands nothing.
 type preconditions struct {
 	uid             string
 	resourceVersion string
 }
 
-// check compares them with the present state.
+// check compares the preconditions with the current state.
 func (p preconditions) check(res *Resource, cur *revision) error {
 	switch {
 	case p.uid != "" && p.uid != cur.uid:
@@ -33,18 +33,19 @@ func (p preconditions) check(res *Resource, cur *revision) error {
 }
 
 func preconditionFailed(res *Resource, name, what, want, have string) error {
-	//nolint:staticcheck // kube-apiserver's words, its capital too
+	//nolint:staticcheck // kube-apiserver writes this text, with the capital letter
 	err := fmt.Errorf("Precondition failed: %s in precondition: %s, %[1]s in object meta: %[3]s", what, want, have)
 	return apierrors.NewConflict(res.GroupResource(), name, err)
 }
 
-// A write is what else is known of a change.
+// A write says how a change came to the server, and which object it is for.
 type write struct {
 	namespace, name string
 	subresource     string
-	// direct is a call of Go, which may set what only the server or a write of the status sets otherwise.
+	// direct: a Go program made the change by a method of Server. It may set fields that otherwise only the server, or
+	// a write of the status, may set.
 	direct bool
-	// patch is one that was computed from the present state.
+	// patch: the change was computed from the current state.
 	patch bool
 }
 
@@ -64,7 +65,7 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 		meta["namespace"] = namespace
 	}
 	if rv := str(meta, "resourceVersion"); rv != "" && rv != "0" {
-		// It is an error of kube-apiserver's storage, and so no bad request.
+		// In kube-apiserver the storage returns this error, so the answer is 500 and not 400.
 		return nil, errors.New("resourceVersion should not be set on objects to be created")
 	}
 	for _, k := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"} {
@@ -90,7 +91,7 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 	}
 	if g, ok := t.generation(nil, obj); ok {
 		meta["generation"] = g
-	} // else nothing is counted, and it is what the client says
+	} // otherwise the server does not count generations, and the client's value stays
 	if err := t.checkNew(meta); err != nil {
 		return nil, err
 	}
@@ -113,7 +114,8 @@ func (s *storage) put(t *table, obj map[string]any) (*revision, error) {
 	return r, nil
 }
 
-// update replaces an object, or with a subresource only that part of it. It reports whether the object was made by it.
+// update replaces an object. If w names a subresource, it replaces only that part. made is true if there was no
+// object, and update created it.
 func (s *storage) update(t *table, w write, obj map[string]any) (r *revision, made bool, err error) {
 	meta := metadataOf(obj)
 	if n := str(meta, "name"); n != w.name {
@@ -138,12 +140,13 @@ func (s *storage) update(t *table, w write, obj map[string]any) (r *revision, ma
 	return r, false, err
 }
 
-// serverFields are the members of metadata that only the server sets.
+// serverFields are the fields of metadata that only the server sets.
 var serverFields = []string{"name", "namespace", "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
-// modify computes the new state of an object from its present one. change may modify and return its argument, and is
-// called under the lock: it must be this package's own code. A resourceVersion or uid that it leaves in the metadata
-// must be the present one. A state that is equal to the present one is not committed.
+// modify computes the new state of an object from its current state, and commits it. change may modify its argument
+// and return it. It is called under the lock, so it must be code of this package. If the result of change has a
+// resourceVersion or a uid, it must be the current one. If the new state is equal to the current state, modify commits
+// nothing.
 func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map[string]any, error)) (*revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +212,7 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 		if w.direct {
 			return last, err
 		}
-		return same, err // the writer sees what was written, watchers the last state
+		return same, err // the writer gets what was written, and watchers get the last state before it
 	}
 	if bytes.Equal(same.body, cur.body) {
 		return cur, nil
@@ -219,12 +222,12 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 	return same, nil
 }
 
-// checkVersion compares the version and the UID that a writer names with what there is.
+// checkVersion compares the resourceVersion and the UID in a write with those of the current state.
 func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error {
 	rv, err := parseRV(str(meta, "resourceVersion"))
 	switch {
 	case err != nil && !w.direct:
-		return err // a 500 of kube-apiserver's storage
+		return err // in kube-apiserver the storage returns this error, so it is a 500
 	case !w.patch:
 		if err := (preconditions{uid: str(meta, "uid")}).check(t.res, cur); err != nil {
 			return err
@@ -232,7 +235,7 @@ func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error 
 	}
 	switch {
 	case rv == 0 && err == nil && t.rules.conditional && !w.direct:
-		kind := schema.GroupKind{Group: t.res.Group, Kind: t.res.Plural} // as it comes from the storage
+		kind := schema.GroupKind{Group: t.res.Group, Kind: t.res.Plural} // the storage of kube-apiserver writes the plural here
 		return apierrors.NewInvalid(kind, w.name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), rv, "must be specified for an update"),
 		})
@@ -243,7 +246,8 @@ func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error 
 	return nil
 }
 
-// merge returns what a write through its path makes of old: a status alone, or everything but the status.
+// merge returns the new state of old after a write. A write to the subresource status changes only the status. Every
+// other write changes everything but the status.
 func (t *table) merge(w write, next, old map[string]any) (obj, meta map[string]any) {
 	switch {
 	case w.subresource == "status":
@@ -271,7 +275,7 @@ func (t *table) merge(w write, next, old map[string]any) (obj, meta map[string]a
 	return next, metadataOf(next)
 }
 
-// sameJSON reports whether two values are written alike. A caller's numbers may be of any type of Go.
+// sameJSON reports whether two values are the same in JSON. The numbers of a Go program may have any Go type.
 func sameJSON(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
@@ -281,7 +285,7 @@ func sameJSON(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// remove deletes an object, or marks it for deletion while it has finalizers or a period of grace.
+// remove deletes an object. If the object has finalizers or a grace period, remove only marks it for deletion.
 func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,7 +296,7 @@ func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 	if err := opts.preconditions.check(t.res, cur); err != nil {
 		var status *apierrors.StatusError
 		if errors.As(err, &status) {
-			status.ErrStatus.Details.Kind = t.res.Kind // where an update says the plural
+			status.ErrStatus.Details.Kind = t.res.Kind // for the same conflict, an update names the plural
 		}
 		return nil, err
 	}
@@ -327,7 +331,7 @@ func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 		meta["generation"] = g + 1
 	}
 	if gone {
-		// It is marked first, which watchers see.
+		// It is marked for deletion first, and watchers see that change.
 		if before == nil {
 			if cur, err = s.put(t, obj); err != nil {
 				return nil, err
@@ -343,7 +347,8 @@ func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 	return s.put(t, obj)
 }
 
-// terminating is what the answer to the deletion of a Namespace shows. Here it is gone by then, as if its controller had run.
+// terminating returns the Namespace as the answer to its deletion shows it. In this server the Namespace is gone at
+// once, as if its controller had run.
 func terminating(obj map[string]any) map[string]any {
 	obj, meta := shallow(obj)
 	meta["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
@@ -351,7 +356,7 @@ func terminating(obj map[string]any) map[string]any {
 	return obj
 }
 
-// bury commits the deletion of cur. The caller holds the lock.
+// bury commits the deletion of the object whose last state is cur. The caller holds the lock.
 func (s *storage) bury(t *table, cur *revision) (*revision, error) {
 	r := cur.at(s.rv + 1)
 	r.deleted = true
@@ -359,7 +364,7 @@ func (s *storage) bury(t *table, cur *revision) (*revision, error) {
 	return r, nil
 }
 
-// hasGrace reports whether an object that is being deleted is left for a while.
+// hasGrace reports whether an object that is being deleted has a grace period.
 func hasGrace(meta map[string]any) bool {
 	grace, _ := meta["deletionGracePeriodSeconds"].(int64)
 	return grace > 0
@@ -375,7 +380,8 @@ func hasFinalizers(meta map[string]any) bool {
 	return false
 }
 
-// shallow copies obj and its metadata, so that both can be changed.
+// shallow returns a copy of obj with a copy of its metadata, so that the caller can change both. Deeper parts are not
+// copied.
 func shallow(obj map[string]any) (copied, meta map[string]any) {
 	copied = maps.Clone(obj)
 	if copied == nil {
@@ -389,7 +395,8 @@ func shallow(obj map[string]any) (copied, meta map[string]any) {
 	return copied, meta
 }
 
-// randomSuffix is what kube-apiserver appends to generateName: five characters that spell no words.
+// randomSuffix returns what kube-apiserver appends to generateName: five characters of an alphabet without vowels, so
+// that they form no words.
 func randomSuffix() string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	b := make([]byte, 5)
@@ -407,7 +414,7 @@ func randomSuffix() string {
 // newUID returns a random (version 4) UUID.
 func newUID() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // it never returns an error
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])

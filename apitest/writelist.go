@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// listChunk is how many bytes of a list are gathered for one write, and the size from which kube-apiserver compresses a
-// list for a client that accepts it. Watches are never compressed.
+// listChunk is the number of bytes of a list that are collected for one write. It is also the size from which
+// kube-apiserver compresses a list, if the client accepts that. Watches are never compressed.
 const listChunk = 128 << 10
 
-// writeList sends a list without ever holding all of it: listChunk bytes and one object at the most.
+// writeList sends a list in pieces. It holds at most listChunk bytes and one object in memory.
 func writeList(w http.ResponseWriter, req *http.Request, f format, p *page) {
 	if _, ok := f.(yamlFormat); ok {
 		writeYAML(w, http.StatusOK, listAsJSON(f, p))
@@ -34,7 +34,7 @@ func writeList(w http.ResponseWriter, req *http.Request, f format, p *page) {
 				// unreachable: BestSpeed is a level.
 				panic("apitest: " + err.Error())
 			}
-			defer func() { _ = zip.Close() }() // it fails only if the client hung up
+			defer func() { _ = zip.Close() }() // it returns an error only if the client hung up
 			out = zip
 		}
 		if _, err := out.Write(b); err != nil {
@@ -42,7 +42,7 @@ func writeList(w http.ResponseWriter, req *http.Request, f format, p *page) {
 		}
 		b = b[:0]
 	}
-	_, _ = out.Write(f.listTail(b)) // as above
+	_, _ = out.Write(f.listTail(b)) // if it returns an error, the client hung up
 }
 
 func acceptsGzip(req *http.Request) bool {

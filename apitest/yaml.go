@@ -10,22 +10,23 @@ import (
 
 const yamlMediaType = "application/yaml"
 
-// yamlFormat is a form of JSON that is turned into YAML when an answer is complete. There are no watches in it.
+// yamlFormat encodes an answer in JSON. When the answer is complete, writeYAML converts it to YAML. There are no
+// watches in YAML.
 type yamlFormat struct{ format }
 
 func (yamlFormat) contentType(bool) string { return yamlMediaType }
 
-// writeYAML sends what was encoded as JSON.
+// writeYAML converts JSON to YAML, and sends that.
 func writeYAML(w http.ResponseWriter, code int, b []byte) {
 	b, err := yaml.JSONToYAML(b)
 	if err != nil {
-		// unreachable: it was encoded by this package.
+		// unreachable: this package has encoded the JSON.
 		panic("apitest: " + err.Error())
 	}
 	writeBytes(w, code, yamlMediaType, b)
 }
 
-// listAsJSON is a whole list in memory.
+// listAsJSON returns a whole list in JSON.
 func listAsJSON(f format, p *page) []byte {
 	b := f.listHead(nil, p.meta, p.items)
 	for i, r := range p.items {
@@ -34,7 +35,7 @@ func listAsJSON(f format, p *page) []byte {
 	return f.listTail(b)
 }
 
-// writeMeta answers with what describes the server, in the form that was asked for.
+// writeMeta answers a request for a description of the server, such as its version, in JSON or YAML.
 func writeMeta(w http.ResponseWriter, req *http.Request, v any) {
 	readable := req.Header.Get("Accept") == ""
 	for _, a := range accepts(req) {
