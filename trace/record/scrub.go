@@ -11,18 +11,21 @@ import (
 	"strings"
 )
 
-// scrubber replaces the text of objects. The same text in the same role always gets the same pseudonym. What survives
-// is what help of relist record and [Options.Scrub] name; everything else is replaced, known or not.
+// scrubber replaces the text of objects with pseudonyms. The same text in the same role always gets the same
+// pseudonym. It keeps only what the help of relist record and [Options.Scrub] name. It replaces everything else, even
+// if it does not know what the text is.
 type scrubber struct {
-	about about // as it was recorded: its resource, kind and version may stand in answers
+	about about // as it was recorded, because the scrubber keeps its resource, kind and version
 
+	// Each map is from a text to its pseudonym.
 	namespaces map[string]string
 	names      map[string]string
 	uids       map[string]string
-	rest       map[string]map[string]string // by role: "value", "key", "continue"
+	rest       map[string]map[string]string // for each other role: "value", "key", "continue" and so on
 }
 
-// scrub returns the conversation without the text of objects. Their versions stay, and what became of them.
+// scrub returns a copy of the conversation with pseudonyms for the text of objects. The versions of objects stay,
+// and so do the events and their order.
 func scrub(c *conversation) *conversation {
 	s := newScrubber(c)
 	out := &conversation{about: s.scrubbedAbout(), length: c.length, scrubbed: true}
@@ -36,6 +39,7 @@ func scrub(c *conversation) *conversation {
 	return out
 }
 
+// newScrubber returns a scrubber with a pseudonym for every namespace, name and UID of the conversation.
 func newScrubber(c *conversation) *scrubber {
 	s := &scrubber{
 		about:      c.about,
@@ -54,30 +58,31 @@ func newScrubber(c *conversation) *scrubber {
 		}
 		s.names[o.name] = ""
 	}
-	// Keys are in the order of namespace/name, byte by byte: "a-b/x" is before
-	// "a/x". Pseudonyms of one length keep that order.
+	// The order of keys is the order of the bytes of namespace/name: "a-b/x" is before "a/x". All pseudonyms of
+	// namespaces have the same length, so they have the same order as the namespaces.
 	number(s.namespaces, "namespace", func(a, b string) int { return cmp.Compare(a+"/", b+"/") })
 	number(s.names, strings.ToLower(c.about.kind), cmp.Compare[string])
 	if len(s.namespaces) == 1 {
-		for only := range s.namespaces { // there is one
-			s.namespaces[only] = "default" // the shortest to write
+		for only := range s.namespaces { // there is only one
+			s.namespaces[only] = "default" // a trace need not write this namespace
 		}
 	}
 	s.numberUIDs(objects)
 	return s
 }
 
-// numberUIDs gives each UID the one that a trace leaves out, where it can. An
-// object that was deleted and made again keeps its name and gets another UID.
+// numberUIDs gives each UID a pseudonym. If possible, this is the UID that a trace gives an object by default, so
+// that the trace need not write it. If an object was deleted and created again, the second object has the same name
+// and needs another UID.
 func (s *scrubber) numberUIDs(objects []*object) {
-	homes := map[string]map[string]bool{} // namespaces by name
+	homes := map[string]map[string]bool{} // the namespaces in which each name occurs
 	for _, o := range objects {
 		if homes[o.name] == nil {
 			homes[o.name] = map[string]bool{}
 		}
 		homes[o.name][o.namespace] = true
 	}
-	generations := map[string]int{} // by key
+	generations := map[string]int{} // the number of different UIDs of each key
 	for _, o := range objects {
 		if o.uid == "" || s.uids[o.uid] != "" {
 			continue
@@ -93,7 +98,7 @@ func (s *scrubber) numberUIDs(objects []*object) {
 	}
 }
 
-// everyObject returns the objects in the order in which they came.
+// everyObject returns all objects of the conversation, in the order in which they came.
 func (c *conversation) everyObject() []*object {
 	var objects []*object
 	for _, step := range c.steps() {
@@ -113,10 +118,10 @@ func (c *conversation) everyObject() []*object {
 	return objects
 }
 
-// number gives each key of m a pseudonym, so that their order is that of the keys.
+// number gives each key of m a pseudonym. The pseudonyms have the same order as the keys.
 func number(m map[string]string, word string, compare func(a, b string) int) {
 	keys := make([]string, 0, len(m))
-	for key := range m { // in any order: sorted next
+	for key := range m { // the order does not matter: the keys are sorted below
 		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, compare)
@@ -126,7 +131,7 @@ func number(m map[string]string, word string, compare func(a, b string) int) {
 	}
 }
 
-// pseudonym is that of a text in a role, by the order in which they come.
+// pseudonym returns the pseudonym of a text in a role. The first text of a role gets number 1, and so on.
 func (s *scrubber) pseudonym(role, text string) string {
 	if text == "" {
 		return ""
@@ -142,7 +147,7 @@ func (s *scrubber) pseudonym(role, text string) string {
 	return known[text]
 }
 
-// nameOr is the pseudonym of a name, or of whatever else a text may be.
+// nameOr returns the pseudonym that names has for a text. If names has none, the text gets a pseudonym as a value.
 func (s *scrubber) nameOr(names map[string]string, text string) string {
 	if pseudonym := names[text]; pseudonym != "" {
 		return pseudonym
@@ -150,7 +155,7 @@ func (s *scrubber) nameOr(names map[string]string, text string) string {
 	return s.pseudonym("value", text)
 }
 
-// word is that of a word which may be anybody's name.
+// word returns the pseudonym of a word that may be a name, a namespace or anything else.
 func (s *scrubber) word(text string) string {
 	if pseudonym := s.names[text]; pseudonym != "" {
 		return pseudonym
@@ -158,7 +163,8 @@ func (s *scrubber) word(text string) string {
 	return s.nameOr(s.namespaces, text)
 }
 
-// version keeps a version as servers write them, a number. A strange one may be anything.
+// version keeps a resourceVersion that is a number, as servers write it. Any other text may be private, and gets a
+// pseudonym.
 func (s *scrubber) version(text string) string {
 	if digits.MatchString(text) {
 		return text
@@ -166,7 +172,7 @@ func (s *scrubber) version(text string) string {
 	return s.pseudonym("version", text)
 }
 
-// token replaces a continue token, which holds the name of an object.
+// token replaces a continue token, because it contains the name of an object.
 func (s *scrubber) token(token string) string { return s.pseudonym("continue", token) }
 
 func (s *scrubber) scrubbedAbout() about {
@@ -178,7 +184,7 @@ func (s *scrubber) scrubbedAbout() about {
 	return a
 }
 
-// target replaces what a request says of objects.
+// target replaces the text about objects in the path and the query of a request.
 func (s *scrubber) target(target string) string {
 	path, query, hasQuery := strings.Cut(target, "?")
 	path = s.path(path)
@@ -189,7 +195,7 @@ func (s *scrubber) target(target string) string {
 	if err != nil {
 		return path // unreachable: it was encoded by url.Values
 	}
-	for name, all := range values { // in any order but for pseudonyms, which selectors have from the start line
+	for name, all := range values { // the order matters only for new pseudonyms, and scrubbedAbout has given the words of selectors theirs
 		replace := func(text string) string { return s.pseudonym("value", text) }
 		switch name {
 		case "continue":
@@ -199,7 +205,7 @@ func (s *scrubber) target(target string) string {
 		case "resourceVersion":
 			replace = s.version
 		case "allowWatchBookmarks", "limit", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch":
-			continue // the client's own words
+			continue // values that the client chooses, and that say nothing about objects
 		}
 		for i := range all {
 			all[i] = replace(all[i])
@@ -208,10 +214,10 @@ func (s *scrubber) target(target string) string {
 	return path + "?" + values.Encode()
 }
 
-// path replaces the namespace and the name of an object.
+// path replaces the namespace and the name of an object in a path.
 func (s *scrubber) path(path string) string {
 	parts := strings.Split(path, "/")
-	collection := 3 // /api/v1/..., as against /apis/apps/v1/...
+	collection := 3 // in /api/v1/...; it is 4 in /apis/apps/v1/...
 	if len(parts) > 1 && parts[1] == "apis" {
 		collection = 4
 	}
@@ -231,7 +237,8 @@ func (s *scrubber) path(path string) string {
 
 var selectorWord = regexp.MustCompile(`[^\s=!,()<>]+`)
 
-// selector replaces the words of a selector, but for its operators and the two fields that every object has.
+// selector replaces the words of a selector. It keeps the operators, and the names of the two fields that every
+// object has.
 func (s *scrubber) selector(text string) string {
 	return selectorWord.ReplaceAllStringFunc(text, func(word string) string {
 		switch word {
@@ -242,7 +249,7 @@ func (s *scrubber) selector(text string) string {
 	})
 }
 
-// said replaces what an answer says of objects.
+// said replaces the text about objects in an item.
 func (s *scrubber) said(what said) said {
 	switch what := what.(type) {
 	case *list:
@@ -271,11 +278,11 @@ func (s *scrubber) said(what said) said {
 			return &raw{data: what.scrubbed}
 		}
 		if eventStart.FindString(string(what.data)) == string(what.data) {
-			return what // it ends before anything of the object
+			return what // it is cut off before the object begins
 		}
 		return &raw{data: s.bytes(what.data)}
 	}
-	return what // head, wire and ending say nothing of objects
+	return what // head, wire and ending have no text of objects
 }
 
 func (s *scrubber) objects(objects []object) []object {
@@ -296,7 +303,8 @@ func (s *scrubber) object(o object) object {
 	}
 }
 
-// contentType keeps a media type that says nothing but how to read a body, and a charset.
+// contentType keeps a media type of this list, and the charset utf-8. It replaces any other media type, because that
+// may have private text.
 func contentType(text string) string {
 	typ, params, err := mime.ParseMediaType(text)
 	if err != nil || !slices.Contains([]string{

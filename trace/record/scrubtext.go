@@ -13,9 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A member of an object is kept by name where this file names it, in its place, and its value is replaced by what
-// belongs there. Everything else is contents, of which nothing stays but its form: strings and keys get pseudonyms,
-// digits become 1. So a map of somebody's own, such as spec.tenants, cannot pass for fields of the API.
+// The functions in this file keep the name of a member only if they know a field of this name at this place. The
+// field decides how its value is replaced. Everything else is contents, and only the form of contents stays: strings
+// and keys get pseudonyms, and digits become 1. So the keys of a user's own map, such as spec.tenants, are replaced,
+// even if they look like fields of the API.
 
 // json replaces the text of an object, a list, an event or a Status.
 func (s *scrubber) json(v jsontext.Value) jsontext.Value {
@@ -29,7 +30,7 @@ func (s *scrubber) json(v jsontext.Value) jsontext.Value {
 	return s.fields(m, s.objectField)
 }
 
-// patch is json for what stands on a line of a trace.
+// patch does the same as json for the JSON on a line of a trace, which may be nil.
 func (s *scrubber) patch(v jsontext.Value) jsontext.Value {
 	if v == nil {
 		return nil
@@ -37,7 +38,7 @@ func (s *scrubber) patch(v jsontext.Value) jsontext.Value {
 	return s.json(v)
 }
 
-// statusPatch is patch for a line with a Status.
+// statusPatch does the same as patch for a line with a Status.
 func (s *scrubber) statusPatch(v jsontext.Value) jsontext.Value {
 	m, ok := open(v)
 	if !ok {
@@ -46,9 +47,11 @@ func (s *scrubber) statusPatch(v jsontext.Value) jsontext.Value {
 	return s.fields(m, s.statusField)
 }
 
-// field returns what becomes of the value of a field, nil if it is left out, or false if the API has no such field.
+// field returns the new value of a field, or nil to leave the field out. It returns false if the API has no such
+// field.
 type field func(name string, v jsontext.Value) (jsontext.Value, bool)
 
+// fields replaces the members of an object. If known does not know a member, its name and its value are replaced.
 func (s *scrubber) fields(m members, known field) jsontext.Value {
 	out := members{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -65,7 +68,8 @@ func (s *scrubber) fields(m members, known field) jsontext.Value {
 	return out.patch()
 }
 
-// nested is fields for a value that should be an object.
+// nested does the same as fields for a value that should be an object. If the value is not an object, it is replaced
+// as contents.
 func (s *scrubber) nested(v jsontext.Value, known field) jsontext.Value {
 	m, ok := open(v)
 	if !ok {
@@ -74,7 +78,8 @@ func (s *scrubber) nested(v jsontext.Value, known field) jsontext.Value {
 	return s.fields(m, known)
 }
 
-// each is for a value that should be a list.
+// each calls replace for each element of a value that should be a list. If the value is not a list, it is replaced
+// as contents.
 func (s *scrubber) each(v jsontext.Value, replace func(jsontext.Value) jsontext.Value) jsontext.Value {
 	var values []jsontext.Value
 	if v.Kind() != '[' || json.Unmarshal(v, &values, lenient) != nil {
@@ -86,7 +91,7 @@ func (s *scrubber) each(v jsontext.Value, replace func(jsontext.Value) jsontext.
 	return encoded(values)
 }
 
-// text is for a value that should be a string.
+// text calls replace for a value that should be a string. If the value is not a string, it is replaced as contents.
 func (s *scrubber) text(v jsontext.Value, replace func(string) string) jsontext.Value {
 	var text string
 	if v.Kind() != '"' || json.Unmarshal(v, &text, lenient) != nil {
@@ -95,6 +100,7 @@ func (s *scrubber) text(v jsontext.Value, replace func(string) string) jsontext.
 	return encoded(replace(text))
 }
 
+// encoded returns v in JSON.
 func encoded(v any) jsontext.Value {
 	m := members{}
 	m.set("", v)
@@ -103,7 +109,7 @@ func encoded(v any) jsontext.Value {
 
 var digit = regexp.MustCompile(`[0-9]`)
 
-// contents replaces what a user wrote.
+// contents replaces a value of which nothing is known. Only its form stays.
 func (s *scrubber) contents(v jsontext.Value) jsontext.Value {
 	switch v.Kind() {
 	case '{':
@@ -162,7 +168,7 @@ func (s *scrubber) metadataField(name string, v jsontext.Value) (jsontext.Value,
 			return s.nested(v, s.contentsOf("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"))
 		}), true
 	case "managedFields":
-		// It repeats every key of the object, and clients have no use for it.
+		// managedFields repeat every key of the object, and clients do not use them.
 		if json.Unmarshal(v, new([]metav1.ManagedFieldsEntry), lenient) == nil {
 			return nil, true
 		}
@@ -171,7 +177,7 @@ func (s *scrubber) metadataField(name string, v jsontext.Value) (jsontext.Value,
 		"managedFields", "remainingItemCount")(name, v)
 }
 
-// contentsOf knows fields by name, and nothing of their values.
+// contentsOf returns a field function that keeps these names, and replaces their values as contents.
 func (s *scrubber) contentsOf(names ...string) field {
 	return func(name string, v jsontext.Value) (jsontext.Value, bool) {
 		return s.contents(v), slices.Contains(names, name)
@@ -218,7 +224,7 @@ func (s *scrubber) causeField(name string, v jsontext.Value) (jsontext.Value, bo
 	return s.contentsOf("field")(name, v)
 }
 
-// oneOf keeps a string that is one of words.
+// oneOf keeps a string that is one of words, and replaces any other.
 func (s *scrubber) oneOf(v jsontext.Value, words ...string) jsontext.Value {
 	return s.text(v, func(text string) string {
 		if slices.Contains(words, text) {
@@ -228,7 +234,7 @@ func (s *scrubber) oneOf(v jsontext.Value, words ...string) jsontext.Value {
 	})
 }
 
-// number keeps a number of the server's own.
+// number keeps a number that the server has chosen, such as the code of a Status.
 func (s *scrubber) number(v jsontext.Value) jsontext.Value {
 	if v.Kind() == '0' {
 		return v
@@ -236,7 +242,7 @@ func (s *scrubber) number(v jsontext.Value) jsontext.Value {
 	return s.contents(v)
 }
 
-// kind keeps the kind that is recorded, and those that every server has.
+// kind keeps the kind of the recorded objects, and kinds that every server has. It replaces any other.
 func (s *scrubber) kind(text string) string {
 	one, isList := strings.CutSuffix(text, "List")
 	if !slices.Contains([]string{s.about.kind, "Status", "Table", "PartialObjectMetadata"}, one) {
@@ -255,7 +261,7 @@ func (s *scrubber) apiVersion(text string) string {
 	return s.pseudonym("version", text)
 }
 
-// time replaces a time by another, and what is no time by no time.
+// time replaces every time with the same time. It replaces a text that is not a time with a pseudonym.
 func (s *scrubber) time(text string) string {
 	if _, err := time.Parse(time.RFC3339, text); err == nil {
 		return "2000-01-01T00:00:00Z"
@@ -263,8 +269,7 @@ func (s *scrubber) time(text string) string {
 	return s.pseudonym("value", text)
 }
 
-// vocabulary is the words that API servers say of themselves. Whatever else stands
-// in a message may be somebody's name.
+// vocabulary has the words that API servers use in messages. Any other word in a message may be a name.
 var vocabulary = words(`
 a able about access after again all allowed an and any api apiserver apiservers are as asked at authorization authorize
 back be because been before being behind between but by cache cannot capacity change changed client closed cluster
@@ -292,13 +297,14 @@ func words(text string) map[string]bool {
 	return m
 }
 
-// messageWord is a word, a name, a number or an address.
+// messageWord matches a word, a name, a number or an address.
 var messageWord = regexp.MustCompile(`[\pL\pN_.@%~+-]*[\pL\pN]`)
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// message replaces what in a Status is not a server's own language. Names go first, for an object may be called
-// "token". Numbers stay, which are versions, unless they stand in quotes, as names do.
+// message replaces the words in the message of a Status that are not in vocabulary. A name of an object is replaced
+// even if it is in vocabulary, because an object may be called "token". Numbers stay, because they are usually
+// versions. A number in quotes is replaced, because names stand in quotes.
 func (s *scrubber) message(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsNumber(r) {
@@ -324,7 +330,7 @@ func (s *scrubber) message(text string) string {
 	return b.String() + text[end:]
 }
 
-// reasons are those that a Status can have. A client acts on them.
+// reasons are the reasons that a Status can have. They stay, because a client acts on them.
 var reasons = []metav1.StatusReason{
 	metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists,
 	metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid, metav1.StatusReasonServerTimeout,
@@ -335,7 +341,8 @@ var reasons = []metav1.StatusReason{
 	metav1.StatusReason(metav1.CauseTypeResourceVersionTooLarge),
 }
 
-// reason also keeps the types of causes, which stand under the same name.
+// reason keeps a reason of a Status, and replaces any other text. The type of a cause is also in a field named
+// reason.
 func (s *scrubber) reason(reason string) string {
 	if slices.Contains(reasons, metav1.StatusReason(reason)) {
 		return reason
@@ -343,8 +350,9 @@ func (s *scrubber) reason(reason string) string {
 	return s.pseudonym("value", reason)
 }
 
-// bytes replaces what is no object: JSON by its members, anything else letter by letter, so that it stays as long and
-// as broken as it was.
+// bytes replaces the text of data that is not an object. If data is JSON, its members are replaced. Otherwise each
+// digit becomes 0, and each other byte becomes x, except some punctuation and white space. So the data keeps its
+// length, and stays as malformed as it was.
 func (s *scrubber) bytes(data []byte) []byte {
 	if v := jsontext.Value(data).Clone(); v.IsValid(lenient) {
 		scrubbed := []byte(s.json(v))

@@ -14,7 +14,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// socket hands on a watch over WebSocket, message by message.
+// socket passes a watch over WebSocket on to the client, message by message.
 func (x *live) socket(ctx context.Context, req *http.Request, asked transport.Request) bool {
 	stream, err := x.upstream.Watch(ctx, asked)
 	if !x.log.turn(x.exchange, ctx.Done()) || ctx.Err() != nil {
@@ -38,7 +38,7 @@ func (x *live) socket(ctx context.Context, req *http.Request, asked transport.Re
 		x.log.fail(fmt.Errorf("the client's handshake: %w", err))
 		return x.end(cut)
 	}
-	x.links.Go(func() { // pings are answered by whoever reads
+	x.links.Go(func() { // the WebSocket library answers pings while somebody reads
 		for err := error(nil); err == nil; {
 			_, _, err = ws.ReadMessage()
 		}
@@ -55,7 +55,7 @@ func (x *live) socket(ctx context.Context, req *http.Request, asked transport.Re
 			return x.closed(ctx, ws, err)
 		}
 		reduce, same := x.reducer(encodingOf(stream.MediaType(), true))
-		if !same { // the first byte of a message tells its encoding, and this is garbage
+		if !same { // the first byte shows the encoding of a message, and this byte is of no encoding
 			reduce, _ = x.reducer(x.settled())
 		}
 		x.log.add(x.exchange, reduce.event(frame.Data, 0, nil))
@@ -65,10 +65,10 @@ func (x *live) socket(ctx context.Context, req *http.Request, asked transport.Re
 	}
 }
 
-// errNoWebSocket ends a recording: the live client had a WebSocket, and the server did not.
+// errNoWebSocket ends a recording: the client asked for a WebSocket, and the server answered over HTTP.
 var errNoWebSocket = errors.New("watches of this server cannot be had over WebSocket, and came over HTTP: record them over HTTP")
 
-// message is send for a WebSocket.
+// message does the same as send for a message of a WebSocket.
 func (x *live) message(ctx context.Context, ws *websocket.Conn, text bool, data []byte) bool {
 	typ := websocket.BinaryMessage
 	if text {
@@ -78,7 +78,8 @@ func (x *live) message(ctx context.Context, ws *websocket.Conn, text bool, data 
 	return x.conn.Settle(ctx) || x.end(hungUp)
 }
 
-// closed does to the client's WebSocket what was done to the server's. It returns false.
+// closed ends the client's WebSocket in the way in which the server's WebSocket ended. It always returns false,
+// because the connection is over.
 func (x *live) closed(ctx context.Context, ws *websocket.Conn, err error) bool {
 	end := closing{code: websocket.CloseNormalClosure}
 	var code *transport.CloseError
@@ -88,7 +89,7 @@ func (x *live) closed(ctx context.Context, ws *websocket.Conn, err error) bool {
 	case errors.As(err, &code) && canBeSent(code.Code):
 		end = closing{code: code.Code, reason: code.Text}
 	case errors.As(err, &frame) && frame.Head != "":
-		// The client refuses it as the upstream did, and hangs up.
+		// The client refuses this message, as the tap's own client did, and hangs up.
 		garbage := []byte(frame.Head)
 		x.log.add(x.exchange, &raw{data: garbage, text: true})
 		if x.message(ctx, ws, true, garbage) {
@@ -100,11 +101,12 @@ func (x *live) closed(ctx context.Context, ws *websocket.Conn, err error) bool {
 		return x.end(howEnded(err))
 	}
 	x.log.add(x.exchange, &end)
-	_ = ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(end.code, end.reason)) // to a client that may be gone
+	_ = ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(end.code, end.reason)) // an error does not matter: the client may be gone
 	return false
 }
 
-// canBeSent reports whether a close frame may have a code. The others say that there was none.
+// canBeSent reports whether a close frame may contain a code. Some codes may not be sent, because they say that no
+// close frame came.
 func canBeSent(code int) bool {
 	switch code {
 	case websocket.CloseNoStatusReceived, websocket.CloseAbnormalClosure, websocket.CloseTLSHandshake:
@@ -113,14 +115,15 @@ func canBeSent(code int) bool {
 	return code >= websocket.CloseNormalClosure
 }
 
-// hijacked is as much of a ResponseWriter as an Upgrader needs: its connection.
+// hijacked is a ResponseWriter with only what an Upgrader needs: the connection.
 type hijacked struct{ *live }
 
 func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return h.conn, bufio.NewReadWriter(h.in, bufio.NewWriter(h.conn)), nil
 }
 
-// An Upgrader writes a refusal of its own, which nobody gets: the recording ends with the error.
+// If an Upgrader refuses a handshake, it writes an answer. Nobody gets that answer, because the recording ends with
+// the error.
 
 func (*hijacked) Header() http.Header            { return http.Header{} }
 func (*hijacked) Write(data []byte) (int, error) { return len(data), nil }

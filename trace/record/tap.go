@@ -22,23 +22,23 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// tap is a proxy in memory: a server to the client under recording, a client of
-// the API server.
+// tap is a proxy in memory between the recorded client and the API server. To the client it is a server, and to the
+// API server it is a client. It records what it passes on.
 type tap struct {
 	upstream *transport.Client
 	log      *log
 	kind     string
-	version  string         // of the API, as objects have it
-	full     bool           // keep every field
+	version  string         // the apiVersion of objects
+	full     bool           // the recording keeps every field of objects
 	path     string         // of the collection
-	links    sync.WaitGroup // a goroutine for each connection, which ends with it
+	links    sync.WaitGroup // the goroutines of the connections
 
 	mu       sync.Mutex
-	encoding encoding // that of the first list or watch; nil before
+	encoding encoding // of the first list or watch; nil before that
 }
 
-// dialer makes connections to the tap. What they carry ends with ctx, and each of
-// them when the client closes it.
+// dialer returns a function that makes connections to the tap. All requests on the connections end with ctx. The
+// requests of one connection also end when the client closes it.
 func (t *tap) dialer(ctx context.Context) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) {
 		client, server := pipe.New()
@@ -47,12 +47,12 @@ func (t *tap) dialer(ctx context.Context) func(context.Context, string, string) 
 	}
 }
 
-// serve answers what comes on a connection.
+// serve answers the requests on one connection.
 func (t *tap) serve(ctx context.Context, conn *pipe.Conn) {
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t.links.Go(func() { // a client that hangs up does not want the answer
+	t.links.Go(func() { // if the client hangs up, the request to the server ends, too
 		select {
 		case <-conn.HungUp():
 			cancel()
@@ -72,7 +72,7 @@ func (t *tap) serve(ctx context.Context, conn *pipe.Conn) {
 	}
 }
 
-// live is an exchange that is going on.
+// live is an exchange that has not ended.
 type live struct {
 	*tap
 	*exchange
@@ -80,7 +80,8 @@ type live struct {
 	in   *bufio.Reader // of conn
 }
 
-// reducer is that of an answer in an encoding. A trace has one encoding: false says that it is another one's.
+// reducer returns the reducer for an answer in an encoding. A trace has only one encoding. If e is not the encoding
+// of the trace, reducer returns false.
 func (t *tap) reducer(e encoding) (*reducer, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,19 +91,20 @@ func (t *tap) reducer(e encoding) (*reducer, bool) {
 	return &reducer{kind: t.kind, apiVersion: t.version, full: t.full, encoding: e}, t.encoding == e
 }
 
-// settled is the encoding of the trace.
+// settled returns the encoding of the trace.
 func (t *tap) settled() encoding {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.encoding
 }
 
-// plain is a reducer for what is in no encoding of objects.
+// plain returns a reducer that reads JSON. It does not decide the encoding of the trace.
 func (t *tap) plain() *reducer {
 	return &reducer{kind: t.kind, apiVersion: t.version, full: t.full, encoding: jsonFormat{}}
 }
 
-// answer hands the server's answer on. It returns false if the connection is over.
+// answer sends a request to the server, and passes the answer on to the client. It returns false if the connection
+// must not be used again.
 func (x *live) answer(ctx context.Context, req *http.Request) bool {
 	asked := transport.Request{
 		Path:   req.URL.EscapedPath(),
@@ -132,7 +134,7 @@ func (x *live) answer(ctx context.Context, req *http.Request) bool {
 	return x.whole(ctx, resp, !watch && req.URL.EscapedPath() == x.path)
 }
 
-// failed hands on that there is no answer, or none but a Status.
+// failed passes an error on to the client: a Status of the server, or the end of the connection.
 func (x *live) failed(ctx context.Context, err error) bool {
 	var refusal *apierrors.StatusError
 	if errors.As(err, &refusal) {
@@ -154,11 +156,11 @@ func (x *live) failed(ctx context.Context, err error) bool {
 	return x.end(cut)
 }
 
-// maxWhole bounds what is read of an answer that is no list: a proxy may be
-// talking.
+// maxWhole is the largest number of bytes that are read of an answer that is not a list. There is a limit, because a
+// proxy may have sent the answer.
 const maxWhole = 1 << 20
 
-// whole hands on an answer that has an end, once it has come.
+// whole passes on an answer that is not a stream, after the whole answer has come.
 func (x *live) whole(ctx context.Context, resp *transport.Response, isList bool) bool {
 	body := io.Reader(resp.Body)
 	if !isList {
@@ -185,8 +187,8 @@ func (x *live) whole(ctx context.Context, resp *transport.Response, isList bool)
 	return x.sendLast(ctx, response(resp.StatusCode, contentType, data))
 }
 
-// broken hands on an answer that broke off. In JSON a trace says that as a watch, in chunks; in the other encodings it
-// writes the head, which names another type than that of a watch.
+// broken passes on an answer that broke off. In JSON, the trace shows it as a watch, in chunks. In the other encodings
+// a watch has another Content-Type, so the trace shows the bytes of the head, too.
 func (x *live) broken(ctx context.Context, resp *transport.Response, data []byte, err error) bool {
 	e := encodingOf(resp.MediaType, false)
 	if e == nil || e.name() == JSON {
@@ -208,22 +210,22 @@ func (x *live) broken(ctx context.Context, resp *transport.Response, data []byte
 	return x.send(ctx, answer) && x.end(howEnded(err))
 }
 
-// send writes to the client and waits until it has taken that. It returns false if
-// the client hangs up instead.
+// send writes to the client, and waits until the client has taken the bytes. It returns false if the client hangs up
+// instead.
 func (x *live) send(ctx context.Context, data []byte) bool {
-	_, _ = x.conn.Write(data) // what the client no longer wants is found next
+	_, _ = x.conn.Write(data) // an error does not matter: Settle notices a client that has hung up
 	return x.conn.Settle(ctx) || x.end(hungUp)
 }
 
-// sendLast is send for the end of an answer. The exchange is over before the
-// client can ask for something else.
+// sendLast sends the last bytes of an answer. It ends the exchange first, so that the exchange is over before the
+// client can send its next request.
 func (x *live) sendLast(ctx context.Context, data []byte) bool {
 	x.log.add(x.exchange, finished)
 	return x.send(ctx, data)
 }
 
-// end does to the client what was done to the tap. It returns false: the
-// connection is over.
+// end ends the exchange, and ends the client's connection in the way in which the server's connection ended. It
+// always returns false, because the connection is over.
 func (x *live) end(how ending) bool {
 	x.log.add(x.exchange, how)
 	if how == reset {
@@ -232,7 +234,7 @@ func (x *live) end(how ending) bool {
 	return false
 }
 
-// howEnded tells a reset from a connection that just ended.
+// howEnded returns reset if the connection ended with a TCP reset, and cut otherwise.
 func howEnded(err error) ending {
 	if errors.Is(err, syscall.ECONNRESET) {
 		return reset
@@ -242,8 +244,8 @@ func howEnded(err error) ending {
 
 const jsonMediaType = "application/json"
 
-// chunkedHead is the head of a watch, and response is a whole answer, as a trace
-// has them.
+// chunkedHead returns the head of a watch, and response returns a whole answer. Both have the same bytes as in a
+// replay of a trace.
 func chunkedHead(contentType string) string {
 	return "HTTP/1.1 200 OK\r\nContent-Type: " + contentType + "\r\nTransfer-Encoding: chunked\r\n\r\n"
 }
@@ -255,7 +257,7 @@ func response(code int, contentType string, body []byte) []byte {
 
 func chunk(data []byte) []byte { return fmt.Appendf(nil, "%x\r\n%s\r\n", len(data), data) }
 
-// stream hands on a watch, piece by piece.
+// stream passes a watch on, piece by piece.
 func (x *live) stream(ctx context.Context, resp *transport.Response, e encoding) bool {
 	reduce, same := x.reducer(e)
 	if !same {
@@ -278,7 +280,7 @@ func (x *live) stream(ctx context.Context, resp *transport.Response, e encoding)
 			if !x.log.turn(x.exchange, ctx.Done()) {
 				return x.end(hungUp)
 			}
-			// A trace has a chunk for each event, so the client gets that too.
+			// A trace has a chunk for each event, so the client gets a chunk for each event, too.
 			n, ends := cutter(rest)
 			piece := rest[:n]
 			rest = rest[n:]
@@ -308,17 +310,17 @@ func (x *live) stream(ctx context.Context, resp *transport.Response, e encoding)
 
 const lastChunk = "0\r\n\r\n"
 
-// errEncodings ends a recording, since the events of a trace are in one encoding.
+// errEncodings ends a recording, because all events of a trace have the same encoding.
 var errEncodings = errors.New("the server answered in one encoding and then in another, for which a trace has no word: record it with --encoding json")
 
-// assembly puts events together from the pieces that they came in.
+// assembly puts events together from the pieces in which they came.
 type assembly struct {
 	bytes []byte
-	ends  []int // of pieces but the last
+	ends  []int // where each piece before the last ended
 }
 
-// add returns the event that a piece ends, if it ends one, and where its pieces
-// ended. The event is valid until the next call.
+// add adds a piece. If the piece is the end of an event, add returns the event, and where its pieces ended, as
+// fractions of its length. The event is valid until the next call of add.
 func (a *assembly) add(piece []byte, ends bool) (event []byte, split []float64) {
 	a.bytes = append(a.bytes, piece...)
 	if !ends {
