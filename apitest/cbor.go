@@ -136,13 +136,13 @@ func openCBOREvent(b []byte, typ string) []byte {
 func appendCBORHead(b []byte, major byte, n int) []byte {
 	switch {
 	case n < 24:
-		return append(b, major|byte(n)) //nolint:gosec // below 24
+		return append(b, major|byte(n)) // n is below 24
 	case n <= 0xff:
 		return append(b, major|24, byte(n))
 	case n <= 0xffff:
 		return binary.BigEndian.AppendUint16(append(b, major|25), uint16(n))
 	}
-	return binary.BigEndian.AppendUint32(append(b, major|26), uint32(n)) //nolint:gosec // no list has 4 G items
+	return binary.BigEndian.AppendUint32(append(b, major|26), uint32(n)) // no list has 4 G items
 }
 
 func appendCBORString(b []byte, s string) []byte {

@@ -95,7 +95,7 @@ func (f protobufFormat) listHead(b []byte, meta metav1.ListMeta, items []*revisi
 	apiVersion, kind := list.ToAPIVersionAndKind()
 	b = append(b, protobufMagic...)
 	b = appendField(b, 1, mustMarshal(&runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}))
-	b = binary.AppendUvarint(append(b, 2<<3|2), uint64(size)) //nolint:gosec // a sum of lengths
+	b = binary.AppendUvarint(append(b, 2<<3|2), uint64(size)) // size is a sum of lengths
 	return append(b, head...)
 }
 
@@ -138,7 +138,7 @@ func appendEnvelope(b []byte, kind schema.GroupVersionKind, message []byte) []by
 // appendProtobufEvent appends a frame: its length, and a WatchEvent.
 func appendProtobufEvent(b []byte, typ string, object []byte) []byte {
 	event := mustMarshal(&metav1.WatchEvent{Type: typ, Object: runtime.RawExtension{Raw: object}})
-	b = binary.BigEndian.AppendUint32(b, uint32(len(event))) //nolint:gosec // no object has 4 GiB
+	b = binary.BigEndian.AppendUint32(b, uint32(len(event))) // no object has 4 GiB
 	return append(b, event...)
 }
 

@@ -56,7 +56,7 @@ func parseField(line string) messageField {
 	}
 	var f messageField
 	for _, digit := range words[0] {
-		f.number = f.number*10 + uint64(digit-'0') //nolint:gosec // digits
+		f.number = f.number*10 + uint64(digit-'0')
 	}
 	if words[1] != "-" {
 		f.name = words[1]

@@ -115,7 +115,7 @@ func (f messageField) value(number uint64, value []byte, depth int) (any, error)
 	case "bool":
 		return number != 0, nil
 	case "int":
-		return int64(number), nil //nolint:gosec // two's complement, as protobuf has it
+		return int64(number), nil // two's complement, as protobuf has it
 	case "string":
 		return string(value), nil
 	case "bytes":

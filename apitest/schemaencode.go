@@ -94,7 +94,7 @@ func (f messageField) appendOne(b []byte, v any) ([]byte, error) {
 }
 
 func appendVarint(b []byte, number uint64, n int64) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, number<<3), uint64(n)) //nolint:gosec // two's complement, as protobuf has it
+	return binary.AppendUvarint(binary.AppendUvarint(b, number<<3), uint64(n)) // two's complement, as protobuf has it
 }
 
 // bytes returns the encoding of a value that protobuf writes with its length before it.

@@ -118,7 +118,7 @@ func appendFrameLength(b []byte, n int) []byte {
 	case n <= math.MaxUint16:
 		return binary.BigEndian.AppendUint16(append(b, length16), uint16(n))
 	}
-	return binary.BigEndian.AppendUint64(append(b, length64), uint64(n)) //nolint:gosec // a length
+	return binary.BigEndian.AppendUint64(append(b, length64), uint64(n))
 }
 
 func (o *messages) abort(reset bool) error {

@@ -108,5 +108,5 @@ func rewrite(f *File, place string, got []string) error {
 	if place == "" {
 		return errors.New(f.Name + " cannot be updated: it is not a file on disk")
 	}
-	return os.WriteFile(place, text, 0o666) //nolint:gosec // source files are for everyone to read
+	return os.WriteFile(place, text, 0o666) // everybody may read source files
 }

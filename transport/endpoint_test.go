@@ -23,7 +23,7 @@ func listenUnix(t *testing.T, handler http.HandlerFunc) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := &http.Server{Handler: handler, Protocols: new(http.Protocols)} //nolint:gosec // of a test
+	srv := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
 	srv.Protocols.SetHTTP1(true)
 	srv.Protocols.SetUnencryptedHTTP2(true)
 	done := make(chan struct{})

@@ -21,7 +21,7 @@ func script(t *testing.T, text string) *ExecConfig {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "get-credential")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { // it is a program
 		t.Fatal(err)
 	}
 	return &ExecConfig{Command: path, Env: []string{"DIR=" + dir}, Stderr: new(bytes.Buffer)}

@@ -66,7 +66,7 @@ func (p *execPlugin) output(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = read.Close() }()
-	cmd := exec.CommandContext(ctx, p.cfg.Command, p.cfg.Args...) //nolint:gosec // the user names the program
+	cmd := exec.CommandContext(ctx, p.cfg.Command, p.cfg.Args...) // the user names the program
 	cmd.Env = append(append(os.Environ(), p.cfg.Env...), "KUBERNETES_EXEC_INFO="+info)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = write, p.cfg.Stderr, execPatience
 	if interactive {
@@ -138,7 +138,7 @@ func (p *execPlugin) info(interactive bool) (string, error) {
 }
 
 // stdinIsTerminal reports whether somebody can be asked.
-func stdinIsTerminal() bool { return term.IsTerminal(int(os.Stdin.Fd())) } //nolint:gosec // a file descriptor is an int
+func stdinIsTerminal() bool { return term.IsTerminal(int(os.Stdin.Fd())) }
 
 // execCredential is what a program is told, and what it prints:
 // https://kubernetes.io/docs/reference/config-api/client-authentication.v1/

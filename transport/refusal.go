@@ -43,7 +43,7 @@ func (x *exchange) refused(a *attempt, resp *http.Response) *apierrors.StatusErr
 		}
 	}
 	if status.Code == 0 {
-		status.Code = int32(resp.StatusCode) //nolint:gosec // three digits, net/http sees to it
+		status.Code = int32(resp.StatusCode) // net/http accepts only three digits
 	}
 	if after := retryAfter(resp.Header); after > 0 {
 		if status.Details == nil {

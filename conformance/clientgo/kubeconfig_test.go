@@ -108,7 +108,7 @@ func TestKubeconfigs(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	agreed, refused, noUser := 0, 0, 0
 	for seed := range uint64(400) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // to be repeated
+		r := rand.New(rand.NewPCG(seed, 1)) // the same numbers in each run
 		dir := t.TempDir()
 		var list []string
 		for i := range 1 + r.IntN(3) {

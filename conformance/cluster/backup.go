@@ -39,7 +39,7 @@ func (c *Cluster) copyEtcd(what, to, from string) error {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return fmt.Errorf("%s etcd: %w", what, err)
 	}
-	return os.Chmod(to, 0o700) //nolint:gosec // a folder: etcd wants it closed to others
+	return os.Chmod(to, 0o700) // etcd wants a folder that others cannot read
 }
 
 func (c *Cluster) etcdStopped() error {

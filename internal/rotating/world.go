@@ -137,7 +137,7 @@ func (w *World) Config(addr string) transport.Config {
 
 // Serve answers connections over TLS until stop is called.
 func (w *World) Serve(ln net.Listener) (stop func()) {
-	srv := &http.Server{ //nolint:gosec // of a test
+	srv := &http.Server{
 		Handler:  w,
 		ErrorLog: log.New(io.Discard, "", 0), // handshakes are meant to fail
 		TLSConfig: &tls.Config{

@@ -99,11 +99,11 @@ func (d *drop) pair(dst, data []byte) (out, rest []byte, ok bool) {
 // old one, so it fits into the same bytes.
 func setArgument(head []byte, argument uint64) {
 	if len(head) == 1 {
-		head[0] = head[0]&^31 | byte(argument) //nolint:gosec // less than 24, as it was
+		head[0] = head[0]&^31 | byte(argument) // the new argument is less than 24, as the old one was
 		return
 	}
 	for i := len(head) - 1; i > 0; i-- {
-		head[i] = byte(argument) //nolint:gosec // its lowest byte
+		head[i] = byte(argument) // the lowest byte
 		argument >>= 8
 	}
 }

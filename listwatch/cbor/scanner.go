@@ -62,7 +62,7 @@ func (s *scanner) Scan(b []byte) (n int, done bool, err error) {
 		switch {
 		case s.text > 0:
 			k := min(s.text, uint64(len(b)-n))
-			n += int(k) //nolint:gosec // at most len(b)
+			n += int(k) // at most len(b)
 			if s.text -= k; s.text == 0 && s.complete() {
 				return n, true, nil
 			}

@@ -208,7 +208,7 @@ func decodePort(p *parser, i int, v reflect.Value) (int, error) {
 	if err != nil {
 		return i, errElsewhere
 	}
-	*into = intstr.FromInt32(int32(n)) //nolint:gosec // ParseInt has checked the size
+	*into = intstr.FromInt32(int32(n)) // ParseInt has checked the size
 	return end, nil
 }
 

@@ -116,7 +116,7 @@ func (r *listReader) raw() error {
 	if kind := r.list.Kind; kind != "" && !strings.HasSuffix(kind, "List") {
 		return protowire.Error(fmt.Sprintf("it is of kind %.63q instead of a list", kind))
 	}
-	end := r.wire.Offset() + int64(size) //nolint:gosec // at most 1<<62
+	end := r.wire.Offset() + int64(size) // at most 1<<62
 	items := false
 	for r.wire.Offset() < end {
 		number, typ, err := r.wire.Tag()
@@ -180,5 +180,5 @@ func (r *listReader) value() ([]byte, error) {
 	if size > format.MaxObjectBytes {
 		return nil, format.ErrObjectTooLarge
 	}
-	return r.wire.Bytes(int(size)) //nolint:gosec // at most format.MaxObjectBytes
+	return r.wire.Bytes(int(size)) // at most format.MaxObjectBytes
 }

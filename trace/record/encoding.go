@@ -181,11 +181,11 @@ func (protobufFormat) cutter() cutter {
 			left = binary.BigEndian.Uint32(head)
 		}
 		rest := min(uint64(left), uint64(len(data)-n))
-		left -= uint32(rest) //nolint:gosec // at most left
+		left -= uint32(rest) // at most left
 		if left == 0 {
 			head = nil
 		}
-		return n + int(rest), left == 0 //nolint:gosec // at most len(data)
+		return n + int(rest), left == 0 // at most len(data)
 	}
 }
 

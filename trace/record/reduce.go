@@ -166,7 +166,7 @@ func (r *reducer) event(frame []byte, length int, split []float64) said {
 	if !asIs.text {
 		unreadable := r.encoding.unreadable(message)
 		if length > 0 {
-			asIs.scrubbed = binary.BigEndian.AppendUint32(nil, uint32(len(unreadable))) //nolint:gosec // it came with such a length
+			asIs.scrubbed = binary.BigEndian.AppendUint32(nil, uint32(len(unreadable))) // the bytes came with a length of 32 bits
 		}
 		asIs.scrubbed = append(asIs.scrubbed, unreadable...)
 	}

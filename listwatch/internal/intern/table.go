@@ -104,7 +104,7 @@ func (t *Table) find(text []byte) (i, place int) {
 
 // place returns the set for a hash, and the mark.
 func (t *Table) place(hash uint64) (i int, mark uint32) {
-	return int(hash & uint64(len(t.sets)-1)), uint32(hash >> 32) //nolint:gosec // less than maxSets
+	return int(hash & uint64(len(t.sets)-1)), uint32(hash >> 32) // the first result is less than maxSets
 }
 
 func (t *Table) swap(i int) {

@@ -109,7 +109,7 @@ func splitTag(tag uint64) (number int, typ Type, err error) {
 	if tag >>= 3; tag == 0 || tag > uint64(protowire.MaxValidNumber) {
 		return 0, 0, Error(fmt.Sprintf("field number %d", tag))
 	}
-	return int(tag), typ, nil //nolint:gosec // at most MaxValidNumber
+	return int(tag), typ, nil // at most MaxValidNumber
 }
 
 // maxVarint is the number of bytes of the longest varint: nine bytes with 7 bits, and one

@@ -102,7 +102,7 @@ func (r *Reader) Skip(typ Type) error {
 		}
 	case Fixed32:
 	}
-	read, err := io.CopyN(io.Discard, r.buf, int64(size)) //nolint:gosec // at most 1<<62
+	read, err := io.CopyN(io.Discard, r.buf, int64(size)) // at most 1<<62
 	r.offset += read
 	return unexpected(err)
 }

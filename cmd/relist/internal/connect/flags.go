@@ -157,7 +157,7 @@ func (f *Flags) readFiles(cfg *transport.Config) error {
 
 // read reads a file, and reports whether it can be read only once.
 func read(path string) (data []byte, once bool, err error) {
-	file, err := os.Open(path) //nolint:gosec // it is the user's
+	file, err := os.Open(path) // the user has named the file
 	if err != nil {
 		return nil, false, err
 	}
