@@ -52,7 +52,7 @@ func (c *Client) begin(ctx context.Context, k kind, req Request) (context.Contex
 // do sends the request. It returns the response if that is a success, with the body still
 // to be read.
 func (x *exchange) do(ctx context.Context) (*Response, error) {
-	resp, err := x.send(ctx) //nolint:bodyclose // Response.Body is the caller's to close
+	resp, err := x.send(ctx)
 	if err != nil {
 		return nil, x.abandon(err)
 	}
