@@ -156,6 +156,22 @@ func Example_queue() {
 	_ = handler
 }
 
+func Example_filter() {
+	handler := informer.Handler[*Pod]{
+		Filter: func(pod *Pod) bool { return pod.Status.Phase == "Running" },
+	}
+	_ = handler
+}
+
+func Example_waitUntil() {
+	var ctx context.Context
+	var cache *informer.Informer[*Pod]
+	err := cache.WaitUntil(ctx, "shop/web-0", func(pod *Pod, exists bool) bool {
+		return exists && pod.Status.Phase == "Running"
+	})
+	_ = err
+}
+
 func Example_synced() {
 	var ctx context.Context
 	var cache *informer.Informer[*Pod]
