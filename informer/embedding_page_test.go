@@ -248,9 +248,9 @@ func Example_trace() {
 	var lists, pauses, problems counter
 	opts := informer.Options[*Pod]{
 		Reflector: reflector.Options{Trace: &reflector.Trace{
-			ListDone: func(l reflector.ListDone) { lists.Inc() },
-			Backoff:  func(b reflector.Backoff) { pauses.Inc() },
-			Problem:  func(p reflector.Problem) { problems.Inc() },
+			ListDone: func(reflector.ListDone) { lists.Inc() },
+			Backoff:  func(reflector.Backoff) { pauses.Inc() },
+			Problem:  func(reflector.Problem) { problems.Inc() },
 		}},
 	}
 	_ = opts
