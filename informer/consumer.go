@@ -83,6 +83,7 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 		return
 	}
 	delete(c.broken, key)
+	c.keyed.ring(key)
 	for _, s := range c.handlers {
 		if known {
 			s.updated(key, old, obj)
@@ -117,6 +118,7 @@ func (c *consumer[T]) remove(key string, final T, unknown bool) {
 		c.broke(key, "", err)
 		return
 	}
+	c.keyed.ring(key)
 	for _, s := range c.handlers {
 		s.deleted(key, old, final, unknown)
 	}

@@ -156,6 +156,22 @@ func Example_queue() {
 	_ = handler
 }
 
+func Example_filter() {
+	handler := informer.Handler[*Pod]{
+		Filter: func(pod *Pod) bool { return pod.Status.Phase == "Running" },
+	}
+	_ = handler
+}
+
+func Example_waitUntil() {
+	var ctx context.Context
+	var cache *informer.Informer[*Pod]
+	err := cache.WaitUntil(ctx, "shop/web-0", func(pod *Pod, exists bool) bool {
+		return exists && pod.Status.Phase == "Running"
+	})
+	_ = err
+}
+
 func Example_synced() {
 	var ctx context.Context
 	var cache *informer.Informer[*Pod]
@@ -232,9 +248,9 @@ func Example_trace() {
 	var lists, pauses, problems counter
 	opts := informer.Options[*Pod]{
 		Reflector: reflector.Options{Trace: &reflector.Trace{
-			ListDone: func(l reflector.ListDone) { lists.Inc() },
-			Backoff:  func(b reflector.Backoff) { pauses.Inc() },
-			Problem:  func(p reflector.Problem) { problems.Inc() },
+			ListDone: func(reflector.ListDone) { lists.Inc() },
+			Backoff:  func(reflector.Backoff) { pauses.Inc() },
+			Problem:  func(reflector.Problem) { problems.Inc() },
 		}},
 	}
 	_ = opts

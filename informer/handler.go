@@ -39,6 +39,14 @@ type Handler[T object.Object] struct {
 	// deletion.
 	OnDelete func(obj T, finalStateUnknown bool)
 
+	// Filter chooses the objects that the handler is told of: those for which it returns true. If nil, all. An object that begins to
+	// pass is an OnAdd. One that no longer passes is an OnDelete with the last state that the handler was given, and with
+	// finalStateUnknown false, although it still exists. The informer remembers the keys that have passed, so a handler gets an
+	// OnDelete for each object that it was told of and for no other, whatever state an object was in when it was deleted. Filter
+	// is called for each change and each resync, on the goroutine of the callbacks. If it panics, that is a panic of a callback, and
+	// the handler is told nothing of that state.
+	Filter func(obj T) bool
+
 	// Resync is a period. In each period, the informer offers every object to the handler once more, as OnUpdate(obj, obj), and
 	// spreads these calls over the period. It is for a handler that keeps something else in step with the objects, and repairs it
 	// if somebody has changed it. In the first period after the handler was added, nothing is offered, because the handler has

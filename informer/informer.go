@@ -20,6 +20,7 @@ type Informer[T object.Object] struct {
 	reflector *reflector.Reflector[T]
 	problem   func(error)
 	bell      bell
+	keyed     keyWaiters
 	ended     chan struct{} // closed when the consumer has taken its last entry
 
 	mu      sync.Mutex

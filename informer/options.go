@@ -21,10 +21,10 @@ type Options[T object.Object] struct {
 	Reflector reflector.Options
 
 	// Logger gets lines about what happens: problems at Warn, once for each state and not once for each attempt; lists at Info; the
-	// rest at Debug. [reflector.LogTrace] says what they are. If the ListWatcher has a method String, as [listwatch.Resource] has,
-	// each line has the attribute "resource". If nil, the lines go to slog.Default() as it is when New is called, so that a program
-	// which sets nothing is told when the server is away. slog.New(slog.DiscardHandler) is silent. Panics of the program's code are
-	// not logged, because Run or Problem tells them. Reflector.Trace is called as well.
+	// rest at Debug. [reflector.LogTrace] says what they are. If the ListWatcher has a method String, as [listwatch.Resource] and
+	// [listwatch.Funcs] have, each line has the attribute "resource". If nil, the lines go to slog.Default() as it is when New is
+	// called, so that a program which sets nothing is told when the server is away. slog.New(slog.DiscardHandler) is silent. Panics
+	// of the program's code are not logged, because Run or Problem tells them. Reflector.Trace is called as well.
 	Logger *slog.Logger
 
 	// Problem is called if code of the program panics. If a callback panicked, the error is a [*PanicError], and the handler goes
@@ -47,7 +47,7 @@ func (opts *Options[T]) trace(lw listwatch.ListWatcher[T]) *reflector.Trace {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	if named, ok := lw.(fmt.Stringer); ok {
+	if named, ok := lw.(fmt.Stringer); ok && named.String() != "" {
 		logger = logger.With("resource", named.String())
 	}
 	return reflector.JoinTraces(opts.Reflector.Trace, reflector.LogTrace(logger))

@@ -9,7 +9,7 @@ import (
 // PanicError says that a callback panicked, or ended its goroutine with runtime.Goexit.
 type PanicError struct {
 	Handler  string // its name
-	Callback string // "OnAdd", "OnUpdate" or "OnDelete"
+	Callback string // "OnAdd", "OnUpdate", "OnDelete" or "Filter"
 	Key      string // of the object
 	Value    any    // what it panicked with
 	Stack    []byte // where, as runtime/debug.Stack formats it

@@ -17,6 +17,8 @@ type subscriber[T object.Object] struct {
 	report  func(error) // reports a panic of a callback
 	resync  *resync     // owned by the consumer; nil if there is none
 
+	passing map[string]bool // the keys that have passed the filter; owned by run
+
 	wake chan struct{} // holds a token when the goroutine should look
 
 	mu      sync.Mutex
@@ -150,6 +152,9 @@ func (s *subscriber[T]) take() *change[T] {
 // deliver calls the callbacks of a change.
 func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 	h := &s.handler
+	if h.Filter != nil && (!s.filter(c) || s.ends(ctx)) {
+		return
+	}
 	if c.gone && h.OnDelete != nil {
 		s.call("OnDelete", c.key, func() { h.OnDelete(c.final, c.unknown) })
 	}
@@ -162,6 +167,33 @@ func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 	case !known && h.OnAdd != nil:
 		s.call("OnAdd", c.key, func() { h.OnAdd(c.obj, c.initial) })
 	}
+}
+
+// filter makes of a change what it is for a handler that knows only the objects that pass. It returns false if nothing is left. If
+// the filter panics, only a deletion is left.
+func (s *subscriber[T]) filter(c *change[T]) bool {
+	was := s.passing[c.key]
+	is := false
+	if c.there {
+		returned := false
+		s.call("Filter", c.key, func() { is = s.handler.Filter(c.obj); returned = true })
+		if !returned && !c.gone {
+			return false
+		}
+	}
+	switch {
+	case is && s.passing == nil:
+		s.passing = map[string]bool{c.key: true}
+	case is:
+		s.passing[c.key] = true
+	default:
+		delete(s.passing, c.key)
+	}
+	if was && !c.gone && !is {
+		c.gone, c.final, c.unknown = true, c.old, false
+	}
+	c.told, c.gone, c.there = was, c.gone && was, is
+	return c.gone || c.there
 }
 
 // call calls a callback and reports its panic.

@@ -382,7 +382,9 @@ func quoted(key, text string) slog.Attr { return slog.String(key, visible.OneLin
 func took(d time.Duration) slog.Attr { return duration("took", d) }
 
 // duration is rounded, because nobody reads nanoseconds.
-func duration(key string, d time.Duration) slog.Attr { return slog.Duration(key, d.Round(time.Millisecond)) }
+func duration(key string, d time.Duration) slog.Attr {
+	return slog.Duration(key, d.Round(time.Millisecond))
+}
 
 // failure is the attribute of an error, or an empty one, which handlers leave out.
 func failure(err error) slog.Attr {

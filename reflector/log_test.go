@@ -171,7 +171,7 @@ func TestLogOfARelistHasItsReason(t *testing.T) {
 		later(time.Second)
 		r.fake.lists <- listAnswer{err: gone()} // is asked for the most recent state next
 		r.fake.page("20", "a")
-		s = r.fake.open()
+		r.fake.open()
 		book.expect(t, listedFirst, `level=INFO msg="relist: listed" reason=expired objects=1 took=0s resourceVersion=20`)
 		asked := make(chan error, 1)
 		go func() { asked <- r.Relist(t.Context()) }()

@@ -1,0 +1,96 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// WaitUntil waits until the object of key in the store is as a program wants it. It calls holds with the object and true, or with
+// the zero T and false if there is no such object: once the store has synced, and then after changes of that key, until holds
+// returns true. If the object changes several times at once, holds may see only the latest state.
+//
+//	err := cache.WaitUntil(ctx, "shop/web-0", func(pod *Pod, exists bool) bool { return exists && pod.Status.Phase == "Running" })
+//	err := cache.WaitUntil(ctx, "shop/web-0", func(_ *Pod, exists bool) bool { return !exists })
+//
+// If ctx ends first, WaitUntil returns ctx.Err(), or a [*SyncError] if the store has not synced. If Run ends or has ended, the
+// error satisfies errors.Is with [ErrStopped]. holds runs on the goroutine of the caller. Callbacks may call WaitUntil; it does
+// not wait for callbacks. Index functions and the functions of [reflector.Trace] must not call it.
+func (in *Informer[T]) WaitUntil(ctx context.Context, key string, holds func(obj T, exists bool) bool) error {
+	if err := in.WaitForSync(ctx); err != nil {
+		return err
+	}
+	changed := in.keyed.add(key)
+	defer in.keyed.remove(key, changed)
+	for {
+		if obj, exists := in.store.Get(key); holds(obj, exists) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-in.ended:
+			if obj, exists := in.store.Get(key); isRung(changed) && holds(obj, exists) {
+				return nil // it was the last change before the end
+			}
+			return fmt.Errorf("informer: wait for a state of %q: %w", key, ErrStopped)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// keyWaiters are the calls of WaitUntil, by key.
+type keyWaiters struct {
+	count atomic.Int64 // so that the consumer takes no lock if there are none
+
+	mu    sync.Mutex
+	byKey map[string][]chan struct{} // each holds a token after a change
+}
+
+func (w *keyWaiters) add(key string) chan struct{} {
+	changed := make(chan struct{}, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byKey == nil {
+		w.byKey = map[string][]chan struct{}{}
+	}
+	w.byKey[key] = append(w.byKey[key], changed)
+	w.count.Add(1)
+	return changed
+}
+
+func (w *keyWaiters) remove(key string, changed chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.byKey[key] = slices.DeleteFunc(w.byKey[key], func(c chan struct{}) bool { return c == changed })
+	if len(w.byKey[key]) == 0 {
+		delete(w.byKey, key)
+	}
+	w.count.Add(-1)
+}
+
+// ring wakes those who wait for a key. The consumer calls it after it has written to the store.
+func (w *keyWaiters) ring(key string) {
+	if w.count.Load() == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, changed := range w.byKey[key] {
+		select {
+		case changed <- struct{}{}:
+		default: // there is a token already
+		}
+	}
+}
+
+func isRung(changed <-chan struct{}) bool {
+	select {
+	case <-changed:
+		return true
+	default:
+		return false
+	}
+}

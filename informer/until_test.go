@@ -1,0 +1,172 @@
+package informer_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/informer"
+)
+
+func TestWaitUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("shop/tea", "shop/coffee")
+		r := newRig(t, f, informer.Options[*thing]{})
+		var saw []int
+		result := make(chan error, 1)
+		wait := func(key string, holds func(*thing, bool) bool) {
+			go func() { result <- r.WaitUntil(t.Context(), key, holds) }()
+			synctest.Wait()
+		}
+		waits := func() bool { synctest.Wait(); return len(result) == 0 }
+
+		wait("shop/tea", func(obj *thing, exists bool) bool { saw = append(saw, obj.Value); return exists && obj.Value == 3 })
+		if saw != nil || !waits() {
+			t.Fatalf("before the first list it saw %v", saw)
+		}
+		r.start()
+		for _, value := range []int{1, 3} {
+			f.set("shop/coffee", 9) // another key
+			f.set("shop/tea", value)
+			synctest.Wait()
+		}
+		if err := <-result; err != nil || !slices.Equal(saw, []int{0, 1, 3}) {
+			t.Errorf("WaitUntil returned %v and saw %v, want 0, 1 and 3", err, saw)
+		}
+
+		gone := func(_ *thing, exists bool) bool { return !exists }
+		wait("shop/tea", gone)
+		if !waits() {
+			t.Error("it is there, and WaitUntil did not wait")
+		}
+		f.remove("shop/tea")
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
+		wait("shop/tea", gone) // is so already
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWaitUntilEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		r.start()
+		never := func(*thing, bool) bool { return false }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.WaitUntil(ctx, "a", never); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("WaitUntil returned %v, want that its time is over", err)
+		}
+		result := make(chan error, 1)
+		go func() { result <- r.WaitUntil(t.Context(), "a", never) }()
+		synctest.Wait()
+		r.stop()
+		if err := <-result; !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("WaitUntil returned %v, want ErrStopped", err)
+		}
+	})
+}
+
+func TestFilter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "b")
+		f.set("b", 10)
+		r := newRig(t, f, informer.Options[*thing]{})
+		var d diary
+		h := d.handler()
+		h.Filter = func(obj *thing) bool { return obj.Value >= 10 }
+		r.add(h)
+		var twice diary // the same filter for another handler
+		second := twice.handler()
+		second.Filter = h.Filter
+		r.add(second)
+		r.start()
+		d.expect(t, "add b=10 initial")
+		twice.expect(t, "add b=10 initial")
+
+		f.set("a", 1)
+		d.expect(t, "")
+		f.set("a", 11)
+		d.expect(t, "add a=11")
+		f.set("a", 12)
+		d.expect(t, "update a=11->12")
+		f.set("a", 2)
+		d.expect(t, "delete a=12")
+		f.set("a", 3)
+		f.remove("a")
+		d.expect(t, "")
+
+		f.gap(func() { f.remove("b") })
+		later(time.Minute)
+		d.expect(t, "delete b=10 unknown")
+		f.set("b", 20)
+		d.expect(t, "add b=20")
+		f.gap(func() { f.remove("b"); f.set("b", 5) }) // another object, which does not pass
+		later(time.Minute)
+		d.expect(t, "delete b=20 unknown")
+	})
+}
+
+// A slow handler gets several changes as one. It was told of the object, so it must hear that the object is gone, although the
+// state that it was deleted in does not pass; and it must not hear of one that it was not told of.
+func TestFilterOfMergedChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "b", "busy")
+		f.set("a", 10)
+		f.set("busy", 10)
+		r := newRig(t, f, informer.Options[*thing]{})
+		hold := make(chan struct{})
+		d := diary{hold: func(line string) {
+			if line == "update busy=10->11" {
+				<-hold
+			}
+		}}
+		h := d.handler()
+		h.Filter = func(obj *thing) bool { return obj.Value >= 10 }
+		r.add(h)
+		r.start()
+		d.expect(t, "add a=10 initial; add busy=10 initial")
+		f.set("busy", 11)
+		synctest.Wait()
+		f.set("a", 1)
+		f.remove("a")
+		f.set("b", 30)
+		f.remove("b")
+		close(hold)
+		d.expect(t, "update busy=10->11; delete a=1")
+	})
+}
+
+func TestFilterThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var problems []error
+		f := newFake("a", "b")
+		r := newRig(t, f, informer.Options[*thing]{Problem: func(err error) { problems = append(problems, err) }})
+		var d diary
+		h := d.handler()
+		h.Filter = func(obj *thing) bool {
+			if obj.Name == "a" && obj.Value == 0 {
+				panic("no value")
+			}
+			return true
+		}
+		r.add(h)
+		r.start()
+		d.expect(t, "add b=0 initial")
+		var panicked *informer.PanicError
+		if len(problems) != 1 || !errors.As(problems[0], &panicked) || panicked.Callback != "Filter" || panicked.Key != "a" {
+			t.Errorf("problems %v, want a panic of Filter", problems)
+		}
+		f.set("a", 1)
+		d.expect(t, "add a=1")
+		f.gap(func() { f.remove("a"); f.set("a", 0) }) // the old object is gone, whatever the new one does
+		later(time.Minute)
+		d.expect(t, "delete a=1 unknown")
+	})
+}
