@@ -29,6 +29,7 @@ var shownByTest = map[string]func(*testing.T){
 	"what-waits-for-a-handler":         TestHandlerIsToldOfEachUpdate,
 	"an-object-that-comes-as-it-was":   TestListedAgainIsAnUpdate,
 	"a-resync-of-handlers":             TestResyncComesAtOnce,
+	"the-work-queue":                   TestWorkQueue,
 }
 
 // shownElsewhere are the headings for which another package has the test, and its file.
