@@ -40,10 +40,13 @@ func TestSharedInformer(t *testing.T) {
 		if err := third.result(); !errors.Is(err, informer.ErrStopped) {
 			t.Errorf("the informer has ended, and Run returned %v", err)
 		}
-		err := controller.Run(t.Context(), nothing, controller.Options{}, controller.For(cache(newFake())), controller.For(shared))
+		fresh := cache(newFake("b"))
+		refused := controller.Watches(fresh, func(*thing) []string { t.Error("a source of a Run that was refused makes keys"); return nil })
+		err := controller.Run(t.Context(), nothing, controller.Options{}, refused, controller.For(shared))
 		if !errors.Is(err, informer.ErrStopped) {
 			t.Errorf("Run with an informer that has ended returned %v", err)
 		}
+		run(t, 1, nil, controller.For(fresh)).expect("b")
 	})
 }
 
@@ -56,20 +59,27 @@ func TestInformerOfTheProgram(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- own.Run(ctx) }()
 		synctest.Wait()
-		r := run(t, 1, nil, controller.For(own))
+		asked := 0
+		r := run(t, 1, nil, controller.Watches(own, func(obj *thing) []string { asked++; return []string{obj.Name} }))
 		r.expect("a")
 		r.stop()
 		if err := r.result(); !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)
 		}
+		f.set("b", func(*thing) {})
 		synctest.Wait()
+		if asked != 1 {
+			t.Errorf("the source was asked %d times, want once, before the end of Run", asked)
+		}
 		select {
 		case err := <-ended:
 			t.Errorf("the controller ended the informer: %v", err)
 		default:
 		}
 		stop()
-		<-ended
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the informer returned %v", err)
+		}
 	})
 }
 
@@ -79,7 +89,8 @@ func TestInformerFails(t *testing.T) {
 		f := newFake("a")
 		f.refuse = errors.New("not allowed")
 		fatal := informer.New(f, informer.Options[*thing]{Reflector: reflector.Options{Fatal: func(error) bool { return true }}})
-		r := run(t, 1, nil, controller.For(cache(newFake("b"))), controller.For(fatal))
+		r := run(t, 1, nil, controller.For(cache(newFake("b"))), controller.For(fatal),
+			controller.Watches(fatal, func(*thing) []string { return nil }))
 		if err := r.result(); !errors.Is(err, f.refuse) || !strings.HasPrefix(err.Error(), "controller: For(*controller_test.thing): ") {
 			t.Errorf("Run returned %v", err)
 		}

@@ -93,8 +93,7 @@ func TestGetWaits(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		q.Add("a")
-		q.Add("b")
+		q.Add("a", "b")
 		a, b := <-got, <-got
 		if a+b != "a<nil>b<nil>" && a+b != "b<nil>a<nil>" {
 			t.Errorf("got %s and %s", a, b)
@@ -125,6 +124,37 @@ func TestGetEndsWithItsContext(t *testing.T) {
 		}
 		expect(t, q, "a")
 	})
+}
+
+// A Get that ends does not keep another one from a key that comes at the same moment.
+func TestGetEndsAsAKeyComes(t *testing.T) {
+	for range 50 { // the first Get may be quick enough to have the key
+		inBubble(t, func(t *testing.T, q *controller.Queue[string]) {
+			ctx, cancel := context.WithCancel(t.Context())
+			first, second := make(chan string), make(chan string)
+			wait := func(ctx context.Context, got chan<- string) {
+				key, err := q.Get(ctx)
+				got <- fmt.Sprint(key, " ", err)
+			}
+			go wait(ctx, first)
+			synctest.Wait()
+			go wait(t.Context(), second)
+			synctest.Wait()
+			q.Add("a")
+			cancel()
+			switch got := <-first; got {
+			case "a <nil>":
+				q.Close()
+				<-second
+			case " context canceled":
+				if got := <-second; got != "a <nil>" {
+					t.Errorf("the second Get returned %s", got)
+				}
+			default:
+				t.Errorf("the first Get returned %s", got)
+			}
+		})
+	}
 }
 
 // A live key overtakes those of the first list, and a key of the first list becomes live by a change. One key in ten is of
@@ -335,6 +365,23 @@ func TestRetryAtLeast(t *testing.T) {
 		later(time.Minute)
 		expect(t, q, "")
 		later(5 * time.Millisecond)
+		expect(t, q, "a")
+	})
+}
+
+// After Forget nothing is left of a failure but the time that the key waits for, which a change ends.
+func TestForgetWhileItWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, q *controller.Queue[string]) {
+		q.Add("a")
+		expect(t, q, "a")
+		q.Retry("a", time.Minute)
+		q.Forget("a")
+		q.Done("a")
+		if n := q.Failures("a"); n != 0 {
+			t.Errorf("%d failures after Forget", n)
+		}
+		expect(t, q, "")
+		q.Add("a")
 		expect(t, q, "a")
 	})
 }

@@ -74,7 +74,7 @@ func (e *PanicError) Unwrap() error {
 }
 
 var (
-	errGoexit     = errors.New("Reconcile called runtime.Goexit (t.FailNow does)") //nolint:staticcheck // Reconcile is the name of a function
+	errGoexit     = errors.New("Reconcile called runtime.Goexit (t.FailNow does)")
 	errNoFunction = errors.New("controller: the Reconcile function is nil")
 	errNoSource   = errors.New("controller: no source and no queue, so that there would be nothing to do: add controller.For(...)")
 )

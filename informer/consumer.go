@@ -84,7 +84,7 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 		return
 	}
 	delete(c.broken, key)
-	c.observe(Change[T]{Key: key, Old: old, Existed: known, New: obj, Exists: true, Initial: initial && !known})
+	c.observe(Change[T]{Key: key, Old: old, Existed: known, New: obj, Exists: true, Initial: initial})
 	for _, s := range c.handlers {
 		if known {
 			s.updated(key, old, obj)

@@ -274,7 +274,8 @@ func TestEmbedding(t *testing.T) {
 func TestEmbeddingNamesEveryOption(t *testing.T) {
 	text := read(t, "../docs/embedding.md")
 	for _, options := range []any{
-		transport.Config{}, transport.TLSConfig{}, listwatch.Options[*Pod]{}, reflector.Options{}, informer.Options[*Pod]{}, informer.Handler[*Pod]{},
+		transport.Config{}, transport.TLSConfig{}, listwatch.Options[*Pod]{}, reflector.Options{},
+		informer.Options[*Pod]{}, informer.Handler[*Pod]{},
 		controller.Options{}, controller.QueueOptions{},
 	} {
 		typ := reflect.TypeOf(options)

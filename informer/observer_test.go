@@ -165,3 +165,22 @@ func TestObserverIsRemoved(t *testing.T) {
 		other.expect(t, "")
 	})
 }
+
+// An observer that cancels itself is told nothing more, also of what came together with the change.
+func TestObserverCancelsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d diary
+		var self *informer.Registration
+		self = r.observe(func(c informer.Change[*thing]) {
+			told(&d)(c)
+			if !c.Exists {
+				self.Cancel()
+			}
+		})
+		r.start()
+		r.fake.gap(func() { r.fake.remove("a"); r.fake.set("a", 3) })
+		later(time.Minute)
+		d.expect(t, "a none->0 initial; a 0->none")
+	})
+}
