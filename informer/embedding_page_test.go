@@ -274,9 +274,14 @@ func TestEmbedding(t *testing.T) {
 func TestEmbeddingNamesEveryOption(t *testing.T) {
 	text := read(t, "../docs/embedding.md")
 	for _, options := range []any{
-		transport.Config{}, transport.TLSConfig{}, listwatch.Options[*Pod]{}, reflector.Options{},
-		informer.Options[*Pod]{}, informer.Handler[*Pod]{},
-		controller.Options{}, controller.QueueOptions{},
+		transport.Config{},
+		transport.TLSConfig{},
+		listwatch.Options[*Pod]{},
+		reflector.Options{},
+		informer.Options[*Pod]{},
+		informer.Handler[*Pod]{},
+		controller.Options{},
+		controller.QueueOptions{},
 	} {
 		typ := reflect.TypeOf(options)
 		for i := range typ.NumField() {

@@ -33,8 +33,8 @@ type Change[T object.Object] struct {
 // "observer", which is treated as the panic of an index function is: see [Options.Problem].
 //
 // A program may call Observe at any time. If the informer runs already, the observer is first told of every object in the store,
-// with Initial set, which may begin before Observe has returned. [Registration.Synced] is closed when the observer has been told of the first list. Pending is always 0.
-// name stands for the observer in errors.
+// with Initial set, which may begin before Observe has returned. [Registration.Synced] is closed when the observer has been told
+// of the first list. Pending is always 0. name stands for the observer in errors.
 //
 // If Run has ended or is about to end, Observe returns an error that satisfies errors.Is with [ErrStopped].
 func (in *Informer[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
