@@ -9,6 +9,7 @@
 //	deltafifo   queues what changed, one entry per key, until someone takes it
 //	store       holds the objects by key, with indexes
 //	informer    puts these together and calls handlers
+//	controller  calls a function for the keys of what has changed, until it succeeds
 //
 // One round: list everything, replace the copy, watch from the list's
 // resourceVersion, and apply each event. A watch that ends is resumed from the

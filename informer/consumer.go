@@ -20,6 +20,7 @@ import (
 type consumer[T object.Object] struct {
 	*Informer[T]
 	handlers   []*subscriber[T]
+	observers  []*observer[T]
 	goroutines sync.WaitGroup
 	reports    reports
 	synced     bool // the store holds the first list, and the handlers know
@@ -84,6 +85,7 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 	}
 	delete(c.broken, key)
 	c.keyed.ring(key)
+	c.observe(Change[T]{Key: key, Old: old, Existed: known, New: obj, Exists: true, Initial: initial})
 	for _, s := range c.handlers {
 		if known {
 			s.updated(key, old, obj)
@@ -119,6 +121,7 @@ func (c *consumer[T]) remove(key string, final T, unknown bool) {
 		return
 	}
 	c.keyed.ring(key)
+	c.observe(Change[T]{Key: key, Old: old, Existed: true})
 	for _, s := range c.handlers {
 		s.deleted(key, old, final, unknown)
 	}
@@ -150,17 +153,27 @@ func (c *consumer[T]) equal(a, b any) (same bool) {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// attend runs after the bell was rung. It removes and adds handlers, and does the resyncs that are due.
+// attend runs after the bell was rung. It removes and adds handlers and observers, and does the resyncs that are due.
 func (c *consumer[T]) attend(ctx context.Context) {
 	c.handlers = slices.DeleteFunc(c.handlers, func(s *subscriber[T]) bool { return isClosed(s.quit) })
-	c.mu.Lock()
-	joining := c.joining
-	c.joining = nil
-	c.mu.Unlock()
+	c.dropObservers()
+	joining, observing := c.takeJoining()
+	for _, o := range observing {
+		c.admitObserver(o)
+	}
 	for _, s := range joining {
 		c.admit(ctx, s)
 	}
 	c.remind(time.Now())
+}
+
+// takeJoining returns the handlers and the observers that were added since the last call.
+func (c *consumer[T]) takeJoining() (joining []*subscriber[T], observing []*observer[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	joining, observing = c.joining, c.observing
+	c.joining, c.observing = nil, nil
+	return joining, observing
 }
 
 // admit adds a handler, which begins with the objects that the store has now.
@@ -177,12 +190,15 @@ func (c *consumer[T]) admit(ctx context.Context, s *subscriber[T]) {
 	c.goroutines.Go(func() { s.run(ctx) })
 }
 
-// markSynced tells the handlers that the store holds the first list.
+// markSynced tells the observers and the handlers that the store holds the first list.
 func (c *consumer[T]) markSynced() {
 	if c.synced || !c.queue.HasSynced() {
 		return
 	}
 	c.synced = true
+	for _, o := range c.observers {
+		close(o.synced)
+	}
 	for _, s := range c.handlers {
 		s.markSynced()
 	}
@@ -229,12 +245,15 @@ func (c *consumer[T]) stop(reflecting *sync.WaitGroup) {
 	}
 	c.mu.Lock()
 	c.phase = stopped
-	joining := c.joining
-	c.joining = nil
 	c.mu.Unlock()
+	joining, observing := c.takeJoining()
 	for _, s := range slices.Concat(c.handlers, joining) {
 		s.end()
 	}
+	for _, o := range slices.Concat(c.observers, observing) {
+		o.end()
+	}
+	c.dropObservers()
 	c.reports.end()
 	reflecting.Wait() // the queue stays open until the reflector has ended
 	c.queue.Close()

@@ -16,7 +16,8 @@
 // a mark, the store gets the mark's version.
 //
 // Each handler has a goroutine of its own, and a queue with one pending change per object. A slow handler delays nobody, and its
-// queue is bounded by the number of objects, not by the number of events.
+// queue is bounded by the number of objects, not by the number of events. An observer ([Informer.Observe]) is told of every
+// single change instead, by the consumer itself.
 //
 // Begin with [New], [Informer.AddHandler] and [Handler]. docs/embedding.md shows step by step how to use them.
 package informer

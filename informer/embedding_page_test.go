@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
@@ -299,6 +300,7 @@ func TestEmbedding(t *testing.T) {
 	for _, file := range []string{
 		"example_test.go", "embedding_page_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
+		"../examples/controller/main.go", "../controller/example_test.go",
 	} {
 		code += flush(read(t, file))
 	}
@@ -318,11 +320,18 @@ func TestEmbedding(t *testing.T) {
 	}
 }
 
-// Every option of the four packages that the document is about is in it by name.
+// Every option of the five packages that the document is about is in it by name.
 func TestEmbeddingNamesEveryOption(t *testing.T) {
 	text := read(t, "../docs/embedding.md")
 	for _, options := range []any{
-		transport.Config{}, transport.TLSConfig{}, listwatch.Options[*Pod]{}, reflector.Options{}, informer.Options[*Pod]{}, informer.Handler[*Pod]{},
+		transport.Config{},
+		transport.TLSConfig{},
+		listwatch.Options[*Pod]{},
+		reflector.Options{},
+		informer.Options[*Pod]{},
+		informer.Handler[*Pod]{},
+		controller.Options{},
+		controller.QueueOptions{},
 	} {
 		typ := reflect.TypeOf(options)
 		for i := range typ.NumField() {

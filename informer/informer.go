@@ -27,6 +27,8 @@ type Informer[T object.Object] struct {
 	phase   phase
 	fail    context.CancelCauseFunc // ends Run with an error; set while it runs
 	joining []*subscriber[T]        // added, and not yet taken by the consumer
+
+	observing []*observer[T] // added, and not yet taken by the consumer
 }
 
 // ErrStarted is what a second [Informer.Run] returns: an informer runs once.

@@ -32,10 +32,13 @@ type Options[T object.Object] struct {
 	// state of the object, and no handler is called, until the object changes again. Every list brings such an object again, but
 	// Problem is called only once for each version of it.
 	//
+	// If an observer panicked, the error is a [*PanicError], too, and the observer is not told of that change again.
+	//
 	// After a panic of a callback, the callback's goroutine calls Problem, as a part of the callback. So several such calls may
-	// run at a time. After a panic of an index function, another goroutine calls Problem, one call after the other. If an object
-	// gets several problems while an earlier call is running, only the latest is kept. Problem may call Relist and WaitFor, as a
-	// callback may. When Run ends, it drops the problems that wait. If Problem itself panics, the program ends.
+	// run at a time. After a panic of an index function or an observer, another goroutine calls Problem, one call after the
+	// other. If an object gets several problems while an earlier call is running, only the latest is kept. Problem may call
+	// Relist and WaitFor, as a callback may. When Run ends, it drops the problems that wait. If Problem itself panics, the
+	// program ends.
 	//
 	// If Problem is nil, the first panic ends Run. Run returns that panic, and no further callback begins.
 	Problem func(err error)

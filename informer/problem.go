@@ -6,16 +6,19 @@ import (
 	"sync"
 )
 
-// PanicError says that a callback panicked, or ended its goroutine with runtime.Goexit.
+// PanicError says that a callback or an observer panicked, or that a callback ended its goroutine with runtime.Goexit.
 type PanicError struct {
-	Handler  string // its name
-	Callback string // "OnAdd", "OnUpdate", "OnDelete" or "Filter"
+	Handler  string // the name of the handler or of the observer
+	Callback string // "OnAdd", "OnUpdate", "OnDelete", "Filter" or "observer"
 	Key      string // of the object
 	Value    any    // what it panicked with
 	Stack    []byte // where, as runtime/debug.Stack formats it
 }
 
 func (e *PanicError) Error() string {
+	if e.Callback == observerCallback {
+		return fmt.Sprintf("informer: observer %q of %q: panic: %v", e.Handler, e.Key, e.Value)
+	}
 	handler := "handler"
 	if e.Handler != "" {
 		handler = fmt.Sprintf("handler %q", e.Handler)

@@ -30,6 +30,7 @@ var shownByTest = map[string]func(*testing.T){
 	"an-object-that-comes-as-it-was":   TestListedAgainIsAnUpdate,
 	"a-resync-of-handlers":             TestResyncComesAtOnce,
 	"what-is-logged":                   TestLogHasALineForEachAttempt,
+	"the-work-queue":                   TestWorkQueue,
 }
 
 // shownElsewhere are the headings for which another package has the test, and its file.

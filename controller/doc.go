@@ -1,0 +1,24 @@
+// Package controller runs a function for the key of every object that has changed, and again if it fails.
+//
+//	shops := informer.New(...)      // what people write
+//	configMaps := informer.New(...) // what the controller makes of it
+//	err := controller.Run(ctx, func(ctx context.Context, key string) (time.Duration, error) {
+//		shop, exists := shops.Store().Get(key)
+//		...
+//		return 0, write(ctx, shop)
+//	}, controller.Options{Workers: 4},
+//		controller.For(shops),
+//		controller.Owns(configMaps, controller.Owner{Group: "example.com", Kind: "Shop"}),
+//	)
+//
+// Each [Source] is an informer and a rule that makes keys of a change. The keys go into a [Queue]. The workers take them from
+// there, and never two workers have one key. The function that they call, [Reconcile], looks at the whole state of the key and
+// makes the world agree with it. It is not told what has changed, because several changes of a key are one.
+//
+//	informer   a change of the store
+//	Source     the keys that it concerns
+//	Queue      each key once; live changes before the first list; failed keys after a pause
+//	Reconcile  reads the stores, and writes
+//
+// Begin with [Run] and [Reconcile]. [Queue] can be used alone.
+package controller

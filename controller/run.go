@@ -1,0 +1,286 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/relist-go/relist/informer"
+)
+
+// Reconcile looks at everything that a key stands for, and makes the world agree with it. It is called for an object that has
+// changed, and for one that has gone: the store then has nothing under the key. It must do no harm if nothing is to be done,
+// because it is called more often than needed. It is never called for one key twice at the same time.
+//
+// If it returns no error, it is called again when something has changed, and also when after has passed, if that is positive.
+// Only the latest call counts: one that returns 0 waits for changes alone.
+//
+// If it returns an error, it is called again after a pause: see [QueueOptions]. If after is positive, or if the error is an
+// answer of the API server that says when to come back (Retry-After, in the Status of a 429, 500, 503 or 504), that time comes
+// before the pause. A panic counts as an error.
+//
+// ctx ends when the controller stops. Reconcile must return soon after that, because Run waits for it.
+type Reconcile func(ctx context.Context, key string) (after time.Duration, err error)
+
+// Options of [Run]. The zero value is ready.
+type Options struct {
+	// Workers is the number of keys that are worked on at once.
+	// If zero, 1 is used, as in controller-runtime. If negative, Run returns an error.
+	Workers int
+
+	// Queue is the queue that Run uses, if the program wants to read its Stats, to add keys of its own, to drain it, or to choose
+	// the pauses. Run closes it in the end. If nil, Run makes one.
+	Queue *Queue[string]
+
+	// Logger is told of errors and panics of Reconcile, and of informers that get no first list.
+	// If nil, slog.Default() is used.
+	Logger *slog.Logger
+
+	// Reconciled is called after each call of Reconcile, by the worker, for metrics. If nil, nobody is told.
+	Reconciled func(Reconciled)
+}
+
+// Reconciled says what a call of [Reconcile] has done.
+type Reconciled struct {
+	Key      string
+	Waited   time.Duration // how long the key had been ready
+	Took     time.Duration // how long the call took
+	Next     time.Duration // when it is called again if nothing changes; 0 if it is not
+	Failures int           // calls for this key in a row that have failed, this one included
+	Err      error         // what it returned, or a [*PanicError]
+}
+
+// PanicError says that [Reconcile] panicked, or ended its goroutine with runtime.Goexit.
+type PanicError struct {
+	Key   string
+	Value any    // what it panicked with
+	Stack []byte // where, as runtime/debug.Stack formats it
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("controller: reconcile %q: panic: %v", e.Key, e.Value)
+}
+
+// Unwrap returns the panic value if it is an error, so that errors.Is finds it.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+var (
+	errGoexit     = errors.New("Reconcile called runtime.Goexit (t.FailNow does)")
+	errNoFunction = errors.New("controller: the Reconcile function is nil")
+	errNoSource   = errors.New("controller: no source and no queue, so that there would be nothing to do: add controller.For(...)")
+)
+
+const (
+	// waitReport is how often Run says that an informer has no first list yet.
+	waitReport = 10 * time.Second
+
+	// longestRetryAfter bounds what a server can ask for, as in the reflector.
+	longestRetryAfter = time.Hour
+)
+
+// Run calls reconcile for the keys of all sources until ctx ends, and returns ctx.Err(). When it returns, every goroutine that
+// it started has ended, and no call of reconcile runs.
+//
+// Run runs the informers of the sources. If an informer runs already, because the program or another controller runs it, Run
+// uses it as it is. So a program that runs an informer itself begins with that. An informer may be in several sources. The
+// first reconcile begins when every informer has its first list; until then, Run logs every 10 seconds what it waits for, and
+// why.
+//
+// If an informer ends, Run ends with its error. For an informer that somebody else runs, the error satisfies errors.Is with
+// [informer.ErrStopped]; so does the error of a second Run with the same sources, because an informer runs once. If the program
+// closes Options.Queue, or has drained it, Run ends with [ErrClosed].
+//
+// Keys that wait when Run ends are dropped: the next start looks at every object.
+func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Source) error {
+	inner, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	c, err := newRunning(reconcile, opts, sources)
+	if err != nil {
+		return err
+	}
+	defer c.queue.Close()
+	registrations, err := observe(c.queue, sources)
+	if err != nil {
+		return err
+	}
+	var informers sync.WaitGroup
+	run := map[any]bool{}
+	for i, s := range sources {
+		if run[s.informer] {
+			continue // another source runs it
+		}
+		run[s.informer] = true
+		informers.Go(func() { fail(s.keepRunning(inner, registrations[i])) })
+	}
+	if c.awaitSync(inner, sources, registrations) {
+		for range max(opts.Workers, 1) {
+			c.workers.Go(func() { c.work(inner) })
+		}
+		c.workers.Wait()
+	}
+	fail(ErrClosed) // the workers end if inner has ended, and then this does nothing, or if the queue is closed
+	remove(registrations)
+	informers.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return context.Cause(inner)
+}
+
+// observe lets the sources add keys. If one cannot, none does.
+func observe(q *Queue[string], sources []Source) ([]*informer.Registration, error) {
+	var registrations []*informer.Registration
+	for _, s := range sources {
+		r, err := s.observe(q)
+		if err != nil {
+			remove(registrations)
+			return nil, fmt.Errorf("controller: %s: %w", s.name, err)
+		}
+		registrations = append(registrations, r)
+	}
+	return registrations, nil
+}
+
+// remove ends what observe began, and waits until no source adds a key.
+func remove(registrations []*informer.Registration) {
+	for _, r := range registrations {
+		r.Cancel()
+		<-r.Done()
+	}
+}
+
+// keepRunning runs the informer of a source. If it runs already, keepRunning waits for its end.
+func (s Source) keepRunning(ctx context.Context, observer *informer.Registration) error {
+	err := s.run(ctx)
+	if errors.Is(err, informer.ErrStarted) {
+		select {
+		case <-observer.Done():
+			err = informer.ErrStopped
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return fmt.Errorf("controller: %s: %w", s.name, err)
+}
+
+// running is one Run.
+type running struct {
+	reconcile  Reconcile
+	queue      *Queue[string]
+	log        *slog.Logger
+	reconciled func(Reconciled)
+	workers    sync.WaitGroup
+}
+
+func newRunning(reconcile Reconcile, opts Options, sources []Source) (*running, error) {
+	switch {
+	case reconcile == nil:
+		return nil, errNoFunction
+	case opts.Workers < 0:
+		return nil, fmt.Errorf("controller: %d workers: use a positive number, or 0 for 1", opts.Workers)
+	case len(sources) == 0 && opts.Queue == nil:
+		return nil, errNoSource
+	}
+	c := &running{reconcile: reconcile, queue: opts.Queue, log: opts.Logger, reconciled: opts.Reconciled}
+	if c.queue == nil {
+		c.queue = NewQueue[string](QueueOptions{})
+	}
+	if c.log == nil {
+		c.log = slog.Default()
+	}
+	return c, nil
+}
+
+// awaitSync waits until the keys of every first list are in the queue. It returns false if ctx ends or the queue is closed
+// before that.
+func (c *running) awaitSync(ctx context.Context, sources []Source, registrations []*informer.Registration) bool {
+	ticker := time.NewTicker(waitReport)
+	defer ticker.Stop()
+	for i, s := range sources {
+		for !registrations[i].HasSynced() {
+			select {
+			case <-registrations[i].Synced():
+			case <-ticker.C:
+				status := s.status()
+				c.log.WarnContext(ctx, "controller waits for the first list", "source", s.name, "state", status.State.String(), "error", status.LastError)
+			case <-c.queue.closed:
+				return false
+			case <-ctx.Done():
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// work takes keys until ctx ends or the queue is closed.
+func (c *running) work(ctx context.Context) {
+	returned := false
+	defer func() {
+		if !returned { // reconcile has ended this goroutine
+			c.workers.Go(func() { c.work(ctx) })
+		}
+	}()
+	for {
+		key, waited, err := c.queue.get(ctx)
+		if err != nil {
+			break
+		}
+		c.process(ctx, key, waited)
+	}
+	returned = true
+}
+
+// process calls reconcile. Whatever that does, the key is accounted for.
+func (c *running) process(ctx context.Context, key string, waited time.Duration) {
+	began := time.Now()
+	var after time.Duration
+	var err error = &PanicError{Key: key, Value: errGoexit}
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Key: key, Value: v, Stack: debug.Stack()}
+		}
+		r := Reconciled{Key: key, Waited: waited, Took: time.Since(began), Err: err}
+		c.settle(ctx, &r, after)
+		c.queue.Done(key)
+		if c.reconciled != nil {
+			c.reconciled(r)
+		}
+	}()
+	after, err = c.reconcile(ctx, key)
+}
+
+// settle decides when the key is looked at again.
+func (c *running) settle(ctx context.Context, r *Reconciled, after time.Duration) {
+	if r.Err == nil {
+		c.queue.Forget(r.Key)
+		if after > 0 {
+			r.Next = after
+			c.queue.AddAfter(r.Key, after)
+		}
+		return
+	}
+	if seconds, ok := apierrors.SuggestsClientDelay(r.Err); ok {
+		after = max(after, min(time.Duration(seconds)*time.Second, longestRetryAfter))
+	}
+	r.Next = c.queue.Retry(r.Key, after)
+	r.Failures = c.queue.Failures(r.Key)
+	var panicked *PanicError
+	switch {
+	case errors.As(r.Err, &panicked):
+		c.log.ErrorContext(ctx, "reconcile panicked", "key", r.Key, "error", r.Err, "failures", r.Failures, "next", r.Next, "stack", string(panicked.Stack))
+	case ctx.Err() != nil && errors.Is(r.Err, ctx.Err()):
+		// The controller stops, and so did reconcile.
+	default:
+		c.log.WarnContext(ctx, "reconcile failed", "key", r.Key, "error", r.Err, "failures", r.Failures, "next", r.Next)
+	}
+}

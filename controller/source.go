@@ -1,0 +1,110 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/reflector"
+)
+
+// Source is an informer and a rule that makes keys of its changes. [For], [Owns] and [Watches] make one.
+//
+// A change concerns the keys of the object as it was and as it is. So if an object goes from one owner to another, both are
+// looked at; if it is deleted, its last owner is, whether anybody saw the deletion or not. These states are the ones that the
+// informer's store had, one by one: a Reconcile that has read a state of an object is called again when the store has another.
+type Source struct {
+	name     string
+	informer any // what distinguishes the informers of several sources
+	run      func(ctx context.Context) error
+	status   func() reflector.Status
+	observe  func(q *Queue[string]) (*informer.Registration, error)
+}
+
+// For makes the object's own key.
+func For[T object.Object](in *informer.Informer[T]) Source {
+	return from("For", in, func(obj T) []string { return []string{object.Key(obj)} })
+}
+
+// Owned is an object that says who owns it. Generated API types, Unstructured, PartialObjectMetadata and every struct that embeds
+// metav1.ObjectMeta do.
+type Owned interface {
+	object.Object
+	GetOwnerReferences() []metav1.OwnerReference
+}
+
+// Owner is the type of the owners that [Owns] looks for.
+type Owner struct {
+	// Group is that of the owner's API, "apps". It is empty for the core group. The version does not count.
+	Group string
+
+	// Kind is the owner's, "ReplicaSet".
+	Kind string
+
+	// ClusterScoped says that the owner has no namespace. An owner with a namespace is in that of the object that it owns.
+	ClusterScoped bool
+}
+
+// Owns makes the key of the object's controlling owner, if that is of this type: the owner whose reference has controller: true.
+// There is one at most. An owner is found by its name. If it was deleted and another one has its name, Reconcile can tell by the
+// UID of the reference.
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
+func Owns[T Owned](in *informer.Informer[T], owner Owner) Source {
+	return from("Owns", in, func(obj T) []string {
+		for _, ref := range obj.GetOwnerReferences() {
+			if ref.Controller != nil && *ref.Controller && owner.is(ref) {
+				return []string{owner.key(obj.GetNamespace(), ref.Name)}
+			}
+		}
+		return nil
+	})
+}
+
+func (o Owner) is(ref metav1.OwnerReference) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == o.Group && ref.Kind == o.Kind
+}
+
+func (o Owner) key(namespace, name string) string {
+	if o.ClusterScoped || namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// Watches makes the keys that a function returns: those that this object concerns. Empty keys are left out. The function runs on
+// the informer's goroutine, as index functions do: it must be quick, and may read stores. If it panics, [informer.Options].Problem
+// is told and the keys of that change are lost; without a Problem, Run ends.
+func Watches[T object.Object](in *informer.Informer[T], keys func(obj T) []string) Source {
+	return from("Watches", in, func(obj T) []string {
+		return slices.DeleteFunc(slices.Clone(keys(obj)), func(key string) bool { return key == "" })
+	})
+}
+
+// from makes a Source of a rule that says which keys an object concerns.
+func from[T object.Object](rule string, in *informer.Informer[T], concerns func(obj T) []string) Source {
+	var none T
+	name := fmt.Sprintf("%s(%T)", rule, none)
+	observe := func(q *Queue[string]) (*informer.Registration, error) {
+		return in.Observe("controller: "+name, func(c informer.Change[T]) {
+			var keys []string
+			if c.Existed {
+				keys = concerns(c.Old)
+			}
+			if c.Exists {
+				keys = append(keys, concerns(c.New)...)
+			}
+			if c.Initial {
+				q.AddInitial(keys...)
+			} else {
+				q.Add(keys...)
+			}
+		})
+	}
+	return Source{name: name, informer: in, run: in.Run, status: in.Status, observe: observe}
+}

@@ -1,0 +1,54 @@
+package controller
+
+import "time"
+
+// Stats are numbers for metrics. The totals count from the making of the queue and never go back.
+type Stats struct {
+	Ready   int // keys that wait for a worker
+	Initial int // of Ready: those that nothing but the first list has asked for
+	Delayed int // keys that wait for a time: AddAfter, and the pauses after failures
+	Working int // keys that are worked on
+	Failing int // keys whose last work failed
+
+	Oldest  time.Duration // how long the key has been ready that has been ready longest; 0 if none is
+	Longest time.Duration // how long a worker has had its key that has had it longest; 0 if none is working
+
+	Given   uint64        // how often a key was given to a worker
+	Retries uint64        // how often the work on a key has failed
+	Waited  time.Duration // how long the keys that were given had been ready, in total: its growth divided by that of Given is a mean
+	Worked  time.Duration // how long workers have had keys that are done, in total
+}
+
+// totals are the numbers of Stats that the queue counts.
+type totals struct {
+	failing        int
+	given, retries uint64
+	waited, worked time.Duration
+}
+
+// Stats returns the numbers as they are now. A key of the first list that changes is ready afresh from then on.
+func (q *Queue[K]) Stats() Stats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	s := Stats{
+		Ready:   q.live.len + q.initial.len,
+		Initial: q.initial.len,
+		Delayed: len(q.times),
+		Working: len(q.working),
+		Failing: q.totals.failing,
+		Given:   q.totals.given,
+		Retries: q.totals.retries,
+		Waited:  q.totals.waited,
+		Worked:  q.totals.worked,
+	}
+	for _, l := range []*line[K]{&q.live, &q.initial} {
+		if l.first != nil {
+			s.Oldest = max(s.Oldest, now.Sub(l.first.since))
+		}
+	}
+	for it := range q.working {
+		s.Longest = max(s.Longest, now.Sub(it.began))
+	}
+	return s
+}

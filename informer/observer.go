@@ -1,0 +1,117 @@
+package informer
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/relist-go/relist/object"
+)
+
+// Change is one change of one object in the store.
+type Change[T object.Object] struct {
+	Key string
+
+	// Old is what the store had, if Existed.
+	Old     T
+	Existed bool
+
+	// New is what the store has now, if Exists.
+	New    T
+	Exists bool
+
+	// Initial is true if New was in the first list, or in the store when the observer was added.
+	Initial bool
+}
+
+// Observe adds an observer: a function that is told of every single change of the store. It is for a program that must not
+// miss a state which it may have read in the store, such as a work queue. A [Handler] is told of fewer changes, because the
+// changes that wait for it are merged: it hears nothing of an object that came and went while it was busy.
+//
+// observe runs on the informer's own goroutine, after the store has the change and before it has the next one. So observe must
+// be quick, as index functions must, and the same calls are forbidden: [Informer.WaitFor], [Informer.Relist], and the Remove of
+// a registration. It may read the store, and call Cancel. If it panics, the error is a [*PanicError] with the Callback
+// "observer", which is treated as the panic of an index function is: see [Options.Problem].
+//
+// A program may call Observe at any time. If the informer runs already, the observer is first told of every object in the store,
+// with Initial set, which may begin before Observe has returned. [Registration.Synced] is closed when the observer has been told
+// of the first list. Pending is always 0. name stands for the observer in errors.
+//
+// If Run has ended or is about to end, Observe returns an error that satisfies errors.Is with [ErrStopped].
+func (in *Informer[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
+	o := &observer[T]{Registration: newRegistration(), name: name, observe: observe}
+	o.waiting = func() int { return 0 }
+	o.forget = in.bell.ring
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.phase == stopped {
+		return nil, fmt.Errorf("informer: add observer %q: %w", name, ErrStopped)
+	}
+	in.observing = append(in.observing, o)
+	in.bell.ring()
+	return o.Registration, nil
+}
+
+// observerCallback is the Callback of a [PanicError] of an observer.
+const observerCallback = "observer"
+
+// observer is a function that Observe was given. Only the consumer calls it, and only the consumer ends it.
+type observer[T object.Object] struct {
+	*Registration
+	name    string
+	observe func(Change[T])
+}
+
+// tell calls the function, and returns its panic as an error.
+func (o *observer[T]) tell(c Change[T]) (err error) {
+	if isClosed(o.quit) {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Handler: o.name, Callback: observerCallback, Key: c.Key, Value: v, Stack: debug.Stack()}
+		}
+	}()
+	o.observe(c)
+	return nil
+}
+
+// observe tells every observer of a change of the store.
+func (c *consumer[T]) observe(change Change[T]) {
+	for _, o := range c.observers {
+		c.tell(o, change)
+	}
+}
+
+func (c *consumer[T]) tell(o *observer[T], change Change[T]) {
+	if err := o.tell(change); err != nil {
+		c.reportLater(change.Key, err)
+	}
+}
+
+// admitObserver adds an observer, which begins with the objects that the store has now.
+func (c *consumer[T]) admitObserver(o *observer[T]) {
+	if !o.begin() {
+		return // it was removed before it began
+	}
+	for key, obj := range c.store.Snapshot().All() {
+		c.tell(o, Change[T]{Key: key, New: obj, Exists: true, Initial: true})
+	}
+	if c.synced {
+		close(o.synced)
+	}
+	c.observers = append(c.observers, o)
+}
+
+// dropObservers removes the observers that have been canceled: the function is not running, and it will not run again.
+func (c *consumer[T]) dropObservers() {
+	kept := c.observers[:0]
+	for _, o := range c.observers {
+		if isClosed(o.quit) {
+			close(o.done)
+		} else {
+			kept = append(kept, o)
+		}
+	}
+	clear(c.observers[len(kept):])
+	c.observers = kept
+}

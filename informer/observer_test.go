@@ -1,0 +1,186 @@
+package informer_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/informer"
+)
+
+// told is an observer that writes down what it is told.
+func told(d *diary) func(informer.Change[*thing]) {
+	return func(c informer.Change[*thing]) {
+		old, now := "none", "none"
+		if c.Existed {
+			old = fmt.Sprint(c.Old.Value)
+		}
+		if c.Exists {
+			now = fmt.Sprint(c.New.Value)
+		}
+		d.write(fmt.Sprintf("%s %s->%s%s", c.Key, old, now, when(c.Initial, " initial")))
+	}
+}
+
+func (r *rig) observe(observe func(informer.Change[*thing])) *informer.Registration {
+	r.t.Helper()
+	registration, err := r.Observe("test", observe)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return registration
+}
+
+func TestObserverIsToldOfEveryChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d, late diary
+		reg := r.observe(told(&d))
+		if reg.HasSynced() {
+			t.Error("synced before Run")
+		}
+		r.start()
+		d.expect(t, "a none->0 initial")
+		if !reg.HasSynced() {
+			t.Error("not synced after the first list")
+		}
+		r.fake.set("b", 1)
+		d.expect(t, "b none->1")
+		r.fake.set("b", 2)
+		d.expect(t, "b 1->2")
+		r.fake.remove("b")
+		d.expect(t, "b 2->none")
+
+		// Nobody sees that a goes and comes back as another object.
+		r.fake.gap(func() { r.fake.remove("a"); r.fake.set("a", 3) })
+		later(time.Minute)
+		d.expect(t, "a 0->none; a none->3")
+
+		again := r.observe(told(&late))
+		late.expect(t, "a none->3 initial")
+		if !again.HasSynced() {
+			t.Error("an observer that came late has not synced")
+		}
+	})
+}
+
+// A handler that is busy hears nothing of an object that came and went. Its store had the object, and an observer is told.
+func TestObserverHearsWhatHandlersMerge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		free := make(chan struct{})
+		slow := diary{hold: func(string) { <-free }}
+		r.add(slow.handler())
+		var d diary
+		r.observe(func(c informer.Change[*thing]) {
+			if _, there := r.Store().Get(c.Key); there != c.Exists {
+				t.Errorf("told that %s exists: %v, and the store says %v", c.Key, c.Exists, there)
+			}
+			told(&d)(c)
+		})
+		r.start()
+		r.fake.set("b", 1)
+		synctest.Wait()
+		r.fake.remove("b")
+		d.expect(t, "a none->0 initial; b none->1; b 1->none")
+		close(free)
+		slow.expect(t, "add a=0 initial")
+	})
+}
+
+func TestObserverThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var problems []error
+		r := newRig(t, newFake("a"), informer.Options[*thing]{Problem: func(err error) { problems = append(problems, err) }})
+		r.observe(func(c informer.Change[*thing]) {
+			if c.Key == "a" {
+				panic("no a")
+			}
+		})
+		var d diary
+		r.observe(told(&d))
+		r.start()
+		r.fake.set("b", 1)
+		d.expect(t, "a none->0 initial; b none->1")
+		var panicked *informer.PanicError
+		if len(problems) != 1 || !errors.As(problems[0], &panicked) || panicked.Handler != "test" {
+			t.Fatalf("problems: %v", problems)
+		}
+		if got, want := panicked.Error(), `informer: observer "test" of "a": panic: no a`; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+func TestObserverThatPanicsEndsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		reg := r.observe(func(informer.Change[*thing]) { panic("no a") })
+		var panicked *informer.PanicError
+		if err := r.Run(t.Context()); !errors.As(err, &panicked) || panicked.Callback != "observer" {
+			t.Errorf("Run returned %v", err)
+		}
+		if !closed(reg.Done()) {
+			t.Error("Run has returned and the observer is not done")
+		}
+		if _, err := r.Observe("late", func(informer.Change[*thing]) {}); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("Observe after Run returned %v", err)
+		}
+	})
+}
+
+func TestObserverIsRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		never := r.observe(func(informer.Change[*thing]) { t.Error("told after Cancel") })
+		never.Cancel()
+		if !closed(never.Done()) {
+			t.Error("an observer that was canceled before Run is not done")
+		}
+		r.start()
+		var d diary
+		var self *informer.Registration
+		known := make(chan struct{}) // closed when self may be read
+		self = r.observe(func(c informer.Change[*thing]) {
+			told(&d)(c)
+			<-known
+			self.Cancel()
+		})
+		close(known)
+		d.expect(t, "a none->0 initial")
+		r.fake.set("b", 1)
+		d.expect(t, "")
+		if !closed(self.Done()) {
+			t.Error("not done")
+		}
+		var other diary
+		reg := r.observe(told(&other))
+		other.expect(t, "a none->0 initial; b none->1 initial")
+		if err := reg.Remove(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.fake.set("c", 1)
+		other.expect(t, "")
+	})
+}
+
+// An observer that cancels itself is told nothing more, also of what came together with the change.
+func TestObserverCancelsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d diary
+		var self *informer.Registration
+		self = r.observe(func(c informer.Change[*thing]) {
+			told(&d)(c)
+			if !c.Exists {
+				self.Cancel()
+			}
+		})
+		r.start()
+		r.fake.gap(func() { r.fake.remove("a"); r.fake.set("a", 3) })
+		later(time.Minute)
+		d.expect(t, "a none->0 initial; a 0->none")
+	})
+}
