@@ -138,6 +138,7 @@ func TestFilterOfMergedChanges(t *testing.T) {
 		f.remove("a")
 		f.set("b", 30)
 		f.remove("b")
+		synctest.Wait() // the store has all of it, and the handler none
 		close(hold)
 		d.expect(t, "update busy=10->11; delete a=1")
 	})
