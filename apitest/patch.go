@@ -15,7 +15,7 @@ import (
 
 // patch applies a patch of any kind that kube-apiserver knows. It returns the status code of the answer.
 //
-// Server-side apply is only a merge here. It creates the object if there is none. It does not track which manager owns a
+// Server-side apply is only a merge here. It creates an object that does not exist. It does not track which manager owns a
 // field, so if a later apply leaves a field out, the field stays.
 func (s *storage) patch(t target, body []byte, media string) (*revision, int, error) {
 	var change func(obj map[string]any) (map[string]any, error)

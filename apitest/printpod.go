@@ -105,7 +105,7 @@ func (p *podView) gated() bool {
 }
 
 // initProgress looks at the init containers, sidecars included, up to the first one for which the others wait. waits
-// is the text for that container, or "" if there is none. all counts the restarts of all these containers. sidecars
+// is the text for that container, or "" if no container is waited for. all counts the restarts of all these containers. sidecars
 // counts only the restarts of the sidecars, because only these count when the other containers run.
 func (p *podView) initProgress() (ready int, waits string, all, sidecars restarts) {
 	for i, c := range p.Status.InitContainerStatuses {

@@ -116,7 +116,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Replica returns the replica of that name. If there is none, Replica makes one. The watch cache of a new replica
+// Replica returns the replica of that name. If the name is new, Replica makes the replica. The watch cache of a new replica
 // begins now, so a watch from an older version gets a 410. "" is the name of the replica that the server has from the
 // start.
 func (s *Server) Replica(name string) *Replica {

@@ -36,7 +36,7 @@ func (it *item[K]) given(now time.Time) {
 	it.givenLive, it.live = it.live, false
 }
 
-// item returns the item of a key, a new one if there is none. The caller holds mu, as for all methods here.
+// item returns the item of a key. If the key is new, item makes one. The caller holds mu, as for all methods here.
 func (q *Queue[K]) item(key K) *item[K] {
 	it := q.items[key]
 	if it == nil {

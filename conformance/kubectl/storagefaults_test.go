@@ -26,7 +26,7 @@ func testStorageFaults(t *testing.T, flags []string) {
 		s := serve(t, flags...)
 		wait := s.start(t, "wait", "cm/a", "--for=jsonpath={.data.x}=2")
 		s.awaitWatch(t)
-		s.patch(t, "b", twoKeys) // of which the wait learns nothing
+		s.patch(t, "b", twoKeys) // the wait is not told of this patch
 		s.fault(t, "compact")
 		s.fault(t, "end")
 		s.awaitWatch(t) // which begins with the objects: after a watch as short as this, client-go does not resume

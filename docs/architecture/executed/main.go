@@ -1,5 +1,5 @@
-// Executed prints the files of the library of which at least one statement runs while one event of a watch goes from the socket
-// to a callback. It counts more than the call stacks of [TestRoadOfAnEvent] in the folder above, which miss a function that
+// Executed sends one event of a watch from the socket to a callback. It prints each file of the library that runs at least one
+// statement on the way. It counts more than the call stacks of [TestRoadOfAnEvent] in the folder above, which miss a function that
 // has returned.
 //
 //	go run -cover -covermode=atomic -coverpkg=./... ./docs/architecture/executed
@@ -109,7 +109,7 @@ func object(price string) map[string]any {
 
 const module = "github.com/relist-go/relist/"
 
-// report prints the files of which something was executed.
+// report prints the files that ran at least one statement.
 func report(ctx context.Context, folder string) error {
 	text := path.Join(folder, "profile.txt")
 	if out, err := exec.CommandContext(ctx, "go", "tool", "covdata", "textfmt", "-i="+folder, "-o="+text).CombinedOutput(); err != nil {
