@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// A faultConn is a connection of a Listener that can go silent, as if a firewall had forgotten it: the bytes of both
-// sides are lost, and the client does not learn that the server closes the connection.
+// A faultConn is a connection of a Listener that can go silent, as if a firewall had forgotten it. Then the bytes of both
+// sides are lost. If the server closes the connection, the client does not learn of it.
 type faultConn struct {
 	net.Conn
 	listener *Listener
 
 	mu     sync.Mutex
-	spared bool // a request that must meet no fault has used it
+	spared bool // it has carried a request that no fault may touch
 	silent bool
 	closed bool
 }
 
-// faultConnOf returns the connection under the layers that net/http and TLS have put on it, or nil if it is no Listener's.
+// faultConnOf returns the faultConn under the layers of net/http and TLS. It returns nil if no Listener has accepted
+// conn.
 func faultConnOf(conn net.Conn) *faultConn {
 	for conn != nil {
 		switch c := conn.(type) {
@@ -77,7 +78,7 @@ func (c *faultConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite is called by net/http to end a connection whose client is still sending.
+// CloseWrite ends the server's side of the connection. net/http calls it if the client is still sending.
 func (c *faultConn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || c.isSilent() {
@@ -86,14 +87,14 @@ func (c *faultConn) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// Close leaves the socket of a silent connection open, until the listener is shut.
+// Close closes the connection. If the connection is silent, its socket stays open until the listener is shut.
 func (c *faultConn) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	silent := c.silent
 	c.mu.Unlock()
 	if silent {
-		return c.SetReadDeadline(time.Unix(1, 0)) // a Read that waits must return
+		return c.SetReadDeadline(time.Unix(1, 0)) // so that a Read that waits returns
 	}
 	c.listener.forget(c)
 	return c.Conn.Close()
@@ -102,12 +103,12 @@ func (c *faultConn) Close() error {
 // breakOff closes the connection, with a TCP reset if reset is true.
 func (c *faultConn) breakOff(reset bool) {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok && reset && !c.isSilent() {
-		_ = tcp.SetLinger(0) // without it, the close below is an orderly one of TCP
+		_ = tcp.SetLinger(0) // without it, Close would end the connection in good order (FIN)
 	}
-	_ = c.Close() // it was to break
+	_ = c.Close() // an error does not matter: the connection had to break
 }
 
-// A faultListener gives out connections that can go silent.
+// A faultListener accepts connections that can go silent.
 type faultListener struct {
 	net.Listener
 	of *Listener
@@ -124,11 +125,11 @@ func (ln *faultListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// HalfOpen makes the connections that are open now go silent: no byte and no end arrives on them any more, in either
-// direction, also when the server closes them. New connections work. It returns the number of connections.
+// HalfOpen makes every open connection of the Listeners go silent, and returns their number. No byte arrives on a silent
+// connection any more, in either direction. If the server closes it, the client does not learn of that. New connections
+// work. A connection stays silent until Refuse, or Close of the listener, closes it.
 //
-// It concerns the connections of Listeners, except those that a request with the header "X-Relist-Faults: off" or for
-// /_faults/ has come by. They stay as they are until Refuse, or Close of the listener.
+// HalfOpen spares a connection if it has carried a request for /_faults/, or one with the header "X-Relist-Faults: off".
 func (s *Server) HalfOpen() int {
 	n := 0
 	for _, l := range s.allListeners() {
@@ -141,7 +142,7 @@ func (l *Listener) silence() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
-	for c := range l.conns { // each by itself: the order does not matter
+	for c := range l.conns { // each is changed by itself: the order does not matter
 		if c.silence() {
 			n++
 		}
@@ -164,8 +165,8 @@ func (l *Listener) forget(c *faultConn) {
 	delete(l.conns, c)
 }
 
-// spareHeader exempts a request from faults if its value is off, so that a test can observe how other clients meet
-// faults.
+// spareHeader is a header of a request. If its value is off, no fault touches the request, so a test can look at the
+// server while other clients meet faults.
 const spareHeader = "X-Relist-Faults"
 
 func spared(req *http.Request) bool { return req.Header.Get(spareHeader) == "off" }

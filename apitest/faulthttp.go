@@ -13,7 +13,7 @@ import (
 
 const faultsPath = "/_faults/"
 
-// A faultSwitch is one fault as it is reached over HTTP.
+// A faultSwitch is the way to one fault over HTTP.
 type faultSwitch struct {
 	name  string
 	query string // its parameters, as an example
@@ -21,7 +21,7 @@ type faultSwitch struct {
 	do    func(s *Server, q query) (string, error)
 }
 
-// faultSwitches are listed by GET /_faults/ in this order.
+// faultSwitches has all switches. GET /_faults/ lists them in this order.
 var faultSwitches = []faultSwitch{
 	{"compact", "", "empty the window and forget superseded states: older versions get 410", func(s *Server, _ query) (string, error) {
 		s.Compact()
@@ -68,7 +68,7 @@ var faultSwitches = []faultSwitch{
 		if d == 0 {
 			return "", errors.New("for=0s: want more than zero")
 		}
-		// The answer to this request is lost with its connection.
+		// Refuse also closes the connection of this request, so the client gets no answer.
 		return "", s.Refuse(d)
 	}},
 	{"goaway", "?requests=1", "ask clients to leave their connection, in the answers to the next requests", func(s *Server, q query) (string, error) {
@@ -157,7 +157,7 @@ var faultSwitches = []faultSwitch{
 	}},
 }
 
-// serveFaults answers below /_faults/. It is subject to no fault itself, and asks for no token.
+// serveFaults answers requests below /_faults/. No fault touches these requests, and they need no token.
 func (s *Server) serveFaults(w http.ResponseWriter, req *http.Request) {
 	name := strings.TrimPrefix(req.URL.Path, faultsPath)
 	if name == "" {
@@ -181,7 +181,7 @@ func (s *Server) serveFaults(w http.ResponseWriter, req *http.Request) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		_, _ = fmt.Fprintln(w, did) // a client that is gone does not need the answer
+		_, _ = fmt.Fprintln(w, did) // if it returns an error, the client hung up
 		return
 	}
 	http.Error(w, fmt.Sprintf("no fault %q: GET %s lists them", name, faultsPath), http.StatusNotFound)
@@ -200,7 +200,7 @@ func (s *Server) listFaults(w http.ResponseWriter) {
 	writeBytes(w, http.StatusOK, "text/plain; charset=utf-8", []byte(b.String()))
 }
 
-// describe has a line for each fault that waits or goes on.
+// describe returns a line for each fault that is waiting for a request, or is in effect.
 func (f *faults) describe() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -248,7 +248,7 @@ func (f *faults) describe() []string {
 	return lines
 }
 
-// counted is a number with its noun.
+// counted returns n with its noun: "1 watch", "2 watches".
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

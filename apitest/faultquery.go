@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// query reads the parameters of a fault and keeps the first error.
+// query reads the parameters of a fault. It remembers the first error.
 type query struct {
 	url.Values
 	err error
 }
 
-// parse reads a query. It refuses parameters that the switch's example does not have, because otherwise a misspelt
-// parameter would do nothing and no one would notice.
+// parse reads a query. It returns an error for a parameter that is not in the example of the switch, because otherwise
+// nobody would notice that a name is misspelt.
 func (f faultSwitch) parse(raw string) (query, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -25,7 +25,7 @@ func (f faultSwitch) parse(raw string) (query, error) {
 	}
 	known, err := url.ParseQuery(strings.TrimPrefix(f.query, "?"))
 	if err != nil {
-		// unreachable: the examples are constants, which a test posts.
+		// unreachable: the examples are constants, and a test sends each of them.
 		panic("apitest: " + err.Error())
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -53,7 +53,8 @@ func (q *query) duration(name string, absent time.Duration) time.Duration {
 	return read(q, name, absent, "a duration such as 5s", time.ParseDuration, func(d time.Duration) bool { return d >= 0 })
 }
 
-// read converts a parameter. If that fails, or the value is refused, the error says which values are accepted.
+// read returns a parameter as convert returns it, or absent if the query does not have it. If convert returns an error,
+// the error of q says which values are accepted.
 func read[T any](q *query, name string, absent T, want string, convert func(string) (T, error), accept func(T) bool) T {
 	s := q.Get(name)
 	if s == "" {

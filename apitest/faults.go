@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// faults holds the faults that are in effect. They concern every replica, except Freeze, which concerns one.
+// faults has the faults that are in effect. Each of them affects all replicas. (Freeze, which affects one replica, is
+// not here.)
 type faults struct {
 	done <-chan struct{} // closed by Close of the server
 
 	mu       sync.Mutex
 	streams  map[*stream]struct{}
-	cuts     []*Cut // for watches to come, oldest first
-	listCuts []*Cut // for lists to come
+	cuts     []*Cut // for the next watches, oldest first
+	listCuts []*Cut // for the next lists
 	failures []*Failure
 	rewrites []*Rewrite
 	period   time.Duration // of bookmarks
 	goAway   int
 	refused  bool
-	stalled  chan struct{} // closed when writing goes on; nil when it is not held
+	stalled  chan struct{} // nil if watches are not stalled; Resume closes it
 	swallow  map[string]bool
 	reopen   *time.Timer
 	pending  sync.WaitGroup // the timer above
@@ -56,7 +57,7 @@ func (f *faults) cancelReopen() {
 	f.reopen = nil
 }
 
-// open registers the answer to a watch.
+// open makes the stream for the answer to a watch.
 func (f *faults) open(out output, spared bool) *stream {
 	st := &stream{faults: f, out: out, spared: spared, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
@@ -76,12 +77,12 @@ func (f *faults) release(st *stream) {
 	delete(f.streams, st)
 }
 
-// each changes every open stream that is not spared, and wakes it.
+// each calls change for every open stream that is not spared, and wakes the stream. It returns the number of streams.
 func (f *faults) each(change func(*stream)) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := 0
-	for st := range f.streams { // each by itself: the order does not matter
+	for st := range f.streams { // each is changed by itself: the order does not matter
 		if st.spared {
 			continue
 		}
@@ -106,7 +107,7 @@ func (f *faults) swallows(what string) bool {
 	return f.swallow[what]
 }
 
-// connection applies the faults of the connection to a request: it is refused, or told to go away.
+// connection applies those faults to a request that concern its connection: Refuse and GoAway.
 func (f *faults) connection(w http.ResponseWriter, req *http.Request) {
 	if spared(req) {
 		return
@@ -118,10 +119,10 @@ func (f *faults) connection(w http.ResponseWriter, req *http.Request) {
 	}
 	f.mu.Unlock()
 	if refused {
-		panic(http.ErrAbortHandler) // the listener is shut; this is for servers that use the handler alone
+		panic(http.ErrAbortHandler) // for programs that serve the handler themselves; a Listener is shut by now
 	}
 	if away {
-		w.Header().Set("Connection", "close") // net/http's HTTP/2 server sends GOAWAY for it
+		w.Header().Set("Connection", "close") // over HTTP/2, net/http sends GOAWAY for this header
 	}
 }
 
@@ -150,26 +151,28 @@ func (f *faults) take(req *http.Request, verb string, res *Resource) (Failure, b
 	return x, true
 }
 
-// CutWatches ends every open watch after that many more bytes of its body, even in the middle of an event; 0 ends them
-// at once. It returns the number of watches.
+// CutWatches breaks every open watch after that many more bytes of its body, even in the middle of an event. If after is
+// zero, the watches break at once. CutWatches returns the number of watches.
 func (s *Server) CutWatches(after int64) int { return s.Cut(Cut{After: after}) }
 
-// A Cut ends watches, or lists, at a byte.
+// A Cut breaks watches or lists after a number of bytes.
 type Cut struct {
-	// After is the number of bytes of the body still to be sent. A negative number is 0.
+	// After is the number of bytes of the body that are still sent. A negative number means 0.
 	After int64
-	// Next, if above zero, cuts that many of the watches that are opened next, instead of the open ones.
+	// Next is a number of watches. If positive, the Cut breaks the next watches that are opened, as many as Next says, and
+	// leaves the open ones alone.
 	Next int
-	// Lists cuts the next list instead of watches, or the next lists if Next is above one. A list that is shorter than
-	// After is not cut.
+	// Lists says that the Cut breaks lists and no watches: the next list, or as many as Next says. A list that is shorter
+	// than After is not cut.
 	Lists bool
-	// Clean ends the stream in an orderly way, as at a timeout.
+	// Clean says that the stream ends in good order, as at its timeout.
 	Clean bool
-	// Reset sends a TCP reset instead of closing the connection. Over HTTP/2 the stream is reset in either case.
+	// Reset says that the connection ends with a TCP reset. Over HTTP/2 the stream is reset, whatever Reset says.
 	Reset bool
 }
 
-// Cut ends watches as c says, and returns how many it concerns.
+// Cut breaks watches or lists as c says. It returns the number of open watches that it breaks, or of watches or lists to
+// come.
 func (s *Server) Cut(c Cut) int {
 	c.After = max(c.After, 0)
 	if c.Lists {
@@ -188,19 +191,20 @@ func (s *Server) Cut(c Cut) int {
 	return s.faults.each(func(st *stream) { st.cut, st.left = &c, c.After })
 }
 
-// EndWatches ends every open watch in an orderly way, as a server does that is shut down. It returns the number of watches.
+// EndWatches ends every open watch in good order, as a server does when it shuts down. It returns the number of watches.
 func (s *Server) EndWatches() int {
 	return s.faults.each(func(st *stream) { st.ended = true })
 }
 
-// Inject writes raw bytes into every open watch: half an event, an event of an unknown type, or text that a proxy might
-// add. It returns the number of watches.
+// Inject writes raw bytes into every open watch, such as half an event, an event of an unknown type, or text of a proxy.
+// It returns the number of watches.
 func (s *Server) Inject(raw []byte) int {
 	raw = slices.Clone(raw)
 	return s.faults.each(func(st *stream) { st.inject = append(st.inject, raw) })
 }
 
-// Stall holds back all bytes of all watches, also past their timeout, with the connections open. Resume ends it.
+// Stall keeps the server from sending anything to watches, even after their timeout. The connections stay open. Resume
+// ends it.
 func (s *Server) Stall() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -220,19 +224,19 @@ func (s *Server) Resume() error {
 	return s.accept()
 }
 
-// GoAway answers the next requests, as many as requests says, and asks the client to leave the connection: GOAWAY over HTTP/2, "Connection:
-// close" over HTTP/1.1.
+// GoAway makes the server ask the client to leave the connection, in the answer to each of the next requests, as many as
+// requests says. Over HTTP/2 it sends GOAWAY, and over HTTP/1.1 the header "Connection: close".
 func (s *Server) GoAway(requests int) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.goAway = requests
 }
 
-// SwallowBookmarks withholds bookmarks, as some proxies do, or stops doing so. The bookmark that ends initial events
-// has its own switch.
+// SwallowBookmarks says whether the server leaves out bookmarks, as some proxies do. The bookmark that ends initial
+// events has its own switch.
 func (s *Server) SwallowBookmarks(on bool) { s.setSwallow(swallowBookmarks, on) }
 
-// SwallowInitialEventsEnd withholds the bookmark that ends initial events, or stops doing so.
+// SwallowInitialEventsEnd says whether the server leaves out the bookmark that ends initial events.
 func (s *Server) SwallowInitialEventsEnd(on bool) { s.setSwallow(swallowInitialEventsEnd, on) }
 
 func (s *Server) setSwallow(what string, on bool) {
@@ -241,15 +245,15 @@ func (s *Server) setSwallow(what string, on bool) {
 	s.faults.swallow[what] = on
 }
 
-// SetBookmarkPeriod changes Options.BookmarkPeriod for the watches that are open and those to come, by the same rule: zero
-// is one minute, below zero there are none. An open watch gets its next bookmark a period from now.
+// SetBookmarkPeriod changes Options.BookmarkPeriod for open and later watches. As there, zero means one minute, and a
+// negative number means no bookmarks. An open watch gets its next bookmark after one period from now.
 func (s *Server) SetBookmarkPeriod(d time.Duration) {
 	d = or(d, time.Minute, 0)
 	f := &s.faults
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.period = d
-	for st := range f.streams { // each by itself: the order does not matter
+	for st := range f.streams { // each is changed by itself: the order does not matter
 		st.signal()
 	}
 }
@@ -260,9 +264,8 @@ func (f *faults) bookmarkPeriod() time.Duration {
 	return f.period
 }
 
-// ClearFaults removes the failures, cuts, rewrites and dropped events that no request has met yet, lets bookmarks
-// through, and resets their period to that of Options. It does not undo faults that have happened. Resume ends Stall
-// and Refuse.
+// ClearFaults removes the failures, cuts, rewrites and dropped events that are still to come. The server sends bookmarks
+// again, with the period in Options. What has already happened stays as it is. Stall and Refuse go on until Resume.
 func (s *Server) ClearFaults() {
 	s.SetBookmarkPeriod(or(s.opts.BookmarkPeriod, -1, 0))
 	s.faults.mu.Lock()

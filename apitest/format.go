@@ -14,14 +14,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// An accepted clause is one form that a client can read.
+// An accepted is one clause of an Accept header: a form that the client can read.
 type accepted struct {
 	media  string
 	params map[string]string
 	weight float64
 }
 
-// accepts returns what an Accept header names, what the client likes most first.
+// accepts returns the clauses of the Accept header. The clause that the client likes most comes first.
 func accepts(req *http.Request) []accepted {
 	var all []accepted
 	for clause := range strings.SplitSeq(strings.Join(req.Header.Values("Accept"), ","), ",") {
@@ -68,7 +68,7 @@ func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error
 				return f, nil
 			}
 			continue
-		case cborMediaType: // not cborStreamMediaType, which kube-apiserver answers with and does not know in a request
+		case cborMediaType: // kube-apiserver does not know cborStreamMediaType in a request, although it answers with it
 			if f := negotiateCBOR(t, list, as, group, version); f != nil && s.opts.CBOR {
 				return f, nil
 			}
@@ -89,7 +89,7 @@ func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error
 	return nil, notAcceptable()
 }
 
-// negotiateJSON returns nil for a form that there is not.
+// negotiateJSON returns nil if the server does not have the form.
 func negotiateJSON(req *http.Request, t *table, list bool, as, group, version string) format {
 	switch {
 	case as == "":
@@ -99,13 +99,13 @@ func negotiateJSON(req *http.Request, t *table, list bool, as, group, version st
 	case as == "Table":
 		return newTableFormat(t, version, req.URL.Query().Get("includeObject"))
 	case as == "PartialObjectMetadata" && !list, as == "PartialObjectMetadataList" && list:
-		// A list cannot be one object; a watch asks for this form.
+		// Only a watch can ask for this form, because a list is not one object.
 		return metadataFormat{version: version}
 	}
 	return nil
 }
 
-// negotiateProtobuf returns nil for what this server does not have as protobuf.
+// negotiateProtobuf returns nil if the server does not have the form in protobuf.
 func negotiateProtobuf(t *table, list bool, as, group, version string) format {
 	switch {
 	case as == "":
@@ -134,7 +134,7 @@ func (jsonFrames) listTail(b []byte) []byte { return append(b, "]}\n"...) }
 
 func (jsonFrames) status(b []byte, status *metav1.Status) []byte { return appendErrorEvent(b, status) }
 
-// jsonFormat is the type's own JSON.
+// jsonFormat writes whole objects in JSON.
 type jsonFormat struct {
 	jsonFrames
 	t *table
@@ -148,7 +148,7 @@ func (f jsonFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []by
 	b = append(b, f.t.words.list...)
 	b = appendListMeta(b, meta)
 	if f.t.res.Custom && meta.Continue == "" {
-		b = append(b[:len(b)-1], `,"continue":""}`...) // in lists of custom types it is never left out
+		b = append(b[:len(b)-1], `,"continue":""}`...) // a list of a custom type always has it
 	}
 	return append(b, `,"items":[`...)
 }
@@ -169,7 +169,7 @@ func (f jsonFormat) bookmark(b []byte, rv uint64, end bool) []byte {
 	return closeEvent(append(appendBookmarkMeta(b, rv, end), '}'))
 }
 
-// metadataFormat is PartialObjectMetadata, alone or in a list.
+// metadataFormat writes PartialObjectMetadata in JSON, alone or in a list.
 type metadataFormat struct {
 	jsonFrames
 	version string
@@ -217,11 +217,11 @@ func appendErrorEvent(b []byte, status *metav1.Status) []byte {
 	return closeEvent(append(openEvent(b, "ERROR"), mustJSON(status)...))
 }
 
-// mustJSON encodes a value of this package's own making.
+// mustJSON encodes a value that this package has made.
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		// unreachable: it is only called for strings and numbers, in structs and slices.
+		// unreachable: the values have only structs, slices, strings and numbers.
 		panic(fmt.Sprintf("apitest: encode %T: %v", v, err))
 	}
 	return b

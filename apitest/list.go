@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A page is the answer to one list request: revisions are shared with the storage, so it costs a slice of pointers.
+// A page is the answer to one list request. It shares its revisions with the storage, so it costs no more than a slice of
+// pointers.
 type page struct {
 	meta  metav1.ListMeta
 	items []*revision
@@ -27,13 +28,14 @@ func (r *Replica) list(ctx context.Context, t *table, sel selection, opts *inter
 	case opts.ResourceVersion == "":
 		return r.listLatest(ctx, t, sel, limit)
 	case opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact,
-		// "limit" with a resourceVersion and no match rule means Exact, for the sake of clients older than the rule.
+		// "limit" and a resourceVersion without resourceVersionMatch mean Exact, because old clients do not know
+		// resourceVersionMatch.
 		// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
 		opts.ResourceVersionMatch == "" && limit > 0 && rv > 0:
 		return r.listExact(t, sel, rv, limit)
 	}
 	if rv == 0 {
-		limit = 0 // kube-apiserver ignores it: the whole list is in its cache
+		limit = 0 // kube-apiserver ignores the limit of a list from its cache
 	}
 	if err := r.waitFor(ctx, rv); err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func (r *Replica) listLatest(ctx context.Context, t *table, sel selection, limit
 	return t.page(sel, sel.prefix(), s.rv, limit), nil
 }
 
-// listExact reads one snapshot.
+// listExact lists the state at rv.
 func (r *Replica) listExact(t *table, sel selection, rv uint64, limit int64) (*page, error) {
 	s := r.srv.storage
 	s.mu.RLock()
@@ -75,7 +77,7 @@ func (r *Replica) listExact(t *table, sel selection, rv uint64, limit int64) (*p
 	return t.page(sel, sel.prefix(), rv, limit), nil
 }
 
-// listContinue continues in the snapshot that the token names.
+// listContinue returns the next page of a list, at the version in the continue token.
 func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.ListOptions) (*page, error) {
 	start, rv, err := decodeContinue(opts.Continue, sel.prefix())
 	if err != nil {
@@ -98,7 +100,7 @@ func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.Li
 	}
 	limit := opts.Limit
 	if opts.ResourceVersion == "0" {
-		limit = 0 // kube-apiserver ignores it for any list from its cache
+		limit = 0 // kube-apiserver ignores the limit of a list from its cache
 	}
 	return t.page(sel, start, at, limit), nil
 }
@@ -112,7 +114,7 @@ func (t *table) page(sel selection, start string, rv uint64, limit int64) *page 
 	var remaining int64
 	t.walk(sel, start, rv, func(_ int, r *revision) bool {
 		if limit > 0 && int64(len(p.items)) == limit {
-			// One more object exists, so there is another page, be it an empty one for these selectors.
+			// There is another object, so there is another page. It is empty if the selectors select none of the other objects.
 			if remaining == 0 {
 				p.meta.Continue = encodeContinue(p.items[limit-1].key, sel.prefix(), rv)
 			}

@@ -13,11 +13,12 @@ import (
 	"sync"
 )
 
-// A Listener serves a handler on a TCP address: HTTP/1.1, and HTTP/2 without TLS for clients that begin with it.
+// A Listener serves a Server or a Replica on a TCP address. Without TLS it speaks HTTP/1.1, and HTTP/2 if the client
+// begins with HTTP/2.
 type Listener struct {
-	// URL is the address as a client wants it: "http://127.0.0.1:40123".
+	// URL is the address for clients: "http://127.0.0.1:40123".
 	URL string
-	// CA is the authority that a client has to trust, in PEM. It is nil for a listener without TLS.
+	// CA is the certificate of the authority that a client has to trust, in PEM. If the listener has no TLS, CA is nil.
 	CA []byte
 
 	srv     *Server
@@ -30,14 +31,14 @@ type Listener struct {
 	closed  bool
 	http    *http.Server            // nil while connections are refused
 	port    net.Listener            // of http
-	sockets map[net.Conn]struct{}   // what has been taken from http
-	conns   map[*faultConn]struct{} // what is open, or silent
+	sockets map[net.Conn]struct{}   // connections that are WebSockets now, so http does not close them
+	conns   map[*faultConn]struct{} // connections that are open or silent
 }
 
-// Listen serves s on addr; "127.0.0.1:0" chooses a free port. Close of the server or of the listener ends it.
+// Listen serves s on addr. "127.0.0.1:0" chooses a free port. Listener.Close and Server.Close end it.
 func (s *Server) Listen(addr string) (*Listener, error) { return s.listen(addr, s) }
 
-// Listen serves r on addr, at the same time as other replicas on theirs.
+// Listen serves r on addr. Each replica can have listeners of its own.
 func (r *Replica) Listen(addr string) (*Listener, error) { return r.srv.listen(addr, r) }
 
 func (s *Server) listen(addr string, handler http.Handler) (*Listener, error) {
@@ -61,7 +62,7 @@ func (s *Server) listenAs(l *Listener) (*Listener, error) {
 	return l, nil
 }
 
-// open starts to accept. After the first time, it does so on the port that was chosen then.
+// open begins to accept connections. The first call chooses the port, and later calls use the same one.
 func (l *Listener) open() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,11 +70,11 @@ func (l *Listener) open() error {
 		return nil
 	}
 	var config net.ListenConfig
-	ln, err := config.Listen(context.Background(), "tcp", l.addr) // an address of numbers: there is no lookup to wait for
+	ln, err := config.Listen(context.Background(), "tcp", l.addr) // nothing to cancel: the address needs no lookup
 	if err != nil {
 		return err
 	}
-	if l.URL == "" { // later it is the same, and read without the lock
+	if l.URL == "" { // it is set only once, because clients read it without the lock
 		l.addr = ln.Addr().String()
 		l.URL = "http://" + l.addr
 		if l.tls != nil {
@@ -86,13 +87,13 @@ func (l *Listener) open() error {
 	protocols.SetHTTP2(l.tls != nil)
 	srv := &http.Server{
 		TLSConfig:   l.tls.Clone(),
-		ErrorLog:    log.New(io.Discard, "", 0), // of clients that hang up in the middle of a handshake
+		ErrorLog:    log.New(io.Discard, "", 0), // it would only tell of clients that hang up in a handshake
 		Protocols:   &protocols,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ConnState:   l.connState,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if !l.enter() {
-				panic(http.ErrAbortHandler) // it was read as the connection was closed
+				panic(http.ErrAbortHandler) // the request came while the connection was being closed
 			}
 			defer l.wg.Done()
 			defer l.over(req)
@@ -117,12 +118,13 @@ func (l *Listener) open() error {
 			_ = srv.ServeTLS(accepted, "", "") // as below
 			return
 		}
-		_ = srv.Serve(accepted) // it ends with ErrServerClosed, by shut
+		_ = srv.Serve(accepted) // it returns ErrServerClosed when shut has closed srv
 	}()
 	return nil
 }
 
-// enter counts a request, unless Close may already be waiting for the last one.
+// enter counts a request, and returns true. After Close, it returns false and does not count, because Close may be
+// waiting for the last request.
 func (l *Listener) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +135,7 @@ func (l *Listener) enter() bool {
 	return true
 }
 
-// shut closes the port and every connection, so that the next one is refused.
+// shut closes the port and every connection. From then on, new connections are refused.
 func (l *Listener) shut() error {
 	l.mu.Lock()
 	srv, port := l.http, l.port
@@ -141,17 +143,17 @@ func (l *Listener) shut() error {
 	sockets := l.sockets
 	l.sockets = nil
 	l.mu.Unlock()
-	for c := range sockets { // in any order: they have nothing to do with each other
-		_ = c.Close() // who uses it learns of it
+	for c := range sockets { // each is closed by itself: the order does not matter
+		_ = c.Close() // the goroutine that uses it gets an error
 	}
 	if srv == nil {
 		return nil
 	}
 	err := srv.Close()
-	_ = port.Close() // what srv has not begun to serve, it does not close
+	_ = port.Close() // srv does not close it if it has not begun to serve
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.conns { // the silent ones: for them, srv has closed a wrapper and not the socket
+	for c := range l.conns { // these are silent: srv has closed the faultConn, which left the socket open
 		_ = c.Conn.Close()
 	}
 	clear(l.conns)
@@ -161,7 +163,7 @@ func (l *Listener) shut() error {
 // connKey is the key of a request's connection in its context.
 type connKey struct{}
 
-// connState takes note of a connection that becomes a WebSocket: net/http does not close it any more.
+// connState remembers a connection that becomes a WebSocket, because net/http does not close it any more.
 func (l *Listener) connState(c net.Conn, state http.ConnState) {
 	if state != http.StateHijacked {
 		return
@@ -176,7 +178,7 @@ func (l *Listener) connState(c net.Conn, state http.ConnState) {
 	}
 	l.mu.Unlock()
 	if shut {
-		_ = c.Close() // it was taken as the others were closed
+		_ = c.Close() // it became a WebSocket while shut was closing the others
 	}
 }
 
@@ -189,7 +191,7 @@ func (l *Listener) over(req *http.Request) {
 	}
 }
 
-// Close stops accepting, closes every connection and waits until the requests in progress have ended.
+// Close closes the port and every connection, and waits until the last request has ended.
 func (l *Listener) Close() error {
 	l.srv.mu.Lock()
 	delete(l.srv.listeners, l)

@@ -16,21 +16,23 @@ import (
 	"time"
 )
 
-// ListenTLS is Listen with TLS: HTTP/2, and HTTP/1.1 for clients that do not offer it. The certificate is signed by an
-// authority of the server's own, Listener.CA, and is for localhost, loopback, the address and Options.AllowedHosts.
+// ListenTLS serves s on addr, as Listen does, but with TLS. It speaks HTTP/2, and HTTP/1.1 if the client does not offer
+// HTTP/2. The server has its own certificate authority; Listener.CA is that authority's certificate. The listener's
+// certificate is for localhost, the loopback addresses, addr, and the names in Options.AllowedHosts.
 func (s *Server) ListenTLS(addr string) (*Listener, error) { return s.listenTLS(addr, s) }
 
-// ListenTLS serves r on addr with TLS, by the authority that all listeners of the server have.
+// ListenTLS serves r on addr with TLS. All listeners of a server have the same certificate authority.
 func (r *Replica) ListenTLS(addr string) (*Listener, error) { return r.srv.listenTLS(addr, r) }
 
-// An authority signs the certificates of one server's listeners.
+// An authority signs the certificates of the listeners of one server.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 	pem  []byte
 }
 
-// Certificates are good for tests that turn the clock, synctest's year 2000 among them.
+// The certificates are valid for so long because the clock of a test may show any year. In a bubble of testing/synctest
+// it is the year 2000.
 var (
 	certificateBegin = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 	certificateEnd   = time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -57,7 +59,7 @@ func newAuthority() (*authority, error) {
 	return &authority{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
 }
 
-// sign makes a certificate for names and addresses.
+// sign returns a certificate for host names and addresses.
 func (a *authority) sign(hosts ...string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

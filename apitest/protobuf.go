@@ -13,10 +13,10 @@ import (
 
 const protobufMediaType = "application/vnd.kubernetes.protobuf"
 
-// protobufMagic is what an envelope begins with.
+// protobufMagic is the beginning of an envelope.
 var protobufMagic = []byte("k8s\x00")
 
-// protobufFormat is protobuf: whole objects of types that have an encoder, or PartialObjectMetadata of any
+// protobufFormat writes protobuf: whole objects if the type has an encoder, or PartialObjectMetadata of any type
 // (list-protobuf.bin, watch-protobuf.bin).
 type protobufFormat struct {
 	kind   schema.GroupVersionKind
@@ -45,13 +45,13 @@ func (f protobufFormat) contentType(watch bool) string {
 	return protobufMediaType
 }
 
-// protobufMessages are the messages of one state of an object, nil before the first request for them.
+// protobufMessages has the messages of one state of an object. A message is nil until it is asked for.
 type protobufMessages struct {
 	whole, metadata atomic.Pointer[[]byte]
 }
 
-// message is an object without an envelope. It is encoded once, be it for a list, which has to know its length first, or
-// for any number of watches; several that ask for it at once may each do it.
+// message returns an object without an envelope. It is encoded once and kept, because a list has to know its length
+// first, and several watches need it. If several goroutines ask for it at the same time, each may encode it.
 func (f protobufFormat) message(r *revision) []byte {
 	kept := &r.messages.whole
 	if f.encode == nil {
@@ -65,8 +65,8 @@ func (f protobufFormat) message(r *revision) []byte {
 	return message
 }
 
-// newMessage encodes an object. One that its encoder refuses, since this server does not check what is written to it,
-// becomes its metadata.
+// newMessage encodes an object. This server stores objects without a check, so the encoder may refuse one. In that case
+// the message has only the metadata.
 func (f protobufFormat) newMessage(r *revision) []byte {
 	if f.encode != nil {
 		if message, err := f.encode(append([]byte{'{'}, r.body...)); err == nil {
@@ -74,7 +74,7 @@ func (f protobufFormat) newMessage(r *revision) []byte {
 		}
 	}
 	var partial metav1.PartialObjectMetadata
-	// What of the metadata is no metadata is left out.
+	// An error does not matter: members that are not valid metadata are left out.
 	_ = json.Unmarshal(append(append([]byte{'{'}, r.body[:r.meta]...), '}'), &partial)
 	return mustMarshal(&partial)
 }
@@ -83,7 +83,7 @@ func (f protobufFormat) object(b []byte, r *revision) []byte {
 	return appendEnvelope(b, f.kind, f.message(r))
 }
 
-// listHead comes before any item and has the length of all of them in it.
+// listHead appends the beginning of a list. It contains the length of all items.
 func (f protobufFormat) listHead(b []byte, meta metav1.ListMeta, items []*revision) []byte {
 	list := f.kind
 	list.Kind += "List"
@@ -103,7 +103,7 @@ func (f protobufFormat) item(b []byte, _ int, r *revision) []byte {
 	return appendField(b, 2, f.message(r))
 }
 
-// listTail has the fields of an envelope behind the list, which are empty.
+// listTail appends the fields of the envelope that follow the list. They are empty.
 func (f protobufFormat) listTail(b []byte) []byte {
 	return appendField(appendField(b, 3, nil), 4, nil)
 }
@@ -128,7 +128,7 @@ func protobufStatus(status *metav1.Status) []byte {
 	return appendEnvelope(nil, schema.GroupVersionKind{Version: "v1", Kind: "Status"}, mustMarshal(status))
 }
 
-// appendEnvelope appends a message with what stands around an object.
+// appendEnvelope appends a message in its envelope.
 func appendEnvelope(b []byte, kind schema.GroupVersionKind, message []byte) []byte {
 	unknown := runtime.Unknown{Raw: message}
 	unknown.APIVersion, unknown.Kind = kind.ToAPIVersionAndKind()
@@ -149,11 +149,11 @@ func appendField(b []byte, number uint64, value []byte) []byte {
 	return append(b, value...)
 }
 
-// mustMarshal encodes a value of apimachinery's.
+// mustMarshal encodes a value of a type of apimachinery.
 func mustMarshal(v interface{ Marshal() ([]byte, error) }) []byte {
 	b, err := v.Marshal()
 	if err != nil {
-		// unreachable: generated code fails only where it has the wrong size for its own value.
+		// unreachable: generated code returns an error only if it has computed a wrong size for the value.
 		panic(fmt.Sprintf("apitest: encode %T: %v", v, err))
 	}
 	return b

@@ -6,40 +6,40 @@ import (
 	"time"
 )
 
-// A Replica is one API server of several over the same storage, each with its own watch cache.
+// A Replica is one of several API servers that share a storage. Each replica has its own watch cache.
 //
 // A live replica sees every commit at once. A frozen replica continues to serve the state that it had: its cached lists
 // are old, and its watches are silent. A request with a newer resourceVersion gets "Too large resource version" after
 // three seconds. A consistent read (no resourceVersion) waits three seconds for the cache, and is then answered from
 // storage, as by kube-apiserver.
 //
-// Every Replica is an http.Handler; Server.Route says which one the server's own address leads to.
+// Every Replica is an http.Handler. Server.Route chooses the replica that answers requests to the server itself.
 type Replica struct {
 	srv  *Server
 	name string
 
 	// Under the lock of storage.
-	born   uint64 // its cache holds no change up to here
+	born   uint64 // the watch cache has only changes after this version
 	frozen *frozen
 }
 
-// frozen is what a replica saw when it was frozen.
+// frozen is the state that a replica had when it was frozen.
 type frozen struct {
 	rv   uint64
 	logs map[*table]window
 }
 
-// A window is the part of a table's log that a replica shows, with the versions that a watch may start from.
+// A window is the part of a table's log that a replica shows.
 type window struct {
 	log   []change
-	floor uint64 // oldest version to start from
-	lost  uint64 // a running watch that has not seen this is too slow
+	floor uint64 // the oldest version that a watch can start from
+	lost  uint64 // a watch that has not reached this version is too slow
 }
 
-// Name returns the name that the replica was made under.
+// Name returns the name that was given to Server.Replica.
 func (r *Replica) Name() string { return r.name }
 
-// ServeHTTP answers one request from this replica's view.
+// ServeHTTP answers one request with what this replica shows.
 func (r *Replica) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.srv.serve(r, w, req) }
 
 // Freeze stops the replica's watch cache where it is. A second call does nothing.
@@ -51,7 +51,7 @@ func (r *Replica) Freeze() {
 		return
 	}
 	f := &frozen{rv: s.rv, logs: make(map[*table]window, len(s.tables))}
-	for _, t := range s.tables { // into a map: the order does not matter
+	for _, t := range s.tables { // the order does not matter: the windows go into a map
 		f.logs[t] = r.window(t)
 	}
 	r.frozen = f
@@ -69,7 +69,7 @@ func (r *Replica) Unfreeze() {
 	s.wake()
 }
 
-// Frozen reports whether the replica is frozen, and where it stands.
+// Frozen reports whether the replica is frozen, and the version of the state that it shows.
 func (r *Replica) Frozen() (resourceVersion string, frozen bool) {
 	s := r.srv.storage
 	s.mu.RLock()
@@ -77,7 +77,7 @@ func (r *Replica) Frozen() (resourceVersion string, frozen bool) {
 	return formatRV(r.rv()), r.frozen != nil
 }
 
-// rv is the version up to which the replica has seen the storage. The caller holds the lock.
+// rv returns the version of the state that the replica shows. The caller holds the lock.
 func (r *Replica) rv() uint64 {
 	if r.frozen != nil {
 		return r.frozen.rv
@@ -85,7 +85,7 @@ func (r *Replica) rv() uint64 {
 	return r.srv.storage.rv
 }
 
-// window returns what the replica's watch cache holds of t. The caller holds the lock.
+// window returns the part of t that is in the replica's watch cache. The caller holds the lock.
 func (r *Replica) window(t *table) window {
 	if r.frozen != nil {
 		return r.frozen.logs[t]
@@ -93,8 +93,8 @@ func (r *Replica) window(t *table) window {
 	return window{log: t.log, floor: max(t.floor, r.born), lost: t.lost}
 }
 
-// waitFor waits until the replica has seen rv, or fails as kube-apiserver does after Options.FreshnessTimeout.
-// It returns with the read lock held if it succeeds.
+// waitFor waits until the replica shows rv. If it returns nil, it holds the read lock, and the caller has to release it.
+// After Options.FreshnessTimeout, it returns the error of kube-apiserver.
 func (r *Replica) waitFor(ctx context.Context, rv uint64) error {
 	s := r.srv.storage
 	s.mu.RLock()

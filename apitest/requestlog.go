@@ -16,14 +16,14 @@ type LoggedRequest struct {
 
 	// Began is true when the head of a watch's answer is sent. The request is logged again at its end.
 	Began bool
-	// Status is what was answered, 0 if the connection was broken off before.
+	// Status is the status code of the answer. It is 0 if the connection broke before the answer.
 	Status int
-	// Bytes is the length of the body so far. What goes over a WebSocket is not counted.
+	// Bytes is the length of the body until now. Messages of a WebSocket are not counted.
 	Bytes int64
 	Took  time.Duration
 }
 
-// logged is a ResponseWriter that remembers what is said.
+// logged is a ResponseWriter that remembers the status code, and counts the bytes of the body.
 type logged struct {
 	http.ResponseWriter
 	log   func(LoggedRequest)
@@ -31,7 +31,7 @@ type logged struct {
 	watch bool
 }
 
-// observe returns the writer to answer by, and what to call at the end.
+// observe returns the ResponseWriter for the answer, and a function to call at its end.
 func (s *Server) observe(w http.ResponseWriter, req *http.Request) (http.ResponseWriter, func()) {
 	if s.opts.Log == nil {
 		return w, func() {}
@@ -67,10 +67,10 @@ func (l *logged) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is called by [http.ResponseController].
+// Unwrap is for [http.ResponseController].
 func (l *logged) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
-// upgraded is called when a handshake has taken the connection.
+// upgraded notes that the connection has become a WebSocket.
 func (l *logged) upgraded() {
 	l.entry.Status = http.StatusSwitchingProtocols
 	began := l.entry

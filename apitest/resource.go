@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Resource describes one type that the server serves.
+// Resource describes one type of the server.
 type Resource struct {
 	// Group is empty for the core group.
 	Group   string
 	Version string
-	// Plural is the name in the path: "configmaps".
+	// Plural is the name in paths: "configmaps".
 	Plural string
 	Kind   string
-	// Singular defaults to the lower-case Kind.
+	// Singular is another name. If empty, the Kind in lower case.
 	Singular   string
 	ShortNames []string
 	Categories []string
@@ -23,20 +23,20 @@ type Resource struct {
 	// ClusterScoped is true for a type whose objects have no namespace.
 	ClusterScoped bool
 
-	// Custom is true for a type that kube-apiserver would serve from a CustomResourceDefinition.
-	// Only such a type carries kind and apiVersion in every item of a list; built-in types leave them to the list.
+	// Custom is true for a type that kube-apiserver would serve from a CustomResourceDefinition. In a list, the items of a
+	// custom type have kind and apiVersion. For a built-in type, only the list has them.
 	Custom bool
 
-	// Status is true when discovery is to name a status subresource.
-	// A write to it changes status alone, and a write to the object leaves status as it was. Server.Create, Update and Patch
-	// may set both: tests want to make a running Pod in one step.
+	// Status is true for a type with a status subresource. A write to the subresource changes only the status, and a write to
+	// the object does not change the status. Server.Create, Update and Patch may change both, so that a test can make a
+	// running Pod in one step.
 	Status bool
 
-	// Fields are the field selectors of the type, besides metadata.name and metadata.namespace:
-	// the label and the path are the same, "spec.nodeName".
+	// Fields are the fields that a field selector can name, besides metadata.name and metadata.namespace. Each is the path of
+	// a member: "spec.nodeName".
 	Fields []string
 
-	// Protobuf encodes an object, which it is given as JSON, as the message of its type without the envelope:
+	// Protobuf converts the JSON of an object into the protobuf message of its type, without the envelope:
 	//
 	//	func(object []byte) ([]byte, error) {
 	//		var pod corev1.Pod
@@ -46,12 +46,13 @@ type Resource struct {
 	//		return pod.Marshal()
 	//	}
 	//
-	// If nil, this is built in for the types of DefaultResources that are not custom, and other types are served as protobuf in
-	// the form of metadata only. It is called once for each state of an object that is asked for, and by several goroutines at once.
+	// If nil, the built-in types of DefaultResources have an encoder of this package, and of every other type the server sends
+	// only metadata in protobuf. Protobuf is called about once for each state of an object that a client asks for. Several
+	// goroutines may call it at the same time.
 	Protobuf func(object []byte) ([]byte, error)
 }
 
-// ID is how this package's functions name a resource: "configmaps", "deployments.apps".
+// ID returns the name of the type in calls of this package: "configmaps", "deployments.apps".
 func (r *Resource) ID() string { return r.GroupResource().String() }
 
 // GroupResource returns the group and the plural name.
@@ -63,7 +64,7 @@ func (r *Resource) apiVersion() string {
 	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
 }
 
-// root is the path of the resource's group and version: "/api/v1", "/apis/apps/v1".
+// root returns the path of the group and version: "/api/v1", "/apis/apps/v1".
 func (r *Resource) root() string {
 	if r.Group == "" {
 		return "/api/" + r.Version
@@ -73,12 +74,12 @@ func (r *Resource) root() string {
 
 func (r *Resource) verbs() []string {
 	if r.ID() == "namespaces" {
-		return []string{"create", "delete", "get", "list", "patch", "update", "watch"} // one by one
+		return []string{"create", "delete", "get", "list", "patch", "update", "watch"} // all but deletecollection
 	}
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
-// complete fills what can be derived.
+// complete returns r with the defaults of empty fields.
 func (r Resource) complete() Resource {
 	if r.Version == "" {
 		r.Version = "v1"
@@ -90,8 +91,8 @@ func (r Resource) complete() Resource {
 	return r
 }
 
-// DefaultResources returns the types that a server has when Options.Resources is nil: those that people list and watch
-// most, and one custom type, widgets.example.com.
+// DefaultResources returns the types of a server whose Options.Resources is nil: the built-in types that programs list and
+// watch most, and one custom type, widgets.example.com.
 func DefaultResources() []Resource {
 	all := []string{"all"}
 	return []Resource{

@@ -14,27 +14,27 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// A revision is one state of one object, encoded once and never changed afterwards: every list, every watch and every
-// replica writes the same bytes.
+// A revision is one state of one object. It is encoded once and never changes, so all lists, watches and replicas write the
+// same bytes.
 //
-// body is the JSON of the object without its opening brace, kind and apiVersion, metadata first:
+// body is the JSON of the object without the opening brace, kind and apiVersion. The metadata comes first:
 //
 //	"metadata":{"name":"a",...,"resourceVersion":"7"},"data":{"v":"1"}}
 //
-// so that what goes before it can differ: a list item of a built-in type has nothing more than the brace, a watch event
-// has kind and apiVersion, and PartialObjectMetadata is body[:meta] with other words around it.
+// So the bytes before body can differ. An item of a built-in type in a list has only the brace, and the object of a watch
+// event has kind and apiVersion. PartialObjectMetadata is body[:meta] with other bytes around it.
 type revision struct {
 	key       string // "namespace/name", or "name"
 	namespace string
 	name      string
 	uid       string
-	created   string // creationTimestamp as it stands in the body
+	created   string // creationTimestamp, as it is in body
 	rv        uint64
-	deleted   bool // a tombstone: body is the last state, with the resourceVersion of the deletion
+	deleted   bool // it is a tombstone: body is the last state, with the resourceVersion of the deletion
 
 	body    []byte
-	meta    int // end of the metadata member in body
-	version int // where the digits of resourceVersion begin in body
+	meta    int // the metadata is body[:meta]
+	version int // the digits of resourceVersion begin at body[version]
 
 	labels labels.Set
 	fields fields.Set
@@ -42,15 +42,14 @@ type revision struct {
 	messages *protobufMessages // of these bytes; never nil
 }
 
-// metadataOrder is the order in which kube-apiserver writes the metadata of a built-in type; what is not named here
-// follows, sorted.
+// metadataOrder is the order in which kube-apiserver writes the metadata of a built-in type. Other members follow, sorted.
 var metadataOrder = []string{
 	"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
 	"deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
 }
 
-// newRevision encodes obj, whose metadata must be complete but for the resourceVersion.
-// It does not keep or change obj.
+// newRevision encodes obj with the resourceVersion rv. The rest of the metadata must be complete. newRevision does not keep
+// or change obj.
 func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error) {
 	meta, _ := obj["metadata"].(map[string]any)
 	r := &revision{
@@ -88,7 +87,7 @@ func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error
 	}
 	for _, name := range orderedKeys(meta, metadataOrder) {
 		if isEmpty(meta[name]) {
-			continue // as the Go types of kube-apiserver do: omitempty
+			continue // kube-apiserver leaves out an empty member, because its Go types have omitempty
 		}
 		if err := member(name, meta[name]); err != nil {
 			return nil, fmt.Errorf("encode metadata.%s of %s %s: %w", name, res.ID(), r.key, err)
@@ -110,8 +109,8 @@ func newRevision(res *Resource, obj map[string]any, rv uint64) (*revision, error
 	return r, nil
 }
 
-// at returns the same state under another resourceVersion: a deletion and an object that left a selector carry the last
-// state with the version of the change that took it away.
+// at returns the same state with another resourceVersion. DELETED events need it: they have the last state of the object,
+// and the version of the change that deleted it or took it out of the selection.
 func (r *revision) at(rv uint64) *revision {
 	old := decimalLen(r.rv)
 	b := make([]byte, 0, len(r.body)+20)
@@ -124,7 +123,7 @@ func (r *revision) at(rv uint64) *revision {
 	return &n
 }
 
-// decode returns a fresh map of the object, with kind and apiVersion.
+// decode returns a new map of the object, with kind and apiVersion.
 func (r *revision) decode(res *Resource) (map[string]any, error) {
 	obj, err := decodeObject(append([]byte{'{'}, r.body...))
 	if err != nil {
@@ -143,7 +142,7 @@ func objectKey(namespace, name string) string {
 
 func decimalLen(n uint64) int { return len(strconv.FormatUint(n, 10)) }
 
-// orderedKeys returns the keys of m: those in order first, then the others, sorted.
+// orderedKeys returns the keys of m. Keys in order come first, and the others follow, sorted.
 func orderedKeys(m map[string]any, order []string) []string {
 	keys := make([]string, 0, len(m))
 	for _, k := range order {
@@ -155,7 +154,7 @@ func orderedKeys(m map[string]any, order []string) []string {
 	return append(keys, slices.DeleteFunc(rest, func(k string) bool { return slices.Contains(order, k) })...)
 }
 
-// isEmpty is true for null and for an object or a list without members.
+// isEmpty reports whether v is null, or an object or a list without members.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -170,13 +169,13 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// appendJSON writes v as kube-apiserver does: keys sorted, <, > and & escaped.
+// appendJSON appends v as kube-apiserver writes it: keys are sorted, and <, > and & are escaped.
 func appendJSON(b []byte, v any) ([]byte, error) {
 	enc, err := json.Marshal(v, json.Deterministic(true), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
 	return append(b, enc...), err
 }
 
-// decodeObject reads one JSON object; whole numbers become int64, so that they survive being written again.
+// decodeObject reads one JSON object. Whole numbers become int64, because a float64 would not keep all digits.
 func decodeObject(data []byte) (map[string]any, error) {
 	var obj map[string]any
 	if err := json.Unmarshal(data, &obj, json.WithUnmarshalers(wholeNumbers)); err != nil {
@@ -205,7 +204,7 @@ var wholeNumbers = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) er
 	return err
 })
 
-// str returns a string member of m, or "" when it is absent or something else.
+// str returns a string member of m. It returns "" if the member is absent or no string.
 func str(m map[string]any, name string) string {
 	s, _ := m[name].(string)
 	return s
@@ -227,7 +226,7 @@ func stringMap(v any) map[string]string {
 	return nil
 }
 
-// lookup follows a dotted path: "spec.nodeName".
+// lookup returns the member of obj at a path: "spec.nodeName".
 func lookup(obj map[string]any, path string) any {
 	var v any = obj
 	for _, name := range strings.Split(path, ".") {

@@ -9,15 +9,16 @@ import (
 
 // A Rewrite changes the objects in the events of watches. The storage and lists keep the object unchanged.
 type Rewrite struct {
-	// Count is the number of events, counted for each watch that they are sent to. If zero, 1.
+	// Count is the number of events that are changed. An event that goes to two watches counts twice. If zero, 1.
 	Count int
-	// Resource limits it to one type: "pods", "deployments.apps".
+	// If Resource is set, only events of that type are changed: "pods", "deployments.apps".
 	Resource string
-	// Namespace and Name limit it to the objects of a namespace, or of a name.
+	// If Namespace or Name is set, only events of objects with that namespace or name are changed.
 	Namespace, Name string
-	// Type limits it to "ADDED", "MODIFIED" or "DELETED".
+	// If Type is set, only events of that type are changed: "ADDED", "MODIFIED" or "DELETED".
 	Type string
-	// Patch is a JSON merge patch for the object of the event. kind and apiVersion stay; a resourceVersion may be anything.
+	// Patch is a JSON merge patch for the object of the event. It cannot change kind and apiVersion. It may set any
+	// resourceVersion.
 	Patch map[string]any
 }
 
@@ -41,7 +42,7 @@ func (s *Server) Rewrite(x Rewrite) error {
 	return nil
 }
 
-// rewrite returns what a watch is to be sent instead of r, and counts it.
+// rewrite returns the state that a watch gets in place of r, and counts the event.
 func (f *faults) rewrite(res *Resource, typ eventType, r *revision) *revision {
 	f.mu.Lock()
 	i := slices.IndexFunc(f.rewrites, func(x *Rewrite) bool {
@@ -59,12 +60,12 @@ func (f *faults) rewrite(res *Resource, typ eventType, r *revision) *revision {
 	f.mu.Unlock()
 	changed, err := r.patched(res, patch)
 	if err != nil {
-		return r // what Go cannot write as JSON cannot be sent
+		return r // the patch has a value that JSON cannot express, so the event stays as it is
 	}
 	return changed
 }
 
-// patched returns a state that is only sent and never stored: its version may be anything.
+// patched returns r with a patch. The result is only sent and never stored, so its version may be anything.
 func (r *revision) patched(res *Resource, patch map[string]any) (*revision, error) {
 	obj, err := r.decode(res)
 	if err != nil {
@@ -78,7 +79,7 @@ func (r *revision) patched(res *Resource, patch map[string]any) (*revision, erro
 	if !given {
 		return n, nil
 	}
-	value, err := appendJSON(nil, version) // null, too
+	value, err := appendJSON(nil, version) // the version may be of any type, even null
 	if err != nil {
 		return nil, err
 	}

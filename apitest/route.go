@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A target is what an API path names.
+// A target is the type, object or subresource that an API path names.
 type target struct {
 	table       *table
 	namespace   string
@@ -29,15 +29,16 @@ func (r *Resource) has(subresource string) bool {
 	return false
 }
 
-// missing answers a path that names nothing. kube-apiserver says so in JSON below a group that it has.
+// missing answers a path that names nothing. If the path begins with a group of the server, the answer is in JSON, as
+// that of kube-apiserver is.
 func (s *Server) missing(w http.ResponseWriter, req *http.Request) {
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	if t, ok := s.route(strings.Join(parts[:max(len(parts)-1, 1)], "/")); ok && t.table.res.Custom && t.name != "" && t.subresource == "" {
-		writeError(w, notFound(t.table.res, t.name)) // a subresource that a custom type has not
+		writeError(w, notFound(t.table.res, t.name)) // the custom type does not have the subresource
 		return
 	}
 	known := parts[0] == "api" && len(parts) > 1
-	for _, t := range s.storage.tables { // is there one: the order does not matter
+	for _, t := range s.storage.tables { // the order does not matter: one table of the group is enough
 		known = known || parts[0] == "apis" && len(parts) > 2 && t.res.Group == parts[1] && !t.res.Custom
 	}
 	if !known {
@@ -51,12 +52,12 @@ func (s *Server) missing(w http.ResponseWriter, req *http.Request) {
 	}})
 }
 
-// write is a change of what the target names.
+// write returns the description of a change of the target.
 func (t target) write(patch bool) write {
 	return write{namespace: t.namespace, name: t.name, subresource: t.subresource, patch: patch}
 }
 
-// route reads an API path. kube-apiserver's legacy /watch/ paths are not served.
+// route reads an API path. It does not know the old /watch/ paths of kube-apiserver.
 func (s *Server) route(path string) (target, bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	var group, version string
@@ -69,7 +70,8 @@ func (s *Server) route(path string) (target, bool) {
 		return target{}, false
 	}
 	var t target
-	// namespaces/NAME/TYPE is inside a namespace; namespaces/NAME, and /status and /finalize of it, are the namespace.
+	// namespaces/NAME/TYPE is a type inside a namespace. namespaces/NAME is the Namespace itself, and
+	// namespaces/NAME/status and namespaces/NAME/finalize are its subresources.
 	if len(parts) >= 3 && parts[0] == "namespaces" && (group != "" || parts[2] != "status" && parts[2] != "finalize") {
 		t.namespace, parts = parts[1], parts[2:]
 	}
@@ -93,7 +95,7 @@ func (s *Server) route(path string) (target, bool) {
 			return target{}, false
 		}
 	}
-	// An object is found in its namespace only; a cluster-scoped one has none.
+	// The path of a namespaced object has a namespace, and the path of a cluster-scoped object has none.
 	if t.table.res.ClusterScoped != (t.namespace == "") && (t.name != "" || t.namespace != "") {
 		return target{}, false
 	}
@@ -106,13 +108,13 @@ func isWatch(req *http.Request) bool {
 	return q.Has("watch") && q.Get("watch") != "0" && !strings.EqualFold(q.Get("watch"), "false")
 }
 
-// verb names what a request does, in the words of kube-apiserver's authorization.
+// verb returns the verb of a request, as kube-apiserver's authorization names it.
 func verb(req *http.Request, t target) string {
 	switch req.Method {
 	case http.MethodGet:
 		switch {
 		case t.name != "":
-			return "get" // kube-apiserver looks for watch in the query of collections only
+			return "get" // kube-apiserver ignores "watch" in the query of a single object
 		case isWatch(req):
 			return "watch"
 		}

@@ -9,41 +9,41 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 )
 
-// rules describe what kube-apiserver does for one type differently than for others.
+// rules describe what kube-apiserver does for some types and not for others.
 type rules struct {
 	name validation.ValidateNameFunc
 
-	// counted has metadata.generation: 1 at first, and one more for each change of what counts.
+	// counted says which changes increase metadata.generation. It begins with 1.
 	counted counting
-	// conditional refuses an update that does not say which version it replaces.
+	// conditional: an update must have the resourceVersion that it replaces.
 	conditional bool
-	// createOnUpdate makes what a PUT names if there is none.
+	// createOnUpdate: a PUT creates the object if there is none.
 	createOnUpdate bool
-	// returnsDeleted answers a deletion with the object.
+	// returnsDeleted: the answer to a deletion is the object, not a Status.
 	returnsDeleted bool
-	// qualified refuses finalizers without a domain.
+	// qualified: every finalizer must have a domain.
 	qualified bool
-	// graceful leaves an object that is being deleted for its period of grace.
+	// graceful: a deleted object stays until its grace period has ended.
 	graceful bool
-	// statusLabels lets a write of the status change labels and annotations too.
+	// statusLabels: a write to the status can also change labels and annotations.
 	statusLabels bool
-	// prepare fills what kube-apiserver always has in a new object.
+	// prepare sets fields that kube-apiserver sets in every new object.
 	prepare func(obj, meta map[string]any)
-	// prepareUpdate does so for an object that is written again.
+	// prepareUpdate does the same for an update.
 	prepareUpdate func(obj, old map[string]any)
 }
 
-// counting says what a generation counts.
+// counting says which changes increase the generation.
 type counting int
 
 const (
 	countsNothing counting = iota
 	countsSpec
 	countsSpecAndAnnotations
-	countsAll // but metadata and status
+	countsAll // changes outside metadata and status
 )
 
-// Types, by Resource.ID, that share a rule. The lists are of those that DefaultResources has.
+// These lists have the types of DefaultResources, by Resource.ID, to which a rule applies.
 var (
 	withoutGeneration = []string{"namespaces", "nodes", "persistentvolumeclaims", "persistentvolumes", "services", "leases.coordination.k8s.io"}
 	madeByUpdate      = []string{"endpoints", "events", "services", "leases.coordination.k8s.io", "clusterroles.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io"}
@@ -93,7 +93,7 @@ func newRules(res *Resource) rules {
 	return r
 }
 
-// nameInPath allows whatever can be a part of a path, which the names of roles are.
+// nameInPath validates the name of a role, which may have any character that a part of a path may have.
 func nameInPath(name string, _ bool) []string {
 	if name == "." || name == ".." || strings.ContainsAny(name, "/%") {
 		return []string{"must be a part of a path, and not . or .."}
@@ -101,17 +101,17 @@ func nameInPath(name string, _ bool) []string {
 	return nil
 }
 
-// labelNamespace adds the label by which selectors find a namespace.
+// labelNamespace adds the label with the name of the Namespace, by which selectors find it.
 func labelNamespace(meta map[string]any) {
 	labels := make(map[string]any)
-	for k, v := range stringMap(meta["labels"]) { // into a map: the order does not matter
+	for k, v := range stringMap(meta["labels"]) { // the order does not matter: they go into a map
 		labels[k] = v
 	}
 	labels["kubernetes.io/metadata.name"] = str(meta, "name")
 	meta["labels"] = labels
 }
 
-// prepareNamespace says that a namespace is there.
+// prepareNamespace sets the finalizer and the phase of a new Namespace.
 func prepareNamespace(obj, meta map[string]any) {
 	labelNamespace(meta)
 	if obj["spec"] == nil {
@@ -122,7 +122,7 @@ func prepareNamespace(obj, meta map[string]any) {
 	}
 }
 
-// prepareSecret turns the text that a Secret was given into its data, in base64, and fills its type.
+// prepareSecret moves stringData into data, in base64, and sets the default type.
 func prepareSecret(obj map[string]any) {
 	if str(obj, "type") == "" {
 		obj["type"] = "Opaque"
@@ -135,7 +135,7 @@ func prepareSecret(obj map[string]any) {
 	if old, ok := obj["data"].(map[string]any); ok {
 		maps.Copy(data, old)
 	}
-	for k, v := range text { // into a map: the order does not matter
+	for k, v := range text { // the order does not matter: they go into a map
 		if s, ok := v.(string); ok {
 			data[k] = base64.StdEncoding.EncodeToString([]byte(s))
 		}

@@ -9,12 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scaled are the types, by Resource.ID, whose replicas are a subresource.
+// scaled has the types, by Resource.ID, that have the subresource scale.
 var scaled = []string{"deployments.apps", "replicasets.apps", "statefulsets.apps", "replicationcontrollers"}
 
 func (r *Resource) hasScale() bool { return slices.Contains(scaled, r.ID()) }
 
-// scaleOf returns the replicas of an object as the type autoscaling/v1 Scale has them.
+// scaleOf returns the autoscaling/v1 Scale of an object.
 func scaleOf(obj map[string]any) map[string]any {
 	meta := make(map[string]any)
 	for _, k := range []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp"} {
@@ -24,7 +24,7 @@ func scaleOf(obj map[string]any) map[string]any {
 	}
 	spec, status := make(map[string]any), map[string]any{"replicas": int64(0)}
 	if n, ok := lookup(obj, "spec.replicas").(int64); !ok {
-		spec["replicas"] = int64(1) // the default, which is not filled in
+		spec["replicas"] = int64(1) // the default
 	} else if n != 0 {
 		spec["replicas"] = n
 	}
@@ -37,19 +37,19 @@ func scaleOf(obj map[string]any) map[string]any {
 	return map[string]any{"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": meta, "spec": spec, "status": status}
 }
 
-// selectorText returns a selector as it stands in a query.
+// selectorText returns a selector as it is written in a query.
 func selectorText(v any) string {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return ""
 	}
 	if _, ok := m["matchLabels"]; !ok && m["matchExpressions"] == nil {
-		return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: stringMap(m)}) // of a ReplicationController
+		return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: stringMap(m)}) // a ReplicationController has only labels
 	}
 	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: stringMap(m["matchLabels"])})
 }
 
-// rescale returns obj with the replicas that a Scale has, and the version that the Scale is for.
+// rescale returns obj with the replicas and the resourceVersion of a Scale.
 func rescale(obj, scale map[string]any) (map[string]any, error) {
 	replicas, ok := lookup(scale, "spec.replicas").(int64)
 	if given := lookup(scale, "spec.replicas"); given != nil && !ok || replicas < 0 {
@@ -58,7 +58,7 @@ func rescale(obj, scale map[string]any) (map[string]any, error) {
 	obj, meta := shallow(obj)
 	spec, _ := obj["spec"].(map[string]any)
 	next := make(map[string]any, len(spec)+1)
-	for k, v := range spec { // into a map: the order does not matter
+	for k, v := range spec { // the order does not matter: they go into a map
 		next[k] = v
 	}
 	next["replicas"] = replicas
@@ -67,7 +67,7 @@ func rescale(obj, scale map[string]any) (map[string]any, error) {
 	return obj, nil
 }
 
-// writeScale answers with the Scale of a state.
+// writeScale answers with the Scale of an object.
 func writeScale(w http.ResponseWriter, req *http.Request, res *Resource, code int, r *revision) error {
 	obj, err := r.decode(res)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 // A selection is the part of a type that a request asks for.
 type selection struct {
 	namespace string // "" for all
-	single    bool   // one object, by its name in the namespace: kube-apiserver looks up its key, and does not page
+	single    bool   // it names one object; kube-apiserver then looks up the key, and sends no pages
 	labels    labels.Selector
 	fields    fields.Selector
 }
 
-// newSelection reads the selectors of a request. Labels were parsed with the options; a field that the type does not
-// offer is a 400 in kube-apiserver's words: kubectl itself adds what it was looking for.
+// newSelection reads the selectors of a request. If a field selector names a field that the type does not have, the error
+// is the 400 of kube-apiserver.
 func newSelection(res *Resource, namespace string, opts *internalversion.ListOptions) (selection, error) {
 	sel := selection{namespace: namespace, labels: opts.LabelSelector, fields: opts.FieldSelector}
 	if sel.labels == nil {
@@ -39,7 +39,8 @@ func newSelection(res *Resource, namespace string, opts *internalversion.ListOpt
 	return sel, nil
 }
 
-// unknownField is what kube-apiserver says: types with fields of their own have another sentence than the rest.
+// unknownField returns the text of kube-apiserver. It has one sentence for types with fields of their own, and another
+// for other types.
 func unknownField(res *Resource, field string) string {
 	switch {
 	case res.ID() == "jobs.batch":
@@ -55,16 +56,15 @@ func offersField(res *Resource, field string) bool {
 	case "metadata.name":
 		return true
 	case "metadata.namespace":
-		return !res.ClusterScoped || !ownFields(res) // the rest may ask for the namespace that they have not
+		return !res.ClusterScoped || !ownFields(res) // without own fields, a cluster-scoped type has this one, too
 	}
 	return slices.Contains(res.Fields, field)
 }
 
-// ownFields is true for the types that list their fields one by one.
+// ownFields reports whether kube-apiserver has a list of fields for this type alone.
 func ownFields(res *Resource) bool { return res.Custom || len(res.Fields) > 0 }
 
-// everything is true when no selector narrows the type or the namespace.
-// A list says how many items remain only then.
+// everything reports whether there are no selectors. Only then a list has the number of remaining items.
 func (s selection) everything() bool {
 	return s.labels.Empty() && s.fields.Empty()
 }
@@ -83,17 +83,17 @@ func (s selection) matches(r *revision) bool {
 		(s.fields.Empty() || s.fields.Matches(r.fields))
 }
 
-// selectableFields computes the values that field selectors compare, once for each revision.
+// selectableFields returns the values that field selectors compare. It is called once for each revision.
 func selectableFields(res *Resource, r *revision, obj map[string]any) fields.Set {
 	set := fields.Set{"metadata.name": r.name, "metadata.namespace": r.namespace}
 	for _, path := range res.Fields {
 		v := lookup(obj, path)
 		if m, ok := v.(map[string]any); ok && path == "source" {
-			v = m["component"] // events: source is selected by its component
+			v = m["component"] // an Event: the selector for source compares source.component
 		}
 		switch {
 		case path == "status.podIPs":
-			set[path] = "" // kube-apiserver knows the name, and compares with nothing
+			set[path] = "" // kube-apiserver compares with the empty string
 		case v != nil:
 			set[path] = fmt.Sprint(v)
 		case strings.HasSuffix(path, "eplicas"), path == "status.successful":
@@ -107,7 +107,7 @@ func selectableFields(res *Resource, r *revision, obj map[string]any) fields.Set
 	return set
 }
 
-// everything is the selection of all objects in a namespace, or of all there are.
+// everything returns the selection of all objects in a namespace. If namespace is empty, it is all objects.
 func everything(namespace string) selection {
 	return selection{namespace: namespace, labels: labels.Everything(), fields: fields.Everything()}
 }

@@ -11,11 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errShuttingDown answers requests that were waiting when the server was closed.
+// errShuttingDown is the answer to requests that are waiting when the server is closed.
 var errShuttingDown = apierrors.NewServiceUnavailable("apiserver is shutting down")
 
-// statusOf turns any error into the Status that kube-apiserver would send for it.
-// An error that is no Status is a 500 without a reason, also when the client is to blame (watch-invalid-rv.http).
+// statusOf returns the Status that kube-apiserver would send for err. If err is not an APIStatus, the answer is a 500
+// without a reason, even if the client has made the mistake (watch-invalid-rv.http).
 func statusOf(err error) *metav1.Status {
 	var known apierrors.APIStatus
 	if errors.As(err, &known) {
@@ -37,8 +37,8 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, int(status.Code), status)
 }
 
-// writeErrorFor answers a request that could be understood. A Status comes in the encoding that was asked for
-// (list-rv-too-large-protobuf.bin, list-rv-too-large-cbor.bin).
+// writeErrorFor sends an error in the encoding that the client has asked for (list-rv-too-large-protobuf.bin,
+// list-rv-too-large-cbor.bin).
 func (s *Server) writeErrorFor(w http.ResponseWriter, req *http.Request, t *table, err error) {
 	media := ""
 	if all := accepts(req); len(all) > 0 && (all[0].params["as"] == "" || all[0].media != yamlMediaType) {
@@ -69,7 +69,7 @@ func setRetryAfter(w http.ResponseWriter, status *metav1.Status) {
 	}
 }
 
-// writeJSON answers with one small value. A client that is gone is not an error of the server's.
+// writeJSON answers with one small value in JSON.
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -82,10 +82,10 @@ func writeJSON(w http.ResponseWriter, code int, v any) {
 func writeBytes(w http.ResponseWriter, code int, contentType string, b []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(code)
-	_, _ = w.Write(b) // the client hung up: nobody is left to tell
+	_, _ = w.Write(b) // if it returns an error, the client hung up
 }
 
-// tooLarge is the answer to a resourceVersion that the replica has not reached (list-rv-too-large.http).
+// tooLarge returns the error for a resourceVersion that the replica has not reached (list-rv-too-large.http).
 func tooLarge(want, have uint64) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", want, have), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
@@ -95,8 +95,8 @@ func tooLarge(want, have uint64) error {
 	return err
 }
 
-// methodNotAllowed is the answer to a method that a path does not support. It names the resource only for a custom
-// type.
+// methodNotAllowed returns the error for a method that a path does not support. It names the resource only if the type is
+// custom.
 func methodNotAllowed(res *Resource) error {
 	if res.Custom {
 		return apierrors.NewMethodNotSupported(res.GroupResource(), "")
@@ -107,7 +107,7 @@ func methodNotAllowed(res *Resource) error {
 	}}
 }
 
-// parseRV reads a resourceVersion; "" is 0. Its error has the words of kube-apiserver's versioner.
+// parseRV reads a resourceVersion. "" is 0. The text of the error is that of kube-apiserver.
 func parseRV(s string) (uint64, error) {
 	if s == "" {
 		return 0, nil
