@@ -2,10 +2,12 @@ package apitest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metascheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
@@ -160,4 +162,99 @@ func writeOptions(verb string, query url.Values, media string) (dryRun bool, err
 		}
 	}
 	return len(dry) > 0, invalid
+}
+
+// remove deletes an object. If the object has finalizers or a grace period, remove only marks it for deletion.
+func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cur := t.current(objectKey(w.namespace, w.name))
+	if cur == nil {
+		return nil, notFound(t.res, w.name)
+	}
+	if err := opts.preconditions.check(t.res, cur); err != nil {
+		var status *apierrors.StatusError
+		if errors.As(err, &status) {
+			status.ErrStatus.Details.Kind = t.res.Kind // for the same conflict, an update names the plural
+		}
+		return nil, err
+	}
+	obj, err := cur.decode(t.res)
+	if err != nil {
+		return nil, err
+	}
+	meta := metadataOf(obj)
+	before := meta["deletionTimestamp"]
+	finalizers := opts.finalizers(meta)
+	grace := int64(0)
+	if t.rules.graceful && !w.direct {
+		grace = opts.grace(obj)
+	}
+	had, _ := meta["deletionGracePeriodSeconds"].(int64)
+	gone := len(finalizers) == 0 && grace == 0
+	if before != nil && !gone && grace >= had && sameJSON(finalizers, meta["finalizers"]) {
+		return cur, nil
+	}
+	if gone && (!t.rules.graceful || w.direct) {
+		r, err := s.bury(t, cur)
+		if err == nil && t.res.ID() == "namespaces" && !w.direct {
+			r, err = newRevision(t.res, terminating(obj), r.rv)
+		}
+		return r, err
+	}
+	if before == nil || grace < had {
+		meta["deletionTimestamp"] = time.Now().UTC().Add(time.Duration(grace) * time.Second).Format(time.RFC3339)
+		meta["deletionGracePeriodSeconds"] = grace
+	}
+	if g, ok := meta["generation"].(int64); ok && before == nil {
+		meta["generation"] = g + 1
+	}
+	if gone {
+		// It is marked for deletion first, and watchers see that change.
+		if before == nil {
+			if cur, err = s.put(t, obj); err != nil {
+				return nil, err
+			}
+		} else if cur, err = newRevision(t.res, obj, cur.rv); err != nil {
+			return nil, err
+		}
+		return s.bury(t, cur)
+	}
+	if len(finalizers) > 0 {
+		meta["finalizers"] = finalizers
+	}
+	return s.put(t, obj)
+}
+
+// terminating returns the Namespace as the answer to its deletion shows it. In this server the Namespace is gone at
+// once, as if its controller had run.
+func terminating(obj map[string]any) map[string]any {
+	obj, meta := shallow(obj)
+	meta["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	obj["status"] = map[string]any{"phase": "Terminating"}
+	return obj
+}
+
+// bury commits the deletion of the object whose last state is cur. The caller holds the lock.
+func (s *storage) bury(t *table, cur *revision) (*revision, error) {
+	r := cur.at(s.rv + 1)
+	r.deleted = true
+	s.commit(t, r)
+	return r, nil
+}
+
+// hasGrace reports whether an object that is being deleted has a grace period.
+func hasGrace(meta map[string]any) bool {
+	grace, _ := meta["deletionGracePeriodSeconds"].(int64)
+	return grace > 0
+}
+
+func hasFinalizers(meta map[string]any) bool {
+	switch f := meta["finalizers"].(type) {
+	case []any:
+		return len(f) > 0
+	case []string:
+		return len(f) > 0
+	}
+	return false
 }
