@@ -95,7 +95,7 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 	}
 }
 
-// broke reports that code of the program has panicked on an object, so that the store has the old state of the object. Every list
+// broke reports that code of the program has panicked on an object. The store then has the old state of the object. Every list
 // brings the object again, but broke reports each version only once. Otherwise a Problem function that calls Relist would cause
 // the next problem, and so on for ever.
 func (c *consumer[T]) broke(key, version string, err error) {

@@ -49,7 +49,7 @@ func Example_configByHand() {
 		TLS:            transport.TLSConfig{CAFile: "/etc/shop/ca.pem"},
 		Exec:           &transport.ExecConfig{Command: "cloud-token", Args: []string{"--cluster", "shop"}},
 		ProxyURL:       "http://proxy.example.com:3128",
-		WatchTransport: transport.WatchWebSocket, // the proxy holds bodies back
+		WatchTransport: transport.WatchWebSocket, // because the proxy buffers answers over HTTP
 		OnProblem:      func(err error) { slog.Warn(err.Error()) },
 	}
 	_ = config
@@ -152,7 +152,7 @@ func Example_queue() {
 		OnAdd:    func(pod *Pod, _ bool) { look(object.Key(pod)) },
 		OnUpdate: func(_, pod *Pod) { look(object.Key(pod)) },
 		OnDelete: func(pod *Pod, _ bool) { look(object.Key(pod)) },
-		Resync:   10 * time.Minute, // to repair what drifts outside the cluster
+		Resync:   10 * time.Minute, // to repair what somebody else has changed outside the cluster
 	}
 	_ = handler
 }
@@ -287,7 +287,7 @@ func Example_panics() {
 				slog.Error(err.Error(), "stack", string(panicked.Stack))
 				return
 			}
-			slog.Error(err.Error()) // an index function's: a *store.IndexError is in it
+			slog.Error(err.Error()) // the panic of an index function: err wraps a *store.IndexError
 		},
 	}
 	_ = opts

@@ -14,7 +14,8 @@ import (
 // changes of one object come in the order in which they happened. The informer merges the changes that wait, so that an object
 // never has more than one pending change:
 //
-//   - Updates become one, from the state that the handler was told last to the latest.
+//   - Updates become one update: old is the state that the handler was told last, and
+//     new is the latest state.
 //   - A deletion and a re-creation stay OnDelete and then OnAdd, and never become an update.
 //   - An object that is created and deleted before its OnAdd was called gets no callback, even if the OnDelete of an earlier
 //     object with the same name is still pending.
@@ -27,7 +28,7 @@ import (
 // clear large fields, and keep the resourceVersion.
 type Handler[T object.Object] struct {
 	// OnAdd is called for an object that is new to the handler. initial is true if the object was in the first list, or in the
-	// store when the handler was added. When the last OnAdd of these has returned, [Registration.Synced] is closed.
+	// store when the handler was added. When the last OnAdd with initial true has returned, [Registration.Synced] is closed.
 	OnAdd func(obj T, initial bool)
 
 	// OnUpdate is called with the last state that the handler was given, and the latest state. On a resync both are the same.
@@ -48,10 +49,10 @@ type Handler[T object.Object] struct {
 	Filter func(obj T) bool
 
 	// Resync is a period. In each period, the informer offers every object to the handler once more, as OnUpdate(obj, obj), and
-	// spreads these calls over the period. It is for a handler that keeps something else in step with the objects, and repairs it
-	// if somebody has changed it. In the first period after the handler was added, nothing is offered, because the handler has
-	// just got every object. The informer leaves an object out if a change of the object is pending for this handler, or if this
-	// handler is in a callback for it. If Resync is zero or negative, there are no resyncs.
+	// spreads these calls over the period. Resync is for a handler that keeps something else in step with the objects, and
+	// repairs that thing if somebody has changed it. In the first period after the handler was added, nothing is offered, because
+	// the handler has just got every object. The informer leaves an object out if a change of the object is pending for this
+	// handler, or if this handler is in a callback for it. If Resync is zero or negative, there are no resyncs.
 	Resync time.Duration
 
 	// Name stands for the handler in errors. It may be empty.
@@ -70,7 +71,7 @@ type Registration struct {
 	mu      sync.Mutex
 	removed bool          // no callback begins any more
 	started bool          // the handler has its goroutine, which closes done
-	quit    chan struct{} // closed with removed
+	quit    chan struct{} // closed when removed is set
 }
 
 func newRegistration() *Registration {

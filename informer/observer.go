@@ -23,18 +23,19 @@ type Change[T object.Object] struct {
 	Initial bool
 }
 
-// Observe adds an observer: a function that is told of every single change of the store. It is for a program that must not
-// miss a state which it may have read in the store, such as a work queue. A [Handler] is told of fewer changes, because the
-// changes that wait for it are merged: it hears nothing of an object that came and went while it was busy.
+// Observe adds an observer: a function that is told of every single change of the store. It is for a program, such as a
+// work queue, that must be told of every state that it can read in the store. A [Handler] is told of fewer changes, because
+// the changes that wait for it are merged: if an object came and went while the handler was busy, the handler hears nothing
+// of it.
 //
 // observe runs on the informer's own goroutine, after the store has the change and before it has the next one. So observe must
 // be quick, as index functions must, and the same calls are forbidden: [Informer.WaitFor], [Informer.Relist], and the Remove of
 // a registration. It may read the store, and call Cancel. If it panics, the error is a [*PanicError] with the Callback
-// "observer", which is treated as the panic of an index function is: see [Options.Problem].
+// "observer". It is treated like a panic of an index function: see [Options.Problem].
 //
 // A program may call Observe at any time. If the informer runs already, the observer is first told of every object in the store,
-// with Initial set, which may begin before Observe has returned. [Registration.Synced] is closed when the observer has been told
-// of the first list. Pending is always 0. name stands for the observer in errors.
+// with Initial set. These calls may begin before Observe has returned. [Registration.Synced] is closed when the observer has
+// been told of the first list. Pending is always 0. name stands for the observer in errors.
 //
 // If Run has ended or is about to end, Observe returns an error that satisfies errors.Is with [ErrStopped].
 func (in *Informer[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {

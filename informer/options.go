@@ -22,9 +22,10 @@ type Options[T object.Object] struct {
 
 	// Logger gets lines about what happens: problems at Warn, once for each state and not once for each attempt; lists at Info; the
 	// rest at Debug. [reflector.LogTrace] says what they are. If the ListWatcher has a method String, as [listwatch.Resource] and
-	// [listwatch.Funcs] have, each line has the attribute "resource". If nil, the lines go to slog.Default() as it is when New is
-	// called, so that a program which sets nothing is told when the server is away. slog.New(slog.DiscardHandler) is silent. Panics
-	// of the program's code are not logged, because Run or Problem tells them. Reflector.Trace is called as well.
+	// [listwatch.Funcs] have, each line has the attribute "resource". If Logger is nil, the lines go to what slog.Default()
+	// returned when New was called. So a program that sets nothing is also told when the server is away.
+	// slog.New(slog.DiscardHandler) is silent. Panics of the program's code are not logged, because Run or Problem tells them.
+	// Reflector.Trace is called as well.
 	Logger *slog.Logger
 
 	// Problem is called if code of the program panics. If a callback panicked, the error is a [*PanicError], and the handler goes

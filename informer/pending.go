@@ -27,7 +27,7 @@ type change[T any] struct {
 	obj     T    // if there: its latest state
 	initial bool // if there: it was in the first list, or in the store when the handler was added
 
-	synced bool // a mark without a key: when the handler takes the mark, it has synced
+	synced bool // this is no change of an object, and has no key: when the handler takes it, the handler has synced
 
 	prev, next *change[T] // in pending
 }

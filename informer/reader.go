@@ -27,8 +27,8 @@ type Reader[T object.Object] interface {
 	// satisfies errors.Is with [store.ErrUnknownIndex].
 	ByIndex(index, value string) ([]T, error)
 
-	// In returns the objects of a namespace, in key order, and looks at no others; all objects if namespace is empty.
-	// [store.Select] chooses among them by labels.
+	// In returns the objects of a namespace, in key order, and does not look at others. If namespace is empty, In
+	// returns all objects. [store.Select] chooses among them by labels.
 	In(namespace string) []T
 
 	// IndexKeys returns the keys of the objects that ByIndex returns. IndexValues returns the values under which an index has

@@ -77,7 +77,7 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 	})
 }
 
-// remind offers the objects that are due once more, except an object that has a pending change or a running callback.
+// remind offers again the objects that are due, except an object that has a pending change or a running callback.
 func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 	for _, key := range s.resync.due(now, objects.Keys) {
 		obj, ok := objects.Get(key)
@@ -169,8 +169,8 @@ func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 	}
 }
 
-// filter makes of a change what it is for a handler that knows only the objects that pass. It returns false if nothing is left. If
-// the filter panics, only a deletion is left.
+// filter turns a change into the change that a handler sees if it knows only the objects that pass. It returns false if nothing is
+// left. If the filter panics, only a deletion is left.
 func (s *subscriber[T]) filter(c *change[T]) bool {
 	was := s.passing[c.key]
 	is := false

@@ -11,8 +11,8 @@ import (
 )
 
 // WaitForSync waits until the store holds the first list. If ctx ends first, it returns a [*SyncError], which says what is in the
-// way: that the server refuses the list, say, and since when. If Run ends or has ended before, the error satisfies errors.Is with
-// [ErrStopped]. A program may call WaitForSync before Run.
+// way (for example, that the server refuses the list) and since when. If Run ends or has ended before, the error satisfies
+// errors.Is with [ErrStopped]. A program may call WaitForSync before Run.
 //
 // Handlers may get the last objects of the list later: see [Registration.Synced]. Index functions, and the functions of
 // [reflector.Trace], must not call WaitForSync.
@@ -20,7 +20,7 @@ func (in *Informer[T]) WaitForSync(ctx context.Context) error {
 	select {
 	case <-in.Synced():
 		return nil
-	default: // an informer that has synced has synced, even if ctx has ended
+	default: // if the informer has synced, return nil, even if ctx has ended
 	}
 	select {
 	case <-in.Synced():
@@ -40,7 +40,7 @@ type SyncError struct {
 	// Status is that of the reflector. Its LastError is the last failure, and FailingSince says since when requests have failed.
 	Status reflector.Status
 
-	// Objects is the number of objects in the store, and Waiting the number of those that are in the queue before it. Both are
+	// Objects is the number of objects in the store, and Waiting is the number of those that are still in the queue. Both are
 	// zero until the whole list has come.
 	Objects, Waiting int
 
@@ -51,8 +51,8 @@ type SyncError struct {
 	Err error
 }
 
-// Unwrap returns the error of the context and the last failure, so that errors.Is finds context.DeadlineExceeded, and
-// apierrors.IsForbidden the refusal of a server.
+// Unwrap returns the error of the context and the last failure. So errors.Is finds context.DeadlineExceeded, and
+// apierrors.IsForbidden finds the refusal of a server.
 func (e *SyncError) Unwrap() []error {
 	if e.Status.LastError == nil {
 		return []error{e.Err}

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// WaitUntil waits until the object of key in the store is as a program wants it. It calls holds with the object and true, or with
-// the zero T and false if there is no such object: once the store has synced, and then after changes of that key, until holds
-// returns true. If the object changes several times at once, holds may see only the latest state.
+// WaitUntil waits until the object of key in the store is as a program wants it. It calls holds when the store has synced, and
+// again after changes of that key, until holds returns true. The arguments are the object and true, or the zero T and false if
+// there is no such object. If the object changes several times at once, holds may see only the latest state.
 //
 //	err := cache.WaitUntil(ctx, "shop/web-0", func(pod *Pod, exists bool) bool { return exists && pod.Status.Phase == "Running" })
 //	err := cache.WaitUntil(ctx, "shop/web-0", func(_ *Pod, exists bool) bool { return !exists })

@@ -38,7 +38,7 @@ type driver[T any] struct {
 // effects of the input need them.
 type subject[T any] struct {
 	event  listwatch.Event[T] // of the watch, or the answer to an ask
-	answer bool               // event is the answer to an ask; apply sets its Type to the call that the sink got
+	answer bool               // event is the answer to an ask; apply sets event.Type to what the sink was told (Added, Modified or Deleted)
 	list   *listwatch.List[T]
 	kept   []T           // objects that the sink holds and that stay beside those of the list
 	took   time.Duration // how long the list took to come
@@ -179,8 +179,8 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 }
 
 // work takes the events of a batch, one after the other. It applies each event, and brings
-// the status up to date, before it looks at the next. If an event makes the machine give
-// the watch up, or if Run is to end, it drops the rest of the batch.
+// the status up to date, before it looks at the next. If the machine gives up the watch
+// because of an event, or if Run is to end, work drops the rest of the batch.
 func (d *driver[T]) work(ctx context.Context, batch []listwatch.Event[T]) {
 	defer clear(batch) // it is used again, and must not keep objects alive
 	from := d.main

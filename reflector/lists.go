@@ -9,8 +9,9 @@ import (
 	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
-// fold gives each item of a list to the machine's fold. If an item cannot be used, fold
-// also collects the sink's object of the same key, because that object must stay.
+// fold gives each item of a list to a protocol.Fold, which sums up what the machine has
+// to know about the list. If an item cannot be used, fold also collects the sink's
+// object of the same key, because that object must stay.
 func (d *driver[T]) fold(s *subject[T]) protocol.Sum {
 	fold := d.machine.Fold(s.list.ResourceVersion, s.list.Pages, s.list.Reused > 0)
 	for i := range s.list.Items {
@@ -37,7 +38,7 @@ func (d *driver[T]) fold(s *subject[T]) protocol.Sum {
 // initialEvents puts a list together from the initial events of a watch, in the order in
 // which the server sent them.
 type initialEvents[T any] struct {
-	places map[string]int // of a key, in events
+	places map[string]int // key to its place in events
 	events []listwatch.Event[T]
 }
 
@@ -72,8 +73,8 @@ func (c *initialEvents[T]) list(version string) *listwatch.List[T] {
 	return list
 }
 
-// compare gives the machine's comparison each object of the server, and then each key that
-// only the sink has.
+// compare gives each object of the server, and then each key that only the sink has, to
+// the machine's comparison.
 func (d *driver[T]) compare() protocol.Differences {
 	comparison := d.machine.Comparison()
 	listed := make(map[string]bool, len(d.metadata.list.Items))

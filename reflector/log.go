@@ -17,15 +17,15 @@ import (
 //   - Warn: a problem, once for each state and not once for each attempt. If a server is away for an hour, there is one line
 //     when the failures begin ("relist: failing"), one for each further [Reason] ("relist: still failing"), and one when a watch
 //     is open again ("relist: recovered"), which says how long it took. If that watch fails within 10 seconds, the next line is
-//     "relist: failing again", and from then on a watch counts only once it has been open for 10 seconds. An object that comes
-//     into quarantine has one line, and another one when it comes out; of many objects, the first ten are named. Problems
+//     "relist: failing again", and from then on only a watch that has been open for 10 seconds ends the problem. An object that
+//     comes into quarantine has one line, and another one when it comes out; of many objects, the first ten are named. Problems
 //     without an end, such as a missing resourceVersion, are told at most once an hour.
 //   - Info: a list that the sink has got, with its reason ("first", or the [Reason] of the relist), the number of objects, and
 //     the time that it took.
 //   - Debug: everything else.
 //
-// In names, versions and error texts, which a server may have written, line breaks become spaces, and what cannot be seen is
-// written as Go writes it in a string. So no name can forge a line or control a terminal, whatever handler the logger has. The
+// A server may have written names, versions and error texts. In these, line breaks become spaces, and invisible characters
+// become Go escapes such as \x1b. So no name can forge a line or control a terminal, whatever handler the logger has. The
 // value of the attribute "error" is an error that wraps the original one.
 //
 // The Trace remembers what it has told, so each reflector needs its own.
@@ -51,11 +51,11 @@ const (
 	// settled: a watch that lives for this time resets the pauses of the reflector, and ends an outage for certain.
 	settled = 10 * time.Second
 
-	// A single short stream is no outage: an API server that shuts down ends its streams, and the next one serves. The third one
-	// in a row begins an outage.
+	// A single short stream is no outage: an API server that shuts down ends its streams, and the next stream works. The third
+	// one in a row begins an outage.
 	manyShortStreams = 3
 
-	maxNamed = 10        // so many objects in quarantine are named at a time
+	maxNamed = 10        // at most this number of objects in quarantine is named at a time
 	rarely   = time.Hour // between two lines about a problem that has no end
 )
 
@@ -68,17 +68,17 @@ type traceLog struct {
 	reason     Reason
 	listFailed bool
 
-	// Of watches: whether the one at hand begins with initial events, when the last one was opened (zero before the first, and
-	// after it has settled), and how many short streams there were in a row.
+	// Of watches: whether this one begins with initial events; when the last one was opened (zero if there was none, or if it
+	// has lived for the time settled); and how many short streams there were in a row.
 	initial      bool
 	opened       time.Time
 	shortStreams int
 
 	outage loggedOutage // since is zero if there is none
-	last   loggedOutage // the one that the opening of the last watch has ended
+	last   loggedOutage // the outage that ended when the last watch was opened
 
-	// In quarantine, by key: those that were named. unconfirmed are those of before the last list, until it is known whether
-	// the list had them in a usable state.
+	// In quarantine, by key: those that were named. unconfirmed are those from before the last list; they stay here until it
+	// is known whether the list had a usable state of them.
 	quarantined, unconfirmed map[string]loggedKey
 
 	told          map[ProblemClass]time.Time // when a problem without an end was told last
@@ -156,7 +156,7 @@ func (l *traceLog) watchOpen() {
 	}
 }
 
-// watchWorks takes the outage for over, because a watch is open.
+// watchWorks treats the outage as over, because a watch is open.
 func (l *traceLog) watchWorks(now time.Time) {
 	l.opened = now
 	if l.outage.since.IsZero() || l.outage.relapsed {
@@ -243,16 +243,17 @@ func (l *traceLog) fails(reason Reason) bool {
 		l.shortStreams++
 		return l.shortStreams >= manyShortStreams || !l.outage.since.IsZero() || l.relapses()
 	case Asked, Repair, Unanchored, WentBack, Incomplete:
-		return false // a list follows, and its line has the reason
+		return false // a list follows, and the line "relist: listed" has the reason
 	default:
 		return true
 	}
 }
 
-// relapses reports whether the watch has failed that ended the last outage.
+// relapses reports whether the watch that ended the last outage has failed.
 func (l *traceLog) relapses() bool { return !l.last.since.IsZero() && !l.opened.IsZero() }
 
-// failing records a pause of an outage, and returns the warning that it deserves; "" if that was given.
+// failing records a pause of an outage, and returns the warning for it; "" if that warning was written
+// before.
 func (l *traceLog) failing(now time.Time, reason Reason) string {
 	message := ""
 	switch {
@@ -292,7 +293,7 @@ func (l *traceLog) verified(e Verified) {
 }
 
 func (l *traceLog) problem(p Problem) {
-	level, message := slog.LevelDebug, "relist: problem" // of lists, watches and the sink: a pause follows, and its line tells it
+	level, message := slog.LevelDebug, "relist: problem" // a problem of a list, a watch or the sink is followed by a pause, and the line of the pause reports it
 	now := logNow()
 	switch {
 	case errors.Is(p.Err, protocol.ErrVerification):
@@ -344,7 +345,8 @@ func (l *traceLog) quarantine(now time.Time, key string) (named, more bool) {
 	return named, false
 }
 
-// settleQuarantine is called after the problems of a list have been told: those that are not among them are over.
+// settleQuarantine is called after the problems of a list have been told: an unconfirmed object that is not among
+// them is out of quarantine.
 func (l *traceLog) settleQuarantine() {
 	if len(l.unconfirmed) > 0 {
 		l.release(l.unconfirmed)

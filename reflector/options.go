@@ -50,25 +50,26 @@ type Options struct {
 	// silent.
 	MinWatchTimeout time.Duration
 
-	// Patience is how long the answer to a list, or to an ask for a single object, may
-	// bring nothing. After that the request is given up and sent again. A slow answer is
-	// never cut as long as bytes come. If zero, 2 minutes, which is twice the time that an
-	// API server allows for a request. If negative, the reflector waits without end.
+	// Patience is how long the answer to a list, or to an ask for a single object, may be
+	// silent. After that the request is given up and sent again. A slow answer is never
+	// cut as long as bytes come. If zero, 2 minutes, which is twice the time that an API
+	// server allows for a request. If negative, the reflector waits without end.
 	Patience time.Duration
 
 	// BackoffBase is the first pause after a failure, and BackoffCap is the longest one.
 	// Jitter makes each pause longer, up to twice its length. If zero, they are 800 ms and
-	// 30 s, as in client-go. If the server answers, the pauses are 1, 1, 1, 1.5, 5, 5, 10,
-	// 20 and 37.5 times BackoffBase. If the server cannot be reached, they are 1, 2 and then
-	// 3.125 times BackoffBase, because a connection that is refused costs the server
-	// nothing.
+	// 30 s, as in client-go. If the server answers with an error, the pauses are 1, 1, 1,
+	// 1.5, 5, 5, 10, 20 and 37.5 times BackoffBase. If the server cannot be reached, they
+	// are 1, 2 and then 3.125 times BackoffBase, because a connection that is refused costs
+	// the server nothing.
 	//
-	// Two other limits depend on BackoffBase, in proportion. At 800 ms, the reflector sends
-	// no more than 24 watches, and no more than 24 lists and asks, in any minute. At 800
-	// ms, many reflectors that list after an outage spread their lists over 7 s. If
-	// BackoffBase is negative, there are no pauses after failures; do that in tests only.
-	// The reflector then sends up to about 240 watches in a second, and as many lists and
-	// asks. If BackoffCap is negative, it is zero.
+	// Two other limits are in proportion to BackoffBase: a longer base means fewer requests
+	// and a longer spread. At 800 ms, the reflector sends no more than 24 watches, and no
+	// more than 24 lists and asks, in any minute. At 800 ms, many reflectors that list
+	// after an outage spread their lists over 7 s. If BackoffBase is negative, there are no
+	// pauses after failures; do that in tests only. The reflector then sends up to about
+	// 240 watches in a second, and as many lists and asks. If BackoffCap is negative, it is
+	// zero.
 	BackoffBase time.Duration
 	BackoffCap  time.Duration
 
@@ -154,8 +155,8 @@ const (
 	//   - The server refuses such a watch.
 	//   - Two streams in a row end before the state is complete.
 	//   - A stream is silent for 30 seconds before the state is complete.
-	//   - The state is not complete 30 seconds after the first event that does not belong
-	//     to the state.
+	//   - 30 seconds after the first event that is not part of the state, the state is
+	//     still not complete.
 	//
 	// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
 	Watch = Initial(protocol.InitialEvents)

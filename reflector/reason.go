@@ -68,7 +68,7 @@ const (
 	Repair = Reason(protocol.Repair)
 )
 
-// String returns the reason as one word, for logs and for -o json.
+// String returns the reason as one word, for logs and for relist mirror -o json.
 func (r Reason) String() string { return protocol.Reason(r).String() }
 
 // failureOf classifies an error of an open stream, or of a list that has begun.

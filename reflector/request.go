@@ -126,10 +126,11 @@ func askFor[T any](lw listwatch.ListWatcher[T], key string) func(context.Context
 	}
 }
 
-// askOptions are those of a list of one key: two field selectors that every API server has
-// for every resource, and no resourceVersion, because such a list is of the most recent
-// state. If a server ignores the selectors, the limit of 2 shows it.
-// Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
+// askOptions returns the options of a list of one key. They have two field selectors, which
+// every API server has for every resource, and no resourceVersion, because a list without
+// one is of the most recent state. With the limit of 2, a server that ignores the selectors
+// sends more than one object, which shows it. Source:
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
 func askOptions(key string) metav1.ListOptions {
 	if key == "" {
 		return metav1.ListOptions{Limit: 1}

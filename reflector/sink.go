@@ -29,8 +29,8 @@ type Sink[T any] interface {
 // an item of a list, with the object that the sink holds. deltafifo.Queue and store.Store
 // implement it.
 type Known[T any] interface {
-	// Get returns the object under key, as it will be once the sink has processed every
-	// change that it was given.
+	// Get returns the object under key. Changes that the sink was given, and has not
+	// processed yet, count as processed.
 	//
 	// While the reflector reads a list, it calls Get on another goroutine, and may call
 	// Resync at the same time. If the sink holds an item of the list in the same version,

@@ -228,7 +228,7 @@ func (b *board) event(typ listwatch.Type, now time.Time) {
 	}
 }
 
-// started notes that Run was called, and stopped that it returns.
+// started notes that Run was called. stopped notes that Run returns.
 func (b *board) started(now time.Time) {
 	b.update(func(status *Status) {
 		if status.Started.IsZero() {
