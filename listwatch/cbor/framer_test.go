@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,14 +67,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte(cborAdded+cborDeleted), uint8(3), uint8(0))
 	f.Add([]byte("\xbf\x9f\xff\x7f\x61a\xff\xff\xa0"), uint8(6), uint8(3))
 	f.Fuzz(func(t *testing.T, in []byte, at, limit uint8) {
-		whole := cut(bytes.NewReader(in), int(limit))
-		place := min(int(at), len(in))
-		if diff := cmp.Diff(whole, cut(framestest.Pieces(in[:place], in[place:]), int(limit))); diff != "" {
-			t.Errorf("split at byte %d (-whole +split):\n%s", place, diff)
-		}
-		if diff := cmp.Diff(whole, cut(iotest.OneByteReader(bytes.NewReader(in)), int(limit))); diff != "" {
-			t.Errorf("byte by byte (-whole +split):\n%s", diff)
-		}
+		framestest.TestSplit(t, Format{}.NewFramer, in, int(at), int(limit))
 		if got := cut(bytes.NewReader(in), 0); got.End == "EOF" && strings.Join(got.Frames, "") != string(in) {
 			t.Errorf("frames %q out of %q", got.Frames, in)
 		}

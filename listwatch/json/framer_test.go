@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -155,14 +154,7 @@ func FuzzFrames(f *testing.F) {
 		f.Add(capturedBody(f, path), uint8(7), uint8(200))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, at, limit uint8) {
-		whole := cut(bytes.NewReader(in), int(limit))
-		place := min(int(at), len(in))
-		if diff := cmp.Diff(whole, cut(framestest.Pieces(in[:place], in[place:]), int(limit))); diff != "" {
-			t.Errorf("split at byte %d (-whole +split):\n%s", place, diff)
-		}
-		if diff := cmp.Diff(whole, cut(iotest.OneByteReader(bytes.NewReader(in)), int(limit))); diff != "" {
-			t.Errorf("byte by byte (-whole +split):\n%s", diff)
-		}
+		framestest.TestSplit(t, Format{}.NewFramer, in, int(at), int(limit))
 		if want, ok := decodeAll(in); ok {
 			got := cut(bytes.NewReader(in), 0)
 			if diff := cmp.Diff(framestest.Result{Frames: want, End: "EOF"}, got); diff != "" {

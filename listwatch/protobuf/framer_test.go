@@ -138,14 +138,7 @@ func FuzzLengthFrames(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x04abcd\x00\x00\x00\x01e"), uint8(6), uint8(3))
 	f.Add([]byte("\x00\x00\x00\x00"), uint8(1), uint8(1))
 	f.Fuzz(func(t *testing.T, in []byte, at, limit uint8) {
-		whole := cut(bytes.NewReader(in), int(limit))
-		place := min(int(at), len(in))
-		if diff := cmp.Diff(whole, cut(framestest.Pieces(in[:place], in[place:]), int(limit))); diff != "" {
-			t.Errorf("split at byte %d (-whole +split):\n%s", place, diff)
-		}
-		if diff := cmp.Diff(whole, cut(iotest.OneByteReader(bytes.NewReader(in)), int(limit))); diff != "" {
-			t.Errorf("byte by byte (-whole +split):\n%s", diff)
-		}
+		framestest.TestSplit(t, Format{}.NewFramer, in, int(at), int(limit))
 		if got := cut(bytes.NewReader(in), 0); got.End == "EOF" {
 			size := 0
 			for _, frame := range got.Frames {

@@ -90,6 +90,23 @@ func Test(t testing.TB, newFramer func() frames.Framer, stream []byte, limit int
 	return want
 }
 
+// TestSplit cuts a stream and returns the result, as [Test] does. It is faster, for fuzz
+// tests: the stream arrives byte by byte, and split in two at one place only, the byte at.
+func TestSplit(t testing.TB, newFramer func() frames.Framer, stream []byte, at, limit int) Result {
+	t.Helper()
+	want := Cut(newFramer(), bytes.NewReader(stream), limit)
+	at = min(at, len(stream))
+	for how, in := range map[string]io.Reader{
+		"byte by byte":                   iotest.OneByteReader(bytes.NewReader(stream)),
+		fmt.Sprint("split at byte ", at): Pieces(stream[:at], stream[at:]),
+	} {
+		if got := Cut(newFramer(), in, limit); !slices.Equal(got.Frames, want.Frames) || got.End != want.End {
+			t.Errorf("%s: %+v, and of the whole stream %+v", how, got, want)
+		}
+	}
+	return want
+}
+
 // counting counts the reads of a reader.
 type counting struct {
 	r     io.Reader
