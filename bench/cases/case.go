@@ -16,21 +16,21 @@ type Case struct {
 	Title string
 	// Spec describes the informer, or each of several informers.
 	Spec Spec
-	// Objects is how many the server has, and Events how many changes are made. Smoke are the numbers for
-	// a run that only has to show that everything works.
+	// Objects is the number of objects of the server, and Events the number of changes. The fields with Smoke are the
+	// same for a run that only shows that everything works.
 	Objects, Events           int
 	SmokeObjects, SmokeEvents int
-	// Alike is for Pods that differ only where they must, as those of one large workload do.
+	// Alike says that the Pods differ only where they must, as the Pods of one large workload do.
 	Alike bool
-	// Alone marks a case that only relist runs.
+	// Alone says that only relist runs the case.
 	Alone bool
-	// HTTP2 makes all requests share connections, over TLS.
+	// HTTP2 says that requests use HTTP/2 over TLS, and share connections.
 	HTTP2 bool
 
 	run func(context.Context, *env) error
 }
 
-// All are the cases, in the order of the report.
+// All returns the cases, in the order of the report.
 func All() []Case {
 	list := Case{Objects: 20_000, SmokeObjects: 100, run: list}
 	watch := Case{Objects: 2_000, Events: 6_000, SmokeObjects: 50, SmokeEvents: 200, run: steadyWatch}
@@ -101,7 +101,7 @@ func (c Case) relisting(percent int) Case {
 	return c.with(fmt.Sprintf("relist-%d", percent), fmt.Sprintf("List again after 410, %d %% changed, JSON", percent), Spec{})
 }
 
-// ServerObjects returns the objects that the load server serves for n objects, or n informers.
+// ServerObjects returns the numbers of objects that the load server needs for n objects, or for n informers.
 func (c Case) ServerObjects(n int) (pods, configMaps int) {
 	switch {
 	case c.Spec.Resource != "configmaps":
@@ -113,7 +113,7 @@ func (c Case) ServerObjects(n int) (pods, configMaps int) {
 	}
 }
 
-// env is what a case runs in.
+// env has what a case needs to run.
 type env struct {
 	client  Client
 	access  Access

@@ -9,8 +9,8 @@ import (
 // Object is the Go type in which a program holds its objects.
 type Object uint8
 
-// The types. Slim is six fields of a Pod, and Dropped a Pod without managedFields: client-go
-// decodes all and strips it in a transform, relist decodes no more than what is wanted.
+// The types. Slim has six fields of a Pod, and Dropped is a Pod without managedFields. relist decodes only these fields.
+// client-go decodes all fields, and removes the others in a transform.
 const (
 	Typed Object = iota
 	Dropped
@@ -22,21 +22,21 @@ const (
 // Initial says how an informer gets its first state.
 type Initial uint8
 
-// The ways. With ByDefault, each client uses its own default.
+// The values of Initial. With ByDefault, each client uses its own default.
 const (
 	ByList Initial = iota
 	ByWatch
 	ByDefault
 )
 
-// Spec says what an informer follows, and how.
+// Spec says which objects an informer gets, and how.
 type Spec struct {
 	Resource  string // pods or configmaps
-	Namespace string // empty is all
+	Namespace string // if empty, all namespaces
 	Object    Object
 	Encoding  objects.Format
 	Initial   Initial
-	// ShareParts is relist's option of that name.
+	// ShareParts is for the option of relist that has this name.
 	ShareParts bool
 }
 
@@ -54,17 +54,17 @@ type Client interface {
 type Informer interface {
 	// Len is the number of objects in the store.
 	Len() int
-	// Version is the resourceVersion up to which the informer was told of everything; its store may be a little behind.
+	// Version is the resourceVersion up to which the informer has received everything. Its store may be a little behind.
 	Version() string
 }
 
-// Access says where the load server is, and how to speak to it.
+// Access says where the load server is, and how to connect to it.
 type Access struct {
 	URL string
-	// HTTP2 is over TLS, with any certificate. Else it is HTTP/1.1.
+	// HTTP2 asks for HTTP/2 over TLS, with any certificate. Otherwise the client uses HTTP/1.1.
 	HTTP2 bool
-	// WebSocket is for watches.
+	// WebSocket asks for watches over WebSocket.
 	WebSocket bool
-	// Gzip asks for lists that are compressed. client-go does so always.
+	// Gzip asks for compressed lists. client-go always asks for them.
 	Gzip bool
 }

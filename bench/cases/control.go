@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// control is for orders to the load server. It has connections of its own.
+// control sends commands to the load server. It has connections of its own.
 var control = &http.Client{Transport: &http.Transport{
-	// The certificate is made anew for each run, on this machine.
+	// Each run makes a new certificate, on this machine.
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 }}
 
-// post gives the load server an order, and returns the version after it was carried out.
+// post sends a command to the load server, and returns the resourceVersion after the command.
 func (e *env) post(ctx context.Context, action, query string) (version uint64, err error) {
 	url := fmt.Sprintf("%s/bench/%s?resource=%s&%s", e.access.URL, action, e.spec.Resource, query)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)

@@ -39,7 +39,7 @@ func (f *follower) handle(object any, added bool) {
 func (f *follower) wake() {
 	select {
 	case f.reached <- struct{}{}:
-	default: // the one who waits has not looked yet
+	default: // there is a token already
 	}
 }
 

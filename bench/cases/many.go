@@ -34,7 +34,7 @@ func manyIdle(ctx context.Context, e *env) error {
 			return err
 		}
 	}
-	// Lists are over; the watches open within a moment. What is counted does not depend on it much.
+	// The lists have ended, and the watches open within a moment. The result hardly depends on them.
 	if err := settle(ctx); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func manyChurn(ctx context.Context, e *env) error {
 		return err
 	}
 	for i, f := range all {
-		// The objects change in turn; the last ones belong to the last informer.
+		// The objects change one after the other, and the last ones belong to the last informer.
 		behind := (len(all) - 1 - i) * objects.PerNamespace
 		if err := f.awaitVersion(ctx, version-uint64(behind)); err != nil {
 			return err

@@ -30,7 +30,7 @@ func relistAgain(ctx context.Context, e *env, percent int) error {
 	if err := f.awaitList(ctx, version); err != nil {
 		return err
 	}
-	// The last object of the list changes once more: when that has come through, all before it has.
+	// The last object of the list changes once more. When the handler has that change, it has all earlier ones.
 	version, err = e.post(ctx, "change", fmt.Sprintf("count=1&index=%d", e.objects-1))
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/relist-go/relist/bench/objects"
 )
 
-// steadyWatch measures changes that come as fast as they are read.
+// steadyWatch measures changes that the server sends as fast as the client reads them.
 func steadyWatch(ctx context.Context, e *env) error {
 	f, err := e.fill(ctx)
 	if err != nil {
@@ -37,8 +37,7 @@ func (e *env) perEvent(wall, cpu time.Duration) {
 	e.result.Set(measure.EventCPU, float64(cpu.Nanoseconds())/1000/float64(e.events))
 }
 
-// slowConsumer blocks one handler, and measures what waits for the handler after all changes have been
-// received.
+// slowConsumer blocks one handler, and measures the memory of the changes that wait for it when all changes have come.
 func slowConsumer(ctx context.Context, e *env) error {
 	told := 0
 	hung, release := make(chan struct{}), make(chan struct{})
@@ -103,7 +102,7 @@ func lag(ctx context.Context, e *env) error {
 	return e.percentiles(lags)
 }
 
-// percentiles sets them. Updates of one object may have been merged, so that there are fewer than events.
+// percentiles sets the metrics. There may be fewer lags than events, because updates of one object may be merged.
 func (e *env) percentiles(lags []float64) error {
 	if len(lags) < e.events/2 {
 		return fmt.Errorf("the handler was told of %d changes, of %d", len(lags), e.events)

@@ -25,21 +25,21 @@ func main() { cases.Main("client-go", connect) }
 
 type client struct{ config *rest.Config }
 
-// mediaTypes are what rest.Config calls content types.
+// mediaTypes has the values for rest.Config.ContentType.
 var mediaTypes = map[objects.Format]string{
 	objects.JSON:     "application/json",
 	objects.Protobuf: "application/vnd.kubernetes.protobuf",
 }
 
 func connect(access cases.Access, c cases.Case) (cases.Client, error) {
-	// It asks for the first state by watch unless it is told otherwise, and it is told so by the environment, before its
+	// By default, client-go gets the first state by watch. An environment variable changes that, if it is set before the
 	// first use.
 	if c.Spec.Initial == cases.ByList {
 		if err := os.Setenv("KUBE_FEATURE_WatchListClient", "false"); err != nil {
 			return nil, err
 		}
 	}
-	config := &rest.Config{Host: access.URL, QPS: -1} // no limit of requests of its own
+	config := &rest.Config{Host: access.URL, QPS: -1} // the client does not limit its requests
 	config.Insecure = access.HTTP2
 	config.ContentType = mediaTypes[c.Spec.Encoding]
 	return client{config}, nil
@@ -110,7 +110,7 @@ var transforms = map[cases.Object]cache.TransformFunc{
 	cases.Slim: func(obj any) (any, error) {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {
-			return obj, nil // a tombstone, of a Pod that was stripped before
+			return obj, nil // a tombstone; its Pod was reduced before
 		}
 		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion},

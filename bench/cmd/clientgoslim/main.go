@@ -62,7 +62,7 @@ func run(ctx context.Context) error {
 func strip(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
-		return obj, nil // a tombstone, of a Pod that was stripped before
+		return obj, nil // a tombstone; its Pod was reduced before
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion},

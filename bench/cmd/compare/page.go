@@ -7,7 +7,7 @@ import (
 )
 
 // replaceSection writes text between the comments <!-- bench:name --> and <!-- /bench --> of the first page that has them.
-// Without a page it does nothing.
+// If there are no pages, it does nothing.
 func replaceSection(pages []string, name, text string) error {
 	begin, end := "<!-- bench:"+name+" -->\n", "<!-- /bench -->"
 	for _, file := range pages {

@@ -19,14 +19,14 @@ import (
 	"github.com/relist-go/relist/bench/measure"
 )
 
-// The programs that are compared; ratios are of the first to the second.
+// programs are compared. A ratio is the first program's value divided by the second program's.
 var programs = [2]string{"relistbench", "clientgobench"}
 
-// processors is what GOMAXPROCS is for each program.
+// processors is the value of GOMAXPROCS for each program.
 const processors = 2
 
-// Unless it is told how often, a program runs up to mostRuns times, as long as all runs of the case, of both programs,
-// are over within budget: on 2 cores every case together then takes less than 10 minutes.
+// Without the flag -runs, both programs run up to mostRuns times, and no new run begins if it would end after budget. On
+// 2 cores, all cases together then take less than 10 minutes.
 const (
 	mostRuns = 5
 	budget   = 20 * time.Second
@@ -65,8 +65,8 @@ func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 	return all, err
 }
 
-// repeat calls once as often as it was told, or at least once and for as long as one more is likely to be over within
-// the budget. It returns how often that was.
+// repeat calls once as often as the flag -runs says. Without the flag, it calls once again while another call is likely
+// to end within the budget. It returns the number of calls, which is at least one.
 func (r *runner) repeat(budget time.Duration, once func(run string) error) (runs int, err error) {
 	most := cmp.Or(r.runs, mostRuns)
 	if r.smoke {
@@ -90,7 +90,7 @@ func progress(c cases.Case, run, what string) {
 	fmt.Fprintf(os.Stderr, "%s: %s: %s\n", c.Name, run, what)
 }
 
-// amount is with how much a case runs.
+// amount has the numbers of objects and events of a run.
 type amount struct{ objects, events int }
 
 func (r *runner) amount(c cases.Case) amount {
@@ -153,7 +153,7 @@ func (r *runner) serve(ctx context.Context, args ...string) (url string, stop fu
 		return "", nil, err
 	}
 	stop = func() error {
-		_ = in.Close() // which ends it
+		_ = in.Close() // the server ends when its standard input ends
 		_, _ = io.Copy(io.Discard, out)
 		return cmd.Wait()
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/relist-go/relist/bench/cases"
 )
 
-// A section is a part of the report: as a rule the table of one case.
+// A section is a part of the report. Most sections have the table of one case.
 type section struct {
 	name, title string
 	run         func(ctx context.Context, r *runner) (markdown string, err error)
 }
 
-// sections are all there are, in the order of the report.
+// sections returns all sections, in the order of the report.
 func sections() []section {
 	var all []section
 	for _, c := range cases.All() {

@@ -10,8 +10,8 @@ import (
 	"github.com/relist-go/relist/bench/measure"
 )
 
-// table shows the medians of both programs, and the ratio of the runs that followed each
-// other: the median, and between which values they were.
+// table shows the medians of both programs and their ratio. There is a ratio for each pair of runs that followed each
+// other; the table has the median, the least and the greatest of these.
 func table(all results) string {
 	if len(all[0]) == 0 {
 		return ""
@@ -26,7 +26,7 @@ func table(all results) string {
 	return text.String()
 }
 
-// perObject shows what each object takes: the rows of one size in the table of growth.
+// perObject returns the rows for one number of objects in the table of growth. They show what each object takes.
 func perObject(all results, n int) string {
 	var text strings.Builder
 	for _, row := range []struct {
@@ -66,7 +66,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// ratio says "0.41 (0.38-0.45)".
+// ratio returns a text such as "0.41 (0.38-0.45)".
 func ratio(a, b []float64) string {
 	var all []float64
 	for i := range min(len(a), len(b)) {
@@ -83,7 +83,7 @@ func ratio(a, b []float64) string {
 	return fmt.Sprintf("**%s** (%s to %s)", number(median(all)), number(slices.Min(all)), number(slices.Max(all)))
 }
 
-// number writes three digits, or all before the point.
+// number returns v with three digits, or with all digits before the point if these are more.
 func number(v float64) string {
 	switch size := math.Abs(v); {
 	case math.IsNaN(v):

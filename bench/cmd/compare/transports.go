@@ -11,7 +11,7 @@ import (
 	"github.com/relist-go/relist/bench/measure"
 )
 
-// A way is one by which relist gets the same Pods.
+// A way is a combination of transport and encoding by which relist gets the Pods.
 type way struct {
 	title      string
 	name       string // of the case
@@ -40,10 +40,10 @@ var ways = []way{
 	{title: "initial events, CBOR, WebSocket", name: "initial-cbor", webSocket: true},
 }
 
-// wayBudget is the budget of each way, of which there are many.
+// wayBudget is the budget of each way. It is small because there are many ways.
 const wayBudget = budget / 4
 
-// transports shows what each way takes: relist's, because client-go has fewer.
+// transports shows what each way takes. Only relist runs, because client-go has fewer ways.
 func transports(ctx context.Context, r *runner) (string, error) {
 	return r.alone(ctx, ways, measure.Received, measure.CPU, measure.PeakRSS)
 }

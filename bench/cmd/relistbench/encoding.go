@@ -6,7 +6,7 @@ import (
 	"github.com/relist-go/relist/listwatch/cbor"
 )
 
-// encodings are what the cases ask for.
+// encodings has the Encoding for each format in the cases.
 var encodings = map[objects.Format]listwatch.Encoding{
 	objects.JSON:     listwatch.JSON,
 	objects.Protobuf: listwatch.Protobuf,

@@ -2,7 +2,7 @@ package main
 
 import "k8s.io/apimachinery/pkg/types"
 
-// slimPod is six fields of a Pod.
+// slimPod has six fields of a Pod.
 type slimPod struct {
 	Metadata struct {
 		Namespace       string    `json:"namespace"`

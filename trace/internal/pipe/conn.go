@@ -1,11 +1,9 @@
-// Package pipe has connections that are pieces of memory, for both ends of a
-// conversation in one process.
+// Package pipe has connections in memory. Both ends are in the same process.
 //
-// Unlike net.Pipe a connection never blocks a writer, so that neither side can
-// hang the other, and it can be reset. Like TCP with a sender that does not
-// delay, it hands over what was written in the same pieces: one Read returns bytes
-// of one Write at most. And one end can wait until the other has read everything
-// and wants more, which no network can tell.
+// These connections differ from those of net.Pipe. A writer never waits, so no
+// side can block the other. A connection can be reset. One end can wait until the
+// other has read everything and wants more, which is not possible with a network.
+// A Read returns bytes of one Write only, as with TCP if the sender does not delay.
 //
 // Begin with New.
 package pipe
@@ -19,38 +17,38 @@ import (
 	"time"
 )
 
-// Conn is one end of a connection.
+// Conn is one end of a connection. All methods may be called from any goroutine.
 type Conn struct {
 	in, out *stream
 	name    addr
 }
 
-// New returns the two ends.
+// New returns the two ends of a new connection.
 func New() (client, server *Conn) {
 	up, down := newStream(), newStream()
 	return &Conn{in: down, out: up, name: "client"}, &Conn{in: up, out: down, name: "server"}
 }
 
-// Read waits for bytes of the other end.
+// Read waits for bytes from the other end.
 func (c *Conn) Read(p []byte) (int, error) { return c.in.read(p) }
 
 // Write never waits.
 func (c *Conn) Write(p []byte) (int, error) { return c.out.write(p) }
 
-// Close lets the other end read what was written, and then io.EOF.
+// Close ends the connection. The other end can read what was written before, and then gets io.EOF.
 func (c *Conn) Close() error {
 	c.in.close(net.ErrClosed)
 	c.out.end(io.EOF)
 	return nil
 }
 
-// Reset is Close, with ECONNRESET instead of io.EOF.
+// Reset does the same as Close, but the other end gets ECONNRESET and not io.EOF.
 func (c *Conn) Reset() {
 	c.out.end(&net.OpError{Op: "read", Net: "memory", Err: os.NewSyscallError("read", syscall.ECONNRESET)})
 	_ = c.Close()
 }
 
-// HungUp is closed when the other end has closed the connection.
+// HungUp returns a channel that is closed when the other end has closed the connection.
 func (c *Conn) HungUp() <-chan struct{} { return c.in.over }
 
 // Settle waits until the other end has read all that was written and waits for
@@ -58,22 +56,22 @@ func (c *Conn) HungUp() <-chan struct{} { return c.in.over }
 // ctx has ended.
 func (c *Conn) Settle(ctx context.Context) bool { return c.out.settle(ctx) }
 
-// LocalAddr names this end.
+// LocalAddr returns the name of this end.
 func (c *Conn) LocalAddr() net.Addr { return c.name }
 
-// RemoteAddr names the other one.
+// RemoteAddr returns the name of the other end.
 func (c *Conn) RemoteAddr() net.Addr { return addr("peer of the " + string(c.name)) }
 
-// SetDeadline is SetReadDeadline: a write never waits.
+// SetDeadline does the same as SetReadDeadline, because a write never waits.
 func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
-// SetReadDeadline makes reads fail from t on.
+// SetReadDeadline sets the time from which every Read returns an error.
 func (c *Conn) SetReadDeadline(t time.Time) error { c.in.setDeadline(t); return nil }
 
-// SetWriteDeadline does nothing: a write never waits.
+// SetWriteDeadline does nothing, because a write never waits.
 func (c *Conn) SetWriteDeadline(_ time.Time) error { return nil }
 
-// Refused is what a dial returns where nobody listens.
+// Refused returns the error of a dial to an address where nobody listens.
 func Refused() error {
 	return &net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }

@@ -13,14 +13,14 @@ import (
 
 // stream is one direction of a connection.
 type stream struct {
-	over chan struct{} // closed when the writer's side has ended it
+	over chan struct{} // closed when the writer has ended the stream
 
 	mu       sync.Mutex
-	changed  sync.Cond // when somebody may find something else than before
+	changed  sync.Cond // signals every change of a field below
 	pieces   [][]byte
-	readers  int   // reads that wait
-	ended    error // what a read returns after the pieces; nil while more may come
-	closed   error // what a read returns at once
+	readers  int   // how many reads wait
+	ended    error // a read returns it after the last piece; nil if more can come
+	closed   error // a read returns it at once
 	deadline time.Time
 	timer    *time.Timer
 }
@@ -65,7 +65,7 @@ func (s *stream) write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	switch {
 	case errors.Is(s.ended, io.EOF):
-		return 0, net.ErrClosed // by the writer itself
+		return 0, net.ErrClosed // the writer itself has closed it
 	case s.ended != nil, s.closed != nil:
 		return 0, errBrokenPipe
 	}
@@ -76,7 +76,7 @@ func (s *stream) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// settle waits until a read finds nothing, or nobody will read again.
+// settle waits until a read has nothing to read. It returns false if nobody will read again, or if ctx has ended.
 func (s *stream) settle(ctx context.Context) bool {
 	defer context.AfterFunc(ctx, func() {
 		s.mu.Lock()
@@ -96,7 +96,7 @@ func (s *stream) settle(ctx context.Context) bool {
 	}
 }
 
-// end is called by the writer's side. The first reason counts.
+// end ends the stream for the writer. A second call changes nothing.
 func (s *stream) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *stream) end(err error) {
 	s.changed.Broadcast()
 }
 
-// close is called by the reader's side.
+// close ends the stream for the reader.
 func (s *stream) close(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

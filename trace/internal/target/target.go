@@ -1,4 +1,4 @@
-// Package target says how requests and durations are written in a trace.
+// Package target writes requests and durations as a trace has them.
 package target
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Of is the path and the sorted query of a request. A timeoutSeconds is
-// chosen at random, within a range that is for another test to check.
+// Of returns the path and the sorted query of a request. It replaces the value of timeoutSeconds by T,
+// because the client chooses it at random.
 func Of(req *http.Request) string {
 	query := req.URL.Query()
 	if query.Has("timeoutSeconds") {
@@ -20,7 +20,7 @@ func Of(req *http.Request) string {
 	return req.URL.EscapedPath() + "?" + query.Encode()
 }
 
-// Duration leaves out the units that are zero: 5m, where Go says 5m0s.
+// Duration returns d without the units that are zero: 5m, where Go has 5m0s.
 func Duration(d time.Duration) string {
 	text := d.String()
 	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
