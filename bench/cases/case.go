@@ -73,6 +73,10 @@ func All() []Case {
 			Objects: 100, Events: 6_000, SmokeObjects: 20, SmokeEvents: 200, run: slowConsumer,
 		},
 		{
+			Name: "handlers", Title: "Ten handlers, one of which takes a second a callback, Pods, JSON", Spec: Spec{Resource: "pods"},
+			Objects: 1000, Events: 50_000, SmokeObjects: 20, SmokeEvents: 200, run: tenHandlers,
+		},
+		{
 			Name: "lag", Title: "From the change to the handler, 1,000 events/s, Pods, JSON", Spec: Spec{Resource: "pods"},
 			Objects: 1000, Events: 4_000, SmokeObjects: 200, SmokeEvents: 200, run: lag,
 		},

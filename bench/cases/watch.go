@@ -79,14 +79,8 @@ func slowConsumer(ctx context.Context, e *env) error {
 
 // lag measures the time from each change to the handler.
 func lag(ctx context.Context, e *env) error {
-	var lags []float64 // in ms; callbacks come one at a time
-	f, err := e.fill(ctx, func(object any, added bool) {
-		sent, err := strconv.ParseInt(object.(interface{ GetAnnotations() map[string]string }).GetAnnotations()[objects.SentAnnotation], 10, 64)
-		if err == nil && !added {
-			lags = append(lags, float64(time.Now().UnixNano()-sent)/1e6)
-		}
-	})
-	if err != nil {
+	t := newTimed(e.events)
+	if _, err := e.fill(ctx, t.handle); err != nil {
 		return err
 	}
 	measure.Settle()
@@ -95,11 +89,67 @@ func lag(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := f.awaitVersion(ctx, version); err != nil {
+	if err := t.awaitVersion(ctx, version); err != nil {
 		return err
 	}
 	e.perEvent(m.Stop(e.result))
+	return e.percentiles(t.lags)
+}
+
+// tenHandlers lets one of ten handlers sleep for a second in each callback. It measures the lag of the others, and the
+// memory that the changes have added when all have come.
+func tenHandlers(ctx context.Context, e *env) error {
+	more := []Handler{func(any, bool) {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}}
+	var others []*timed // eight; the ninth is the follower
+	for range 8 {
+		t := newTimed(e.events)
+		others, more = append(others, t), append(more, t.handle)
+	}
+	if _, err := e.fill(ctx, more...); err != nil {
+		return err
+	}
+	before := measure.HeapInUse()
+	m := measure.Start()
+	version, err := e.post(ctx, "change", fmt.Sprintf("count=%d&rate=2500", e.events))
+	if err != nil {
+		return err
+	}
+	for _, t := range others {
+		if err := t.awaitVersion(ctx, version); err != nil {
+			return err
+		}
+	}
+	e.perEvent(m.Stop(e.result))
+	e.result.Set("memory added, MB", (float64(measure.HeapInUse())-float64(before))/measure.MB)
+	var lags []float64
+	for _, t := range others {
+		lags = append(lags, t.lags...)
+	}
+	e.result.Set("longest lag, ms", slices.Max(lags))
 	return e.percentiles(lags)
+}
+
+// timed is a handler that also records the time from each change to its callback, in milliseconds.
+type timed struct {
+	*follower
+	lags []float64 // complete when awaitVersion has returned
+}
+
+// newTimed has memory for so many events, so that recording them allocates nothing.
+func newTimed(events int) *timed { return &timed{newFollower(), make([]float64, 0, events)} }
+
+// handle is a Handler.
+func (t *timed) handle(object any, added bool) {
+	sent, err := strconv.ParseInt(object.(interface{ GetAnnotations() map[string]string }).GetAnnotations()[objects.SentAnnotation], 10, 64)
+	if err == nil && !added {
+		t.lags = append(t.lags, float64(time.Now().UnixNano()-sent)/1e6)
+	}
+	t.follower.handle(object, added)
 }
 
 // percentiles sets the metrics. There may be fewer lags than events, because updates of one object may be merged.
