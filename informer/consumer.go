@@ -153,8 +153,9 @@ func (c *consumer[T]) equal(a, b any) (same bool) {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// attend runs after the bell was rung. It removes and adds handlers and observers, and does the resyncs that are due.
+// attend runs after the bell was rung. It retracts, removes and adds handlers and observers, and does the resyncs that are due.
 func (c *consumer[T]) attend(ctx context.Context) {
+	c.retract()
 	c.handlers = slices.DeleteFunc(c.handlers, func(s *subscriber[T]) bool { return isClosed(s.quit) })
 	c.dropObservers()
 	joining, observing := c.takeJoining()
@@ -165,6 +166,20 @@ func (c *consumer[T]) attend(ctx context.Context) {
 		c.admit(ctx, s)
 	}
 	c.remind(time.Now())
+}
+
+// retract serves the handlers and observers for which Retract was called. A handler that was served before takes nothing more.
+func (c *consumer[T]) retract() {
+	for _, s := range c.handlers {
+		if s.isRetracting() {
+			s.retract(c.store.Snapshot())
+		}
+	}
+	for _, o := range c.observers {
+		if o.isRetracting() {
+			c.retractObserver(o)
+		}
+	}
 }
 
 // takeJoining returns the handlers and the observers that were added since the last call.
@@ -248,10 +263,10 @@ func (c *consumer[T]) stop(reflecting *sync.WaitGroup) {
 	c.mu.Unlock()
 	joining, observing := c.takeJoining()
 	for _, s := range slices.Concat(c.handlers, joining) {
-		s.end()
+		s.end(ErrStopped)
 	}
 	for _, o := range slices.Concat(c.observers, observing) {
-		o.end()
+		o.end(ErrStopped)
 	}
 	c.dropObservers()
 	c.reports.end()

@@ -236,6 +236,8 @@ func Example_remove() {
 	}
 	err = handler.Remove(ctx) // waits for the callback that is running
 	_ = err
+	err = handler.Retract(ctx) // waits for the last OnDelete
+	_ = err
 }
 
 func Example_logger() {

@@ -23,6 +23,14 @@ import (
 func sharedInformer(t *testing.T, resync time.Duration, handler cache.ResourceEventHandlerFuncs, items ...*corev1.ConfigMap) (
 	objects cache.Store, events chan<- watch.Event,
 ) {
+	informer, events, _ := removableInformer(t, resync, handler, items...)
+	return informer.GetStore(), events
+}
+
+// removableInformer is sharedInformer for a test that removes the handler.
+func removableInformer(t *testing.T, resync time.Duration, handler cache.ResourceEventHandlerFuncs, items ...*corev1.ConfigMap) (
+	informer cache.SharedIndexInformer, events chan<- watch.Event, registration cache.ResourceEventHandlerRegistration,
+) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
 	stream := make(chan watch.Event)
 	lw := &cache.ListWatch{
@@ -37,8 +45,9 @@ func sharedInformer(t *testing.T, resync time.Duration, handler cache.ResourceEv
 			return watch.NewProxyWatcher(stream), nil
 		},
 	}
-	informer := cache.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, resync, cache.Indexers{})
-	if _, err := informer.AddEventHandler(handler); err != nil {
+	informer = cache.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, resync, cache.Indexers{})
+	registration, err := informer.AddEventHandler(handler)
+	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -46,7 +55,7 @@ func sharedInformer(t *testing.T, resync time.Duration, handler cache.ResourceEv
 	go func() { informer.RunWithContext(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	synctest.Wait()
-	return informer.GetStore(), stream
+	return informer, stream, registration
 }
 
 // A handler that is busy is told of each update after the other, however old.
@@ -111,6 +120,32 @@ func TestResyncComesAtOnce(t *testing.T) {
 			if n != objects {
 				t.Errorf("%d objects, want %d", n, objects)
 			}
+		}
+	})
+}
+
+// A handler that is removed is not told of what waits for it, and of no deletion.
+func TestRemovedHandlerIsToldNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		added, updated, deleted := 0, 0, 0
+		informer, events, registration := removableInformer(t, 0, cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { added++; <-release },
+			UpdateFunc: func(any, any) { updated++ },
+			DeleteFunc: func(any) { deleted++ },
+		}, configMap("a", "1"))
+		for i := range 10 {
+			events <- watch.Event{Type: watch.Modified, Object: configMap("a", fmt.Sprint(11+i))}
+		}
+		synctest.Wait()
+		if err := informer.RemoveEventHandler(registration); err != nil {
+			t.Fatal(err)
+		}
+		close(release)
+		synctest.Wait()
+		// One update had left the buffer for a channel.
+		if added != 1 || updated > 1 || deleted != 0 {
+			t.Errorf("the handler was told of %d additions, %d updates, %d deletions", added, updated, deleted)
 		}
 	})
 }
