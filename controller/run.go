@@ -161,6 +161,9 @@ func remove(registrations []*informer.Registration) {
 // keepRunning runs the informer of a source. If it runs already, keepRunning waits for its end.
 func (s Source) keepRunning(ctx context.Context, observer *informer.Registration) error {
 	err := s.run(ctx)
+	if err == nil { // somebody has called Stop
+		err = informer.ErrStopped
+	}
 	if errors.Is(err, informer.ErrStarted) {
 		select {
 		case <-observer.Done():

@@ -281,6 +281,14 @@ func Example_stop() {
 	}
 }
 
+func Example_stopAndDrain() {
+	var cache *informer.Informer[*Pod]
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := cache.Stop(ctx)
+	_ = err
+}
+
 func Example_panics() {
 	opts := informer.Options[*Pod]{
 		Problem: func(err error) {

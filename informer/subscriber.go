@@ -90,6 +90,14 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 	})
 }
 
+// finish makes what is pending the last that the handler is told.
+func (s *subscriber[T]) finish() {
+	s.tell(func(p *pending[T]) {
+		p.mark(func() { s.end(ErrStopped) })
+		s.over = true
+	})
+}
+
 // remind offers the objects that are due once more, except an object that has a pending change or a running callback.
 func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 	for _, key := range s.resync.due(now, objects.Keys) {

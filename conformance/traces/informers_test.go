@@ -23,13 +23,13 @@ import (
 func sharedInformer(t *testing.T, resync time.Duration, handler cache.ResourceEventHandlerFuncs, items ...*corev1.ConfigMap) (
 	objects cache.Store, events chan<- watch.Event,
 ) {
-	informer, events, _ := removableInformer(t, resync, handler, items...)
+	informer, events, _, _ := endingInformer(t, resync, handler, items...)
 	return informer.GetStore(), events
 }
 
-// removableInformer is sharedInformer for a test that removes the handler.
-func removableInformer(t *testing.T, resync time.Duration, handler cache.ResourceEventHandlerFuncs, items ...*corev1.ConfigMap) (
-	informer cache.SharedIndexInformer, events chan<- watch.Event, registration cache.ResourceEventHandlerRegistration,
+// endingInformer is sharedInformer for a test that removes the handler or stops the informer.
+func endingInformer(t *testing.T, resync time.Duration, handler cache.ResourceEventHandlerFuncs, items ...*corev1.ConfigMap) (
+	informer cache.SharedIndexInformer, events chan<- watch.Event, registration cache.ResourceEventHandlerRegistration, stop func(),
 ) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
 	stream := make(chan watch.Event)
@@ -55,7 +55,7 @@ func removableInformer(t *testing.T, resync time.Duration, handler cache.Resourc
 	go func() { informer.RunWithContext(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	synctest.Wait()
-	return informer, stream, registration
+	return informer, stream, registration, cancel
 }
 
 // A handler that is busy is told of each update after the other, however old.
@@ -124,28 +124,35 @@ func TestResyncComesAtOnce(t *testing.T) {
 	})
 }
 
-// A handler that is removed is not told of what waits for it, and of no deletion.
-func TestRemovedHandlerIsToldNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		added, updated, deleted := 0, 0, 0
-		informer, events, registration := removableInformer(t, 0, cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { added++; <-release },
-			UpdateFunc: func(any, any) { updated++ },
-			DeleteFunc: func(any) { deleted++ },
-		}, configMap("a", "1"))
-		for i := range 10 {
-			events <- watch.Event{Type: watch.Modified, Object: configMap("a", fmt.Sprint(11+i))}
-		}
-		synctest.Wait()
-		if err := informer.RemoveEventHandler(registration); err != nil {
-			t.Fatal(err)
-		}
-		close(release)
-		synctest.Wait()
-		// One update had left the buffer for a channel.
-		if added != 1 || updated > 1 || deleted != 0 {
-			t.Errorf("the handler was told of %d additions, %d updates, %d deletions", added, updated, deleted)
-		}
-	})
+// A handler that is removed, or whose informer ends, is not told of what waits for it, and of no deletion.
+func TestHandlerThatEndsIsToldNothing(t *testing.T) {
+	for _, removed := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			added, updated, deleted := 0, 0, 0
+			informer, events, registration, stop := endingInformer(t, 0, cache.ResourceEventHandlerFuncs{
+				AddFunc:    func(any) { added++; <-release },
+				UpdateFunc: func(any, any) { updated++ },
+				DeleteFunc: func(any) { deleted++ },
+			}, configMap("a", "1"))
+			for i := range 10 {
+				events <- watch.Event{Type: watch.Modified, Object: configMap("a", fmt.Sprint(11+i))}
+			}
+			synctest.Wait()
+			if removed {
+				if err := informer.RemoveEventHandler(registration); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				stop()
+			}
+			synctest.Wait()
+			close(release)
+			synctest.Wait()
+			// One update had left the buffer for a channel.
+			if added != 1 || updated > 1 || deleted != 0 {
+				t.Errorf("removed: %v: the handler was told of %d additions, %d updates, %d deletions", removed, added, updated, deleted)
+			}
+		})
+	}
 }

@@ -29,7 +29,7 @@ var shownByTest = map[string]func(*testing.T){
 	"what-waits-for-a-handler":         TestHandlerIsToldOfEachUpdate,
 	"an-object-that-comes-as-it-was":   TestListedAgainIsAnUpdate,
 	"a-resync-of-handlers":             TestResyncComesAtOnce,
-	"a-handler-that-is-removed":        TestRemovedHandlerIsToldNothing,
+	"a-handler-that-is-removed":        TestHandlerThatEndsIsToldNothing,
 	"what-is-logged":                   TestLogHasALineForEachAttempt,
 	"the-work-queue":                   TestWorkQueue,
 }
