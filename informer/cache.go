@@ -117,14 +117,27 @@ func (c *cache[T]) stop(ctx context.Context, from supply[T]) error {
 	return nil
 }
 
+// beginStop ends the consumer of a Run. If there was no Run, there will be none.
 func (c *cache[T]) beginStop(from supply[T]) {
+	if !c.abandon() {
+		return
+	}
+	from.end()
+	close(c.ended)
+	close(c.over)
+}
+
+// abandon reports whether the phase was fresh.
+func (c *cache[T]) abandon() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase == running {
+	switch c.phase {
+	case running:
 		c.quit()
-	}
-	if c.phase != fresh {
-		return
+		return false
+	case stopped:
+		return false
+	case fresh:
 	}
 	c.phase, c.drained = stopped, true
 	for _, s := range c.joining {
@@ -134,7 +147,5 @@ func (c *cache[T]) beginStop(from supply[T]) {
 		o.end(ErrStopped)
 	}
 	c.joining, c.observing = nil, nil
-	from.end()
-	close(c.ended)
-	close(c.over)
+	return true
 }

@@ -166,6 +166,13 @@ func (r *Registration) isRetracting() bool {
 	return r.retracting
 }
 
+// wasStopped reports whether the handler was ended by the end of Run.
+func (r *Registration) wasStopped() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Is(r.why, ErrStopped)
+}
+
 // settle removes the handler after it was told everything that Retract asked for.
 func (r *Registration) settle() {
 	r.mu.Lock()
