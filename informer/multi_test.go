@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,115 +16,9 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
-
-// town is a server with a fake for each namespace.
-type town struct {
-	mu    sync.Mutex
-	fakes map[string]*fake
-}
-
-func newTown(keys ...string) *town {
-	s := &town{fakes: map[string]*fake{}}
-	for _, key := range keys {
-		s.set(key, 0)
-	}
-	return s
-}
-
-// in returns the fake of a namespace.
-func (s *town) in(namespace string) *fake {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fakes[namespace] == nil {
-		s.fakes[namespace] = newFake()
-	}
-	return s.fakes[namespace]
-}
-
-func (s *town) set(key string, value int) {
-	namespace, _, _ := object.SplitKey(key)
-	s.in(namespace).set(key, value)
-}
-
-func (s *town) open(namespace string) (listwatch.ListWatcher[*thing], error) {
-	if namespace == "forbidden" {
-		return nil, errors.New("not that one")
-	}
-	return s.in(namespace), nil
-}
-
-// state is what the server has in some namespaces, by key.
-func (s *town) state(namespaces ...string) []string {
-	var all []string
-	for _, namespace := range namespaces {
-		all = append(all, s.in(namespace).state()...)
-	}
-	slices.Sort(all)
-	return all
-}
-
-// multiRig is a Multi that runs in a synctest bubble against a town.
-type multiRig struct {
-	*informer.Multi[*thing]
-	t    *testing.T
-	town *town
-	halt context.CancelFunc
-	done chan error
-}
-
-func newMultiRig(t *testing.T, s *town, opts informer.Options[*thing]) *multiRig {
-	t.Helper()
-	opts.Reflector.Rand = func() float64 { return 0 }
-	opts.Logger = silent
-	return &multiRig{Multi: informer.NewMulti(s.open, opts), t: t, town: s, done: make(chan error, 1)}
-}
-
-func (r *multiRig) start() {
-	ctx, cancel := context.WithCancel(r.t.Context())
-	r.halt = cancel
-	go func() { r.done <- r.Run(ctx) }()
-	r.t.Cleanup(cancel)
-	synctest.Wait()
-}
-
-func (r *multiRig) begin(namespaces ...string) {
-	r.t.Helper()
-	for _, namespace := range namespaces {
-		if err := r.Add(namespace); err != nil {
-			r.t.Fatal(err)
-		}
-	}
-}
-
-func (r *multiRig) drop(namespace string) {
-	r.t.Helper()
-	if err := r.Remove(r.t.Context(), namespace); err != nil {
-		r.t.Errorf("Remove returned %v", err)
-	}
-}
-
-func (r *multiRig) handle(h informer.Handler[*thing]) *informer.Registration {
-	r.t.Helper()
-	reg, err := r.AddHandler(h)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return reg
-}
-
-func (r *multiRig) agree(namespaces ...string) {
-	r.t.Helper()
-	synctest.Wait()
-	got := describe(r.Store().List())
-	slices.Sort(got)
-	if want := r.town.state(namespaces...); !slices.Equal(got, want) {
-		r.t.Errorf("store holds\n\t%q\nserver\n\t%q", got, want)
-	}
-}
 
 // Namespaces come and go before and while it runs, and come again; handlers that are there and that come late are told.
 func TestMulti(t *testing.T) {
@@ -424,93 +317,6 @@ func TestMultiAddThatFails(t *testing.T) {
 	})
 }
 
-// After the end nothing can be added or removed, and whoever waits is told.
-func TestMultiStops(t *testing.T) {
-	for _, drained := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{})
-			release := make(chan struct{})
-			d := diary{hold: func(string) { <-release }}
-			r.handle(d.handler())
-			r.town.in("late").fail(errors.New("no"))
-			r.begin("a", "late")
-			r.start()
-			r.town.set("a/y", 0)
-			synctest.Wait()
-			waiting := inBackground(func() error { return r.WaitForSync(t.Context()) })
-			removing := inBackground(func() error { return r.Remove(t.Context(), "a") })
-			synctest.Wait()
-			stopping := make(<-chan error)
-			if drained {
-				stopping = inBackground(func() error { return r.Stop(t.Context()) })
-			} else {
-				r.halt()
-			}
-			synctest.Wait()
-			close(release)
-			synctest.Wait()
-			if err := <-waiting; !errors.Is(err, informer.ErrStopped) {
-				t.Errorf("WaitForSync returned %v", err)
-			}
-			if drained {
-				if err := errors.Join(<-stopping, <-removing, <-r.done); err != nil {
-					t.Errorf("Stop, Remove or Run returned %v", err)
-				}
-				d.expect(t, "add a/x=0 initial; delete a/x=0 unknown")
-			} else {
-				if err := <-removing; !errors.Is(err, informer.ErrStopped) {
-					t.Errorf("Remove returned %v", err)
-				}
-				if err := <-r.done; !errors.Is(err, context.Canceled) {
-					t.Errorf("Run returned %v", err)
-				}
-				d.expect(t, "add a/x=0 initial")
-			}
-			if err := r.Add("b"); !errors.Is(err, informer.ErrStopped) || !r.IsStopped() {
-				t.Errorf("Add returned %v", err)
-			}
-			if err := r.Remove(t.Context(), "late"); !errors.Is(err, informer.ErrStopped) {
-				t.Errorf("Remove returned %v", err)
-			}
-		})
-	}
-}
-
-// Stop before Run leaves nobody waiting.
-func TestMultiStopBeforeRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{})
-		r.begin("a")
-		waiting := inBackground(func() error { return r.WaitForSync(t.Context()) })
-		synctest.Wait()
-		if err := r.Stop(t.Context()); err != nil {
-			t.Errorf("Stop returned %v", err)
-		}
-		if err := <-waiting; !errors.Is(err, informer.ErrStopped) {
-			t.Errorf("WaitForSync returned %v", err)
-		}
-		if err := r.Run(t.Context()); !errors.Is(err, informer.ErrStopped) {
-			t.Errorf("Run returned %v", err)
-		}
-	})
-}
-
-// Fatal of the reflector's options ends Run with an error that names the namespace.
-func TestMultiFatal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{Reflector: reflector.Options{Fatal: func(error) bool { return true }}})
-		r.town.in("b").fail(errors.New("no such thing"))
-		r.begin("a", "b")
-		err := r.Run(t.Context())
-		if err == nil || !strings.HasPrefix(err.Error(), `informer: namespace "b": `) {
-			t.Errorf("Run returned %v", err)
-		}
-		if err := r.Run(t.Context()); !errors.Is(err, informer.ErrStarted) {
-			t.Errorf("a second Run returned %v", err)
-		}
-	})
-}
-
 // A controller takes a Multi as it takes an Informer.
 func TestMultiUnderAController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -541,11 +347,4 @@ func TestMultiUnderAController(t *testing.T) {
 			t.Errorf("controller.Run returned %v", err)
 		}
 	})
-}
-
-// sorted makes lines of a diary comparable if their order is open.
-func sorted(lines string) string {
-	all := strings.Split(lines, "; ")
-	slices.Sort(all)
-	return strings.Join(all, "; ")
 }
