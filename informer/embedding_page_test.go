@@ -227,6 +227,15 @@ func Example_status() {
 	}
 }
 
+func Example_multiStatus() {
+	var cache *informer.Multi[*Pod]
+	for _, s := range cache.Status() {
+		if s.LastError != nil && !s.Synced {
+			slog.Warn("a namespace is late", "namespace", s.Namespace, "since", s.FailingSince, "error", s.LastError)
+		}
+	}
+}
+
 func Example_remove() {
 	var cache *informer.Informer[*Pod]
 	var ctx context.Context
@@ -310,7 +319,7 @@ func TestEmbedding(t *testing.T) {
 	for _, file := range []string{
 		"example_test.go", "embedding_page_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
-		"../examples/controller/main.go", "../controller/example_test.go",
+		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go",
 	} {
 		code += flush(read(t, file))
 	}

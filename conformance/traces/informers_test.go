@@ -3,6 +3,7 @@ package traces
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,4 +156,19 @@ func TestHandlerThatEndsIsToldNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A handler of two informers is called by both at the same time.
+func TestTwoInformersCallOneHandlerAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var called atomic.Int32
+		handler := cache.ResourceEventHandlerFuncs{AddFunc: func(any) { called.Add(1); <-release }}
+		sharedInformer(t, 0, handler, configMap("a", "1"))
+		sharedInformer(t, 0, handler, configMap("b", "1"))
+		if got := called.Load(); got != 2 {
+			t.Errorf("%d calls of the handler are running, want 2", got)
+		}
+		close(release)
+	})
 }

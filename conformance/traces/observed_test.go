@@ -30,6 +30,7 @@ var shownByTest = map[string]func(*testing.T){
 	"an-object-that-comes-as-it-was":   TestListedAgainIsAnUpdate,
 	"a-resync-of-handlers":             TestResyncComesAtOnce,
 	"a-handler-that-is-removed":        TestHandlerThatEndsIsToldNothing,
+	"several-namespaces":               TestTwoInformersCallOneHandlerAtOnce,
 	"what-is-logged":                   TestLogHasALineForEachAttempt,
 	"the-work-queue":                   TestWorkQueue,
 }
