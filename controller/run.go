@@ -161,6 +161,9 @@ func remove(registrations []*informer.Registration) {
 // keepRunning runs the informer of a source. If it runs already, keepRunning waits for its end.
 func (s Source) keepRunning(ctx context.Context, observer *informer.Registration) error {
 	err := s.run(ctx)
+	if err == nil { // somebody has called Stop
+		err = informer.ErrStopped
+	}
 	if errors.Is(err, informer.ErrStarted) {
 		select {
 		case <-observer.Done():
@@ -210,8 +213,7 @@ func (c *running) awaitSync(ctx context.Context, sources []Source, registrations
 			select {
 			case <-registrations[i].Synced():
 			case <-ticker.C:
-				status := s.status()
-				c.log.WarnContext(ctx, "controller waits for the first list", "source", s.name, "state", status.State.String(), "error", status.LastError)
+				c.log.WarnContext(ctx, "controller waits for the first list", "source", s.name, "error", s.late(ctx))
 			case <-c.queue.closed:
 				return false
 			case <-ctx.Done():
@@ -220,6 +222,13 @@ func (c *running) awaitSync(ctx context.Context, sources []Source, registrations
 		}
 	}
 	return true
+}
+
+// late returns what keeps an informer from having its first list.
+func (s Source) late(ctx context.Context) error {
+	now, end := context.WithDeadline(ctx, time.Now())
+	defer end()
+	return s.await(now)
 }
 
 // work takes keys until ctx ends or the queue is closed.

@@ -268,8 +268,8 @@ func TestWaitsForFirstLists(t *testing.T) {
 		r := run(t, 0, nil, controller.For(cache(shops)), controller.For(cache(others)))
 		later(15 * time.Second)
 		r.expect("")
-		want := `level=WARN msg="controller waits for the first list" source=For(*controller_test.thing) state=waiting error="not allowed"`
-		if log := r.logged(); !strings.Contains(log, want) || strings.Count(log, "\n") != 1 {
+		want := `level=WARN msg="controller waits for the first list" source=For(*controller_test.thing) error="informer: not synced: `
+		if log := r.logged(); !strings.Contains(log, want) || !strings.Contains(log, `: not allowed"`) || strings.Count(log, "\n") != 1 {
 			t.Errorf("logged %s, want %s", log, want)
 		}
 		others.mu.Lock()

@@ -10,8 +10,14 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/reflector"
 )
+
+// Informer is what a source needs of an [informer.Informer] or an [informer.Multi].
+type Informer[T object.Object] interface {
+	Run(ctx context.Context) error
+	Observe(name string, observe func(informer.Change[T])) (*informer.Registration, error)
+	WaitForSync(ctx context.Context) error
+}
 
 // Source is an informer and a rule that makes keys of its changes. [For], [Owns] and [Watches] make one.
 //
@@ -22,12 +28,12 @@ type Source struct {
 	name     string
 	informer any // what distinguishes the informers of several sources
 	run      func(ctx context.Context) error
-	status   func() reflector.Status
+	await    func(ctx context.Context) error // for the first list
 	observe  func(q *Queue[string]) (*informer.Registration, error)
 }
 
 // For makes the object's own key.
-func For[T object.Object](in *informer.Informer[T]) Source {
+func For[T object.Object](in Informer[T]) Source {
 	return from("For", in, func(obj T) []string { return []string{object.Key(obj)} })
 }
 
@@ -54,7 +60,7 @@ type Owner struct {
 // There is one at most. An owner is found by its name. If it was deleted and another one has its name, Reconcile can tell by the
 // UID of the reference.
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
-func Owns[T Owned](in *informer.Informer[T], owner Owner) Source {
+func Owns[T Owned](in Informer[T], owner Owner) Source {
 	return from("Owns", in, func(obj T) []string {
 		for _, ref := range obj.GetOwnerReferences() {
 			if ref.Controller != nil && *ref.Controller && owner.is(ref) {
@@ -80,14 +86,14 @@ func (o Owner) key(namespace, name string) string {
 // Watches makes the keys that a function returns: those that this object concerns. Empty keys are left out. The function runs on
 // the informer's goroutine, as index functions do: it must be quick, and may read stores. If it panics, [informer.Options].Problem
 // is told and the keys of that change are lost; without a Problem, Run ends.
-func Watches[T object.Object](in *informer.Informer[T], keys func(obj T) []string) Source {
+func Watches[T object.Object](in Informer[T], keys func(obj T) []string) Source {
 	return from("Watches", in, func(obj T) []string {
 		return slices.DeleteFunc(slices.Clone(keys(obj)), func(key string) bool { return key == "" })
 	})
 }
 
 // from makes a Source of a rule that says which keys an object concerns.
-func from[T object.Object](rule string, in *informer.Informer[T], concerns func(obj T) []string) Source {
+func from[T object.Object](rule string, in Informer[T], concerns func(obj T) []string) Source {
 	var none T
 	name := fmt.Sprintf("%s(%T)", rule, none)
 	observe := func(q *Queue[string]) (*informer.Registration, error) {
@@ -106,5 +112,5 @@ func from[T object.Object](rule string, in *informer.Informer[T], concerns func(
 			}
 		})
 	}
-	return Source{name: name, informer: in, run: in.Run, status: in.Status, observe: observe}
+	return Source{name: name, informer: in, run: in.Run, await: in.WaitForSync, observe: observe}
 }

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -15,10 +16,49 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
+// supply is where the entries come from: the queue of an Informer, or those of a Multi.
+type supply[T object.Object] interface {
+	// begin starts what fills the queues, until ctx ends. fail ends Run with an error.
+	begin(ctx context.Context, fail context.CancelCauseFunc)
+
+	// take waits for an entry and has the consumer apply it, unless ctx ends first. It may do other work of the consumer.
+	take(ctx context.Context, c *consumer[T])
+
+	// hasSynced reports whether the store has every first list.
+	hasSynced() bool
+
+	// end waits until nothing fills the queues any more, and closes them. The context of begin has ended.
+	end()
+}
+
+// run is Run: it lists, watches and tells handlers until ctx ends.
+func (c *cache[T]) run(ctx context.Context, from supply[T]) error {
+	telling, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	working, quit := context.WithCancel(telling)
+	defer quit()
+	if err := c.start(fail, quit); err != nil {
+		return err
+	}
+	defer close(c.over)
+	from.begin(working, fail)
+	con := consumer[T]{cache: c, from: from}
+	con.run(telling, working)
+	con.stop(telling)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := context.Cause(telling); !errors.Is(err, errCut) {
+		return err
+	}
+	return nil
+}
+
 // consumer is one Run: the goroutine that takes entries from the queue, writes to the store, and passes changes to the handlers.
 // Between two entries, every handler has been given exactly what is in the store.
 type consumer[T object.Object] struct {
-	*Informer[T]
+	*cache[T]
+	from       supply[T]
 	handlers   []*subscriber[T]
 	observers  []*observer[T]
 	goroutines sync.WaitGroup
@@ -29,24 +69,17 @@ type consumer[T object.Object] struct {
 	unlike     bool              // objects have fields that equality.Semantic cannot compare
 }
 
-// run takes entries until ctx ends. The handlers have the same ctx, so no callback begins after that.
-func (c *consumer[T]) run(ctx context.Context) {
-	c.goroutines.Go(func() {
-		select {
-		case <-c.queue.Synced():
-			c.bell.ring() // if the first list was empty, no entry comes
-		case <-c.ended:
-		}
-	})
-	waiting := ctx
+// run takes entries until working ends. Handlers are told until telling ends, and no callback begins after that.
+func (c *consumer[T]) run(telling, working context.Context) {
+	waiting := working
 	c.bell.ring() // for the handlers that were added before Run
-	for ctx.Err() == nil {
+	for working.Err() == nil {
 		var rung bool
-		if waiting, rung = c.bell.hear(ctx, waiting); rung {
-			c.attend(ctx)
+		if waiting, rung = c.bell.hear(working, waiting); rung {
+			c.attend(telling)
 		}
 		c.markSynced()
-		_ = c.queue.Pop(waiting, c.apply) // an error says that the bell was rung or that ctx has ended
+		c.from.take(waiting, c) // it also ends if the bell is rung
 	}
 }
 
@@ -153,8 +186,9 @@ func (c *consumer[T]) equal(a, b any) (same bool) {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// attend runs after the bell was rung. It removes and adds handlers and observers, and does the resyncs that are due.
+// attend runs after the bell was rung. It retracts, removes and adds handlers and observers, and does the resyncs that are due.
 func (c *consumer[T]) attend(ctx context.Context) {
+	c.retract()
 	c.handlers = slices.DeleteFunc(c.handlers, func(s *subscriber[T]) bool { return isClosed(s.quit) })
 	c.dropObservers()
 	joining, observing := c.takeJoining()
@@ -165,6 +199,20 @@ func (c *consumer[T]) attend(ctx context.Context) {
 		c.admit(ctx, s)
 	}
 	c.remind(time.Now())
+}
+
+// retract serves the handlers and observers for which Retract was called. A handler that was served before takes nothing more.
+func (c *consumer[T]) retract() {
+	for _, s := range c.handlers {
+		if s.isRetracting() {
+			s.retract(c.store.Snapshot())
+		}
+	}
+	for _, o := range c.observers {
+		if o.isRetracting() {
+			c.retractObserver(o)
+		}
+	}
 }
 
 // takeJoining returns the handlers and the observers that were added since the last call.
@@ -192,7 +240,7 @@ func (c *consumer[T]) admit(ctx context.Context, s *subscriber[T]) {
 
 // markSynced tells the observers and the handlers that the store holds the first list.
 func (c *consumer[T]) markSynced() {
-	if c.synced || !c.queue.HasSynced() {
+	if c.synced || !c.from.hasSynced() {
 		return
 	}
 	c.synced = true
@@ -237,60 +285,47 @@ func (c *consumer[T]) reportLater(key string, err error) {
 	}
 }
 
-// stop ends every handler and waits for it, and for the reflector. The context of Run has ended, so that no callback
-// begins any more.
-func (c *consumer[T]) stop(reflecting *sync.WaitGroup) {
-	if c.timer != nil {
-		c.timer.Stop()
-	}
+// stop ends every handler and waits for it, and for what fills the queues. If telling has ended, no callback begins any more. If
+// only working has, because Stop was called, handlers are first told what is pending.
+func (c *consumer[T]) stop(telling context.Context) {
 	c.mu.Lock()
 	c.phase = stopped
 	c.mu.Unlock()
+	if telling.Err() == nil {
+		c.attend(telling)
+		c.markSynced()
+		for _, s := range c.handlers {
+			s.finish()
+		}
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.from.end()
+	close(c.ended) // a callback may be waiting for it
+	c.drain(telling)
 	joining, observing := c.takeJoining()
 	for _, s := range slices.Concat(c.handlers, joining) {
-		s.end()
+		s.end(ErrStopped)
 	}
 	for _, o := range slices.Concat(c.observers, observing) {
-		o.end()
+		o.end(ErrStopped)
 	}
 	c.dropObservers()
 	c.reports.end()
-	reflecting.Wait() // the queue stays open until the reflector has ended
-	c.queue.Close()
-	close(c.ended) // a callback may be waiting for it
 	c.goroutines.Wait()
 }
 
-// bell interrupts the consumer while it waits in Pop, so that the consumer looks at handlers and resyncs. The consumer waits with
-// a context that hear returns, and ring ends that context.
-type bell struct {
-	mu     sync.Mutex
-	rung   bool // since the last call of hear
-	cancel context.CancelFunc
-}
-
-// ring wakes the consumer. It never blocks, and any goroutine may call it.
-func (b *bell) ring() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.rung = true
-	if b.cancel != nil {
-		b.cancel()
+// drain waits until every handler has ended, or telling has.
+func (c *consumer[T]) drain(telling context.Context) {
+	for _, s := range c.handlers {
+		select {
+		case <-s.done:
+		case <-telling.Done():
+			return
+		}
 	}
-}
-
-// hear reports whether the bell was rung since the last call of hear. If so, hear returns a new context for Pop to wait with, and
-// otherwise the current one.
-func (b *bell) hear(parent, current context.Context) (context.Context, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.rung {
-		return current, false
-	}
-	if b.cancel != nil {
-		b.cancel()
-	}
-	b.rung = false
-	current, b.cancel = context.WithCancel(parent)
-	return current, true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drained = telling.Err() == nil
 }

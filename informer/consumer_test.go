@@ -2,7 +2,6 @@ package informer
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -13,14 +12,14 @@ import (
 
 // consume runs the consumer of an informer, without a reflector, until stop is called.
 func consume[T object.Object](t *testing.T, in *Informer[T]) (stop func()) {
-	c := consumer[T]{Informer: in}
+	c := consumer[T]{cache: in.cache, from: in}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { c.run(ctx); close(done) }()
+	go func() { c.run(ctx, ctx); close(done) }()
 	return func() {
 		cancel()
 		<-done
-		c.stop(new(sync.WaitGroup))
+		c.stop(ctx)
 	}
 }
 

@@ -227,6 +227,15 @@ func Example_status() {
 	}
 }
 
+func Example_multiStatus() {
+	var cache *informer.Multi[*Pod]
+	for _, s := range cache.Status() {
+		if s.LastError != nil && !s.Synced {
+			slog.Warn("a namespace is late", "namespace", s.Namespace, "since", s.FailingSince, "error", s.LastError)
+		}
+	}
+}
+
 func Example_remove() {
 	var cache *informer.Informer[*Pod]
 	var ctx context.Context
@@ -235,6 +244,8 @@ func Example_remove() {
 		return
 	}
 	err = handler.Remove(ctx) // waits for the callback that is running
+	_ = err
+	err = handler.Retract(ctx) // waits for the last OnDelete
 	_ = err
 }
 
@@ -279,6 +290,14 @@ func Example_stop() {
 	}
 }
 
+func Example_stopAndDrain() {
+	var cache *informer.Informer[*Pod]
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := cache.Stop(ctx)
+	_ = err
+}
+
 func Example_panics() {
 	opts := informer.Options[*Pod]{
 		Problem: func(err error) {
@@ -300,7 +319,7 @@ func TestEmbedding(t *testing.T) {
 	for _, file := range []string{
 		"example_test.go", "embedding_page_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
-		"../examples/controller/main.go", "../controller/example_test.go",
+		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go",
 	} {
 		code += flush(read(t, file))
 	}

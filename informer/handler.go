@@ -2,6 +2,8 @@ package informer
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -37,7 +39,7 @@ type Handler[T object.Object] struct {
 	// OnDelete is called with the last known state. If finalStateUnknown is false, an event reported the deletion, and obj is the
 	// state in that event. If finalStateUnknown is true, the informer has not seen the final state: usually a list lacked the
 	// object, or had another object with its name. The object may then have changed after the state in obj and before its
-	// deletion.
+	// deletion. It is also true for an object that may still exist, but is no longer the handler's: see [Registration.Retract].
 	OnDelete func(obj T, finalStateUnknown bool)
 
 	// Filter chooses the objects that the handler is told of: those for which it returns true. If nil, all. An object that begins to
@@ -68,11 +70,17 @@ type Registration struct {
 	waiting func() int
 	forget  func() // tells the consumer to drop the handler
 
-	mu      sync.Mutex
-	removed bool          // no callback begins any more
-	started bool          // the handler has its goroutine, which closes done
-	quit    chan struct{} // closed when removed is set
+	mu         sync.Mutex
+	removed    bool          // no callback begins any more
+	why        error         // if removed: ErrRemoved or ErrStopped
+	started    bool          // the handler has its goroutine, which closes done
+	quit       chan struct{} // closed when removed is set
+	retracting bool          // Retract was called, and the consumer may not have noticed yet
+	retracted  bool          // the handler was told of every deletion that Retract asked for
 }
+
+// ErrRemoved is in the error of [Registration.Retract] if the handler was removed before it was told of every deletion.
+var ErrRemoved = errors.New("the handler was removed")
 
 func newRegistration() *Registration {
 	return &Registration{synced: make(chan struct{}), done: make(chan struct{}), quit: make(chan struct{})}
@@ -92,7 +100,7 @@ func (r *Registration) Pending() int { return r.waiting() }
 // the last callback has returned, [Registration.Done] is closed. A callback may call it, for its own handler or another one. A
 // second call does nothing.
 func (r *Registration) Cancel() {
-	if r.end() {
+	if r.end(ErrRemoved) {
 		r.forget()
 	}
 }
@@ -104,10 +112,82 @@ func (r *Registration) Cancel() {
 // must not call Remove for each other's handlers. Use [Registration.Cancel] there.
 func (r *Registration) Remove(ctx context.Context) error {
 	r.Cancel()
+	return r.await(ctx)
+}
+
+// Retract takes back what the handler was told, and then removes it: OnDelete is called for every object that the handler knows,
+// and then no callback any more. It is for a handler that has copied the objects somewhere, and should leave nothing behind.
+// Changes that wait are merged with these deletions, so the handler is told of no object that it does not know yet, and an object
+// that is deleted on the server meanwhile is told once. finalStateUnknown is true, because nobody has seen the objects go: as a
+// rule they still exist.
+//
+// An observer ([Informer.Observe]) is told of a [Change] with Existed and without Exists for each object in the store.
+//
+// Retract waits until the last of these callbacks has returned. If ctx ends first, Retract returns ctx.Err(), and what the handler
+// has not been told by then is dropped. If the handler was removed otherwise before it was told everything, the error satisfies
+// errors.Is with [ErrRemoved]; if Run has ended before that, with [ErrStopped]. In each case the handler is removed. Before Run,
+// and for a handler that was told nothing, Retract only removes it.
+//
+// Where a callback must not call Remove, it must not call Retract.
+func (r *Registration) Retract(ctx context.Context) error {
+	if r.beginRetract() {
+		r.forget()
+	}
+	if err := r.await(ctx); err != nil {
+		r.Cancel()
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.started && !r.retracted {
+		return fmt.Errorf("informer: retract: not every deletion was told: %w", r.why)
+	}
+	return nil
+}
+
+// beginRetract reports whether the consumer has to look. A handler that has not begun was told nothing, and is removed at once.
+func (r *Registration) beginRetract() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.removed {
+		return false
+	}
+	if r.started {
+		r.retracting = true
+	} else {
+		r.endLocked(ErrRemoved)
+	}
+	return true
+}
+
+// isRetracting reports whether Retract was called for a handler that has begun.
+func (r *Registration) isRetracting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.retracting
+}
+
+// wasStopped reports whether the handler was ended by the end of Run.
+func (r *Registration) wasStopped() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Is(r.why, ErrStopped)
+}
+
+// settle removes the handler after it was told everything that Retract asked for.
+func (r *Registration) settle() {
+	r.mu.Lock()
+	r.retracted = !r.removed
+	r.mu.Unlock()
+	r.Cancel()
+}
+
+// await waits until the last callback has returned.
+func (r *Registration) await(ctx context.Context) error {
 	select {
 	case <-r.done:
 		return nil
-	default:
+	default: // a handler that has ended has ended, even if ctx has, too
 	}
 	select {
 	case <-r.done:
@@ -121,19 +201,25 @@ func (r *Registration) Remove(ctx context.Context) error {
 // because the informer stopped.
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
-// end makes sure that no further callback begins. If an earlier call has done that, end returns false.
-func (r *Registration) end() bool {
+// end makes sure that no further callback begins. why says what ended the handler. If an earlier call has ended it, end returns
+// false.
+func (r *Registration) end(why error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.removed {
 		return false
 	}
-	r.removed = true
+	r.endLocked(why)
+	return true
+}
+
+// endLocked needs mu.
+func (r *Registration) endLocked(why error) {
+	r.removed, r.why = true, why
 	close(r.quit)
 	if !r.started {
 		close(r.done)
 	}
-	return true
 }
 
 // begin reports whether the handler may start its goroutine now. If the handler was removed before, begin returns false.

@@ -3,57 +3,31 @@ package informer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/store"
 )
 
 // Informer keeps a store in step with a resource, and calls handlers. All methods may be called from any goroutine.
 type Informer[T object.Object] struct {
-	store     *store.Store[T]
+	*cache[T]
 	queue     *deltafifo.Queue[T]
 	reflector *reflector.Reflector[T]
-	problem   func(error)
-	bell      bell
-	keyed     keyWaiters
-	ended     chan struct{} // closed when the consumer has taken its last entry
-
-	mu      sync.Mutex
-	phase   phase
-	fail    context.CancelCauseFunc // ends Run with an error; set while it runs
-	joining []*subscriber[T]        // added, and not yet taken by the consumer
-
-	observing []*observer[T] // added, and not yet taken by the consumer
+	feeding   sync.WaitGroup // the goroutines that begin starts
 }
 
 // ErrStarted is what a second [Informer.Run] returns: an informer runs once.
 var ErrStarted = errors.New("informer: Run was called before; make a new informer")
 
-// ErrStopped is in the errors of [Informer.AddHandler], [Informer.WaitFor] and [Informer.Relist] if Run has ended or is about
-// to end.
+// ErrStopped is in the errors of [Informer.AddHandler], [Informer.WaitFor] and other methods if Run has ended or is about to end.
 var ErrStopped = errors.New("the informer has stopped")
-
-// phase says whether an informer has started and whether it has stopped. An informer runs once, so a phase never comes again.
-type phase uint8
-
-const (
-	fresh phase = iota
-	running
-	stopped
-)
 
 // New returns an Informer that has not started.
 func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer[T] {
-	in := &Informer[T]{
-		store:   store.New(store.Options[T]{Indexers: opts.Indexers, Bookmarked: true}),
-		problem: opts.Problem,
-		ended:   make(chan struct{}),
-	}
+	in := &Informer[T]{cache: newCache(&opts)}
 	in.queue = deltafifo.New(deltafifo.Options[T]{
 		Known:    in.store,
 		Coalesce: true, // handlers get the latest state, not each one, so the queue need not keep more
@@ -81,17 +55,7 @@ func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 // A program may add the same Handler several times. The informer may call the callbacks before AddHandler has returned.
 //
 // If Run has ended or is about to end, AddHandler returns an error that satisfies errors.Is with [ErrStopped].
-func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) {
-	s := newSubscriber(h, in.report, in.bell.ring)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.phase == stopped {
-		return nil, fmt.Errorf("informer: add handler %q: %w", h.Name, ErrStopped)
-	}
-	in.joining = append(in.joining, s)
-	in.bell.ring()
-	return s.Registration, nil
-}
+func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) { return in.addHandler(h) }
 
 // Run lists, watches and calls handlers until ctx ends, and returns ctx.Err(). If Options.Problem is nil and code of the program
 // panics, Run ends, and returns a [*PanicError] or an error that wraps a [*store.IndexError].
@@ -99,44 +63,53 @@ func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) {
 // Errors of the server do not end Run, unless Options.Reflector.Fatal says so. They are reported to Options.Logger and
 // Options.Reflector.Trace, and the request is sent again.
 //
-// Once ctx has ended, or code has panicked, no further callback begins, and pending changes are dropped. Run waits for the
+// Once ctx has ended, or code has panicked, no further callback begins, and pending changes are dropped. [Informer.Stop] ends Run
+// without dropping them. Run waits for the
 // callbacks that are running, so a callback that never returns keeps Run from returning. When Run returns, every goroutine that it
 // started has ended. The store stays as it is.
-func (in *Informer[T]) Run(ctx context.Context) error {
-	inner, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	if !in.start(fail) {
-		return ErrStarted
-	}
-	var reflecting sync.WaitGroup
-	reflecting.Go(func() { fail(in.reflector.Run(inner)) })
-	c := consumer[T]{Informer: in}
-	c.run(inner)
-	c.stop(&reflecting)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return context.Cause(inner)
+//
+// After [Informer.Stop], Run returns nil.
+func (in *Informer[T]) Run(ctx context.Context) error { return in.run(ctx, in) }
+
+// Stop ends Run, and lets handlers be told what is pending. The informer sends no more requests, and the store stays as it is from
+// then on. Each handler gets every change that the store had by then, also one that was just added. When the last callback has
+// returned, Stop returns nil, and Run does, too.
+//
+//	err := cache.WaitFor(ctx, written.ResourceVersion) // the store has everything up to that version
+//	err = cache.Stop(ctx)                              // and so have the handlers
+//
+// If ctx ends first, Stop returns ctx.Err(): then no further callback begins, and what is still pending is dropped. So Stop with a
+// context that has ended is what the end of Run's context is. If Run ends otherwise before everything was told, or had ended so
+// before, the error satisfies errors.Is with [ErrStopped]. If Run was not called yet, it never will list: it returns such an error.
+//
+// A callback must not call Stop, because Stop waits for callbacks.
+func (in *Informer[T]) Stop(ctx context.Context) error { return in.stop(ctx, in) }
+
+// IsStopped reports whether the informer has stopped or is about to: AddHandler returns an error from then on.
+func (in *Informer[T]) IsStopped() bool { return in.isStopped() }
+
+func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
+	in.feeding.Go(func() {
+		if err := in.reflector.Run(ctx); ctx.Err() == nil {
+			fail(err)
+		}
+	})
+	in.feeding.Go(func() {
+		select {
+		case <-in.queue.Synced():
+			in.bell.ring() // if the first list was empty, no entry comes
+		case <-ctx.Done():
+		}
+	})
 }
 
-func (in *Informer[T]) start(fail context.CancelCauseFunc) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.phase != fresh {
-		return false
-	}
-	in.phase, in.fail = running, fail
-	return true
+func (in *Informer[T]) take(ctx context.Context, c *consumer[T]) {
+	_ = in.queue.Pop(ctx, c.apply) // an error says that the bell was rung or that ctx has ended
 }
 
-// report calls Options.Problem with a panic of the program's code. If Problem is nil, report ends Run with that panic.
-func (in *Informer[T]) report(err error) {
-	if in.problem != nil {
-		in.problem(err)
-		return
-	}
-	in.mu.Lock()
-	fail := in.fail
-	in.mu.Unlock()
-	fail(err)
+func (in *Informer[T]) hasSynced() bool { return in.queue.HasSynced() }
+
+func (in *Informer[T]) end() {
+	in.feeding.Wait() // the queue stays open until the reflector has ended
+	in.queue.Close()
 }

@@ -39,16 +39,20 @@ type Change[T object.Object] struct {
 //
 // If Run has ended or is about to end, Observe returns an error that satisfies errors.Is with [ErrStopped].
 func (in *Informer[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
+	return in.addObserver(name, observe)
+}
+
+func (c *cache[T]) addObserver(name string, observe func(Change[T])) (*Registration, error) {
 	o := &observer[T]{Registration: newRegistration(), name: name, observe: observe}
 	o.waiting = func() int { return 0 }
-	o.forget = in.bell.ring
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.phase == stopped {
+	o.forget = c.bell.ring
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase == stopped {
 		return nil, fmt.Errorf("informer: add observer %q: %w", name, ErrStopped)
 	}
-	in.observing = append(in.observing, o)
-	in.bell.ring()
+	c.observing = append(c.observing, o)
+	c.bell.ring()
 	return o.Registration, nil
 }
 
@@ -101,6 +105,14 @@ func (c *consumer[T]) admitObserver(o *observer[T]) {
 		close(o.synced)
 	}
 	c.observers = append(c.observers, o)
+}
+
+// retractObserver tells an observer that all objects of the store are gone, and removes it.
+func (c *consumer[T]) retractObserver(o *observer[T]) {
+	for key, obj := range c.store.Snapshot().All() {
+		c.tell(o, Change[T]{Key: key, Old: obj, Existed: true})
+	}
+	o.settle()
 }
 
 // dropObservers removes the observers that have been canceled: the function is not running, and it will not run again.

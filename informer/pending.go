@@ -27,7 +27,7 @@ type change[T any] struct {
 	obj     T    // if there: its latest state
 	initial bool // if there: it was in the first list, or in the store when the handler was added
 
-	synced bool // this is no change of an object, and has no key: when the handler takes it, the handler has synced
+	mark func() // if not nil, this is no change of an object, and has no key: when its turn comes, the handler calls mark
 
 	prev, next *change[T] // in pending
 }
@@ -51,7 +51,7 @@ func (c *change[T]) remove(final T, unknown bool) {
 }
 
 // empty reports whether nothing is left to tell.
-func (c *change[T]) empty() bool { return !c.there && !c.gone && !c.synced }
+func (c *change[T]) empty() bool { return !c.there && !c.gone }
 
 // pending are the changes that wait for a handler: at most one for a key, in the order in which their keys came. The changes form
 // a linked list, because a change that cancels out is removed from the middle. The links are in the change itself, because
@@ -91,8 +91,8 @@ func (p *pending[T]) remove(key string, old, final T, unknown bool) {
 	}
 }
 
-// markSynced says that the changes that are pending now are the last initial ones.
-func (p *pending[T]) markSynced() { p.push(&change[T]{synced: true}) }
+// mark has f called when the handler has been told of everything that is pending now. f must not call code of the program.
+func (p *pending[T]) mark(f func()) { p.push(&change[T]{mark: f}) }
 
 // has reports whether a change of key is pending.
 func (p *pending[T]) has(key string) bool { return p.byKey[key] != nil }
@@ -141,7 +141,7 @@ func (p *pending[T]) leave(c *change[T]) {
 		c.next.prev = c.prev
 	}
 	c.prev, c.next = nil, nil
-	if c.synced {
+	if c.mark != nil {
 		return // it has no key
 	}
 	delete(p.byKey, c.key)

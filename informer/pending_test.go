@@ -94,17 +94,17 @@ func TestPendingShrinks(t *testing.T) {
 	}
 }
 
-// The end of what is initial comes after what was pending then, also where a change joins one before it.
-func TestPendingSynced(t *testing.T) {
+// A mark comes after what was pending when it was made, also where a change joins one before it.
+func TestPendingMark(t *testing.T) {
 	var p pending[string]
 	p.add("a", "a1", true)
-	p.markSynced()
+	p.mark(func() {})
 	p.add("b", "b1", false)
 	p.update("a", "a1", "a2")
 	got := ""
 	for c := p.take(); c != nil; c = p.take() {
 		got += c.obj
-		if c.synced {
+		if c.mark != nil {
 			got += "|"
 		}
 	}

@@ -24,7 +24,7 @@ type subscriber[T object.Object] struct {
 	mu      sync.Mutex
 	pending pending[T]
 	current string // the key of the callback that is running; empty if none is
-	over    bool   // the handler has ended, and takes no more changes
+	over    bool   // no more changes are added: the handler has ended, or its last changes are pending
 }
 
 func newSubscriber[T object.Object](h Handler[T], report func(error), forget func()) *subscriber[T] {
@@ -66,7 +66,20 @@ func (s *subscriber[T]) deleted(key string, old, final T, unknown bool) {
 }
 
 // markSynced records that no more initial objects come.
-func (s *subscriber[T]) markSynced() { s.tell((*pending[T]).markSynced) }
+func (s *subscriber[T]) markSynced() {
+	s.tell(func(p *pending[T]) { p.mark(func() { close(s.synced) }) })
+}
+
+// retract makes what is pending the end of everything that the handler knows. Nothing comes after it.
+func (s *subscriber[T]) retract(all *store.Snapshot[T]) {
+	s.tell(func(p *pending[T]) {
+		for key, obj := range all.All() {
+			p.remove(key, obj, obj, true)
+		}
+		p.mark(s.settle)
+		s.over = true
+	})
+}
 
 // replay gives a new handler all objects of the store.
 func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
@@ -74,6 +87,14 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 		for key, obj := range all.All() {
 			p.add(key, obj, true)
 		}
+	})
+}
+
+// finish makes what is pending the last that the handler is told.
+func (s *subscriber[T]) finish() {
+	s.tell(func(p *pending[T]) {
+		p.mark(func() { s.end(ErrStopped) })
+		s.over = true
 	})
 }
 
@@ -97,14 +118,19 @@ func (s *subscriber[T]) run(ctx context.Context) {
 	// Deferred, because a callback may end the goroutine.
 	defer close(s.done)
 	defer s.drop()
-	defer s.Cancel()
+	defer func() {
+		if ctx.Err() != nil {
+			s.end(ErrStopped)
+		}
+		s.Cancel()
+	}()
 	for {
 		c := s.next(ctx)
 		switch {
 		case c == nil:
 			return
-		case c.synced:
-			close(s.synced)
+		case c.mark != nil:
+			c.mark()
 		default:
 			s.deliver(ctx, c)
 		}

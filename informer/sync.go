@@ -62,8 +62,13 @@ func (e *SyncError) Unwrap() []error {
 
 // Error is one line, whatever a server has written.
 func (e *SyncError) Error() string {
+	return fmt.Sprintf("informer: not synced: %v: %s", e.Err, e.why())
+}
+
+// why says what the informer waits for, and what has failed.
+func (e *SyncError) why() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "informer: not synced: %v: %s", e.Err, e.doing())
+	b.WriteString(e.doing())
 	s := e.Status
 	switch {
 	case s.LastError == nil:

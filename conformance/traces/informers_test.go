@@ -3,6 +3,7 @@ package traces
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,14 @@ import (
 func sharedInformer(t *testing.T, resync time.Duration, handler cache.ResourceEventHandlerFuncs, items ...*corev1.ConfigMap) (
 	objects cache.Store, events chan<- watch.Event,
 ) {
+	informer, events, _, _ := endingInformer(t, resync, handler, items...)
+	return informer.GetStore(), events
+}
+
+// endingInformer is sharedInformer for a test that removes the handler or stops the informer.
+func endingInformer(t *testing.T, resync time.Duration, handler cache.ResourceEventHandlerFuncs, items ...*corev1.ConfigMap) (
+	informer cache.SharedIndexInformer, events chan<- watch.Event, registration cache.ResourceEventHandlerRegistration, stop func(),
+) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
 	stream := make(chan watch.Event)
 	lw := &cache.ListWatch{
@@ -37,8 +46,9 @@ func sharedInformer(t *testing.T, resync time.Duration, handler cache.ResourceEv
 			return watch.NewProxyWatcher(stream), nil
 		},
 	}
-	informer := cache.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, resync, cache.Indexers{})
-	if _, err := informer.AddEventHandler(handler); err != nil {
+	informer = cache.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, resync, cache.Indexers{})
+	registration, err := informer.AddEventHandler(handler)
+	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -46,7 +56,7 @@ func sharedInformer(t *testing.T, resync time.Duration, handler cache.ResourceEv
 	go func() { informer.RunWithContext(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	synctest.Wait()
-	return informer.GetStore(), stream
+	return informer, stream, registration, cancel
 }
 
 // A handler that is busy is told of each update after the other, however old.
@@ -112,5 +122,53 @@ func TestResyncComesAtOnce(t *testing.T) {
 				t.Errorf("%d objects, want %d", n, objects)
 			}
 		}
+	})
+}
+
+// A handler that is removed, or whose informer ends, is not told of what waits for it, and of no deletion.
+func TestHandlerThatEndsIsToldNothing(t *testing.T) {
+	for _, removed := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			added, updated, deleted := 0, 0, 0
+			informer, events, registration, stop := endingInformer(t, 0, cache.ResourceEventHandlerFuncs{
+				AddFunc:    func(any) { added++; <-release },
+				UpdateFunc: func(any, any) { updated++ },
+				DeleteFunc: func(any) { deleted++ },
+			}, configMap("a", "1"))
+			for i := range 10 {
+				events <- watch.Event{Type: watch.Modified, Object: configMap("a", fmt.Sprint(11+i))}
+			}
+			synctest.Wait()
+			if removed {
+				if err := informer.RemoveEventHandler(registration); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				stop()
+			}
+			synctest.Wait()
+			close(release)
+			synctest.Wait()
+			// One update had left the buffer for a channel.
+			if added != 1 || updated > 1 || deleted != 0 {
+				t.Errorf("removed: %v: the handler was told of %d additions, %d updates, %d deletions", removed, added, updated, deleted)
+			}
+		})
+	}
+}
+
+// A handler of two informers is called by both at the same time.
+func TestTwoInformersCallOneHandlerAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var called atomic.Int32
+		handler := cache.ResourceEventHandlerFuncs{AddFunc: func(any) { called.Add(1); <-release }}
+		sharedInformer(t, 0, handler, configMap("a", "1"))
+		sharedInformer(t, 0, handler, configMap("b", "1"))
+		if got := called.Load(); got != 2 {
+			t.Errorf("%d calls of the handler are running, want 2", got)
+		}
+		close(release)
 	})
 }

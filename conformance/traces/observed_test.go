@@ -29,6 +29,8 @@ var shownByTest = map[string]func(*testing.T){
 	"what-waits-for-a-handler":         TestHandlerIsToldOfEachUpdate,
 	"an-object-that-comes-as-it-was":   TestListedAgainIsAnUpdate,
 	"a-resync-of-handlers":             TestResyncComesAtOnce,
+	"a-handler-that-is-removed":        TestHandlerThatEndsIsToldNothing,
+	"several-namespaces":               TestTwoInformersCallOneHandlerAtOnce,
 	"what-is-logged":                   TestLogHasALineForEachAttempt,
 	"the-work-queue":                   TestWorkQueue,
 }

@@ -1,0 +1,238 @@
+package informer_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/informer"
+)
+
+// runs is a rig whose Run is expected to return want.
+func (r *rig) runs(want error) {
+	r.t.Helper()
+	select {
+	case err := <-r.done:
+		if !errors.Is(err, want) {
+			r.t.Errorf("Run returned %v, want %v", err, want)
+		}
+	default:
+		r.t.Error("Run goes on")
+	}
+}
+
+// background runs an informer, and leaves it to the test to end it.
+func (r *rig) background() {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	r.stop = cancel
+	go func() { r.done <- r.Run(ctx) }()
+	synctest.Wait()
+}
+
+// Handlers are told what waits for them: of what the store has when Stop is called, and of nothing after that. A handler that was
+// added in the same moment is told, too.
+func TestStopDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		release := make(chan struct{})
+		slow := diary{hold: func(string) { <-release }}
+		var quick, late diary
+		slowly := r.add(slow.handler())
+		h := quick.handler()
+		h.Resync = time.Second
+		r.add(h)
+		r.background()
+		r.fake.set("b", 1)
+		r.fake.set("c", 1)
+		r.fake.remove("a")
+		synctest.Wait()
+		if r.IsStopped() {
+			t.Error("stopped before Stop")
+		}
+		r.add(late.handler())
+		done := inBackground(func() error { return r.Stop(t.Context()) })
+		synctest.Wait()
+		if !r.IsStopped() || len(done) > 0 || slowly.Pending() != 3 {
+			t.Errorf("stopped: %v, returned: %v, pending: %d", r.IsStopped(), len(done) > 0, slowly.Pending())
+		}
+		if _, err := r.AddHandler(informer.Handler[*thing]{}); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("AddHandler returned %v", err)
+		}
+		if err := r.WaitFor(t.Context(), "1000"); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("WaitFor returned %v", err)
+		}
+		r.fake.set("d", 1)
+		later(time.Minute)
+		close(release)
+		if err := <-done; err != nil {
+			t.Errorf("Stop returned %v", err)
+		}
+		synctest.Wait()
+		r.runs(nil)
+		slow.expect(t, "add a=0 initial; add b=1 initial; add c=1; delete a=0")
+		quick.expect(t, "add a=0 initial; add b=0 initial; update b=0->1; add c=1; delete a=0")
+		late.expect(t, "add b=1 initial; add c=1 initial")
+		if !slowly.HasSynced() || !closed(slowly.Done()) {
+			t.Errorf("synced: %v, done: %v", slowly.HasSynced(), closed(slowly.Done()))
+		}
+		if err := r.Stop(t.Context()); err != nil {
+			t.Errorf("a second Stop returned %v", err)
+		}
+	})
+}
+
+// What ends before everything was told drops the rest.
+func TestStopThatIsCut(t *testing.T) {
+	tests := []struct {
+		name      string
+		happen    func(r *rig, cancel context.CancelFunc)
+		want, run error
+	}{
+		{"its context ends", func(_ *rig, cancel context.CancelFunc) { cancel() }, context.Canceled, nil},
+		{"the context of Run ends", func(r *rig, _ context.CancelFunc) { r.stop() }, informer.ErrStopped, context.Canceled},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+				release := make(chan struct{})
+				d := diary{hold: func(string) { <-release }}
+				reg := r.add(d.handler())
+				r.background()
+				ctx, cancel := context.WithCancel(t.Context())
+				done := inBackground(func() error { return r.Stop(ctx) })
+				other := inBackground(func() error { return r.Stop(t.Context()) })
+				synctest.Wait()
+				test.happen(r, cancel)
+				synctest.Wait()
+				if len(r.done) > 0 {
+					t.Error("Run has returned, and a callback runs")
+				}
+				close(release)
+				if err := <-done; !errors.Is(err, test.want) {
+					t.Errorf("Stop returned %v, want %v", err, test.want)
+				}
+				if err := <-other; !errors.Is(err, informer.ErrStopped) {
+					t.Errorf("another Stop returned %v, want %v", err, informer.ErrStopped)
+				}
+				synctest.Wait()
+				r.runs(test.run)
+				d.expect(t, "add a=0 initial")
+				if reg.HasSynced() || !closed(reg.Done()) {
+					t.Errorf("synced: %v, done: %v", reg.HasSynced(), closed(reg.Done()))
+				}
+			})
+		})
+	}
+}
+
+// A panic during the drain is what Run returns, and no callback begins after it.
+func TestPanicWhileDraining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		release := make(chan struct{})
+		var told int
+		r.add(informer.Handler[*thing]{OnAdd: func(*thing, bool) { told++; <-release; panic("no") }})
+		r.background()
+		done := inBackground(func() error { return r.Stop(t.Context()) })
+		synctest.Wait()
+		close(release)
+		if err := <-done; !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("Stop returned %v", err)
+		}
+		synctest.Wait()
+		var panicked *informer.PanicError
+		if err := <-r.done; !errors.As(err, &panicked) || told != 1 {
+			t.Errorf("Run returned %v after %d callbacks", err, told)
+		}
+	})
+}
+
+func TestStopBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d diary
+		reg := r.add(d.handler())
+		observer := r.observe(told(&d))
+		waiting := inBackground(func() error { return r.WaitForSync(t.Context()) })
+		synctest.Wait()
+		if err := r.Stop(t.Context()); err != nil {
+			t.Errorf("Stop returned %v", err)
+		}
+		if err := <-waiting; !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("WaitForSync returned %v", err)
+		}
+		if err := r.Run(t.Context()); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("Run returned %v", err)
+		}
+		if !closed(reg.Done()) || !closed(observer.Done()) || !r.IsStopped() {
+			t.Error("it is not over")
+		}
+		if err := reg.Retract(t.Context()); err != nil {
+			t.Errorf("Retract of a handler that was told nothing returned %v", err)
+		}
+		d.expect(t, "")
+	})
+}
+
+// Stop ends an informer whose list does not come, and one that has synced empty.
+func TestStopWhereverItIs(t *testing.T) {
+	for _, stuck := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			in := informer.New(&difficult{fake: newFake(), stuckList: stuck}, informer.Options[*thing]{Logger: silent})
+			reg, err := in.AddHandler(informer.Handler[*thing]{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := inBackground(func() error { return in.Run(t.Context()) })
+			synctest.Wait()
+			if err := in.Stop(t.Context()); err != nil {
+				t.Errorf("Stop returned %v", err)
+			}
+			if err := <-done; err != nil {
+				t.Errorf("Run returned %v", err)
+			}
+			if reg.HasSynced() == stuck {
+				t.Errorf("stuck: %v, synced: %v", stuck, reg.HasSynced())
+			}
+		})
+	}
+}
+
+// After the end of Run nothing more can be told.
+func TestStopAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		r.background()
+		r.stop()
+		synctest.Wait()
+		if err := r.Stop(t.Context()); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("Stop returned %v", err)
+		}
+		r.runs(context.Canceled)
+	})
+}
+
+// A controller whose informer is stopped ends with an error that says so.
+func TestStopUnderAController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		reconciled := make(chan string, 10)
+		done := inBackground(func() error {
+			return controller.Run(t.Context(), func(_ context.Context, key string) (time.Duration, error) {
+				reconciled <- key
+				return 0, nil
+			}, controller.Options{Logger: silent}, controller.For(r.Informer))
+		})
+		<-reconciled
+		if err := r.Stop(t.Context()); err != nil {
+			t.Errorf("Stop returned %v", err)
+		}
+		if err := <-done; !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("controller.Run returned %v", err)
+		}
+	})
+}

@@ -1,0 +1,291 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
+)
+
+// feed is one namespace of a Multi, from its Add to its removal: a reflector and a queue. If the namespace is added again, that is
+// another feed, which begins when the objects of the one before are gone. So no two feeds ever write to one namespace.
+type feed[T object.Object] struct {
+	namespace string
+	queue     *deltafifo.Queue[T]
+	reflector *reflector.Reflector[T]
+	before    *feed[T]      // the earlier feed of this namespace; nil if there is none or it has gone
+	applied   chan struct{} // holds a token when the consumer has applied an entry
+	gone      chan struct{} // closed when the store has no objects of this feed, and their deletions are pending
+	told      chan struct{} // closed when every handler was told of these deletions, or has ended
+	untold    error         // ErrStopped if Run ended before that; written before told is closed
+
+	// Guarded by the mu of the cache.
+	synced bool
+	quit   bool               // Remove was called
+	end    context.CancelFunc // ends the feed; nil if it has not begun
+}
+
+// delivery is an entry on its way from a feed to the consumer.
+type delivery[T object.Object] struct {
+	feed  *feed[T]
+	entry deltafifo.Entry[T]
+}
+
+func newFeed[T object.Object](m *Multi[T], namespace string, lw listwatch.ListWatcher[T]) (*feed[T], error) {
+	f := &feed[T]{namespace: namespace, applied: make(chan struct{}, 1), gone: make(chan struct{}), told: make(chan struct{})}
+	f.queue = deltafifo.New(deltafifo.Options[T]{Known: namespaced[T]{m.store, namespace}, Coalesce: true})
+	opts := m.opts.Reflector
+	opts.Resync = -1 // each handler has a resync of its own
+	opts.Trace = m.opts.trace(lw)
+	opts.Verify.Metadata = nil
+	if opts.Verify.Every > 0 {
+		resource, ok := lw.(*listwatch.Resource[T])
+		if !ok {
+			return nil, errNoMetadata
+		}
+		metadata, err := resource.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		opts.Verify.Metadata = metadata
+	}
+	f.reflector = reflector.New(lw, scopedQueue[T]{f.queue, namespace}, opts)
+	return f, nil
+}
+
+// begin starts each feed that is added until ctx ends.
+func (m *Multi[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
+	m.feeding.Go(func() {
+		for {
+			for _, begin := range m.takeComing(ctx, fail) {
+				m.feeding.Go(begin)
+			}
+			select {
+			case <-m.wake:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+// takeComing returns functions that run the feeds which have been added.
+func (m *Multi[T]) takeComing(ctx context.Context, fail context.CancelCauseFunc) []func() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []func()
+	for _, f := range m.coming {
+		live, end := context.WithCancel(ctx)
+		f.end = end
+		if f.quit {
+			end()
+		}
+		all = append(all, func() { m.runFeed(ctx, live, f, fail) })
+	}
+	m.coming = nil
+	return all
+}
+
+// runFeed lists and watches a namespace, and hands entries to the consumer, until live ends because the namespace was removed or
+// because ctx has ended.
+func (m *Multi[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.CancelCauseFunc) {
+	defer f.queue.Close()
+	if f.before != nil {
+		select {
+		case <-f.before.gone:
+			f.before = nil
+		case <-ctx.Done():
+			return
+		}
+	}
+	var reflecting sync.WaitGroup
+	reflecting.Go(func() {
+		if err := f.reflector.Run(live); live.Err() == nil {
+			fail(fmt.Errorf("informer: namespace %q: %w", f.namespace, err))
+		}
+	})
+	reflecting.Go(func() {
+		select {
+		case <-f.queue.Synced():
+			m.markFeedSynced(f)
+		case <-live.Done():
+		}
+	})
+	for live.Err() == nil {
+		_ = f.queue.Pop(live, func(e deltafifo.Entry[T]) error { return m.hand(live, f, e) })
+	}
+	reflecting.Wait()
+	select {
+	case m.ending <- f:
+	case <-ctx.Done():
+	}
+}
+
+// hand gives an entry to the consumer, and waits until the consumer has applied it.
+func (m *Multi[T]) hand(live context.Context, f *feed[T], e deltafifo.Entry[T]) error {
+	select {
+	case m.entries <- delivery[T]{f, e}:
+	case <-live.Done():
+		return live.Err()
+	}
+	select {
+	case <-f.applied:
+		return nil
+	case <-live.Done():
+		return live.Err() // the feed reads nothing more, and what it says next to the consumer comes after this entry
+	}
+}
+
+func (m *Multi[T]) markFeedSynced(f *feed[T]) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f.synced = true
+	if m.feeds[f.namespace] == f {
+		m.late--
+	}
+	m.bell.ring()
+}
+
+func (m *Multi[T]) take(ctx context.Context, c *consumer[T]) {
+	select {
+	case d := <-m.entries:
+		_ = c.apply(d.entry) // it never fails
+		d.feed.applied <- struct{}{}
+	case f := <-m.ending:
+		m.retire(f, c)
+	case <-ctx.Done():
+	}
+}
+
+// retire removes the objects of a feed that has ended.
+func (m *Multi[T]) retire(f *feed[T], c *consumer[T]) {
+	for _, obj := range c.store.In(f.namespace) {
+		c.remove(object.Key(obj), obj, true)
+	}
+	maps.DeleteFunc(c.broken, func(key, _ string) bool { return strings.HasPrefix(key, f.namespace+"/") })
+	close(f.gone)
+	told := make([]chan struct{}, len(c.handlers))
+	for i, s := range c.handlers {
+		told[i] = make(chan struct{})
+		s.tell(func(p *pending[T]) { p.mark(func() { close(told[i]) }) })
+	}
+	handlers := slices.Clone(c.handlers)
+	c.goroutines.Go(func() {
+		for i, s := range handlers {
+			select {
+			case <-told[i]:
+			case <-s.done:
+				if !isClosed(told[i]) && s.wasStopped() {
+					f.untold = ErrStopped
+				}
+			}
+		}
+		m.forgetFeed(f)
+	})
+}
+
+// forgetFeed ends the removal of a namespace.
+func (m *Multi[T]) forgetFeed(f *feed[T]) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.removed[f.namespace] == f && f.untold == nil {
+		delete(m.removed, f.namespace)
+	}
+	close(f.told)
+}
+
+// awaitRemoval waits until every handler was told of the deletions.
+func (f *feed[T]) awaitRemoval(ctx context.Context, over <-chan struct{}) error {
+	select {
+	case <-f.told:
+		return f.untold
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-over:
+		if !isClosed(f.told) {
+			return ErrStopped
+		}
+		return f.untold
+	}
+}
+
+func (m *Multi[T]) hasSynced() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.late == 0
+}
+
+func (m *Multi[T]) end() {
+	m.feeding.Wait()
+	for _, f := range m.current() {
+		f.queue.Close() // of a feed that has not begun
+	}
+}
+
+// namespaced is what a queue knows of a store: the objects of one namespace.
+type namespaced[T object.Object] struct {
+	store     *store.Store[T]
+	namespace string
+}
+
+func (n namespaced[T]) Get(key string) (T, bool) {
+	if namespace, _, _ := strings.Cut(key, "/"); namespace != n.namespace {
+		return *new(T), false
+	}
+	return n.store.Get(key)
+}
+
+func (n namespaced[T]) Keys() []string {
+	objects := n.store.In(n.namespace)
+	keys := make([]string, len(objects))
+	for i, obj := range objects {
+		keys[i] = object.Key(obj)
+	}
+	return keys
+}
+
+// scopedQueue is a queue that refuses objects of another namespace, because another feed may bring the same.
+type scopedQueue[T object.Object] struct {
+	*deltafifo.Queue[T]
+	namespace string
+}
+
+func (q scopedQueue[T]) Add(obj T) error {
+	if err := q.check(obj); err != nil {
+		return err
+	}
+	return q.Queue.Add(obj)
+}
+
+func (q scopedQueue[T]) Update(obj T) error {
+	if err := q.check(obj); err != nil {
+		return err
+	}
+	return q.Queue.Update(obj)
+}
+
+func (q scopedQueue[T]) Replace(items []T, resourceVersion string) error {
+	for _, obj := range items {
+		if err := q.check(obj); err != nil {
+			return err
+		}
+	}
+	return q.Queue.Replace(items, resourceVersion)
+}
+
+// check leaves an object without a key to the queue, which says what is wrong with it.
+func (q scopedQueue[T]) check(obj T) error {
+	key, err := object.KeyOf(obj)
+	if err == nil && !strings.HasPrefix(key, q.namespace+"/") {
+		return fmt.Errorf("informer: object %q is not in namespace %q: open has to return what lists one namespace alone", key, q.namespace)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package informer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/reflector"
+)
+
+// Multi keeps one store in step with a resource in several namespaces, and calls handlers. Namespaces may come and go while it
+// runs. It is for a program that may read some namespaces and not all. All methods may be called from any goroutine.
+//
+// Each namespace has a reflector and a queue of its own. One consumer takes entries from all queues, and it owns the one store. So
+// handlers, observers, indexes and snapshots are those of an [Informer], and what is said there holds here: a handler is told of
+// the objects of all namespaces, one callback at a time. A namespace whose requests fail or are refused is late, and the others
+// are live. Options.Reflector.Fatal may still end Run.
+//
+// An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if that namespace was added later. A
+// handler has synced when it was told the first lists of all namespaces that there were before the first sync, as [Registration]
+// says; it does not wait for namespaces that are added after that. [Multi.WaitForSync] does.
+type Multi[T object.Object] struct {
+	*cache[T] // its mu guards the fields below, too
+	open      func(namespace string) (listwatch.ListWatcher[T], error)
+	opts      Options[T]
+	entries   chan delivery[T]
+	ending    chan *feed[T] // feeds that write no more, whose objects the consumer has to remove
+	wake      chan struct{} // holds a token when there is a feed to begin
+	feeding   sync.WaitGroup
+
+	feeds   map[string]*feed[T] // by namespace: those that were added, and not removed
+	removed map[string]*feed[T] // by namespace: the latest of those that were removed, until all handlers were told
+	coming  []*feed[T]          // those that have not begun
+	late    int                 // how many of feeds have not synced
+}
+
+var (
+	errNoNamespace   = errors.New("the name of the namespace is empty: use an Informer for all namespaces")
+	errNoListWatcher = errors.New("open returned no ListWatcher")
+	errNoMetadata    = errors.New("Options.Reflector.Verify needs a *listwatch.Resource")
+)
+
+// NewMulti returns a Multi that has no namespaces and has not started. open returns what lists and watches the resource in one
+// namespace and in no other: [Multi.Add] calls it. Objects of another namespace are refused.
+//
+//	cache := informer.NewMulti(func(namespace string) (listwatch.ListWatcher[*Pod], error) {
+//		return listwatch.New(client, pods, listwatch.Options[*Pod]{Namespace: namespace})
+//	}, informer.Options[*Pod]{})
+//
+// The options hold for each namespace. So the functions of Options.Reflector, Rand and those of Trace among them, are called for
+// several namespaces at the same time. Verify.Metadata is not used: each namespace has metadata of its own, and if Verify.Every is
+// positive, open must return a [*listwatch.Resource].
+func NewMulti[T object.Object](open func(namespace string) (listwatch.ListWatcher[T], error), opts Options[T]) *Multi[T] {
+	return &Multi[T]{
+		cache:   newCache(&opts),
+		open:    open,
+		opts:    opts,
+		entries: make(chan delivery[T]),
+		ending:  make(chan *feed[T]),
+		wake:    make(chan struct{}, 1),
+		feeds:   map[string]*feed[T]{},
+		removed: map[string]*feed[T]{},
+	}
+}
+
+// Add adds a namespace, and does not wait: [Multi.WaitForSync] does. It calls open on the goroutine of the caller, and returns its
+// error. If the namespace is there already, Add does nothing. It may be called before Run, and after the namespace was removed: then
+// everything is listed afresh, and what the handlers are told comes after the deletions. If two goroutines add a namespace at the
+// same time, open may be called twice, and one of its results is used.
+//
+// If Run has ended or is about to end, Add returns an error that satisfies errors.Is with [ErrStopped].
+func (m *Multi[T]) Add(namespace string) error {
+	m.mu.Lock()
+	added, err := m.has(namespace)
+	m.mu.Unlock()
+	if added || err != nil {
+		return err
+	}
+	lw, err := m.open(namespace)
+	if err == nil && lw == nil {
+		err = errNoListWatcher
+	}
+	var f *feed[T]
+	if err == nil {
+		f, err = newFeed(m, namespace, lw)
+	}
+	if err != nil {
+		return fmt.Errorf("informer: add namespace %q: %w", namespace, err)
+	}
+	return m.add(f)
+}
+
+// has reports whether a namespace was added. It returns an error if it cannot be. It needs mu.
+func (m *Multi[T]) has(namespace string) (bool, error) {
+	switch {
+	case namespace == "":
+		return false, fmt.Errorf("informer: add namespace: %w", errNoNamespace)
+	case m.phase == stopped:
+		return false, fmt.Errorf("informer: add namespace %q: %w", namespace, ErrStopped)
+	}
+	return m.feeds[namespace] != nil, nil
+}
+
+func (m *Multi[T]) add(f *feed[T]) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if added, err := m.has(f.namespace); added || err != nil {
+		return err
+	}
+	f.before = m.removed[f.namespace]
+	m.feeds[f.namespace] = f
+	m.coming = append(m.coming, f)
+	m.late++
+	select {
+	case m.wake <- struct{}{}:
+	default: // there is a token already
+	}
+	return nil
+}
+
+// Remove removes a namespace: its requests end, its objects leave the store, and every handler and observer is told of their
+// deletion, with finalStateUnknown true, because nobody has seen the objects go, and they may still exist. Nothing is told that was
+// not told before. When Remove returns nil, the last of these callbacks has returned, also in handlers that were added meanwhile.
+//
+// If the namespace is not there, Remove returns nil at once. If another call is removing it, Remove waits for the same. If somebody
+// adds the namespace again meanwhile, Remove returns when the old objects are gone.
+//
+// If ctx ends first, Remove returns ctx.Err(), and the removal goes on. If Run ends first, the error satisfies errors.Is with
+// [ErrStopped], and the store and the handlers may still have objects of the namespace.
+//
+// A callback of this Multi must not call Remove, because Remove waits for callbacks. It may do so with a context that has ended.
+func (m *Multi[T]) Remove(ctx context.Context, namespace string) error {
+	f := m.takeOut(namespace)
+	if f == nil {
+		return nil
+	}
+	err := f.awaitRemoval(ctx, m.over)
+	if errors.Is(err, ErrStopped) {
+		return fmt.Errorf("informer: remove namespace %q: %w", namespace, err)
+	}
+	return err
+}
+
+// takeOut returns the feed of a namespace that has to be gone, or nil if there is none.
+func (m *Multi[T]) takeOut(namespace string) *feed[T] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.feeds[namespace]
+	if f == nil {
+		return m.removed[namespace]
+	}
+	delete(m.feeds, namespace)
+	if !f.synced {
+		m.late--
+		m.bell.ring() // the others may have synced
+	}
+	if m.phase == fresh {
+		m.coming = slices.DeleteFunc(m.coming, func(other *feed[T]) bool { return other == f })
+		f.queue.Close()
+		close(f.gone) // nobody was told of it
+		return nil
+	}
+	m.removed[namespace] = f
+	f.quit = true
+	if f.end != nil {
+		f.end()
+	}
+	return f
+}
+
+// Namespaces returns the namespaces that were added and not removed, sorted.
+func (m *Multi[T]) Namespaces() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.feeds))
+}
+
+// current returns the feeds that there are now, by namespace.
+func (m *Multi[T]) current() []*feed[T] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	feeds := make([]*feed[T], 0, len(m.feeds))
+	for _, namespace := range slices.Sorted(maps.Keys(m.feeds)) {
+		feeds = append(feeds, m.feeds[namespace])
+	}
+	return feeds
+}
+
+// Store returns the cache of all namespaces. Until [Multi.WaitForSync] returns nil, it is incomplete. While a namespace is added or
+// removed, a reader may see some of its objects and not all.
+//
+// ResourceVersion, and that of a Snapshot, is empty, because each namespace has a version of its own: see [Multi.Status].
+func (m *Multi[T]) Store() Reader[T] { return m.store }
+
+// AddHandler adds a handler for the objects of all namespaces, those that are added later, too. See [Informer.AddHandler].
+func (m *Multi[T]) AddHandler(h Handler[T]) (*Registration, error) { return m.addHandler(h) }
+
+// Observe adds an observer of the objects of all namespaces. See [Informer.Observe].
+func (m *Multi[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
+	return m.addObserver(name, observe)
+}
+
+// Run lists and watches the resource in every namespace and calls handlers until ctx ends, and returns ctx.Err(). It ends and drops
+// pending changes as [Informer.Run] does. If Options.Reflector.Fatal ends it, the error names the namespace.
+func (m *Multi[T]) Run(ctx context.Context) error { return m.run(ctx, m) }
+
+// Stop ends Run after handlers were told what is pending. See [Informer.Stop].
+func (m *Multi[T]) Stop(ctx context.Context) error { return m.stop(ctx, m) }
+
+// IsStopped reports whether Run has ended or is about to: Add and AddHandler return an error from then on.
+func (m *Multi[T]) IsStopped() bool { return m.isStopped() }
+
+// NamespaceStatus is the status of one namespace of a [Multi].
+type NamespaceStatus struct {
+	Namespace string
+	reflector.Status
+}
+
+// Status says how fresh the copy of each namespace is, and what keeps it from being fresher. It is sorted by namespace, and
+// namespaces that were removed are not in it. See [Informer.Status].
+func (m *Multi[T]) Status() []NamespaceStatus {
+	var all []NamespaceStatus
+	for _, f := range m.current() {
+		all = append(all, NamespaceStatus{Namespace: f.namespace, Status: f.reflector.Status()})
+	}
+	return all
+}

@@ -1,0 +1,350 @@
+package informer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
+)
+
+// Namespaces come and go before and while it runs, and come again; handlers that are there and that come late are told.
+func TestMulti(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x", "b/x", "c/x", "d/x"), informer.Options[*thing]{})
+		var d, changes, late diary
+		reg := r.handle(d.handler())
+		if _, err := r.Observe("test", told(&changes)); err != nil {
+			t.Fatal(err)
+		}
+		r.begin("b", "a", "d", "a")
+		r.drop("d") // before Run: nobody was told
+		r.drop("nowhere")
+		if got := r.Namespaces(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("namespaces %q", got)
+		}
+		if r.HasSynced() {
+			t.Error("synced before Run")
+		}
+		r.start()
+		if err := r.WaitForSync(t.Context()); err != nil || !r.HasSynced() || !reg.HasSynced() {
+			t.Errorf("WaitForSync returned %v; synced: %v %v", err, r.HasSynced(), reg.HasSynced())
+		}
+		d.take()
+		changes.take()
+		r.agree("a", "b")
+
+		r.begin("c")
+		d.expect(t, "add c/x=0 initial")
+		changes.expect(t, "c/x none->0 initial")
+		r.town.set("c/y", 1)
+		r.town.set("a/x", 1)
+		synctest.Wait()
+		r.handle(late.handler())
+		late.expect(t, "add a/x=1 initial; add b/x=0 initial; add c/x=0 initial; add c/y=1 initial")
+		d.take()
+		changes.take()
+
+		r.drop("c")
+		if got, want := d.take(), "delete c/x=0 unknown; delete c/y=1 unknown"; got != want {
+			t.Errorf("told %s before Remove returned, want %s", got, want)
+		}
+		if got, want := late.take(), "delete c/x=0 unknown; delete c/y=1 unknown"; got != want {
+			t.Errorf("a late handler was told %s before Remove returned, want %s", got, want)
+		}
+		changes.expect(t, "c/x 0->none; c/y 1->none")
+		r.agree("a", "b")
+		r.town.set("c/y", 2) // nobody looks
+		r.town.set("b/y", 2)
+		d.expect(t, "add b/y=2")
+
+		r.begin("c")
+		late.expect(t, "add b/y=2; add c/x=0 initial; add c/y=2 initial")
+		r.agree("a", "b", "c")
+	})
+}
+
+// A handler that is busy: what it has not been told is not told when the namespace goes, and Remove waits for it.
+func TestMultiRemoveMerges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{})
+		release := make(chan struct{})
+		d := diary{hold: func(line string) {
+			if line == "update a/x=0->1" {
+				<-release
+			}
+		}}
+		r.handle(d.handler())
+		r.begin("a", "b")
+		r.start()
+		d.take()
+		r.town.set("a/x", 1)
+		synctest.Wait() // the handler is in its callback
+		r.town.set("b/x", 7)
+		r.town.set("b/y", 1)
+		synctest.Wait()
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.Remove(short, "b"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Remove returned %v", err)
+		}
+		removed := inBackground(func() error { return r.Remove(t.Context(), "b") })
+		synctest.Wait()
+		if len(removed) > 0 || r.Store().Len() != 1 {
+			t.Errorf("returned: %v, store: %q", len(removed) > 0, r.Store().Keys())
+		}
+		r.begin("b") // what comes now comes after the deletions
+		synctest.Wait()
+		close(release)
+		if err := <-removed; err != nil {
+			t.Errorf("Remove returned %v", err)
+		}
+		d.expect(t, "update a/x=0->1; delete b/x=7 unknown; add b/x=7 initial; add b/y=1 initial")
+		r.agree("a", "b")
+	})
+}
+
+// A namespace that is refused is late, says why, and keeps none of the others from being live. When it is allowed, it comes.
+func TestMultiRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x", "b/x", "c/x"), informer.Options[*thing]{})
+		r.town.in("b").fail(apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no")))
+		var d diary
+		reg := r.handle(d.handler())
+		r.begin("a", "b", "c")
+		r.start()
+		if got := sorted(d.take()); got != "add a/x=0 initial; add c/x=0 initial" {
+			t.Errorf("told %s", got)
+		}
+		r.town.set("c/x", 1)
+		d.expect(t, "update c/x=0->1")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		err := r.WaitForSync(ctx)
+		var late *informer.MultiSyncError
+		if !errors.As(err, &late) || !errors.Is(err, context.DeadlineExceeded) || !apierrors.IsForbidden(err) {
+			t.Fatalf("WaitForSync returned %v", err)
+		}
+		if len(late.Late) != 1 || late.Late[0].Namespace != "b" || late.Namespaces != 3 || reg.HasSynced() || r.HasSynced() {
+			t.Errorf("late: %+v", late)
+		}
+		want := `informer: 1 of 3 namespaces not synced: context deadline exceeded; namespace "b": the next request is sent in `
+		if !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "forbidden") {
+			t.Errorf("error is %v, want %s…", err, want)
+		}
+		status := r.Status()
+		if len(status) != 3 || status[1].Namespace != "b" || !apierrors.IsForbidden(status[1].LastError) || status[1].Synced {
+			t.Errorf("status: %+v", status)
+		}
+		if status[0].LastError != nil || !status[0].Synced || status[0].ResourceVersion == "" {
+			t.Errorf("status: %+v", status[0])
+		}
+		r.town.in("b").fail(nil)
+		if err := r.WaitForSync(t.Context()); err != nil {
+			t.Errorf("WaitForSync returned %v", err)
+		}
+		d.expect(t, "add b/x=0 initial")
+		if !reg.HasSynced() {
+			t.Error("the handler has not synced")
+		}
+	})
+}
+
+// The removal of the last namespace that is late lets the others be synced.
+func TestMultiSyncsWithoutWhatIsRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{})
+		r.town.in("b").fail(errors.New("no"))
+		reg := r.handle(informer.Handler[*thing]{})
+		r.begin("a", "b")
+		r.start()
+		waiting := inBackground(func() error { return r.WaitForSync(t.Context()) })
+		later(time.Hour)
+		if len(waiting) > 0 || reg.HasSynced() {
+			t.Error("synced without b")
+		}
+		r.drop("b")
+		synctest.Wait()
+		if len(waiting) == 0 || !reg.HasSynced() || !r.HasSynced() {
+			t.Fatal("not synced after b was removed")
+		}
+		if err := <-waiting; err != nil {
+			t.Errorf("WaitForSync returned %v", err)
+		}
+		if got := len(r.Status()); got != 1 {
+			t.Errorf("status of %d namespaces", got)
+		}
+	})
+}
+
+// The text of a MultiSyncError is bounded.
+func TestMultiSyncErrorOfManyNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown(), informer.Options[*thing]{})
+		for i := range 50 {
+			r.begin(fmt.Sprintf("n%02d", i))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := r.WaitForSync(ctx)
+		if text := fmt.Sprint(err); !strings.Contains(text, `"n09": Run was not called; and 40 more`) || len(text) > 1000 {
+			t.Errorf("error is %s", text)
+		}
+	})
+}
+
+// The store is one: indexes, namespaces and snapshots of all.
+func TestMultiStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		value := func(obj *thing) []string { return []string{fmt.Sprint(obj.Value)} }
+		r := newMultiRig(t, newTown("a/x", "a-b/x"), informer.Options[*thing]{Indexers: store.Indexers[*thing]{"value": value}})
+		r.begin("a", "a-b")
+		r.start()
+		s := r.Store()
+		snapshot := s.Snapshot()
+		if got := s.Keys(); !slices.Equal(got, []string{"a-b/x", "a/x"}) {
+			t.Errorf("keys %q", got)
+		}
+		if got, err := s.IndexKeys("value", "0"); err != nil || len(got) != 2 {
+			t.Errorf("index: %q, %v", got, err)
+		}
+		if err := s.AddIndexer("again", value); err != nil {
+			t.Error(err)
+		}
+		r.drop("a")
+		if got, err := s.IndexKeys("again", "0"); err != nil || !slices.Equal(got, []string{"a-b/x"}) || len(s.In("a")) > 0 {
+			t.Errorf("index: %q, %v", got, err)
+		}
+		if snapshot.Len() != 2 || s.ResourceVersion() != "" {
+			t.Errorf("snapshot of %d, version %q", snapshot.Len(), s.ResourceVersion())
+		}
+	})
+}
+
+// A filter and a resync are those of one handler over all namespaces.
+func TestMultiHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x", "a/y", "b/x"), informer.Options[*thing]{})
+		var d diary
+		h := d.handler()
+		h.Filter = func(obj *thing) bool { return obj.Name == "x" }
+		h.Resync = time.Minute
+		reg := r.handle(h)
+		r.begin("a", "b")
+		r.start()
+		d.take()
+		later(130 * time.Second)
+		if got := d.take(); !strings.Contains(got, "update a/x=0->0") || !strings.Contains(got, "update b/x=0->0") || strings.Contains(got, "y") {
+			t.Errorf("resync told %s", got)
+		}
+		if err := reg.Retract(t.Context()); err != nil {
+			t.Errorf("Retract returned %v", err)
+		}
+		d.expect(t, "delete a/x=0 unknown; delete b/x=0 unknown")
+	})
+}
+
+// What lists more than its namespace is refused, and does no harm to the others.
+func TestMultiRefusesObjectsOfOtherNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTown("a/x")
+		r := newMultiRig(t, s, informer.Options[*thing]{})
+		r.begin("a")
+		r.start()
+		s.in("wide").set("a/x", 7) // as if open had returned all namespaces
+		s.in("wide").set("cluster", 7)
+		r.begin("wide")
+		later(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := r.WaitForSync(ctx); err == nil || !strings.Contains(err.Error(), `object "a/x" is not in namespace "wide"`) {
+			t.Errorf("WaitForSync returned %v", err)
+		}
+		r.agree("a")
+
+		s.in("b").set("b/x", 1)
+		r.begin("b")
+		synctest.Wait()
+		s.in("b").set("a/x", 8)
+		s.in("b").set("b/y", 1)
+		s.in("b").remove("a/x")
+		later(time.Hour)
+		if x, ok := r.Store().Get("a/x"); !ok || x.Value != 0 {
+			t.Errorf("a/x is %+v", x)
+		}
+		if _, ok := r.Store().Get("b/y"); !ok {
+			t.Error("b is not live")
+		}
+	})
+}
+
+func TestMultiAddThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown(), informer.Options[*thing]{})
+		for namespace, want := range map[string]string{
+			"forbidden": `informer: add namespace "forbidden": not that one`,
+			"":          "informer: add namespace: the name of the namespace is empty: use an Informer for all namespaces",
+		} {
+			if err := r.Add(namespace); err == nil || err.Error() != want {
+				t.Errorf("Add(%q) returned %v, want %s", namespace, err, want)
+			}
+		}
+		none := informer.NewMulti(func(string) (listwatch.ListWatcher[*thing], error) { return nil, nil }, informer.Options[*thing]{Logger: silent})
+		if err := none.Add("a"); err == nil || !strings.Contains(err.Error(), "no ListWatcher") {
+			t.Errorf("Add returned %v", err)
+		}
+		verifying := informer.NewMulti(r.town.open, informer.Options[*thing]{
+			Logger: silent, Reflector: reflector.Options{Verify: reflector.Verify{Every: time.Hour}},
+		})
+		if err := verifying.Add("a"); err == nil || !strings.Contains(err.Error(), "Verify") {
+			t.Errorf("Add returned %v", err)
+		}
+		if got := r.Namespaces(); len(got) > 0 {
+			t.Errorf("namespaces %q", got)
+		}
+	})
+}
+
+// A controller takes a Multi as it takes an Informer.
+func TestMultiUnderAController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{})
+		r.begin("a")
+		reconciled := make(chan string, 10)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := inBackground(func() error {
+			return controller.Run(ctx, func(_ context.Context, key string) (time.Duration, error) {
+				reconciled <- key
+				return 0, nil
+			}, controller.Options{Logger: silent}, controller.For(r.Multi))
+		})
+		if got := <-reconciled; got != "a/x" {
+			t.Errorf("reconciled %s", got)
+		}
+		r.begin("b")
+		r.town.set("b/x", 1)
+		if got := <-reconciled; got != "b/x" {
+			t.Errorf("reconciled %s", got)
+		}
+		r.drop("a")
+		if got := <-reconciled; got != "a/x" {
+			t.Errorf("reconciled %s after its namespace was removed", got)
+		}
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("controller.Run returned %v", err)
+		}
+	})
+}

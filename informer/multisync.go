@@ -1,0 +1,97 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// HasSynced reports whether the store has the first list of every namespace that there is now. Without namespaces it is true.
+func (m *Multi[T]) HasSynced() bool { return m.hasSynced() }
+
+// WaitForSync waits until the store has the first list of every namespace that there is when it is called, or until that namespace is
+// removed. If ctx ends first, it returns a [*MultiSyncError], which names the namespaces that are late, and says what is in the way
+// of each: that the server refuses the list, say, and since when. If Run ends or has ended before, the error satisfies errors.Is
+// with [ErrStopped]. A program may call it before Run. Where [Informer.WaitForSync] must not be called, it must not be, either.
+func (m *Multi[T]) WaitForSync(ctx context.Context) error {
+	feeds := m.current()
+	for i, f := range feeds {
+		if f.queue.HasSynced() {
+			continue // even if ctx has ended
+		}
+		select {
+		case <-f.queue.Synced():
+		case <-f.gone:
+		case <-m.ended:
+			if !f.queue.HasSynced() {
+				return fmt.Errorf("informer: wait for the first list of namespace %q: %w", f.namespace, ErrStopped)
+			}
+		case <-ctx.Done():
+			return m.syncError(ctx.Err(), feeds[i:], len(feeds))
+		}
+	}
+	return nil
+}
+
+func (m *Multi[T]) syncError(err error, feeds []*feed[T], all int) error {
+	e := &MultiSyncError{Namespaces: all, Err: err}
+	now := time.Now()
+	for _, f := range feeds {
+		if f.queue.HasSynced() || isClosed(f.gone) {
+			continue
+		}
+		e.Late = append(e.Late, LateNamespace{f.namespace, &SyncError{
+			Status: f.reflector.Status(), Objects: len(m.store.In(f.namespace)), Waiting: f.queue.Len(), At: now, Err: err,
+		}})
+	}
+	if len(e.Late) == 0 {
+		return nil // the last has come in this moment
+	}
+	return e
+}
+
+// MultiSyncError is the error of [Multi.WaitForSync] if its context has ended.
+type MultiSyncError struct {
+	// Late are the namespaces whose first list is not in the store, sorted by name. There is one at least.
+	Late []LateNamespace
+
+	// Namespaces is how many were waited for.
+	Namespaces int
+
+	// Err is the error of the context.
+	Err error
+}
+
+// LateNamespace is a namespace whose first list is not in the store, and what is in the way.
+type LateNamespace struct {
+	Namespace string
+	Sync      *SyncError
+}
+
+// Unwrap returns the error of the context and those of the namespaces, so that errors.Is finds context.DeadlineExceeded, and
+// apierrors.IsForbidden the refusal of one namespace.
+func (e *MultiSyncError) Unwrap() []error {
+	all := []error{e.Err}
+	for _, late := range e.Late {
+		all = append(all, late.Sync)
+	}
+	return all
+}
+
+// maxLateNamed is how many namespaces the text of a MultiSyncError names.
+const maxLateNamed = 10
+
+// Error is one line. It names the first ten namespaces that are late.
+func (e *MultiSyncError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "informer: %d of %d namespaces not synced: %v", len(e.Late), e.Namespaces, e.Err)
+	for i, late := range e.Late {
+		if i == maxLateNamed {
+			fmt.Fprintf(&b, "; and %d more", len(e.Late)-i)
+			break
+		}
+		fmt.Fprintf(&b, "; namespace %q: %s", late.Namespace, late.Sync.why())
+	}
+	return b.String()
+}
