@@ -185,6 +185,11 @@ func (g *Group) Stop(ctx context.Context, name string) error {
 	if m == nil {
 		return nil
 	}
+	return m.await(ctx)
+}
+
+// await waits until the Run of a member has returned.
+func (m *member) await(ctx context.Context) error {
 	select {
 	case <-m.done:
 		return nil

@@ -248,14 +248,14 @@ func TestGroupUnderLoad(t *testing.T) {
 					if err := g.Add(name, follow(newFake("a"), informer.Options[*thing]{})); errors.Is(err, informer.ErrStopped) {
 						return
 					}
-					time.Sleep(time.Duration(i+j) * time.Millisecond)
+					<-time.After(time.Duration(i+j) * time.Millisecond)
 					if err := g.Stop(t.Context(), name); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 		}
-		time.Sleep(200 * time.Millisecond)
+		<-time.After(200 * time.Millisecond)
 		cancel()
 		users.Wait()
 		if err := <-done; !errors.Is(err, context.Canceled) {
