@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
@@ -378,4 +379,49 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+func Example_group() {
+	var client *transport.Client
+	if client == nil {
+		return
+	}
+	ctx := context.Background()
+
+	group := informer.NewGroup(informer.GroupOptions{})
+	for _, name := range []string{"pods", "services", "nodes"} {
+		resource, err := listwatch.New[*metav1.PartialObjectMetadata](client, schema.GroupVersionResource{Version: "v1", Resource: name}, listwatch.Options[*metav1.PartialObjectMetadata]{})
+		if err != nil {
+			slog.Error(err.Error())
+			return
+		}
+		if err := group.Add(name, informer.New(resource, informer.Options[*metav1.PartialObjectMetadata]{})); err != nil {
+			slog.Error(err.Error())
+			return
+		}
+	}
+	err := group.Run(ctx)
+
+	slog.Error(err.Error())
+}
+
+func Example_pool() {
+	var resource *listwatch.Resource[*Pod]
+	if resource == nil {
+		return
+	}
+	ctx := context.Background()
+
+	pool := informer.NewPool(informer.PoolOptions{})
+	pods, err := informer.Lease(pool, resource)
+	if err != nil {
+		slog.Error(err.Error())
+		return
+	}
+	_, err = pods.AddHandler(informer.Handler[*Pod]{Name: "billing"})
+	err = errors.Join(err, pods.Release(ctx)) // when this part of the program needs no Pods any more
+
+	if err != nil {
+		slog.Error(err.Error())
+	}
 }

@@ -65,6 +65,10 @@ func All() []Case {
 			Objects: 1000, SmokeObjects: 20, HTTP2: true, run: manyIdle,
 		},
 		{
+			Name: "many-types", Title: "500 informers of 500 resources with 10 objects each, metadata alone, one process",
+			Spec: Spec{Resource: "configmaps", Object: MetadataOnly}, Objects: 500, SmokeObjects: 20, HTTP2: true, run: manyTypes,
+		},
+		{
 			Name: "many-churn", Title: "1,000 informers of 10 ConfigMaps each, one process", Spec: Spec{Resource: "configmaps"},
 			Objects: 1000, Events: 60_000, SmokeObjects: 20, SmokeEvents: 400, HTTP2: true, run: manyChurn,
 		},

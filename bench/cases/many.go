@@ -15,13 +15,23 @@ const noNamespace = 5000
 
 // manyIdle measures what it takes to start informers, and then what each keeps.
 func manyIdle(ctx context.Context, e *env) error {
-	heap, stacks, goroutines := measure.HeapInUse(), stackInUse(), runtime.NumGoroutine()
+	return e.many(ctx, func(i int, spec *Spec) { spec.Namespace = objects.Namespace(noNamespace + i) })
+}
+
+// manyTypes measures the same for informers of as many resources, each of which has a few objects.
+func manyTypes(ctx context.Context, e *env) error {
+	return e.many(ctx, func(i int, spec *Spec) { spec.Resource = objects.Type(i) })
+}
+
+// many starts informers, each with what change makes of the case's Spec, and measures what each takes.
+func (e *env) many(ctx context.Context, change func(i int, spec *Spec)) error {
+	heap, stacks, goroutines, sockets := measure.HeapInUse(), stackInUse(), runtime.NumGoroutine(), measure.Sockets()
 	resident := measure.Settle()
 	m := measure.Start()
 	var informers []Informer
 	for i := range e.objects {
 		spec := e.spec
-		spec.Namespace = objects.Namespace(noNamespace + i)
+		change(i, &spec)
 		in, err := e.client.Start(ctx, spec, newFollower().handle)
 		if err != nil {
 			return err
@@ -40,6 +50,7 @@ func manyIdle(ctx context.Context, e *env) error {
 	}
 	m.Stop(e.result)
 	n := float64(e.objects)
+	e.result.Set("connections", float64(measure.Sockets()-sockets))
 	e.result.Set("goroutines per informer", float64(runtime.NumGoroutine()-goroutines)/n)
 	e.result.Set("heap per informer, KB", (float64(measure.HeapInUse())-float64(heap))/n/1000)
 	e.result.Set("stacks per informer, KB", (float64(stackInUse())-float64(stacks))/n/1000)

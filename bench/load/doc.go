@@ -4,7 +4,8 @@
 // It serves Pods and ConfigMaps, each as a list and as a watch, in JSON, protobuf and
 // CBOR, over HTTP/1.1 or HTTP/2. It has no writers. The measured program tells it
 // under /bench/ what to change and when, so the program always knows which change
-// comes next.
+// comes next. The ConfigMaps of each namespace are also a resource of their own, with a
+// name of objects.Type.
 //
 //	POST /bench/change?resource=pods&count=5000           5,000 objects change, one after the other; watches say so as fast as they are read
 //	POST /bench/change?resource=pods&count=5000&rate=1000 1,000 of them a second

@@ -70,7 +70,8 @@ func (s *Server) parse(req *http.Request) (query, error) {
 	if rest, namespaced := strings.CutPrefix(resource, "namespaces/"); namespaced {
 		namespace, resource, ok = strings.Cut(rest, "/")
 	}
-	w := s.worlds[resource]
+	name, number, numbered := objects.CutType(resource)
+	w := s.worlds[name]
 	if !ok || w == nil {
 		return query{}, fmt.Errorf("there is nothing at %s", req.URL.Path)
 	}
@@ -81,7 +82,10 @@ func (s *Server) parse(req *http.Request) (query, error) {
 		if err != nil || objects.Namespace(n) != namespace || resource != "configmaps" {
 			return query{}, fmt.Errorf("there is no namespace %s with %s", namespace, resource)
 		}
-		q.begin, q.end = min(n*objects.PerNamespace, q.end), min((n+1)*objects.PerNamespace, q.end)
+		numbered, number = true, n
+	}
+	if numbered {
+		q.begin, q.end = min(number*objects.PerNamespace, q.end), min((number+1)*objects.PerNamespace, q.end)
 	}
 	q.format, q.view = negotiate(req.Header.Get("Accept"))
 	q.watch = isTrue(form.Get("watch"))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // memory reads VmHWM and VmRSS, because ru_maxrss begins with the size of the process that started this one.
@@ -27,4 +28,21 @@ func resetPeak() {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		fmt.Fprintln(os.Stderr, "measure: the peak includes what came before:", err)
 	}
+}
+
+// Sockets returns the number of sockets that the process has open.
+// Source: https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html
+func Sockets() int {
+	const dir = "/proc/self/fd/"
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		panic("measure: " + err.Error()) // unreachable: Linux has it
+	}
+	n := 0
+	for _, file := range files {
+		if target, err := os.Readlink(dir + file.Name()); err == nil && strings.HasPrefix(target, "socket:") {
+			n++
+		}
+	}
+	return n
 }

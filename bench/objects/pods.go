@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,6 +111,20 @@ const PerNamespace = 10
 
 // Namespace returns the name of the nth namespace that has ConfigMaps.
 func Namespace(n int) string { return fmt.Sprintf("team-%04d", n) }
+
+// Type returns the plural name of the nth resource that has the ConfigMaps of the nth namespace.
+func Type(n int) string { return fmt.Sprintf("configmaps-%03d", n) }
+
+// CutType returns the number of a resource that has a name of Type, and configmaps as its name. It returns any other name
+// as it is, and false.
+func CutType(resource string) (name string, number int, numbered bool) {
+	before, after, found := strings.Cut(resource, "-")
+	n, err := strconv.Atoi(after)
+	if !found || err != nil || Type(n) != resource {
+		return resource, 0, false
+	}
+	return before, n, true
+}
 
 // ConfigMaps returns n ConfigMaps of 430 bytes in JSON.
 func ConfigMaps(n int) (*Set, error) {

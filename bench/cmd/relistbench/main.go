@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +24,12 @@ import (
 
 func main() { cases.Main("relist", connect) }
 
-type client struct{ transport *transport.Client }
+// client runs its informers in a group.
+type client struct {
+	transport *transport.Client
+	group     *informer.Group
+	run       func(ctx context.Context) // runs the group
+}
 
 func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
 	config := transport.Config{Server: access.URL, TLS: transport.TLSConfig{Insecure: access.HTTP2}}
@@ -37,7 +43,18 @@ func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client{c}, nil
+	group := informer.NewGroup(informer.GroupOptions{})
+	var once sync.Once
+	return client{c, group, func(ctx context.Context) {
+		once.Do(func() {
+			go func() {
+				if err := group.Run(ctx); !errors.Is(err, ctx.Err()) {
+					fmt.Fprintln(os.Stderr, "relistbench: an informer ended:", err)
+					os.Exit(1)
+				}
+			}()
+		})
+	}}, nil
 }
 
 // Start implements cases.Client.
@@ -85,11 +102,9 @@ func start[T object.Object](ctx context.Context, c client, spec cases.Spec, hand
 			return nil, err
 		}
 	}
-	go func() {
-		if err := in.Run(ctx); !errors.Is(err, ctx.Err()) {
-			fmt.Fprintln(os.Stderr, "relistbench: the informer ended:", err)
-			os.Exit(1)
-		}
-	}()
+	if err := c.group.Add(fmt.Sprint(resource, " #", len(c.group.Names())), in); err != nil {
+		return nil, err
+	}
+	c.run(ctx)
 	return running[T]{in}, nil
 }

@@ -1,0 +1,287 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Group runs informers, which may have different types. It is for a program with many resources, or with resources that
+// it learns of while it runs:
+//
+//	group := informer.NewGroup(informer.GroupOptions{})
+//	err := group.Add("pods", pods)
+//	err = group.Add("nodes", nodes)
+//	err = group.Run(ctx)
+//
+// All methods may be called from any goroutine.
+type Group struct {
+	opts GroupOptions
+	bell chan struct{} // holds a token if there are members to start
+
+	mu       sync.Mutex
+	started  bool // Run was called
+	ended    bool // Run has ended, or is about to end
+	members  map[string]*member
+	starting []*member // these are in members, and Run has not started them
+}
+
+// GroupOptions are the options of a Group. The zero value is ready.
+type GroupOptions struct {
+	// Ended is called if the Run of a member returns an error while the group runs, and Stop was not called for the member. The
+	// group then goes on without the member, and a member with its name can be added again. Several calls may run at a time. If
+	// Ended is nil, such an error ends the group.
+	Ended func(name string, err error)
+}
+
+// A Member is what a Group runs. [Informer] is a Member.
+type Member interface {
+	// Run works until ctx ends, and then returns. The group calls it once.
+	Run(ctx context.Context) error
+
+	// WaitForSync waits until the member has its first list, or until ctx ends. It may be called before Run.
+	WaitForSync(ctx context.Context) error
+}
+
+// member is a Member of a Group.
+type member struct {
+	Member
+	name string
+	stop context.CancelFunc // ends its Run; nil before Run was called
+	left bool               // it is out of the group because of Stop, or because its Run has returned nil; guarded by Group.mu
+	done chan struct{}      // closed when its Run has returned, or will not be called any more
+}
+
+// NewGroup returns a Group without members, which has not started.
+func NewGroup(opts GroupOptions) *Group {
+	return &Group{opts: opts, bell: make(chan struct{}, 1), members: map[string]*member{}}
+}
+
+// Add adds a member under a name, which stands for it in errors. If the group runs, the member starts at once, otherwise with
+// the group. Add returns an error if the group has a member of that name. If the group has ended or is about to end, the error
+// satisfies errors.Is with [ErrStopped].
+func (g *Group) Add(name string, m Member) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.ended:
+		return fmt.Errorf("informer: add %q to the group: %w", name, ErrStopped)
+	case g.members[name] != nil:
+		return fmt.Errorf("informer: add %q to the group: it has a member of this name; stop that one first, or choose another name", name)
+	}
+	added := &member{Member: m, name: name, done: make(chan struct{})}
+	g.members[name] = added
+	g.starting = append(g.starting, added)
+	select {
+	case g.bell <- struct{}{}:
+	default: // there is a token already
+	}
+	return nil
+}
+
+// Names returns the names of the members, sorted.
+func (g *Group) Names() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Sorted(maps.Keys(g.members))
+}
+
+// Run runs all members until ctx ends, and returns ctx.Err(). If a member's Run returns an error before that, and
+// GroupOptions.Ended is nil, Run stops the other members, and returns an error that names the member and wraps its error. If a
+// member's Run returns nil, the group goes on without it. When Run returns, the Run of every member has returned.
+//
+// A group runs once: a second Run returns [ErrStarted].
+func (g *Group) Run(ctx context.Context) error {
+	inner, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	if !g.begin() {
+		return ErrStarted
+	}
+	var runs sync.WaitGroup
+	for inner.Err() == nil {
+		g.start(inner, &runs, fail)
+		select {
+		case <-g.bell:
+		case <-inner.Done():
+		}
+	}
+	g.end()
+	runs.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return context.Cause(inner)
+}
+
+// begin returns false if Run was called before.
+func (g *Group) begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	first := !g.started
+	g.started = true
+	return first
+}
+
+// start starts the members that were added.
+func (g *Group) start(ctx context.Context, runs *sync.WaitGroup, fail context.CancelCauseFunc) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range g.starting {
+		own, stop := context.WithCancel(ctx)
+		m.stop = stop
+		runs.Go(func() { g.run(own, m, fail) })
+	}
+	g.starting = nil
+}
+
+// run runs one member.
+func (g *Group) run(ctx context.Context, m *member, fail context.CancelCauseFunc) {
+	defer close(m.done)
+	err := m.Run(ctx)
+	asked := ctx.Err() != nil // Stop was called, or the group ends
+	m.stop()
+	g.remove(m, err)
+	switch {
+	case err == nil || asked:
+	case g.opts.Ended != nil:
+		g.opts.Ended(m.name, err)
+	default:
+		fail(fmt.Errorf("informer: %s: %w", m.name, err))
+	}
+}
+
+// remove takes a member out of the group after its Run has returned err. Another member may have its name by now.
+func (g *Group) remove(m *member, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m.left = m.left || err == nil
+	if g.members[m.name] == m {
+		delete(g.members, m.name)
+	}
+}
+
+// end refuses new members, and drops those that were not started.
+func (g *Group) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ended = true
+	for _, m := range g.starting {
+		delete(g.members, m.name)
+		close(m.done)
+	}
+	g.starting = nil
+}
+
+// Stop ends the Run of a member, and waits until it has returned. If ctx ends first, Stop returns ctx.Err(), and the member ends
+// nevertheless. When Stop is called, the name becomes free: another member can be added under it. If the group has no such
+// member, Stop returns nil. To stop all members, end the context of [Group.Run].
+//
+// A callback of a member must not stop that member, because Stop would wait for the callback until ctx ends.
+func (g *Group) Stop(ctx context.Context, name string) error {
+	m := g.take(name)
+	if m == nil {
+		return nil
+	}
+	return m.await(ctx)
+}
+
+// await waits until the Run of a member has returned.
+func (m *member) await(ctx context.Context) error {
+	select {
+	case <-m.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// take removes a member from the group, and tells its Run to end.
+func (g *Group) take(name string) *member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := g.members[name]
+	if m == nil {
+		return nil
+	}
+	delete(g.members, name)
+	m.left = true
+	if m.stop != nil {
+		m.stop()
+		return m
+	}
+	g.starting = slices.DeleteFunc(g.starting, func(other *member) bool { return other == m })
+	close(m.done)
+	return m
+}
+
+// WaitForSync waits until every member has synced that is in the group when it is called. If ctx ends first, it returns a
+// [*GroupSyncError], which names the members that have not synced, and says for each what is in the way. It returns such an error
+// at the latest when the group has ended. WaitForSync does not wait for a member after Stop, or after the member's Run has
+// returned nil. A program may call WaitForSync before Run.
+func (g *Group) WaitForSync(ctx context.Context) error {
+	all := g.all()
+	var late []LateMember
+	for _, m := range all {
+		if err := m.WaitForSync(ctx); err != nil && !g.hasLeft(ctx, m) {
+			late = append(late, LateMember{m.name, err})
+		}
+	}
+	if late == nil {
+		return nil
+	}
+	return &GroupSyncError{Members: len(all), Late: late}
+}
+
+// all returns the members, sorted by name.
+func (g *Group) all() []*member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.SortedFunc(maps.Values(g.members), func(a, b *member) int { return strings.Compare(a.name, b.name) })
+}
+
+// hasLeft reports whether a member that has not synced is out of the group. If its Run is about to return, hasLeft waits for that.
+func (g *Group) hasLeft(ctx context.Context, m *member) bool {
+	if ctx.Err() == nil {
+		select {
+		case <-m.done:
+		case <-ctx.Done():
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return m.left
+}
+
+// GroupSyncError is the error of [Group.WaitForSync].
+type GroupSyncError struct {
+	Members int          // the number of members
+	Late    []LateMember // those that have not synced, by name
+}
+
+// A LateMember is a member of a Group that has not synced.
+type LateMember struct {
+	Name string
+	Err  error // of its WaitForSync; of an [Informer], a [*SyncError]
+}
+
+// Error is one line.
+func (e *GroupSyncError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "informer: %d of %d members of the group have not synced", len(e.Late), e.Members)
+	for i, late := range e.Late {
+		fmt.Fprintf(&b, "%s%s: %v", []string{": ", "; "}[min(i, 1)], late.Name, late.Err)
+	}
+	return b.String()
+}
+
+// Unwrap returns the errors of the members.
+func (e *GroupSyncError) Unwrap() []error {
+	all := make([]error, len(e.Late))
+	for i, late := range e.Late {
+		all[i] = late.Err
+	}
+	return all
+}

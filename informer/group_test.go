@@ -1,0 +1,268 @@
+package informer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/informer"
+)
+
+// follow returns an informer of a fake server, for a group.
+func follow(f *fake, opts informer.Options[*thing]) *informer.Informer[*thing] {
+	opts.Logger = silent
+	return informer.New(f, opts)
+}
+
+// runGroup runs a group until the test ends.
+func runGroup(t *testing.T, g *informer.Group) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- g.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run of the group returned %v, want %v", err, context.Canceled)
+		}
+	})
+	synctest.Wait()
+}
+
+// join adds a member, and fails the test if that is an error.
+func join(t *testing.T, g *informer.Group, name string, m informer.Member) {
+	t.Helper()
+	if err := g.Add(name, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func waitForGroup(g *informer.Group, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return g.WaitForSync(ctx)
+}
+
+func TestGroupAddsBeforeAndWhileItRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := informer.NewGroup(informer.GroupOptions{})
+		early, late := follow(newFake("a"), informer.Options[*thing]{}), follow(newFake("a", "b"), informer.Options[*thing]{})
+		join(t, g, "early", early)
+		runGroup(t, g)
+		join(t, g, "late", late)
+		if err := waitForGroup(g, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if early.Store().Len() != 1 || late.Store().Len() != 2 {
+			t.Errorf("the stores have %d and %d objects, want 1 and 2", early.Store().Len(), late.Store().Len())
+		}
+		if err := g.Add("late", follow(newFake(), informer.Options[*thing]{})); err == nil {
+			t.Error("a second member of the same name was added")
+		}
+		if got := g.Names(); !slices.Equal(got, []string{"early", "late"}) {
+			t.Errorf("the members are %q", got)
+		}
+		if err := g.Run(t.Context()); !errors.Is(err, informer.ErrStarted) {
+			t.Errorf("a second Run returned %v, want %v", err, informer.ErrStarted)
+		}
+	})
+}
+
+func TestGroupNamesWhoIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := newFake()
+		refused.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", nil))
+		g := informer.NewGroup(informer.GroupOptions{})
+		join(t, g, "pods", follow(newFake("a"), informer.Options[*thing]{}))
+		join(t, g, "secrets", follow(refused, informer.Options[*thing]{}))
+		join(t, g, "jobs", follow(newFake(), informer.Options[*thing]{}))
+		runGroup(t, g)
+		err := waitForGroup(g, time.Minute)
+		var late *informer.GroupSyncError
+		if !errors.As(err, &late) || late.Members != 3 || len(late.Late) != 1 || late.Late[0].Name != "secrets" {
+			t.Fatalf("WaitForSync returned %v, want one of three late: secrets", err)
+		}
+		if !apierrors.IsForbidden(err) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v does not say that the server refuses, and that the time is up", err)
+		}
+		if err := g.Stop(t.Context(), "secrets"); err != nil {
+			t.Fatal(err)
+		}
+		if err := waitForGroup(g, time.Minute); err != nil {
+			t.Errorf("without secrets: %v", err)
+		}
+	})
+}
+
+// TestGroupStopsOne shows that the member has ended when Stop returns, that the others go on, and that the name is free.
+func TestGroupStopsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := informer.NewGroup(informer.GroupOptions{})
+		server := newFake("a")
+		stays, goes := follow(server, informer.Options[*thing]{}), follow(newFake("a"), informer.Options[*thing]{})
+		join(t, g, "stays", stays)
+		join(t, g, "goes", goes)
+		runGroup(t, g)
+		if err := g.Stop(t.Context(), "goes"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := goes.AddHandler(informer.Handler[*thing]{}); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("after Stop, AddHandler returned %v, want %v", err, informer.ErrStopped)
+		}
+		join(t, g, "goes", follow(newFake("b"), informer.Options[*thing]{}))
+		server.set("b", 1)
+		synctest.Wait()
+		if stays.Store().Len() != 2 {
+			t.Errorf("the member that stays has %d objects, want 2", stays.Store().Len())
+		}
+		if err := g.Stop(t.Context(), "nobody"); err != nil {
+			t.Errorf("Stop of a name that the group does not have: %v", err)
+		}
+	})
+}
+
+// TestGroupStopIsBounded stops a member whose callback does not return.
+func TestGroupStopIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		in := follow(newFake("a"), informer.Options[*thing]{})
+		if _, err := in.AddHandler(informer.Handler[*thing]{OnAdd: func(*thing, bool) { <-release }}); err != nil {
+			t.Fatal(err)
+		}
+		g := informer.NewGroup(informer.GroupOptions{})
+		join(t, g, "busy", in)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.Run(ctx) }()
+		synctest.Wait()
+		short, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		if err := g.Stop(short, "busy"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Stop returned %v, want %v", err, context.DeadlineExceeded)
+		}
+		cancel()
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Errorf("Run returned %v while a member still ran", err)
+		default:
+		}
+	})
+}
+
+func TestGroupEndsWithTheFirstError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := informer.NewGroup(informer.GroupOptions{})
+		broken := follow(newFake("a"), informer.Options[*thing]{})
+		if _, err := broken.AddHandler(informer.Handler[*thing]{Name: "h", OnAdd: func(*thing, bool) { panic("no") }}); err != nil {
+			t.Fatal(err)
+		}
+		other := follow(newFake(), informer.Options[*thing]{})
+		join(t, g, "broken", broken)
+		join(t, g, "other", other)
+		err := g.Run(t.Context())
+		var panicked *informer.PanicError
+		if !errors.As(err, &panicked) || err.Error() != "informer: broken: "+panicked.Error() {
+			t.Errorf("Run returned %v, want the panic of broken", err)
+		}
+		if _, err := other.AddHandler(informer.Handler[*thing]{}); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("the other member still runs: %v", err)
+		}
+		if err := g.Add("more", follow(newFake(), informer.Options[*thing]{})); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("Add after the end returned %v, want %v", err, informer.ErrStopped)
+		}
+		if err := g.Stop(t.Context(), "more"); err != nil {
+			t.Errorf("Stop after the end: %v", err)
+		}
+	})
+}
+
+// TestGroupGoesOnWithout shows that GroupOptions.Ended is told of a member that has ended, and may put another one in its place.
+func TestGroupGoesOnWithout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g *informer.Group
+		next := follow(newFake("a", "b"), informer.Options[*thing]{})
+		var told []string
+		g = informer.NewGroup(informer.GroupOptions{Ended: func(name string, err error) {
+			told = append(told, fmt.Sprintf("%s: %v", name, err != nil))
+			if err := g.Add(name, next); err != nil {
+				t.Error(err)
+			}
+		}})
+		gone := newFake()
+		gone.fail(apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{Resource: "shops"}, "", "", 0, false))
+		in := informer.Options[*thing]{}
+		in.Reflector.Fatal = apierrors.IsNotFound
+		join(t, g, "shops", follow(gone, in))
+		runGroup(t, g)
+		if err := waitForGroup(g, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(told, []string{"shops: true"}) || next.Store().Len() != 2 {
+			t.Errorf("told of %q, and the next member has %d objects, want 2", told, next.Store().Len())
+		}
+	})
+}
+
+func TestGroupWaitsInVainAfterItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newFake()
+		server.fail(errors.New("away"))
+		g := informer.NewGroup(informer.GroupOptions{})
+		join(t, g, "pods", follow(server, informer.Options[*thing]{}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		result := make(chan error, 1)
+		go func() { result <- g.WaitForSync(t.Context()) }()
+		if err := g.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if err := <-result; !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("WaitForSync returned %v, want %v", err, informer.ErrStopped)
+		}
+	})
+}
+
+// TestGroupUnderLoad adds and stops members from several goroutines, while the group runs and while it ends.
+func TestGroupUnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := informer.NewGroup(informer.GroupOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.Run(ctx) }()
+		var users sync.WaitGroup
+		for i := range 8 {
+			users.Go(func() {
+				for j := range 20 {
+					name := fmt.Sprint("type-", (i+j)%5)
+					if err := g.Add(name, follow(newFake("a"), informer.Options[*thing]{})); errors.Is(err, informer.ErrStopped) {
+						return
+					}
+					<-time.After(time.Duration(i+j) * time.Millisecond)
+					if err := g.Stop(t.Context(), name); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		<-time.After(200 * time.Millisecond)
+		cancel()
+		users.Wait()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
+		if got := g.Names(); len(got) != 0 {
+			t.Errorf("the group has %q after its end", got)
+		}
+	})
+}
