@@ -19,6 +19,7 @@ type demoFlags struct {
 	transport watchTransport
 	output    string
 	format    report.Format
+	color     colorWhen
 }
 
 func newDemo() *cobra.Command {
@@ -50,6 +51,7 @@ deltas that a watch delivered), and "fault", "recovered" and "result".`,
 	flags.Uint64Var(&f.opts.Seed, "seed", 0, "seed of the changes (default: a new one each time, which is printed)")
 	addTransport(cmd, &f.transport)
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	addColor(cmd, &f.color)
 	completeWords(cmd, "output", "text", "json")
 	return cmd
 }
@@ -76,7 +78,7 @@ func (f *demoFlags) check() error {
 func (f *demoFlags) run(cmd *cobra.Command) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	opts := report.Terminal(cmd.OutOrStdout(), f.format)
+	opts := report.Terminal(cmd.OutOrStdout(), f.format, f.color.ColorWhen)
 	opts.Failed = func(error) { stop() } // Close returns it
 	f.opts.Out = report.NewPrinter(cmd.OutOrStdout(), opts)
 	f.opts.Verbose = f.format == report.JSON
