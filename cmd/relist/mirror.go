@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,8 +53,10 @@ Other outputs show the objects themselves, those of the first list too:
                        {range}{end} and {"\n"}
   custom-columns=HEADING:PATH,...
                        a row for each change
-  table                all objects, sorted; on a terminal live, and else once, at
-                       the end. table=HEADING:PATH,... has columns of your own
+  table                all objects, sorted; on a terminal live, and else once,
+                       at the end
+  table=HEADING:PATH,...
+                       the same with columns of your own
   none                 nothing but the summary
 Problems of the connection then go to stderr. A string that holds what a
 terminal would obey is printed in quotes or with escapes.
@@ -60,9 +64,9 @@ terminal would obey is printed in quotes or with escapes.
 With -o json, stdout has one JSON object on each line. Its "kind" says what
 happened:
   delta     an object was Added, Updated, Deleted, Replaced (listed) or offered
-            again (Sync); "inferred" marks a deletion that no watch reported. The
-            line has key, uid and resourceVersion, not the object itself, and
-            with --diff "changes": path, old, new
+            again (Sync); "inferred" marks a deletion that no watch reported.
+            The line has key, uid and resourceVersion, not the object itself,
+            and with --diff "changes": path, old, new
   synced    every object of the first list has been applied
   list      a list has arrived           watch     a watch was requested
   bookmark  all events before it came    watchEnd  a watch was refused or ended
@@ -94,13 +98,13 @@ and requests for a host other than localhost, an address or --status-host.`,
   relist mirror deploy -n web -l app=shop --diff --for 10m
   relist mirror pods,configmaps -A
   relist mirror pods -A -o table
-  relist mirror pods -A -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeName
+  relist mirror pods -A -o custom-columns=POD:.metadata.name,NODE:.spec.nodeName
   relist mirror configmaps -A -o json | jq -c 'select(.kind == "delta")'
   relist mirror pods -A -o none --exit-on-sync   # how long, how much memory?
   relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy
   relist mirror pods -A --transport websocket    # a proxy on the way buffers
   relist mirror pods -A --metadata-only --encoding json
-  relist mirror pods -A --initial watch --verify 1h  # a server with little memory
+  relist mirror pods -A --initial watch --verify 1h # a server short of memory
   relist mirror pods -A --status-listen 127.0.0.1:8081 --max-staleness 3m`,
 		Args:    someResources,
 		PreRunE: f.check,
@@ -120,6 +124,7 @@ and requests for a host other than localhost, an address or --status-host.`,
 	f.status.add(flags)
 	addTransport(cmd, &f.transport)
 	f.connect.Add(flags)
+	f.complete(cmd, true)
 	return cmd
 }
 
@@ -149,9 +154,16 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 	return f.status.check()
 }
 
-// completeWords lets the shell complete a flag's value.
+// completeWords lets the shell complete a flag's value. A word that ends with = goes on.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		fitting := beginWith(typed, slices.Clone(words))
+		if len(fitting) == 1 && strings.HasSuffix(fitting[0], "=") {
+			return fitting, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return fitting, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
 		// unreachable: the flag was defined above.
 		panic("relist: " + err.Error())
 	}

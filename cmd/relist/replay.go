@@ -27,16 +27,18 @@ func newReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE...",
 		Short: "Run traces: recorded or written conversations with an API server",
-		Long: `Run traces. A trace is a conversation between an API server and a watch client, written by
-hand or by relist record. relist plays the server's side byte by byte to its own reflector,
-in virtual time. The reflector must do what the file says. A trace for another program of
-relist names it in its first line, such as "# program: retrywatcher"; --program overrides it.
+		Long: `Run traces. A trace is a conversation between an API server and a watch client,
+written by hand or by relist record. relist plays the server's side byte by
+byte to its own reflector, in virtual time. The reflector must do what the file
+says. A trace for another program of relist names it in its first line, such as
+"# program: retrywatcher"; --program overrides it.
 
-FILE is a trace, a directory (all *.txt in it), or a pattern such as 'testdata/watch-*.txt'.
-docs/trace-format.md describes the language.
+FILE is a trace, a directory (all *.txt in it), or a pattern such as
+'testdata/watch-*.txt'. docs/trace-format.md describes the language.
 
-relist prints a line for each file that begins with ok or FAIL. After FAIL comes a diff. The
-exit status is 0 if all files pass, 1 if one does not, and 2 if the command line is not understood.`,
+relist prints a line for each file that begins with ok or FAIL. After FAIL
+comes a diff. The exit status is 0 if all files pass, 1 if one does not, and 2
+if the command line is not understood.`,
 		Example: `  relist replay testdata
   relist replay -v testdata/expired.txt
   relist replay testdata/*.txt testdata/*/*.txt
