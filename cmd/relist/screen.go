@@ -91,12 +91,12 @@ func (s *screen) frame(columns, rows int, now time.Time) string {
 	b.WriteString(homeCursor)
 	room := max(1, rows-3) // below the headings, and above the last two lines
 	for _, line := range s.table(room, now) {
-		b.WriteString(cut(line, columns) + restOfLine + "\r\n")
+		b.WriteString(report.Cut(line, columns) + restOfLine + "\r\n")
 	}
 	if more := s.count() - room; more > 0 {
-		b.WriteString(cut(fmt.Sprintf("... and %d more", more), columns) + restOfLine + "\r\n")
+		b.WriteString(report.Cut(fmt.Sprintf("... and %d more", more), columns) + restOfLine + "\r\n")
 	}
-	b.WriteString(cut(visible.OneLine(statusLine(s.targets, now)), columns) + restOfLine + restOfAll)
+	b.WriteString(report.Cut(visible.OneLine(statusLine(s.targets, now)), columns) + restOfLine + restOfAll)
 	return b.String()
 }
 
@@ -139,12 +139,4 @@ func (s *screen) table(limit int, now time.Time) []string {
 		lines = append(lines, align.Line(row))
 	}
 	return lines
-}
-
-// cut shortens a line to what a terminal has room for.
-func cut(line string, columns int) string {
-	if runes := []rune(line); len(runes) > columns {
-		return string(runes[:max(0, columns-1)]) + "…"
-	}
-	return line
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relist-go/relist/cmd/relist/internal/mirror"
 	"github.com/relist-go/relist/cmd/relist/internal/report"
 )
 
@@ -38,7 +39,10 @@ func statusLine(targets []*target, now time.Time) string {
 		}
 		switch {
 		case !s.FailingSince.IsZero() && s.LastError != nil:
-			text += fmt.Sprintf(", failing for %s: %v", roughly(now.Sub(s.FailingSince)), s.LastError)
+			text += fmt.Sprintf(", failing for %s", roughly(now.Sub(s.FailingSince)))
+			if why := mirror.Cause(s.LastError); why != "" {
+				text += ": " + why
+			}
 		case s.ResourceVersion != "":
 			text += " at " + report.Word(s.ResourceVersion)
 			if !s.LastEvent.IsZero() {

@@ -10,10 +10,10 @@ import (
 	"github.com/relist-go/relist/internal/visible"
 )
 
-// Colours are those of the terminal that people can read on light and on dark: not white and
-// black, which are the background of one of them, and not yellow, cyan and blue, which
-// have hardly any contrast to one of them. Only words are painted, so that what is said can
-// be read whatever the colours look like.
+// Colours are some of the eight basic ones: not white and black, which are the background of
+// one terminal or the other, and not yellow, cyan and blue, which are pale on one of them. Green
+// is pale on white in the palette of xterm, but not in newer ones. Only the words are
+// painted that name what happened, so that the text can be read whatever the colours look like.
 // Source: ECMA-48, 8.3.117 SGR.
 const (
 	red     = "\x1b[31m"
@@ -179,3 +179,22 @@ func cutWord(s string) (word, rest string) {
 // Wrap breaks the lines of a text between words so that they fit into width columns. What goes on in the next line is
 // indented. If width is zero, text is returned as it is.
 func Wrap(text string, width, indent int) string { return layout{width: width}.wrap(text, indent) }
+
+// Cut shortens a line to a number of columns, between words if it can, and marks the end.
+func Cut(line string, columns int) string {
+	runes := []rune(line)
+	if len(runes) <= columns {
+		return line
+	}
+	if columns < 1 {
+		return ""
+	}
+	end := columns - 1
+	for end > 0 && runes[end] != ' ' {
+		end--
+	}
+	if end < columns/2 { // one long word
+		end = columns - 1
+	}
+	return strings.TrimRight(string(runes[:end]), " ") + "…"
+}

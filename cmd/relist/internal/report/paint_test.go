@@ -134,3 +134,25 @@ func TestLinesNameTheirResource(t *testing.T) {
 		})
 	}
 }
+
+func TestCut(t *testing.T) {
+	for _, tt := range []struct {
+		line    string
+		columns int
+		want    string
+	}{
+		{"one two", 7, "one two"},
+		{"one two", 6, "one…"},
+		{"one two", 4, "one…"},
+		{"one two", 3, "on…"},
+		{"onetwothree", 5, "onet…"},
+		{"größer als", 8, "größer…"},
+		{"one", 0, ""},
+		{"one", -1, ""},
+		{"", 0, ""},
+	} {
+		if got := Cut(tt.line, tt.columns); got != tt.want {
+			t.Errorf("Cut(%q, %d) = %q, want %q", tt.line, tt.columns, got, tt.want)
+		}
+	}
+}

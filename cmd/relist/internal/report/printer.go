@@ -140,10 +140,7 @@ func (p *Printer) Progress(text string) {
 	if !p.opts.Live {
 		return
 	}
-	text = visible.OneLine(text)
-	if runes, room := []rune(text), cmp.Or(p.width(), 80)-1; len(runes) > room {
-		text = string(runes[:max(0, room)])
-	}
+	text = Cut(visible.OneLine(text), cmp.Or(p.width(), 80)-1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.redraw = p.redraw || text != p.progress

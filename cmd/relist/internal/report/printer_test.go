@@ -217,7 +217,7 @@ func TestLive(t *testing.T) {
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := out.String(), "50 %\r\r\x1b[Jnews\n50 %\r\r\x1b[J"; got != want {
+		if got, want := out.String(), "50…\r\r\x1b[Jnews\n50…\r\r\x1b[J"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
