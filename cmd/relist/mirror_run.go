@@ -49,6 +49,7 @@ func someResources(_ *cobra.Command, args []string) error {
 func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
+	cmd.SetErr(besideLine(cmd.OutOrStdout(), cmd.ErrOrStderr()))
 	if f.runFor > 0 { // before the first request, so that a server that does not answer cannot prolong it
 		timer := time.AfterFunc(f.runFor, stop)
 		defer timer.Stop()

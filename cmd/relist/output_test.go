@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -212,5 +213,21 @@ func addRaw(t *testing.T, m *mirror.Mirror, name string) {
 	}
 	if err := m.Store().Add(o); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A message on stderr takes the place of the line at the bottom, and where no line is, it comes as it is.
+func TestMessagesBesideTheStatusLine(t *testing.T) {
+	var out strings.Builder
+	if besideLine(&out, &out) != io.Writer(&out) {
+		t.Error("a buffer is taken for a terminal")
+	}
+	a := aside{&out}
+	complain(a, "status of %s\n", "x")
+	if got, want := out.String(), "\r\x1b[Jstatus of x\n"; got != want {
+		t.Errorf("got %q want %q", got, want)
+	}
+	if a.Unwrap() != io.Writer(&out) {
+		t.Error("the output is not found")
 	}
 }

@@ -13,8 +13,12 @@ import (
 	"github.com/relist-go/relist/internal/visible"
 )
 
-// screenPeriod is how often the table of -o table is drawn anew.
-const screenPeriod = 250 * time.Millisecond
+// screenPeriod is how often the table of -o table is drawn if it has changed, and repairPeriod how often in any case, because
+// messages may have been written over it.
+const (
+	screenPeriod = 250 * time.Millisecond
+	repairPeriod = 2 * time.Second
+)
 
 // The sequences with which a terminal shows another screen, and comes back to what it showed before.
 // While a line is written that is too long, the terminal cuts it.
@@ -56,14 +60,15 @@ func (s *screen) run(ctx context.Context) {
 	}
 	ticker := time.NewTicker(screenPeriod)
 	defer ticker.Stop()
-	last := ""
+	last, drawn := "", time.Time{}
 	s.write(enterScreen)
 	defer s.write(leaveScreen)
 	for {
 		columns, rows := report.Size(s.terminal)
-		if frame := s.frame(columns, rows, time.Now()); frame != last {
+		now := time.Now()
+		if frame := s.frame(columns, rows, now); frame != last || now.Sub(drawn) >= repairPeriod {
 			s.write(frame)
-			last = frame
+			last, drawn = frame, now
 		}
 		select {
 		case <-ctx.Done():
