@@ -25,6 +25,7 @@
 // microseconds, and every run gives the same bytes.
 //
 // Any client can run in a trace. A [Program] is a function that gets a way to
-// dial and makes a [Client]. [Mirror] is the Program of this module. Begin with
+// dial and makes a [Client]. [Mirror] is the Program of traces that name no other.
+// Begin with
 // [Run] in a test, or with [Replay] in a command.
 package trace

@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -66,17 +67,35 @@ func Format(f *File) []byte {
 	return join(f.texts())
 }
 
-// Differs returns the anchor in docs/differences.md that explains why another client behaves differently here.
-// The first line of the trace gives the anchor as "# differs: anchor". If it does not, Differs returns "".
-func (f *File) Differs() string {
-	if len(f.lines) == 0 {
-		return ""
+// Differs returns the anchor in docs/differences.md that explains why another client behaves differently here:
+// the heading "# differs: anchor". If the trace has no such heading, Differs returns "".
+func (f *File) Differs() string { return f.heading("differs") }
+
+// Program returns the name of the program that the trace is for: the heading "# program: name". If the trace has
+// no such heading, Program returns "mirror". [ProgramNamed] makes a [Program] of the name.
+func (f *File) Program() string {
+	if name := f.heading("program"); name != "" {
+		return name
 	}
-	anchor, ok := strings.CutPrefix(f.lines[0].text, "# differs: ")
-	if !ok {
-		return ""
+	return mirrorName
+}
+
+// headings are the names of headings: comments "# name: value" that stand above all other lines.
+var headings = []string{"differs", "program"}
+
+// heading returns the value of a heading, or "".
+func (f *File) heading(name string) string {
+	for _, l := range f.lines {
+		text, isComment := strings.CutPrefix(l.text, "# ")
+		found, value, _ := strings.Cut(text, ": ")
+		if !isComment || !slices.Contains(headings, found) {
+			break
+		}
+		if found == name {
+			return strings.TrimSpace(value)
+		}
 	}
-	return strings.TrimSpace(anchor)
+	return ""
 }
 
 // purpose returns the comment at the beginning of a file, which says why the trace exists.

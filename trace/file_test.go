@@ -129,6 +129,7 @@ func TestDiffers(t *testing.T) {
 		"# Why.\n":                      "",
 		"# differs: backoff\n\nstart\n": "backoff",
 		"# Why.\n# differs: backoff\n":  "",
+		"# program: x\n# differs: b\n":  "b",
 	} {
 		f, err := Parse("f.txt", []byte(text))
 		if err != nil {
@@ -137,6 +138,36 @@ func TestDiffers(t *testing.T) {
 		if got := f.Differs(); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestProgramOfAFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "mirror",
+		"# program: retrywatcher\n# Why.\n": "retrywatcher",
+		"# differs: b\n# program: x\n":      "x",
+		"# Why.\n# program: x\n":            "mirror",
+		"# program: \nstart\n":              "mirror",
+		"start\n# program: x\n":             "mirror",
+	} {
+		f, err := Parse("f.txt", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Program(); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestAFileForAnotherProgramIsNotRun(t *testing.T) {
+	f, err := Parse("f.txt", []byte("# program: client-go\nstart\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `f.txt: this trace is for another program: no program here is called "client-go": there are mirror, retrywatcher, retrywatcher-bookmarks`
+	if err := Check(f, nil); err == nil || err.Error() != want {
+		t.Errorf("Check = %v, want %s", err, want)
 	}
 }
 

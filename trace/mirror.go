@@ -18,7 +18,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// Mirror is the Program of this module: a reflector that fills a queue. Pop moves
+// Mirror is the Program of traces that name no other: a reflector that fills a queue. Pop moves
 // an entry from the queue to a store. The reflector has no jitter.
 func Mirror(env Env) (Client, error) {
 	if env.Kind == configMaps.kind {

@@ -9,7 +9,7 @@ import (
 
 // ReplayOptions are the options of [Replay]. The zero value is ready.
 type ReplayOptions struct {
-	// Program makes the client. If nil, [Mirror] is used.
+	// Program makes the client. If nil, each file names its own: see [File.Program].
 	Program Program
 
 	// Update rewrites the observed lines of files that differ.
@@ -34,9 +34,6 @@ var ErrDiffers = errors.New("differs from the file")
 //
 // Do not call Replay from two goroutines.
 func Replay(opts ReplayOptions, files ...string) error {
-	if opts.Program == nil {
-		opts.Program = Mirror
-	}
 	if opts.Line == nil {
 		opts.Line = func(string, string) {}
 	}
@@ -64,11 +61,15 @@ func (o *ReplayOptions) replay(name string) error {
 	if err != nil {
 		return err
 	}
+	program, err := f.programOr(o.Program)
+	if err != nil {
+		return err
+	}
 	// synctest needs a *testing.T, and package testing makes one only for tests.
 	// synctest only reports failures to it and attaches children to it, so a zero T
 	// is enough, and nothing here reports through it. A test runs this code in a
 	// plain binary.
-	got, err := inBubble(new(testing.T), f, o.Program, func(line string) { o.Line(name, line) })
+	got, err := inBubble(new(testing.T), f, program, func(line string) { o.Line(name, line) })
 	if err == nil && o.Update {
 		return rewrite(f, name, got)
 	}
@@ -76,10 +77,14 @@ func (o *ReplayOptions) replay(name string) error {
 }
 
 // Check runs f outside of go test, and returns a [*Failure] if the run differs
-// from the file.
+// from the file. If program is nil, it is the one that the file names.
 //
 // Do not call Check from two goroutines, nor from within a test's bubble.
 func Check(f *File, program Program) error {
+	program, err := f.programOr(program)
+	if err != nil {
+		return err
+	}
 	got, err := inBubble(new(testing.T), f, program, func(string) {}) // as in Replay
 	return compare(f, got, err)
 }

@@ -11,7 +11,8 @@ import (
 	"testing/synctest"
 )
 
-// Run runs every file of fsys that is called *.txt, each in a subtest.
+// Run runs every file of fsys that is called *.txt, each in a subtest. If program is
+// nil, it is the one that the file names: see [File.Program].
 //
 // If the test's binary has a boolean flag called update and it is set, the
 // observed lines of files that differ are rewritten instead; fsys must then be
@@ -35,6 +36,10 @@ func Run(t *testing.T, fsys fs.FS, program Program) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			program, err := f.programOr(program)
+			if err != nil {
+				t.Fatal(err)
+			}
 			got, err := inBubble(t, f, program, func(string) {})
 			if err == nil && updating() {
 				if err := rewrite(f, place, got); err != nil {
@@ -50,9 +55,14 @@ func Run(t *testing.T, fsys fs.FS, program Program) {
 }
 
 // Play runs one file and returns how it differs, as a [*Failure]. It is for
-// tests that expect a difference; the others use [Run].
+// tests that expect a difference; the others use [Run]. If program is nil, it is the one
+// that the file names.
 func Play(t *testing.T, f *File, program Program) error {
 	t.Helper()
+	program, err := f.programOr(program)
+	if err != nil {
+		return err
+	}
 	got, err := inBubble(t, f, program, func(string) {})
 	return compare(f, got, err)
 }

@@ -19,6 +19,7 @@ type demoFlags struct {
 	transport watchTransport
 	output    string
 	format    report.Format
+	color     colorWhen
 }
 
 func newDemo() *cobra.Command {
@@ -26,21 +27,22 @@ func newDemo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Mirror a server that misbehaves, and see what happens",
-		Long: `Start an API server with two replicas on loopback, change its objects all the time, and
-mirror it while connections are cut, history is compacted, replicas lag behind, tokens
-expire, objects vanish unseen and a connection goes silent. Then compare the mirror with
-the server.
+		Long: `Start an API server with two replicas on loopback, change its objects all the
+time, and mirror it while connections are cut, history is compacted, replicas
+lag behind, tokens expire, objects vanish unseen and a connection goes silent.
+Then compare the mirror with the server.
 
 Exit status: 0 if they match and every fault was met, 1 if not.
 
-With -o json, stdout has one object a line, of the kinds of 'relist mirror' (without
-deltas that a watch delivered), and "fault", "recovered" and "result".`,
+With -o json, stdout has one object a line, of the kinds of 'relist mirror'
+(without deltas that a watch delivered), and "fault", "recovered" and "result".`,
 		Example: `  relist demo
   relist demo --objects 20000 --rate 2000 --duration 1m
   relist demo -o json | jq -c 'select(.kind == "recovered")'`,
-		Args:    noArgs,
-		PreRunE: func(*cobra.Command, []string) error { return f.check() },
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		PreRunE:           func(*cobra.Command, []string) error { return f.check() },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -50,6 +52,7 @@ deltas that a watch delivered), and "fault", "recovered" and "result".`,
 	flags.Uint64Var(&f.opts.Seed, "seed", 0, "seed of the changes (default: a new one each time, which is printed)")
 	addTransport(cmd, &f.transport)
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	addColor(cmd, &f.color)
 	completeWords(cmd, "output", "text", "json")
 	return cmd
 }
@@ -76,7 +79,7 @@ func (f *demoFlags) check() error {
 func (f *demoFlags) run(cmd *cobra.Command) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	opts := report.Terminal(cmd.OutOrStdout(), f.format)
+	opts := report.Terminal(cmd.OutOrStdout(), f.format, f.color.ColorWhen)
 	opts.Failed = func(error) { stop() } // Close returns it
 	f.opts.Out = report.NewPrinter(cmd.OutOrStdout(), opts)
 	f.opts.Verbose = f.format == report.JSON

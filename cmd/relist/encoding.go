@@ -28,7 +28,7 @@ type encodingFlags struct {
 
 func (f *encodingFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "encoding", "auto", "ask for objects as json, protobuf or cbor; the server decides. auto: protobuf")
+	flags.StringVar(&f.name, "encoding", "auto", "ask for objects as json, protobuf or cbor; the server decides. auto: protobuf,\nor json if fields of objects are printed")
 	flags.BoolVar(&f.metadataOnly, "metadata-only", false, "ask for the metadata of objects alone")
 	completeWords(cmd, "encoding", f.words()...)
 }
@@ -40,4 +40,12 @@ func (f *encodingFlags) check() error {
 		return usage("--encoding %s: want one of %s", f.name, strings.Join(f.words(), ", "))
 	}
 	return nil
+}
+
+// of returns the encoding. If fields of objects are printed, auto is JSON.
+func (f *encodingFlags) of(needsJSON bool) listwatch.Encoding {
+	if needsJSON {
+		return listwatch.JSON // check refuses the others
+	}
+	return encodings[f.name]
 }

@@ -1,20 +1,11 @@
 package main
 
 import (
-	"context"
-	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/relist-go/relist/cmd/relist/internal/connect"
-	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
-	"github.com/relist-go/relist/cmd/relist/internal/status"
-	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/transport"
 )
 
 // startTimeout bounds the first request, so that a user soon learns that a command
@@ -32,68 +23,97 @@ type mirrorFlags struct {
 	exitOnSync bool
 	encoding   encodingFlags
 	status     statusFlags
-	output     string
-	format     report.Format
+	output     outputFlags
 }
 
 func newMirror() *cobra.Command {
 	f := &mirrorFlags{}
 	cmd := &cobra.Command{
-		Use:   "mirror RESOURCE[.VERSION.GROUP]",
+		Use:   "mirror RESOURCE[.VERSION.GROUP][,...]",
 		Short: "Keep a copy of a resource and print every change",
-		Long: `Keep a copy of a resource in memory, and print every change and every step taken to
-keep it right, until Ctrl-C or --for.
+		Long: `Keep a copy of a resource in memory, and print every change and every step
+taken to keep it right, until Ctrl-C or --for.
 
-RESOURCE is written as for kubectl: pods, pod, po, deployments.apps, deployments.v1.apps.
-Without -n and -A, relist takes the namespace of the kubeconfig's context, or else
-"default". It keeps whole objects, as the bytes that the server sent, unless
---metadata-only is given.
+RESOURCE is written as for kubectl: pods, pod, po, deployments.apps,
+deployments.v1.apps. If there are several, as in pods,configmaps, each line
+names its own. Without -n and -A, relist takes the namespace of the
+kubeconfig's context, or else "default". It keeps whole objects, as the bytes
+that the server sent, unless --metadata-only is given.
 
-With -o json, stdout has one JSON object on each line. Its "kind" says what happened:
-  delta      an object was Added, Updated, Deleted, Replaced (listed) or offered again
-             (Sync); "inferred" marks a deletion that no watch reported.
-             The line has key, uid and resourceVersion, but not the object itself
-  synced     every object of the first list has been applied
-  list       a list has arrived           watch      a watch was requested
-  bookmark   all events before it came    watchEnd   a watch was refused or has ended
-  relist     a list is needed             backoff    a pause before the next request
-  problem    an error                     summary    counts and a digest; the last line
-Each line has "time". The lines about one object are in order. A line about the connection may
-come before the deltas that the connection brought earlier.
+With -o text, stdout has a line for each change. The objects of the first list
+are only counted, and of a later list those that are as they were. On a
+terminal, a line at the bottom says how the copy is. --diff adds the fields
+that have changed: ~ changed, + added, - removed.
 
-SIGUSR1 (on Unix) prints on stderr how fresh the copy is. With --status-listen, so does
-HTTP:
-  /healthz   200; or 503 with the reason, before the first list has been applied and while
-             the copy is staler than --max-staleness
-  /readyz    503 before the first list has been applied, 200 from then on
-  /status    a JSON object: time, resource, server, healthy, reason, state (listing,
-             opening, watching, waiting, stopped), since, synced, objects, pending (changed
-             objects that wait to be applied), resourceVersion, stalenessSeconds,
-             maxStalenessSeconds, lastByte, lastEvent, lastBookmark, failingSince, lastError,
-             lastErrorTime, nextRetry, and quarantined: the objects that could not be used,
-             each with key, uid, resourceVersion, since, nextTry, error
-Times are RFC 3339. A field for something that has not happened is left out. The copy's
-staleness is the time since the last byte from the server, or the time since the last watch
-ended, if that is longer. Everyone who can reach the address can read the status, so leave it
-on loopback or inside a cluster's network. Web pages cannot read it: relist refuses requests
-from other origins, and requests for a host other than localhost, an address or --status-host.`,
+Other outputs show the objects themselves, those of the first list too:
+  yaml                 documents, each below a comment with what happened
+  json-object          {"type":"Updated","object":{...}} on each line
+  jsonpath=TEMPLATE    fields, such as jsonpath='{.metadata.name}'; relist knows
+                       .field, ['field'], [0], [*], [?(@.field=="value")],
+                       {range}{end} and {"\n"}
+  custom-columns=HEADING:PATH,...
+                       a row for each change
+  table                all objects, sorted; on a terminal live, and else once,
+                       at the end
+  table=HEADING:PATH,...
+                       the same with columns of your own
+  none                 nothing but the summary
+Problems of the connection then go to stderr. A string that holds what a
+terminal would obey is printed in quotes or with escapes.
+
+With -o json, stdout has one JSON object on each line. Its "kind" says what
+happened:
+  delta     an object was Added, Updated, Deleted, Replaced (listed) or offered
+            again (Sync); "inferred" marks a deletion that no watch reported.
+            The line has key, uid and resourceVersion, not the object itself,
+            and with --diff "changes": path, old, new
+  synced    every object of the first list has been applied
+  list      a list has arrived           watch     a watch was requested
+  bookmark  all events before it came    watchEnd  a watch was refused or ended
+  relist    a list is needed             backoff   a pause before a request
+  problem   an error                     summary   counts and a digest; the last
+Each line has "time", and "resource" if there are several. The lines about one
+object are in order. A line about the connection may come before the deltas
+that the connection brought earlier.
+
+SIGUSR1 (on Unix) prints on stderr how fresh the copy is. With --status-listen,
+so does HTTP:
+  /healthz  200; or 503 with the reason, before the first list has been applied
+            and while the copy is staler than --max-staleness
+  /readyz   503 before the first list has been applied, 200 from then on
+  /status   a JSON object: time, resource, server, healthy, reason, state
+            (listing, opening, watching, waiting, stopped), since, synced,
+            objects, pending (changed objects that wait to be applied),
+            resourceVersion, stalenessSeconds, maxStalenessSeconds, lastByte,
+            lastEvent, lastBookmark, failingSince, lastError, lastErrorTime,
+            nextRetry, and quarantined: the objects that could not be used, each
+            with key, uid, resourceVersion, since, nextTry, error
+Times are RFC 3339. A field for something that has not happened is left out. The
+copy's staleness is the time since the last byte from the server, or the time
+since the last watch ended, if that is longer. Everyone who can reach the
+address can read the status, so leave it on loopback or inside a cluster's
+network. Web pages cannot read it: relist refuses requests from other origins,
+and requests for a host other than localhost, an address or --status-host.`,
 		Example: `  relist mirror pods -A
-  relist mirror deploy -n web -l app=shop --for 10m
+  relist mirror deploy -n web -l app=shop --diff --for 10m
+  relist mirror pods,configmaps -A
+  relist mirror pods -A -o table
+  relist mirror pods -A -o custom-columns=POD:.metadata.name,NODE:.spec.nodeName
   relist mirror configmaps -A -o json | jq -c 'select(.kind == "delta")'
-  relist mirror pods -A -o none --exit-on-sync       # how long, how much memory?
+  relist mirror pods -A -o none --exit-on-sync   # how long, how much memory?
   relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy
-  relist mirror pods -A --transport websocket         # a proxy on the way buffers
+  relist mirror pods -A --transport websocket    # a proxy on the way buffers
   relist mirror pods -A --metadata-only --encoding json
-  relist mirror pods -A --initial watch --verify 1h   # a server with little memory
+  relist mirror pods -A --initial watch --verify 1h # a server short of memory
   relist mirror pods -A --status-listen 127.0.0.1:8081 --max-staleness 3m`,
-		Args:    oneResource,
-		PreRunE: func(*cobra.Command, []string) error { return f.check() },
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Args:    someResources,
+		PreRunE: f.check,
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, resourceNames(args)) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.add(flags, "mirror")
-	flags.StringVarP(&f.output, "output", "o", "text", "text, json, or none for the summary only")
+	f.output.add(cmd)
 	addFor(flags, &f.runFor)
 	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")
 	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
@@ -104,21 +124,26 @@ from other origins, and requests for a host other than localhost, an address or 
 	f.status.add(flags)
 	addTransport(cmd, &f.transport)
 	f.connect.Add(flags)
-	completeWords(cmd, "output", "text", "json", "none")
+	f.complete(cmd, true)
 	return cmd
 }
 
 // check checks the flags' values and parses them.
-func (f *mirrorFlags) check() error {
-	var err error
-	if f.format, err = report.ParseFormat(f.output, report.Text, report.JSON, report.None); err != nil {
-		return &usageError{err}
+func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
+	if err := f.output.check(cmd); err != nil {
+		return err
 	}
 	if err := f.selection.check(); err != nil {
 		return err
 	}
 	if err := f.encoding.check(); err != nil {
 		return err
+	}
+	if f.output.needsJSON() && f.encoding.name != "auto" && f.encoding.name != "json" {
+		return usage("--encoding %s: want json, because fields of objects are printed", f.encoding.name)
+	}
+	if len(resourceNames(args)) > 1 && f.status.listen != "" {
+		return usage("--status-listen is for one resource: run the command once for each")
 	}
 	if f.resync < 0 {
 		return usage("--resync %s: want a positive time", f.resync)
@@ -129,110 +154,16 @@ func (f *mirrorFlags) check() error {
 	return f.status.check()
 }
 
-// run connects, and then mirrors until it is stopped.
-func (f *mirrorFlags) run(cmd *cobra.Command, name string) error {
-	ctx, stop := context.WithCancel(cmd.Context())
-	defer stop()
-	if f.runFor > 0 { // before the first request, so that a server that does not answer cannot prolong it
-		timer := time.AfterFunc(f.runFor, stop)
-		defer timer.Stop()
-	}
-	desk, err := f.status.open(ctx, cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	defer desk.close()
-	cfg, err := f.config(cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	cfg.WatchTransport = f.transport.watches()
-	client, err := transport.NewClient(cfg)
-	if err != nil {
-		return connect.Explain(err, cfg.Server, startTimeout)
-	}
-	defer client.Close()
-	found, namespace, err := f.find(ctx, cmd.ErrOrStderr(), client, cfg, name)
-	if ctx.Err() != nil {
-		return f.stoppedEarly(cmd)
-	}
-	if err != nil {
-		return err
-	}
-	source, err := listwatch.New(client, found.GroupVersionResource, listwatch.Options[*rawobject.Object]{
-		Namespace:     namespace,
-		LabelSelector: f.labels,
-		FieldSelector: f.fields,
-		Encoding:      encodings[f.encoding.name],
-		MetadataOnly:  f.encoding.metadataOnly,
-	})
-	if err != nil {
-		return err
-	}
-	return f.mirror(ctx, cmd, cfg, source, desk)
-}
-
-// mirror runs the pipeline until ctx ends, and prints the summary.
-func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transport.Config, source *listwatch.Resource[*rawobject.Object], desk *statusDesk) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	opts := report.Terminal(cmd.OutOrStdout(), f.format)
-	opts.Live = false
-	opts.Failed = func(error) { stop() } // Close returns the error
-	rules, err := f.rules(source)
-	if err != nil {
-		return err
-	}
-	out := report.NewPrinter(cmd.OutOrStdout(), opts)
-	out.Say("mirroring %s from %s", source, cfg.Server)
-
-	m := mirror.New(mirror.Options{
-		Source:    source,
-		Reflector: rules,
-		Report: func(l report.Line) {
-			out.Print(l)
-			if _, synced := l.(report.Synced); synced && f.exitOnSync {
-				stop()
-			}
-		},
-		FailEarly: true,
-	})
-	desk.serve(&status.View{Mirror: m, Resource: source.String(), Server: cfg.Server, MaxStaleness: f.status.maxStaleness})
-	err = m.Run(ctx)
-	if err == nil {
-		out.Print(m.Summary())
-	} else {
-		err = connect.Explain(err, cfg.Server, startTimeout)
-	}
-	if closeErr := out.Close(); err == nil && closeErr != nil {
-		return fmt.Errorf("write the output: %w", closeErr)
-	}
-	return err
-}
-
-// rules returns the options of the reflector.
-func (f *mirrorFlags) rules(source *listwatch.Resource[*rawobject.Object]) (reflector.Options, error) {
-	opts := reflector.Options{PageSize: f.pageSize, Resync: f.resync, Initial: f.initial.value()}
-	if f.verify > 0 {
-		metadata, err := source.Metadata()
-		if err != nil {
-			return opts, fmt.Errorf("--verify: %w", err)
-		}
-		opts.Verify = reflector.Verify{Every: f.verify, Metadata: metadata}
-	}
-	return opts, nil
-}
-
-// stoppedEarly prints the summary of a mirror that was stopped before it began.
-func (f *mirrorFlags) stoppedEarly(cmd *cobra.Command) error {
-	out := report.NewPrinter(cmd.OutOrStdout(), report.Options{Format: f.format})
-	out.Print(mirror.New(mirror.Options{}).Summary())
-	return out.Close()
-}
-
-// completeWords lets the shell complete a flag's value.
+// completeWords lets the shell complete a flag's value. A word that ends with = goes on.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		fitting := beginWith(typed, slices.Clone(words))
+		if len(fitting) == 1 && strings.HasSuffix(fitting[0], "=") {
+			return fitting, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return fitting, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
 		// unreachable: the flag was defined above.
 		panic("relist: " + err.Error())
 	}

@@ -89,13 +89,17 @@ func TestMirrorText(t *testing.T) {
 	server, url := newServer(t, apitest.Options{})
 	createConfigMap(t, server, "a", "one")
 	r := command(t, "mirror", "cm", "-A", "--server", url, "--for", "300ms")
-	for _, want := range []string{"mirroring configmaps from " + url, "Replaced a/one", "synced     1 object", "\nsummary\n", "objects          1"} {
+	for _, want := range []string{"mirroring configmaps from " + url, "synced     1 object", "\nsummary\n", "objects          1"} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("%q is not in:\n%s", want, r.stdout)
 		}
 	}
-	if r.status != exitOK || r.took < 300*time.Millisecond || strings.Contains(r.stdout, "\x1b") {
-		t.Errorf("status %d after %v", r.status, r.took)
+	if r.status != exitOK || r.took < 300*time.Millisecond || strings.Contains(r.stdout, "\x1b") || strings.Contains(r.stdout, "a/one") {
+		t.Errorf("status %d after %v:\n%s", r.status, r.took, r.stdout)
+	}
+	r = command(t, "mirror", "cm", "-A", "--server", url, "--exit-on-sync", "--show-initial", "--color", "always")
+	if r.status != exitOK || !strings.Contains(r.stdout, "\x1b[1mdelta\x1b[0m      Replaced a/one") {
+		t.Errorf("status %d:\n%s", r.status, r.stdout)
 	}
 	r = command(t, "mirror", "cm", "-A", "--server", url, "-o", "none", "--exit-on-sync")
 	if r.status != exitOK || !strings.HasPrefix(r.stdout, "summary\n") {

@@ -42,24 +42,27 @@ func newRecord() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record RESOURCE[.VERSION.GROUP] -o FILE",
 		Short: "Record a live conversation with an API server as a trace",
-		Long: `Mirror a resource until Ctrl-C or --for, and record the requests of the reflector and the
-answers of the API server, with every chunk, pause and broken connection. The file is a
-trace that relist replay runs. docs/trace-format.md describes the language.
+		Long: `Mirror a resource until Ctrl-C or --for, and record the requests of the
+reflector and the answers of the API server, with every chunk, pause and broken
+connection. The file is a trace that relist replay runs. docs/trace-format.md
+describes the language.
 
-The trace has the namespace, name, uid and version of each object. --full keeps whole objects,
-except with protobuf. --encoding and --transport choose what the client asks for; the trace
-shows what the server sent.
-Credentials are never recorded. With --scrub, FILE has no text of an object. These stay:
-the resource, its group, version and kind; versions that are numbers; the names metadata,
-spec, status and data, and the names of the fields of metadata; true, false, null, and how
-many digits a number has; the codes, reasons and waits of a Status; and those words of its
-message that API servers use. Names, namespaces, uids and selectors become pseudonyms that
-sort in the same order. Other keys and strings become key-1, value-1. Text that is not JSON
-keeps its length and punctuation. With -v, the terminal shows the unscrubbed conversation.
-Read the file before you give it away.
+The trace has the namespace, name, uid and version of each object. --full keeps
+whole objects, except with protobuf. --encoding and --transport choose what the
+client asks for; the trace shows what the server sent. Credentials are never
+recorded. With --scrub, FILE has no text of an object. These stay: the
+resource, its group, version and kind; versions that are numbers; the names
+metadata, spec, status and data, and the names of the fields of metadata; true,
+false, null, and how many digits a number has; the codes, reasons and waits of
+a Status; and those words of its message that API servers use. Names,
+namespaces, uids and selectors become pseudonyms that sort in the same order.
+Other keys and strings become key-1, value-1. Text that is not JSON keeps its
+length and punctuation. With -v, the terminal shows the unscrubbed
+conversation. Read the file before you give it away.
 
-At the end, relist replays the conversation. If the replay leads to other requests, relist
-writes the conversation to FILE.raw instead of FILE, and the exit status is 1.`,
+At the end, relist replays the conversation. If the replay leads to other
+requests, relist writes the conversation to FILE.raw instead of FILE, and the
+exit status is 1.`,
 		Example: `  relist record pods -A --for 5m -o pods.txt
   relist record deploy -n web -l app=shop --scrub -o shop.txt
   relist replay shop.txt`,
@@ -80,6 +83,7 @@ writes the conversation to FILE.raw instead of FILE, and the exit status is 1.`,
 	completeWords(cmd, "encoding", recordEncodings...)
 	addTransport(cmd, &f.transport)
 	f.connect.Add(flags)
+	f.complete(cmd, false)
 	return cmd
 }
 

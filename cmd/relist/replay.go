@@ -19,6 +19,7 @@ import (
 type replayFlags struct {
 	update  bool
 	verbose bool
+	program string
 }
 
 func newReplay() *cobra.Command {
@@ -26,17 +27,21 @@ func newReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE...",
 		Short: "Run traces: recorded or written conversations with an API server",
-		Long: `Run traces. A trace is a conversation between an API server and a watch client, written by
-hand or by relist record. relist plays the server's side byte by byte to its own reflector,
-in virtual time. The reflector must do what the file says.
+		Long: `Run traces. A trace is a conversation between an API server and a watch client,
+written by hand or by relist record. relist plays the server's side byte by
+byte to its own reflector, in virtual time. The reflector must do what the file
+says. A trace for another program of relist names it in its first line, such as
+"# program: retrywatcher"; --program overrides it.
 
-FILE is a trace, a directory (all *.txt in it), or a pattern such as 'testdata/watch-*.txt'.
-docs/trace-format.md describes the language.
+FILE is a trace, a directory (all *.txt in it), or a pattern such as
+'testdata/watch-*.txt'. docs/trace-format.md describes the language.
 
-relist prints a line for each file that begins with ok or FAIL. After FAIL comes a diff. The
-exit status is 0 if all files pass, 1 if one does not, and 2 if the command line is not understood.`,
+relist prints a line for each file that begins with ok or FAIL. After FAIL
+comes a diff. The exit status is 0 if all files pass, 1 if one does not, and 2
+if the command line is not understood.`,
 		Example: `  relist replay testdata
   relist replay -v testdata/expired.txt
+  relist replay testdata/*.txt testdata/*/*.txt
   relist replay --update recorded.txt    # after an intended change`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := traceFiles(args)
@@ -50,7 +55,21 @@ exit status is 0 if all files pass, 1 if one does not, and 2 if the command line
 	flags.SortFlags = false
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print each conversation as it ran")
 	flags.BoolVar(&f.update, "update", false, "rewrite the lines of the client in files that differ")
+	flags.StringVar(&f.program, "program", "", "run this program, whatever the files say: "+strings.Join(trace.ProgramNames(), ", "))
+	completeWords(cmd, "program", trace.ProgramNames()...)
 	return cmd
+}
+
+// chosen returns the program of --program, or nil if each file names its own.
+func (f *replayFlags) chosen() (trace.Program, error) {
+	if f.program == "" {
+		return nil, nil // as trace.ReplayOptions has it
+	}
+	program, err := trace.ProgramNamed(f.program)
+	if err != nil {
+		return nil, usage("--program: %w", err)
+	}
+	return program, nil
 }
 
 // traceFiles returns the files that the arguments name, in their order.
@@ -89,6 +108,10 @@ func escapePattern(path string) string {
 
 // run replays the files, one after the other, until ctx ends.
 func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) error {
+	program, err := f.chosen()
+	if err != nil {
+		return err
+	}
 	r := &replayed{out: out, verbose: f.verbose}
 	for _, name := range files {
 		if err := ctx.Err(); err != nil {
@@ -96,8 +119,9 @@ func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) er
 		}
 		before, _ := os.ReadFile(name) // Replay returns the error
 		err := trace.Replay(trace.ReplayOptions{
-			Update: f.update,
-			Line:   r.line,
+			Program: program,
+			Update:  f.update,
+			Line:    r.line,
 			Done: func(_ string, err error) {
 				after, _ := os.ReadFile(name)
 				r.done(name, err, string(before) != string(after))

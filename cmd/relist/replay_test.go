@@ -23,6 +23,25 @@ func TestReplayDirectory(t *testing.T) {
 	}
 }
 
+// Each file says which program it is for, so files of several can be run together.
+func TestReplayKnowsTheProgramOfEachFile(t *testing.T) {
+	watchers := []string{traces + "/retrywatcher/*.txt", traces + "/retrywatcher/bookmarks", traces + "/expired.txt"}
+	r := command(t, append([]string{"replay"}, watchers...)...)
+	if r.status != exitOK || strings.Contains(r.stdout, "FAIL") || strings.Count(r.stdout, "ok   ") < 12 {
+		t.Errorf("status %d:\n%s%s", r.status, r.stdout, r.stderr)
+	}
+	if r := command(t, "replay", "--program", "retrywatcher", traces+"/first-list.txt"); r.status != exitError || !strings.Contains(r.stdout, "FAIL") {
+		t.Errorf("--program was ignored: status %d:\n%s", r.status, r.stdout)
+	}
+	foreign := filepath.Join(t.TempDir(), "foreign.txt")
+	if err := os.WriteFile(foreign, []byte("# program: client-go\nstart\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := command(t, "replay", foreign); r.status != exitError || !strings.Contains(r.stdout, `no program here is called "client-go"`) {
+		t.Errorf("status %d:\n%s", r.status, r.stdout)
+	}
+}
+
 func TestReplayVerbose(t *testing.T) {
 	const name = traces + "/expired.txt"
 	whole, err := os.ReadFile(name)
@@ -79,6 +98,7 @@ func TestReplayUsage(t *testing.T) {
 		"no *.txt":            {"replay", empty},
 		"syntax error":        {"replay", "[", traces},
 		"unknown flag: --fly": {"replay", "--fly"},
+		"--program: no program here is called \"fly\": there are mirror": {"replay", "--program", "fly", traces},
 	} {
 		if r := command(t, args...); r.status != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, want) {
 			t.Errorf("%q: status %d, stderr %q, want %q", args, r.status, r.stderr, want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/internal/visible"
 )
 
@@ -29,14 +30,20 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// run runs the command and returns the exit status. It ends soon after ctx does.
+// run runs the command as relist and returns the exit status. It ends soon after ctx does.
 func run(ctx context.Context, args []string, output, stderr io.Writer) int {
+	return runAs(ctx, "relist", args, output, stderr)
+}
+
+// runRoot runs the command, after prepare has changed it.
+func runRoot(ctx context.Context, prepare func(root *cobra.Command), args []string, output, stderr io.Writer) int {
 	out := &stdout{out: output}
 	root := newRoot() //nolint:contextcheck // commands take the context that ExecuteContextC gives them
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
 	addCompletion(root)
+	prepare(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if failed := out.failed(); err == nil && failed != nil {
 		err = fmt.Errorf("write the output: %w", failed)
@@ -52,10 +59,15 @@ func run(ctx context.Context, args []string, output, stderr io.Writer) int {
 	return exitError
 }
 
-// complain writes to stderr. It ignores an error, because there is no other place to
-// report it.
+// complain writes to stderr, and breaks lines between words if that is a terminal. It
+// ignores an error, because there is no other place to report it.
 func complain(stderr io.Writer, format string, args ...any) {
-	_, _ = io.WriteString(stderr, visible.Lines(fmt.Sprintf(format, args...)))
+	text := visible.Lines(fmt.Sprintf(format, args...))
+	if terminal := report.TerminalOf(stderr); terminal != nil {
+		columns, _ := report.Size(terminal)
+		text = report.Wrap(text, columns, 2)
+	}
+	_, _ = io.WriteString(stderr, text)
 }
 
 func newRoot() *cobra.Command {
@@ -65,11 +77,12 @@ func newRoot() *cobra.Command {
 		Long: `relist keeps a local copy of a Kubernetes resource in step with the API server:
 it lists, watches, and lists again when it has to.
 
-Exit status: 0 if the command succeeded, 1 if it failed, 2 if the command line was not understood.`,
-		Example: `  relist demo                      # mirror a server that misbehaves, and see what happens
+Exit status: 0 if the command succeeded, 1 if it failed, 2 if the command line
+was not understood.`,
+		Example: `  relist demo                      # mirror a server that misbehaves
   relist mirror pods -A            # mirror a real one, until Ctrl-C
   relist serve --objects 1000      # run the misbehaving server alone
-  relist record pods -A -o t.txt   # record the answers of a cluster, until Ctrl-C
+  relist record pods -A -o t.txt   # record the answers of a cluster
   relist replay t.txt              # and play it again`,
 		Version:       version(),
 		SilenceErrors: true,

@@ -40,24 +40,25 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run an API server for tests, with faults on demand",
-		Long: `Run an API server for tests until Ctrl-C. It keeps objects in memory, behaves as
-kube-apiserver does where lists and watches are concerned, and asks for no credential.
-Whoever can reach it can do everything: leave it on loopback. Web pages cannot reach it:
-requests for a host other than localhost or an address, and requests of pages from
-elsewhere, are refused unless they are allowed.
+		Long: `Run an API server for tests until Ctrl-C. It keeps objects in memory, behaves
+as kube-apiserver does where lists and watches are concerned, and asks for no
+credential. Whoever can reach it can do everything: leave it on loopback. Web
+pages cannot reach it: requests for a host other than localhost or an address,
+and requests of pages from elsewhere, are refused unless they are allowed.
 
-It prints a line for each address: "serving URL" for the API, one for each replica, and
-"faults URL" for the switches that make it misbehave. With --tls, a line "ca FILE" comes
-first: the authority that clients have to trust.`,
+It prints a line for each address: "serving URL" for the API, one for each
+replica, and "faults URL" for the switches that make it misbehave. With --tls,
+a line "ca FILE" comes first: the authority that clients have to trust.`,
 		Example: `  relist serve --listen 127.0.0.1:8080 --objects 1000 --rate 50
   relist mirror configmaps -A --server http://127.0.0.1:8080
   kubectl --server http://127.0.0.1:8080 get configmaps -A -w
   curl http://127.0.0.1:8080/_faults/                # what can be broken
   curl -X POST 'http://127.0.0.1:8080/_faults/fail?verb=watch&status=410&reason=Expired'
-  curl -X POST http://127.0.0.1:8080/_faults/cut     # the next watch gets the 410`,
-		Args:    noArgs,
-		PreRunE: func(*cobra.Command, []string) error { return f.check() },
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+  curl -X POST http://127.0.0.1:8080/_faults/cut   # the next watch gets the 410`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		PreRunE:           func(*cobra.Command, []string) error { return f.check() },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

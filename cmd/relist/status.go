@@ -71,8 +71,10 @@ func (f *statusFlags) open(ctx context.Context, stderr io.Writer) (*statusDesk, 
 }
 
 // serve starts to answer requests.
-func (d *statusDesk) serve(view *status.View) {
+// The server, if there is one, serves the first view: check has seen to it that there is only one.
+func (d *statusDesk) serve(views ...*status.View) {
 	if d.server != nil {
+		view := views[0]
 		complain(d.stderr, "status on %s/status\n", d.server.URL())
 		d.server.Serve(status.Local(view.Handler(), d.hosts), func(err error) { complain(d.stderr, "%s\n", oneLine(err)) })
 	}
@@ -80,7 +82,9 @@ func (d *statusDesk) serve(view *status.View) {
 		for {
 			select {
 			case <-d.signals:
-				complain(d.stderr, "%s", view.Now().Text())
+				for _, view := range views {
+					complain(d.stderr, "%s", view.Now().Text())
+				}
 			case <-d.closed:
 				return
 			}

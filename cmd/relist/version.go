@@ -11,9 +11,10 @@ import (
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of relist, and the commit that it was built from",
-		Args:  noArgs,
+		Use:               "version",
+		Short:             "Print the version of relist, and the commit that it was built from",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "relist %s\n", version())
 			return err

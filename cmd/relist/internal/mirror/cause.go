@@ -10,9 +10,9 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// cause says why a watch ended, without what the line says anyway: that it was a watch,
-// and of what. An end in good order has no cause.
-func cause(err error) string {
+// Cause says why a request failed or a watch ended, without what a line says anyway: what
+// was asked for, and of what. An end in good order has no cause.
+func Cause(err error) string {
 	if err == nil || errors.Is(err, io.EOF) {
 		return ""
 	}

@@ -157,15 +157,28 @@ func (m *Mirror) process(e deltafifo.Entry[*rawobject.Object]) error {
 		}
 		m.countDelta(d)
 		m.opts.Applied(d, before)
-		m.report(report.Delta{
+		line := report.Delta{
 			Type:            d.Type.String(),
 			Key:             e.Key,
 			UID:             d.Object.GetUID(),
 			ResourceVersion: d.Object.GetResourceVersion(),
 			Inferred:        d.Tombstone != nil,
-		})
+			Initial:         d.Type == deltafifo.Replaced && m.isKnown(d.Object, before),
+			Object:          d.Object.Raw(),
+		}
+		if before != nil {
+			line.Before = before.Raw()
+		}
+		m.report(line)
 	}
 	return nil
+}
+
+// isKnown reports whether an object of a list says nothing new: it belongs to the first list, or is as it was.
+func (m *Mirror) isKnown(o, before *rawobject.Object) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.isSync || before != nil && before.GetUID() == o.GetUID() && before.GetResourceVersion() == o.GetResourceVersion()
 }
 
 func (m *Mirror) apply(d deltafifo.Delta[*rawobject.Object]) error {

@@ -53,7 +53,7 @@ func (m *Mirror) traceWatches(t, next *reflector.Trace) {
 		m.report(report.WatchEnd{
 			ResourceVersion: w.ResourceVersion,
 			Reason:          w.Reason.String(),
-			Message:         cause(w.Err),
+			Message:         Cause(w.Err),
 			Events:          w.Events,
 			Seconds:         report.Seconds(w.Duration),
 		})
@@ -61,7 +61,7 @@ func (m *Mirror) traceWatches(t, next *reflector.Trace) {
 	}
 	t.Relist = func(r reflector.Relist) {
 		m.count(func(s *report.Summary) { s.Relists++ })
-		m.report(report.Relist{ResourceVersion: r.ResourceVersion, Reason: r.Reason.String(), Message: cause(r.Err)})
+		m.report(report.Relist{ResourceVersion: r.ResourceVersion, Reason: r.Reason.String(), Message: Cause(r.Err)})
 		call(next.Relist, r)
 	}
 	t.Backoff = func(b reflector.Backoff) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,23 @@ type Delta struct {
 	UID             types.UID `json:"uid"`
 	ResourceVersion string    `json:"resourceVersion"`
 	Inferred        bool      `json:"inferred"` // the deletion was not seen; a list lacked the object
+
+	// Changes are the fields that differ from what the mirror had, if somebody asked for them.
+	Changes []Change `json:"changes,omitempty"`
+
+	// Initial says that the object belongs to the first list, or that a later list brought it as it was.
+	Initial bool `json:"-"`
+
+	// Object and Before are the object as the server sent it, and what the mirror had before: nil if nothing. They must
+	// not be changed.
+	Object, Before []byte `json:"-"`
+}
+
+// Change is a field that has changed. Old or New is left out if there is none.
+type Change struct {
+	Path string          `json:"path"` // such as .spec.containers[0].image
+	Old  json.RawMessage `json:"old,omitempty"`
+	New  json.RawMessage `json:"new,omitempty"`
 }
 
 // Synced says that everything of the first list has been applied.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,9 +22,13 @@ type Options struct {
 	// terminals.
 	Live bool
 
-	// Width is the number of columns of the terminal, to which the live line is cut: one
-	// that wraps cannot be removed. If zero, 80.
+	// Width is the number of columns of the terminal. Text is broken there between words, and
+	// the live line is cut. If zero, text is not broken, and the live line has room
+	// for 80 columns.
 	Width int
+
+	// columns asks the terminal for its width, which may change. If nil, Width is taken.
+	columns func() int
 
 	// Failed is called once, from a goroutine of the Printer, when the output takes no
 	// more; everything after that is dropped. If nil, only Close tells.
@@ -62,11 +67,38 @@ func NewPrinter(out io.Writer, opts Options) *Printer {
 }
 
 // Print writes a line, in the order of the calls.
-func (p *Printer) Print(l Line) {
-	if _, last := l.(Summary); p.opts.Format == None && !last {
+func (p *Printer) Print(l Line) { p.PrintOf("", l) }
+
+// PrintOf is Print for a line about a resource, where there are several: in JSON as a
+// field, and in text before the text of the line. Spaces at the end of a resource
+// align what follows.
+func (p *Printer) PrintOf(resource string, l Line) {
+	if _, last := l.(Summary); p.opts.Format == Bytes || p.opts.Format == None && !last {
 		return
 	}
 	now := time.Now()
+	width := p.width()
+	p.append(func(b []byte) []byte {
+		if p.opts.Format != JSON {
+			return layout{color: p.opts.Color, width: width}.appendText(b, now.Sub(p.start), resource, l)
+		}
+		b, err := appendJSON(b, now, strings.TrimSpace(resource), l)
+		if err != nil {
+			b = fmt.Appendf(b, "{\"kind\":\"problem\",\"class\":\"output\",\"message\":%q}\n", err.Error())
+		}
+		return b
+	})
+}
+
+// Write writes text as it is, whatever the format. It implements [io.Writer], and never
+// fails: Close returns the error of the output.
+func (p *Printer) Write(text []byte) (int, error) {
+	p.append(func(b []byte) []byte { return append(b, text...) })
+	return len(text), nil
+}
+
+// append appends to what waits for the output, if the output still takes anything.
+func (p *Printer) append(to func([]byte) []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.pending) >= maxPending && p.err == nil {
@@ -75,15 +107,16 @@ func (p *Printer) Print(l Line) {
 	if p.err != nil {
 		return
 	}
-	if p.opts.Format == JSON {
-		var err error
-		if p.pending, err = appendJSON(p.pending, now, l); err != nil {
-			p.pending = fmt.Appendf(p.pending, "{\"kind\":\"problem\",\"class\":\"output\",\"message\":%q}\n", err.Error())
-		}
-	} else {
-		p.pending = appendText(p.pending, now.Sub(p.start), l, p.opts.Color)
-	}
+	p.pending = to(p.pending)
 	p.changed.Broadcast()
+}
+
+// width is the present width of the terminal, or 0.
+func (p *Printer) width() int {
+	if p.opts.columns != nil {
+		return p.opts.columns()
+	}
+	return p.opts.Width
 }
 
 // Say writes plain text, which is left out unless the format is [Text].
@@ -91,22 +124,23 @@ func (p *Printer) Say(format string, args ...any) {
 	if p.opts.Format != Text {
 		return
 	}
+	text := layout{width: p.width()}.wrap(visible.Lines(fmt.Sprintf(format, args...))+"\n", 2)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pending = append(append(p.pending, visible.Lines(fmt.Sprintf(format, args...))...), '\n')
+	p.pending = append(p.pending, text...)
 	p.changed.Broadcast()
 }
 
 // Progress shows text on the last line of a terminal, instead of what was there; it is
 // kept at the bottom. Empty text removes it.
+//
+// The cursor stays at the beginning of the line, so that neither a ^C that the terminal
+// shows there, nor a window that becomes narrower, leaves a piece of the line behind.
 func (p *Printer) Progress(text string) {
 	if !p.opts.Live {
 		return
 	}
-	text = visible.OneLine(text)
-	if runes, room := []rune(text), cmp.Or(p.opts.Width, 80)-1; len(runes) > room {
-		text = string(runes[:max(0, room)])
-	}
+	text = Cut(visible.OneLine(text), cmp.Or(p.width(), 80)-1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.redraw = p.redraw || text != p.progress
@@ -149,10 +183,10 @@ func (p *Printer) write() {
 
 		out := batch
 		if shown {
-			out = append([]byte("\r\x1b[K"), batch...)
+			out = append([]byte("\r\x1b[J"), batch...) // and what is below, if the line was broken in two
 		}
 		if shown = progress != ""; shown {
-			out = append(out, progress...)
+			out = append(append(out, progress...), '\r')
 		}
 		_, err := p.out.Write(out)
 		spare = batch

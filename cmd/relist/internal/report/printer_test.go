@@ -138,7 +138,7 @@ func TestNone(t *testing.T) {
 
 func TestColor(t *testing.T) {
 	got := printAll(t, Options{Color: true})
-	for _, want := range []string{"\x1b[31mproblem    list: 503\x1b[0m\n", "\x1b[32msynced", "list       2 objects"} {
+	for _, want := range []string{"\x1b[31mproblem\x1b[0m    list: 503\n", "\x1b[32msynced\x1b[0m", "\x1b[35mdelta\x1b[0m      Deleted", "\x1b[2mbookmark   at 9\x1b[0m\n", "list       2 objects"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in:\n%s", want, got)
 		}
@@ -217,7 +217,7 @@ func TestLive(t *testing.T) {
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := out.String(), "50 %\r\x1b[Knews\n50 %\r\x1b[K"; got != want {
+		if got, want := out.String(), "50…\r\r\x1b[Jnews\n50…\r\r\x1b[J"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
@@ -256,7 +256,7 @@ func TestParseFormat(t *testing.T) {
 }
 
 func TestTerminal(t *testing.T) {
-	if got := Terminal(&bytes.Buffer{}, Text); got.Color || got.Live {
+	if got := Terminal(&bytes.Buffer{}, Text, ColorAuto); got.Color || got.Live {
 		t.Errorf("a buffer is no terminal: %+v", got)
 	}
 }

@@ -7,23 +7,53 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal returns the options that suit an output: colours and a live line on a
+// ColorWhen says when text is painted.
+type ColorWhen string
+
+// The values of --color.
+const (
+	ColorAuto   ColorWhen = "auto" // on a terminal
+	ColorAlways ColorWhen = "always"
+	ColorNever  ColorWhen = "never"
+)
+
+// Terminal returns the options that suit an output: colours, a live line and its width on a
 // terminal, unless the environment says otherwise. An output that wraps another, and says
 // so by a method Unwrap, is taken for that other one.
 // Source: https://no-color.org
-func Terminal(out io.Writer, format Format) Options {
-	opts := Options{Format: format}
+func Terminal(out io.Writer, format Format, when ColorWhen) Options {
+	opts := Options{Format: format, Color: when == ColorAlways && format != JSON}
+	f := TerminalOf(out)
+	if f == nil || format == JSON {
+		return opts
+	}
+	opts.Live = true
+	opts.columns = func() int {
+		width, _ := Size(f)
+		return width
+	}
+	opts.Color = opts.Color || when == ColorAuto && os.Getenv("NO_COLOR") == ""
+	return opts
+}
+
+// TerminalOf returns the terminal that an output writes to, or nil if it is none, or one
+// that can only write lines.
+func TerminalOf(out io.Writer) *os.File {
 	if wrapped, ok := out.(interface{ Unwrap() io.Writer }); ok {
 		out = wrapped.Unwrap()
 	}
 	f, ok := out.(*os.File)
-	if !ok || format == JSON || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
-		return opts
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return nil
 	}
-	opts.Live = true
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		opts.Width = width
+	return f
+}
+
+// Size returns the columns and rows of a terminal: 80 and 24 if it does not say.
+func Size(terminal *os.File) (columns, rows int) {
+	columns, rows, err := term.GetSize(int(terminal.Fd()))
+	if err != nil || columns < 1 || rows < 1 {
+		return 80, 24
 	}
-	opts.Color = os.Getenv("NO_COLOR") == ""
-	return opts
+	return columns, rows
 }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/relist-go/relist/apitest"
+)
+
+// complete returns what the shell offers for a command line, and the number that says what else it may offer: 4 is nothing.
+func complete(t *testing.T, args ...string) (words []string, directive string) {
+	t.Helper()
+	r := command(t, append([]string{"__complete"}, args...)...)
+	lines := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
+	if r.status != exitOK {
+		t.Errorf("%q: status %d: %s", args, r.status, r.stderr)
+	}
+	return lines[:len(lines)-1], lines[len(lines)-1]
+}
+
+func TestCompletionAsksTheCluster(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	for _, name := range []string{"default", "shop"} {
+		if _, err := server.Create("namespaces", map[string]any{"metadata": map[string]any{"name": name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	text := "contexts: [{name: red}, {name: 'arn:aws:x/blue'}, {name: \"bad\\u001b[2J\"}, {name: ''}]\n"
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ args, typed, want string }{
+		{"mirror --server " + url, "conf", "configmaps"},
+		{"mirror --server " + url, "pods,conf", "pods,configmaps"},
+		{"mirror --server " + url + " pods", "deployments.", "deployments.apps"},
+		{"record --server " + url, "conf", "configmaps"},
+		{"record --server " + url + " pods", "", ""},
+		{"mirror pods --server " + url + " -n", "", "default shop"},
+		{"mirror pods --server " + url + " -n", "s", "shop"},
+		{"mirror pods --kubeconfig " + kubeconfig + " --context", "", "arn:aws:x/blue red"},
+		{"mirror pods --kubeconfig /nonexistent --context", "", ""},
+		{"mirror pods -l", "", ""},
+		{"mirror pods --color", "a", "auto always"},
+		{"mirror pods -o", "js", "json json-object jsonpath="},
+		{"mirror", "", ""}, // there is no cluster
+		{"mirror --kubeconfig /nonexistent", "p", ""},
+		{"mirror --server " + closedPort(t), "p", ""},
+		{"demo", "", ""},
+		{"replay --program", "r", "retrywatcher retrywatcher-bookmarks"},
+	} {
+		words, directive := complete(t, append(strings.Fields(tt.args), tt.typed)...)
+		if got := strings.Join(words, " "); got != tt.want || directive != ":4" {
+			t.Errorf("%s %q: got %q, %s", tt.args, tt.typed, got, directive)
+		}
+	}
+	if words, directive := complete(t, "mirror", "pods", "-o", "custom"); len(words) != 1 || words[0] != "custom-columns=" || directive != ":6" {
+		t.Errorf("got %q, %s", words, directive)
+	}
+	if _, directive := complete(t, "mirror", "pods", "--kubeconfig", ""); directive != ":0" { // a file
+		t.Errorf("--kubeconfig: %s", directive)
+	}
+}
+
+// Completion says nothing of a server that does not answer, and waits no longer than its timeout.
+func TestCompletionOfASilentServer(t *testing.T) {
+	t.Parallel()
+	r := command(t, "__complete", "mirror", "--server", silentServer(t), "po")
+	if r.stdout != ":4\n" || r.status != exitOK || strings.Contains(strings.ToLower(r.stderr), "error") {
+		t.Errorf("status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
+	}
+}
+
+func TestPluginOfKubectl(t *testing.T) {
+	as := func(name string, args ...string) (int, string, string) {
+		var stdout, stderr bytes.Buffer
+		status := runAs(t.Context(), name, args, &stdout, &stderr)
+		return status, stdout.String(), stderr.String()
+	}
+	for _, name := range []string{"kubectl-relist", "/usr/bin/kubectl-relist", "kubectl-relist.exe"} {
+		status, _, stderr := as(name, "mirror")
+		if want := "kubectl relist mirror: name a resource, such as pods or deployments.apps\nSee 'kubectl relist mirror --help'.\n"; status != exitUsage || stderr != want {
+			t.Errorf("%s: status %d, stderr %q", name, status, stderr)
+		}
+	}
+	status, help, _ := as("kubectl-relist", "mirror", "--help")
+	if status != exitOK || !strings.Contains(help, "  kubectl relist mirror RESOURCE") || !strings.Contains(help, "  kubectl relist mirror pods -A\n") {
+		t.Errorf("status %d, help\n%s", status, help)
+	}
+	if status, help, _ := as("kubectl-relist"); status != exitOK || strings.Contains(strings.ReplaceAll(help, "kubectl relist ", ""), "relist mirror") {
+		t.Errorf("status %d, help\n%s", status, help)
+	}
+	if status, words, _ := as("kubectl_complete-relist", "mirror", "pods", "--color", "n"); status != exitOK || words != "never\n:4\n" {
+		t.Errorf("status %d, completed %q", status, words)
+	}
+}
+
+// No line of help is broken by a terminal of 80 columns, but for a command that is longer.
+func TestHelpFitsInto80Columns(t *testing.T) {
+	for _, name := range []string{"", "demo", "mirror", "record", "replay", "serve", "version"} {
+		r := command(t, append(strings.Fields(name), "--help")...)
+		for line := range strings.Lines(r.stdout) {
+			if len([]rune(line)) > 81 && !strings.HasPrefix(line, "  curl ") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+}

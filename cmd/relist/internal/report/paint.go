@@ -1,0 +1,200 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/relist-go/relist/internal/visible"
+)
+
+// Colours are some of the eight basic ones: not white and black, which are the background of
+// one terminal or the other, and not yellow, cyan and blue, which are pale on one of them. Green
+// is pale on white in the palette of xterm, but not in newer ones. Only the words are
+// painted that name what happened, so that the text can be read whatever the colours look like.
+// Source: ECMA-48, 8.3.117 SGR.
+const (
+	red     = "\x1b[31m"
+	green   = "\x1b[32m"
+	magenta = "\x1b[35m"
+	bold    = "\x1b[1m"
+	faint   = "\x1b[2m"
+	plain   = "\x1b[0m"
+)
+
+// The columns of a line of text: the time since the start, and the kind.
+const (
+	kindColumn = 12
+	textColumn = kindColumn + 11
+)
+
+// layout says how lines of text are written.
+type layout struct {
+	color bool
+	width int // columns, 0 for no limit
+}
+
+// appendText writes a line with the time since the start. A summary and a result are
+// tables, which need none. Texts of lines are safe for a terminal already; that they are
+// does not depend on each.
+func (y layout) appendText(b []byte, since time.Duration, resource string, l Line) []byte {
+	switch l.(type) {
+	case Summary:
+		title := "summary"
+		if resource != "" {
+			title += " of " + visible.OneLine(strings.TrimSpace(resource))
+		}
+		return append(b, y.wrap(title+visible.Lines(l.Text())+"\n", 4)...)
+	case Result:
+		return append(b, y.wrap(visible.Lines(l.Text())+"\n", 4)...)
+	}
+	text := visible.OneLine(l.Text())
+	if resource != "" {
+		text = visible.OneLine(resource) + "  " + text
+	}
+	line := y.wrap(fmt.Sprintf("%9.3fs  %-9s  %s\n", since.Seconds(), l.Kind(), text), textColumn)
+	b = append(b, y.paint(line, l)...)
+	if d, ok := l.(Delta); ok {
+		for _, c := range d.Changes {
+			b = y.appendChange(b, c)
+		}
+	}
+	return b
+}
+
+// paint colours the words of a line that want to be looked at.
+func (y layout) paint(line string, l Line) string {
+	if !y.color {
+		return line
+	}
+	color, end := "", kindColumn+len(l.Kind())
+	switch l := l.(type) {
+	case Problem:
+		color = red
+	case Synced, Recovered:
+		color = green
+	case Fault:
+		color = bold
+	case Relist, Backoff, WatchEnd:
+		color = magenta
+	case Bookmark:
+		color, end = faint, len(line)-1
+	case Delta:
+		color = colorOfDelta(l)
+	}
+	if color == "" {
+		return line
+	}
+	return line[:kindColumn] + color + line[kindColumn:end] + plain + line[end:]
+}
+
+func colorOfDelta(d Delta) string {
+	switch {
+	case d.Inferred:
+		return magenta
+	case d.Type == "Added":
+		return green
+	case d.Type == "Deleted":
+		return red
+	case d.Type == "Sync":
+		return faint
+	}
+	return bold
+}
+
+// longestValue is how much of a value stands in a line of --diff.
+const longestValue = 120
+
+// appendChange writes what has changed in a field, below the line of the object.
+func (y layout) appendChange(b []byte, c Change) []byte {
+	mark, color, text := "~", bold, value(c.Old)+" → "+value(c.New)
+	switch {
+	case c.Old == nil:
+		mark, color, text = "+", green, value(c.New)
+	case c.New == nil:
+		mark, color, text = "-", red, value(c.Old)
+	}
+	const indent = textColumn + 2
+	line := y.wrap(fmt.Sprintf("%*s %s: %s\n", textColumn+1, mark, visible.OneLine(c.Path), text), indent)
+	if !y.color {
+		return append(b, line...)
+	}
+	return append(b, strings.Replace(line, mark, color+mark+plain, 1)...)
+}
+
+// value is a value of JSON on one line, of which the middle may be left out.
+func value(text []byte) string {
+	s := visible.OneLine(string(text))
+	if n := utf8.RuneCountInString(s); n > longestValue {
+		runes := []rune(s)
+		return fmt.Sprintf("%s…%s (%d characters)", string(runes[:longestValue/2]), string(runes[n-longestValue/4:]), n)
+	}
+	return s
+}
+
+// wrap breaks the lines of a text between words so that they fit. What goes on in the next line is indented as given. A word
+// that is too long even for that is indented less; if it is longer than a whole line, the terminal
+// breaks it. Each text ends with a line break.
+func (y layout) wrap(text string, indent int) string {
+	if y.width <= 0 || utf8.RuneCountInString(text) <= y.width { // this holds for each of its lines, too
+		return text
+	}
+	var b bytes.Buffer
+	for line := range strings.Lines(text) {
+		y.wrapLine(&b, strings.TrimSuffix(line, "\n"), indent)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (y layout) wrapLine(b *bytes.Buffer, line string, indent int) {
+	indent = min(indent, y.width/3)
+	at := 0 // columns that are written
+	for rest := line; rest != ""; {
+		word, tail := cutWord(rest)
+		rest = tail
+		wide := utf8.RuneCountInString(word)
+		if spaces := len(word) - len(strings.TrimLeft(word, " ")); at > 0 && spaces > 0 && at+wide > y.width {
+			word = word[spaces:]
+			at = max(0, min(indent, y.width-(wide-spaces)))
+			b.WriteString("\n" + strings.Repeat(" ", at))
+			wide -= spaces
+		}
+		b.WriteString(word)
+		at += wide
+	}
+}
+
+// cutWord takes a word and the spaces before it off a text.
+func cutWord(s string) (word, rest string) {
+	begin := len(s) - len(strings.TrimLeft(s, " "))
+	if end := strings.IndexByte(s[begin:], ' '); end >= 0 {
+		return s[:begin+end], s[begin+end:]
+	}
+	return s, ""
+}
+
+// Wrap breaks the lines of a text between words so that they fit into width columns. What goes on in the next line is
+// indented. If width is zero, text is returned as it is.
+func Wrap(text string, width, indent int) string { return layout{width: width}.wrap(text, indent) }
+
+// Cut shortens a line to a number of columns, between words if it can, and marks the end.
+func Cut(line string, columns int) string {
+	runes := []rune(line)
+	if len(runes) <= columns {
+		return line
+	}
+	if columns < 1 {
+		return ""
+	}
+	end := columns - 1
+	for end > 0 && runes[end] != ' ' {
+		end--
+	}
+	if end < columns/2 { // one long word
+		end = columns - 1
+	}
+	return strings.TrimRight(string(runes[:end]), " ") + "…"
+}

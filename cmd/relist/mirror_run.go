@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/cmd/relist/internal/connect"
+	"github.com/relist-go/relist/cmd/relist/internal/mirror"
+	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
+	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/cmd/relist/internal/status"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/transport"
+)
+
+// target is a resource that is mirrored.
+type target struct {
+	resource   string // as errors name it
+	label      string // for lines, padded to the length of the longest; "" if there is only one target
+	gvk        schema.GroupVersionKind
+	namespaced bool
+	source     *listwatch.Resource[*rawobject.Object]
+	mirror     *mirror.Mirror
+}
+
+// resourceNames returns the resources that arguments name: pods,configmaps is two.
+func resourceNames(args []string) []string {
+	return strings.FieldsFunc(strings.Join(args, ","), func(r rune) bool { return r == ',' })
+}
+
+// someResources checks that a command has at least one resource as its arguments.
+func someResources(_ *cobra.Command, args []string) error {
+	if len(resourceNames(args)) == 0 {
+		return usage("name a resource, such as pods or deployments.apps")
+	}
+	return nil
+}
+
+// run connects, and then mirrors until it is stopped.
+func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	cmd.SetErr(besideLine(cmd.OutOrStdout(), cmd.ErrOrStderr()))
+	if f.runFor > 0 { // before the first request, so that a server that does not answer cannot prolong it
+		timer := time.AfterFunc(f.runFor, stop)
+		defer timer.Stop()
+	}
+	desk, err := f.status.open(ctx, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer desk.close()
+	cfg, err := f.config(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	cfg.WatchTransport = f.transport.watches()
+	client, err := transport.NewClient(cfg)
+	if err != nil {
+		return connect.Explain(err, cfg.Server, startTimeout)
+	}
+	defer client.Close()
+	var targets []*target
+	for _, name := range names {
+		t, err := f.target(ctx, cmd, client, cfg, name)
+		if ctx.Err() != nil {
+			return f.stoppedEarly(cmd)
+		}
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(targets, func(other *target) bool { return other.resource == t.resource }) { // pods,po is one
+			targets = append(targets, t)
+		}
+	}
+	label(targets)
+	return f.mirror(ctx, cmd, cfg, targets, desk)
+}
+
+// target finds a resource.
+func (f *mirrorFlags) target(ctx context.Context, cmd *cobra.Command, client *transport.Client, cfg transport.Config, name string) (*target, error) {
+	found, namespace, err := f.find(ctx, cmd.ErrOrStderr(), client, cfg, name)
+	if err != nil {
+		return nil, err
+	}
+	source, err := listwatch.New(client, found.GroupVersionResource, listwatch.Options[*rawobject.Object]{
+		Namespace:     namespace,
+		LabelSelector: f.labels,
+		FieldSelector: f.fields,
+		Encoding:      f.encoding.of(f.output.needsJSON()),
+		MetadataOnly:  f.encoding.metadataOnly,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &target{
+		resource:   source.String(),
+		label:      found.GroupResource().String(),
+		gvk:        found.GroupVersion().WithKind(found.Kind),
+		namespaced: found.Namespaced,
+		source:     source,
+	}, nil
+}
+
+// label makes the labels of several targets equally long, and leaves that of a single one out.
+func label(targets []*target) {
+	if len(targets) == 1 {
+		targets[0].label = ""
+		return
+	}
+	longest := 0
+	for _, t := range targets {
+		longest = max(longest, len(t.label))
+	}
+	for _, t := range targets {
+		t.label += strings.Repeat(" ", longest-len(t.label))
+	}
+}
+
+// mirror runs a pipeline for each target until ctx ends, and prints the summaries.
+func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transport.Config, targets []*target, desk *statusDesk) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var resources []string
+	for _, t := range targets {
+		resources = append(resources, t.resource)
+	}
+	rules := make([]reflector.Options, len(targets))
+	for i, t := range targets {
+		var err error
+		if rules[i], err = f.rules(t.source); err != nil {
+			return err
+		}
+	}
+	out := f.output.open(cmd, targets, func() { stop(nil) })
+	out.printer.Say("mirroring %s from %s", strings.Join(resources, ", "), cfg.Server)
+
+	var unsynced atomic.Int64
+	unsynced.Store(int64(len(targets)))
+	var views []*status.View
+	for i, t := range targets {
+		t.mirror = mirror.New(mirror.Options{
+			Source:    t.source,
+			Reflector: rules[i],
+			Report: func(l report.Line) {
+				out.report(t, l)
+				if _, synced := l.(report.Synced); synced && unsynced.Add(-1) == 0 && f.exitOnSync {
+					stop(nil)
+				}
+			},
+			FailEarly: true,
+		})
+		views = append(views, &status.View{Mirror: t.mirror, Resource: t.resource, Server: cfg.Server, MaxStaleness: f.status.maxStaleness})
+	}
+	desk.serve(views...)
+	err := runAll(ctx, stop, targets, out)
+	if err == nil {
+		out.conclude(targets)
+	} else {
+		err = connect.Explain(err, cfg.Server, startTimeout)
+	}
+	if closeErr := out.close(); err == nil {
+		return closeErr
+	}
+	return err
+}
+
+// runAll runs the mirrors, and what shows them on a terminal, until ctx ends. If one of the mirrors gives up, all end, and its error
+// is returned.
+func runAll(ctx context.Context, stop context.CancelCauseFunc, targets []*target, out *mirrorOutput) error {
+	var mirrors, beside sync.WaitGroup
+	errs := make([]error, len(targets))
+	for i, t := range targets {
+		mirrors.Go(func() {
+			if errs[i] = t.mirror.Run(ctx); errs[i] != nil {
+				stop(errs[i])
+			}
+		})
+	}
+	shown, hide := context.WithCancel(context.WithoutCancel(ctx))
+	beside.Go(func() {
+		if out.screen != nil {
+			out.screen.run(shown)
+			return
+		}
+		showStatusLine(shown, out.printer, targets)
+	})
+	mirrors.Wait()
+	hide()
+	beside.Wait()
+	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
+	if i < 0 {
+		return nil
+	}
+	return errs[i]
+}
+
+// rules returns the options of the reflector.
+func (f *mirrorFlags) rules(source *listwatch.Resource[*rawobject.Object]) (reflector.Options, error) {
+	opts := reflector.Options{PageSize: f.pageSize, Resync: f.resync, Initial: f.initial.value()}
+	if f.verify > 0 {
+		metadata, err := source.Metadata()
+		if err != nil {
+			return opts, fmt.Errorf("--verify: %w", err)
+		}
+		opts.Verify = reflector.Verify{Every: f.verify, Metadata: metadata}
+	}
+	return opts, nil
+}
+
+// stoppedEarly prints the summary of a mirror that was stopped before it began.
+func (f *mirrorFlags) stoppedEarly(cmd *cobra.Command) error {
+	out := report.NewPrinter(cmd.OutOrStdout(), report.Options{Format: f.output.format})
+	out.Print(mirror.New(mirror.Options{}).Summary())
+	return out.Close()
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/cmd/relist/internal/show"
+)
+
+// colorWhen is the value of --color.
+type colorWhen struct{ report.ColorWhen }
+
+// addColor defines --color.
+func addColor(cmd *cobra.Command, c *colorWhen) {
+	c.ColorWhen = report.ColorAuto
+	cmd.Flags().Var(c, "color", "paint text: auto, on a terminal if NO_COLOR is not set; always; or never")
+	completeWords(cmd, "color", "auto", "always", "never")
+}
+
+func (c *colorWhen) Set(s string) error {
+	switch when := report.ColorWhen(s); when {
+	case report.ColorAuto, report.ColorAlways, report.ColorNever:
+		c.ColorWhen = when
+		return nil
+	}
+	return errWant("auto, always or never")
+}
+
+func (c *colorWhen) String() string { return string(c.ColorWhen) }
+
+func (*colorWhen) Type() string { return "string" }
+
+// outputFlags say how `relist mirror` prints what happens.
+type outputFlags struct {
+	word        string
+	diff        bool
+	showInitial bool
+	color       colorWhen
+
+	initialSet bool          // --show-initial was given
+	format     report.Format // Bytes if objects are printed
+	columns    show.Columns  // of -o table, nil for the default ones
+}
+
+func (f *outputFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.word, "output", "o", "text", "text, json, none, yaml, json-object, jsonpath=TEMPLATE,\ncustom-columns=HEADING:PATH,... or table[=HEADING:PATH,...]; see above")
+	flags.BoolVar(&f.diff, "diff", false, "print which fields have changed, with -o text and -o json")
+	flags.BoolVar(&f.showInitial, "show-initial", false, "print each object of the first list, and of later lists also those that are as they\nwere, instead of their number (default: only with -o text they are not printed)")
+	addColor(cmd, &f.color)
+	completeWords(cmd, "output", "text", "json", "none", "yaml", "json-object", "jsonpath=", "custom-columns=", "table", "table=")
+}
+
+// isTable reports whether the output is a table of all objects.
+func (f *outputFlags) isTable() bool { return f.word == "table" || strings.HasPrefix(f.word, "table=") }
+
+// needsJSON reports whether the output looks into objects, which only JSON lets it do.
+func (f *outputFlags) needsJSON() bool { return f.diff || f.format == report.Bytes }
+
+// check parses the value of -o. resources is their number, or 1 if it is not known.
+func (f *outputFlags) check(cmd *cobra.Command) error {
+	f.initialSet = cmd.Flags().Changed("show-initial")
+	if spec, ok := strings.CutPrefix(f.word, "table="); ok {
+		var err error
+		if f.columns, err = show.ParseColumns(spec); err != nil {
+			return usage("-o table: %w", err)
+		}
+		if len(f.columns) == 0 {
+			return usage("-o table= has no column: want HEADING:PATH, such as NAME:.metadata.name")
+		}
+	}
+	objects, err := show.ParseFormat(f.word, false, false)
+	if err != nil {
+		return &usageError{err}
+	}
+	switch {
+	case objects != nil || f.isTable():
+		f.format = report.Bytes
+	default:
+		if f.format, err = report.ParseFormat(f.word, report.Text, report.JSON, report.None); err != nil {
+			return usage("output format %q: want text, json, none, %s", f.word, show.Formats)
+		}
+	}
+	switch {
+	case f.diff && f.format != report.Text && f.format != report.JSON:
+		return usage("--diff is for -o text and -o json")
+	case f.initialSet && (f.isTable() || f.format == report.None):
+		return usage("--show-initial is not for -o %s", f.word)
+	}
+	return nil
+}
+
+// shows reports whether the line of a delta is printed.
+func (f *outputFlags) shows(d report.Delta) bool {
+	if !d.Initial || f.initialSet {
+		return !d.Initial || f.showInitial
+	}
+	return f.format != report.Text
+}
+
+// mirrorOutput prints what several mirrors report. Its methods may be called from any
+// goroutine.
+type mirrorOutput struct {
+	flags   *outputFlags
+	name    string // of the command
+	printer *report.Printer
+	stderr  io.Writer
+	screen  *screen // with -o table
+
+	mu     sync.Mutex
+	format show.Format // nil unless objects are printed
+}
+
+// open begins to print. stop ends the command when the output takes no more.
+func (f *outputFlags) open(cmd *cobra.Command, targets []*target, stop func()) *mirrorOutput {
+	opts := report.Terminal(cmd.OutOrStdout(), f.format, f.color.ColorWhen)
+	opts.Failed = func(error) { stop() } // Close returns the error
+	opts.Live = opts.Live && f.format != report.Bytes
+	terminal := report.TerminalOf(cmd.OutOrStdout())
+	o := &mirrorOutput{flags: f, name: cmd.CommandPath(), stderr: cmd.ErrOrStderr(), printer: report.NewPrinter(cmd.OutOrStdout(), opts)}
+	switch {
+	case f.isTable():
+		o.screen = newScreen(o.printer, terminal, f.columns, targets)
+	case f.format == report.Bytes:
+		o.format, _ = show.ParseFormat(f.word, terminal != nil, len(targets) > 1) // check has parsed it
+	}
+	return o
+}
+
+// report prints a line about a target.
+func (o *mirrorOutput) report(t *target, l report.Line) {
+	d, isDelta := l.(report.Delta)
+	switch {
+	case o.flags.format != report.Bytes:
+		if isDelta && !o.flags.shows(d) {
+			return
+		}
+		if isDelta && o.flags.diff {
+			l = o.compared(t, d)
+		}
+		o.printer.PrintOf(t.label, l)
+	case isDelta && o.format != nil && o.flags.shows(d):
+		o.object(t, d)
+	case l.Kind() == report.Problem{}.Kind() && (o.screen == nil || o.screen.terminal == nil):
+		complain(o.stderr, "%s: %s\n", o.name, l.Text())
+	}
+}
+
+// compared returns the line with the fields that have changed.
+func (o *mirrorOutput) compared(t *target, d report.Delta) report.Delta {
+	if d.Before == nil || d.Type == "Deleted" {
+		return d
+	}
+	before, err := show.Object(d.Before, t.gvk)
+	if err == nil {
+		var after map[string]any
+		if after, err = show.Object(d.Object, t.gvk); err == nil {
+			d.Changes = show.Diff(before, after)
+			return d
+		}
+	}
+	complain(o.stderr, "%s: %s: %s\n", o.name, report.Word(d.Key), oneLine(err))
+	return d
+}
+
+// object prints the object of a delta.
+func (o *mirrorOutput) object(t *target, d report.Delta) {
+	object, err := show.Object(d.Object, t.gvk)
+	if err != nil {
+		complain(o.stderr, "%s: %s: %s\n", o.name, report.Word(d.Key), oneLine(err))
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, _ = io.WriteString(o.printer, o.format(show.Change{
+		Type:     d.Type,
+		Resource: strings.TrimSpace(t.label),
+		Key:      d.Key,
+		Version:  d.ResourceVersion,
+		Object:   object,
+	})) // Close returns the error
+}
+
+// conclude prints what is left to say at the end.
+func (o *mirrorOutput) conclude(targets []*target) {
+	if o.screen != nil {
+		o.screen.conclude()
+		return
+	}
+	for _, t := range targets {
+		o.printer.PrintOf(t.label, t.mirror.Summary())
+	}
+}
+
+// close ends the output, and returns its error.
+func (o *mirrorOutput) close() error {
+	if err := o.printer.Close(); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}

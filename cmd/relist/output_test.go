@@ -1,0 +1,233 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/cmd/relist/internal/mirror"
+	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
+	"github.com/relist-go/relist/cmd/relist/internal/report"
+)
+
+func patchConfigMap(t *testing.T, server *apitest.Server, namespace, name string, patch map[string]any) {
+	t.Helper()
+	if _, err := server.Patch("configmaps", namespace, name, patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMirrorDiff(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	createConfigMap(t, server, "a", "one")
+	text := start(t, "mirror", "cm", "-A", "--server", url, "--diff")
+	text.await("watch ")
+	lines := start(t, "mirror", "cm", "-A", "--server", url, "--diff", "-o", "json")
+	lines.await(`"kind":"watch"`)
+	patchConfigMap(t, server, "a", "one", map[string]any{"data": map[string]any{"k": "v"}, "metadata": map[string]any{"labels": map[string]any{"app": nil, "x": "y"}}})
+	text.await(".metadata.labels.x")
+	text.await("+ .data: {\"k\":\"v\"}")
+	text.await("- .metadata.labels.app: \"one\"")
+	lines.await(`"changes":[{"path":".data","new":{"k":"v"}},{"path":".metadata.labels.app","old":"one"},{"path":".metadata.labels.x","new":"y"}]`)
+	for _, p := range []*process{text, lines} {
+		if r, _ := p.interrupt(); r.status != exitOK || r.stderr != "" {
+			t.Errorf("status %d, stderr %q", r.status, r.stderr)
+		}
+	}
+}
+
+func TestMirrorPrintsObjects(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	createConfigMap(t, server, "a", "one")
+	for _, tt := range []struct{ args, want string }{
+		{"-o yaml", "  name: one\n"},
+		{"-o json-object", `{"type":"Replaced","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{`},
+		{"-o jsonpath={.metadata.name}={.metadata.labels.app}", "one=one\n"},
+		{"-o custom-columns=NAME:.metadata.name,APP:.metadata.labels.app", "EVENT      NAME   APP\nReplaced   one    one\n"},
+		{"-o table", "NAMESPACE   NAME   AGE\na           one    "},
+		{"-o table=NAME:.metadata.name,APP:.metadata.labels.app", "NAME   APP\none    one\n"},
+		{"-o jsonpath={.metadata.name} --show-initial=false", ""},
+	} {
+		args := append([]string{"mirror", "cm", "-A", "--server", url, "--exit-on-sync"}, strings.Fields(tt.args)...)
+		r := command(t, args...)
+		if r.status != exitOK || r.stderr != "" || !strings.Contains(r.stdout, tt.want) || tt.want == "" && r.stdout != "" {
+			t.Errorf("%s: status %d, stderr %q, stdout\n%s", tt.args, r.status, r.stderr, r.stdout)
+		}
+		if strings.Contains(r.stdout, "summary") || strings.Contains(r.stdout, "mirroring") {
+			t.Errorf("%s: stdout has more than objects:\n%s", tt.args, r.stdout)
+		}
+	}
+}
+
+// A later list prints what has changed, and counts the rest.
+func TestMirrorPrintsOnlyWhatAListChanges(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	createConfigMap(t, server, "a", "one")
+	createConfigMap(t, server, "a", "two")
+	p := start(t, "mirror", "cm", "-A", "--server", url)
+	p.await("watch ")
+	if err := server.Refuse(0); err != nil {
+		t.Fatal(err)
+	}
+	p.await("watchEnd")
+	patchConfigMap(t, server, "a", "two", map[string]any{"data": map[string]any{"k": "v"}})
+	server.Compact()
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	p.await("Replaced a/two")
+	r, _ := p.interrupt()
+	if strings.Contains(r.stdout, "a/one") || strings.Count(r.stdout, "a/two") != 1 || strings.Count(r.stdout, "list       2 objects") != 2 {
+		t.Errorf("got:\n%s", r.stdout)
+	}
+}
+
+func TestMirrorSeveralResources(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	createConfigMap(t, server, "a", "one")
+	p := start(t, "mirror", "cm,pods", "services", "po", "-A", "--server", url, "--show-initial")
+	p.await("watch      services")
+	p.await("watch      pods")
+	p.await("delta      configmaps  Replaced a/one")
+	r, took := p.interrupt()
+	for _, want := range []string{"mirroring configmaps, pods, services from ", "summary of configmaps\n", "summary of pods\n", "summary of services\n"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("%q is not in\n%s", want, r.stdout)
+		}
+	}
+	if r.status != exitOK || r.stderr != "" || took > stopLimit {
+		t.Errorf("status %d after %v, stderr %q", r.status, took, r.stderr)
+	}
+	r = command(t, "mirror", "cm,pods", "-A", "--server", url, "--exit-on-sync", "-o", "json")
+	lists := map[any]int{}
+	for _, l := range jsonLines(t, r.stdout) {
+		if l["kind"] == "list" || l["kind"] == "summary" {
+			lists[l["resource"]]++
+		}
+	}
+	if r.status != exitOK || lists["pods"] != 2 || lists["configmaps"] != 2 {
+		t.Errorf("status %d, lists %v", r.status, lists)
+	}
+	r = command(t, "mirror", "cm,pods", "-A", "--server", url, "--exit-on-sync", "-o", "table")
+	if want := "RESOURCE     NAMESPACE   NAME   AGE\nconfigmaps   a           one    "; r.status != exitOK || !strings.HasPrefix(r.stdout, want) {
+		t.Errorf("status %d, stdout\n%s", r.status, r.stdout)
+	}
+}
+
+// One resource that is refused ends the command, and the error says which one.
+func TestMirrorSeveralResourcesOneRefused(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	if err := server.FailNext(apitest.Failure{Verb: "list", Resource: "secrets", Status: 403}); err != nil {
+		t.Fatal(err)
+	}
+	r := command(t, "mirror", "configmaps,secrets", "-A", "--server", url, "-o", "json")
+	if r.status != exitError || !strings.Contains(r.stderr, `cannot list resource "secrets"`) || strings.Count(r.stderr, "\n") != 1 {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+}
+
+// Where stdout has only objects, problems go to stderr.
+func TestMirrorOfObjectsTellsProblemsOnStderr(t *testing.T) {
+	server, url := newServer(t, apitest.Options{})
+	if err := server.FailNext(apitest.Failure{Verb: "list", Status: 500, Count: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, output := range []string{"yaml", "table"} {
+		p := start(t, "mirror", "cm", "-A", "--server", url, "-o", output)
+		p.errors.await(t, "relist mirror: list: ")
+		if r, _ := p.interrupt(); r.status != exitOK || strings.Contains(r.stdout, "problem") {
+			t.Errorf("-o %s: status %d, stdout %q", output, r.status, r.stdout)
+		}
+	}
+}
+
+func TestNothingOfAnObjectReachesTheTerminal(t *testing.T) {
+	t.Parallel()
+	url := newStrangeServer(t, false)
+	for _, output := range []string{"text --diff --show-initial", "yaml", "jsonpath={.metadata}{.metadata.name}", "custom-columns=N:.metadata.name", "table"} {
+		args := append([]string{"mirror", "configmaps", "-A", "--for", "300ms", "--server", url, "-o"}, strings.Fields(output)...)
+		r := command(t, args...)
+		checkTerminal(t, output, r.stderr)
+		if output != "yaml" { // which is quoted only as far as YAML wants it, where no terminal is
+			checkTerminal(t, output, r.stdout)
+		}
+		if !strings.Contains(r.stdout, `\e]0;title`) && !strings.Contains(r.stdout, `x\x1b]0;title`) && !strings.Contains(r.stdout, `x\u001b]0;title`) {
+			t.Errorf("%s: the name cannot be read:\n%s", output, r.stdout)
+		}
+	}
+}
+
+// The table fits into the terminal, and says how many rows do not.
+func TestTableFitsIntoTheTerminal(t *testing.T) {
+	m := mirror.New(mirror.Options{})
+	one := &target{mirror: m, namespaced: true}
+	for i := range 30 {
+		addRaw(t, m, strings.Repeat("n", 10+i))
+	}
+	s := newScreen(nil, nil, nil, []*target{one})
+	frame := s.frame(30, 10, time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC))
+	lines := strings.Split(strings.NewReplacer(homeCursor, "", restOfLine, "", restOfAll, "").Replace(frame), "\r\n")
+	if len(lines) != 10 || lines[8] != "... and 23 more" || !strings.HasPrefix(lines[9], "  stopped, 30 objects") {
+		t.Errorf("%d lines: %q", len(lines), lines)
+	}
+	for _, line := range lines {
+		if len([]rune(line)) > 30 {
+			t.Errorf("%q is too long", line)
+		}
+	}
+	if got, want := lines[1], "a           nnnnnnnnnn        "; !strings.HasPrefix(got, strings.TrimRight(want, " ")) {
+		t.Errorf("the first row is %q", got)
+	}
+}
+
+func TestStatusLine(t *testing.T) {
+	a, b := &target{mirror: mirror.New(mirror.Options{})}, &target{label: "pods    ", mirror: mirror.New(mirror.Options{})}
+	if got, want := statusLine([]*target{a}, time.Now()), "  stopped, 0 objects"; got != want {
+		t.Errorf("got %q want %q", got, want)
+	}
+	if got, want := statusLine([]*target{b, b}, time.Now()), "  pods stopped, 0 objects; pods stopped, 0 objects"; got != want {
+		t.Errorf("got %q want %q", got, want)
+	}
+}
+
+func TestColorFlag(t *testing.T) {
+	var c colorWhen
+	for _, word := range []string{"auto", "always", "never"} {
+		if err := c.Set(word); err != nil || c.String() != word || c.ColorWhen != report.ColorWhen(word) {
+			t.Errorf("%s: %v, %q", word, err, c)
+		}
+	}
+	if err := c.Set("pink"); err == nil {
+		t.Error("pink is a time to paint")
+	}
+}
+
+// addRaw puts an object into the copy of a mirror.
+func addRaw(t *testing.T, m *mirror.Mirror, name string) {
+	t.Helper()
+	o, err := rawobject.Parse([]byte(`{"metadata":{"namespace":"a","name":"` + name + `","uid":"u","resourceVersion":"1","creationTimestamp":"2026-01-01T00:00:00Z"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Store().Add(o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A message on stderr takes the place of the line at the bottom, and where no line is, it comes as it is.
+func TestMessagesBesideTheStatusLine(t *testing.T) {
+	var out strings.Builder
+	if besideLine(&out, &out) != io.Writer(&out) {
+		t.Error("a buffer is taken for a terminal")
+	}
+	a := aside{&out}
+	complain(a, "status of %s\n", "x")
+	if got, want := out.String(), "\r\x1b[Jstatus of x\n"; got != want {
+		t.Errorf("got %q want %q", got, want)
+	}
+	if a.Unwrap() != io.Writer(&out) {
+		t.Error("the output is not found")
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/relist-go/relist/cmd/relist/internal/mirror"
+	"github.com/relist-go/relist/cmd/relist/internal/report"
+)
+
+// statusLinePeriod is short enough to look alive.
+const statusLinePeriod = 500 * time.Millisecond
+
+// showStatusLine keeps the last line of a terminal up to date until ctx ends.
+func showStatusLine(ctx context.Context, out *report.Printer, targets []*target) {
+	ticker := time.NewTicker(statusLinePeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			out.Progress("")
+			return
+		case <-ticker.C:
+			out.Progress(statusLine(targets, time.Now()))
+		}
+	}
+}
+
+// aside writes messages to a terminal on which a line is kept at the bottom. A message takes the place of that line, which
+// is drawn again below it.
+type aside struct{ io.Writer }
+
+// besideLine returns stderr, or an aside if both outputs are terminals.
+func besideLine(stdout, stderr io.Writer) io.Writer {
+	if report.TerminalOf(stdout) == nil || report.TerminalOf(stderr) == nil {
+		return stderr
+	}
+	return aside{stderr}
+}
+
+// Write removes the line: the cursor stands at its beginning.
+func (a aside) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(a.Writer, "\r"+restOfAll); err != nil {
+		return 0, err
+	}
+	return a.Writer.Write(text)
+}
+
+// Unwrap returns the output itself, which is a terminal.
+func (a aside) Unwrap() io.Writer { return a.Writer }
+
+// statusLine says how the mirrors are.
+func statusLine(targets []*target, now time.Time) string {
+	var parts []string
+	for _, t := range targets {
+		s := t.mirror.Status()
+		text := fmt.Sprintf("%s, %d objects", s.State, t.mirror.Store().Len())
+		if label := strings.TrimSpace(t.label); label != "" {
+			text = label + " " + text
+		}
+		switch {
+		case !s.FailingSince.IsZero() && s.LastError != nil:
+			text += fmt.Sprintf(", failing for %s", roughly(now.Sub(s.FailingSince)))
+			if why := mirror.Cause(s.LastError); why != "" {
+				text += ": " + why
+			}
+		case s.ResourceVersion != "":
+			text += " at " + report.Word(s.ResourceVersion)
+			if !s.LastEvent.IsZero() {
+				text += fmt.Sprintf(", last event %s ago", roughly(now.Sub(s.LastEvent)))
+			}
+		}
+		parts = append(parts, text)
+	}
+	return "  " + strings.Join(parts, "; ")
+}
+
+// roughly is a time in whole seconds.
+func roughly(d time.Duration) time.Duration { return max(0, d.Round(time.Second)) }
