@@ -155,7 +155,7 @@ func (m *Multi[T]) takeOut(namespace string) *feed[T] {
 		return m.removed[namespace]
 	}
 	delete(m.feeds, namespace)
-	if !f.synced {
+	if !isClosed(f.synced) {
 		m.late--
 		m.bell.ring() // the others may have synced
 	}

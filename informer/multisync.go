@@ -17,14 +17,14 @@ func (m *Multi[T]) HasSynced() bool { return m.hasSynced() }
 func (m *Multi[T]) WaitForSync(ctx context.Context) error {
 	feeds := m.current()
 	for i, f := range feeds {
-		if f.queue.HasSynced() {
+		if isClosed(f.synced) {
 			continue // even if ctx has ended
 		}
 		select {
-		case <-f.queue.Synced():
+		case <-f.synced:
 		case <-f.gone:
 		case <-m.ended:
-			if !f.queue.HasSynced() {
+			if !isClosed(f.synced) {
 				return fmt.Errorf("informer: wait for the first list of namespace %q: %w", f.namespace, ErrStopped)
 			}
 		case <-ctx.Done():
@@ -38,7 +38,7 @@ func (m *Multi[T]) syncError(err error, feeds []*feed[T], all int) error {
 	e := &MultiSyncError{Namespaces: all, Err: err}
 	now := time.Now()
 	for _, f := range feeds {
-		if f.queue.HasSynced() || isClosed(f.gone) {
+		if isClosed(f.synced) || isClosed(f.gone) {
 			continue
 		}
 		e.Late = append(e.Late, LateNamespace{f.namespace, &SyncError{
