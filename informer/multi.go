@@ -21,17 +21,17 @@ import (
 // the objects of all namespaces, one callback at a time. A namespace whose requests fail or are refused is late, and the others
 // are live. Options.Reflector.Fatal may still end Run.
 //
-// An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if that namespace was added later. A
-// handler has synced when it was told the first lists of all namespaces that there were before the first sync, as [Registration]
-// says; it does not wait for namespaces that are added after that. [Multi.WaitForSync] does.
+// An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if that namespace was added later.
+// Handlers sync once, when the store first has the first list of every namespace that there is: [Registration.Synced] does not wait
+// for namespaces that are added after that, and [Multi.WaitForSync] does.
 type Multi[T object.Object] struct {
-	*cache[T] // its mu guards the fields below, too
+	*cache[T] // its mu guards feeds, removed, coming and late, too
 	open      func(namespace string) (listwatch.ListWatcher[T], error)
 	opts      Options[T]
 	entries   chan delivery[T]
-	ending    chan *feed[T] // feeds that write no more, whose objects the consumer has to remove
-	wake      chan struct{} // holds a token when there is a feed to begin
-	feeding   sync.WaitGroup
+	ending    chan *feed[T]  // feeds that write no more, whose objects the consumer has to remove
+	wake      chan struct{}  // holds a token when there is a feed to begin
+	feeding   sync.WaitGroup // the goroutines of begin
 
 	feeds   map[string]*feed[T] // by namespace: those that were added, and not removed
 	removed map[string]*feed[T] // by namespace: the latest of those that were removed, until all handlers were told
