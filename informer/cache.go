@@ -91,11 +91,11 @@ func (c *cache[T]) isStopped() bool {
 	return c.phase == stopped
 }
 
-// errCut ends a Run whose handlers were not told everything when the context of stop had ended.
+// errCut ends a Run whose handlers were not told everything when the context of Stop had ended.
 var errCut = errors.New("informer: stopped")
 
-// stop ends Run, and waits until handlers were told what is pending.
-func (c *cache[T]) stop(ctx context.Context, from supply[T]) error {
+// stopFrom is Stop: it ends Run, and waits until handlers were told what is pending.
+func (c *cache[T]) stopFrom(ctx context.Context, from supply[T]) error {
 	c.beginStop(from)
 	select {
 	case <-c.over:

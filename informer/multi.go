@@ -207,10 +207,10 @@ func (m *Multi[T]) Observe(name string, observe func(Change[T])) (*Registration,
 
 // Run lists and watches the resource in every namespace and calls handlers until ctx ends, and returns ctx.Err(). It ends and drops
 // pending changes as [Informer.Run] does. If Options.Reflector.Fatal ends it, the error names the namespace.
-func (m *Multi[T]) Run(ctx context.Context) error { return m.run(ctx, m) }
+func (m *Multi[T]) Run(ctx context.Context) error { return m.runFrom(ctx, m) }
 
 // Stop ends Run after handlers were told what is pending. See [Informer.Stop].
-func (m *Multi[T]) Stop(ctx context.Context) error { return m.stop(ctx, m) }
+func (m *Multi[T]) Stop(ctx context.Context) error { return m.stopFrom(ctx, m) }
 
 // IsStopped reports whether Run has ended or is about to: Add and AddHandler return an error from then on.
 func (m *Multi[T]) IsStopped() bool { return m.isStopped() }
