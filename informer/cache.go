@@ -91,11 +91,11 @@ func (c *cache[T]) isStopped() bool {
 	return c.phase == stopped
 }
 
-// errCut ends a Run whose handlers were not told everything when the context of stop had ended.
+// errCut ends a Run whose handlers were not told everything when the context of Stop had ended.
 var errCut = errors.New("informer: stopped")
 
-// stop ends Run, and waits until handlers were told what is pending.
-func (c *cache[T]) stop(ctx context.Context, from supply[T]) error {
+// stopFrom is Stop: it ends Run, and waits until handlers were told what is pending.
+func (c *cache[T]) stopFrom(ctx context.Context, from supply[T]) error {
 	c.beginStop(from)
 	select {
 	case <-c.over:
@@ -103,9 +103,7 @@ func (c *cache[T]) stop(ctx context.Context, from supply[T]) error {
 		select {
 		case <-c.over:
 		case <-ctx.Done():
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.fail(errCut)
+			c.cut()
 			return ctx.Err()
 		}
 	}
@@ -115,6 +113,15 @@ func (c *cache[T]) stop(ctx context.Context, from supply[T]) error {
 		return fmt.Errorf("informer: stop: not every change was told: %w", ErrStopped)
 	}
 	return nil
+}
+
+// cut ends Run, if there is one, although handlers were not told everything.
+func (c *cache[T]) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fail != nil {
+		c.fail(errCut)
+	}
 }
 
 // beginStop ends the consumer of a Run. If there was no Run, there will be none.

@@ -31,8 +31,8 @@ type supply[T object.Object] interface {
 	end()
 }
 
-// run is Run: it lists, watches and tells handlers until ctx ends.
-func (c *cache[T]) run(ctx context.Context, from supply[T]) error {
+// runFrom is Run: it lists, watches and tells handlers until ctx ends.
+func (c *cache[T]) runFrom(ctx context.Context, from supply[T]) error {
 	telling, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	working, quit := context.WithCancel(telling)

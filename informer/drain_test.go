@@ -3,6 +3,7 @@ package informer_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -235,4 +236,22 @@ func TestStopUnderAController(t *testing.T) {
 			t.Errorf("controller.Run returned %v", err)
 		}
 	})
+}
+
+// Several calls of Stop before Run do no harm to each other, also with a context that has ended.
+func TestStopSeveralTimesBeforeRun(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		in := informer.New(newFake(), informer.Options[*thing]{Logger: silent})
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				if err := in.Stop(ended); err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("Stop returned %v", err)
+				}
+			})
+		}
+		all.Wait()
+	}
 }

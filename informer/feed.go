@@ -23,14 +23,15 @@ type feed[T object.Object] struct {
 	reflector *reflector.Reflector[T]
 	before    *feed[T]      // the earlier feed of this namespace; nil if there is none or it has gone
 	applied   chan struct{} // holds a token when the consumer has applied an entry
+	synced    chan struct{} // closed when the store has the first list
 	gone      chan struct{} // closed when the store has no objects of this feed, and their deletions are pending
 	told      chan struct{} // closed when every handler was told of these deletions, or has ended
 	untold    error         // ErrStopped if Run ended before that; written before told is closed
 
-	// Guarded by the mu of the cache.
-	synced bool
-	quit   bool               // Remove was called
-	end    context.CancelFunc // ends the feed; nil if it has not begun
+	// Guarded by the mu of the cache, as is closing synced.
+	quit    bool               // Remove was called
+	dropped bool               // an entry was not applied, because the feed ended
+	end     context.CancelFunc // ends the feed; nil if it has not begun
 }
 
 // delivery is an entry on its way from a feed to the consumer.
@@ -40,7 +41,13 @@ type delivery[T object.Object] struct {
 }
 
 func newFeed[T object.Object](m *Multi[T], namespace string, lw listwatch.ListWatcher[T]) (*feed[T], error) {
-	f := &feed[T]{namespace: namespace, applied: make(chan struct{}, 1), gone: make(chan struct{}), told: make(chan struct{})}
+	f := &feed[T]{
+		namespace: namespace,
+		applied:   make(chan struct{}, 1),
+		synced:    make(chan struct{}),
+		gone:      make(chan struct{}),
+		told:      make(chan struct{}),
+	}
 	f.queue = deltafifo.New(deltafifo.Options[T]{Known: namespaced[T]{m.store, namespace}, Coalesce: true})
 	opts := m.opts.Reflector
 	opts.Resync = -1 // each handler has a resync of its own
@@ -133,21 +140,26 @@ func (m *Multi[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.C
 func (m *Multi[T]) hand(live context.Context, f *feed[T], e deltafifo.Entry[T]) error {
 	select {
 	case m.entries <- delivery[T]{f, e}:
+		select {
+		case <-f.applied:
+			return nil
+		case <-live.Done(): // the feed reads nothing more, and what it says next to the consumer comes after this entry
+		}
 	case <-live.Done():
-		return live.Err()
 	}
-	select {
-	case <-f.applied:
-		return nil
-	case <-live.Done():
-		return live.Err() // the feed reads nothing more, and what it says next to the consumer comes after this entry
-	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f.dropped = true // before the queue counts the entry as processed
+	return live.Err()
 }
 
 func (m *Multi[T]) markFeedSynced(f *feed[T]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f.synced = true
+	if f.dropped {
+		return
+	}
+	close(f.synced)
 	if m.feeds[f.namespace] == f {
 		m.late--
 	}

@@ -39,7 +39,8 @@ type Handler[T object.Object] struct {
 	// OnDelete is called with the last known state. If finalStateUnknown is false, an event reported the deletion, and obj is the
 	// state in that event. If finalStateUnknown is true, the informer has not seen the final state: usually a list lacked the
 	// object, or had another object with its name. The object may then have changed after the state in obj and before its
-	// deletion. It is also true for an object that may still exist, but is no longer the handler's: see [Registration.Retract].
+	// deletion. It is also true for an object that may still exist, but is no longer the handler's: see
+	// [Registration.Retract] and [Multi.Remove].
 	OnDelete func(obj T, finalStateUnknown bool)
 
 	// Filter chooses the objects that the handler is told of: those for which it returns true. If nil, all. An object that begins to

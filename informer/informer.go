@@ -63,13 +63,12 @@ func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) { return 
 // Errors of the server do not end Run, unless Options.Reflector.Fatal says so. They are reported to Options.Logger and
 // Options.Reflector.Trace, and the request is sent again.
 //
-// Once ctx has ended, or code has panicked, no further callback begins, and pending changes are dropped. [Informer.Stop] ends Run
-// without dropping them. Run waits for the
+// Once ctx has ended, or code has panicked, no further callback begins, and pending changes are dropped. Run waits for the
 // callbacks that are running, so a callback that never returns keeps Run from returning. When Run returns, every goroutine that it
 // started has ended. The store stays as it is.
 //
-// After [Informer.Stop], Run returns nil.
-func (in *Informer[T]) Run(ctx context.Context) error { return in.run(ctx, in) }
+// [Informer.Stop] ends Run without dropping what is pending, and then Run returns nil.
+func (in *Informer[T]) Run(ctx context.Context) error { return in.runFrom(ctx, in) }
 
 // Stop ends Run, and lets handlers be told what is pending. The informer sends no more requests, and the store stays as it is from
 // then on. Each handler gets every change that the store had by then, also one that was just added. When the last callback has
@@ -78,12 +77,14 @@ func (in *Informer[T]) Run(ctx context.Context) error { return in.run(ctx, in) }
 //	err := cache.WaitFor(ctx, written.ResourceVersion) // the store has everything up to that version
 //	err = cache.Stop(ctx)                              // and so have the handlers
 //
-// If ctx ends first, Stop returns ctx.Err(): then no further callback begins, and what is still pending is dropped. So Stop with a
-// context that has ended is what the end of Run's context is. If Run ends otherwise before everything was told, or had ended so
-// before, the error satisfies errors.Is with [ErrStopped]. If Run was not called yet, it never will list: it returns such an error.
+// If ctx ends first, Stop returns ctx.Err(): no further callback begins, and what is still pending is dropped. So with a context that
+// has ended, Stop does what the end of Run's context does. If Run ends for another reason before everything was told, or has ended
+// before Stop was called, the error satisfies errors.Is with [ErrStopped]. If Run was not called yet, Stop returns nil, and Run
+// returns such an error.
 //
-// A callback must not call Stop, because Stop waits for callbacks.
-func (in *Informer[T]) Stop(ctx context.Context) error { return in.stop(ctx, in) }
+// A callback must not call Stop, because Stop waits for callbacks. Several goroutines may call it: if the context of one ends, what is
+// pending is dropped for all.
+func (in *Informer[T]) Stop(ctx context.Context) error { return in.stopFrom(ctx, in) }
 
 // IsStopped reports whether the informer has stopped or is about to: AddHandler returns an error from then on.
 func (in *Informer[T]) IsStopped() bool { return in.isStopped() }

@@ -21,17 +21,17 @@ import (
 // the objects of all namespaces, one callback at a time. A namespace whose requests fail or are refused is late, and the others
 // are live. Options.Reflector.Fatal may still end Run.
 //
-// An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if that namespace was added later. A
-// handler has synced when it was told the first lists of all namespaces that there were before the first sync, as [Registration]
-// says; it does not wait for namespaces that are added after that. [Multi.WaitForSync] does.
+// An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if that namespace was added later.
+// Handlers sync once, when the store first has the first list of every namespace that there is: [Registration.Synced] does not wait
+// for namespaces that are added after that, and [Multi.WaitForSync] does.
 type Multi[T object.Object] struct {
-	*cache[T] // its mu guards the fields below, too
+	*cache[T] // its mu guards feeds, removed, coming and late, too
 	open      func(namespace string) (listwatch.ListWatcher[T], error)
 	opts      Options[T]
 	entries   chan delivery[T]
-	ending    chan *feed[T] // feeds that write no more, whose objects the consumer has to remove
-	wake      chan struct{} // holds a token when there is a feed to begin
-	feeding   sync.WaitGroup
+	ending    chan *feed[T]  // feeds that write no more, whose objects the consumer has to remove
+	wake      chan struct{}  // holds a token when there is a feed to begin
+	feeding   sync.WaitGroup // the goroutines of begin
 
 	feeds   map[string]*feed[T] // by namespace: those that were added, and not removed
 	removed map[string]*feed[T] // by namespace: the latest of those that were removed, until all handlers were told
@@ -155,7 +155,7 @@ func (m *Multi[T]) takeOut(namespace string) *feed[T] {
 		return m.removed[namespace]
 	}
 	delete(m.feeds, namespace)
-	if !f.synced {
+	if !isClosed(f.synced) {
 		m.late--
 		m.bell.ring() // the others may have synced
 	}
@@ -207,10 +207,10 @@ func (m *Multi[T]) Observe(name string, observe func(Change[T])) (*Registration,
 
 // Run lists and watches the resource in every namespace and calls handlers until ctx ends, and returns ctx.Err(). It ends and drops
 // pending changes as [Informer.Run] does. If Options.Reflector.Fatal ends it, the error names the namespace.
-func (m *Multi[T]) Run(ctx context.Context) error { return m.run(ctx, m) }
+func (m *Multi[T]) Run(ctx context.Context) error { return m.runFrom(ctx, m) }
 
 // Stop ends Run after handlers were told what is pending. See [Informer.Stop].
-func (m *Multi[T]) Stop(ctx context.Context) error { return m.stop(ctx, m) }
+func (m *Multi[T]) Stop(ctx context.Context) error { return m.stopFrom(ctx, m) }
 
 // IsStopped reports whether Run has ended or is about to: Add and AddHandler return an error from then on.
 func (m *Multi[T]) IsStopped() bool { return m.isStopped() }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
 )
 
 // After the end nothing can be added or removed, and whoever waits is told.
@@ -94,6 +95,25 @@ func TestMultiFatal(t *testing.T) {
 		}
 		if err := r.Run(t.Context()); !errors.Is(err, informer.ErrStarted) {
 			t.Errorf("a second Run returned %v", err)
+		}
+	})
+}
+
+// A first list whose last entry was never applied, because Run has ended, is not synced.
+func TestMultiStopsBeforeTheFirstListIsApplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{Indexers: store.Indexers[*thing]{
+			"slow": func(*thing) []string { <-release; return nil },
+		}})
+		r.begin("a", "b")
+		r.start()
+		r.halt()
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		if err := r.WaitForSync(t.Context()); !errors.Is(err, informer.ErrStopped) || r.HasSynced() {
+			t.Errorf("WaitForSync returned %v with %q in the store", err, r.Store().Keys())
 		}
 	})
 }

@@ -233,6 +233,42 @@ func TestMultiStore(t *testing.T) {
 	})
 }
 
+// WaitFor waits for one namespace, whose versions are its own.
+func TestMultiWaitFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{})
+		r.begin("a", "b")
+		waiting := inBackground(func() error { return r.WaitFor(t.Context(), "a", "2") })
+		removed := inBackground(func() error { return r.WaitFor(t.Context(), "b", "1000") })
+		r.start()
+		r.town.set("b/x", 2)
+		synctest.Wait()
+		if len(waiting) > 0 {
+			t.Error("it did not wait for its namespace")
+		}
+		r.town.set("a/x", 2)
+		if err := <-waiting; err != nil {
+			t.Errorf("WaitFor returned %v", err)
+		}
+		if x, _ := r.Store().Get("a/x"); x.Value != 2 {
+			t.Errorf("a/x is %+v", x)
+		}
+		r.drop("b")
+		want := `informer: wait for resourceVersion 1000 in namespace "b": the namespace is not there, or was removed`
+		for _, err := range []error{<-removed, r.WaitFor(t.Context(), "b", "1000")} {
+			if err == nil || err.Error() != want {
+				t.Errorf("WaitFor returned %v, want %s", err, want)
+			}
+		}
+		waiting = inBackground(func() error { return r.WaitFor(t.Context(), "a", "1000") })
+		synctest.Wait()
+		r.halt()
+		if err := <-waiting; !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("WaitFor returned %v", err)
+		}
+	})
+}
+
 // A filter and a resync are those of one handler over all namespaces.
 func TestMultiHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

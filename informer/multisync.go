@@ -2,9 +2,12 @@ package informer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/relist-go/relist/deltafifo"
 )
 
 // HasSynced reports whether the store has the first list of every namespace that there is now. Without namespaces it is true.
@@ -17,14 +20,14 @@ func (m *Multi[T]) HasSynced() bool { return m.hasSynced() }
 func (m *Multi[T]) WaitForSync(ctx context.Context) error {
 	feeds := m.current()
 	for i, f := range feeds {
-		if f.queue.HasSynced() {
+		if isClosed(f.synced) {
 			continue // even if ctx has ended
 		}
 		select {
-		case <-f.queue.Synced():
+		case <-f.synced:
 		case <-f.gone:
 		case <-m.ended:
-			if !f.queue.HasSynced() {
+			if !isClosed(f.synced) {
 				return fmt.Errorf("informer: wait for the first list of namespace %q: %w", f.namespace, ErrStopped)
 			}
 		case <-ctx.Done():
@@ -34,11 +37,35 @@ func (m *Multi[T]) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
+var errNotThere = errors.New("the namespace is not there, or was removed")
+
+// WaitFor waits until the store has everything of a namespace up to a resourceVersion, as [Informer.WaitFor] does. If the namespace
+// is not there or is removed meanwhile, it returns an error.
+func (m *Multi[T]) WaitFor(ctx context.Context, namespace, resourceVersion string) error {
+	err := errNotThere
+	if f := m.feedOf(namespace); f != nil {
+		if err = f.queue.WaitFor(ctx, resourceVersion); !errors.Is(err, deltafifo.ErrClosed) {
+			return err
+		}
+		if err = ErrStopped; m.feedOf(namespace) != f {
+			err = errNotThere
+		}
+	}
+	return fmt.Errorf("informer: wait for resourceVersion %s in namespace %q: %w", resourceVersion, namespace, err)
+}
+
+// feedOf returns the feed of a namespace, or nil if the namespace is not there.
+func (m *Multi[T]) feedOf(namespace string) *feed[T] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.feeds[namespace]
+}
+
 func (m *Multi[T]) syncError(err error, feeds []*feed[T], all int) error {
 	e := &MultiSyncError{Namespaces: all, Err: err}
 	now := time.Now()
 	for _, f := range feeds {
-		if f.queue.HasSynced() || isClosed(f.gone) {
+		if isClosed(f.synced) || isClosed(f.gone) {
 			continue
 		}
 		e.Late = append(e.Late, LateNamespace{f.namespace, &SyncError{
