@@ -159,7 +159,7 @@ func (o *mirrorOutput) report(t *target, l report.Line) {
 
 // compared returns the line with the fields that have changed.
 func (o *mirrorOutput) compared(t *target, d report.Delta) report.Delta {
-	if d.Before == nil || d.Type == "Deleted" {
+	if d.Before == nil || d.Initial || d.Type == "Deleted" {
 		return d
 	}
 	before, err := show.Object(d.Before, t.gvk)
