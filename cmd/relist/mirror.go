@@ -53,8 +53,8 @@ Other outputs show the objects themselves, those of the first list too:
                        {range}{end} and {"\n"}
   custom-columns=HEADING:PATH,...
                        a row for each change
-  table                all objects, sorted; on a terminal live, and else once,
-                       at the end
+  table                all objects, sorted: live on a terminal, and once at the
+                       end on other outputs and with --exit-on-sync
   table=HEADING:PATH,...
                        the same with columns of your own
   none                 nothing but the summary

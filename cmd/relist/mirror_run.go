@@ -141,7 +141,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 			return err
 		}
 	}
-	out := f.output.open(cmd, targets, func() { stop(nil) })
+	out := f.output.open(cmd, targets, f.exitOnSync, func() { stop(nil) })
 	out.printer.Say("mirroring %s from %s", strings.Join(resources, ", "), cfg.Server)
 
 	var unsynced atomic.Int64

@@ -62,7 +62,7 @@ func (f *outputFlags) isTable() bool { return f.word == "table" || strings.HasPr
 // needsJSON reports whether the output looks into objects, which only JSON lets it do.
 func (f *outputFlags) needsJSON() bool { return f.diff || f.format == report.Bytes }
 
-// check parses the value of -o. resources is their number, or 1 if it is not known.
+// check parses the value of -o, and refuses flags that do not go with it.
 func (f *outputFlags) check(cmd *cobra.Command) error {
 	f.initialSet = cmd.Flags().Changed("show-initial")
 	if spec, ok := strings.CutPrefix(f.word, "table="); ok {
@@ -116,8 +116,9 @@ type mirrorOutput struct {
 	format show.Format // nil unless objects are printed
 }
 
-// open begins to print. stop ends the command when the output takes no more.
-func (f *outputFlags) open(cmd *cobra.Command, targets []*target, stop func()) *mirrorOutput {
+// open begins to print. If once is set, a table is printed only at the end, also on a terminal. stop ends the command when the
+// output takes no more.
+func (f *outputFlags) open(cmd *cobra.Command, targets []*target, once bool, stop func()) *mirrorOutput {
 	opts := report.Terminal(cmd.OutOrStdout(), f.format, f.color.ColorWhen)
 	opts.Failed = func(error) { stop() } // Close returns the error
 	opts.Live = opts.Live && f.format != report.Bytes
@@ -125,6 +126,9 @@ func (f *outputFlags) open(cmd *cobra.Command, targets []*target, stop func()) *
 	o := &mirrorOutput{flags: f, name: cmd.CommandPath(), stderr: cmd.ErrOrStderr(), printer: report.NewPrinter(cmd.OutOrStdout(), opts)}
 	switch {
 	case f.isTable():
+		if once {
+			terminal = nil
+		}
 		o.screen = newScreen(o.printer, terminal, f.columns, targets)
 	case f.format == report.Bytes:
 		o.format, _ = show.ParseFormat(f.word, terminal != nil, len(targets) > 1) // check has parsed it
@@ -146,6 +150,8 @@ func (o *mirrorOutput) report(t *target, l report.Line) {
 		o.printer.PrintOf(t.label, l)
 	case isDelta && o.format != nil && o.flags.shows(d):
 		o.object(t, d)
+	case l.Kind() == report.Synced{}.Kind():
+		o.flush()
 	case l.Kind() == report.Problem{}.Kind() && (o.screen == nil || o.screen.terminal == nil):
 		complain(o.stderr, "%s: %s\n", o.name, l.Text())
 	}
@@ -153,7 +159,7 @@ func (o *mirrorOutput) report(t *target, l report.Line) {
 
 // compared returns the line with the fields that have changed.
 func (o *mirrorOutput) compared(t *target, d report.Delta) report.Delta {
-	if d.Before == nil || d.Type == "Deleted" {
+	if d.Before == nil || d.Initial || d.Type == "Deleted" {
 		return d
 	}
 	before, err := show.Object(d.Before, t.gvk)
@@ -177,7 +183,7 @@ func (o *mirrorOutput) object(t *target, d report.Delta) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, _ = io.WriteString(o.printer, o.format(show.Change{
+	_, _ = io.WriteString(o.printer, o.format.Print(show.Change{
 		Type:     d.Type,
 		Resource: strings.TrimSpace(t.label),
 		Key:      d.Key,
@@ -186,8 +192,19 @@ func (o *mirrorOutput) object(t *target, d report.Delta) {
 	})) // Close returns the error
 }
 
+// flush prints objects that wait for others.
+func (o *mirrorOutput) flush() {
+	if o.format == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, _ = io.WriteString(o.printer, o.format.Flush()) // Close returns the error
+}
+
 // conclude prints what is left to say at the end.
 func (o *mirrorOutput) conclude(targets []*target) {
+	o.flush()
 	if o.screen != nil {
 		o.screen.conclude()
 		return

@@ -23,9 +23,22 @@ type Change struct {
 	Object   map[string]any
 }
 
-// Format is a way to print objects, one after the other. A Format is used by one goroutine
-// at a time, because it may align what follows.
-type Format func(Change) string
+// Format is a way to print objects, one after the other. It is used by one goroutine at a
+// time.
+type Format interface {
+	// Print returns the text of an object, or nothing if it waits for others.
+	Print(c Change) string
+
+	// Flush returns the text of the objects that wait. From then on none waits.
+	Flush() string
+}
+
+// each is a Format in which no object waits.
+type each func(Change) string
+
+func (f each) Print(c Change) string { return f(c) }
+
+func (each) Flush() string { return "" }
 
 // Formats are the words of -o that print objects, as messages list them.
 const Formats = "yaml, json-object, jsonpath=TEMPLATE, custom-columns=HEADING:PATH,... or table"
@@ -36,17 +49,17 @@ func ParseFormat(output string, terminal, several bool) (Format, error) {
 	word, argument, hasArgument := strings.Cut(output, "=")
 	switch {
 	case output == "yaml":
-		return func(c Change) string { return yamlOf(c, terminal) }, nil
+		return each(func(c Change) string { return yamlOf(c, terminal) }), nil
 	case output == "json-object":
-		return jsonOf, nil
+		return each(jsonOf), nil
 	case word == "jsonpath" && hasArgument:
 		template, err := jsonpath.Parse(argument)
 		if err != nil {
 			return nil, err
 		}
-		return func(c Change) string {
+		return each(func(c Change) string {
 			return strings.TrimSuffix(template.Execute(c.Object, Value), "\n") + "\n"
-		}, nil
+		}), nil
 	case word == "custom-columns" && hasArgument:
 		columns, err := ParseColumns(argument)
 		if err != nil {
@@ -55,7 +68,7 @@ func ParseFormat(output string, terminal, several bool) (Format, error) {
 		if len(columns) == 0 {
 			return nil, fmt.Errorf("custom-columns= has no column: want HEADING:PATH, such as NAME:.metadata.name")
 		}
-		return rows(columns, several), nil
+		return newRows(columns, several), nil
 	case word == "jsonpath", word == "custom-columns":
 		return nil, fmt.Errorf("-o %s: want %s=..., such as jsonpath='{.metadata.name}' or custom-columns=NAME:.metadata.name", word, word)
 	}
@@ -97,26 +110,51 @@ func jsonOf(c Change) string {
 	return `{"type":` + string(encode(c.Type)) + `,"object":` + string(encode(c.Object)) + "}\n"
 }
 
-// rows returns a Format of rows below a first row of headings.
-func rows(columns Columns, several bool) Format {
-	columns = append(Columns{{Heading: "EVENT"}}, columns...)
+// rows is a Format of rows below their headings. They wait for the first Flush, so that they
+// can be aligned; later the columns only grow.
+type rows struct {
+	columns  Columns
+	several  bool
+	align    Aligner
+	headings []string
+	waiting  [][]string // before the first Flush
+	flushed  bool
+}
+
+func newRows(columns Columns, several bool) *rows {
+	headings := []string{"EVENT"}
 	if several {
-		columns = append(Columns{columns[0], {Heading: "RESOURCE"}}, columns[1:]...)
+		headings = append(headings, "RESOURCE")
 	}
-	align := &Aligner{}
-	align.Fit([]string{"Replaced"}) // the longest of the types that are common
-	begun := false
-	return func(c Change) string {
-		row := []string{c.Type}
-		if several {
-			row = append(row, c.Resource)
-		}
-		row = append(row, columns[len(row):].Row(c.Object, time.Now())...)
-		if begun {
-			return align.Line(row) + "\n"
-		}
-		begun = true
-		align.Fit(row)
-		return align.Line(columns.Headings()) + "\n" + align.Line(row) + "\n"
+	r := &rows{columns: columns, several: several, headings: append(headings, columns.Headings()...)}
+	r.align.Fit(r.headings, []string{"Replaced"}) // the longest of the types that are common
+	return r
+}
+
+func (r *rows) Print(c Change) string {
+	row := []string{c.Type}
+	if r.several {
+		row = append(row, c.Resource)
 	}
+	row = append(row, r.columns.Row(c.Object, time.Now())...)
+	if !r.flushed {
+		r.waiting = append(r.waiting, row)
+		return ""
+	}
+	return r.align.Line(row) + "\n"
+}
+
+func (r *rows) Flush() string {
+	if r.flushed {
+		return ""
+	}
+	r.flushed = true
+	r.align.Fit(r.waiting...)
+	var b strings.Builder
+	b.WriteString(r.align.Line(r.headings) + "\n")
+	for _, row := range r.waiting {
+		b.WriteString(r.align.Line(row) + "\n")
+	}
+	r.waiting = nil
+	return b.String()
 }

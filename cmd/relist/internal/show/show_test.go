@@ -73,7 +73,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %v", tt.output, err)
 			continue
 		}
-		if got := format(c); got != tt.want {
+		if got := format.Print(c) + format.Flush() + format.Flush(); got != tt.want {
 			t.Errorf("%s: got\n%q\nwant\n%q", tt.output, got, tt.want)
 		}
 	}
@@ -82,9 +82,13 @@ func TestFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Resource = "configmaps"
-	_ = format(c)
-	if got, want := format(c), "Added      configmaps   a\n"; got != want { // aligned with the row before it
-		t.Errorf("got %q want %q", got, want)
+	_ = format.Print(c)
+	c.Object = parse(t, `{"metadata":{"name":"longer"}}`)
+	_ = format.Print(c)
+	c.Type = "Deleted"
+	got := format.Flush() + format.Print(c)
+	if want := "EVENT      RESOURCE     NAME\nAdded      configmaps   a\nAdded      configmaps   longer\nDeleted    configmaps   longer\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
@@ -101,7 +105,7 @@ func TestNothingOfAnObjectReachesTheTerminalAsItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := format(c)
+		got := format.Print(c) + format.Flush()
 		for _, r := range got {
 			if r != '\n' && !unicode.IsPrint(r) && (output != "json-object" || r < ' ' || r >= 0x7f && r < 0xa0) {
 				t.Errorf("%s: %U reaches the terminal: %q", output, r, got)
@@ -117,7 +121,7 @@ func TestNothingOfAnObjectReachesTheTerminalAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back map[string]any
-	if err := yaml.Unmarshal([]byte(format(c)), &back); err != nil || !reflect.DeepEqual(back["data"], c.Object["data"]) {
+	if err := yaml.Unmarshal([]byte(format.Print(c)), &back); err != nil || !reflect.DeepEqual(back["data"], c.Object["data"]) {
 		t.Errorf("YAML of %q is read as %q (%v)", c.Object, back, err)
 	}
 	for _, row := range [][]string{DefaultColumns(true).Row(c.Object, time.Now()), {pathText(t, strange)}} {
