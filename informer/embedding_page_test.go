@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"reflect"
@@ -53,6 +54,22 @@ func Example_configByHand() {
 		OnProblem:      func(err error) { slog.Warn(err.Error()) },
 	}
 	_ = config
+}
+
+func Example_roundTripper() {
+	var (
+		ctx    context.Context
+		client *transport.Client
+	)
+	web := &http.Client{Transport: client.RoundTripper()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "/api/v1/namespaces/shop/pods/web-0/log", nil)
+	if err != nil {
+		return
+	}
+	resp, err := web.Do(req)
+	if err == nil {
+		resp.Body.Close()
+	}
 }
 
 func Example_protobuf() {
