@@ -261,7 +261,7 @@ func TestWritesAtOnce(t *testing.T) {
 			path := fmt.Sprintf("/api/v1/namespaces/d/configmaps/c%d?fieldManager=me", i)
 			for n := range 10 {
 				body := strings.NewReader(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c%d"},"data":{"n":"%d"}}`, i, n))
-				req := httptest.NewRequest(http.MethodPatch, path, body)
+				req := httptest.NewRequestWithContext(t.Context(), http.MethodPatch, path, body)
 				req.Header.Set("Content-Type", "application/apply-patch+yaml")
 				answer := httptest.NewRecorder()
 				s.ServeHTTP(answer, req)

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
@@ -27,6 +28,7 @@ import (
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/writer"
 )
 
 // The examples in this file are most of the code of docs/embedding.md; TestEmbedding compares.
@@ -70,6 +72,14 @@ func Example_roundTripper() {
 	if err == nil {
 		resp.Body.Close()
 	}
+}
+
+func Example_writer() {
+	var client *transport.Client
+	type ConfigMap struct{ metav1.ObjectMeta }
+	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	writes, err := writer.New[*ConfigMap](client, resource, writer.Options{Kind: "ConfigMap", FieldManager: "shop"})
+	_, _ = writes, err
 }
 
 func Example_protobuf() {
@@ -317,7 +327,7 @@ func TestEmbedding(t *testing.T) {
 	for _, file := range []string{
 		"example_test.go", "embedding_page_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
-		"../examples/controller/main.go", "../controller/example_test.go",
+		"../examples/controller/main.go", "../controller/example_test.go", "../examples/read-your-writes/main.go",
 	} {
 		code += flush(read(t, file))
 	}
@@ -349,6 +359,8 @@ func TestEmbeddingNamesEveryOption(t *testing.T) {
 		informer.Handler[*Pod]{},
 		controller.Options{},
 		controller.QueueOptions{},
+		writer.Options{},
+		writer.DeleteOptions{},
 	} {
 		typ := reflect.TypeOf(options)
 		for i := range typ.NumField() {
