@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relist-go/relist/cmd/relist/internal/connect"
-	"github.com/relist-go/relist/cmd/relist/internal/discover"
+	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -63,10 +63,10 @@ func (s *selection) config(stderr io.Writer) (transport.Config, error) {
 
 // find returns the resource that the server has under name, and the namespace to
 // mirror, or "" for all namespaces.
-func (s *selection) find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discover.Resource, string, error) {
+func (s *selection) find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discovery.Resource, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	found, err := discover.Find(ctx, client, name)
+	found, err := discovery.Find(ctx, client, name)
 	if err != nil {
 		return nil, "", connect.Explain(err, cfg.Server, startTimeout)
 	}

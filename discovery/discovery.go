@@ -1,9 +1,9 @@
-// Package discover finds out which resource a person means by "deploy",
+// Package discovery finds out which resource a person means by "deploy",
 // "pods" or "deployments.v1.apps": it asks the API server what it serves, and
 // looks the words up as kubectl does.
 //
 // Begin with Find.
-package discover
+package discovery
 
 import (
 	"context"
