@@ -41,6 +41,17 @@ func fetch(ctx context.Context, client *transport.Client, q query) (*catalog, er
 	return c, nil
 }
 
+// fetchAll reads all of the server's discovery.
+func fetchAll(ctx context.Context, client *transport.Client) (*catalog, error) {
+	c := &catalog{}
+	for _, path := range []string{"/api", "/apis"} {
+		if err := c.addRoot(ctx, client, path, query{}); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
 // root is an answer to /api or /apis, of either kind.
 type root struct {
 	Kind     string            `json:"kind"`

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
@@ -80,6 +81,19 @@ func Example_writer() {
 	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	writes, err := writer.New[*ConfigMap](client, resource, writer.Options{Kind: "ConfigMap", FieldManager: "shop"})
 	_, _ = writes, err
+}
+
+func Example_discovery() {
+	var (
+		ctx    context.Context
+		client *transport.Client
+	)
+	found, err := discovery.Resolve(ctx, client, "deploy") // or deployments.v1.apps
+	if err != nil {
+		return // says which names look like it
+	}
+	objects, err := listwatch.New(client, found.GroupVersionResource, listwatch.Options[*unstructured.Unstructured]{})
+	_, _ = objects, err
 }
 
 func Example_protobuf() {

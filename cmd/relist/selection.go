@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -66,9 +67,14 @@ func (s *selection) config(stderr io.Writer) (transport.Config, error) {
 func (s *selection) find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discovery.Resource, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	found, err := discovery.Find(ctx, client, name)
+	found, err := discovery.Resolve(ctx, client, name)
 	if err != nil {
 		return nil, "", connect.Explain(err, cfg.Server, startTimeout)
+	}
+	for _, verb := range []string{"list", "watch"} {
+		if !found.Can(verb) {
+			return nil, "", fmt.Errorf("the server does not offer %s on %s, so it cannot be mirrored", verb, found.GroupResource())
+		}
 	}
 	switch {
 	case !found.Namespaced:
