@@ -45,12 +45,13 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 		return s.serveDeleteCollection(w, req, t, f, del)
 	}
 	st := s.storage
+	var before uint64 // of the copy, which only this request has
 	if dryRun {
 		// A dry run changes a copy of the storage that has only this one object.
 		st = s.storage.fork(t.table, dryRunKey(t, body, media))
 		t.table = st.tables[t.table.res.ID()]
+		before = st.rv
 	}
-	before := st.rv
 	r, code, err := st.write(t, v, del, body, media)
 	if err != nil {
 		return err

@@ -2,8 +2,11 @@ package apitest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -247,6 +250,28 @@ func TestUpdateWithAnotherTypeOfNumber(t *testing.T) {
 	if got := lookup(got, "metadata.generation"); got != int64(2) {
 		t.Errorf("generation %v, want 2", got)
 	}
+}
+
+// The race detector watches writes of several clients.
+func TestWritesAtOnce(t *testing.T) {
+	s := New(Options{})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			path := fmt.Sprintf("/api/v1/namespaces/d/configmaps/c%d?fieldManager=me", i)
+			for n := range 10 {
+				body := strings.NewReader(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c%d"},"data":{"n":"%d"}}`, i, n))
+				req := httptest.NewRequestWithContext(t.Context(), http.MethodPatch, path, body)
+				req.Header.Set("Content-Type", "application/apply-patch+yaml")
+				answer := httptest.NewRecorder()
+				s.ServeHTTP(answer, req)
+				if answer.Code >= 300 {
+					t.Errorf("%d: %s", answer.Code, answer.Body)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func second[T any](_ T, err error) error { return err }

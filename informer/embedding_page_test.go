@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"reflect"
@@ -21,12 +22,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/writer"
 )
 
 // The examples in this file are most of the code of docs/embedding.md; TestEmbedding compares.
@@ -54,6 +57,43 @@ func Example_configByHand() {
 		OnProblem:      func(err error) { slog.Warn(err.Error()) },
 	}
 	_ = config
+}
+
+func Example_roundTripper() {
+	var (
+		ctx    context.Context
+		client *transport.Client
+	)
+	web := &http.Client{Transport: client.RoundTripper()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "/api/v1/namespaces/shop/pods/web-0/log", nil)
+	if err != nil {
+		return
+	}
+	resp, err := web.Do(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+}
+
+func Example_writer() {
+	var client *transport.Client
+	type ConfigMap struct{ metav1.ObjectMeta }
+	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	writes, err := writer.New[*ConfigMap](client, resource, writer.Options{Kind: "ConfigMap", FieldManager: "shop"})
+	_, _ = writes, err
+}
+
+func Example_discovery() {
+	var (
+		ctx    context.Context
+		client *transport.Client
+	)
+	found, err := discovery.Resolve(ctx, client, "deploy") // or deployments.v1.apps
+	if err != nil {
+		return // says which names look like it
+	}
+	objects, err := listwatch.New(client, found.GroupVersionResource, listwatch.Options[*unstructured.Unstructured]{})
+	_, _ = objects, err
 }
 
 func Example_protobuf() {
@@ -320,7 +360,7 @@ func TestEmbedding(t *testing.T) {
 	for _, file := range []string{
 		"example_test.go", "embedding_page_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
-		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go",
+		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go", "../examples/read-your-writes/main.go",
 	} {
 		code += flush(read(t, file))
 	}
@@ -352,6 +392,8 @@ func TestEmbeddingNamesEveryOption(t *testing.T) {
 		informer.Handler[*Pod]{},
 		controller.Options{},
 		controller.QueueOptions{},
+		writer.Options{},
+		writer.DeleteOptions{},
 	} {
 		typ := reflect.TypeOf(options)
 		for i := range typ.NumField() {

@@ -226,6 +226,33 @@ func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, er
 	if err != nil {
 		return obj, meta, err
 	}
+	if obj, meta, err = r.decodeAnswer(resp); err != nil {
+		return obj, meta, err
+	}
+	if meta.Key != key {
+		return obj, meta, fmt.Errorf("%w: %s instead of %s", errMalformed, meta.Key, key)
+	}
+	return obj, meta, nil
+}
+
+// Do sends a request whose answer is one object, and decodes the answer as Get does, within
+// the same bound; package writer is made of it. It sets Accept and Status of the request. The
+// error says if the server has accepted the request but its answer cannot be used.
+func (r *Resource[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, Meta, error) {
+	req.Accept, req.Status = r.decoder.acceptObject(), r.decoder.status()
+	resp, err := r.client.Do(ctx, method, req, body)
+	if err != nil {
+		return *new(T), Meta{}, err
+	}
+	obj, meta, err := r.decodeAnswer(resp)
+	if err != nil {
+		err = fmt.Errorf("the server has accepted the request, but its answer cannot be used: %w", err)
+	}
+	return obj, meta, err
+}
+
+// decodeAnswer reads the one object of an answer, and closes it.
+func (r *Resource[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, err error) {
 	defer resp.Body.Close()
 	encoding := r.decoder.withMediaType(resp.MediaType)
 	if encoding == nil {
@@ -246,9 +273,6 @@ func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, er
 	obj, meta, bad := r.decoder.decode(encoding, data, schema.GroupVersionKind{})
 	if bad != nil {
 		return obj, meta, bad
-	}
-	if meta.Key != key {
-		return obj, meta, fmt.Errorf("%w: %s instead of %s", errMalformed, meta.Key, key)
 	}
 	return obj, meta, nil
 }

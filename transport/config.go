@@ -131,13 +131,13 @@ type Config struct {
 	// If zero, 90 s. If negative, until Close.
 	IdleConnTimeout time.Duration
 
-	// MaxConcurrentGets bounds how many requests other than watches are in progress at
-	// once, from their start until their body is closed; the others wait. It spreads the
+	// MaxConcurrentGets bounds how many requests of [Client.Get] are in progress at once,
+	// from their start until their body is closed; the others wait. It spreads the
 	// lists of a program with many reflectors after an outage, and bounds the memory
 	// that they take. If zero or negative, there is no bound.
 	MaxConcurrentGets int
 
-	// GetsPerSecond bounds how many requests other than watches begin in a second, on
+	// GetsPerSecond bounds how many of them begin in a second, on
 	// average, and GetBurst how many of them may begin at once after a pause; the others
 	// wait. Neither is about a server that answers 429 with Retry-After: that is in the
 	// error, and whoever tries again obeys it. If GetsPerSecond is zero or negative,

@@ -4,7 +4,7 @@
 // its formats tell package frames, below this one, where an event begins and ends.
 //
 // A [Config], written by hand or read by [LoadKubeconfig] or [InCluster], makes
-// a [Client]. A Client sends GET requests only, in two shapes:
+// a [Client]. A Client sends GET requests in two shapes:
 //
 //	resp, err := client.Get(ctx, transport.Request{Path: "/api/v1/pods"})
 //	// resp.Body streams the answer; any status but 2xx is err.
@@ -18,6 +18,10 @@
 //		}
 //		decode(frame.Data) // valid until the next call of Next
 //	}
+//
+// [Client.Do] sends requests of other methods; package writer makes them. For all else that an
+// API server offers, [Client.RoundTripper] lends the connections and credentials to an
+// [http.Client].
 //
 // A stream is pulled, not pushed: it has no goroutine and no channel, so nothing
 // is read ahead of the caller, no error is lost and nothing leaks but what the

@@ -20,7 +20,7 @@ var errNoFormat = errors.New("no format is named that the watch may come in: set
 // RequestError says which request failed. The cause is under it: errors.Is and
 // errors.As find it, and so do the functions of apierrors.
 type RequestError struct {
-	Op  string // "get" or "watch"
+	Op  string // "watch", or the method in lower case: "get", "patch"
 	URL string // without the query
 	Err error
 }

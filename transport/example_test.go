@@ -80,3 +80,34 @@ func ExampleClient_Get_error() {
 	fmt.Println(apierrors.IsTooManyRequests(err), seconds)
 	// Output: true 5
 }
+
+// An http.Client with the credentials and connections of a Client, for what this module has no function for: here, the log of a Pod.
+func ExampleClient_RoundTripper() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, "%s of %s", r.URL.Path, r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+
+	client, err := transport.NewClient(transport.Config{Server: server.URL, BearerToken: "my-token"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+
+	web := &http.Client{Transport: client.RoundTripper()}
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "/api/v1/namespaces/shop/pods/web-0/log", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp, err := web.Do(req)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	fmt.Println(string(text), err)
+	// Output: /api/v1/namespaces/shop/pods/web-0/log of Bearer my-token <nil>
+}

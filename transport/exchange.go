@@ -6,18 +6,21 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // kind is what all exchanges of one sort have in common. A Client has one for Get, and
 // one for each way that a watch can travel.
 type kind struct {
-	op      string // for errors: "get" or "watch"
-	via     *connector
-	gzip    bool // the answer may come compressed
-	upgrade bool // the request asks for a WebSocket
+	op        string // for errors: "watch", or the method in lower case
+	via       *connector
+	gzip      bool // the answer may come compressed
+	upgrade   bool // the request asks for a WebSocket
+	anyStatus bool // a response of any status is the answer, not an error
 
 	// rewrite changes the header of a request that has its credential. If nil, the header
 	// stays as it is.
@@ -36,6 +39,8 @@ type exchange struct {
 
 	client  *Client
 	request Request
+	method  string      // "" is GET
+	content []byte      // of the request; nil for none
 	url     string      // for errors: without the query
 	onRead  func(n int) // see [WithReadHook]; nil if nobody asked
 	last    *attempt    // nil before the first
@@ -80,6 +85,11 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	return x.sendRequest(ctx, hr)
+}
+
+// sendRequest is send for a request that is ready, but for the credential.
+func (x *exchange) sendRequest(ctx context.Context, hr *http.Request) (*http.Response, error) {
 	source := x.client.credentials
 	if own := hr.Header.Get("Authorization"); own != "" {
 		if !x.client.secretive {
@@ -93,17 +103,32 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	}
 	first := x.attempt(hr, with)
 	if !first.again {
-		return first.resp, first.err
+		return first.answer()
 	}
-	if with, err = x.renew(ctx, source, first); err != nil {
+	with, err = x.renew(ctx, source, first)
+	if first.resp != nil && err != errRefused { //nolint:errorlint // if more is to say, it is wrapped
+		x.client.problems.report("credential", err) // the caller sees the 401 only
+	}
+	again, ok := sendAgain(hr)
+	if err == nil && !ok {
+		err = first.err
+	}
+	if err != nil {
+		if first.resp != nil {
+			return first.resp, nil
+		}
 		return nil, err
 	}
-	second := x.attempt(hr, with)
-	return second.resp, second.err
+	first.discard(x)
+	return x.attempt(again, with).answer()
 }
 
+// errRefused stands for a 401 that is the answer.
+var errRefused = errors.New("401 Unauthorized")
+
 // attempt is one try of an exchange: a request with a credential, on connections that
-// were made with one identity. It has either a response or an error.
+// were made with one identity. It has either a response or an error; if the response is a
+// 401, both.
 type attempt struct {
 	with  credential
 	on    *generation    // nil if no connection could be prepared
@@ -118,6 +143,24 @@ type attempt struct {
 	isStatus     bool // the body is a Status
 }
 
+// answer returns the response, or the error if there is none.
+func (a *attempt) answer() (*http.Response, error) {
+	if a.resp != nil {
+		return a.resp, nil
+	}
+	return nil, a.err
+}
+
+// discard gives up a response, so that its connection can be used again.
+func (a *attempt) discard(x *exchange) {
+	if a.resp == nil {
+		return
+	}
+	defer x.hurry().Stop()
+	_ = readErrorBody(a.resp.Body, x.client.maxError)
+	_ = a.resp.Body.Close()
+}
+
 // attempt sends the request once. It uses the RoundTripper, not an http.Client: an
 // http.Client follows redirects, and a credential must not go to another host.
 func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
@@ -130,7 +173,12 @@ func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
 		return a
 	}
 	x.hold(a.end)
-	hr = hr.WithContext(hr.Context()) // the first attempt may still be using its own
+	reqCtx := hr.Context()
+	var sent atomic.Bool
+	if !isSafe(hr.Method) {
+		reqCtx = httptrace.WithClientTrace(reqCtx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	}
+	hr = hr.WithContext(reqCtx) // the first attempt may still be using its own
 	hr.Header = hr.Header.Clone()
 	with.authorize(hr.Header)
 	if x.rewrite != nil {
@@ -150,10 +198,15 @@ func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
 	case err != nil:
 		// Perhaps the connection could not be made because it trusts the wrong
 		// authority, or shows the wrong certificate.
-		a.err, a.again = err, true
+		a.err, a.again = err, isSafe(hr.Method) || !sent.Load()
 	case x.client.onlyHTTP2 && !x.upgrade && resp.ProtoMajor != 2:
 		_ = resp.Body.Close()
-		a.err, a.again = fmt.Errorf("the server answered with %s, and ProtocolHTTP2 asks for HTTP/2", resp.Proto), true
+		a.err, a.again = fmt.Errorf("the server answered with %s, and ProtocolHTTP2 asks for HTTP/2", resp.Proto), isSafe(hr.Method)
+	case x.anyStatus:
+		a.resp = resp
+		if resp.StatusCode == http.StatusUnauthorized {
+			a.unauthorized, a.again, a.err = true, true, errRefused
+		}
 	case resp.StatusCode/100 == 2, x.upgrade && resp.StatusCode == http.StatusSwitchingProtocols:
 		a.resp = resp
 	default:

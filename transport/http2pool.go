@@ -88,10 +88,25 @@ func (p *streamPool) RoundTrip(r *http.Request) (*http.Response, error) {
 			if failed == maxSends || sends == maxUnlucky {
 				return nil, err.last
 			}
+			again, ok := sendAgain(r)
+			if !ok {
+				return nil, err.last
+			}
+			r = again
 		case w != nil:
 			resp, err := w.wait(r.Context())
+			if err != nil && r.Body != nil {
+				_ = r.Body.Close() // what counts is why nobody has read it
+			}
 			if resp != nil || err != nil {
 				return resp, err
+			}
+			if w.first { // and net/http, which made the connection for it, has closed its body
+				again, ok := sendAgain(r)
+				if !ok {
+					return nil, errGivenUp
+				}
+				r = again
 			}
 			// A connection that has ended before anybody could use it has been tried.
 			if p.wasUseless(w.making) {
@@ -219,7 +234,7 @@ func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
 		// The server has done nothing (RFC 9113, section 8.7).
 		failed.refused = reset.Code == codeRefusedStream
 		failed.again = failed.refused
-	case c.frames.leaves():
+	case c.frames.leaves() && (isSafe(r.Method) || !sent.Load()):
 		// A stream above the last one that the GOAWAY names was not looked at. One below
 		// it may have been, but a GET does no harm twice.
 		failed.again, failed.last = true, errGivenUp

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 	"github.com/relist-go/relist/transport/frames"
 )
 
-// Request is a GET.
+// Request says what to ask for.
 type Request struct {
 	// Path is absolute and already escaped; it is appended to the path of
 	// Config.Server. [EscapePath] makes one of plain segments.
@@ -57,7 +58,7 @@ func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 	if len(req.Query) > 0 {
 		target += "?" + req.Query.Encode()
 	}
-	hr, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	hr, err := http.NewRequestWithContext(ctx, x.method, target, x.contentReader())
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +75,14 @@ func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 		hr.Header.Set("Accept-Encoding", "gzip")
 	}
 	return hr, nil
+}
+
+// contentReader returns the body of the request, nil if it has none.
+func (x *exchange) contentReader() io.Reader {
+	if x.content == nil {
+		return nil
+	}
+	return bytes.NewReader(x.content) // net/http can take one of these twice
 }
 
 // Response is an answer with a 2xx status.

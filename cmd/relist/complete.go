@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/url"
 	"slices"
@@ -14,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/relist-go/relist/cmd/relist/internal/discover"
+	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -81,18 +80,17 @@ func (s *selection) ask(ctx context.Context, question func(context.Context, *tra
 	return question(ctx, client)
 }
 
-// noResource is a name that no resource has, and to which none is similar.
-var noResource = strings.Repeat("?", 64)
-
-// resourceNamesOf returns the names of the resources that can be mirrored: those that the error for a name that is like
-// none of them lists.
+// resourceNamesOf returns the names of the resources that can be mirrored, with their groups: "pods", "deployments.apps".
 func resourceNamesOf(ctx context.Context, client *transport.Client) []string {
-	_, err := discover.Find(ctx, client, noResource)
-	var missing *discover.NotFoundError
-	if !errors.As(err, &missing) {
-		return nil
+	all, _ := discovery.List(ctx, client) // if a group does not answer, the others are worth having
+	var names []string
+	for _, r := range all {
+		if r.Can("list") && r.Can("watch") {
+			names = append(names, r.GroupResource().String())
+		}
 	}
-	return onlyNames(missing.Known)
+	slices.Sort(names)
+	return onlyNames(slices.Compact(names))
 }
 
 // namespacesOf returns the names of the namespaces, of a large cluster only some.

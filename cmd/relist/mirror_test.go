@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,6 +144,7 @@ func TestMirrorStartErrors(t *testing.T) {
 		want string
 	}{
 		"unknown resource":  {[]string{"podz", "--server", url}, `the server has no resource "podz"; did you mean pods?`},
+		"unwatchable":       {[]string{"cs", "--server", unwatchable(t)}, "the server does not offer watch on componentstatuses, so it cannot be mirrored"},
 		"nobody there":      {[]string{"pods", "--server", closedPort(t)}, "connection refused; is the API server running"},
 		"stalled server":    {[]string{"pods", "--server", silentServer(t)}, "did not answer within 4s: check the address"},
 		"no kubeconfig":     {[]string{"pods"}, "no API server is named"},
@@ -202,6 +205,21 @@ func silentServer(t *testing.T) string {
 	}
 	t.Cleanup(func() { ln.Close() }) // the kernel completes handshakes: nobody needs to accept
 	return "http://" + ln.Addr().String()
+}
+
+// unwatchable returns the address of a server whose only resource cannot be watched.
+func unwatchable(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer := `{"kind":"APIVersions","versions":["v1"]}`
+		if r.URL.Path == "/api/v1" {
+			answer = `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"componentstatuses","kind":"ComponentStatus","shortNames":["cs"],"verbs":["get","list"]}]}`
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // If the reader of the output, such as head, closes the pipe, the command ends without

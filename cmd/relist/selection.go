@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/relist-go/relist/cmd/relist/internal/connect"
-	"github.com/relist-go/relist/cmd/relist/internal/discover"
+	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -63,12 +64,17 @@ func (s *selection) config(stderr io.Writer) (transport.Config, error) {
 
 // find returns the resource that the server has under name, and the namespace to
 // mirror, or "" for all namespaces.
-func (s *selection) find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discover.Resource, string, error) {
+func (s *selection) find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discovery.Resource, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	found, err := discover.Find(ctx, client, name)
+	found, err := discovery.Resolve(ctx, client, name)
 	if err != nil {
 		return nil, "", connect.Explain(err, cfg.Server, startTimeout)
+	}
+	for _, verb := range []string{"list", "watch"} {
+		if !found.Can(verb) {
+			return nil, "", fmt.Errorf("the server does not offer %s on %s, so it cannot be mirrored", verb, found.GroupResource())
+		}
 	}
 	switch {
 	case !found.Namespaced:

@@ -39,6 +39,7 @@ var shownByTest = map[string]func(*testing.T){
 var shownElsewhere = map[string][2]string{
 	"kubeconfigs":      {"../clientgo/wire_test.go", "TestWire"},
 	"types-of-objects": {"../../listwatch/json/shapes_test.go", "TestShapes"},
+	"writes":           {"../writes/clientgo_test.go", "TestWritesDiffer"},
 }
 
 // Each heading of docs/differences.md was observed, and nothing else was.

@@ -6,15 +6,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log"
 	"maps"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -27,6 +22,7 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/writer"
 )
 
 // Shop has the fields of a Shop that this program uses; the decoder skips the others.
@@ -35,14 +31,16 @@ type Shop struct {
 	Prices            map[string]string `json:"prices"`
 }
 
-// ConfigMap has its kind, too, because the program writes it.
+// ConfigMap has the fields of a ConfigMap that this program reads and writes.
 type ConfigMap struct {
-	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Data              map[string]string `json:"data"`
 }
 
-var shopKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Shop"}
+var (
+	shopKind           = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Shop"}
+	configMapsResource = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -59,8 +57,9 @@ func run(ctx context.Context, server string) error {
 		return err
 	}
 	shopList, err := listwatch.New(client, shopKind.GroupVersion().WithResource("shops"), listwatch.Options[*Shop]{})
-	mapList, err2 := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*ConfigMap]{})
-	if err := errors.Join(err, err2); err != nil {
+	mapList, err2 := listwatch.New(client, configMapsResource, listwatch.Options[*ConfigMap]{})
+	writes, err3 := writer.New[*ConfigMap](client, configMapsResource, writer.Options{Kind: "ConfigMap", FieldManager: "shops", Force: true})
+	if err := errors.Join(err, err2, err3); err != nil {
 		return err
 	}
 	shops, configMaps := informer.New(shopList, informer.Options[*Shop]{}), informer.New(mapList, informer.Options[*ConfigMap]{})
@@ -76,34 +75,13 @@ func run(ctx context.Context, server string) error {
 		if exists && maps.Equal(have.Data, shop.Prices) {
 			return 0, nil
 		}
-		return 0, apply(ctx, server, shop)
+		want := &ConfigMap{Data: shop.Prices}
+		want.Namespace, want.Name = shop.Namespace, shop.Name
+		want.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(shop, shopKind)}
+		_, err := writes.Apply(ctx, want)
+		return 0, err
 	}
 	return controller.Run(ctx, reconcile, controller.Options{Workers: 4},
 		controller.For(shops),
 		controller.Owns(configMaps, controller.Owner{Group: shopKind.Group, Kind: shopKind.Kind}))
-}
-
-// apply writes the ConfigMap of a Shop by server-side apply.
-func apply(ctx context.Context, server string, shop *Shop) error {
-	want := ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: shop.Prices}
-	want.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(shop, shopKind)}
-	body, err := json.Marshal(want)
-	if err != nil {
-		return err
-	}
-	url := server + transport.EscapePath("api", "v1", "namespaces", shop.Namespace, "configmaps", shop.Name) + "?fieldManager=shops&force=true"
-	req, err := http.NewRequestWithContext(ctx, http.MethodPatch, url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/apply-patch+yaml")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode >= 300 {
-		return fmt.Errorf("apply ConfigMap: %s: %.500s", resp.Status, answer)
-	}
-	return nil
 }

@@ -170,7 +170,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("logged %s, want %s", lines.Text(), want)
 		}
 	}
-	logged("apply ConfigMap: 500 Internal Server Error")
+	logged("apply configmaps town/bakery: patch " + c.url + "/api/v1/namespaces/town/configmaps/bakery: 500 InternalError")
 	if got := <-c.writes; got != "Internal Server Error" {
 		t.Errorf("the first write was answered with %s", got)
 	}

@@ -1,4 +1,4 @@
-package discover
+package discovery
 
 import (
 	"slices"
@@ -29,9 +29,9 @@ type query struct {
 func parseQuery(name string) (query, error) {
 	switch {
 	case strings.Contains(name, ","):
-		return query{}, &NameError{Name: name, Advice: "name one resource; run the command once for each"}
+		return query{}, &NameError{Name: name, Advice: "name one resource at a time"}
 	case strings.Contains(name, "/"):
-		return query{}, &NameError{Name: name, Advice: "name a resource only, and choose one object with --field-selector metadata.name=NAME"}
+		return query{}, &NameError{Name: name, Advice: "name a resource only, and choose one object by the field selector metadata.name=NAME"}
 	}
 	resource, rest, dotted := strings.Cut(strings.ToLower(name), ".")
 	if resource == "" || dotted && rest == "" {

@@ -1,6 +1,7 @@
-package discover
+package discovery
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -82,7 +83,7 @@ func aggregated(t *testing.T) http.Handler {
 	})
 }
 
-func TestFind(t *testing.T) {
+func TestResolve(t *testing.T) {
 	server := apitest.New(apitest.Options{})
 	t.Cleanup(func() { _ = server.Close() })
 	clients := map[string]*transport.Client{
@@ -113,12 +114,12 @@ func TestFind(t *testing.T) {
 		{server: "aggregated", name: "storageclasses", want: "storage.k8s.io/v1, Resource=storageclasses", clusterScoped: true},
 	} {
 		t.Run(tt.server+"/"+tt.name, func(t *testing.T) {
-			r, err := Find(t.Context(), clients[tt.server], tt.name)
+			r, err := Resolve(t.Context(), clients[tt.server], tt.name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := r.String(); got != tt.want {
-				t.Errorf("Find = %s, want %s", got, tt.want)
+				t.Errorf("Resolve = %s, want %s", got, tt.want)
 			}
 			if r.Namespaced == tt.clusterScoped {
 				t.Errorf("Namespaced = %v", r.Namespaced)
@@ -127,13 +128,13 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindErrors(t *testing.T) {
+func TestResolveErrors(t *testing.T) {
 	server := apitest.New(apitest.Options{})
 	t.Cleanup(func() { _ = server.Close() })
 	few := apitest.New(apitest.Options{Resources: []apitest.Resource{{Group: "example.com", Plural: "widgets", Kind: "Widget"}, {Plural: "pods", Kind: "Pod"}}})
 	t.Cleanup(func() { _ = few.Close() })
 	one := newClient(t, few)
-	api, old := newClient(t, server), newClient(t, legacy(t))
+	api := newClient(t, server)
 	for _, tt := range []struct {
 		client     *transport.Client
 		name, want string
@@ -144,27 +145,25 @@ func TestFindErrors(t *testing.T) {
 		{api, "deployments.foo", `the server has no resource "deployments.foo"; did you mean deployments.apps?`},
 		{api, "deployments.example.com", `the server has no resource "deployments.example.com"; did you mean deployments.apps?`},
 		{one, "xylophones", `the server has no resource "xylophones"; it has pods, widgets.example.com`},
-		{api, "pods/web-0", `"pods/web-0" is not the name of a resource: name a resource only, and choose one object with --field-selector metadata.name=NAME`},
-		{api, "pods,nodes", `"pods,nodes" is not the name of a resource: name one resource; run the command once for each`},
+		{api, "pods/web-0", `"pods/web-0" is not the name of a resource: name a resource only, and choose one object by the field selector metadata.name=NAME`},
+		{api, "pods,nodes", `"pods,nodes" is not the name of a resource: name one resource at a time`},
 		{api, "pods.", `"pods." is not the name of a resource: write pods, deployments.apps or deployments.v1.apps`},
 		{api, "", `"" is not the name of a resource: write pods, deployments.apps or deployments.v1.apps`},
-		{old, "bindings", "the server does not offer list on bindings, so it cannot be mirrored"},
-		{old, "componentstatuses", "the server does not offer watch on componentstatuses, so it cannot be mirrored"},
 	} {
-		_, err := Find(t.Context(), tt.client, tt.name)
+		_, err := Resolve(t.Context(), tt.client, tt.name)
 		if err == nil {
-			t.Errorf("Find(%q) found something", tt.name)
+			t.Errorf("Resolve(%q) found something", tt.name)
 			continue
 		}
 		if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
-			t.Errorf("Find(%q) (-want +got):\n%s", tt.name, diff)
+			t.Errorf("Resolve(%q) (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
 // A group whose server is down must not look as if it did not exist.
-func TestFindNamesMissingGroups(t *testing.T) {
-	_, err := Find(t.Context(), newClient(t, legacy(t)), "endpointslices")
+func TestResolveNamesMissingGroups(t *testing.T) {
+	_, err := Resolve(t.Context(), newClient(t, legacy(t)), "endpointslices")
 	var missing *NotFoundError
 	if !errors.As(err, &missing) {
 		t.Fatalf("err = %v, want a NotFoundError", err)
@@ -174,9 +173,9 @@ func TestFindNamesMissingGroups(t *testing.T) {
 	}
 }
 
-func TestFindWrongServer(t *testing.T) {
+func TestResolveWrongServer(t *testing.T) {
 	html := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>log in</html>")) })
-	_, err := Find(t.Context(), newClient(t, html), "pods")
+	_, err := Resolve(t.Context(), newClient(t, html), "pods")
 	if err == nil || !strings.Contains(err.Error(), "<html>log in") {
 		t.Errorf("err = %v, want the page quoted", err)
 	}
@@ -184,10 +183,84 @@ func TestFindWrongServer(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`["hello"]`))
 	})
-	_, err = Find(t.Context(), newClient(t, notList), "pods")
+	_, err = Resolve(t.Context(), newClient(t, notList), "pods")
 	if err == nil || !strings.Contains(err.Error(), "is not what an API server sends") {
 		t.Errorf("err = %v, want advice", err)
 	}
+}
+
+// What cannot be watched is found, too, and its verbs say so.
+func TestVerbs(t *testing.T) {
+	r, err := Resolve(t.Context(), newClient(t, legacy(t)), "componentstatuses")
+	if err != nil || !r.Can("list") || r.Can("watch") || r.Kind != "ComponentStatus" {
+		t.Errorf("Resolve = %+v, %v", r, err)
+	}
+}
+
+func TestList(t *testing.T) {
+	server := apitest.New(apitest.Options{})
+	t.Cleanup(func() { _ = server.Close() })
+	client := newClient(t, server)
+	all, err := List(t.Context(), client)
+	if err != nil || len(all) == 0 || all[0].Group != "" {
+		t.Fatalf("List = %+v, %v", all, err)
+	}
+	seen := map[string]bool{}
+	for _, r := range all {
+		if seen[r.String()] || strings.Contains(r.Resource, "/") {
+			t.Errorf("%s is listed twice, or is a subresource", r.String())
+		}
+		seen[r.String()] = true
+		found, err := Resolve(t.Context(), client, r.Resource+"."+r.Version+"."+r.Group)
+		if err != nil || found.String() != r.String() {
+			t.Errorf("Resolve of %s = %v, %v", r.String(), found, err)
+		}
+	}
+
+	aggregated, err := List(t.Context(), newClient(t, aggregated(t)))
+	if err != nil || len(aggregated) == 0 {
+		t.Errorf("List = %d resources, %v", len(aggregated), err)
+	}
+
+	some, err := List(t.Context(), newClient(t, legacy(t)))
+	var missing *MissingError
+	if !errors.As(err, &missing) || len(missing.Groups) == 0 || !strings.Contains(err.Error(), "discovery.k8s.io/v1") {
+		t.Errorf("error %v, want the groups that did not answer", err)
+	}
+	if i := len(some) - 1; i < 0 || some[i].Resource != "deployments" {
+		t.Errorf("List = %+v, want what is there", some)
+	}
+	down := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusServiceUnavailable) })
+	if some, err = List(t.Context(), newClient(t, down)); err == nil || some != nil {
+		t.Errorf("List = %+v, %v", some, err)
+	}
+}
+
+// FuzzResolve has a server that answers anything.
+func FuzzResolve(f *testing.F) {
+	for _, s := range []string{`{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"apps"},"versions":[{"version":"v1","resources":[{"resource":"pods"}]}]}]}`, `{"versions":["v1"]}`, `{"groups":[{"name":"a","versions":[{"version":"v1"}]}]}`, appsV1, `[]`, `null`, ``} {
+		f.Add([]byte(s), "pods")
+	}
+	f.Fuzz(func(t *testing.T, answer []byte, name string) {
+		client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1", RoundTripper: answers(answer)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := Resolve(t.Context(), client, name); (r == nil) == (err == nil) {
+			t.Errorf("Resolve = %v, %v", r, err)
+		}
+		var missing *MissingError
+		if all, err := List(t.Context(), client); err != nil && all != nil && !errors.As(err, &missing) {
+			t.Errorf("List = %v, %v", all, err)
+		}
+	})
+}
+
+// answers answers each request alike.
+type answers []byte
+
+func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(a))}, nil
 }
 
 func FuzzParseQuery(f *testing.F) {
@@ -219,7 +292,7 @@ func TestAnswerThatNeverEndsIsGivenUp(t *testing.T) {
 		default:
 		}
 	})
-	_, err := Find(t.Context(), newClient(t, endless), "pods")
+	_, err := Resolve(t.Context(), newClient(t, endless), "pods")
 	if err == nil || len(err.Error()) > 1000 {
 		t.Errorf("error %.200v", err)
 	}

@@ -1,4 +1,4 @@
-package discover
+package discovery
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 

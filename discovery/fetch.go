@@ -1,4 +1,4 @@
-package discover
+package discovery
 
 import (
 	"context"
@@ -37,6 +37,17 @@ func fetch(ctx context.Context, client *transport.Client, q query) (*catalog, er
 	}
 	if err := c.addRoot(ctx, client, "/apis", q); err != nil {
 		return nil, err
+	}
+	return c, nil
+}
+
+// fetchAll reads all of the server's discovery.
+func fetchAll(ctx context.Context, client *transport.Client) (*catalog, error) {
+	c := &catalog{}
+	for _, path := range []string{"/api", "/apis"} {
+		if err := c.addRoot(ctx, client, path, query{}); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }

@@ -1,4 +1,4 @@
-package discover
+package discovery
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // NameError is a name that cannot be one of a resource.
 type NameError struct {
 	Name   string
-	Advice string
+	Advice string // what to write instead
 }
 
 // Error says what to write instead.
@@ -22,8 +22,8 @@ func (e *NameError) Error() string {
 type NotFoundError struct {
 	Name    string
 	Near    []string // names that look like it, at most four
-	Known   []string // what can be mirrored, in order; only if nothing looks like it
-	Missing []string // groups that could not be asked
+	Known   []string // all that can be listed and watched, in order; only if nothing looks like it
+	Missing []string // groups that did not answer, with their versions
 }
 
 // Error names what is there instead.
@@ -37,12 +37,22 @@ func (e *NotFoundError) Error() string {
 	case len(e.Known) > 0:
 		msg += "; it has " + strings.Join(e.Known, ", ")
 	default:
-		msg += ", nor any other that can be mirrored"
+		msg += ", nor any other that can be listed and watched"
 	}
 	if len(e.Missing) > 0 {
 		msg += " (these groups did not answer: " + strings.Join(e.Missing, ", ") + ")"
 	}
 	return msg
+}
+
+// MissingError says that a list of resources lacks groups, because they did not answer.
+type MissingError struct {
+	Groups []string // with their versions: metrics.k8s.io/v1beta1
+}
+
+// Error names the groups.
+func (e *MissingError) Error() string {
+	return "discover what the server serves: these groups did not answer: " + strings.Join(e.Groups, ", ")
 }
 
 // maxNear is how many names an error offers, and maxKnown how many it lists where it has
@@ -55,7 +65,7 @@ const (
 // version is what the API's versions look like, and the groups do not.
 var version = regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)
 
-// known returns the names of the resources that can be mirrored, in order.
+// known returns the names of the resources that can be listed and watched, in order.
 func (c *catalog) known() []string {
 	var names []string
 	for _, r := range c.resources {

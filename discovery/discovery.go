@@ -1,0 +1,83 @@
+// Package discovery finds out what an API server serves, and which resource a person means by "deploy", "pods" or
+// "deployments.v1.apps": it looks the words up as kubectl does.
+//
+//	deployments, err := discovery.Resolve(ctx, client, "deploy")
+//	cache, err := listwatch.New(client, deployments.GroupVersionResource, listwatch.Options[*unstructured.Unstructured]{})
+//
+// Begin with [Resolve] and [List]. They ask the server each time, and keep nothing.
+package discovery
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/transport"
+)
+
+// Resource is one type that a server serves, in one version.
+type Resource struct {
+	schema.GroupVersionResource
+
+	// Kind is what the objects call themselves, such as Deployment.
+	Kind string
+
+	// Singular and ShortNames are what else the resource is called: deployment, deploy.
+	Singular   string
+	ShortNames []string
+
+	// Namespaced says that each object is in a namespace.
+	Namespaced bool
+
+	// Verbs are what the server offers, whether this client is allowed to or not: list, watch, patch.
+	Verbs []string
+}
+
+// Can reports whether the server offers a verb on the resource, such as "watch".
+func (r *Resource) Can(verb string) bool { return slices.Contains(r.Verbs, verb) }
+
+// Resolve asks the server what it serves, and returns the resource that name means: a plural, a singular or a short name, or a
+// kind, alone or with a group ("deployments.apps") or a version and a group ("deployments.v1.apps"). Case does not matter. A
+// name in full wins over a short name of another resource, the core group over the others, and in a group the version that the
+// server prefers.
+//
+// If no resource has the name, the error is a [NotFoundError], which says what looks like it. If the name cannot be one, the
+// error is a [NameError]. Resolve asks for the core group first, and for the others if that does not settle it: that is one or
+// two requests, or one for each version of each group if the server has no aggregated discovery (before 1.26).
+func Resolve(ctx context.Context, client *transport.Client, name string) (*Resource, error) {
+	q, err := parseQuery(name)
+	if err != nil {
+		return nil, err
+	}
+	cat, err := fetch(ctx, client, q)
+	if err != nil {
+		return nil, err
+	}
+	r := cat.find(q)
+	if r == nil {
+		missing := &NotFoundError{Name: name, Near: cat.near(q), Missing: cat.missing}
+		if len(missing.Near) == 0 {
+			missing.Known = cat.known()
+		}
+		return nil, missing
+	}
+	return r, nil
+}
+
+// List returns all resources that the server serves, each in every version, in the order in which Resolve looks a name up: the
+// core group first, then the groups as the server lists them, each with the version that it prefers first. Subresources are
+// left out.
+//
+// A group may not answer, because the server behind it is down. Then List returns the others, and an error that is a
+// [MissingError]. Any other error comes without resources.
+func List(ctx context.Context, client *transport.Client) ([]Resource, error) {
+	cat, err := fetchAll(ctx, client)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(cat.missing) > 0:
+		return cat.resources, &MissingError{Groups: cat.missing}
+	}
+	return cat.resources, nil
+}

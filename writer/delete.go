@@ -1,0 +1,89 @@
+package writer
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/transport"
+)
+
+// DeleteOptions are the conditions and the manner of a [Writer.Delete].
+type DeleteOptions struct {
+	// UID and ResourceVersion are conditions: if the object has others, it stays, and the error is a conflict. With the UID of
+	// the object that was read, another one of the same name stays. If empty, they are no conditions.
+	UID             types.UID
+	ResourceVersion string
+
+	// Propagation says what becomes of objects that this one owns. If empty, what the resource has for a default, which is
+	// metav1.DeletePropagationBackground as a rule.
+	Propagation metav1.DeletionPropagation
+
+	// GracePeriod is how long the object may take to end, rounded up to seconds; only Pods take time. If zero, as long as
+	// the object says. If negative, none.
+	GracePeriod time.Duration
+}
+
+// body returns what the server reads.
+func (o DeleteOptions) body(dryRun bool) ([]byte, error) {
+	body := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}}
+	if o.UID != "" || o.ResourceVersion != "" {
+		body.Preconditions = &metav1.Preconditions{}
+		if o.UID != "" {
+			body.Preconditions.UID = &o.UID
+		}
+		if o.ResourceVersion != "" {
+			body.Preconditions.ResourceVersion = &o.ResourceVersion
+		}
+	}
+	if o.Propagation != "" {
+		body.PropagationPolicy = &o.Propagation
+	}
+	if o.GracePeriod != 0 {
+		seconds := int64(max(o.GracePeriod, 0)+time.Second-1) / int64(time.Second)
+		body.GracePeriodSeconds = &seconds
+	}
+	if dryRun {
+		body.DryRun = []string{metav1.DryRunAll}
+	}
+	return json.Marshal(body)
+}
+
+// Delete deletes the object under a key. If there is none, apierrors.IsNotFound knows the error. An object with finalizers, or
+// with a grace period, is still there when Delete returns: to wait until it has gone, use WaitUntil of an informer.
+func (w *Writer[T]) Delete(ctx context.Context, key string, opts DeleteOptions) error {
+	err := w.delete(ctx, key, opts)
+	if err != nil {
+		return w.describe("delete", key, err)
+	}
+	return nil
+}
+
+func (w *Writer[T]) delete(ctx context.Context, key string, opts DeleteOptions) error {
+	path, err := w.path(call{key: key})
+	if err != nil {
+		return err
+	}
+	body, err := opts.body(w.opts.DryRun)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := w.bound(ctx)
+	defer cancel()
+	resp, err := w.client.Do(ctx, http.MethodDelete, transport.Request{Path: path, Header: http.Header{"Content-Type": {"application/json"}}}, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.MediaType != "application/json" {
+		return resp.UnexpectedContent() // a login page is no deletion
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, format.MaxObjectBytes)) // a Status or the object; the status code says it all
+	return err
+}

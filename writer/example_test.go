@@ -1,0 +1,67 @@
+package writer_test
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/writer"
+)
+
+// ConfigMap has the fields of a ConfigMap that this program writes.
+type ConfigMap struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Data map[string]string `json:"data,omitempty"`
+}
+
+// Write prices by server-side apply, and then change one on condition that nobody else has changed any.
+func Example() {
+	server := apitest.New(apitest.Options{})
+	defer server.Close()
+	listener, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client, err := transport.NewClient(transport.Config{Server: listener.URL})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	ctx := context.Background()
+	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	prices, err := writer.New[*ConfigMap](client, resource, writer.Options{Kind: "ConfigMap", FieldManager: "shop"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	bakery := &ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, Data: map[string]string{"bread": "3", "cake": "9"}}
+	written, err := prices.Apply(ctx, bakery)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(written.Data)
+	for _, price := range []string{"4", "5"} { // the second depends on a state that is gone
+		changed, err := prices.MergePatch(ctx, "town/bakery", map[string]any{
+			"metadata": map[string]any{"resourceVersion": written.ResourceVersion},
+			"data":     map[string]any{"bread": price},
+		})
+		if apierrors.IsConflict(err) {
+			fmt.Println("conflict")
+			continue
+		}
+		fmt.Println(changed.Data, err)
+	}
+	// Output:
+	// map[bread:3 cake:9]
+	// map[bread:4 cake:9] <nil>
+	// conflict
+}

@@ -1,0 +1,266 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/transport"
+)
+
+// ErrIncomplete is the error of an update whose type may lack fields of the object.
+var ErrIncomplete = errors.New("the type may lack fields of the object, which would be deleted: " +
+	"write single fields by MergePatch or Apply, or set Options.Complete if the type has every field")
+
+// Options of a [Writer].
+type Options struct {
+	// Kind is the kind of the objects, such as ConfigMap. The server wants to know it, and objects of a cache do not have it.
+	// It is required unless T is *unstructured.Unstructured, whose objects have it.
+	Kind string
+
+	// FieldManager is the name under which the server notes which fields this program has written. Apply requires it. If it
+	// is empty, the server takes the beginning of the User-Agent for other writes.
+	// https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers
+	FieldManager string
+
+	// Force lets Apply take fields that belong to other managers. If false, such an Apply is a conflict that names them.
+	Force bool
+
+	// Complete says that T has every field that the objects have, so that Update and UpdateStatus may replace them whole. The
+	// types of k8s.io/api do, if they are as new as the server. It is not needed for Unstructured.
+	Complete bool
+
+	// DryRun lets the server check each write, and answer as if it had done it, but change nothing.
+	DryRun bool
+
+	// FieldValidation is what the server does about fields that it does not know, and would drop: "Strict" refuses the
+	// write; "Warn" and "Ignore" drop them, and nobody learns of that. If empty, Strict.
+	FieldValidation string
+
+	// Timeout bounds one write, its answer included. If zero, 2 minutes: kube-apiserver gives a write up after one. If
+	// negative, only the context bounds it.
+	Timeout time.Duration
+}
+
+const defaultTimeout = 2 * time.Minute
+
+// Writer writes the objects of one resource. Several goroutines may use it.
+type Writer[T object.Object] struct {
+	client   *transport.Client
+	resource schema.GroupVersionResource
+	opts     Options
+	answers  *listwatch.Resource[T]
+	partial  bool // T is metadata alone
+}
+
+// New returns a Writer. It takes the types that [listwatch.New] takes, and refuses the others with the same errors.
+func New[T object.Object](client *transport.Client, resource schema.GroupVersionResource, opts Options) (*Writer[T], error) {
+	answers, err := listwatch.New(client, resource, listwatch.Options[T]{})
+	if err != nil {
+		return nil, fmt.Errorf("writer: %w", err)
+	}
+	typ := reflect.TypeFor[T]()
+	partial := typ == reflect.TypeFor[*metav1.PartialObjectMetadata]()
+	var zero T
+	_, keepsAll := any(zero).(interface{ UnstructuredContent() map[string]any })
+	switch {
+	case opts.Kind == "" && !keepsAll:
+		return nil, fmt.Errorf("writer: no Kind is set: set Options.Kind to the kind of the objects of %s, such as ConfigMap", resource.GroupResource())
+	case partial && opts.Complete:
+		return nil, errors.New("writer: Complete is set, but a PartialObjectMetadata has only the metadata of an object")
+	}
+	opts.Complete = opts.Complete || keepsAll
+	if opts.FieldValidation == "" {
+		opts.FieldValidation = "Strict"
+	}
+	if opts.Timeout == 0 {
+		opts.Timeout = defaultTimeout
+	}
+	return &Writer[T]{client: client, resource: resource, opts: opts, answers: answers, partial: partial}, nil
+}
+
+// Create creates an object. If there is one of that name, apierrors.IsAlreadyExists knows the error. If T lacks fields, the
+// server fills them with its defaults. An object may have metadata.generateName instead of a name: then the answer has the name.
+func (w *Writer[T]) Create(ctx context.Context, obj T) (T, error) {
+	key, err := object.KeyOf(obj)
+	if err != nil && !errors.Is(err, object.ErrNoName) {
+		return *new(T), w.describe("create", "", err)
+	}
+	call := call{verb: "create", method: http.MethodPost, contentType: "application/json", namespace: obj.GetNamespace(), key: key}
+	if call.body, err = w.encode(obj); err != nil {
+		return *new(T), w.describe(call.verb, key, err)
+	}
+	return w.do(ctx, call)
+}
+
+// Update replaces an object, on condition that it is still as it was when obj was read: if the server has another
+// resourceVersion, the error is a conflict. An obj without a resourceVersion is refused, because it would replace whatever is
+// there. Update needs a type that has every field: see [Options].Complete.
+func (w *Writer[T]) Update(ctx context.Context, obj T) (T, error) {
+	return w.replace(ctx, "update", "", obj)
+}
+
+// UpdateStatus replaces the status of an object, under the conditions of Update. The server ignores the rest of obj.
+func (w *Writer[T]) UpdateStatus(ctx context.Context, obj T) (T, error) {
+	return w.replace(ctx, "update the status of", "status", obj)
+}
+
+func (w *Writer[T]) replace(ctx context.Context, verb, subresource string, obj T) (T, error) {
+	key, err := object.KeyOf(obj)
+	switch {
+	case err != nil:
+	case !w.opts.Complete:
+		err = fmt.Errorf("%T: %w", obj, ErrIncomplete)
+	case object.Any(obj.GetResourceVersion()):
+		err = errors.New("the object has no resourceVersion, so what others have written meanwhile would be lost: change an object that was read")
+	}
+	call := call{verb: verb, method: http.MethodPut, contentType: "application/json", subresource: subresource, key: key}
+	if err == nil {
+		call.body, err = w.encode(obj)
+	}
+	if err != nil {
+		return *new(T), w.describe(verb, key, err)
+	}
+	return w.do(ctx, call)
+}
+
+// MergePatch changes the fields that patch has, and leaves the others alone; null removes one. A list is replaced whole. patch
+// is JSON (a []byte), or a value to be encoded as JSON: a map, or a struct whose other fields are omitted if empty.
+// https://www.rfc-editor.org/rfc/rfc7396
+//
+// If the patch has a metadata.resourceVersion and the object is at another one, the error is a conflict. Without one, the
+// patch is made to whatever is there, so it must not depend on what was read.
+func (w *Writer[T]) MergePatch(ctx context.Context, key string, patch any) (T, error) {
+	return w.mergePatch(ctx, "patch", "", key, patch)
+}
+
+// MergePatchStatus is MergePatch for the status. The patch has a member status.
+func (w *Writer[T]) MergePatchStatus(ctx context.Context, key string, patch any) (T, error) {
+	return w.mergePatch(ctx, "patch the status of", "status", key, patch)
+}
+
+func (w *Writer[T]) mergePatch(ctx context.Context, verb, subresource, key string, patch any) (T, error) {
+	body, _, err := members(patch)
+	if err != nil {
+		return *new(T), w.describe(verb, key, err)
+	}
+	return w.do(ctx, call{verb: verb, method: http.MethodPatch, contentType: "application/merge-patch+json", subresource: subresource, key: key, body: body})
+}
+
+// Apply writes the fields that an object has, by server-side apply: it creates the object if there is none, leaves the fields
+// of others alone, and removes what this FieldManager applied before and does not apply now. If a field belongs to another
+// manager and has another value, the error is a conflict, unless Options.Force is set.
+// https://kubernetes.io/docs/reference/using-api/server-side-apply/
+//
+// fields may be of another type than T, with only the fields that this program decides on. A field that its encoding has is
+// applied, if it is empty, too: give fields the tag omitempty or omitzero. An object of a cache has fields of others, and so
+// is not what to apply.
+func (w *Writer[T]) Apply(ctx context.Context, fields object.Object) (T, error) {
+	return w.apply(ctx, "apply", "", fields)
+}
+
+// ApplyStatus is Apply for the status.
+func (w *Writer[T]) ApplyStatus(ctx context.Context, fields object.Object) (T, error) {
+	return w.apply(ctx, "apply the status of", "status", fields)
+}
+
+func (w *Writer[T]) apply(ctx context.Context, verb, subresource string, fields object.Object) (T, error) {
+	key, err := keyOf(fields)
+	if err == nil && w.opts.FieldManager == "" {
+		err = errors.New("no FieldManager is set: set Options.FieldManager to the name of this program")
+	}
+	call := call{verb: verb, method: http.MethodPatch, contentType: "application/apply-patch+yaml", subresource: subresource, key: key, force: w.opts.Force}
+	if err == nil {
+		call.body, err = w.encode(fields) // JSON is YAML
+	}
+	if err != nil {
+		return *new(T), w.describe(verb, key, err)
+	}
+	return w.do(ctx, call)
+}
+
+// call is one write.
+type call struct {
+	verb        string // for errors
+	method      string
+	contentType string
+	subresource string // "" for the object itself
+	namespace   string // of a Create
+	key         string // "" if the server makes the name
+	force       bool
+	body        []byte
+}
+
+// do sends a write, and returns the object that the server answers.
+func (w *Writer[T]) do(ctx context.Context, c call) (obj T, err error) {
+	path, err := w.path(c)
+	if err != nil {
+		return obj, w.describe(c.verb, c.key, err)
+	}
+	query := url.Values{"fieldValidation": {w.opts.FieldValidation}}
+	if w.opts.FieldManager != "" {
+		query.Set("fieldManager", w.opts.FieldManager)
+	}
+	if w.opts.DryRun {
+		query.Set("dryRun", "All")
+	}
+	if c.force {
+		query.Set("force", "true")
+	}
+	ctx, cancel := w.bound(ctx)
+	defer cancel()
+	obj, meta, err := w.answers.Do(ctx, c.method, transport.Request{Path: path, Query: query, Header: http.Header{"Content-Type": {c.contentType}}}, c.body)
+	if err == nil && c.key != "" && meta.Key != c.key {
+		err = fmt.Errorf("the server has answered with another object, %s", meta.Key)
+	}
+	if err != nil {
+		return *new(T), w.describe(c.verb, c.key, err)
+	}
+	return obj, nil
+}
+
+// bound returns the context of one write.
+func (w *Writer[T]) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if w.opts.Timeout < 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, w.opts.Timeout, fmt.Errorf("no answer within %v; the server may have done it all the same", w.opts.Timeout))
+}
+
+// path is that of an object or, for a Create, of the collection.
+func (w *Writer[T]) path(c call) (string, error) {
+	if c.method == http.MethodPost {
+		return listwatch.Path(w.resource, c.namespace)
+	}
+	namespace, name, err := object.SplitKey(c.key)
+	if err != nil {
+		return "", err
+	}
+	path, err := listwatch.Path(w.resource, namespace)
+	if err != nil {
+		return "", err
+	}
+	path += transport.EscapePath(name)
+	if c.subresource != "" {
+		path += transport.EscapePath(c.subresource)
+	}
+	return path, nil
+}
+
+// describe says what was being done to what.
+func (w *Writer[T]) describe(verb, key string, err error) error {
+	what := w.resource.GroupResource().String()
+	if key != "" {
+		what += " " + key
+	}
+	return fmt.Errorf("%s %s: %w", verb, what, err)
+}
