@@ -137,9 +137,8 @@ type Config struct {
 	// that they take. If zero or negative, there is no bound.
 	MaxConcurrentGets int
 
-	// GetsPerSecond bounds how many of them begin in a second, on
-	// average, and GetBurst how many of them may begin at once after a pause; the others
-	// wait. Neither is about a server that answers 429 with Retry-After: that is in the
+	// GetsPerSecond bounds how many of them begin in a second, on average, and GetBurst
+	// how many may begin at once after a pause; the others wait. Neither is about a server that answers 429 with Retry-After: that is in the
 	// error, and whoever tries again obeys it. If GetsPerSecond is zero or negative,
 	// there is no bound. If GetBurst is zero or negative, it is GetsPerSecond, and at
 	// least 1.
