@@ -155,7 +155,7 @@ func (c *consumer[T]) equal(a, b any) (same bool) {
 
 // attend runs after the bell was rung. It removes and adds handlers and observers, and does the resyncs that are due.
 func (c *consumer[T]) attend(ctx context.Context) {
-	c.handlers = slices.DeleteFunc(c.handlers, func(s *subscriber[T]) bool { return isClosed(s.quit) })
+	c.handlers = slices.DeleteFunc(c.handlers, (*subscriber[T]).hasQuit)
 	c.dropObservers()
 	joining, observing := c.takeJoining()
 	for _, o := range observing {
@@ -167,10 +167,11 @@ func (c *consumer[T]) attend(ctx context.Context) {
 	c.remind(time.Now())
 }
 
-// takeJoining returns the handlers and the observers that were added since the last call.
+// takeJoining returns the handlers and the observers that were added since the last call. It forgets the handlers that have ended.
 func (c *consumer[T]) takeJoining() (joining []*subscriber[T], observing []*observer[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.members = slices.DeleteFunc(c.members, (*subscriber[T]).hasQuit)
 	joining, observing = c.joining, c.observing
 	c.joining, c.observing = nil, nil
 	return joining, observing
@@ -244,7 +245,7 @@ func (c *consumer[T]) stop(reflecting *sync.WaitGroup) {
 		c.timer.Stop()
 	}
 	c.mu.Lock()
-	c.phase = stopped
+	c.phase, c.members = stopped, nil
 	c.mu.Unlock()
 	joining, observing := c.takeJoining()
 	for _, s := range slices.Concat(c.handlers, joining) {

@@ -27,6 +27,7 @@ type Informer[T object.Object] struct {
 	phase   phase
 	fail    context.CancelCauseFunc // ends Run with an error; set while it runs
 	joining []*subscriber[T]        // added, and not yet taken by the consumer
+	members []*subscriber[T]        // added, and not known to have ended; for Stats
 
 	observing []*observer[T] // added, and not yet taken by the consumer
 }
@@ -89,6 +90,7 @@ func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) {
 		return nil, fmt.Errorf("informer: add handler %q: %w", h.Name, ErrStopped)
 	}
 	in.joining = append(in.joining, s)
+	in.members = append(in.members, s)
 	in.bell.ring()
 	return s.Registration, nil
 }
