@@ -72,11 +72,13 @@ HTTP:
              maxStalenessSeconds, lastByte, lastEvent, lastBookmark, failingSince, lastError,
              lastErrorTime, nextRetry, and quarantined: the objects that could not be used,
              each with key, uid, resourceVersion, since, nextTry, error
+  /metrics   for Prometheus: lists, relists, watches, events, staleness, quarantine and others
 Times are RFC 3339. A field for something that has not happened is left out. The copy's
 staleness is the time since the last byte from the server, or the time since the last watch
-ended, if that is longer; until the first list, the time since the start. Everyone who can reach the address can read the status, so leave it
-on loopback or inside a cluster's network. Web pages cannot read it: relist refuses requests
-from other origins, and requests for a host other than localhost, an address or --status-host.`,
+ended, if that is longer; until the first list, the time since the start. Everyone who can
+reach the address can read the status, so leave it on loopback or inside a cluster's network.
+Web pages cannot read it: relist refuses requests from other origins, and requests for a host
+other than localhost, an address or --status-host.`,
 		Example: `  relist mirror pods -A
   relist mirror deploy -n web -l app=shop --for 10m
   relist mirror configmaps -A -o json | jq -c 'select(.kind == "delta")'
@@ -186,6 +188,8 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	out := report.NewPrinter(cmd.OutOrStdout(), opts)
 	out.Say("mirroring %s from %s", source, cfg.Server)
 
+	var counts status.Counts
+	rules.Trace = counts.Trace()
 	m := mirror.New(mirror.Options{
 		Source:    source,
 		Reflector: rules,
@@ -197,7 +201,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 		},
 		FailEarly: true,
 	})
-	desk.serve(&status.View{Mirror: m, Resource: source.String(), Server: cfg.Server, MaxStaleness: f.status.maxStaleness})
+	desk.serve(&status.View{Mirror: m, Resource: source.String(), Server: cfg.Server, Counts: &counts, MaxStaleness: f.status.maxStaleness})
 	err = m.Run(ctx)
 	if err == nil {
 		out.Print(m.Summary())

@@ -69,6 +69,9 @@ type View struct {
 	Resource string
 	Server   string
 
+	// Counts is what Options.Reflector.Trace of the mirror counts in.
+	Counts *Counts
+
 	// MaxStaleness is from when on the copy is too old to be healthy. If zero, it
 	// never is.
 	MaxStaleness time.Duration
