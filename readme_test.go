@@ -16,8 +16,8 @@ func TestReadmeShowsWhatIsThere(t *testing.T) {
 	if parts := includedIn(t, "README.md"); len(parts) != 2 {
 		t.Errorf("README.md has %d parts from files, want 2", len(parts))
 	}
-	if parts := includedIn(t, "prometheus/README.md"); len(parts) != 1 {
-		t.Errorf("prometheus/README.md has %d parts from files, want 1", len(parts))
+	if parts := includedIn(t, "prometheus/README.md"); len(parts) != 2 {
+		t.Errorf("prometheus/README.md has %d parts from files, want 2", len(parts))
 	}
 }
 
