@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/reflector"
 )
 
 // TestStats: what waits is counted where it waits, before the store and before each handler.
@@ -14,7 +15,11 @@ func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		f := newFake("a", "b", "c")
-		r := newRig(t, f, informer.Options[*thing]{})
+		var r *rig
+		ask := func() { r.Stats() } // wherever a program may ask, it is answered
+		r = newRig(t, f, informer.Options[*thing]{Reflector: reflector.Options{Trace: &reflector.Trace{
+			ListDone: func(reflector.ListDone) { ask() }, Synced: ask, Event: func(reflector.Event) { ask() }, WatchOpen: ask,
+		}}})
 		check := func(want informer.Stats) {
 			t.Helper()
 			synctest.Wait()
@@ -24,7 +29,7 @@ func TestStats(t *testing.T) {
 		}
 		early := r.add(informer.Handler[*thing]{Name: "early"})
 		slow := r.add(informer.Handler[*thing]{Name: "slow", OnAdd: func(*thing, bool) { <-gate }})
-		quick := r.add(informer.Handler[*thing]{})
+		quick := r.add(informer.Handler[*thing]{OnAdd: func(*thing, bool) { ask() }})
 		early.Cancel()
 		check(informer.Stats{Handlers: []informer.HandlerStats{{Name: "slow"}, {}}})
 
@@ -41,6 +46,8 @@ func TestStats(t *testing.T) {
 		close(observing)
 		check(informer.Stats{Objects: 3, Handlers: []informer.HandlerStats{{Name: "slow", Pending: 2}, {}}})
 
+		f.set("c", 1)
+		synctest.Wait()
 		quick.Cancel()
 		check(informer.Stats{Objects: 3, Handlers: []informer.HandlerStats{{Name: "slow", Pending: 2}}})
 		close(gate)
