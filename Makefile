@@ -26,7 +26,7 @@ demo: ## mirror a server that misbehaves, and show what happens
 # The race detector needs a C compiler that can find its headers. It cannot do thousands of
 # reflectors in one bubble, which is TestHerd, and explores millions of states too slowly.
 # Of two -run, the last counts: one in TESTFLAGS chooses the tests of both commands.
-test: ## run all tests of the library and the command
+test: ## run all tests of the library, the command and the metrics
 	@race=-race; dir=$$(mktemp -d) || exit 1; \
 	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >$$dir/probe.c; \
 	if $$(go env CC) -o $$dir/probe $$dir/probe.c >/dev/null 2>&1; then \
@@ -36,15 +36,19 @@ test: ## run all tests of the library and the command
 	fi; \
 	rm -rf $$dir; set -x; \
 	go test $$race -shuffle=on $(TESTFLAGS) ./... && \
-	if [ -n "$$race" ]; then go test -shuffle=on -run '^(TestHerd|TestExplore)$$' $(TESTFLAGS) ./simulation ./reflector/internal/protocol; fi
+	if [ -n "$$race" ]; then go test -shuffle=on -run '^(TestHerd|TestExplore)$$' $(TESTFLAGS) ./simulation ./reflector/internal/protocol; fi && \
+	cd prometheus && go test $$race -shuffle=on $(TESTFLAGS) ./... && cd check && go test $(TESTFLAGS) ./...
 
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
 	cd conformance && ../$(LINT) run --config ../.golangci.yml ./...
 	cd bench && ../$(LINT) run --config ../.golangci.yml ./...
+	cd prometheus && ../$(LINT) run --config ../.golangci.yml ./...
+	cd prometheus/check && ../../$(LINT) run --config ../../.golangci.yml ./...
 
 audit: $(AUDIT) ## look for known vulnerabilities and careless code: govulncheck, gosec, staticcheck
 	$(AUDIT)
+	cd prometheus && ../$(AUDIT) -tools ../bin/audit -accepted /dev/null
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)
 	@for pkg in $$(go list ./...); do \

@@ -10,11 +10,14 @@ import (
 	"testing"
 )
 
-// TestReadmeShowsWhatIsThere keeps the program and the trace in README.md equal to
-// the ones that are compiled and run.
+// TestReadmeShowsWhatIsThere keeps the programs and the trace in README.md, and in that of
+// the metrics, equal to the ones that are compiled and run.
 func TestReadmeShowsWhatIsThere(t *testing.T) {
 	if parts := includedIn(t, "README.md"); len(parts) != 2 {
 		t.Errorf("README.md has %d parts from files, want 2", len(parts))
+	}
+	if parts := includedIn(t, "prometheus/README.md"); len(parts) != 2 {
+		t.Errorf("prometheus/README.md has %d parts from files, want 2", len(parts))
 	}
 }
 

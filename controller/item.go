@@ -91,6 +91,8 @@ func (q *Queue[K]) enqueue(it *item[K], now time.Time) {
 	}
 	if it.line != nil {
 		it.line.remove(it)
+	} else {
+		q.totals.added++
 	}
 	it.since = now
 	to.push(it)

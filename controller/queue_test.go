@@ -320,7 +320,7 @@ func TestStats(t *testing.T) {
 		later(time.Second / 2)
 		want := controller.Stats{
 			Ready: 2, Initial: 1, Delayed: 1, Working: 1, Failing: 1, Oldest: 11 * time.Second / 2, Longest: time.Second / 2,
-			Given: 2, Retries: 1, Waited: 7 * time.Second, Worked: 3 * time.Second,
+			Unfinished: time.Second / 2, Added: 4, Given: 2, Retries: 1, Waited: 7 * time.Second, Worked: 3 * time.Second,
 		}
 		if got := q.Stats(); got != want {
 			t.Errorf("stats\n\t%+v, want\n\t%+v", got, want)
@@ -328,6 +328,12 @@ func TestStats(t *testing.T) {
 		q.Forget("a")
 		if got := q.Stats().Failing; got != 0 {
 			t.Errorf("%d keys fail", got)
+		}
+		get(t, q)
+		q.Add("c") // it is ready already
+		later(time.Second)
+		if got := q.Stats(); got.Added != 4 || got.Longest != 3*time.Second/2 || got.Unfinished != 5*time.Second/2 {
+			t.Errorf("stats of two workers %+v", got)
 		}
 	})
 }

@@ -10,9 +10,11 @@ type Stats struct {
 	Working int // keys that are worked on
 	Failing int // keys whose last work failed
 
-	Oldest  time.Duration // how long the key has been ready that has been ready longest; 0 if none is
-	Longest time.Duration // how long a worker has had its key that has had it longest; 0 if none is working
+	Oldest     time.Duration // how long the key has been ready that has been ready longest; 0 if none is
+	Longest    time.Duration // how long a worker has had its key that has had it longest; 0 if none is working
+	Unfinished time.Duration // how long all workers have had the keys that they work on, in total
 
+	Added   uint64        // how often a key became ready: it was added, or its time had come, and it was not ready already
 	Given   uint64        // how often a key was given to a worker
 	Retries uint64        // how often the work on a key has failed
 	Waited  time.Duration // how long the keys that were given had been ready, in total: its growth divided by that of Given is a mean
@@ -22,6 +24,7 @@ type Stats struct {
 // totals are the numbers of Stats that the queue counts.
 type totals struct {
 	failing        int
+	added          uint64
 	given, retries uint64
 	waited, worked time.Duration
 }
@@ -37,6 +40,7 @@ func (q *Queue[K]) Stats() Stats {
 		Delayed: len(q.times),
 		Working: len(q.working),
 		Failing: q.totals.failing,
+		Added:   q.totals.added,
 		Given:   q.totals.given,
 		Retries: q.totals.retries,
 		Waited:  q.totals.waited,
@@ -48,7 +52,9 @@ func (q *Queue[K]) Stats() Stats {
 		}
 	}
 	for it := range q.working {
-		s.Longest = max(s.Longest, now.Sub(it.began))
+		worked := now.Sub(it.began)
+		s.Longest = max(s.Longest, worked)
+		s.Unfinished += worked
 	}
 	return s
 }

@@ -25,6 +25,7 @@ type cache[T object.Object] struct {
 	quit      context.CancelFunc      // ends Run after handlers were told what is pending; set while it runs
 	drained   bool                    // handlers were told all that the store had when it stopped
 	joining   []*subscriber[T]        // added, and not yet taken by the consumer
+	members   []*subscriber[T]        // added, and not known to have ended; for Stats
 	observing []*observer[T]          // added, and not yet taken by the consumer
 }
 
@@ -54,6 +55,7 @@ func (c *cache[T]) addHandler(h Handler[T]) (*Registration, error) {
 		return nil, fmt.Errorf("informer: add handler %q: %w", h.Name, ErrStopped)
 	}
 	c.joining = append(c.joining, s)
+	c.members = append(c.members, s)
 	c.bell.ring()
 	return s.Registration, nil
 }

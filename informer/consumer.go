@@ -189,7 +189,7 @@ func (c *consumer[T]) equal(a, b any) (same bool) {
 // attend runs after the bell was rung. It retracts, removes and adds handlers and observers, and does the resyncs that are due.
 func (c *consumer[T]) attend(ctx context.Context) {
 	c.retract()
-	c.handlers = slices.DeleteFunc(c.handlers, func(s *subscriber[T]) bool { return isClosed(s.quit) })
+	c.handlers = slices.DeleteFunc(c.handlers, (*subscriber[T]).hasQuit)
 	c.dropObservers()
 	joining, observing := c.takeJoining()
 	for _, o := range observing {
@@ -215,10 +215,11 @@ func (c *consumer[T]) retract() {
 	}
 }
 
-// takeJoining returns the handlers and the observers that were added since the last call.
+// takeJoining returns the handlers and the observers that were added since the last call. It forgets the handlers that have ended.
 func (c *consumer[T]) takeJoining() (joining []*subscriber[T], observing []*observer[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.members = slices.DeleteFunc(c.members, (*subscriber[T]).hasQuit)
 	joining, observing = c.joining, c.observing
 	c.joining, c.observing = nil, nil
 	return joining, observing
@@ -289,7 +290,7 @@ func (c *consumer[T]) reportLater(key string, err error) {
 // only working has, because Stop was called, handlers are first told what is pending.
 func (c *consumer[T]) stop(telling context.Context) {
 	c.mu.Lock()
-	c.phase = stopped
+	c.phase, c.members = stopped, nil
 	c.mu.Unlock()
 	if telling.Err() == nil {
 		c.attend(telling)

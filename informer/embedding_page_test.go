@@ -277,6 +277,13 @@ func Example_multiStatus() {
 	}
 }
 
+func Example_stats() {
+	var cache *informer.Informer[*Pod]
+	for _, handler := range cache.Stats().Handlers {
+		slog.Info("handler", "name", handler.Name, "pending", handler.Pending)
+	}
+}
+
 func Example_remove() {
 	var cache *informer.Informer[*Pod]
 	var ctx context.Context

@@ -137,8 +137,11 @@ func (s *subscriber[T]) run(ctx context.Context) {
 	}
 }
 
+// hasQuit reports whether the registration has ended. A callback may still run.
+func (s *subscriber[T]) hasQuit() bool { return isClosed(s.quit) }
+
 // ends reports whether no further callback may begin.
-func (s *subscriber[T]) ends(ctx context.Context) bool { return isClosed(s.quit) || ctx.Err() != nil }
+func (s *subscriber[T]) ends(ctx context.Context) bool { return s.hasQuit() || ctx.Err() != nil }
 
 // next waits for a change. It returns nil if the registration or ctx has ended.
 func (s *subscriber[T]) next(ctx context.Context) *change[T] {

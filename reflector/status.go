@@ -131,14 +131,15 @@ func (s Status) Heard() time.Time {
 // Staleness returns how long ago the copy was last known to be up to date. It is the
 // longer of two times: the time since the server last sent something, and the time for
 // which no watch has been open. An idle watch gets a bookmark about once a minute, so the
-// staleness of an idle watch grows up to a minute. Before the server has sent anything,
-// the staleness is the time since the first call of Run. Before that call it is zero.
+// staleness of an idle watch grows up to a minute. Until the sink has a whole list, there
+// is no copy, and the staleness is the time since the first call of Run. Before that call
+// it is zero.
 func (s Status) Staleness(now time.Time) time.Duration {
 	heard := s.Heard()
 	switch {
-	case heard.IsZero() && s.Started.IsZero():
+	case s.Started.IsZero():
 		return 0
-	case heard.IsZero():
+	case !s.Synced || heard.IsZero():
 		heard = s.Started
 	}
 	if !s.FailingSince.IsZero() && s.FailingSince.Before(heard) {

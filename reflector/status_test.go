@@ -142,6 +142,32 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 	}
 }
 
+// TestStalenessUntilTheFirstListIsWhole: bytes of a list that is still coming, and refusals,
+// do not make a copy fresh that does not exist yet.
+func TestStalenessUntilTheFirstListIsWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, Options{})
+		stale := func(want time.Duration) {
+			t.Helper()
+			synctest.Wait()
+			if age := r.Status().Staleness(time.Now()); age != want {
+				t.Errorf("staleness is %v, want %v", age, want)
+			}
+		}
+		later(20 * time.Second)
+		r.board.lastByte.Store(time.Now().UnixNano())
+		stale(20 * time.Second)
+		r.fake.lists <- listAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
+		stale(20 * time.Second)
+		later(time.Second)
+		r.board.lastByte.Store(time.Now().UnixNano())
+		stale(21 * time.Second)
+		r.fake.page("10", "a")
+		r.fake.open()
+		stale(0)
+	})
+}
+
 func TestWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})

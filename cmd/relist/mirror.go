@@ -88,12 +88,15 @@ so does HTTP:
             lastEvent, lastBookmark, failingSince, lastError, lastErrorTime,
             nextRetry, and quarantined: the objects that could not be used, each
             with key, uid, resourceVersion, since, nextTry, error
+  /metrics  for Prometheus: lists, relists, watches, events, staleness,
+            quarantine and others
 Times are RFC 3339. A field for something that has not happened is left out. The
 copy's staleness is the time since the last byte from the server, or the time
-since the last watch ended, if that is longer. Everyone who can reach the
-address can read the status, so leave it on loopback or inside a cluster's
-network. Web pages cannot read it: relist refuses requests from other origins,
-and requests for a host other than localhost, an address or --status-host.`,
+since the last watch ended, if that is longer; until the first list, the time
+since the start. Everyone who can reach the address can read the status, so
+leave it on loopback or inside a cluster's network. Web pages cannot read it:
+relist refuses requests from other origins, and requests for a host other than
+localhost, an address or --status-host.`,
 		Example: `  relist mirror pods -A
   relist mirror deploy -n web -l app=shop --diff --for 10m
   relist mirror pods,configmaps -A

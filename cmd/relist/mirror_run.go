@@ -148,6 +148,8 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	unsynced.Store(int64(len(targets)))
 	var views []*status.View
 	for i, t := range targets {
+		var counts status.Counts
+		rules[i].Trace = counts.Trace()
 		t.mirror = mirror.New(mirror.Options{
 			Source:    t.source,
 			Reflector: rules[i],
@@ -159,7 +161,9 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 			},
 			FailEarly: true,
 		})
-		views = append(views, &status.View{Mirror: t.mirror, Resource: t.resource, Server: cfg.Server, MaxStaleness: f.status.maxStaleness})
+		views = append(views, &status.View{
+			Mirror: t.mirror, Resource: t.resource, Server: cfg.Server, Counts: &counts, MaxStaleness: f.status.maxStaleness,
+		})
 	}
 	desk.serve(views...)
 	err := runAll(ctx, stop, targets, out)

@@ -22,7 +22,7 @@ type statusFlags struct {
 }
 
 func (f *statusFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "status-listen", "", "serve /status, /healthz and /readyz on this `address`, such as 127.0.0.1:8081")
+	flags.StringVar(&f.listen, "status-listen", "", "serve /status, /healthz, /readyz and /metrics on this `address`, such as 127.0.0.1:8081")
 	flags.StringSliceVar(&f.hosts, "status-host", nil, "`name` that requests for the status may be for, besides addresses and localhost;\nmay be given several times")
 	flags.DurationVar(&f.maxStaleness, "max-staleness", 0, "let /healthz fail while the copy is staler than this. An idle watch gets a bookmark each minute; if\nthe server sends no bookmarks, it gets nothing for up to 10m (default: any copy is fresh enough)")
 }

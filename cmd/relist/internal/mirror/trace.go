@@ -13,6 +13,7 @@ func (m *Mirror) trace(next *reflector.Trace) *reflector.Trace {
 	t := &reflector.Trace{
 		ListStart: next.ListStart,
 		WatchOpen: next.WatchOpen,
+		Verified:  next.Verified,
 		Event: func(e reflector.Event) {
 			m.advance(e.ResourceVersion)
 			call(next.Event, e)

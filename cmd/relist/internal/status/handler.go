@@ -1,6 +1,7 @@
 package status
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,12 +15,20 @@ import (
 //
 //   - /status is all of it, as JSON, and always 200;
 //   - /healthz is 200 while the mirror is healthy, and 503 with the reason otherwise;
+//   - /metrics is what Prometheus scrapes, always 200;
 //   - /readyz is 503 until the first list has been applied, and 200 from then on: to
 //     most readers an old copy is better than none.
 func (v *View) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, v.Now()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeCheck(w, v.Now().Reason) })
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		var text bytes.Buffer
+		v.writeMetrics(&text)
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = w.Write(text.Bytes()) // who asked may have left
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if s := v.Now(); !s.Synced {
 			writeCheck(w, s.Reason)

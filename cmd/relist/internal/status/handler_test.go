@@ -53,9 +53,10 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 	if err != nil {
 		t.Fatal(err)
 	}
+	counts := &Counts{}
 	m := mirror.New(mirror.Options{
 		Source:    source,
-		Reflector: reflector.Options{Rand: func() float64 { return 0.5 }}, // watches end after 7m30s
+		Reflector: reflector.Options{Rand: func() float64 { return 0.5 }, Trace: counts.Trace()}, // watches end after 7m30s
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -67,7 +68,7 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 		}
 	})
 	synctest.Wait()
-	return &fixture{t, server, &View{Mirror: m, Resource: source.String(), Server: "http://api.example", MaxStaleness: maxStaleness}}
+	return &fixture{t, server, &View{Mirror: m, Resource: source.String(), Server: "http://api.example", Counts: counts, MaxStaleness: maxStaleness}}
 }
 
 // pass lets time pass.

@@ -36,8 +36,8 @@ type Status struct {
 	// ResourceVersion is the resume point: everything up to it has come.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 
-	// StalenessSeconds is how long ago the copy was last known to be whole. It is nil
-	// before anything was heard.
+	// StalenessSeconds is how long ago the copy was last known to be whole: until the first
+	// list, since the mirror started. It is nil before that.
 	StalenessSeconds    *float64 `json:"stalenessSeconds,omitempty"`
 	MaxStalenessSeconds float64  `json:"maxStalenessSeconds,omitzero"`
 
@@ -68,6 +68,9 @@ type View struct {
 	Mirror   *mirror.Mirror
 	Resource string
 	Server   string
+
+	// Counts is what Options.Reflector.Trace of the mirror counts in.
+	Counts *Counts
 
 	// MaxStaleness is from when on the copy is too old to be healthy. If zero, it
 	// never is.
@@ -102,7 +105,7 @@ func (v *View) of(r reflector.Status, now time.Time) Status {
 		Quarantined:         []Quarantined{}, // null would be a third case for who reads it
 	}
 	s.Healthy = s.Reason == ""
-	if !r.Heard().IsZero() {
+	if !r.Started.IsZero() {
 		stale := report.Seconds(r.Staleness(now))
 		s.StalenessSeconds = &stale
 	}

@@ -34,7 +34,7 @@ func TestText(t *testing.T) {
 			"watching",
 			View{},
 			reflector.Status{
-				State: reflector.Watching, Since: ago(time.Hour), Synced: true, ResourceVersion: "7",
+				Started: ago(2 * time.Hour), State: reflector.Watching, Since: ago(time.Hour), Synced: true, ResourceVersion: "7",
 				LastByte: ago(1234 * time.Millisecond), LastEvent: ago(2 * time.Minute), LastBookmark: ago(1234 * time.Millisecond),
 			},
 			`status of pods from http://api
@@ -52,7 +52,7 @@ func TestText(t *testing.T) {
 			"everything is wrong",
 			View{MaxStaleness: time.Minute},
 			reflector.Status{
-				State: reflector.Waiting, Since: ago(time.Second), Synced: true, ResourceVersion: "7", LastByte: ago(time.Second),
+				Started: ago(2 * time.Hour), State: reflector.Waiting, Since: ago(time.Second), Synced: true, ResourceVersion: "7", LastByte: ago(time.Second),
 				FailingSince: ago(5 * time.Minute), LastError: errors.New("the server\nsaid \x1b[31mno"), LastErrorTime: ago(time.Second), NextRetry: ago(-10 * time.Second),
 				Quarantined: []reflector.Quarantined{
 					{Meta: listwatch.Meta{Key: "a/b"}, Err: errors.New("bad\nlabel"), Since: ago(time.Hour)},
@@ -83,7 +83,7 @@ func TestText(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	watching := reflector.Status{State: reflector.Watching, Since: ago(time.Hour), Synced: true, LastByte: ago(time.Minute)}
+	watching := reflector.Status{Started: ago(2 * time.Hour), State: reflector.Watching, Since: ago(time.Hour), Synced: true, LastByte: ago(time.Minute)}
 	reopened := watching
 	reopened.Since = ago(time.Second)
 	stopped := watching

@@ -1,0 +1,81 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/informer"
+	relistprom "github.com/relist-go/relist/prometheus"
+	"github.com/relist-go/relist/reflector"
+)
+
+// quiet is an informer with a handler, of which nothing else is known.
+type quiet struct{}
+
+func (quiet) Status() reflector.Status { return reflector.Status{} }
+
+func (quiet) Stats() informer.Stats {
+	return informer.Stats{Handlers: []informer.HandlerStats{{Name: "handler"}}}
+}
+
+// registry has every metric, with every label.
+func registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	metrics := relistprom.New(r, relistprom.Options{})
+	trace := metrics.Trace("configmaps")
+	trace.Relist(reflector.Relist{Reason: reflector.Expired})
+	trace.WatchEnd(reflector.WatchEnd{Reason: reflector.Closed})
+	trace.Backoff(reflector.Backoff{Reason: reflector.Cut})
+	trace.ListDone(reflector.ListDone{})
+	metrics.Informer("configmaps", quiet{})
+	metrics.Controller("configmaps", controller.Options{}).Reconciled(controller.Reconciled{})
+	return r
+}
+
+// family is a metric: what it is, its help, and the labels of its series.
+type family struct {
+	kind   dto.MetricType
+	help   string
+	labels map[string]map[string]bool // the values of each
+}
+
+// familiesOf returns the metrics by name.
+func familiesOf(t *testing.T, gatherer prometheus.Gatherer) map[string]family {
+	t.Helper()
+	gathered, err := gatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]family{}
+	for _, g := range gathered {
+		f := family{g.GetType(), g.GetHelp(), map[string]map[string]bool{}}
+		for _, m := range g.GetMetric() {
+			for _, pair := range m.GetLabel() {
+				if f.labels[pair.GetName()] == nil {
+					f.labels[pair.GetName()] = map[string]bool{}
+				}
+				f.labels[pair.GetName()][pair.GetValue()] = true
+			}
+		}
+		all[g.GetName()] = f
+	}
+	return all
+}
+
+// seriesOf returns the metric that a series of Prometheus belongs to: a histogram has three.
+func seriesOf(all map[string]family, series string) (name string, f family, ok bool) {
+	if f, ok = all[series]; ok {
+		return series, f, f.kind != dto.MetricType_HISTOGRAM
+	}
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		if name, is := strings.CutSuffix(series, suffix); is {
+			f, ok = all[name]
+			return name, f, ok && f.kind == dto.MetricType_HISTOGRAM
+		}
+	}
+	return series, family{}, false
+}

@@ -1,0 +1,30 @@
+package relistprom_test
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+	relistprom "github.com/relist-go/relist/prometheus"
+)
+
+func Example() {
+	_ = run
+}
+
+func run(ctx context.Context, shopList *listwatch.Resource[*ConfigMap], reconcile controller.Reconcile) error {
+	metrics := relistprom.New(prometheus.DefaultRegisterer, relistprom.Options{})
+	http.Handle("/metrics", promhttp.Handler())
+
+	opts := informer.Options[*ConfigMap]{}
+	opts.Reflector.Trace = metrics.Trace("shops")
+	shops := informer.New(shopList, opts)
+	metrics.Informer("shops", shops)
+
+	return controller.Run(ctx, reconcile, metrics.Controller("shops", controller.Options{}), controller.For(shops))
+}

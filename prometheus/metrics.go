@@ -1,0 +1,181 @@
+package relistprom
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/reflector"
+)
+
+// Metrics collects the metrics of any number of informers, reflectors and controllers. It is a [prometheus.Collector]. All methods
+// may be called from any goroutine.
+type Metrics struct {
+	counters  counters
+	reconcile reconcile
+
+	mu         sync.Mutex
+	reflectors map[string]source
+	queues     map[string]queue
+}
+
+// Options of [New]. The zero value is ready.
+type Options struct {
+	// Buckets are the upper bounds of the histograms, in seconds, in ascending order: of lists, of the work on a key, and of the
+	// time that a key waits.
+	// If nil, 1 ms to 300 s are used, three times as much from one to the next.
+	Buckets []float64
+}
+
+var defaultBuckets = []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300}
+
+// New returns a Metrics that is registered. If the registerer has metrics of these names already, New panics, as MustRegister does.
+// If registerer is nil, the caller registers it.
+func New(registerer prometheus.Registerer, opts Options) *Metrics {
+	if opts.Buckets == nil {
+		opts.Buckets = defaultBuckets
+	}
+	m := &Metrics{
+		counters:   newCounters(opts.Buckets),
+		reconcile:  newReconcile(opts.Buckets),
+		reflectors: map[string]source{},
+		queues:     map[string]queue{},
+	}
+	if registerer != nil {
+		registerer.MustRegister(m)
+	}
+	return m
+}
+
+// Reporter is what [Metrics.Reflector] asks: a [reflector.Reflector] of any type.
+type Reporter interface {
+	Status() reflector.Status
+}
+
+// Cache is what [Metrics.Informer] asks: an [informer.Informer] of any type.
+type Cache interface {
+	Reporter
+	Stats() informer.Stats
+}
+
+// WorkQueue is what [Metrics.Queue] asks: a [controller.Queue] of any type.
+type WorkQueue interface {
+	Stats() controller.Stats
+}
+
+// source is an informer, or a reflector without one.
+type source struct {
+	status func() reflector.Status
+	stats  func() informer.Stats // nil without an informer
+}
+
+// Informer adds what an informer can be asked for. Its counters come from [Metrics.Trace] with the same name. If an informer
+// was added with this name before, the new one takes its place.
+func (m *Metrics) Informer(name string, in Cache) {
+	m.add(name, source{status: in.Status, stats: in.Stats})
+}
+
+// Reflector is [Metrics.Informer] for a reflector without an informer.
+func (m *Metrics) Reflector(name string, r Reporter) { m.add(name, source{status: r.Status}) }
+
+func (m *Metrics) add(name string, s source) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reflectors[valid(name)] = s
+}
+
+// Remove removes everything that has a name. It is for informers and controllers that come and go, and is called when they have
+// ended.
+func (m *Metrics) Remove(name string) {
+	name = valid(name)
+	m.mu.Lock()
+	delete(m.reflectors, name)
+	delete(m.queues, name)
+	m.mu.Unlock()
+	for _, v := range m.vectors() {
+		v.DeletePartialMatch(prometheus.Labels{"name": name})
+	}
+}
+
+// vector is a metric that has labels and keeps its values itself.
+type vector interface {
+	prometheus.Collector
+	DeletePartialMatch(labels prometheus.Labels) int
+}
+
+func (m *Metrics) vectors() []vector { return append(m.counters.all(), m.reconcile.all()...) }
+
+// Describe sends the description of every metric, as [prometheus.Collector] wants it.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, v := range m.vectors() {
+		v.Describe(ch)
+	}
+	for _, g := range statusGauges {
+		ch <- g.desc
+	}
+	for _, g := range cacheGauges {
+		ch <- g.desc
+	}
+	for _, g := range queueGauges {
+		ch <- g.desc
+	}
+	ch <- stateDesc
+	ch <- handlerDesc
+	ch <- depthDesc
+}
+
+// Collect sends the metrics as they are now, as [prometheus.Collector] wants it.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, v := range m.vectors() {
+		v.Collect(ch)
+	}
+	m.mu.Lock()
+	reflectors, queues := maps.Clone(m.reflectors), maps.Clone(m.queues)
+	m.mu.Unlock()
+	now := time.Now()
+	for name, s := range reflectors {
+		s.collect(ch, name, now)
+	}
+	for name, q := range queues {
+		q.collect(ch, name)
+	}
+}
+
+// gauge is a number that is asked for, of something that has a name.
+type gauge[S any] struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(S) float64
+}
+
+func asked[S any](kind prometheus.ValueType, name, help string, value func(S) float64) gauge[S] {
+	return gauge[S]{describe(name, help), kind, value}
+}
+
+func (g gauge[S]) collect(ch chan<- prometheus.Metric, from S, name string) {
+	send(ch, g.desc, g.kind, g.value(from), name)
+}
+
+func send(ch chan<- prometheus.Metric, desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(desc, kind, value, labels...)
+}
+
+// valid makes a label of a name: Prometheus takes UTF-8 alone.
+func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
+
+// describe describes a metric with the label "name", and with others.
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, append([]string{"name"}, labels...), nil)
+}
+
+func flag(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
