@@ -22,6 +22,7 @@ type consumer[T object.Object] struct {
 	handlers   []*subscriber[T]
 	observers  []*observer[T]
 	goroutines sync.WaitGroup
+	saving     sync.WaitGroup // the goroutine that saves checkpoints
 	reports    reports
 	synced     bool // the store holds the first list, and the handlers know
 	timer      *time.Timer
@@ -38,6 +39,9 @@ func (c *consumer[T]) run(ctx context.Context) {
 		case <-c.ended:
 		}
 	})
+	if c.checkpoints != nil {
+		c.saving.Go(func() { c.checkpoints.run(ctx) })
+	}
 	waiting := ctx
 	c.bell.ring() // for the handlers that were added before Run
 	for ctx.Err() == nil {
@@ -46,6 +50,9 @@ func (c *consumer[T]) run(ctx context.Context) {
 			c.attend(ctx)
 		}
 		c.markSynced()
+		if c.checkpoints != nil {
+			c.checkpoints.offer(c.queue, c.store, c.broken)
+		}
 		_ = c.queue.Pop(waiting, c.apply) // an error says that the bell was rung or that ctx has ended
 	}
 }
@@ -55,7 +62,7 @@ func (c *consumer[T]) run(ctx context.Context) {
 func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
 	defer func() {
 		if v := recover(); v != nil { // a getter of the object has panicked
-			c.reportLater(e.Key, fmt.Errorf("informer: %w", &deltafifo.PanicError{Key: e.Key, Value: v, Stack: debug.Stack()}))
+			c.broke(e.Key, "", &deltafifo.PanicError{Key: e.Key, Value: v, Stack: debug.Stack()})
 		}
 	}()
 	for _, d := range e.Deltas {
@@ -256,6 +263,11 @@ func (c *consumer[T]) stop(reflecting *sync.WaitGroup) {
 	c.dropObservers()
 	c.reports.end()
 	reflecting.Wait() // the queue stays open until the reflector has ended
+	if c.checkpoints != nil {
+		close(c.checkpoints.saves)
+		c.saving.Wait()
+		c.checkpoints.end(c)
+	}
 	c.queue.Close()
 	close(c.ended) // a callback may be waiting for it
 	c.goroutines.Wait()

@@ -22,8 +22,8 @@ import (
 
 // thing is the object type of the tests.
 type thing struct {
-	metav1.ObjectMeta
-	Value int
+	metav1.ObjectMeta `json:"metadata"`
+	Value             int `json:"value"`
 }
 
 // fake is an API server in memory, with one resource, a log of its events, and a window on that log.

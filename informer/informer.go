@@ -21,7 +21,10 @@ type Informer[T object.Object] struct {
 	problem   func(error)
 	bell      bell
 	keyed     keyWaiters
-	ended     chan struct{} // closed when the consumer has taken its last entry
+
+	checkpoints *checkpoints[T] // nil if there are none
+
+	ended chan struct{} // closed when the consumer has taken its last entry
 
 	mu      sync.Mutex
 	phase   phase
@@ -61,7 +64,12 @@ func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informe
 	})
 	opts.Reflector.Resync = -1 // each handler has a resync of its own
 	opts.Reflector.Trace = opts.trace(lw)
-	in.reflector = reflector.New(lw, in.queue, opts.Reflector)
+	var sink reflector.Sink[T] = in.queue
+	if opts.Checkpoint != nil {
+		in.checkpoints = newCheckpoints(lw, &opts, opts.logger(lw), in.bell.ring)
+		sink = countingQueue[T]{in.queue, in.checkpoints}
+	}
+	in.reflector = reflector.New(lw, sink, opts.Reflector)
 	return in
 }
 
@@ -71,6 +79,15 @@ func (in *Informer[T]) Store() Reader[T] { return in.store }
 // Synced returns a channel that is closed once the store holds the first list. Handlers may get the last of its objects later:
 // see [Registration.Synced].
 func (in *Informer[T]) Synced() <-chan struct{} { return in.queue.Synced() }
+
+// Loaded returns a channel that is closed once Run has loaded the copy of Options.Checkpoint, or has found that there is none. Then
+// Store().ResourceVersion() tells which: it is empty if there is none. Without a Checkpoint, the channel is never closed.
+func (in *Informer[T]) Loaded() <-chan struct{} {
+	if in.checkpoints == nil {
+		return nil
+	}
+	return in.checkpoints.loaded
+}
 
 // HasSynced reports whether the channel that [Informer.Synced] returns is closed. [Informer.WaitForSync] waits, and says what is
 // in the way.
@@ -108,11 +125,12 @@ func (in *Informer[T]) Run(ctx context.Context) error {
 	if !in.start(fail) {
 		return ErrStarted
 	}
+	in.load(inner)
 	var reflecting sync.WaitGroup
 	reflecting.Go(func() { fail(in.reflector.Run(inner)) })
 	c := consumer[T]{Informer: in}
 	c.run(inner)
-	c.stop(&reflecting)
+	c.stop(&reflecting) //nolint:contextcheck // the context of Run has ended; the last save has one of its own
 	if err := ctx.Err(); err != nil {
 		return err
 	}

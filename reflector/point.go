@@ -36,6 +36,10 @@ type Newest struct {
 	Gone bool           `json:"gone,omitempty"` // it was deleted
 }
 
+// StartAt sets [Options.Start], for a program that learns the point after it has made the reflector. The program calls it before the
+// first Run.
+func (r *Reflector[T]) StartAt(p Point) { r.start = p }
+
 // errStart is what Run returns if the sink does not suit Options.Start.
 var errStart = errors.New("reflector: Options.Start needs a sink that is Known and Held")
 
