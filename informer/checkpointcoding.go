@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -87,8 +88,9 @@ const (
 	batchBytes   = 1 << 18
 )
 
-// batch is objects that follow each other in the file.
-type batch[T any] struct {
+// batch is objects that follow each other in the file. It is used again, because it is not to add to the garbage that makes the heap
+// larger than that of a list.
+type batch struct {
 	place int // the batch is the place-th
 	data  []byte
 	ends  []int // of each object, in data
@@ -99,7 +101,7 @@ func (c *coding[T]) readObjects(ctx context.Context, r *summed) ([]T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	workers := runtime.GOMAXPROCS(0)
-	batches := make(chan batch[T], workers)
+	batches, free := make(chan batch, workers), make(chan batch, 3*workers)
 	var (
 		mu      sync.Mutex
 		decoded [][]T
@@ -109,6 +111,7 @@ func (c *coding[T]) readObjects(ctx context.Context, r *summed) ([]T, error) {
 		running.Go(func() {
 			for b := range batches {
 				objects, err := c.objects(b)
+				free <- b // there is room for all that there are
 				if err != nil {
 					cancel(fmt.Errorf("%w: %w", errDamaged, err))
 					continue // the reader ends soon
@@ -122,7 +125,7 @@ func (c *coding[T]) readObjects(ctx context.Context, r *summed) ([]T, error) {
 			}
 		})
 	}
-	count, err := readBatches(ctx, r, batches)
+	count, err := readBatches(ctx, r, batches, free)
 	close(batches)
 	running.Wait()
 	if err == nil && ctx.Err() != nil {
@@ -138,7 +141,7 @@ func (c *coding[T]) readObjects(ctx context.Context, r *summed) ([]T, error) {
 	return all, nil
 }
 
-func (c *coding[T]) objects(b batch[T]) ([]T, error) {
+func (c *coding[T]) objects(b batch) ([]T, error) {
 	objects := make([]T, 0, len(b.ends))
 	begin := 0
 	for _, end := range b.ends {
@@ -153,10 +156,15 @@ func (c *coding[T]) objects(b batch[T]) ([]T, error) {
 }
 
 // readBatches cuts the file into batches, and returns the number of objects.
-func readBatches[T any](ctx context.Context, r *summed, batches chan<- batch[T]) (int, error) {
+func readBatches(ctx context.Context, r *summed, batches chan<- batch, free <-chan batch) (int, error) {
 	count := 0
 	for place := 0; ; place++ {
-		b, last, err := readBatch[T](r)
+		var b batch
+		select {
+		case b = <-free:
+		default: // at most one for each worker, one for each place in the channel, and this one
+		}
+		last, err := b.read(r)
 		if err != nil {
 			return 0, err
 		}
@@ -173,25 +181,27 @@ func readBatches[T any](ctx context.Context, r *summed, batches chan<- batch[T])
 	}
 }
 
-func readBatch[T any](r *summed) (b batch[T], last bool, err error) {
+// read fills the batch, and reports whether the objects have ended.
+func (b *batch) read(r *summed) (last bool, err error) {
+	b.data, b.ends = b.data[:0], b.ends[:0]
 	for len(b.ends) < batchObjects && len(b.data) < batchBytes {
 		size, err := binary.ReadUvarint(r)
 		switch {
 		case err != nil:
-			return b, false, damaged(err)
+			return false, damaged(err)
 		case size == 0:
-			return b, true, nil
+			return true, nil
 		case size > format.MaxObjectBytes:
-			return b, false, errDamaged
+			return false, errDamaged
 		}
 		begin := len(b.data)
-		b.data = append(b.data, make([]byte, size)...)
+		b.data = slices.Grow(b.data, int(size))[:begin+int(size)]
 		if err := r.full(b.data[begin:]); err != nil {
-			return b, false, err
+			return false, err
 		}
 		b.ends = append(b.ends, len(b.data))
 	}
-	return b, false, nil
+	return false, nil
 }
 
 // globEscape makes a path a pattern that matches the path alone.

@@ -220,6 +220,7 @@ type summed struct {
 	*bufio.Reader
 
 	sum hash.Hash32
+	one [1]byte
 }
 
 func (r *summed) full(to []byte) error {
@@ -234,7 +235,8 @@ func (r *summed) full(to []byte) error {
 func (r *summed) ReadByte() (byte, error) {
 	b, err := r.Reader.ReadByte()
 	if err == nil {
-		_, _ = r.sum.Write([]byte{b}) // a hash never fails
+		r.one[0] = b
+		_, _ = r.sum.Write(r.one[:]) // a hash never fails
 	}
 	return b, err
 }
@@ -248,7 +250,7 @@ func damaged(err error) error {
 }
 
 func (f *file[T]) read(ctx context.Context, from io.Reader, of string) ([]T, reflector.Point, error) {
-	r := &summed{bufio.NewReaderSize(from, 1<<18), crc32.New(castagnoli)}
+	r := &summed{Reader: bufio.NewReaderSize(from, 1<<18), sum: crc32.New(castagnoli)}
 	at, err := f.readHeader(r, of)
 	if err != nil {
 		return nil, at, err
