@@ -96,9 +96,11 @@ func copyOf[T object.Object](lw listwatch.ListWatcher[T]) string {
 	origin := json.RawMessage("null")
 	switch lw := any(lw).(type) {
 	case interface{ Origin() string }:
-		origin = json.RawMessage(lw.Origin())
+		if origin = json.RawMessage(lw.Origin()); !json.Valid(origin) {
+			origin, _ = json.Marshal(lw.Origin()) // a program's own Origin; a string can always be encoded
+		}
 	case fmt.Stringer:
-		origin, _ = json.Marshal(lw.String()) // a string can always be encoded
+		origin, _ = json.Marshal(lw.String()) // the same
 	}
 	typ := reflect.TypeFor[T]()
 	text, err := json.Marshal(struct {
@@ -107,7 +109,8 @@ func copyOf[T object.Object](lw listwatch.ListWatcher[T]) string {
 		Shape  string          `json:"shape"`
 	}{origin, typ.String(), shape(typ)})
 	if err != nil {
-		return typ.String() // an Origin that is no JSON, of a ListWatcher of the program's own
+		// unreachable: strings and valid JSON can always be encoded.
+		panic("informer: " + err.Error())
 	}
 	return string(text)
 }
