@@ -56,7 +56,7 @@ type Options[T object.Object] struct {
 //     The first stays with its deletion, because the consumer may know that object.
 //
 // There is one producer: Add, Update, Delete, DeleteInferred, Replace,
-// Resync, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any goroutine.
+// Resync, Resumed, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any goroutine.
 type Queue[T object.Object] struct {
 	known    Known[T]
 	get      func(key string) (T, bool) // of known

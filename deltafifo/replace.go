@@ -45,6 +45,18 @@ func (q *Queue[T]) Replace(items []T, resourceVersion string) error {
 	return nil
 }
 
+// Resumed says that Known holds a saved copy which stands for the first Replace: [Queue.HasSynced] becomes true, and a later Replace
+// does not count as the first. After a Replace it does nothing. It is a call of the producer's.
+func (q *Queue[T]) Resumed() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.lists > 0 {
+		return
+	}
+	q.lists = 1
+	close(q.synced)
+}
+
 // identity is the key and the UID of an object.
 type identity struct {
 	key string

@@ -71,3 +71,27 @@ func TestRule8DeletionBeforeTheList(t *testing.T) {
 	}
 	f.want("a: Deleted@2")
 }
+
+// A saved copy stands for the first list.
+func TestSavedCopyStandsForTheFirstList(t *testing.T) {
+	f := newFixture(t, options{}, "a@1", "b@1")
+	f.add("c@2")
+	f.q.Resumed()
+	if !f.q.HasSynced() {
+		t.Error("not synced, although the copy was resumed")
+	}
+	f.q.Resumed()
+	f.replace("a@3")
+	f.want("c: Added@2 Deleted?@2", "a: Replaced@3", "b: Deleted?@1")
+
+	f = newFixture(t, options{}, "a@1")
+	f.replace("a@1")
+	f.q.Resumed()
+	if f.q.HasSynced() {
+		t.Error("synced before the list was processed, because the copy was resumed later")
+	}
+	f.drain()
+	if !f.q.HasSynced() {
+		t.Error("not synced after the list was processed")
+	}
+}

@@ -131,7 +131,7 @@ func (c *cache[T]) beginStop(from supply[T]) {
 	if !c.abandon() {
 		return
 	}
-	from.end()
+	from.end(nil)
 	close(c.ended)
 	close(c.over)
 }

@@ -27,8 +27,9 @@ type supply[T object.Object] interface {
 	// hasSynced reports whether the store has every first list.
 	hasSynced() bool
 
-	// end waits until nothing fills the queues any more, and closes them. The context of begin has ended.
-	end()
+	// end waits until nothing fills the queues any more, and closes them. The context of begin has ended. Before it closes them,
+	// it may have the consumer apply entries. c is nil if there was no Run.
+	end(c *consumer[T])
 }
 
 // runFrom is Run: it lists, watches and tells handlers until ctx ends.
@@ -88,7 +89,7 @@ func (c *consumer[T]) run(telling, working context.Context) {
 func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
 	defer func() {
 		if v := recover(); v != nil { // a getter of the object has panicked
-			c.reportLater(e.Key, fmt.Errorf("informer: %w", &deltafifo.PanicError{Key: e.Key, Value: v, Stack: debug.Stack()}))
+			c.broke(e.Key, "", &deltafifo.PanicError{Key: e.Key, Value: v, Stack: debug.Stack()})
 		}
 	}()
 	for _, d := range e.Deltas {
@@ -286,12 +287,13 @@ func (c *consumer[T]) reportLater(key string, err error) {
 	}
 }
 
-// stop ends every handler and waits for it, and for what fills the queues. If telling has ended, no callback begins any more. If
+// stop waits for what fills the queues, and then ends every handler and waits for it. If telling has ended, no callback begins any more. If
 // only working has, because Stop was called, handlers are first told what is pending.
 func (c *consumer[T]) stop(telling context.Context) {
 	c.mu.Lock()
 	c.phase, c.members = stopped, nil
 	c.mu.Unlock()
+	c.from.end(c)
 	if telling.Err() == nil {
 		c.attend(telling)
 		c.markSynced()
@@ -302,7 +304,6 @@ func (c *consumer[T]) stop(telling context.Context) {
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	c.from.end()
 	close(c.ended) // a callback may be waiting for it
 	c.drain(telling)
 	joining, observing := c.takeJoining()

@@ -260,6 +260,15 @@ func Example_waitFor() {
 	_ = read
 }
 
+func Example_checkpoint() {
+	var pods listwatch.ListWatcher[*Pod]
+	var kubeSystemUID string
+	cache := informer.New(pods, informer.Options[*Pod]{
+		Checkpoint: informer.FileCheckpoint[*Pod]("/var/cache/shop/pods", informer.FileOptions{Cluster: kubeSystemUID}),
+	})
+	_ = cache
+}
+
 func Example_status() {
 	var cache *informer.Informer[*Pod]
 	status := cache.Status()
@@ -397,6 +406,7 @@ func TestEmbeddingNamesEveryOption(t *testing.T) {
 		reflector.Options{},
 		informer.Options[*Pod]{},
 		informer.Handler[*Pod]{},
+		informer.FileOptions{},
 		controller.Options{},
 		controller.QueueOptions{},
 		writer.Options{},

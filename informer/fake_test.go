@@ -22,8 +22,8 @@ import (
 
 // thing is the object type of the tests.
 type thing struct {
-	metav1.ObjectMeta
-	Value int
+	metav1.ObjectMeta `json:"metadata"`
+	Value             int `json:"value"`
 }
 
 // fake is an API server in memory, with one resource, a log of its events, and a window on that log.
@@ -149,6 +149,13 @@ func (f *fake) restore(version int, objects ...*thing) {
 			f.objects[object.Key(obj)] = obj
 		}
 	})
+}
+
+// listed returns the number of lists so far.
+func (f *fake) listed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lists
 }
 
 // keys and values, sorted by key, as the tests compare them.

@@ -235,7 +235,7 @@ func (m *Multi[T]) hasSynced() bool {
 	return m.late == 0
 }
 
-func (m *Multi[T]) end() {
+func (m *Multi[T]) end(*consumer[T]) {
 	m.feeding.Wait()
 	for _, f := range m.current() {
 		f.queue.Close() // of a feed that has not begun

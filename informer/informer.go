@@ -17,6 +17,8 @@ type Informer[T object.Object] struct {
 	queue     *deltafifo.Queue[T]
 	reflector *reflector.Reflector[T]
 	feeding   sync.WaitGroup // the goroutines that begin starts
+
+	checkpoints *checkpoints[T] // nil if there are none
 }
 
 // ErrStarted is what a second [Informer.Run] returns: an informer runs once.
@@ -35,7 +37,12 @@ func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informe
 	})
 	opts.Reflector.Resync = -1 // each handler has a resync of its own
 	opts.Reflector.Trace = opts.trace(lw)
-	in.reflector = reflector.New(lw, in.queue, opts.Reflector)
+	var sink reflector.Sink[T] = in.queue
+	if opts.Checkpoint != nil {
+		in.checkpoints = newCheckpoints(lw, &opts, opts.logger(lw), in.bell.ring)
+		sink = countingQueue[T]{in.queue, in.checkpoints}
+	}
+	in.reflector = reflector.New(lw, sink, opts.Reflector)
 	return in
 }
 
@@ -45,6 +52,15 @@ func (in *Informer[T]) Store() Reader[T] { return in.store }
 // Synced returns a channel that is closed once the store holds the first list. Handlers may get the last of its objects later:
 // see [Registration.Synced].
 func (in *Informer[T]) Synced() <-chan struct{} { return in.queue.Synced() }
+
+// Loaded returns a channel that is closed once Run has loaded the copy of Options.Checkpoint, or has found that there is none. Then
+// Store().ResourceVersion() tells which: it is empty if there is none. Without a Checkpoint, the channel is never closed.
+func (in *Informer[T]) Loaded() <-chan struct{} {
+	if in.checkpoints == nil {
+		return nil
+	}
+	return in.checkpoints.loaded
+}
 
 // HasSynced reports whether the channel that [Informer.Synced] returns is closed. [Informer.WaitForSync] waits, and says what is
 // in the way.
@@ -90,6 +106,10 @@ func (in *Informer[T]) Stop(ctx context.Context) error { return in.stopFrom(ctx,
 func (in *Informer[T]) IsStopped() bool { return in.isStopped() }
 
 func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
+	if in.checkpoints != nil {
+		in.load(ctx)
+		in.checkpoints.begin(ctx)
+	}
 	in.feeding.Go(func() {
 		if err := in.reflector.Run(ctx); ctx.Err() == nil {
 			fail(err)
@@ -105,12 +125,18 @@ func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) 
 }
 
 func (in *Informer[T]) take(ctx context.Context, c *consumer[T]) {
+	if in.checkpoints != nil {
+		in.checkpoints.offer(in.queue, in.store, c.broken)
+	}
 	_ = in.queue.Pop(ctx, c.apply) // an error says that the bell was rung or that ctx has ended
 }
 
 func (in *Informer[T]) hasSynced() bool { return in.queue.HasSynced() }
 
-func (in *Informer[T]) end() {
+func (in *Informer[T]) end(c *consumer[T]) {
 	in.feeding.Wait() // the queue stays open until the reflector has ended
+	if in.checkpoints != nil && c != nil {
+		in.checkpoints.end(in.queue, c)
+	}
 	in.queue.Close()
 }

@@ -42,6 +42,7 @@ type Multi[T object.Object] struct {
 var (
 	errNoNamespace   = errors.New("the name of the namespace is empty: use an Informer for all namespaces")
 	errNoListWatcher = errors.New("open returned no ListWatcher")
+	errNoCheckpoint  = errors.New("a Multi cannot begin with a saved copy; leave Options.Checkpoint empty")
 	errNoMetadata    = errors.New("Options.Reflector.Verify needs a *listwatch.Resource")
 )
 
@@ -80,6 +81,9 @@ func (m *Multi[T]) Add(namespace string) error {
 	m.mu.Unlock()
 	if added || err != nil {
 		return err
+	}
+	if m.opts.Checkpoint != nil {
+		return fmt.Errorf("informer: add namespace %q: %w", namespace, errNoCheckpoint)
 	}
 	lw, err := m.open(namespace)
 	if err == nil && lw == nil {

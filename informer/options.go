@@ -3,6 +3,7 @@ package informer
 import (
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
@@ -28,6 +29,29 @@ type Options[T object.Object] struct {
 	// Reflector.Trace is called as well.
 	Logger *slog.Logger
 
+	// Checkpoint saves the store for the next process, and begins with what an earlier one has saved: usually a [FileCheckpoint].
+	// When Run begins, it loads the copy, and the store has it before anything was asked of the server. Handlers get its objects as
+	// initial ones, and then what has changed since. The informer opens a watch where the copy was saved. It lists if the server no
+	// longer has that version, if it was restored from a backup, or if there is no copy that can be used; Logger gets a line about
+	// the last at Warn. See [reflector.Options.Start].
+	//
+	// [Informer.Synced] waits until the server has resumed the watch and the newest objects of the copy were compared with the
+	// server's; that takes two small requests. What happened while no process ran may come later. [Informer.Loaded] does not wait for
+	// the server: a program that may serve old objects waits for that.
+	//
+	// What was in quarantine when the copy was saved, and what index functions panicked on, is asked for again. A transform is not
+	// run again on what was saved. If Checkpoint is nil, nothing is saved. A [Multi] cannot have one.
+	Checkpoint Checkpointer[T]
+
+	// CheckpointEvery is how often the store is saved. If zero, every 5 minutes. If negative, only when Run ends. Without a copy to
+	// begin with, the first list is saved as soon as it has come. A save does not stop the informer, and is left out if nothing
+	// has changed, not even the resourceVersion. When Run ends, it takes what waits in the queue into the store, and saves once
+	// more, which may take up to 20 s; a server keeps old versions for a few minutes only, so this copy is worth most.
+	//
+	// The store is saved when it has caught up with the server's events, and not while the server may be another one than before:
+	// see [reflector.PointMarker]. What was saved before stays until then.
+	CheckpointEvery time.Duration
+
 	// Problem is called if code of the program panics. If a callback panicked, the error is a [*PanicError], and the handler goes
 	// on with the next object. If an index function panicked, the error wraps a [*store.IndexError]. The store then keeps the old
 	// state of the object, and no handler is called, until the object changes again. Every list brings such an object again, but
@@ -45,8 +69,8 @@ type Options[T object.Object] struct {
 	Problem func(err error)
 }
 
-// trace returns what the reflector is to call: the program's Trace, and the log.
-func (opts *Options[T]) trace(lw listwatch.ListWatcher[T]) *reflector.Trace {
+// logger returns the program's logger, which names the resource.
+func (opts *Options[T]) logger(lw listwatch.ListWatcher[T]) *slog.Logger {
 	logger := opts.Logger
 	if logger == nil {
 		logger = slog.Default()
@@ -54,5 +78,10 @@ func (opts *Options[T]) trace(lw listwatch.ListWatcher[T]) *reflector.Trace {
 	if named, ok := lw.(fmt.Stringer); ok && named.String() != "" {
 		logger = logger.With("resource", named.String())
 	}
-	return reflector.JoinTraces(opts.Reflector.Trace, reflector.LogTrace(logger))
+	return logger
+}
+
+// trace returns what the reflector is to call: the program's Trace, and the log.
+func (opts *Options[T]) trace(lw listwatch.ListWatcher[T]) *reflector.Trace {
+	return reflector.JoinTraces(opts.Reflector.Trace, reflector.LogTrace(opts.logger(lw)))
 }

@@ -28,6 +28,8 @@ type driver[T any] struct {
 	metadata *metadata         // of a verification, until it is compared
 
 	marked, markedSafe string // the resume point and the safe version that the sink was told last
+	markedPoint        Point  // the point that the sink was told last
+	sinkCalled         bool   // the sink was given a change since then
 
 	end error // what Run is to return, if Options.Fatal says so
 
@@ -45,6 +47,9 @@ type subject[T any] struct {
 }
 
 func (d *driver[T]) run(ctx context.Context) error {
+	if err := d.begin(ctx, time.Now()); err != nil {
+		return err
+	}
 	defer d.suspend()
 	d.board.started(time.Now())
 	timer := time.NewTimer(0)
@@ -116,8 +121,11 @@ func (d *driver[T]) byteCame(of *atomic.Int64) {
 	d.board.lastByte.Store(now)
 }
 
-// mark tells the sink the resume point and the safe version, if they have changed.
+// mark tells the sink the point at which it can be saved, the resume point and the safe version, if they have changed.
 func (d *driver[T]) mark() {
+	if d.sink.point != nil {
+		d.markPoint()
+	}
 	if resume := d.machine.Resume(); d.sink.mark != nil && resume != d.marked && !object.Any(resume) {
 		d.marked = resume
 		d.sink.mark(resume)
@@ -244,6 +252,7 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Effect, s *subject[T]) (protocol.Input, error) {
 	switch eff := eff.(type) {
 	case protocol.Apply:
+		d.sinkCalled = true
 		return nil, d.apply(eff, s)
 	case protocol.Applied:
 		e := s.event
@@ -251,9 +260,15 @@ func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Eff
 	case protocol.Collect:
 		d.initial.add(s.event)
 	case protocol.Replace:
+		d.sinkCalled = true
 		return nil, d.replace(eff, s)
 	case protocol.Resync:
+		d.sinkCalled = true
 		return nil, d.sink.Resync()
+	case protocol.Resumed:
+		if d.sink.resumed != nil {
+			d.sink.resumed()
+		}
 	case protocol.Compare:
 		compared := protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}
 		d.metadata = nil // it is as large as the copy

@@ -16,6 +16,7 @@ type Reflector[T any] struct {
 	fatal func(error) bool
 	check Verify
 	trace Trace
+	start Point // where to begin; the first Run uses it
 
 	running sync.Mutex        // held by Run
 	machine *protocol.Machine // owned by Run
@@ -33,6 +34,8 @@ type outlet[T any] struct {
 	keys     func() []string              // of Held
 	mark     func(resourceVersion string) // of Marker
 	markSafe func(resourceVersion string) // of SafeMarker
+	point    func(Point)                  // of PointMarker
+	resumed  func()                       // of Resumer
 }
 
 // ErrRunning is returned by a second [Reflector.Run] while the first still runs.
@@ -45,6 +48,7 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 		sink:    outletOf(sink),
 		fatal:   opts.Fatal,
 		check:   opts.Verify,
+		start:   opts.Start,
 		trace:   opts.Trace.withDefaults(),
 		relists: make(chan struct{}, 1),
 	}
@@ -68,11 +72,17 @@ func outletOf[T any](sink Sink[T]) outlet[T] {
 	if marker, ok := sink.(SafeMarker); ok {
 		o.markSafe = marker.MarkSafe
 	}
+	if marker, ok := sink.(PointMarker); ok {
+		o.point = marker.MarkPoint
+	}
+	if resumer, ok := sink.(Resumer); ok {
+		o.resumed = resumer.Resumed
+	}
 	return o
 }
 
 // Run lists and watches until ctx ends, and returns ctx.Err(). Every goroutine it
-// started has ended by then.
+// started has ended by then. If [Options.Start] has a point, it begins with a watch there.
 //
 // No error of the server ends Run, unless [Options.Fatal] says so. The reflector reports
 // each error through Trace, and sends the request again. A program may call Run again

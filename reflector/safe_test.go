@@ -45,6 +45,7 @@ type onePage struct {
 	page   listwatch.Page[*metav1.PartialObjectMetadata]
 	asked  listwatch.Page[*metav1.PartialObjectMetadata]
 	events chan listwatch.Event[*metav1.PartialObjectMetadata]
+	asks   []string        // the field selectors of the lists of one object
 	ctx    context.Context //nolint:containedctx // set by the call whose stream it is
 }
 
@@ -52,6 +53,7 @@ func (s *onePage) List(_ context.Context, opts metav1.ListOptions) (*listwatch.P
 	page := s.page
 	if opts.FieldSelector != "" {
 		page = s.asked
+		s.asks = append(s.asks, opts.FieldSelector)
 	}
 	return &page, nil
 }

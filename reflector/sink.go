@@ -74,6 +74,23 @@ type Marker interface {
 	Mark(resourceVersion string)
 }
 
+// PointMarker is an optional interface of a Sink. A Sink that saves what it has implements it, to learn from where a later
+// reflector can go on: see [Options.Start].
+type PointMarker interface {
+	// MarkPoint says how far the sink is. The reflector calls it after each batch of events, after each list, and whenever else
+	// the point has changed; no change of an object comes between the change that a point is about and the call. If p.Version is
+	// empty, the sink cannot be saved now: before the first list, say, or while the server may be another one than before. What
+	// was saved earlier stays right.
+	MarkPoint(p Point)
+}
+
+// Resumer is an optional interface of a Sink that [Options.Start] is used with. deltafifo.Queue implements it.
+type Resumer interface {
+	// Resumed says that the server has resumed the watch, so that the objects that the sink began with count as its first list.
+	// If the server cannot do that, a Replace comes instead.
+	Resumed()
+}
+
 // SafeMarker is an optional interface of a Sink. A Sink implements it to learn from which
 // version a program can resume a saved copy.
 type SafeMarker interface {

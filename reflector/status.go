@@ -44,7 +44,7 @@ type Status struct {
 	State State
 	Since time.Time // when State was entered
 
-	// Synced: the sink has had a whole list.
+	// Synced: the sink has had a whole list, or the copy of [Options.Start] was resumed.
 	Synced bool
 
 	// ResourceVersion is the resume point: the sink has everything up to this version,

@@ -44,7 +44,7 @@ type Trace struct {
 	// Backoff: no request is sent until a delay has passed.
 	Backoff func(Backoff)
 
-	// Synced: the sink has its first whole list.
+	// Synced: the sink has its first whole list, or the copy of [Options.Start] was resumed.
 	Synced func()
 
 	// Verified: the sink was compared with the server, see [Verify].

@@ -20,7 +20,7 @@ type (
 	sleep   struct{ d time.Duration }
 	wait    struct{ d time.Duration }
 	stop    struct{}
-	restart struct{}
+	restart struct{ saved bool } // saved: a new client goes on with what the last one has saved
 )
 
 // maxWait is how long wait waits if the line gives no time.
@@ -56,8 +56,10 @@ func parseCommand(text string) (stimulus, error) {
 		return stop{}, nil
 	case name == "restart" && len(args) == 0:
 		return restart{}, nil
+	case text == "restart saved":
+		return restart{saved: true}, nil
 	case slices.Contains([]string{"pop", "sleep", "wait", "store", "stop", "restart"}, name):
-		return nil, fmt.Errorf("%s: want pop N, sleep D, wait [D], store, stop or restart", text)
+		return nil, fmt.Errorf("%s: want pop N, sleep D, wait [D], store, stop or restart [saved]", text)
 	}
 	return nil, fmt.Errorf("unknown command %q: want start, pop, store, sleep, wait, stop or restart", name)
 }

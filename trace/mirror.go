@@ -57,7 +57,16 @@ func newMirror[T object.Object](env Env) (Client, error) {
 	}
 	m := &mirror[T]{client: client, objects: objectstore.New(objectstore.Options[T]{})}
 	m.queue = deltafifo.New(deltafifo.Options[T]{Known: m.objects, Coalesce: env.Options.Coalesce})
-	m.reflector = reflector.New(lw, m.queue, reflector.Options{
+	if saved, ok := env.Saved.(savedCopy[T]); ok {
+		m.saved = saved
+		for _, obj := range saved.objects {
+			if err := m.objects.Add(obj); err != nil {
+				return nil, err
+			}
+		}
+	}
+	m.reflector = reflector.New(lw, savingQueue[T]{m.queue, m}, reflector.Options{
+		Start:    m.saved.point,
 		PageSize: env.Options.Limit,
 		Initial:  initial(env.Options),
 		Resync:   env.Options.Resync,
@@ -99,6 +108,37 @@ type mirror[T object.Object] struct {
 	reflector *reflector.Reflector[T]
 	queue     *deltafifo.Queue[T]
 	objects   *objectstore.Store[T]
+	saved     savedCopy[T]
+}
+
+// savedCopy is all that the client was given, and the point to go on from.
+type savedCopy[T object.Object] struct {
+	point   reflector.Point
+	objects []T
+}
+
+// Saved implements [Saver].
+func (m *mirror[T]) Saved() any { return m.saved }
+
+// savingQueue saves the copy at each point: what the store will hold once the whole queue is popped.
+type savingQueue[T object.Object] struct {
+	*deltafifo.Queue[T]
+
+	m *mirror[T]
+}
+
+// MarkPoint implements [reflector.PointMarker].
+func (q savingQueue[T]) MarkPoint(p reflector.Point) {
+	if p.Version == "" {
+		return
+	}
+	saved := savedCopy[T]{point: p}
+	for _, key := range q.Keys() {
+		if obj, ok := q.Get(key); ok {
+			saved.objects = append(saved.objects, obj)
+		}
+	}
+	q.m.saved = saved
 }
 
 // configMap has the members of a ConfigMap that traces use. Data has a type, so

@@ -53,9 +53,14 @@ func (s wait) play(r *run) error {
 
 func (stop) play(r *run) error { return r.stop() }
 
-func (restart) play(r *run) error {
+func (s restart) play(r *run) error {
 	if r.done != nil {
 		return errors.New("restart: the program runs; stop it first")
+	}
+	if s.saved {
+		if err := r.startSaved(); err != nil {
+			return fmt.Errorf("restart saved: %w", err)
+		}
 	}
 	r.launch()
 	r.settle()

@@ -24,6 +24,10 @@ type Env struct {
 	// Options are those of the start line.
 	Options Options
 
+	// Saved is what an earlier client of the same Program has saved: see [Saver]. It is nil if the client is to begin
+	// with nothing.
+	Saved any
+
 	// Problem writes a "!" line for a problem that the client would report to its
 	// user. class is one word, and key is the key of the object, or "". Any
 	// goroutine may call Problem.
@@ -91,4 +95,12 @@ type Client interface {
 
 	// Close releases resources that outlive Run, such as idle connections.
 	Close()
+}
+
+// Saver is implemented by a [Client] that can save what it has, for a later process. The command "restart saved" needs
+// it.
+type Saver interface {
+	// Saved returns what the client would have written to a disk until now: its objects, and where to go on. It becomes
+	// the Saved of an [Env]. The run calls it when Run has returned.
+	Saved() any
 }

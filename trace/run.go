@@ -23,6 +23,7 @@ type run struct {
 	lines  []string // written so far: the author's and the run's
 	since  time.Time
 	synced bool
+	env    Env // of the client
 
 	peer   *peer
 	client Client
@@ -121,20 +122,38 @@ func (r *run) observe() error {
 
 func (r *run) start(s *start) error {
 	r.peer.headers = s.headers
-	client, err := r.program(Env{
+	r.env = Env{
 		Server:  server,
 		Path:    s.of.path,
 		Kind:    s.of.kind,
 		Dial:    r.peer.dial,
 		Options: s.options,
 		Problem: r.peer.problem,
-	})
+	}
+	client, err := r.program(r.env)
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
 	r.client = client
 	r.launch()
 	r.settle()
+	return nil
+}
+
+// startSaved makes a new client, which has what the last one saved, and nothing else.
+func (r *run) startSaved() error {
+	saver, ok := r.client.(Saver)
+	if !ok {
+		return errors.New("the program cannot save what it has")
+	}
+	env := r.env
+	env.Saved = saver.Saved()
+	client, err := r.program(env)
+	if err != nil {
+		return err
+	}
+	r.client.Close()
+	r.client, r.synced = client, false
 	return nil
 }
 

@@ -32,6 +32,9 @@ type Client struct {
 	watches watcher
 }
 
+// Server returns the URL of the API server, without credentials.
+func (c *Client) Server() string { return c.server.name }
+
 // NewClient checks cfg, reads the files it names, and connects to nothing yet.
 func NewClient(cfg Config) (*Client, error) {
 	c, err := newClient(cfg)

@@ -27,6 +27,7 @@
 //	quarantine.go   the keys whose latest state the sink may lack
 //	ask.go          the request for one such key, and what its answer means
 //	trust.go        the probe: whether this is still the same server, with the same history
+//	saved.go        where a copy can be saved, and how a machine goes on from there
 //	refusal.go      what follows if the sink does not take a change
 //	repair.go       the list that is made if nothing smaller helps
 //	verify.go       the comparison of everything with the server

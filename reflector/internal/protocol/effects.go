@@ -65,6 +65,9 @@ type (
 	// Resync asks the sink to offer every object again.
 	Resync struct{}
 
+	// Resumed tells the sink that the saved copy counts as its first list. The sink cannot refuse it.
+	Resumed struct{}
+
 	// Compare compares the list of metadata with what the sink holds, see [Machine.Comparison], and tells the machine
 	// [Compared].
 	Compare struct{}
@@ -121,7 +124,7 @@ type (
 		Duration             time.Duration
 	}
 
-	// Synced tells that the sink has its first whole list.
+	// Synced tells that the sink has its first whole list, or that a saved copy was resumed.
 	Synced struct{}
 )
 
@@ -136,6 +139,7 @@ func (Replace) effect()            {}
 func (Collect) effect()            {}
 func (Apply) effect()              {}
 func (Resync) effect()             {}
+func (Resumed) effect()            {}
 func (Compare) effect()            {}
 func (Applied) effect()            {}
 func (Passed) effect()             {}

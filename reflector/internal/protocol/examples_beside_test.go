@@ -90,6 +90,20 @@ var besideSections = []section{
 		},
 	},
 	{
+		title: "a probe for a saved copy",
+		text:  "The program has just begun, with a copy that was saved at 100 and has nothing but a, at 90. The server has accepted the watch, and a was asked for.",
+		start: savedAndProbed,
+		examples: []example{
+			{"the object is as it was", "", nil, in(Answered{Version: "130", Items: []Item{good("a", "90", "90")}})},
+			{"the object has changed since", "", nil, in(Answered{Version: "130", Items: []Item{good("a", "120", "90")}})},
+			{"the object is at 89", "", nil, in(Answered{Version: "130", Items: []Item{good("a", "89", "90")}})},
+			{"the object is absent", "", nil, in(Answered{Version: "130"})},
+			{"an answer as of 99", "", nil, in(Answered{Version: "99", Items: []Item{good("a", "90", "90")}})},
+			{"the probe fails", "", nil, in(Answered{Failure: failed(Failed, 500)})},
+			{"the watch ends with 410", "", nil, in(Ended{failed(Expired, 410)})},
+		},
+	},
+	{
 		title: "a list for repair",
 		text:  "An event had no readable name.",
 		start: nameless,

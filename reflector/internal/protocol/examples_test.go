@@ -110,6 +110,14 @@ func doubted(s *stage) {
 	s.step(Opened{})
 }
 
+func savedAndProbed(s *stage) {
+	fresh(s)
+	s.step(ResumeSaved{savedAt100})
+	s.step(Tick{})
+	s.step(Opened{})
+	s.tick()
+}
+
 func fencedAt110(s *stage) {
 	asked(s)
 	s.step(Answered{Version: "110", Items: []Item{good("b", "107", "95")}})

@@ -64,6 +64,9 @@ type (
 	// ListWanted says that the program asks for a list that begins now. Ticket numbers these calls; see [Status].
 	ListWanted struct{ Ticket int }
 
+	// ResumeSaved says that the sink holds a saved copy. It is the first input, or it changes nothing.
+	ResumeSaved struct{ Saved Saved }
+
 	// SinkRefused says that the sink returned an error for the Apply, the Replace or the Resync of the last step. The driver has
 	// dropped the effects behind that one.
 	SinkRefused struct{ Err error }
@@ -110,5 +113,6 @@ func (Answered) input()       {}
 func (MetadataListed) input() {}
 func (Compared) input()       {}
 func (ListWanted) input()     {}
+func (ResumeSaved) input()    {}
 func (SinkRefused) input()    {}
 func (Stopped) input()        {}

@@ -58,7 +58,7 @@ type position struct {
 	// version may now mean another state, so every object of the next list is decoded.
 	distrusted bool
 
-	// synced: the sink has had a whole list.
+	// synced: the sink has had a whole list, or a saved copy that the server has resumed.
 	synced bool
 
 	fences fences // see fence.go
@@ -163,9 +163,12 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 		m.compared(now, in)
 	case ListWanted:
 		m.listWanted(now, in.Ticket)
+	case ResumeSaved:
+		m.resumeSaved(now, in.Saved)
 	case Stopped:
 		m.stopped(now)
 	}
+	m.syncSaved(now)
 	m.settle()
 	return m.out
 }

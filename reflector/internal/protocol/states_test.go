@@ -51,6 +51,7 @@ func TestExamplesHaveEveryEffect(t *testing.T) {
 		Add,
 		Resync{},
 		Compare{},
+		Resumed{},
 		Applied{},
 		Passed{},
 		ListUnused{},
@@ -236,6 +237,8 @@ func describeEffect(e Effect) string {
 		return "resync"
 	case Compare:
 		return "compare"
+	case Resumed:
+		return "the saved copy counts as the first list"
 	}
 	return tellEffect(e)
 }

@@ -153,8 +153,13 @@ func (m *Machine) mayBeAnotherServer(p *watching, reason Reason, now time.Time) 
 	}
 }
 
-// planProbe sets the time of the probe, because a watch is open now.
+// planProbe sets the time of the probe, because a watch is open now. If a saved copy waits for the answer, the probe is sent at once:
+// it is the program that has begun, and not the server, so that many clients do not come together.
 func (m *Machine) planProbe(now time.Time) {
+	if m.doubt != nil && !m.synced {
+		m.doubt.probeAt = now
+		return
+	}
 	if m.doubt != nil {
 		m.doubt.probeAt = now.Add(probeAfter + m.rules.jitter(probeSpread))
 	}

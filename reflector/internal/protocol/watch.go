@@ -117,6 +117,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		return
 	}
 	m.eventCame(item.Meta.Key)
+	m.hastenProbe(now, item.Meta.Key)
 	switch {
 	case m.fenced(item.Meta):
 	case m.unorderedReplay(item):

@@ -1,0 +1,287 @@
+package informer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
+)
+
+// Checkpointer keeps a copy of a store for the next process: see [Options.Checkpoint]. [FileCheckpoint] is one. An informer makes one
+// call at a time.
+//
+// of says what the copy is a copy of: the server, the resource, the namespace, the selectors, and the shape of T. It is one line of
+// JSON. A copy of something else must not be loaded.
+type Checkpointer[T object.Object] interface {
+	// Load returns the copy that was saved last. If there is none, Load returns no objects, an empty Version, and no error. If
+	// there is one that cannot be used, because it is damaged or of something else, Load returns an error. The informer then
+	// reports the error, begins with a list, and saves another copy.
+	Load(ctx context.Context, of string) ([]T, reflector.Point, error)
+
+	// Save replaces the copy, as a whole or not at all, also if the process is killed meanwhile. at belongs to the objects, and
+	// Load must return it with them. Save must not change the objects. If it returns an error, the informer reports it, and
+	// calls Save again later.
+	Save(ctx context.Context, of string, at reflector.Point, objects iter.Seq[T]) error
+}
+
+const (
+	// defaultCheckpointEvery is the default of Options.CheckpointEvery. etcd keeps old versions for 5 minutes by default, so a server
+	// with an empty watch cache remembers an older version seldom.
+	defaultCheckpointEvery = 5 * time.Minute
+
+	// lastSave bounds the time that the copy may take which is saved when Run ends.
+	lastSave = 20 * time.Second
+)
+
+// checkpoints loads the copy when Run begins, and saves it from time to time.
+//
+// A copy must be of one moment. So the store is only saved when it has exactly what the reflector had given until a point: the
+// queue is empty, and nothing came after. That moment comes whenever the consumer is up to date.
+type checkpoints[T object.Object] struct {
+	keeper Checkpointer[T]
+	every  time.Duration // zero for never
+	of     string
+	log    *slog.Logger
+	ring   func() // the bell of the consumer
+	loaded chan struct{}
+
+	given atomic.Uint64 // the number of changes that the reflector has begun to give to the queue
+	due   atomic.Bool   // the next moment at which the store can be saved is to be used
+
+	mu    sync.Mutex
+	point reflector.Point
+	at    uint64 // what given was at the point
+
+	// What was saved last, and whether saving has failed since. One goroutine saves at a time.
+	saved   uint64
+	savedAt reflector.Point
+	failing bool
+
+	saves  chan savedStore[T] // from the consumer to the goroutine that saves; holds one
+	saving sync.WaitGroup     // that goroutine
+}
+
+// savedStore is what is to be saved.
+type savedStore[T object.Object] struct {
+	at       reflector.Point
+	given    uint64
+	snapshot *store.Snapshot[T]
+}
+
+func newCheckpoints[T object.Object](lw listwatch.ListWatcher[T], opts *Options[T], logger *slog.Logger, ring func()) *checkpoints[T] {
+	k := &checkpoints[T]{
+		keeper: opts.Checkpoint, every: opts.CheckpointEvery, of: copyOf(lw), log: logger, ring: ring,
+		loaded: make(chan struct{}), saves: make(chan savedStore[T], 1),
+	}
+	if k.every == 0 {
+		k.every = defaultCheckpointEvery
+	}
+	return k
+}
+
+// copyOf says what a store is a copy of.
+func copyOf[T object.Object](lw listwatch.ListWatcher[T]) string {
+	origin := json.RawMessage("null")
+	switch lw := any(lw).(type) {
+	case interface{ Origin() string }:
+		if origin = json.RawMessage(lw.Origin()); !json.Valid(origin) {
+			origin, _ = json.Marshal(lw.Origin()) // a program's own Origin; a string can always be encoded
+		}
+	case fmt.Stringer:
+		origin, _ = json.Marshal(lw.String()) // the same
+	}
+	typ := reflect.TypeFor[T]()
+	text, err := json.Marshal(struct {
+		Origin json.RawMessage `json:"origin"`
+		Type   string          `json:"type"`
+		Shape  string          `json:"shape"`
+	}{origin, typ.String(), shape(typ)})
+	if err != nil {
+		// unreachable: strings and valid JSON can always be encoded.
+		panic("informer: " + err.Error())
+	}
+	return string(text)
+}
+
+// load gives the store what was saved, and tells the reflector where to go on.
+func (in *Informer[T]) load(ctx context.Context) {
+	k := in.checkpoints
+	defer close(k.loaded)
+	k.due.Store(true) // without a copy, the first list is saved as soon as it is here
+	began := time.Now()
+	objects, at, err := k.keeper.Load(ctx, k.of)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err == nil && at.Version == "":
+		return
+	case err == nil:
+		err = in.store.Replace(objects, at.Version)
+	}
+	if err != nil {
+		k.log.Warn("the saved copy is not used; begins with a list", "error", err)
+		return
+	}
+	k.log.Info("begins with a saved copy", "objects", len(objects), "resourceVersion", at.Version, "doubts", len(at.Doubts),
+		"duration", time.Since(began).Round(time.Millisecond))
+	in.reflector.StartAt(at)
+	k.due.Store(false)
+}
+
+// run saves what the consumer hands over, until the consumer closes saves, and makes it due again after each period.
+func (k *checkpoints[T]) run(ctx context.Context) {
+	var timer <-chan time.Time
+	if k.every > 0 {
+		ticker := time.NewTicker(k.every)
+		defer ticker.Stop()
+		timer = ticker.C
+	}
+	for {
+		select {
+		case <-timer:
+			k.due.Store(true)
+			k.ring()
+		case s, ok := <-k.saves:
+			if !ok {
+				return
+			}
+			if ctx.Err() == nil { // otherwise a later one follows, when Run ends
+				k.save(ctx, s)
+			}
+		}
+	}
+}
+
+// offer hands the store over to be saved, if that is due and the store is at a point. broken are the keys of objects that could not
+// be stored. Only the consumer calls it, between two entries.
+func (k *checkpoints[T]) offer(queue *deltafifo.Queue[T], from *store.Store[T], broken map[string]string) {
+	if !k.due.Load() {
+		return
+	}
+	if s, ok := k.exact(queue, from, broken); ok {
+		select {
+		case k.saves <- s:
+			k.due.Store(false)
+		default: // the last one has not been saved yet
+		}
+	}
+}
+
+// exact returns the store as it is, if it is at a point. All that was given until the point has been processed, because the queue is
+// empty, and nothing was given after it.
+func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T], broken map[string]string) (savedStore[T], bool) {
+	k.mu.Lock()
+	s := savedStore[T]{at: k.point, given: k.at}
+	k.mu.Unlock()
+	if s.at.Version == "" || queue.Len() > 0 || k.given.Load() != s.given {
+		return s, false
+	}
+	s.snapshot = from.Snapshot()
+	if len(broken) > 0 {
+		s.at.Doubts = slices.Concat(s.at.Doubts, slices.Collect(maps.Keys(broken)))
+		slices.Sort(s.at.Doubts)
+		s.at.Doubts = slices.Compact(s.at.Doubts)
+	}
+	return s, true
+}
+
+// save saves the store, unless the last copy is the same.
+func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) {
+	if !k.failing && k.savedAt.Version == s.at.Version && k.saved == s.given && slices.Equal(k.savedAt.Doubts, s.at.Doubts) {
+		return
+	}
+	began := time.Now()
+	err := k.keeper.Save(ctx, k.of, s.at, func(yield func(T) bool) {
+		for _, obj := range s.snapshot.All() {
+			if !yield(obj) {
+				return
+			}
+		}
+	})
+	switch {
+	case err == nil:
+		k.saved, k.savedAt, k.failing = s.given, s.at, false
+		k.log.Debug("saved a copy", "objects", s.snapshot.Len(), "resourceVersion", s.at.Version,
+			"duration", time.Since(began).Round(time.Millisecond))
+	case ctx.Err() != nil: // Run ends, and saves once more
+	case !k.failing:
+		k.failing = true
+		k.log.Warn("the copy could not be saved", "error", err)
+	}
+}
+
+// begin starts the goroutine that saves. It runs until end.
+func (k *checkpoints[T]) begin(ctx context.Context) {
+	k.saving.Go(func() { k.run(ctx) })
+}
+
+// end saves the store when Run ends. The reflector has ended, so what waits in the queue is all that there is, and the consumer
+// applies it first.
+func (k *checkpoints[T]) end(queue *deltafifo.Queue[T], c *consumer[T]) {
+	close(k.saves)
+	k.saving.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), lastSave) // that of Run has ended
+	defer cancel()
+	for queue.Len() > 0 && ctx.Err() == nil {
+		_ = queue.Pop(ctx, c.apply) // apply never fails, and the queue is open
+	}
+	if s, ok := k.exact(queue, c.store, c.broken); ok {
+		k.save(ctx, s)
+	}
+}
+
+// countingQueue is the queue as the reflector writes to it.
+type countingQueue[T object.Object] struct {
+	*deltafifo.Queue[T]
+
+	k *checkpoints[T]
+}
+
+func (q countingQueue[T]) Add(obj T) error {
+	q.k.given.Add(1)
+	return q.Queue.Add(obj)
+}
+
+func (q countingQueue[T]) Update(obj T) error {
+	q.k.given.Add(1)
+	return q.Queue.Update(obj)
+}
+
+func (q countingQueue[T]) Delete(obj T) error {
+	q.k.given.Add(1)
+	return q.Queue.Delete(obj)
+}
+
+func (q countingQueue[T]) DeleteInferred(obj T) error {
+	q.k.given.Add(1)
+	return q.Queue.DeleteInferred(obj)
+}
+
+func (q countingQueue[T]) Replace(items []T, resourceVersion string) error {
+	q.k.given.Add(1)
+	return q.Queue.Replace(items, resourceVersion)
+}
+
+// MarkPoint implements [reflector.PointMarker].
+func (q countingQueue[T]) MarkPoint(p reflector.Point) {
+	k := q.k
+	k.mu.Lock()
+	k.point, k.at = p, k.given.Load()
+	k.mu.Unlock()
+	if k.due.Load() {
+		k.ring()
+	}
+}

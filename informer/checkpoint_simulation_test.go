@@ -1,0 +1,158 @@
+package informer_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/reflector"
+)
+
+// TestSimulationOfRestarts plays random histories to processes that follow each other and share a file. A process is killed at any
+// moment, and its file is then as it was after any of its saves, or one of them was cut at any byte, or damaged. Meanwhile objects
+// change, versions expire, and backups are restored. In the end, the store and what a handler was told are what the server holds.
+func TestSimulationOfRestarts(t *testing.T) {
+	seeds := uint64(150)
+	if testing.Short() {
+		seeds = 50
+	}
+	var tally restarts
+	for seed := range seeds {
+		synctest.Test(t, func(t *testing.T) { simulateRestarts(t, seed, &tally) })
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	t.Logf("%+v", tally)
+	if tally.Begun < tally.Processes/3 || tally.Listed == 0 || tally.Damaged == 0 || tally.Restored == 0 {
+		t.Errorf("the simulation shows little: %+v", tally)
+	}
+}
+
+// restarts counts what the seeds have seen.
+type restarts struct{ Processes, Begun, Listed, Damaged, Restored int }
+
+// versions is a file that remembers what was in it after each save.
+type versions struct {
+	informer.Checkpointer[*thing]
+
+	path string
+	all  [][]byte
+}
+
+func (v *versions) Save(ctx context.Context, of string, at reflector.Point, objects iter.Seq[*thing]) error {
+	err := v.Checkpointer.Save(ctx, of, at, objects)
+	if data, readErr := os.ReadFile(v.path); readErr == nil {
+		v.all = append(v.all, data)
+	}
+	return err
+}
+
+func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
+	dice := rand.New(rand.NewPCG(seed, 1))
+	key := func() string { return fmt.Sprint("ns/", dice.IntN(6)) }
+	f := newFake(key(), key(), key())
+	path := filepath.Join(t.TempDir(), "things")
+	change := func() {
+		if dice.IntN(3) == 0 {
+			f.remove(key())
+		} else {
+			f.set(key(), dice.IntN(1000))
+		}
+	}
+	type backup struct {
+		version int
+		objects map[string]*thing
+	}
+	var backups []backup
+	for process := range 5 {
+		tally.Processes++
+		file := &versions{Checkpointer: informer.FileCheckpoint[*thing](path, informer.FileOptions{}), path: path}
+		before := f.listed()
+		r := newRig(t, f, informer.Options[*thing]{Checkpoint: file, CheckpointEvery: time.Duration(1+dice.IntN(20)) * time.Second})
+		m := &mirror{t: t, rig: r, copy: map[string]*thing{}}
+		m.mu.Lock()
+		m.reg = r.add(m.handler())
+		m.mu.Unlock()
+		r.start()
+		if f.listed() == before {
+			tally.Begun++
+		}
+		for range dice.IntN(30) {
+			switch dice.IntN(8) {
+			case 0:
+				f.gap(change)
+			case 1, 2:
+				later(time.Duration(dice.IntN(9000)) * time.Millisecond)
+			case 3:
+				f.bookmark()
+			case 4:
+				synctest.Wait()
+				f.mu.Lock()
+				backups = append(backups, backup{f.version, maps.Clone(f.objects)})
+				f.mu.Unlock()
+			default:
+				change()
+			}
+		}
+		if process == 4 || dice.IntN(3) == 0 {
+			later(time.Hour)
+			r.agree()
+			if got, want := m.state(), f.state(); !slices.Equal(got, want) {
+				t.Errorf("the handler has\n\t%q\nserver\n\t%q", got, want)
+			}
+		}
+		r.end()
+		tally.Listed += f.listed() - before
+		killed(t, dice, file, tally)
+		for range dice.IntN(6) {
+			change()
+		}
+		switch dice.IntN(6) {
+		case 0:
+			f.gap(change)
+		case 1:
+			if len(backups) > 0 {
+				b := backups[dice.IntN(len(backups))]
+				f.restore(b.version, slices.Collect(maps.Values(b.objects))...)
+				f.mu.Lock()
+				f.log, f.oldest, backups = nil, 0, nil
+				f.mu.Unlock()
+				for range 1 + dice.IntN(40) {
+					f.set("ns/"+fmt.Sprint(10+dice.IntN(3)), dice.IntN(1000)) // so that a probe has something to find
+				}
+				tally.Restored++
+			}
+		}
+	}
+}
+
+// killed leaves the file as a process does that is killed at some moment, or as a disk does that fails.
+func killed(t *testing.T, dice *rand.Rand, file *versions, tally *restarts) {
+	if len(file.all) == 0 {
+		return
+	}
+	data := slices.Clone(file.all[dice.IntN(len(file.all))])
+	switch dice.IntN(6) {
+	case 0:
+		data = data[:dice.IntN(len(data))]
+		tally.Damaged++
+	case 1:
+		data[dice.IntN(len(data))] ^= byte(1 + dice.IntN(255))
+		tally.Damaged++
+	default: // the copy is as good as it was
+	}
+	if err := os.WriteFile(file.path, data, fs.FileMode(0o600)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,213 @@
+package informer
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/object"
+)
+
+// coding writes objects as bytes, and reads them.
+type coding[T object.Object] struct {
+	name   string
+	encode func(T) ([]byte, error)
+	decode func(data []byte, into any) error
+	err    error // why T has no coding; nil if it has one
+}
+
+// marshaler is implemented by generated types.
+type marshaler interface{ Marshal() ([]byte, error) }
+
+// codingOf chooses protobuf for generated types, because it takes a fraction of the time. The message of metadata alone has no kind,
+// which such objects have; so they are written in JSON.
+func codingOf[T object.Object]() coding[T] {
+	typ := reflect.TypeFor[T]()
+	if typ.Implements(reflect.TypeFor[marshaler]()) && typ != reflect.TypeFor[*metav1.PartialObjectMetadata]() {
+		if decode, err := listwatch.Protobuf.Unmarshaler(typ, format.Options{}); err == nil {
+			return coding[T]{name: "protobuf", decode: decode, encode: func(obj T) ([]byte, error) {
+				return any(obj).(marshaler).Marshal()
+			}}
+		}
+	}
+	c := coding[T]{name: "json", encode: func(obj T) ([]byte, error) { return json.Marshal(obj) }}
+	c.decode, c.err = listwatch.JSON.Unmarshaler(typ, format.Options{})
+	return c
+}
+
+var errChanges = errors.New("what was written is read as another object; T needs a Checkpointer of its own")
+
+// check returns an error if an object comes back as another one.
+func (c *coding[T]) check(obj T, data []byte) error {
+	again, err := c.object(data)
+	if err != nil {
+		return err
+	}
+	twice, err := c.encode(again)
+	if err != nil {
+		return err
+	}
+	if string(twice) != string(data) || again.GetUID() != obj.GetUID() || again.GetResourceVersion() != obj.GetResourceVersion() ||
+		keyOf(again) != keyOf(obj) {
+		return errChanges
+	}
+	return nil
+}
+
+// object reads one object. Code of T may panic at bytes that it has not written.
+func (c *coding[T]) object(data []byte) (obj T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("decode into %T panicked: %v", obj, p)
+		}
+	}()
+	if c.err != nil {
+		return obj, c.err
+	}
+	err = c.decode(data, &obj)
+	if err == nil && obj.GetName() == "" {
+		err = errors.New("an object has no name")
+	}
+	return obj, err
+}
+
+// Objects are read by one goroutine, and decoded in batches by several.
+const (
+	batchObjects = 256
+	batchBytes   = 1 << 18
+)
+
+// batch is objects that follow each other in the file. It is used again, because it is not to add to the garbage that makes the heap
+// larger than that of a list.
+type batch struct {
+	place int // the batch is the place-th
+	data  []byte
+	ends  []int // of each object, in data
+}
+
+// readObjects reads objects up to the length 0 that ends them, and decodes them on all processors.
+func (c *coding[T]) readObjects(ctx context.Context, r *summed) ([]T, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	workers := runtime.GOMAXPROCS(0)
+	batches, free := make(chan batch, workers), make(chan batch, 3*workers)
+	var (
+		mu      sync.Mutex
+		decoded [][]T
+		running sync.WaitGroup
+	)
+	for range workers {
+		running.Go(func() {
+			for b := range batches {
+				objects, err := c.objects(b)
+				free <- b // there is room for all that there are
+				if err != nil {
+					cancel(fmt.Errorf("%w: %w", errDamaged, err))
+					continue // the reader ends soon
+				}
+				mu.Lock()
+				for len(decoded) <= b.place {
+					decoded = append(decoded, nil)
+				}
+				decoded[b.place] = objects
+				mu.Unlock()
+			}
+		})
+	}
+	count, err := readBatches(ctx, r, batches, free)
+	close(batches)
+	running.Wait()
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, 0, count)
+	for _, objects := range decoded {
+		all = append(all, objects...)
+	}
+	return all, nil
+}
+
+func (c *coding[T]) objects(b batch) ([]T, error) {
+	objects := make([]T, 0, len(b.ends))
+	begin := 0
+	for _, end := range b.ends {
+		obj, err := c.object(b.data[begin:end])
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, obj)
+		begin = end
+	}
+	return objects, nil
+}
+
+// readBatches cuts the file into batches, and returns the number of objects.
+func readBatches(ctx context.Context, r *summed, batches chan<- batch, free <-chan batch) (int, error) {
+	count := 0
+	for place := 0; ; place++ {
+		var b batch
+		select {
+		case b = <-free:
+		default: // at most one for each worker, one for each place in the channel, and this one
+		}
+		last, err := b.read(r)
+		if err != nil {
+			return 0, err
+		}
+		b.place = place
+		count += len(b.ends)
+		select {
+		case batches <- b:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+		if last {
+			return count, nil
+		}
+	}
+}
+
+// read fills the batch, and reports whether the objects have ended.
+func (b *batch) read(r *summed) (last bool, err error) {
+	b.data, b.ends = b.data[:0], b.ends[:0]
+	for len(b.ends) < batchObjects && len(b.data) < batchBytes {
+		size, err := binary.ReadUvarint(r)
+		switch {
+		case err != nil:
+			return false, damaged(err)
+		case size == 0:
+			return true, nil
+		case size > format.MaxObjectBytes:
+			return false, errDamaged
+		}
+		begin := len(b.data)
+		b.data = slices.Grow(b.data, int(size))[:begin+int(size)]
+		if err := r.full(b.data[begin:]); err != nil {
+			return false, err
+		}
+		b.ends = append(b.ends, len(b.data))
+	}
+	return false, nil
+}
+
+// globEscape makes a path a pattern that matches the path alone.
+func globEscape(path string) string {
+	if runtime.GOOS == "windows" {
+		return path // there a pattern has no escapes, and a name no asterisk and no question mark
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}

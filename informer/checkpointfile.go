@@ -1,0 +1,312 @@
+package informer
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/reflector"
+)
+
+// FileOptions of a [FileCheckpoint]. The zero value is ready.
+type FileOptions struct {
+	// Cluster identifies the cluster; the UID of the namespace kube-system is a good choice. If it is empty, only the URL of the
+	// server tells clusters apart, which is the same in all clusters for programs that run inside of one. A copy of another cluster
+	// is then found out by the newest objects, which are not there.
+	Cluster string
+
+	// Version is the program's own. A file with another Version is not used. Change it if the program has begun to keep other parts
+	// of its objects, by another Transform say. Fields that were added to T, removed or renamed need no other Version.
+	Version string
+}
+
+// FileCheckpoint is a [Checkpointer] that keeps one copy in one file. Each informer needs a file of its own, in a folder that exists
+// and that survives the process.
+//
+// The file is written beside the old one, synced to the disk and renamed, so that a process that is killed leaves the old file or the
+// new one. It has a checksum, and says what it is a copy of. Only its owner can read it, but nothing in it is encrypted: a copy of
+// Secrets is as secret as they are.
+//
+// Objects are written as T, after the transform, one after the other: in protobuf if T has the methods that generated types have
+// (Marshal and Unmarshal), otherwise in JSON as encoding/json writes it, and they are read as package listwatch reads objects. So
+// equal strings of several objects take memory once, as in a list. A field with the tag `json:"-"` is not saved. Save returns an error
+// if an object comes out of that as another one.
+func FileCheckpoint[T object.Object](path string, opts FileOptions) Checkpointer[T] {
+	return &file[T]{path: path, opts: opts, coding: codingOf[T]()}
+}
+
+type file[T object.Object] struct {
+	path string
+	opts FileOptions
+	coding[T]
+}
+
+// The file is
+//
+//	magic
+//	the length of the header, 4 bytes; the header in JSON
+//	of each object: its length as a varint, which is never 0; its bytes
+//	0; the number of objects, 8 bytes
+//	the CRC-32C of everything before, 4 bytes
+//
+// with the lowest byte of a number first.
+const magic = "relist checkpoint 1\n"
+
+type header struct {
+	Of      json.RawMessage `json:"of"`
+	Cluster string          `json:"cluster,omitempty"`
+	Version string          `json:"version,omitempty"`
+	Coding  string          `json:"coding"`
+	Point   reflector.Point `json:"point"`
+}
+
+const maxHeader = 16 << 20
+
+// castagnoli is a checksum that processors have an instruction for.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var (
+	errDamaged = errors.New("the file is damaged, or was not written to its end")
+	errForeign = errors.New("the file is a copy of something else")
+)
+
+func (f *file[T]) header(of string, at reflector.Point) header {
+	return header{Of: json.RawMessage(of), Cluster: f.opts.Cluster, Version: f.opts.Version, Coding: f.name, Point: at}
+}
+
+// Save implements [Checkpointer].
+func (f *file[T]) Save(ctx context.Context, of string, at reflector.Point, objects iter.Seq[T]) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+".*.tmp") // with the mode 0600
+	if err != nil {
+		return fmt.Errorf("save a checkpoint: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = temporary.Close() // the error above tells more
+			_ = os.Remove(temporary.Name())
+			err = fmt.Errorf("save a checkpoint: %w", err)
+		}
+	}()
+	if err := f.write(ctx, temporary, f.header(of, at), objects); err != nil {
+		return err
+	}
+	if err := temporary.Sync(); err != nil {
+		return err
+	}
+	if err := temporary.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary.Name(), f.path); err != nil {
+		return err
+	}
+	f.removeLeft()
+	return syncFolder(filepath.Dir(f.path))
+}
+
+// leftAfter is the age at which a file that a Save has begun is taken for that of a process that was killed.
+const leftAfter = time.Hour
+
+// removeLeft removes what was left by processes that were killed while they wrote. The clock is that of the file system.
+func (f *file[T]) removeLeft() {
+	saved, err := os.Stat(f.path)
+	if err != nil {
+		return // somebody has removed it, and the next Save tries again
+	}
+	names, _ := filepath.Glob(globEscape(f.path) + ".*.tmp") // the pattern is well-formed
+	for _, name := range names {
+		if left, err := os.Stat(name); err == nil && saved.ModTime().Sub(left.ModTime()) > leftAfter {
+			_ = os.Remove(name) // the next Save tries again
+		}
+	}
+}
+
+// syncFolder makes the name of a new file survive a crash of the machine. Windows cannot do that.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// write writes a whole file.
+func (f *file[T]) write(ctx context.Context, to io.Writer, head header, objects iter.Seq[T]) error {
+	sum := crc32.New(castagnoli)
+	w := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<18)
+	text, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxHeader {
+		return fmt.Errorf("%d bytes of header, of which most are doubts; %d is the limit", len(text), maxHeader)
+	}
+	var number [binary.MaxVarintLen64]byte
+	_, _ = w.WriteString(magic) // w keeps its first error for Flush
+	_, _ = w.Write(binary.LittleEndian.AppendUint32(number[:0], uint32(len(text))))
+	_, _ = w.Write(text)
+	var count uint64
+	for obj := range objects {
+		data, err := f.encode(obj)
+		if err == nil && count == 0 {
+			err = f.check(obj, data)
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("object %s: %w", keyOf(obj), err)
+		case len(data) == 0 || len(data) > format.MaxObjectBytes:
+			return fmt.Errorf("object %s: %d bytes", keyOf(obj), len(data))
+		}
+		_, _ = w.Write(binary.AppendUvarint(number[:0], uint64(len(data))))
+		if _, err := w.Write(data); err != nil {
+			return err
+		}
+		if count++; count%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	_, _ = w.Write(append(number[:0], 0))
+	_, _ = w.Write(binary.LittleEndian.AppendUint64(number[:0], count))
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err = to.Write(binary.LittleEndian.AppendUint32(number[:0], sum.Sum32()))
+	return err
+}
+
+func keyOf[T object.Object](obj T) string {
+	key, err := object.KeyOf(obj)
+	if err != nil {
+		return "without a name"
+	}
+	return key
+}
+
+// Load implements [Checkpointer].
+func (f *file[T]) Load(ctx context.Context, of string) ([]T, reflector.Point, error) {
+	from, err := os.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, reflector.Point{}, nil
+	}
+	if err != nil {
+		return nil, reflector.Point{}, fmt.Errorf("load a checkpoint: %w", err)
+	}
+	defer func() { _ = from.Close() }() // it was only read
+	objects, at, err := f.read(ctx, from, of)
+	if err != nil {
+		return nil, reflector.Point{}, fmt.Errorf("load the checkpoint %s: %w", f.path, err)
+	}
+	return objects, at, nil
+}
+
+// summed reads and keeps the checksum of what was read.
+type summed struct {
+	*bufio.Reader
+
+	sum hash.Hash32
+	one [1]byte
+}
+
+func (r *summed) full(to []byte) error {
+	if _, err := io.ReadFull(r.Reader, to); err != nil {
+		return damaged(err)
+	}
+	_, _ = r.sum.Write(to) // a hash never fails
+	return nil
+}
+
+// ReadByte is for binary.ReadUvarint.
+func (r *summed) ReadByte() (byte, error) {
+	b, err := r.Reader.ReadByte()
+	if err == nil {
+		r.one[0] = b
+		_, _ = r.sum.Write(r.one[:]) // a hash never fails
+	}
+	return b, err
+}
+
+// damaged says that the file ends too early, or why it cannot be read.
+func damaged(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errDamaged
+	}
+	return err
+}
+
+func (f *file[T]) read(ctx context.Context, from io.Reader, of string) ([]T, reflector.Point, error) {
+	r := &summed{Reader: bufio.NewReaderSize(from, 1<<18), sum: crc32.New(castagnoli)}
+	at, err := f.readHeader(r, of)
+	if err != nil {
+		return nil, at, err
+	}
+	objects, err := f.readObjects(ctx, r)
+	if err != nil {
+		return nil, at, err
+	}
+	var count [8]byte
+	if err := r.full(count[:]); err != nil {
+		return nil, at, err
+	}
+	want := r.sum.Sum32()
+	var sum [4]byte
+	if err := r.full(sum[:]); err != nil {
+		return nil, at, err
+	}
+	if binary.LittleEndian.Uint32(sum[:]) != want || binary.LittleEndian.Uint64(count[:]) != uint64(len(objects)) {
+		return nil, at, errDamaged
+	}
+	if _, err := r.Reader.ReadByte(); !errors.Is(err, io.EOF) {
+		return nil, at, errDamaged
+	}
+	return objects, at, nil
+}
+
+func (f *file[T]) readHeader(r *summed, of string) (reflector.Point, error) {
+	begin := make([]byte, len(magic)+4)
+	if err := r.full(begin); err != nil {
+		return reflector.Point{}, err
+	}
+	size := binary.LittleEndian.Uint32(begin[len(magic):])
+	if string(begin[:len(magic)]) != magic || size > maxHeader {
+		return reflector.Point{}, errDamaged
+	}
+	text := make([]byte, size)
+	if err := r.full(text); err != nil {
+		return reflector.Point{}, err
+	}
+	var head header
+	if err := json.Unmarshal(text, &head); err != nil {
+		return reflector.Point{}, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if head.Point.Version == "" {
+		return reflector.Point{}, errDamaged
+	}
+	want := f.header(of, head.Point)
+	for _, is := range []struct{ what, got, want string }{
+		{"objects", string(head.Of), string(want.Of)},
+		{"cluster", head.Cluster, want.Cluster},
+		{"version", head.Version, want.Version},
+		{"coding", head.Coding, want.Coding},
+	} {
+		if is.got != is.want {
+			return reflector.Point{}, fmt.Errorf("%w: %s %.500q, want %.500q", errForeign, is.what, is.got, is.want)
+		}
+	}
+	return head.Point, nil
+}

@@ -1,0 +1,266 @@
+package informer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/reflector"
+)
+
+// ofThings is what the copies of these tests are of.
+const ofThings = `{"resource":"things"}`
+
+func point(version string) reflector.Point { return reflector.Point{Version: version} }
+
+func someThings(n int) []*thing {
+	var all []*thing
+	for i := range n {
+		obj := &thing{Value: i}
+		obj.Namespace, obj.Name, obj.UID, obj.ResourceVersion = "ns", fmt.Sprintf("thing-%04d", i), "uid", "7"
+		all = append(all, obj)
+	}
+	return all
+}
+
+func save[T object.Object](t *testing.T, c informer.Checkpointer[T], at reflector.Point, objects ...T) {
+	t.Helper()
+	if err := c.Save(t.Context(), ofThings, at, slices.Values(objects)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is saved comes back, whatever the number of objects.
+func TestFileComesBack(t *testing.T) {
+	for _, n := range []int{0, 1, 255, 256, 257, 3000} {
+		path := filepath.Join(t.TempDir(), "things")
+		file := informer.FileCheckpoint[*thing](path, informer.FileOptions{})
+		at := reflector.Point{
+			Version: "40", Doubts: []string{"ns/x"},
+			Newest: []reflector.Newest{{Meta: object.Meta{Key: "ns/y", UID: "u", ResourceVersion: "39"}, Gone: true}},
+		}
+		save(t, file, at, someThings(n)...)
+		objects, got, err := file.Load(t.Context(), ofThings)
+		if err != nil || got.Version != "40" || fmt.Sprint(got) != fmt.Sprint(at) || !slices.Equal(describe(objects), describe(someThings(n))) {
+			t.Errorf("%d objects come back as %d at %v: %v", n, len(objects), got, err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the file has the mode %v: %v", info.Mode(), err)
+		}
+	}
+}
+
+// Objects of other types come back, too: those without a struct, and those with a kind.
+func TestFileOfOtherTypes(t *testing.T) {
+	dir := t.TempDir()
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w", "uid": "u", "resourceVersion": "7"},
+		"spec": map[string]any{"size": int64(9007199254740993), "share": 0.5, "on": true, "none": nil, "list": []any{"a", int64(1)}},
+	}}
+	widgets := informer.FileCheckpoint[*unstructured.Unstructured](filepath.Join(dir, "widgets"), informer.FileOptions{})
+	save(t, widgets, point("7"), u)
+	if got, _, err := widgets.Load(t.Context(), ofThings); err != nil || len(got) != 1 || fmt.Sprint(got[0].Object) != fmt.Sprint(u.Object) {
+		t.Errorf("%v comes back as %v: %v", u, got, err)
+	}
+	m := &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u", ResourceVersion: "7", Labels: map[string]string{"a": "b"}},
+	}
+	nodes := informer.FileCheckpoint[*metav1.PartialObjectMetadata](filepath.Join(dir, "nodes"), informer.FileOptions{})
+	save(t, nodes, point("7"), m)
+	if got, _, err := nodes.Load(t.Context(), ofThings); err != nil || len(got) != 1 || fmt.Sprint(*got[0]) != fmt.Sprint(*m) {
+		t.Errorf("%v comes back as %v: %v", m, got, err)
+	}
+}
+
+// lossy has a name in JSON that does not come back.
+type lossy struct {
+	metav1.ObjectMeta `json:"-"`
+
+	Name string `json:"name"`
+}
+
+// A type whose objects do not come back is refused when it is saved, not when it is needed.
+func TestFileOfAnObjectThatDoesNotComeBack(t *testing.T) {
+	file := informer.FileCheckpoint[*lossy](filepath.Join(t.TempDir(), "lossy"), informer.FileOptions{})
+	obj := &lossy{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Name: "a"}
+	if err := file.Save(t.Context(), ofThings, point("7"), slices.Values([]*lossy{obj})); err == nil {
+		t.Error("it was saved")
+	}
+}
+
+// Every byte counts: a file that ends at any of them, or in which any of them is another, is refused. There is no panic, and
+// nothing but the whole copy ever comes back.
+func TestFileThatIsDamagedAnywhere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "things")
+	file := informer.FileCheckpoint[*thing](path, informer.FileOptions{Cluster: "c"})
+	save(t, file, point("40"), someThings(3)...)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, data []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if objects, at, err := file.Load(t.Context(), ofThings); err == nil || objects != nil || at.Version != "" {
+			t.Errorf("%s: %d objects at %q: %v", what, len(objects), at.Version, err)
+		}
+	}
+	for i := range whole {
+		refused(fmt.Sprintf("cut after %d bytes", i), whole[:i])
+		for _, flip := range []byte{0x01, 0x20, 0x80, 0xff} {
+			damaged := slices.Clone(whole)
+			damaged[i] ^= flip
+			refused(fmt.Sprintf("byte %d is %#x instead of %#x", i, damaged[i], whole[i]), damaged)
+		}
+		refused(fmt.Sprintf("byte %d is missing", i), slices.Delete(slices.Clone(whole), i, i+1))
+		zeros := slices.Clone(whole)
+		clear(zeros[i:])
+		if !slices.Equal(zeros, whole) {
+			refused(fmt.Sprintf("zeros from byte %d on", i), zeros)
+		}
+	}
+	refused("one byte more", append(slices.Clone(whole), 0))
+	refused("twice", slices.Concat(whole, whole))
+}
+
+// A process that is killed while it saves leaves the old file, whatever it has written of the new one. What it leaves beside that is
+// removed by a later save.
+func TestFileIsWholeOrOld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "things[1]*")
+	file := informer.FileCheckpoint[*thing](path, informer.FileOptions{})
+	save(t, file, point("40"), someThings(3)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var beside []string
+	interrupted := func(yield func(*thing) bool) {
+		for i, obj := range someThings(2000) {
+			if i == 1000 {
+				beside, _ = filepath.Glob(filepath.Join(filepath.Dir(path), "*.tmp"))
+				if objects, _, err := file.Load(t.Context(), ofThings); err != nil || len(objects) != 3 {
+					t.Errorf("in the middle of a save: %d objects, %v", len(objects), err)
+				}
+				cancel()
+			}
+			if !yield(obj) {
+				return
+			}
+		}
+	}
+	if err := file.Save(ctx, ofThings, point("50"), interrupted); !errors.Is(err, context.Canceled) || len(beside) != 1 {
+		t.Errorf("Save returned %v with %v beside it", err, beside)
+	}
+	if objects, at, err := file.Load(t.Context(), ofThings); err != nil || len(objects) != 3 || at.Version != "40" {
+		t.Errorf("afterwards: %d objects at %q, %v", len(objects), at.Version, err)
+	}
+	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "new": 0} {
+		left := path + "." + name + ".tmp"
+		if err := os.WriteFile(left, []byte(`relist`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(left, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(t, file, point("50"), someThings(3)...)
+	if names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(names) != 2 || !strings.HasSuffix(names[1], ".new.tmp") {
+		t.Errorf("left is %v", names)
+	}
+}
+
+// A copy of something else is refused, and the error says what differs.
+func TestForeignFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "things")
+	save(t, informer.FileCheckpoint[*thing](path, informer.FileOptions{Cluster: "c", Version: "1"}), point("40"), someThings(3)...)
+	for _, other := range []struct {
+		of   string
+		opts informer.FileOptions
+		want string
+	}{
+		{`{"resource":"widgets"}`, informer.FileOptions{Cluster: "c", Version: "1"}, "widgets"},
+		{ofThings, informer.FileOptions{Cluster: "d", Version: "1"}, "cluster"},
+		{ofThings, informer.FileOptions{Cluster: "c"}, "version"},
+	} {
+		objects, at, err := informer.FileCheckpoint[*thing](path, other.opts).Load(t.Context(), other.of)
+		if err == nil || !strings.Contains(err.Error(), other.want) || objects != nil || at.Version != "" {
+			t.Errorf("%+v: %d objects at %q, %v", other, len(objects), at.Version, err)
+		}
+	}
+}
+
+// A folder that is not there, and objects that cannot be written, are errors that leave nothing behind.
+func TestFileThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	file := informer.FileCheckpoint[*thing](filepath.Join(dir, "missing", "things"), informer.FileOptions{})
+	if err := file.Save(t.Context(), ofThings, point("40"), slices.Values(someThings(1))); err == nil {
+		t.Error("saved into a folder that is not there")
+	}
+	if objects, at, err := file.Load(t.Context(), ofThings); err != nil || objects != nil || at.Version != "" {
+		t.Errorf("without a file: %v at %q, %v", objects, at.Version, err)
+	}
+	endless := informer.FileCheckpoint[*endless](filepath.Join(dir, "things"), informer.FileOptions{})
+	if err := endless.Save(t.Context(), ofThings, point("40"), endlessObjects()); err == nil {
+		t.Error("saved what has no JSON")
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 0 {
+		t.Errorf("left is %v", names)
+	}
+}
+
+// endless has no JSON.
+type endless struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Number noNumber `json:"number"`
+}
+
+type noNumber struct{}
+
+func (noNumber) MarshalJSON() ([]byte, error) { return nil, errors.New("no number") }
+
+func endlessObjects() iter.Seq[*endless] {
+	return slices.Values([]*endless{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}})
+}
+
+// FuzzCheckpointFile reads any bytes as a file.
+func FuzzCheckpointFile(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "things")
+	file := informer.FileCheckpoint[*thing](path, informer.FileOptions{})
+	if err := file.Save(context.Background(), ofThings, point("40"), slices.Values(someThings(2))); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add([]byte("relist checkpoint 1\n\xff\xff\xff\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if slices.Equal(data, whole) {
+			return
+		}
+		path := filepath.Join(t.TempDir(), "things")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		objects, at, err := informer.FileCheckpoint[*thing](path, informer.FileOptions{}).Load(t.Context(), ofThings)
+		if err != nil && (objects != nil || at.Version != "") {
+			t.Errorf("%d objects at %q beside %v", len(objects), at.Version, err)
+		}
+	})
+}

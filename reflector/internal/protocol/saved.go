@@ -1,0 +1,124 @@
+package protocol
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/relist-go/relist/object"
+)
+
+// Saved is a place in the history of the server at which a copy can be saved, so that another machine goes on from there. The copy
+// has what the sink was given until then.
+type Saved struct {
+	// Version is the resume point: for every key that is not among Doubts, the copy equals the server at this version. It is empty
+	// if there is no such place.
+	Version string
+
+	// Doubts are keys of which the copy may have an older or a newer state, or none.
+	Doubts []string
+
+	// Newest are the newest objects that the server had sent, the newest first.
+	Newest []Newest
+}
+
+// Newest is one of the newest objects that a server has sent.
+type Newest struct {
+	object.Meta
+	Gone bool // it was deleted
+}
+
+// Saved returns the place at which the sink can be saved now. There is none
+//
+//   - before the first list;
+//   - while another server may have answered: the sink may have the objects of two histories;
+//   - while a list of the most recent state is due, because nobody knows which keys differ, or because somebody suspects the copy.
+func (m *Machine) Saved() Saved {
+	if object.Any(m.resume) || !m.synced || m.doubt != nil || m.distrusted || m.mostRecent() {
+		return Saved{}
+	}
+	s := Saved{Version: m.resume}
+	if len(m.quarantine.entries)+len(m.fences) > 0 {
+		doubts := map[string]bool{}
+		for key := range m.quarantine.entries { // the order does not matter: sorted below
+			doubts[key] = true
+		}
+		for key := range m.fences { // the same
+			doubts[key] = true
+		}
+		s.Doubts = slices.Sorted(maps.Keys(doubts))
+	}
+	for _, k := range m.recent {
+		if k.Key != "" {
+			s.Newest = append(s.Newest, Newest{k.Meta, k.gone})
+		}
+	}
+	return s
+}
+
+// NoteHeld takes an object of the copy, if nobody knows which are the newest. If the object is newer than the copy, its key becomes
+// a doubt. If its version cannot be compared, it tells nothing.
+func (s *Saved) NoteHeld(meta object.Meta) {
+	switch {
+	case !object.Ordered(meta.ResourceVersion):
+		return
+	case object.Older(s.Version, meta.ResourceVersion):
+		s.Doubts = append(s.Doubts, meta.Key)
+		return
+	}
+	at, _ := slices.BinarySearchFunc(s.Newest, meta, func(n Newest, meta object.Meta) int {
+		if object.Older(meta.ResourceVersion, n.ResourceVersion) {
+			return -1
+		}
+		return 1
+	})
+	if at < len(recent{}) {
+		s.Newest = slices.Insert(s.Newest, at, Newest{Meta: meta})
+		s.Newest = s.Newest[:min(len(s.Newest), len(recent{}))]
+	}
+}
+
+var errSaved = errors.New("the saved copy may lack the latest state of it")
+
+// resumeSaved goes on from a saved copy, which the sink holds: the next request is a watch from its version. Another server may
+// answer, so the newest objects are asked for as after an outage, and each doubt is asked for by itself.
+func (m *Machine) resumeSaved(now time.Time, s Saved) {
+	if m.synced || m.resume != "" || object.Any(s.Version) {
+		return // a copy that has begun goes on; one without a version begins with a list
+	}
+	m.moveResume(s.Version)
+	for i, n := range s.Newest[:min(len(s.Newest), len(m.recent))] {
+		m.recent[i] = known{Meta: n.Meta, gone: n.Gone}
+	}
+	m.doubtServer()
+	for _, key := range s.Doubts {
+		m.toQuarantine(now, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
+	}
+	m.waitUntil(time.Time{}, toWatch)
+}
+
+// hastenProbe asks for the next object at once, if an event has come of the one that a saved copy waits for: it was changed or deleted
+// while no program ran, and the events of that come after the watch has opened.
+func (m *Machine) hastenProbe(now time.Time, key string) {
+	if d := m.doubt; d != nil && !m.synced && !d.probeAt.IsZero() && d.recent[d.asking].Key == key {
+		d.probeAt = now
+	}
+}
+
+// syncSaved says that a saved copy counts as the first list: the server watches from its version, and is the one that it was, as
+// far as the probes can tell. If a probe fails, the copy does not wait for it, because the watch is open. A step that does this has
+// no other call of the sink, so that a refusal cannot drop it.
+func (m *Machine) syncSaved(now time.Time) {
+	p, ok := m.phase.(*watching)
+	if m.synced || !ok || !p.open || m.doubt != nil && m.doubt.failures == 0 {
+		return
+	}
+	m.synced = true
+	m.verify.postpone(&m.rules, now)
+	if m.rules.Resync > 0 {
+		m.resyncAt = now.Add(m.rules.Resync)
+	}
+	m.emit(Resumed{})
+	m.emit(Synced{})
+}

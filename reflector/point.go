@@ -1,0 +1,85 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector/internal/protocol"
+)
+
+// Point is a place in the history of a server at which a copy was saved, and from which a reflector can go on: see
+// [Options.Start]. A Sink learns the points from [PointMarker].
+//
+// The promise of a copy at a point: for every key that is not among Doubts, the copy equals the server at Version. That is also
+// what a program owes that saves a copy on its own. Version is the version of a list or of a bookmark, or of an event up to which
+// everything was applied. It is never the highest version of an object.
+type Point struct {
+	// Version is a resourceVersion. If it is empty, there is no such place.
+	Version string `json:"version"`
+
+	// Doubts are the keys of objects of which the copy may have an older or a newer state, or none: see [Status.Quarantined]. The
+	// reflector asks the server for each of them. If there are more than 1,000, it lists.
+	Doubts []string `json:"doubts,omitempty"`
+
+	// Newest are the newest objects that the server had sent, deletions among them, the newest first; four at most. They show
+	// whether the server was restored from a backup since. If there are none, the reflector takes the newest objects at or
+	// below Version that the sink holds, for which it looks at all of them.
+	Newest []Newest `json:"newest,omitempty"`
+}
+
+// Newest is one of the newest objects of a [Point].
+type Newest struct {
+	Meta listwatch.Meta `json:"meta"`
+	Gone bool           `json:"gone,omitempty"` // it was deleted
+}
+
+// StartAt sets [Options.Start], for a program that learns the point after it has made the reflector. The program calls it before the
+// first Run.
+func (r *Reflector[T]) StartAt(p Point) { r.start = p }
+
+// errStart is what Run returns if the sink does not suit Options.Start.
+var errStart = errors.New("reflector: Options.Start needs a sink that is Known and Held")
+
+// begin tells the machine of the saved copy that the sink holds, once.
+func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
+	if d.start.Version == "" {
+		return nil
+	}
+	if d.sink.get == nil || d.sink.keys == nil {
+		return errStart
+	}
+	saved := protocol.Saved{Version: d.start.Version, Doubts: slices.Clone(d.start.Doubts)}
+	for _, n := range d.start.Newest {
+		saved.Newest = append(saved.Newest, protocol.Newest{Meta: n.Meta, Gone: n.Gone})
+	}
+	if len(saved.Newest) == 0 {
+		for _, key := range d.sink.keys() {
+			if _, meta, ok := d.holds(key); ok {
+				saved.NoteHeld(meta)
+			}
+		}
+	}
+	d.step(ctx, now, protocol.ResumeSaved{Saved: saved}, nil)
+	return nil
+}
+
+// markPoint tells the sink the point at which it can be saved, if that has changed or the sink has.
+func (d *driver[T]) markPoint() {
+	saved := d.machine.Saved()
+	p := Point{Version: saved.Version, Doubts: saved.Doubts}
+	for _, n := range saved.Newest {
+		p.Newest = append(p.Newest, Newest{Meta: n.Meta, Gone: n.Gone})
+	}
+	if !d.sinkCalled && equalPoints(p, d.markedPoint) {
+		return
+	}
+	d.sinkCalled, d.markedPoint = false, p
+	d.sink.point(p)
+}
+
+func equalPoints(a, b Point) bool {
+	return a.Version == b.Version && slices.Equal(a.Doubts, b.Doubts) && slices.Equal(a.Newest, b.Newest)
+}

@@ -1,0 +1,123 @@
+package reflector_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
+)
+
+type pom = *metav1.PartialObjectMetadata
+
+// points is a store that writes down what it is told of points.
+type points struct{ marks }
+
+func (p *points) MarkPoint(at reflector.Point) {
+	line := "point " + at.Version
+	for _, n := range at.Newest {
+		line += fmt.Sprintf(" %s@%s", n.Meta.Key, n.Meta.ResourceVersion)
+		if n.Gone {
+			line += " gone"
+		}
+	}
+	if len(at.Doubts) > 0 {
+		line += " in doubt: " + strings.Join(at.Doubts, " ")
+	}
+	p.note(line)
+}
+
+func (p *points) Resumed() { p.note("resumed") }
+
+func newPoints(objects ...pom) *points {
+	p := &points{marks{Store: store.New(store.Options[pom]{})}}
+	for _, obj := range objects {
+		_ = p.Add(obj)
+	}
+	return p
+}
+
+// follow runs a reflector until stop is called.
+func follow(t *testing.T, server *onePage, sink reflector.Sink[pom], start reflector.Point) (r *reflector.Reflector[pom], stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r = reflector.New(server, sink, reflector.Options{Start: start, Rand: func() float64 { return 0 }})
+	done := make(chan error)
+	go func() { done <- r.Run(ctx) }()
+	return r, func() {
+		t.Helper()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
+	}
+}
+
+// A sink is told where it can be saved, before the mark, and what is in quarantine is in doubt there.
+func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &onePage{events: make(chan listwatch.Event[pom])}
+		server.page = listwatch.Page[pom]{ResourceVersion: "10", Items: []pom{configMap("a", "5"), configMap("b", "6")}}
+		server.asked = listwatch.Page[pom]{ResourceVersion: "20", Items: []pom{configMap("a", "11")}}
+		sink := newPoints()
+		_, stop := follow(t, server, sink, reflector.Point{})
+		told := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			if got := sink.take(); got != want {
+				t.Errorf("the sink was told %q\nwant %q", got, want)
+			}
+		}
+		told("mark 10, point 10 b@6 a@5, safe 10")
+		bad := event(listwatch.Modified, configMap("a", "11"))
+		bad.Object, bad.Err = nil, &listwatch.ObjectError{Meta: bad.Meta, Err: errors.New("cannot be decoded")}
+		server.events <- bad
+		told("point 11 a@11 b@6 in doubt: a, mark 11")
+		server.events <- event(listwatch.Deleted, configMap("b", "12"))
+		told("point 12 b@12 gone a@11 in doubt: a, mark 12")
+
+		// An answer as of 20 is ahead of the watch, so that the key stays in doubt until the watch is there.
+		<-time.After(2 * time.Second)
+		told("point 12 b@12 gone a@11 in doubt: a, safe 12")
+		server.events <- listwatch.Event[pom]{Type: listwatch.Bookmark, Meta: listwatch.Meta{ResourceVersion: "20"}}
+		told("point 20 b@12 gone a@11, mark 20, safe 20")
+		stop()
+	})
+}
+
+// Without a word on which objects are the newest, those that the sink holds at or below the version are asked for, and those above
+// it are in doubt.
+func TestNewestObjectsAreLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &onePage{events: make(chan listwatch.Event[pom])}
+		server.page.ResourceVersion = "never listed"
+		server.asked = listwatch.Page[pom]{ResourceVersion: "40", Items: []pom{configMap("c", "30")}}
+		sink := newPoints(configMap("a", "5"), configMap("b", "31"), configMap("c", "30"), configMap("d", "7"))
+		r, stop := follow(t, server, sink, reflector.Point{Version: "30"})
+		synctest.Wait()
+		if got, want := strings.Join(server.asks, " "), "metadata.name=c metadata.name=d"; got != want {
+			t.Errorf("asked for %q, want %q", got, want)
+		}
+		if q := r.Status().Quarantined; len(q) != 1 || q[0].Meta.Key != "b" {
+			t.Errorf("in quarantine is %v, want b", q)
+		}
+		stop()
+	})
+}
+
+// A reflector cannot go on with a sink of which it knows nothing.
+func TestStartNeedsASinkThatTells(t *testing.T) {
+	sink := reflector.Sink[pom](struct{ reflector.Sink[pom] }{newPoints()})
+	r := reflector.New(&onePage{}, sink, reflector.Options{Start: reflector.Point{Version: "30"}})
+	if err := r.Run(t.Context()); err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("Run returned %v", err)
+	}
+}
