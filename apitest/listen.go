@@ -13,24 +13,27 @@ import (
 	"sync"
 )
 
-// A Listener serves a handler on a TCP address: HTTP/1.1, and HTTP/2 without TLS for clients that begin with it.
+// A Listener serves a handler on a TCP address, or in memory ([StartInMemory]): HTTP/1.1, and HTTP/2 without TLS for clients
+// that begin with it.
 type Listener struct {
 	// URL is the address as a client wants it: "http://127.0.0.1:40123".
 	URL string
 	// CA is the authority that a client has to trust, in PEM. It is nil for a listener without TLS.
 	CA []byte
 
-	srv     *Server
-	tls     *tls.Config // nil without TLS
-	addr    string
-	handler http.Handler
-	wg      sync.WaitGroup // the accept loop and the requests
+	srv      *Server
+	tls      *tls.Config // nil without TLS
+	inMemory bool        // nothing listens: Dial makes the connections
+	addr     string
+	handler  http.Handler
+	wg       sync.WaitGroup // the accept loop, the requests, and the connections in memory
 
 	mu      sync.Mutex
 	closed  bool
 	http    *http.Server            // nil while connections are refused
 	port    net.Listener            // of http
 	sockets map[net.Conn]struct{}   // what has been taken from http
+	served  map[net.Conn]struct{}   // connections in memory that http serves, each of them counted in wg
 	conns   map[*faultConn]struct{} // what is open, or silent
 }
 
@@ -68,16 +71,18 @@ func (l *Listener) open() error {
 	if l.closed || l.http != nil {
 		return nil
 	}
-	var config net.ListenConfig
-	ln, err := config.Listen(context.Background(), "tcp", l.addr) // an address of numbers: there is no lookup to wait for
+	ln, err := l.bind()
 	if err != nil {
 		return err
 	}
 	if l.URL == "" { // later it is the same, and read without the lock
 		l.addr = ln.Addr().String()
 		l.URL = "http://" + l.addr
-		if l.tls != nil {
+		switch {
+		case l.tls != nil:
 			l.URL = "https://" + l.addr
+		case l.inMemory:
+			l.URL = memoryURL
 		}
 	}
 	var protocols http.Protocols
@@ -122,6 +127,15 @@ func (l *Listener) open() error {
 	return nil
 }
 
+// bind takes the port.
+func (l *Listener) bind() (net.Listener, error) {
+	if l.inMemory {
+		return newMemoryPort(), nil
+	}
+	var config net.ListenConfig
+	return config.Listen(context.Background(), "tcp", l.addr) // an address of numbers: there is no lookup to wait for
+}
+
 // enter counts a request, unless Close may already be waiting for the last one.
 func (l *Listener) enter() bool {
 	l.mu.Lock()
@@ -163,6 +177,9 @@ type connKey struct{}
 
 // connState takes note of a connection that becomes a WebSocket: net/http does not close it any more.
 func (l *Listener) connState(c net.Conn, state http.ConnState) {
+	if l.inMemory {
+		l.countServed(c, state)
+	}
 	if state != http.StateHijacked {
 		return
 	}
@@ -177,6 +194,27 @@ func (l *Listener) connState(c net.Conn, state http.ConnState) {
 	l.mu.Unlock()
 	if shut {
 		_ = c.Close() // it was taken as the others were closed
+	}
+}
+
+// countServed counts the connections in memory in wg, so that Close returns when net/http has left them all: it lingers half a
+// second on one whose request it has not read to the end, and a synctest bubble in which somebody lingers does not end.
+func (l *Listener) countServed(c net.Conn, state http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch state {
+	case http.StateNew: // the accept loop, which calls this, is counted as well: wg is not zero
+		if l.served == nil {
+			l.served = make(map[net.Conn]struct{})
+		}
+		l.served[c] = struct{}{}
+		l.wg.Add(1)
+	case http.StateClosed, http.StateHijacked: // one of both, and the last
+		if _, ok := l.served[c]; ok {
+			delete(l.served, c)
+			l.wg.Done()
+		}
+	default: // it is in use
 	}
 }
 
