@@ -21,6 +21,7 @@ import (
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/informertest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -236,6 +237,13 @@ func Example_remove() {
 	}
 	err = handler.Remove(ctx) // waits for the callback that is running
 	_ = err
+}
+
+func Example_mutations() {
+	_ = func(t *testing.T, pods listwatch.ListWatcher[*Pod]) {
+		cache := informer.New(pods, informer.Options[*Pod]{})
+		informertest.DetectMutations(t, cache) // before Run
+	}
 }
 
 func Example_logger() {
