@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/sharding"
 )
 
 // A selection is the part of a type that a request asks for.
@@ -17,6 +18,7 @@ type selection struct {
 	single    bool   // one object, by its name in the namespace: kube-apiserver looks up its key, and does not page
 	labels    labels.Selector
 	fields    fields.Selector
+	shard     []sharding.ShardRangeRequirement // ranges of hashes, of which one is enough; nil for all
 }
 
 // newSelection reads the selectors of a request. Labels were parsed with the options; a field that the type does not
@@ -64,7 +66,7 @@ func offersField(res *Resource, field string) bool {
 func ownFields(res *Resource) bool { return res.Custom || len(res.Fields) > 0 }
 
 // everything is true when no selector narrows the type or the namespace.
-// A list says how many items remain only then.
+// A list says how many items remain only then. A shard does not count, as in kube-apiserver.
 func (s selection) everything() bool {
 	return s.labels.Empty() && s.fields.Empty()
 }
@@ -80,7 +82,7 @@ func (s selection) matches(r *revision) bool {
 	return r != nil && !r.deleted &&
 		(s.namespace == "" || r.namespace == s.namespace) &&
 		(s.labels.Empty() || s.labels.Matches(r.labels)) &&
-		(s.fields.Empty() || s.fields.Matches(r.fields))
+		(s.fields.Empty() || s.fields.Matches(r.fields)) && s.inShard(r)
 }
 
 // selectableFields computes the values that field selectors compare, once for each revision.

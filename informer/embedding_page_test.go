@@ -80,6 +80,35 @@ func Example_selectors() {
 	_, _ = pods, err
 }
 
+func Example_shard() {
+	var client *transport.Client
+	var replica, replicas int
+	open := func() error {
+		shard, err := listwatch.Shard(replica, replicas) // 0 of 3, 1 of 3, 2 of 3
+		if err != nil {
+			return err
+		}
+		pods, err := listwatch.New(client, podResource, listwatch.Options[*Pod]{ShardSelector: shard})
+		_ = pods
+		return err
+	}
+	_ = open
+}
+
+func Example_setShardSelector() {
+	var ctx context.Context
+	var cache *informer.Informer[*Pod]
+	var pods *listwatch.Resource[*Pod]
+	change := func(shard string) error {
+		if err := pods.SetShardSelector(shard); err != nil {
+			return err
+		}
+		err := cache.Relist(ctx)
+		return err
+	}
+	_ = change
+}
+
 func Example_transform() {
 	opts := listwatch.Options[*Pod]{
 		Transform: func(pod *Pod) (*Pod, error) {
