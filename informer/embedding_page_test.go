@@ -207,13 +207,14 @@ func Example_synced() {
 	var ctx context.Context
 	var cache *informer.Informer[*Pod]
 	serve := func() {}
-	handler, err := cache.AddHandler(informer.Handler[*Pod]{})
+	var handler informer.Handler[*Pod]
+	registration, err := cache.AddHandler(handler)
 	if err != nil {
 		return
 	}
 	go func() {
 		select {
-		case <-handler.Synced(): // and cache.Synced() for the store
+		case <-registration.Synced(): // and cache.Synced() for the store
 			serve()
 		case <-ctx.Done():
 		}
@@ -253,18 +254,21 @@ func Example_status() {
 	var cache *informer.Informer[*Pod]
 	status := cache.Status()
 	if status.Staleness(time.Now()) > 5*time.Minute {
-		slog.Warn("the cache is stale", "state", status.State, "since", status.Since, "error", status.LastError)
+		slog.Warn("the cache is stale", "state", status.State, "since", status.Since)
+		if status.LastError != nil {
+			slog.Warn("the last request failed", "error", status.LastError)
+		}
 	}
 }
 
 func Example_remove() {
 	var cache *informer.Informer[*Pod]
 	var ctx context.Context
-	handler, err := cache.AddHandler(informer.Handler[*Pod]{})
+	registration, err := cache.AddHandler(informer.Handler[*Pod]{})
 	if err != nil {
 		return
 	}
-	err = handler.Remove(ctx) // waits for the callback that is running
+	err = registration.Remove(ctx) // waits for the callback that is running
 	_ = err
 }
 
