@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,7 +42,7 @@ func (a addresses) Delete(pod *Pod) error { delete(a, object.Key(pod)); return n
 func (a addresses) Resync() error         { return nil }
 
 // Replace gets the whole state: what it lacks is gone.
-func (a addresses) Replace(pods []*Pod, resourceVersion string) error {
+func (a addresses) Replace(pods []*Pod, _ string) error {
 	clear(a)
 	for _, pod := range pods {
 		_ = a.Add(pod) // it never fails
@@ -141,7 +142,7 @@ func TestFromClientGo(t *testing.T) {
 		}
 	}
 	for _, option := range []string{"Logger", "Fatal", "Verify", "MaxConcurrentGets", "ShareParts", "Drop", "MetadataOnly", "ShardSelector", "Coalesce", "WatchTransport", "MinWatchTimeout"} {
-		if !slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') }), option) {
+		if !slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }), option) {
 			t.Errorf("the table of situations does not name %s", option)
 		}
 	}

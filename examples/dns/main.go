@@ -152,7 +152,7 @@ func listen(ctx context.Context, cache *informer.Informer[*Slice], address strin
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	return serve(conn, cache.Store())
 }

@@ -93,6 +93,7 @@ func run(ctx context.Context, config transport.Config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	//nolint:contextcheck // a line of the log is no part of a request
 	return reflector.New(events, &tail{out: out, printed: map[string]string{}}, reflector.Options{Trace: reflector.LogTrace(slog.Default())}).Run(ctx)
 }
 
