@@ -84,6 +84,9 @@ func (f cborFormat) content(r *revision) map[string]any {
 
 func (f cborFormat) listHead(b []byte, meta metav1.ListMeta, items []*revision) []byte {
 	kind, apiVersion := f.kind()
+	if f.meta != "" {
+		meta.ShardInfo = nil // kube-apiserver does not copy it
+	}
 	b = appendCBORHead(append(b, cborTag...), cborMap, 4)
 	b = appendCBORString(appendCBORString(b, "kind"), kind+"List")
 	b = appendCBORString(appendCBORString(b, "apiVersion"), apiVersion)

@@ -25,10 +25,9 @@
 // middle of an event, [Server.Compact] so that the client has to list again, [Replica.Freeze] a second server and
 // [Server.Route] the client to it. In the end, [Server.List] returns the objects that the client should have.
 //
-// There are three ways to connect: [Server.Listen] on loopback, for real clients and for kubectl; the server as the
-// handler of an [net/http/httptest] server; and the server as the handler of an [net/http.Server] whose connections are
-// in memory, so that everything works inside [testing/synctest], where hours of bookmarks take no time. The server
-// starts no goroutines except those of a listener. [Server.ListenTLS] is for clients that want HTTP/2 or https.
+// There are three ways to connect: [Server.Listen] on loopback, for real clients and for kubectl; [StartInMemory], whose
+// connections work inside [testing/synctest], where hours of bookmarks take no time; and the server as the handler of an
+// [net/http/httptest] server. The server starts no goroutines except those of a listener. [Server.ListenTLS] is for clients that want HTTP/2 or https.
 //
 // # Faults over HTTP
 //

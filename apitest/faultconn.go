@@ -102,10 +102,20 @@ func (c *faultConn) Close() error {
 
 // breakOff closes the connection, with a TCP reset if reset is true.
 func (c *faultConn) breakOff(reset bool) {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok && reset && !c.isSilent() {
-		_ = tcp.SetLinger(0) // without it, Close would end the connection in good order (FIN)
+	if reset && !c.isSilent() {
+		resetOnClose(c.Conn)
 	}
 	_ = c.Close() // an error does not matter: the connection had to break
+}
+
+// resetOnClose makes the close of a connection a TCP reset. Without it, Close ends the connection in good order (FIN).
+func resetOnClose(conn net.Conn) {
+	switch c := conn.(type) {
+	case *net.TCPConn:
+		_ = c.SetLinger(0) // an error does not matter: the connection has gone
+	case *memoryConn:
+		c.reset.Store(true)
+	}
 }
 
 // A faultListener accepts connections that can go silent.

@@ -185,6 +185,7 @@ func (f metadataFormat) object(b []byte, r *revision) []byte {
 }
 
 func (f metadataFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []byte {
+	meta.ShardInfo = nil // kube-apiserver does not copy it
 	b = append(b, f.words("List")...)
 	return append(appendListMeta(b, meta), `,"items":[`...)
 }
@@ -237,6 +238,9 @@ func appendListMeta(b []byte, meta metav1.ListMeta) []byte {
 	if meta.RemainingItemCount != nil {
 		b = append(b, `,"remainingItemCount":`...)
 		b = strconv.AppendInt(b, *meta.RemainingItemCount, 10)
+	}
+	if meta.ShardInfo != nil {
+		b = append(append(b, `,"shardInfo":`...), mustJSON(meta.ShardInfo)...)
 	}
 	return append(b, '}')
 }

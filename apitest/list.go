@@ -108,6 +108,9 @@ func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.Li
 // page collects up to limit objects. The caller holds the read lock.
 func (t *table) page(sel selection, start string, rv uint64, limit int64) *page {
 	p := &page{meta: metav1.ListMeta{ResourceVersion: formatRV(rv)}}
+	if !t.res.Custom { // an UnstructuredList has no place for it
+		p.meta.ShardInfo = sel.shardInfo()
+	}
 	if sel.single {
 		limit = 0
 	}

@@ -13,25 +13,27 @@ import (
 	"sync"
 )
 
-// A Listener serves a Server or a Replica on a TCP address. Without TLS it speaks HTTP/1.1, and HTTP/2 if the client
-// begins with HTTP/2.
+// A Listener serves a Server or a Replica on a TCP address, or in memory ([StartInMemory]). Without TLS it speaks HTTP/1.1,
+// and HTTP/2 if the client begins with HTTP/2.
 type Listener struct {
 	// URL is the address for clients: "http://127.0.0.1:40123".
 	URL string
 	// CA is the certificate of the authority that a client has to trust, in PEM. If the listener has no TLS, CA is nil.
 	CA []byte
 
-	srv     *Server
-	tls     *tls.Config // nil without TLS
-	addr    string
-	handler http.Handler
-	wg      sync.WaitGroup // the accept loop and the requests
+	srv      *Server
+	tls      *tls.Config // nil without TLS
+	inMemory bool        // nothing listens: Dial makes the connections
+	addr     string
+	handler  http.Handler
+	wg       sync.WaitGroup // the accept loop, the requests, and the connections in memory
 
 	mu      sync.Mutex
 	closed  bool
 	http    *http.Server            // nil while connections are refused
 	port    net.Listener            // of http
 	sockets map[net.Conn]struct{}   // connections that are WebSockets now, so http does not close them
+	served  map[net.Conn]struct{}   // connections in memory that http serves; each of them is counted in wg
 	conns   map[*faultConn]struct{} // connections that are open or silent
 }
 
@@ -69,16 +71,18 @@ func (l *Listener) open() error {
 	if l.closed || l.http != nil {
 		return nil
 	}
-	var config net.ListenConfig
-	ln, err := config.Listen(context.Background(), "tcp", l.addr) // nothing to cancel: the address needs no lookup
+	ln, err := l.bind()
 	if err != nil {
 		return err
 	}
 	if l.URL == "" { // it is set only once, because clients read it without the lock
 		l.addr = ln.Addr().String()
 		l.URL = "http://" + l.addr
-		if l.tls != nil {
+		switch {
+		case l.tls != nil:
 			l.URL = "https://" + l.addr
+		case l.inMemory:
+			l.URL = memoryURL
 		}
 	}
 	var protocols http.Protocols
@@ -123,6 +127,15 @@ func (l *Listener) open() error {
 	return nil
 }
 
+// bind takes the port.
+func (l *Listener) bind() (net.Listener, error) {
+	if l.inMemory {
+		return newMemoryPort(), nil
+	}
+	var config net.ListenConfig
+	return config.Listen(context.Background(), "tcp", l.addr) // nothing to cancel: the address needs no lookup
+}
+
 // enter counts a request, and returns true. After Close, it returns false and does not count, because Close may be
 // waiting for the last request.
 func (l *Listener) enter() bool {
@@ -165,6 +178,9 @@ type connKey struct{}
 
 // connState remembers a connection that becomes a WebSocket, because net/http does not close it any more.
 func (l *Listener) connState(c net.Conn, state http.ConnState) {
+	if l.inMemory {
+		l.countServed(c, state)
+	}
 	if state != http.StateHijacked {
 		return
 	}
@@ -179,6 +195,27 @@ func (l *Listener) connState(c net.Conn, state http.ConnState) {
 	l.mu.Unlock()
 	if shut {
 		_ = c.Close() // it became a WebSocket while shut was closing the others
+	}
+}
+
+// countServed counts the connections in memory in wg, so that Close returns when net/http has left them all: it lingers half a
+// second on one whose request it has not read to the end, and a synctest bubble in which somebody lingers does not end.
+func (l *Listener) countServed(c net.Conn, state http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch state {
+	case http.StateNew: // the accept loop, which calls this, is counted as well: wg is not zero
+		if l.served == nil {
+			l.served = make(map[net.Conn]struct{})
+		}
+		l.served[c] = struct{}{}
+		l.wg.Add(1)
+	case http.StateClosed, http.StateHijacked: // one of both, and the last
+		if _, ok := l.served[c]; ok {
+			delete(l.served, c)
+			l.wg.Done()
+		}
+	default: // it is in use
 	}
 }
 

@@ -87,6 +87,9 @@ func (f protobufFormat) object(b []byte, r *revision) []byte {
 func (f protobufFormat) listHead(b []byte, meta metav1.ListMeta, items []*revision) []byte {
 	list := f.kind
 	list.Kind += "List"
+	if list.Kind == "PartialObjectMetadataList" {
+		meta.ShardInfo = nil // kube-apiserver does not copy it
+	}
 	head := appendField(nil, 1, mustMarshal(&meta))
 	size := len(head)
 	for _, r := range items {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/sharding"
 )
 
 // A selection is the part of a type that a request asks for.
@@ -17,6 +18,7 @@ type selection struct {
 	single    bool   // it names one object; kube-apiserver then looks up the key, and sends no pages
 	labels    labels.Selector
 	fields    fields.Selector
+	shard     []sharding.ShardRangeRequirement // ranges of hashes, of which one is enough; nil for all
 }
 
 // newSelection reads the selectors of a request. If a field selector names a field that the type does not have, the error
@@ -64,7 +66,8 @@ func offersField(res *Resource, field string) bool {
 // ownFields reports whether kube-apiserver has a list of fields for this type alone.
 func ownFields(res *Resource) bool { return res.Custom || len(res.Fields) > 0 }
 
-// everything reports whether there are no selectors. Only then a list has the number of remaining items.
+// everything reports whether there are no selectors. Only then a list has the number of remaining items. A shard is no
+// selector here, as in kube-apiserver.
 func (s selection) everything() bool {
 	return s.labels.Empty() && s.fields.Empty()
 }
@@ -80,7 +83,7 @@ func (s selection) matches(r *revision) bool {
 	return r != nil && !r.deleted &&
 		(s.namespace == "" || r.namespace == s.namespace) &&
 		(s.labels.Empty() || s.labels.Matches(r.labels)) &&
-		(s.fields.Empty() || s.fields.Matches(r.fields))
+		(s.fields.Empty() || s.fields.Matches(r.fields)) && s.inShard(r)
 }
 
 // selectableFields returns the values that field selectors compare. It is called once for each revision.

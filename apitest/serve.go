@@ -79,6 +79,9 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
+		if sel.shard, err = s.shardOf(opts); err != nil {
+			return err
+		}
 		if v == "watch" {
 			return r.watch(w, req, t.table, f, sel, opts)
 		}

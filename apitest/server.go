@@ -42,6 +42,11 @@ type Options struct {
 	// https://kep.k8s.io/4222
 	CBOR bool
 
+	// Sharding makes the server obey shardSelector in lists and watches, as kube-apiserver does if its feature gate
+	// ShardedListAndWatch is on. Both are off by default. If it is off, the parameter is ignored, whatever is in it.
+	// https://kep.k8s.io/5866
+	Sharding bool
+
 	// Token, if set, is the bearer token that every API request must have. A request without it gets a 401.
 	Token string
 

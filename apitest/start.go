@@ -13,14 +13,20 @@ type TB interface {
 func Start(t TB, opts Options) (server *Server, url string) {
 	t.Helper()
 	server = New(opts)
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Fatal("close the API server for tests:", err)
-		}
-	})
+	closeAfter(t, server)
 	listener, err := server.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal("start an API server for tests:", err)
 	}
 	return server, listener.URL
+}
+
+// closeAfter closes the server at the end of the test.
+func closeAfter(t TB, server *Server) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Fatal("close the API server for tests:", err)
+		}
+	})
 }

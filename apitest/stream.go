@@ -142,8 +142,8 @@ func breakConn(conn net.Conn, reset bool) {
 		c.breakOff(reset)
 		return
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok && reset {
-		_ = tcp.SetLinger(0) // without it, Close would end the connection in good order (FIN)
+	if reset {
+		resetOnClose(conn)
 	}
 	_ = conn.Close() // an error does not matter: the connection had to break
 }

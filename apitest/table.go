@@ -75,6 +75,7 @@ func (f tableFormat) object(b []byte, r *revision) []byte {
 }
 
 func (f tableFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []byte {
+	meta.ShardInfo = nil // kube-apiserver does not copy it
 	return f.head(b, meta)
 }
 

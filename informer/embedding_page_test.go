@@ -24,6 +24,7 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/informertest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -118,6 +119,35 @@ func Example_selectors() {
 		FieldSelector: "spec.nodeName=" + os.Getenv("NODE_NAME"),
 	})
 	_, _ = pods, err
+}
+
+func Example_shard() {
+	var client *transport.Client
+	var replica, replicas int
+	open := func() error {
+		shard, err := listwatch.Shard(replica, replicas) // 0 of 3, 1 of 3, 2 of 3
+		if err != nil {
+			return err
+		}
+		pods, err := listwatch.New(client, podResource, listwatch.Options[*Pod]{ShardSelector: shard})
+		_ = pods
+		return err
+	}
+	_ = open
+}
+
+func Example_setShardSelector() {
+	var ctx context.Context
+	var cache *informer.Informer[*Pod]
+	var pods *listwatch.Resource[*Pod]
+	change := func(shard string) error {
+		if err := pods.SetShardSelector(shard); err != nil {
+			return err
+		}
+		err := cache.Relist(ctx)
+		return err
+	}
+	_ = change
 }
 
 func Example_transform() {
@@ -218,13 +248,14 @@ func Example_synced() {
 	var ctx context.Context
 	var cache *informer.Informer[*Pod]
 	serve := func() {}
-	handler, err := cache.AddHandler(informer.Handler[*Pod]{})
+	var handler informer.Handler[*Pod]
+	registration, err := cache.AddHandler(handler)
 	if err != nil {
 		return
 	}
 	go func() {
 		select {
-		case <-handler.Synced(): // and cache.Synced() for the store
+		case <-registration.Synced(): // and cache.Synced() for the store
 			serve()
 		case <-ctx.Done():
 		}
@@ -273,7 +304,10 @@ func Example_status() {
 	var cache *informer.Informer[*Pod]
 	status := cache.Status()
 	if status.Staleness(time.Now()) > 5*time.Minute {
-		slog.Warn("the cache is stale", "state", status.State, "since", status.Since, "error", status.LastError)
+		slog.Warn("the cache is stale", "state", status.State, "since", status.Since)
+		if status.LastError != nil {
+			slog.Warn("the last request failed", "error", status.LastError)
+		}
 	}
 }
 
@@ -296,14 +330,21 @@ func Example_stats() {
 func Example_remove() {
 	var cache *informer.Informer[*Pod]
 	var ctx context.Context
-	handler, err := cache.AddHandler(informer.Handler[*Pod]{})
+	registration, err := cache.AddHandler(informer.Handler[*Pod]{})
 	if err != nil {
 		return
 	}
-	err = handler.Remove(ctx) // waits for the callback that is running
+	err = registration.Remove(ctx) // waits for the callback that is running
 	_ = err
-	err = handler.Retract(ctx) // waits for the last OnDelete
+	err = registration.Retract(ctx) // waits for the last OnDelete
 	_ = err
+}
+
+func Example_mutations() {
+	_ = func(t *testing.T, pods listwatch.ListWatcher[*Pod]) {
+		cache := informer.New(pods, informer.Options[*Pod]{})
+		informertest.DetectMutations(t, cache) // before Run
+	}
 }
 
 func Example_logger() {

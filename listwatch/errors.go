@@ -50,7 +50,7 @@ var errMalformed = format.ErrMalformed
 
 // IsMalformed reports whether err says that an answer did not come from a working API
 // server: it was, for example, a proxy's HTML, invalid JSON, or a frame that is not
-// an event. A connection that was cut in the middle of an answer is not malformed.
+// an event; or it is not what was asked for, as with [ErrShardIgnored]. A connection that was cut in the middle of an answer is not malformed.
 func IsMalformed(err error) bool {
 	var (
 		frame     *transport.FrameError
@@ -61,7 +61,7 @@ func IsMalformed(err error) bool {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return false
-	case errors.Is(err, errMalformed), errors.Is(err, ErrObjectTooLarge), errors.Is(err, ErrContinueLoop):
+	case errors.Is(err, errMalformed), errors.Is(err, ErrObjectTooLarge), errors.Is(err, ErrContinueLoop), errors.Is(err, ErrShardIgnored):
 		return true
 	}
 	return errors.As(err, &frame) || errors.As(err, &content) || errors.As(err, &syntactic) || errors.As(err, &semantic)

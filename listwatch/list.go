@@ -16,11 +16,11 @@ import (
 // decodePage reads one page of a list. It decodes objects as their bytes arrive, and
 // holds the bytes of one object at a time.
 func decodePage[T object.Object](resp *transport.Response, d *decoder[T]) (*Page[T], error) {
-	return decodeKnownPage(resp, d, nil)
+	return decodeKnownPage(resp, d, nil, nil)
 }
 
-// decodeKnownPage is decodePage for a caller that has some of the objects already.
-func decodeKnownPage[T object.Object](resp *transport.Response, d *decoder[T], known Known[T]) (*Page[T], error) {
+// decodeKnownPage is decodePage for a caller that has some of the objects already, or wants those of one shard.
+func decodeKnownPage[T object.Object](resp *transport.Response, d *decoder[T], known Known[T], of *shard) (*Page[T], error) {
 	encoding := d.withMediaType(resp.MediaType)
 	if encoding == nil {
 		return nil, resp.UnexpectedContent()
@@ -28,6 +28,7 @@ func decodeKnownPage[T object.Object](resp *transport.Response, d *decoder[T], k
 	p := pageDecoder[T]{
 		decoder:  d,
 		known:    known,
+		shard:    of,
 		encoding: encoding,
 		bounded:  &boundedReader{r: resp.Body, left: format.MaxObjectBytes},
 		kind:     expected{partial: d.partial},
@@ -50,6 +51,7 @@ func decodeKnownPage[T object.Object](resp *transport.Response, d *decoder[T], k
 type pageDecoder[T object.Object] struct {
 	decoder  *decoder[T]
 	known    Known[T]
+	shard    *shard // nil: any object
 	encoding *encoded
 	bounded  *boundedReader
 
@@ -66,22 +68,21 @@ func (p *pageDecoder[T]) item(object []byte) error {
 		return p.bad(object, refuse(p.encoding, object, err))
 	}
 	if obj, meta, ok := reuse(p.encoding, object, p.known); ok {
-		p.add(obj, meta)
 		p.page.Reused++
-		return nil
+		return p.add(obj, meta)
 	}
 	// A list of custom resources has its kind after its items, but there each item names its own kind.
 	obj, meta, bad := p.decoder.decode(p.encoding, object, p.itemKind())
 	if bad != nil {
 		return p.bad(object, bad)
 	}
-	p.add(obj, meta)
-	return nil
+	return p.add(obj, meta)
 }
 
-func (p *pageDecoder[T]) add(obj T, meta Meta) {
+func (p *pageDecoder[T]) add(obj T, meta Meta) error {
 	p.page.Items = append(p.page.Items, obj)
 	p.page.Metas = append(p.page.Metas, meta)
+	return p.shard.check(meta)
 }
 
 // bad records an item that cannot be used. If the item's bytes are not even a value, they may be a
@@ -91,7 +92,7 @@ func (p *pageDecoder[T]) bad(object []byte, bad *ObjectError) error {
 		return fmt.Errorf("%w: %w", errMalformed, bad)
 	}
 	p.page.Errors = append(p.page.Errors, bad)
-	return nil
+	return p.shard.check(bad.Meta)
 }
 
 // itemKind returns the kind for an item that names none. In CBOR the list's apiVersion comes after

@@ -15,7 +15,10 @@ import (
 )
 
 // request adds the resource's own selectors to those in opts.
-func (r *Resource[T]) request(opts metav1.ListOptions, accept string) transport.Request {
+func (r *Resource[T]) request(opts metav1.ListOptions, of *shard, accept string) transport.Request {
+	if of.selector != "" {
+		opts.ShardSelector = of.selector
+	}
 	opts.LabelSelector = both(r.opts.LabelSelector, opts.LabelSelector)
 	opts.FieldSelector = both(r.opts.FieldSelector, opts.FieldSelector)
 	return transport.Request{Path: r.path, Query: queryOf(&opts), Accept: accept, Frames: r.decoder.frames(), Status: r.decoder.status()}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,12 @@ type Resource[T object.Object] struct {
 	// kind is the kind of the objects, or nil if it is not known. Each list sets it again,
 	// because a custom resource may be deleted and created again with another kind.
 	kind atomic.Pointer[string]
+
+	sharding *sharding
+
+	shardMu sync.Mutex
+	listing *shard // of the list that has begun
+	listed  *shard // of the last whole list, or of New; a watch needs that it is the present one
 }
 
 // Options of a [Resource]. With the zero value, a Resource delivers every object of every
@@ -41,6 +48,13 @@ type Options[T object.Object] struct {
 	// syntax: "app=web,tier!=db", "spec.nodeName=n1".
 	LabelSelector string
 	FieldSelector string
+
+	// ShardSelector limits the objects to a range of hashes of their UIDs or namespaces, so that several replicas of a
+	// program split one resource between them; [Shard] writes one. It is an alpha feature of kube-apiserver 1.36, behind the
+	// feature gate ShardedListAndWatch. A server that does not know it sends everything. That is noticed: the request fails
+	// with [ErrShardIgnored] at the first object of another shard. [Resource.SetShardSelector] changes it.
+	// https://kep.k8s.io/5866
+	ShardSelector string
 
 	// Encoding is the format in which the Resource asks for objects. JSON is the second
 	// choice, because an API server offers custom resources in JSON and CBOR only. The
@@ -126,11 +140,18 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 	}
 	decoder.version = resource.GroupVersion()
 	decoder.partial = decoder.partial || opts.MetadataOnly
+	part, err := parseShard(opts.ShardSelector)
+	if err != nil {
+		return nil, err
+	}
 	what := resource.GroupResource().String()
 	if opts.Namespace != "" {
 		what += " in " + opts.Namespace
 	}
-	return &Resource[T]{client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder}, nil
+	return &Resource[T]{
+		client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder,
+		sharding: &sharding{current: part}, listed: part,
+	}, nil
 }
 
 // itself returns r. [AllKnown] compares it with a ListWatcher to find out if that is a
@@ -159,11 +180,18 @@ func (r *Resource[T]) ListKnown(ctx context.Context, opts metav1.ListOptions, kn
 }
 
 func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, known Known[T]) (*Page[T], error) {
-	resp, err := r.client.Get(ctx, r.request(opts, r.decoder.acceptList()))
+	part, err := r.beginList(&opts)
 	if err != nil {
 		return nil, err
 	}
-	page, err := decodeKnownPage(resp, r.decoder, known)
+	resp, err := r.client.Get(ctx, r.request(opts, part, r.decoder.acceptList()))
+	if err != nil {
+		return nil, err
+	}
+	page, err := decodeKnownPage(resp, r.decoder, known, part)
+	if err == nil {
+		r.endList(&opts, part, page.Continue != "")
+	}
 	if err == nil && (page.kind != "" || opts.Continue == "") {
 		kind := page.kind // a pointer into the page would keep its items alive
 		r.kind.Store(&kind)
@@ -183,18 +211,29 @@ func (r *Resource[T]) expected() expected {
 // Watch implements [ListWatcher]. It sets opts.Watch.
 func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T], error) {
 	opts.Watch = true
-	stream, err := r.client.Watch(ctx, r.request(opts, r.decoder.acceptObject()))
+	ctx, of, err := r.beginWatch(ctx, &opts)
 	if err != nil {
 		return nil, describe("watch", r.what, err)
 	}
+	stream, err := r.client.Watch(ctx, r.request(opts, of.shard, r.decoder.acceptObject()))
+	if err != nil {
+		if of.changed() {
+			err = errShardChanged()
+		}
+		of.close()
+		return nil, describe("watch", r.what, err)
+	}
 	kind := r.expected()
-	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+	if initialEvents(&opts) {
 		kind = expected{partial: kind.partial, learned: &r.kind} // initial events replace a list, so they tell the kind anew
 	}
-	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind}
+	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind, of: of}
+	if initialEvents(&opts) {
+		w.whole = func() { r.endList(&opts, of.shard, false) }
+	}
 	if stream.MediaType() != "" { // the first frame of a WebSocket tells its media type
 		if err := w.chooseEncoding(); err != nil {
-			_ = stream.Close() // the caller gets the error above
+			_ = w.Close() // the caller gets the error above
 			return nil, describe("watch", r.what, err)
 		}
 	}
@@ -280,10 +319,15 @@ func (r *Resource[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, 
 // Metadata returns a Resource for the metadata alone of the same objects, with the same
 // selectors.
 func (r *Resource[T]) Metadata() (*Resource[*metav1.PartialObjectMetadata], error) {
-	return New(r.client, r.gvr, Options[*metav1.PartialObjectMetadata]{
+	metadata, err := New(r.client, r.gvr, Options[*metav1.PartialObjectMetadata]{
 		Namespace:     r.opts.Namespace,
 		LabelSelector: r.opts.LabelSelector,
 		FieldSelector: r.opts.FieldSelector,
 		Encoding:      r.opts.Encoding,
 	})
+	if err != nil {
+		return nil, err
+	}
+	metadata.sharding, metadata.listed = r.sharding, r.sharding.get()
+	return metadata, nil
 }

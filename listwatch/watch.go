@@ -18,7 +18,9 @@ type watch[T object.Object] struct {
 	decoder  *decoder[T]
 	encoding *encoded // of the last frame; nil before the first frame of a WebSocket
 	kind     expected
-	end      error // what Next returns from now on
+	of       *shardWatch // nil: the shard cannot change
+	whole    func() // called when the initial events have ended; nil without any
+	end      error  // what Next returns from now on
 }
 
 // Next implements [Watch].
@@ -27,6 +29,9 @@ func (w *watch[T]) Next() (Event[T], error) {
 		return Event[T]{}, w.end
 	}
 	event, err := w.next()
+	if err != nil && w.of.changed() {
+		err = errShardChanged()
+	}
 	switch {
 	case errors.Is(err, io.EOF):
 		w.end = io.EOF
@@ -81,7 +86,10 @@ func (w *watch[T]) Ready() bool {
 }
 
 // Close implements [Watch].
-func (w *watch[T]) Close() error { return w.stream.Close() }
+func (w *watch[T]) Close() error {
+	w.of.close()
+	return w.stream.Close()
+}
 
 // decode returns an error if the stream must end, because the frame is an ERROR
 // event or not an event at all.
@@ -110,7 +118,8 @@ func (w *watch[T]) split(frame transport.Frame, careful bool) (event Event[T], o
 		event, err = w.bookmark(object)
 		return event, object, err
 	}
-	return w.event(typ, object), object, nil
+	event = w.event(typ, object)
+	return event, object, w.of.check(event.Meta)
 }
 
 func (w *watch[T]) event(typ Type, object []byte) Event[T] {
@@ -130,6 +139,9 @@ func (w *watch[T]) bookmark(object []byte) (Event[T], error) {
 	version, end, err := w.encoding.Bookmark(object)
 	if err != nil {
 		return Event[T]{}, fmt.Errorf("%w: decode a bookmark: %w", errMalformed, err)
+	}
+	if end && w.whole != nil {
+		w.whole()
 	}
 	return Event[T]{Type: Bookmark, Meta: Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
 }

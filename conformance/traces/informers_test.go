@@ -172,3 +172,43 @@ func TestTwoInformersCallOneHandlerAtOnce(t *testing.T) {
 		close(release)
 	})
 }
+
+// A handler behind a filter was told of an object, and is not told that the object was deleted, because its final state does not
+// pass.
+func TestFilterSeesTheFinalState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		passes := func(obj any) bool {
+			c, ok := obj.(*corev1.ConfigMap)
+			return ok && c.Labels["app"] == "web"
+		}
+		added, deleted := 0, 0
+		filtered := cache.FilteringResourceEventHandler{FilterFunc: passes, Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { added++ },
+			DeleteFunc: func(any) { deleted++ },
+		}}
+		_, events := sharedInformer(t, 0, cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(obj any) { filtered.OnAdd(obj, false) },
+			UpdateFunc: filtered.OnUpdate,
+			DeleteFunc: filtered.OnDelete,
+		}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "5", Labels: map[string]string{"app": "web"}}})
+		events <- watch.Event{Type: watch.Deleted, Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "11"}}}
+		synctest.Wait()
+		if added != 1 || deleted != 0 {
+			t.Errorf("told of %d additions and %d deletions, want one and none", added, deleted)
+		}
+	})
+}
+
+// Whoever waits for the first list learns of it up to 100 ms later.
+func TestWaitForCacheSyncLooksAtTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		synced := func() bool { return time.Since(begin) >= time.Millisecond }
+		if !cache.WaitForCacheSync(t.Context().Done(), synced) {
+			t.Fatal("not synced")
+		}
+		if took := time.Since(begin); took != 100*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

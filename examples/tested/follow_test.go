@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/relist-go/relist/apitest"
@@ -14,15 +15,20 @@ import (
 // follow runs Follow until the test ends, and returns the changes that it reports.
 func follow(t *testing.T, url string) <-chan string {
 	t.Helper()
-	client, err := transport.NewClient(transport.Config{Server: url})
+	fast := reflector.Options{BackoffBase: time.Millisecond} // 800ms if zero
+	return followWith(t, transport.Config{Server: url}, fast)
+}
+
+func followWith(t *testing.T, config transport.Config, opts reflector.Options) <-chan string {
+	t.Helper()
+	client, err := transport.NewClient(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	changes, ended := make(chan string, 100), make(chan error, 1)
 	go func() {
-		fast := reflector.Options{BackoffBase: time.Millisecond} // 800ms if zero
-		ended <- Follow(ctx, client, fast, func(what, key string) { changes <- what + " " + key })
+		ended <- Follow(ctx, client, opts, func(what, key string) { changes <- what + " " + key })
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -96,4 +102,28 @@ func TestExpired(t *testing.T) {
 	server.CutWatches(0)
 	must(t)(server.Create("configmaps", configMap("milk")))
 	want(t, changes, "added shop/milk")
+}
+
+// The server is away for three hours, and the program has the pauses of production. The
+// bubble has a clock of its own, which jumps whenever everybody waits.
+func TestOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, listener := apitest.StartInMemory(t, apitest.Options{})
+		must(t)(server.Create("configmaps", configMap("tea")))
+		changes := followWith(t, transport.Config{Server: listener.URL, Dial: listener.Dial}, reflector.Options{})
+		want(t, changes, "added shop/tea")
+
+		if err := server.Refuse(3 * time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		must(t)(server.Delete("configmaps", "shop", "tea"))
+		server.Compact()
+		began := time.Now()
+		if change := <-changes; change != "gone shop/tea" {
+			t.Error(change)
+		}
+		if took := time.Since(began); took > 3*time.Hour+time.Minute {
+			t.Errorf("the program knew after %v, want less than a minute after the server was back", took)
+		}
+	})
 }

@@ -1,0 +1,133 @@
+package apitest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// StartInMemory is Start without a port: the server's connections are pieces of memory, and the client makes them with the
+// listener's [Listener.Dial]. A test in a [testing/synctest] bubble needs such connections, because time stands still there
+// while a goroutine waits for the network. Then hours of bookmarks, timeouts and pauses take no real time:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		server, listener := apitest.StartInMemory(t, apitest.Options{})
+//		client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
+//		...
+//	})
+//
+// Call it inside the bubble. Register a Cleanup that stops the client after it, as for Start: when the server is closed, the
+// client's goroutines must have ended, or end by themselves. An [net/http.Transport] takes Dial as its DialContext. The
+// connections speak HTTP/1.1, and HTTP/2 without TLS with a client that begins with it. All faults work, [Server.Refuse]
+// and [Server.HalfOpen] included.
+//
+// A connection has no buffer: what is written waits until the other side reads it. So a watch whose client does not read falls
+// behind at once, and a network's buffers do not hide it.
+func StartInMemory(t TB, opts Options) (server *Server, listener *Listener) {
+	t.Helper()
+	server = New(opts)
+	closeAfter(t, server)
+	listener, err := server.listenAs(&Listener{srv: server, handler: server, inMemory: true})
+	if err != nil {
+		t.Fatal("start an API server for tests in memory:", err)
+	}
+	return server, listener
+}
+
+// memoryURL names this machine, so that a client also sends credentials without TLS.
+const memoryURL = "http://localhost"
+
+// Dial connects to a listener of [StartInMemory], whatever the address is. If the server refuses connections, the error is the
+// one of a port on which nobody listens. The Dial of a listener on an address is an error: connect to its URL.
+func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	if !l.inMemory {
+		return nil, fmt.Errorf("apitest: this server is not in memory; connect to %s without Dial", l.URL)
+	}
+	l.mu.Lock()
+	port, _ := l.port.(*memoryPort)
+	l.mu.Unlock()
+	if port == nil {
+		return nil, errRefused
+	}
+	return port.dial(ctx)
+}
+
+var errRefused error = &net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+
+// A memoryPort is a net.Listener for connections in memory, from one open of a Listener to the next shut.
+type memoryPort struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newMemoryPort() *memoryPort {
+	return &memoryPort{conns: make(chan net.Conn), done: make(chan struct{})}
+}
+
+func (p *memoryPort) dial(ctx context.Context) (net.Conn, error) {
+	near, far := net.Pipe()
+	reset := new(atomic.Bool)
+	select {
+	case p.conns <- &memoryConn{Conn: far, reset: reset}:
+		return &memoryConn{Conn: near, reset: reset}, nil
+	case <-p.done:
+		return nil, errRefused
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept implements [net.Listener].
+func (p *memoryPort) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements [net.Listener].
+func (p *memoryPort) Close() error {
+	p.once.Do(func() { close(p.done) })
+	return nil
+}
+
+// Addr implements [net.Listener].
+func (*memoryPort) Addr() net.Addr { return memoryAddr{} }
+
+type memoryAddr struct{}
+
+func (memoryAddr) Network() string { return "memory" }
+func (memoryAddr) String() string  { return "memory" }
+
+// A memoryConn is one end of a connection. Its two ends share reset: if it is set, the end of the connection is a reset of
+// TCP, which a [net.Pipe] does not have.
+type memoryConn struct {
+	net.Conn
+	reset *atomic.Bool
+}
+
+func (c *memoryConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if errors.Is(err, io.EOF) && c.reset.Load() {
+		err = &net.OpError{Op: "read", Net: "memory", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	}
+	return n, err
+}
+
+// Write says of a connection that the other side has closed what TCP says.
+func (c *memoryConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = &net.OpError{Op: "write", Net: "memory", Err: os.NewSyscallError("write", syscall.EPIPE)}
+	}
+	return n, err
+}

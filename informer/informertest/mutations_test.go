@@ -1,0 +1,240 @@
+package informertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/transport"
+)
+
+var _ TB = testing.TB(nil)
+
+// recorder is a test that keeps what it is told.
+type recorder struct {
+	cleanups []func()
+	failures []string
+}
+
+func (r *recorder) Helper()          {}
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Error(a ...any)   { r.failures = append(r.failures, fmt.Sprint(a...)) }
+
+func (r *recorder) end() {
+	for _, f := range slices.Backward(r.cleanups) {
+		f()
+	}
+}
+
+type container struct {
+	Name      string                       `json:"name"`
+	Args      []string                     `json:"args"`
+	Limits    map[string]resource.Quantity `json:"limits"`
+	Privilege *bool                        `json:"privilege"`
+	Request   resource.Quantity            `json:"request"`
+}
+
+type pod struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Containers []container `json:"containers"`
+		Secret     []byte      `json:"secret"`
+	} `json:"spec"`
+
+	hits  int
+	cache map[string]string
+}
+
+var podJSON = map[string]any{
+	"metadata": map[string]any{"namespace": "shop", "name": "web", "labels": map[string]any{"app": "web", "tier": "front"}},
+	"spec": map[string]any{"secret": "YWJj", "containers": []any{map[string]any{
+		"name": "main", "args": []any{"-v"}, "limits": map[string]any{"cpu": "1500m"}, "privilege": false, "request": "1.5Gi",
+	}}},
+}
+
+// follow runs an informer of the server's Pods in a bubble until the test has ended.
+func follow[T object.Object](t *testing.T, in func(*informer.Informer[T])) (*apitest.Server, *informer.Informer[T]) {
+	t.Helper()
+	server, listener := apitest.StartInMemory(t, apitest.Options{})
+	if _, err := server.Create("pods", podJSON); err != nil {
+		t.Fatal(err)
+	}
+	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[T]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := informer.New(pods, informer.Options[T]{Logger: slog.New(slog.DiscardHandler)})
+	in(cache)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- cache.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		client.Close()
+	})
+	synctest.Wait()
+	return server, cache
+}
+
+func TestDetectMutations(t *testing.T) {
+	for _, test := range []struct {
+		write func(*pod)
+		want  string // after "somebody wrote to "
+	}{
+		{func(p *pod) { p.Labels["app"] = "db" }, `Labels["app"]: it was "web", and is "db"`},
+		{func(p *pod) { delete(p.Labels, "tier") }, `Labels["tier"]: it was "front", and is gone`},
+		{func(p *pod) { p.Labels["new"] = "" }, `Labels["new"]: it was not there, and is ""`},
+		{func(p *pod) { p.Annotations = map[string]string{} }, `Annotations: it was nil, and is not nil`},
+		{func(p *pod) { p.Spec.Containers[0].Args[0] = "-q" }, `Spec.Containers[0].Args[0]: it was "-v", and is "-q"`},
+		{func(p *pod) { *p.Spec.Containers[0].Privilege = true }, `Spec.Containers[0].Privilege: it was false, and is true`},
+		{func(p *pod) { p.Spec.Containers[0].Request.Add(resource.MustParse("1Gi")) }, `Spec.Containers[0].Request: it was "1536Mi", and is "2560Mi"`},
+		{func(p *pod) { p.Spec.Containers[0].Limits["cpu"] = resource.MustParse("2") }, `Spec.Containers[0].Limits["cpu"]: it was "1500m", and is "2"`},
+		{func(p *pod) { p.Spec.Secret[0] = 'x' }, `Spec.Secret: it was "abc", and is "xbc"`},
+		{func(p *pod) { p.CreationTimestamp.Time = p.CreationTimestamp.Add(time.Nanosecond) }, `CreationTimestamp.Time: it was `}, // in the local zone
+		{func(p *pod) { p.hits++ }, `hits: it was 0, and is 1`},
+		// These are no mutations.
+		{func(p *pod) { _ = p.Spec.Containers[0].Request.String() }, ""},
+		{func(p *pod) { p.Labels = map[string]string{"tier": "front", "app": "web"} }, ""},
+		{func(p *pod) { p.cache = map[string]string{"a": "b"} }, ""},
+		{func(p *pod) { q := *p; q.Name = "copy" }, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var r recorder
+			_, cache := follow(t, func(in *informer.Informer[*pod]) { DetectMutations(&r, in) })
+			p, ok := cache.Store().Get("shop/web")
+			if !ok {
+				t.Fatal("no Pod")
+			}
+			test.write(p)
+			r.end()
+			if test.want == "" {
+				if len(r.failures) > 0 {
+					t.Errorf("%q, and nobody has written to the object", r.failures)
+				}
+				return
+			}
+			if want := "pod shop/web at resourceVersion 2: somebody wrote to " + test.want; len(r.failures) != 1 || !strings.HasPrefix(r.failures[0], want) {
+				t.Errorf("got  %q\nwant %q", r.failures, want)
+			}
+		})
+	}
+}
+
+// Objects without a type of their own, several of them, and what the store no longer has.
+func TestDetectMutationsOfEveryState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		var m *Mutations
+		server, cache := follow(t, func(in *informer.Informer[*unstructured.Unstructured]) {
+			m = DetectMutations(&r, in)
+			_, err := in.AddHandler(informer.Handler[*unstructured.Unstructured]{
+				OnUpdate: func(old, _ *unstructured.Unstructured) { old.SetLabels(nil) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		if m.Check(); len(r.failures) > 0 {
+			t.Errorf("%q before anything has happened", r.failures)
+		}
+		if _, err := server.Patch("pods", "shop", "web", map[string]any{"spec": map[string]any{"nodeName": "n1"}}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		web, _ := cache.Store().Get("shop/web")
+		for i := range 20 {
+			if err := unstructured.SetNestedField(web.Object, "x", "spec", fmt.Sprintf("new%02d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.Check()
+		want := []string{
+			`Unstructured shop/web at resourceVersion 2: somebody wrote to Object["metadata"]["labels"]`,
+			`Unstructured shop/web at resourceVersion 3: somebody wrote to Object["spec"]["new00"]: it was not there, and is "x"; `,
+		}
+		if len(r.failures) != len(want) {
+			t.Fatalf("%q, want %d failures", r.failures, len(want))
+		}
+		for i, f := range r.failures {
+			if !strings.HasPrefix(f, want[i]) {
+				t.Errorf("got  %q\nwant %q", f, want[i])
+			}
+		}
+		if !strings.HasSuffix(r.failures[1], `["new09"]: it was not there, and is "x"; 10 more`) {
+			t.Errorf("%q does not end after ten fields", r.failures[1])
+		}
+		if r.end(); len(r.failures) > len(want) {
+			t.Errorf("told again: %q", r.failures[len(want):])
+		}
+	})
+}
+
+// An informer that has ended has no changes to look at, and that is said.
+func TestDetectMutationsTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := informer.New(listwatch.Funcs[*pod]{
+			ListFunc: func(ctx context.Context, _ metav1.ListOptions) (*listwatch.Page[*pod], error) { return nil, ctx.Err() },
+		}, informer.Options[*pod]{Logger: slog.New(slog.DiscardHandler)})
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		if err := in.Run(ctx); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		var r recorder
+		DetectMutations(&r, in)
+		if len(r.failures) != 1 || !strings.Contains(r.failures[0], "stopped") {
+			t.Errorf("%q, want one that says that the informer has stopped", r.failures)
+		}
+		r.end()
+	})
+}
+
+type ring struct {
+	Name string
+	Next *ring
+	Any  any
+	Many []any
+}
+
+// A value may refer to itself, and may have members of every kind.
+func TestFieldsOfCycles(t *testing.T) {
+	r := &ring{Name: "a", Any: map[int]bool{2: true, 1: false}}
+	r.Next = &ring{Name: "b", Next: r, Any: func() {}}
+	r.Many = []any{nil, 1.5, [2]int{3, 4}, r.Many, make(chan int)}
+	r.Many[3] = r.Many
+	var got []string
+	for _, f := range fieldsOf(r) {
+		got = append(got, f.path+"="+f.value)
+	}
+	want := []string{
+		`Name="a"`, `Next.Name="b"`, `Next.Any=not nil`, `Next.Many=nil`,
+		`Any=not nil`, `Any[1]=false`, `Any[2]=true`,
+		`Many=not nil`, `Many[0]=nil`, `Many[1]=1.5`, `Many[2][0]=3`, `Many[2][1]=4`, `Many[3]=not nil`, `Many[4]=not nil`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

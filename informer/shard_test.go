@@ -1,0 +1,176 @@
+package informer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/transport"
+)
+
+// replica is one of the programs that split the Pods between them.
+type replica struct {
+	*informer.Informer[*Pod]
+	pods *listwatch.Resource[*Pod]
+	told map[string]bool // what the handler has been told of, by its last callback
+	gone int             // deletions that nobody saw
+}
+
+// startReplica runs an informer until the test has ended.
+func startReplica(t *testing.T, listener *apitest.Listener, shard string) *replica {
+	t.Helper()
+	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, err := listwatch.New(client, podResource, listwatch.Options[*Pod]{ShardSelector: shard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{pods: pods, told: map[string]bool{}}
+	r.Informer = informer.New(pods, informer.Options[*Pod]{Logger: silent})
+	_, err = r.AddHandler(informer.Handler[*Pod]{
+		OnAdd: func(pod *Pod, _ bool) { r.told[object.Key(pod)] = true },
+		OnDelete: func(pod *Pod, finalStateUnknown bool) {
+			delete(r.told, object.Key(pod))
+			if finalStateUnknown {
+				r.gone++
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		client.Close()
+	})
+	return r
+}
+
+func shardOf(t *testing.T, index, count int) string {
+	t.Helper()
+	selector, err := listwatch.Shard(index, count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return selector
+}
+
+// split fails the test unless the replicas have each Pod of the server once, and their handlers know.
+func split(t *testing.T, server *apitest.Server, replicas ...*replica) {
+	t.Helper()
+	synctest.Wait()
+	holders := map[string]int{}
+	for i, r := range replicas {
+		if have := r.Store().Keys(); !slices.Equal(have, slices.Sorted(maps.Keys(r.told))) {
+			t.Errorf("replica %d has %d Pods, and its handler %d", i, len(have), len(r.told))
+		}
+		for _, key := range r.Store().Keys() {
+			holders[key]++
+		}
+	}
+	all, _, err := server.List("pods", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(holders) {
+		t.Errorf("%d Pods in all replicas together, want %d", len(holders), len(all))
+	}
+	for key, n := range holders {
+		if n != 1 {
+			t.Errorf("%d replicas have %s", n, key)
+		}
+	}
+}
+
+func createPods(t *testing.T, server *apitest.Server, from, to int) {
+	t.Helper()
+	for i := from; i < to; i++ {
+		if _, err := server.Create("pods", map[string]any{"metadata": map[string]any{"namespace": "shop", "name": fmt.Sprintf("p%d", i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Two replicas become three and one again: each time the ranges are changed, every handler is told what differs.
+func TestShards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, listener := apitest.StartInMemory(t, apitest.Options{Sharding: true})
+		createPods(t, server, 0, 60)
+		a := startReplica(t, listener, shardOf(t, 0, 2))
+		b := startReplica(t, listener, shardOf(t, 1, 2))
+		split(t, server, a, b)
+		createPods(t, server, 60, 90) // by watch
+		split(t, server, a, b)
+
+		c := startReplica(t, listener, shardOf(t, 2, 3))
+		for i, r := range []*replica{a, b} {
+			if err := r.pods.SetShardSelector(shardOf(t, i, 3)); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Relist(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		split(t, server, a, b, c)
+		if a.gone == 0 || b.gone == 0 {
+			t.Errorf("%d and %d Pods have left, want some", a.gone, b.gone)
+		}
+		createPods(t, server, 90, 120)
+		if _, err := server.Delete("pods", "shop", "p7"); err != nil {
+			t.Fatal(err)
+		}
+		split(t, server, a, b, c)
+
+		// Without Relist, the reflector lists by itself.
+		none := "shardRange(object.metadata.uid, '0x0000000000000000', '0x0000000000000001')"
+		for r, selector := range map[*replica]string{a: "", b: none, c: none} {
+			if err := r.pods.SetShardSelector(selector); err != nil {
+				t.Fatal(err)
+			}
+		}
+		later(time.Minute)
+		split(t, server, a, b, c)
+		if a.Store().Len() != 119 {
+			t.Errorf("a has %d Pods", a.Store().Len())
+		}
+	})
+}
+
+// A server without the feature gate sends everything. That is an error that says so, and not a store with everything.
+func TestShardIsIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, listener := apitest.StartInMemory(t, apitest.Options{})
+		createPods(t, server, 0, 20)
+		r := startReplica(t, listener, shardOf(t, 0, 2))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		err := r.WaitForSync(ctx)
+		if !errors.Is(err, listwatch.ErrShardIgnored) || !strings.Contains(err.Error(), "ShardedListAndWatch") {
+			t.Errorf("error %v, want one that says what is wrong", err)
+		}
+		if n := r.Store().Len(); n != 0 {
+			t.Errorf("the store has %d Pods", n)
+		}
+		if at := r.Status(); !errors.Is(at.LastError, listwatch.ErrShardIgnored) {
+			t.Errorf("status: %v", at.LastError)
+		}
+	})
+}

@@ -1,0 +1,296 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/bits"
+	"strconv"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/object"
+)
+
+// ErrShardIgnored is in the error of a list or a watch in which the server sent an object that [Options.ShardSelector] leaves
+// out. Such a server does not know the parameter, and would give every replica of a program every object. None of the
+// answer is used, so a reflector goes on asking, and says why in its log and its status.
+var ErrShardIgnored = errors.New("the server does not obey shardSelector; kube-apiserver needs version 1.36 and the feature gate ShardedListAndWatch")
+
+// Shard returns a ShardSelector for one of count equal parts of a resource, by the hash of the objects' UIDs. index is from 0
+// to count-1. Each object is in exactly one of the parts.
+func Shard(index, count int) (string, error) {
+	if index < 0 || index >= count {
+		return "", fmt.Errorf("listwatch: there is no shard %d of %d; the first is 0", index, count)
+	}
+	bound := func(i int) string {
+		if i == count {
+			return hashEnd
+		}
+		start, _ := bits.Div64(uint64(i), 0, uint64(count)) //nolint:gosec // neither is negative
+		return fmt.Sprintf("0x%016x", start)
+	}
+	return fmt.Sprintf("shardRange(object.metadata.uid, '%s', '%s')", bound(index), bound(index+1)), nil
+}
+
+// hashEnd is 2^64, the end of the last range.
+const hashEnd = "0x10000000000000000"
+
+// shard is a ShardSelector that was read, so that a client can see whether a server obeys it.
+// https://kubernetes.io/docs/reference/kubernetes-api/common-parameters/common-parameters/
+type shard struct {
+	selector string
+	by       string // what is hashed: a path
+	ranges   []hashRange
+}
+
+// hashRange has the hashes from first to last, both included.
+type hashRange struct{ first, last uint64 }
+
+const (
+	byUID       = "object.metadata.uid"
+	byNamespace = "object.metadata.namespace"
+)
+
+// parseShard reads a selector: shardRange(path, 'start', 'end'), and more of them after ||. The server takes some that it does
+// not, such as one in parentheses. An empty selector is everything.
+func parseShard(selector string) (*shard, error) {
+	s := &shard{selector: selector}
+	if selector == "" {
+		return s, nil
+	}
+	for part := range strings.SplitSeq(selector, "||") {
+		by, r, ok := parseRange(strings.TrimSpace(part))
+		if !ok || s.by != "" && s.by != by {
+			return nil, fmt.Errorf("listwatch: ShardSelector %q: write shardRange(%s, '0x0000000000000000', '0x8000000000000000'), with a first bound "+
+				"that is below the second, both of 16 digits, or '%s' at the end; or several of them with || between, all of them by %s or all by %s",
+				selector, byUID, hashEnd, byUID, byNamespace)
+		}
+		s.by, s.ranges = by, append(s.ranges, r)
+	}
+	return s, nil
+}
+
+func parseRange(text string) (by string, r hashRange, ok bool) {
+	text, begins := strings.CutPrefix(text, "shardRange(")
+	text, ends := strings.CutSuffix(text, ")")
+	args := strings.Split(text, ",")
+	if !begins || !ends || len(args) != 3 {
+		return "", r, false
+	}
+	for i, arg := range args {
+		args[i] = strings.TrimSpace(arg)
+	}
+	first, past, ok1 := parseBound(args[1])
+	end, whole, ok2 := parseBound(args[2])
+	by = args[0]
+	if !ok1 || !ok2 || past || by != byUID && by != byNamespace || first >= end && !whole {
+		return "", r, false
+	}
+	return by, hashRange{first, end - 1}, true // 2^64-1 if end is 2^64, which was read as 0
+}
+
+// parseBound reads a bound in quotes. whole says that it is 2^64, and its value 0.
+func parseBound(arg string) (bound uint64, whole, ok bool) {
+	if len(arg) < 2 || arg[0] != arg[len(arg)-1] || arg[0] != '\'' && arg[0] != '"' {
+		return 0, false, false
+	}
+	text := arg[1 : len(arg)-1]
+	if text == hashEnd {
+		return 0, true, true
+	}
+	digits, ok := strings.CutPrefix(text, "0x")
+	if !ok || len(digits) != 16 || strings.ToLower(digits) != digits {
+		return 0, false, false
+	}
+	bound, err := strconv.ParseUint(digits, 16, 64)
+	return bound, false, err == nil
+}
+
+// has reports whether an object belongs to the shard. An object whose metadata could not be read does, because nobody can tell.
+func (s *shard) has(meta Meta) bool {
+	if len(s.ranges) == 0 || meta.Key == "" {
+		return true
+	}
+	value := string(meta.UID)
+	if s.by == byNamespace {
+		namespace, _, err := object.SplitKey(meta.Key)
+		if err != nil {
+			return true
+		}
+		value = namespace
+	} else if value == "" {
+		return true
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(value)) // it never fails
+	sum := h.Sum64()
+	for _, r := range s.ranges {
+		if r.first <= sum && sum <= r.last {
+			return true
+		}
+	}
+	return false
+}
+
+// check returns an error if an object that the server has sent is not in the shard.
+func (s *shard) check(meta Meta) error {
+	if s == nil || s.has(meta) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is not in %s", ErrShardIgnored, meta.Key, s.selector)
+}
+
+// sharding is the shard that a resource has at present, and the watches that have to end if it changes.
+type sharding struct {
+	mu      sync.Mutex
+	current *shard
+	watches map[*shardWatch]struct{}
+}
+
+// shardWatch is an open watch.
+type shardWatch struct {
+	of     *sharding
+	shard  *shard
+	cancel context.CancelFunc
+}
+
+func (s *sharding) get() *shard {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+func (s *sharding) set(to *shard) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current.selector == to.selector {
+		return
+	}
+	s.current = to
+	for w := range s.watches { // all of them: the order does not matter
+		w.cancel()
+	}
+}
+
+// watch returns a context for a watch, which ends if the shard changes. It returns an error if shard is not the present one.
+func (s *sharding) watch(ctx context.Context, shard *shard) (context.Context, *shardWatch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != shard {
+		return nil, nil, errShardChanged()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &shardWatch{of: s, shard: shard, cancel: cancel}
+	if s.watches == nil {
+		s.watches = make(map[*shardWatch]struct{})
+	}
+	s.watches[w] = struct{}{}
+	return ctx, w, nil
+}
+
+// check returns an error if an object that the server has sent is not in the watch's shard.
+func (w *shardWatch) check(meta Meta) error {
+	if w == nil {
+		return nil
+	}
+	return w.shard.check(meta)
+}
+
+// changed reports whether the shard is another one since the watch began.
+func (w *shardWatch) changed() bool { return w != nil && w.of.get() != w.shard }
+
+// close forgets the watch.
+func (w *shardWatch) close() {
+	if w == nil {
+		return
+	}
+	w.of.mu.Lock()
+	delete(w.of.watches, w)
+	w.of.mu.Unlock()
+	w.cancel()
+}
+
+// errShardChanged makes a reflector list again, as if the server had forgotten where it was.
+func errShardChanged() error {
+	return apierrors.NewResourceExpired("the shard selector has changed, so that another list must come first")
+}
+
+// SetShardSelector changes [Options.ShardSelector]. Open watches end with an error that satisfies apierrors.IsResourceExpired,
+// and so do new ones until a list has brought the objects of the new shard. So a reflector lists, and tells what differs: objects
+// of the shard that it lacks are added, and those that no longer belong to it are deleted by inference, because no event tells
+// of them. An informer that should not wait for the reflector's pause may call its Relist after this.
+//
+// It is for a Resource that one reflector or informer uses. If there are several, call Relist of each of them, because the list
+// of one lets all of them watch. The resources of [Resource.Metadata] get the new selector, too. An empty selector is everything.
+func (r *Resource[T]) SetShardSelector(selector string) error {
+	to, err := parseShard(selector)
+	if err != nil {
+		return err
+	}
+	r.sharding.set(to)
+	return nil
+}
+
+// beginList returns the shard of a list request. Pages of two shards make no list, so a page that continues a list of another
+// shard is refused. A list with selectors of the caller's says nothing of the whole shard, and may ask at any time.
+func (r *Resource[T]) beginList(opts *metav1.ListOptions) (*shard, error) {
+	if err := r.checkShardOption(opts); err != nil {
+		return nil, err
+	}
+	r.shardMu.Lock()
+	defer r.shardMu.Unlock()
+	current := r.sharding.get()
+	switch {
+	case partOfShard(opts):
+	case opts.Continue == "":
+		r.listing = current
+	case r.listing != current:
+		return nil, errShardChanged()
+	}
+	return current, nil
+}
+
+// endList notes that a list has brought all of its shard.
+func (r *Resource[T]) endList(opts *metav1.ListOptions, of *shard, more bool) {
+	if partOfShard(opts) || more {
+		return
+	}
+	r.shardMu.Lock()
+	defer r.shardMu.Unlock()
+	r.listed = of
+}
+
+// beginWatch returns the context of a watch. A watch that begins with the state needs no list before it.
+func (r *Resource[T]) beginWatch(ctx context.Context, opts *metav1.ListOptions) (context.Context, *shardWatch, error) {
+	if err := r.checkShardOption(opts); err != nil {
+		return nil, nil, err
+	}
+	r.shardMu.Lock()
+	listed := r.listed
+	r.shardMu.Unlock()
+	if initialEvents(opts) {
+		listed = r.sharding.get()
+	}
+	return r.sharding.watch(ctx, listed)
+}
+
+// checkShardOption returns an error if a request asks for a shard of a shard, which no server has.
+func (r *Resource[T]) checkShardOption(opts *metav1.ListOptions) error {
+	if opts.ShardSelector != "" && r.sharding.get().selector != "" && opts.ShardSelector != r.sharding.get().selector {
+		return fmt.Errorf("two shard selectors: %q and that of the resource", opts.ShardSelector)
+	}
+	return nil
+}
+
+func partOfShard(opts *metav1.ListOptions) bool {
+	return opts.LabelSelector != "" || opts.FieldSelector != ""
+}
+
+func initialEvents(opts *metav1.ListOptions) bool {
+	return opts.SendInitialEvents != nil && *opts.SendInitialEvents
+}
