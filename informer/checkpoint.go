@@ -54,6 +54,7 @@ type checkpoints[T object.Object] struct {
 	keeper Checkpointer[T]
 	every  time.Duration // zero for never
 	of     string
+	now    func() string // what of would be now
 	log    *slog.Logger
 	ring   func() // the bell of the consumer
 	loaded chan struct{}
@@ -83,9 +84,11 @@ type savedStore[T object.Object] struct {
 
 func newCheckpoints[T object.Object](lw listwatch.ListWatcher[T], opts *Options[T], logger *slog.Logger, ring func()) *checkpoints[T] {
 	k := &checkpoints[T]{
-		keeper: opts.Checkpoint, every: opts.CheckpointEvery, of: copyOf(lw), log: logger, ring: ring,
+		keeper: opts.Checkpoint, every: opts.CheckpointEvery, log: logger, ring: ring,
 		loaded: make(chan struct{}), saves: make(chan savedStore[T], 1),
 	}
+	k.now = func() string { return copyOf(lw) }
+	k.of = k.now()
 	if k.every == 0 {
 		k.every = defaultCheckpointEvery
 	}
@@ -201,6 +204,13 @@ func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T], 
 // save saves the store, unless the last copy is the same.
 func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) {
 	if !k.failing && k.savedAt.Version == s.at.Version && k.saved == s.given && slices.Equal(k.savedAt.Doubts, s.at.Doubts) {
+		return
+	}
+	if k.now() != k.of { // SetShardSelector was called
+		if !k.failing {
+			k.failing = true
+			k.log.Warn("the copy is not saved any more, because the selectors have changed since New")
+		}
 		return
 	}
 	began := time.Now()

@@ -22,12 +22,8 @@ import (
 // moment, and its file is then as it was after any of its saves, or one of them was cut at any byte, or damaged. Meanwhile objects
 // change, versions expire, and backups are restored. In the end, the store and what a handler was told are what the server holds.
 func TestSimulationOfRestarts(t *testing.T) {
-	seeds := uint64(150)
-	if testing.Short() {
-		seeds = 50
-	}
 	var tally restarts
-	for seed := range seeds {
+	for seed := range uint64(max(*seedCount/10, 30)) { // a seed takes longer than those of TestSeeds, because it writes files
 		synctest.Test(t, func(t *testing.T) { simulateRestarts(t, seed, &tally) })
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	seedCount = flag.Int("seeds", 300, "how many seeds TestSeeds plays")
+	seedCount = flag.Int("seeds", 300, "how many seeds TestSeeds plays; TestSimulationOfRestarts plays a tenth")
 	oneSeed   = flag.Int("seed", -1, "the one seed that TestSeeds plays; negative for all")
 )
 

@@ -15,8 +15,8 @@ import (
 // Identity says what a [Resource] delivers. If two Identities are equal (==), their Resources send the same requests through the
 // same client, and decode the objects in the same way. So a program needs only one of them, as informer.Pool does.
 //
-// A Resource with a Transform, or with an Encoding whose values Go cannot compare, has an Identity of its own, because nobody can
-// tell whether another one does the same.
+// A Resource has an Identity of its own if nobody can tell whether another one does the same: if it has a Transform, a ShardSelector,
+// which may change, or an Encoding whose values Go cannot compare.
 type Identity struct {
 	client          *transport.Client
 	typ             reflect.Type
@@ -44,7 +44,7 @@ func (r *Resource[T]) Identity() Identity {
 	} else {
 		id.only = r
 	}
-	if r.opts.Transform != nil {
+	if r.opts.Transform != nil || r.sharding.get().selector != "" {
 		id.only = r
 	}
 	return id

@@ -21,11 +21,13 @@ func (r *Resource[T]) Origin() string {
 		Namespace     string   `json:"namespace,omitempty"`
 		LabelSelector string   `json:"labelSelector,omitempty"`
 		FieldSelector string   `json:"fieldSelector,omitempty"`
+		ShardSelector string   `json:"shardSelector,omitempty"`
 		Drop          []string `json:"drop,omitempty"`
 		MetadataOnly  bool     `json:"metadataOnly,omitempty"`
 		Transform     bool     `json:"transform,omitempty"`
 	}{
 		r.client.Server(), r.gvr.Group, r.gvr.Version, r.gvr.Resource, r.opts.Namespace, r.opts.LabelSelector, r.opts.FieldSelector,
+		r.sharding.get().selector,
 		drop, r.decoder.partial, r.opts.Transform != nil,
 	})
 	if err != nil {

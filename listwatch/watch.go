@@ -19,8 +19,8 @@ type watch[T object.Object] struct {
 	encoding *encoded // of the last frame; nil before the first frame of a WebSocket
 	kind     expected
 	of       *shardWatch // nil: the shard cannot change
-	whole    func() // called when the initial events have ended; nil without any
-	end      error  // what Next returns from now on
+	whole    func()      // called when the initial events have ended; nil without any
+	end      error       // what Next returns from now on
 }
 
 // Next implements [Watch].
