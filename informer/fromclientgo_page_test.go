@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -20,18 +18,6 @@ import (
 )
 
 // The code of docs/from-client-go.md; TestFromClientGo compares.
-
-// runAll runs several informers until ctx ends or one of them has ended, and returns the error of the first that ended.
-func runAll(ctx context.Context, informers ...interface{ Run(context.Context) error }) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var running sync.WaitGroup
-	for _, in := range informers {
-		running.Go(func() { stop(in.Run(ctx)) })
-	}
-	running.Wait()
-	return context.Cause(ctx)
-}
 
 // addresses is a Sink that keeps one string of each Pod, and no Pod.
 type addresses map[string]string
@@ -88,27 +74,8 @@ func TestFromClientGoRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Several informers: all end with the context, and one that cannot start ends the others.
-	ctx, stop := context.WithCancel(t.Context())
-	a := informer.New(pods, informer.Options[*Pod]{Logger: silent})
-	b := informer.New(pods, informer.Options[*Pod]{Logger: silent})
-	ended := make(chan error, 1)
-	go func() { ended <- runAll(ctx, a, b) }()
-	for _, in := range []*informer.Informer[*Pod]{a, b} {
-		if err := in.WaitForSync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stop()
-	if err := <-ended; err != context.Canceled { //nolint:errorlint // it is this one
-		t.Errorf("runAll: %v", err)
-	}
-	if err := runAll(t.Context(), a, informer.New(pods, informer.Options[*Pod]{Logger: silent})); err != informer.ErrStarted { //nolint:errorlint // it is this one
-		t.Errorf("runAll of an informer that has run: %v", err)
-	}
-
 	// A sink of one's own.
-	ctx, stop = context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(t.Context())
 	sink := addresses{}
 	r := reflector.New[*Pod](pods, sink, reflector.Options{Trace: &reflector.Trace{ListDone: func(reflector.ListDone) { stop() }}})
 	if err := r.Run(ctx); err != context.Canceled || len(sink) > 3 { //nolint:errorlint // it is this one
@@ -121,6 +88,7 @@ func TestFromClientGoRuns(t *testing.T) {
 	// A list and a watch without a reflector.
 	ctx, stop = context.WithCancel(t.Context())
 	defer stop()
+	ended := make(chan error, 1)
 	go func() { ended <- listAndWatch(ctx, pods) }()
 	stop()
 	if err := <-ended; err == nil {
@@ -132,7 +100,7 @@ func TestFromClientGoRuns(t *testing.T) {
 func TestFromClientGo(t *testing.T) {
 	text, code := read(t, "../docs/from-client-go.md"), flush(read(t, "fromclientgo_page_test.go"))
 	blocks := strings.Split(text, "```go\n")[1:]
-	if len(blocks) < 3 {
+	if len(blocks) < 2 {
 		t.Errorf("found %d blocks of Go", len(blocks))
 	}
 	for _, block := range blocks {
