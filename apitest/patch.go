@@ -104,7 +104,7 @@ func (s *storage) apply(t target, body []byte) (*revision, int, error) {
 
 // applyJSONPatch applies a JSON patch, RFC 6902, as kube-apiserver does.
 func applyJSONPatch(obj map[string]any, patch jsonpatch.Patch) (map[string]any, error) {
-	text, err := patch.Apply(mustJSON(obj))
+	text, err := apply(patch, mustJSON(obj))
 	if err == nil {
 		obj, err = decodeObject(text)
 	}
@@ -112,6 +112,17 @@ func applyJSONPatch(obj map[string]any, patch jsonpatch.Patch) (map[string]any, 
 		return nil, invalidPatch(err)
 	}
 	return obj, nil
+}
+
+// apply does the same as Patch.Apply, but returns an error if that panics. json-patch v4.13.0 panics on a test of the whole object
+// without a value.
+func apply(patch jsonpatch.Patch, doc []byte) (text []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("apply the patch: %v", v)
+		}
+	}()
+	return patch.Apply(doc)
 }
 
 // mergePatch applies a JSON merge patch, RFC 7386: null deletes a member, an object is merged, and any other value replaces

@@ -184,6 +184,7 @@ func FuzzMergePatches(f *testing.F) {
 
 func FuzzJSONPatch(f *testing.F) {
 	f.Add(`[{"op":"add","path":"/l/1","value":1},{"op":"copy","from":"/l/1","path":"/l/-"}]`)
+	f.Add(`[{"op":"test","path":""}]`)
 	f.Add(`[{"op":"move","path":"/o/p","from":"/l/0"},{"op":"test","path":"","value":null},{"op":"replace","path":"","value":7}]`)
 	f.Fuzz(func(t *testing.T, text string) {
 		patch, err := jsonpatch.DecodePatch([]byte(text))
