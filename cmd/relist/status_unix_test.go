@@ -24,6 +24,7 @@ func TestStatusSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout.await(t, `"kind":"watch"`)
+	stdout.await(t, `"kind":"synced"`) // the list may be applied after the watch was asked for
 	if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
