@@ -112,7 +112,7 @@ func (fo *follower) run() {
 		fo.opens++
 		resp := open(fo.f.T, fo.f.client, http.MethodGet, "http://server/api/v1/namespaces/d/configmaps?watch=1&allowWatchBookmarks=1&resourceVersion="+
 			url.QueryEscape(formatRV(fo.at))+"&"+fo.selector, "")
-		w := &watcher{fo.f.T, resp.Body, bufio.NewReader(resp.Body)}
+		w := &watcher{fo.f.T, bufio.NewReader(resp.Body)}
 		for {
 			fr, err := w.next()
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

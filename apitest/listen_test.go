@@ -48,7 +48,7 @@ func TestListen(t *testing.T) {
 		if (resp.ProtoMajor == 2) != http2 {
 			t.Errorf("answered by %s", resp.Proto)
 		}
-		w := &watcher{t, resp.Body, bufio.NewReader(resp.Body)}
+		w := &watcher{t, bufio.NewReader(resp.Body)}
 		must[string](t)(s.Patch("configmaps", "d", "a", map[string]any{"data": map[string]any{"v": "1"}}))
 		w.want("MODIFIED a@3")
 		s.CutWatches(5)

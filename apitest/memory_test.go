@@ -77,7 +77,8 @@ func TestFaultsInMemory(t *testing.T) {
 		}
 		w.wantEnd(syscall.ECONNRESET)
 
-		w = openWatch(t, f.client, path)
+		watching, hangUp := context.WithCancel(t.Context())
+		w = openWatchUntil(watching, t, f.client, path)
 		if n := f.HalfOpen(); n != 1 {
 			t.Errorf("%d connections went silent, want 1", n)
 		}
@@ -94,7 +95,7 @@ func TestFaultsInMemory(t *testing.T) {
 			t.Errorf("a silent connection ended with %v", err)
 		case <-ctx.Done():
 		}
-		_ = w.body.Close()
+		hangUp()
 		if err := <-silent; err == nil {
 			t.Error("a closed watch goes on")
 		}
