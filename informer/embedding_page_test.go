@@ -520,7 +520,6 @@ func Example_pool() {
 	}
 	_, err = pods.AddHandler(informer.Handler[*Pod]{Name: "billing"})
 	err = errors.Join(err, pods.Release(ctx)) // when this part of the program needs no Pods any more
-
 	if err != nil {
 		slog.Error(err.Error())
 	}
