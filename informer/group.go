@@ -178,7 +178,7 @@ func (g *Group) end() {
 //
 // A callback of a member must not stop that member, because Stop would wait for the callback until ctx ends.
 func (g *Group) Stop(ctx context.Context, name string) error {
-	m := g.take(name)
+	m := g.take(ctx, name)
 	if m == nil {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (m *member) await(ctx context.Context) error {
 }
 
 // take removes a member from the group, and tells its Run to end.
-func (g *Group) take(name string) *member {
+func (g *Group) take(ctx context.Context, name string) *member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := g.members[name]
@@ -210,14 +210,14 @@ func (g *Group) take(name string) *member {
 		return m
 	}
 	g.starting = slices.DeleteFunc(g.starting, func(other *member) bool { return other == m })
-	go m.endUnstarted()
+	go m.endUnstarted(ctx)
 	return m
 }
 
 // endUnstarted ends a member whose Run was not called.
-func (m *member) endUnstarted() {
+func (m *member) endUnstarted(ctx context.Context) {
 	defer close(m.done)
-	ended, end := context.WithCancel(context.Background())
+	ended, end := context.WithCancel(ctx)
 	end()
 	_ = m.Run(ended) // that it has ended is no news
 }

@@ -211,7 +211,7 @@ func (l *Leased[T]) Release(ctx context.Context) error {
 	for _, r := range added {
 		r.Cancel()
 	}
-	last := l.pool.giveBack(l.id, l.of)
+	last := l.pool.giveBack(ctx, l.id, l.of)
 	for _, r := range added {
 		if err := r.Remove(ctx); err != nil {
 			return err
@@ -224,7 +224,7 @@ func (l *Leased[T]) Release(ctx context.Context) error {
 }
 
 // giveBack ends a lease. If it was the last one of the informer, giveBack tells the informer to end, and returns it.
-func (p *Pool) giveBack(id listwatch.Identity, of *shared) *member {
+func (p *Pool) giveBack(ctx context.Context, id listwatch.Identity, of *shared) *member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of.leases--
@@ -232,7 +232,7 @@ func (p *Pool) giveBack(id listwatch.Identity, of *shared) *member {
 		return nil
 	}
 	delete(p.shared, id)
-	return p.group.take(of.name)
+	return p.group.take(ctx, of.name)
 }
 
 // forget drops an informer that has ended with an error.
