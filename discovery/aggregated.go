@@ -37,6 +37,9 @@ func (c *catalog) addAggregated(group aggregatedGroup) {
 			c.missing = append(c.missing, gv.String())
 		}
 		for _, r := range v.Resources {
+			if r.Resource == "" {
+				continue // there is no path to it
+			}
 			c.resources = append(c.resources, Resource{
 				GroupVersionResource: gv.WithResource(r.Resource),
 				Kind:                 r.ResponseKind.Kind,

@@ -189,6 +189,43 @@ func TestResolveWrongServer(t *testing.T) {
 	}
 }
 
+// answering answers /api with one body, and everything else with another.
+func answering(api, apis string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body := apis
+		if req.URL.Path == "/api" {
+			body = api
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, body)
+	})
+}
+
+// Names of a server do nothing to a terminal, and fill none.
+func TestErrorsWithStrangeNames(t *testing.T) {
+	const none = `{"kind":"APIGroupDiscoveryList","items":[]}`
+	group := func(name, version string) string {
+		return `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"` + name + `"},"versions":[` + version + `]}]}`
+	}
+	long := strings.Repeat("x", 1<<20)
+	for apis, want := range map[string]string{
+		`{}`:                                    "is not what an API server sends",
+		`null`:                                  "is not what an API server sends",
+		`{"kind":"Status","code":403}`:          "is not what an API server sends",
+		`{"kind":"APIGroupList","groups":null}`: "nor any other",
+		group("g", `{"version":"v1","resources":[{"resource":"","responseKind":{"kind":"Pod"},"verbs":["list","watch"]}]}`): "nor any other",
+		group("g", `{"version":"v1","resources":[{"resource":"evil\u001b[2J\nnext","verbs":["list","watch"]}]}`):            `it has evil\x1b[2J next.g`,
+		group("g", `{"version":"v1","resources":[{"resource":"`+long+`","verbs":["list","watch"]}]}`):                       "it has xxx",
+		group(long, `{"version":"v1","freshness":"Stale"}`):                                                                 "did not answer: xxx",
+		group("g", `{"version":"v1","freshness":"Stale"}`+strings.Repeat(`,{"version":"v2","freshness":"Stale"}`, 10_000)):  "g/v2 and 9971 more",
+	} {
+		_, err := Resolve(t.Context(), newClient(t, answering(none, apis)), "pod")
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
+			t.Errorf("%.100s: error %.1000v, want %s in it", apis, err, want)
+		}
+	}
+}
+
 // What cannot be watched is found, too, and its verbs say so.
 func TestVerbs(t *testing.T) {
 	r, err := Resolve(t.Context(), newClient(t, legacy(t)), "componentstatuses")

@@ -65,11 +65,15 @@ func (c *catalog) addRoot(ctx context.Context, client *transport.Client, path st
 	if err := get(ctx, client, path, acceptAggregated, &answer); err != nil {
 		return err
 	}
-	if answer.Kind == kindAggregated {
+	switch {
+	case answer.Kind == kindAggregated:
 		for _, group := range answer.Items {
 			c.addAggregated(group)
 		}
 		return nil
+	case answer.Kind == "APIVersions", answer.Kind == "APIGroupList", answer.Versions != nil, answer.Groups != nil:
+	default:
+		return fmt.Errorf("discover what the server serves: the answer to %s is not what an API server sends (is the address right?)", path)
 	}
 	var versions []schema.GroupVersion
 	for _, v := range answer.Versions {

@@ -75,8 +75,8 @@ func groupPath(gv schema.GroupVersion) string {
 
 func (c *catalog) addLegacy(gv schema.GroupVersion, resources []metav1.APIResource) {
 	for _, r := range resources {
-		if strings.Contains(r.Name, "/") {
-			continue // a subresource
+		if r.Name == "" || strings.Contains(r.Name, "/") {
+			continue // a subresource, or no resource at all
 		}
 		singular := r.SingularName
 		if singular == "" {

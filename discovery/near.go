@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // NameError is a name that cannot be one of a resource.
@@ -31,18 +33,29 @@ func (e *NotFoundError) Error() string {
 	msg := fmt.Sprintf("the server has no resource %q", e.Name)
 	switch {
 	case len(e.Near) > 0:
-		msg += "; did you mean " + strings.Join(e.Near, ", ") + "?"
-	case len(e.Known) > maxKnown:
-		msg += fmt.Sprintf("; it has %s and %d more", strings.Join(e.Known[:maxKnown], ", "), len(e.Known)-maxKnown)
+		msg += "; did you mean " + enumerate(e.Near) + "?"
 	case len(e.Known) > 0:
-		msg += "; it has " + strings.Join(e.Known, ", ")
+		msg += "; it has " + enumerate(e.Known)
 	default:
 		msg += ", nor any other that can be listed and watched"
 	}
 	if len(e.Missing) > 0 {
-		msg += " (these groups did not answer: " + strings.Join(e.Missing, ", ") + ")"
+		msg += " (these groups did not answer: " + enumerate(e.Missing) + ")"
 	}
 	return msg
+}
+
+// enumerate writes names of a server on one line, whatever they are.
+func enumerate(names []string) string {
+	shown := make([]string, min(len(names), maxKnown))
+	for i := range shown {
+		shown[i] = visible.OneLine(names[i][:min(len(names[i]), maxName)])
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(names) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // MissingError says that a list of resources lacks groups, because they did not answer.
@@ -52,14 +65,15 @@ type MissingError struct {
 
 // Error names the groups.
 func (e *MissingError) Error() string {
-	return "discover what the server serves: these groups did not answer: " + strings.Join(e.Groups, ", ")
+	return "discover what the server serves: these groups did not answer: " + enumerate(e.Groups)
 }
 
 // maxNear is how many names an error offers, and maxKnown how many it lists where it has
-// nothing to offer.
+// nothing to offer. maxName is how much of a name it shows; a plural and its group have up to 63 and 253 bytes.
 const (
 	maxNear  = 4
 	maxKnown = 30
+	maxName  = 320
 )
 
 // version is what the API's versions look like, and the groups do not.

@@ -36,14 +36,29 @@ func codingOf[T object.Object]() coding[T] {
 	typ := reflect.TypeFor[T]()
 	if typ.Implements(reflect.TypeFor[marshaler]()) && typ != reflect.TypeFor[*metav1.PartialObjectMetadata]() {
 		if decode, err := listwatch.Protobuf.Unmarshaler(typ, format.Options{}); err == nil {
-			return coding[T]{name: "protobuf", decode: decode, encode: func(obj T) ([]byte, error) {
+			c := coding[T]{name: "protobuf", decode: decode, encode: func(obj T) ([]byte, error) {
 				return any(obj).(marshaler).Marshal()
 			}}
+			if c.writesWhatItReads() {
+				return c
+			}
 		}
 	}
 	c := coding[T]{name: "json", encode: func(obj T) ([]byte, error) { return json.Marshal(obj) }}
 	c.decode, c.err = listwatch.JSON.Unmarshaler(typ, format.Options{})
 	return c
+}
+
+// writesWhatItReads reports whether the methods of T belong together. A type that reads protobuf by a method of its own may have the
+// Marshal of its embedded metav1.ObjectMeta, which writes no object.
+func (c *coding[T]) writesWhatItReads() bool {
+	const named = "\x0a\x07" + "\x0a\x05probe" // an object with nothing but a name
+	obj, err := c.object([]byte(named))
+	if err != nil {
+		return false
+	}
+	data, err := c.encode(obj)
+	return err == nil && c.check(obj, data) == nil
 }
 
 var errChanges = errors.New("what was written is read as another object; T needs a Checkpointer of its own")

@@ -102,6 +102,29 @@ func TestFileOfAnObjectThatDoesNotComeBack(t *testing.T) {
 	}
 }
 
+// reading decodes itself from protobuf, and has the Marshal of its metadata.
+type reading struct {
+	metav1.ObjectMeta `json:"metadata" protobuf:"bytes,1,opt,name=metadata"`
+
+	Value string `json:"value" protobuf:"bytes,2,opt,name=value"`
+}
+
+func (r *reading) Unmarshal(data []byte) error {
+	var m metav1.PartialObjectMetadata
+	err := m.Unmarshal(data)
+	r.ObjectMeta = m.ObjectMeta
+	return err
+}
+
+// A type that only reads protobuf is written in JSON.
+func TestFileOfATypeThatOnlyReadsProtobuf(t *testing.T) {
+	file := informer.FileCheckpoint[*reading](filepath.Join(t.TempDir(), "readings"), informer.FileOptions{})
+	save(t, file, point("7"), &reading{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "7"}, Value: "v"})
+	if got, _, err := file.Load(t.Context(), ofThings); err != nil || len(got) != 1 || got[0].Name != "a" || got[0].Value != "v" {
+		t.Errorf("comes back as %v: %v", got, err)
+	}
+}
+
 // Every byte counts: a file that ends at any of them, or in which any of them is another, is refused. There is no panic, and
 // nothing but the whole copy ever comes back.
 func TestFileThatIsDamagedAnywhere(t *testing.T) {

@@ -50,7 +50,8 @@ func newFeed[T object.Object](m *Multi[T], namespace string, lw listwatch.ListWa
 	}
 	f.queue = deltafifo.New(deltafifo.Options[T]{Known: namespaced[T]{m.store, namespace}, Coalesce: true})
 	opts := m.opts.Reflector
-	opts.Resync = -1 // each handler has a resync of its own
+	opts.Resync = -1               // each handler has a resync of its own
+	opts.Start = reflector.Point{} // the store is empty
 	opts.Trace = m.opts.trace(lw)
 	opts.Verify.Metadata = nil
 	if opts.Verify.Every > 0 {
@@ -237,9 +238,16 @@ func (m *Multi[T]) hasSynced() bool {
 
 func (m *Multi[T]) end(*consumer[T]) {
 	m.feeding.Wait()
-	for _, f := range m.current() {
+	for _, f := range append(m.current(), m.unbegun()...) {
 		f.queue.Close() // of a feed that has not begun
 	}
+}
+
+// unbegun returns the feeds that have not begun, removed or not.
+func (m *Multi[T]) unbegun() []*feed[T] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.coming)
 }
 
 // namespaced is what a queue knows of a store: the objects of one namespace.

@@ -39,7 +39,8 @@ type GroupOptions struct {
 
 // A Member is what a Group runs. [Informer] is a Member.
 type Member interface {
-	// Run works until ctx ends, and then returns. The group calls it once.
+	// Run works until ctx ends, and then returns. The group calls it once. If the member never starts, because it was stopped
+	// or the group has ended before, ctx has ended already: so whoever waits for the member learns that it has stopped.
 	Run(ctx context.Context) error
 
 	// WaitForSync waits until the member has its first list, or until ctx ends. It may be called before Run.
@@ -52,7 +53,7 @@ type member struct {
 	name string
 	stop context.CancelFunc // ends its Run; nil before Run was called
 	left bool               // it is out of the group because of Stop, or because its Run has returned nil; guarded by Group.mu
-	done chan struct{}      // closed when its Run has returned, or will not be called any more
+	done chan struct{}      // closed when its Run has returned
 }
 
 // NewGroup returns a Group without members, which has not started.
@@ -109,6 +110,7 @@ func (g *Group) Run(ctx context.Context) error {
 		}
 	}
 	g.end()
+	g.start(inner, &runs, fail) // those that were not started end at once
 	runs.Wait()
 	if err := ctx.Err(); err != nil {
 		return err
@@ -163,25 +165,20 @@ func (g *Group) remove(m *member, err error) {
 	}
 }
 
-// end refuses new members, and drops those that were not started.
+// end refuses new members.
 func (g *Group) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended = true
-	for _, m := range g.starting {
-		delete(g.members, m.name)
-		close(m.done)
-	}
-	g.starting = nil
 }
 
 // Stop ends the Run of a member, and waits until it has returned. If ctx ends first, Stop returns ctx.Err(), and the member ends
 // nevertheless. When Stop is called, the name becomes free: another member can be added under it. If the group has no such
-// member, Stop returns nil. To stop all members, end the context of [Group.Run].
+// member, Stop returns nil. A member that has not started has ended, too. To stop all members, end the context of [Group.Run].
 //
 // A callback of a member must not stop that member, because Stop would wait for the callback until ctx ends.
 func (g *Group) Stop(ctx context.Context, name string) error {
-	m := g.take(name)
+	m := g.take(ctx, name)
 	if m == nil {
 		return nil
 	}
@@ -199,7 +196,7 @@ func (m *member) await(ctx context.Context) error {
 }
 
 // take removes a member from the group, and tells its Run to end.
-func (g *Group) take(name string) *member {
+func (g *Group) take(ctx context.Context, name string) *member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := g.members[name]
@@ -213,8 +210,16 @@ func (g *Group) take(name string) *member {
 		return m
 	}
 	g.starting = slices.DeleteFunc(g.starting, func(other *member) bool { return other == m })
-	close(m.done)
+	go m.endUnstarted(ctx)
 	return m
+}
+
+// endUnstarted ends a member whose Run was not called.
+func (m *member) endUnstarted(ctx context.Context) {
+	defer close(m.done)
+	ended, end := context.WithCancel(ctx)
+	end()
+	_ = m.Run(ended) // that it has ended is no news
 }
 
 // WaitForSync waits until every member has synced that is in the group when it is called. If ctx ends first, it returns a

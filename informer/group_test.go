@@ -266,3 +266,37 @@ func TestGroupUnderLoad(t *testing.T) {
 		}
 	})
 }
+
+// TestGroupDoesNotWaitForWhatNeverStarts stops a member before the group runs, and ends a group before it has started its members.
+func TestGroupDoesNotWaitForWhatNeverStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := informer.NewGroup(informer.GroupOptions{})
+		pods := follow(newFake(), informer.Options[*thing]{})
+		join(t, g, "pods", pods)
+		waiting := inBackground(func() error { return g.WaitForSync(t.Context()) })
+		synctest.Wait()
+		if err := g.Stop(t.Context(), "pods"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waiting; err != nil {
+			t.Errorf("after Stop, WaitForSync returned %v", err)
+		}
+		if !pods.IsStopped() {
+			t.Error("Stop has returned, and the member has not stopped")
+		}
+		join(t, g, "nodes", follow(newFake(), informer.Options[*thing]{}))
+		waiting = inBackground(func() error { return g.WaitForSync(t.Context()) })
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := g.Run(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if err := <-waiting; !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("after the end of the group, WaitForSync returned %v, want %v", err, informer.ErrStopped)
+		}
+		if names := g.Names(); len(names) != 0 {
+			t.Errorf("the group has %q after its end", names)
+		}
+	})
+}

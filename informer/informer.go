@@ -35,7 +35,8 @@ func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informe
 		Coalesce: true, // handlers get the latest state, not each one, so the queue need not keep more
 		Passed:   in.store.SetResourceVersion,
 	})
-	opts.Reflector.Resync = -1 // each handler has a resync of its own
+	opts.Reflector.Resync = -1               // each handler has a resync of its own
+	opts.Reflector.Start = reflector.Point{} // the store is empty, unless there is a Checkpoint, which says where it was saved
 	opts.Reflector.Trace = opts.trace(lw)
 	var sink reflector.Sink[T] = in.queue
 	if opts.Checkpoint != nil {

@@ -117,3 +117,46 @@ func TestMultiStopsBeforeTheFirstListIsApplied(t *testing.T) {
 		}
 	})
 }
+
+// A namespace that is added when Run is about to end, and removed again, keeps nobody waiting.
+func TestMultiStopsBeforeANamespaceBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{Indexers: store.Indexers[*thing]{
+			"slow": func(*thing) []string { <-release; return nil },
+		}})
+		r.begin("a")
+		r.start()
+		stopping := inBackground(func() error { return r.Stop(t.Context()) })
+		synctest.Wait()
+		r.begin("b")
+		waiting := inBackground(func() error { return r.WaitFor(t.Context(), "b", "7") })
+		synctest.Wait()
+		removing := inBackground(func() error { return r.Remove(t.Context(), "b") })
+		synctest.Wait()
+		close(release)
+		if err := <-waiting; err == nil || !strings.Contains(err.Error(), "was removed") {
+			t.Errorf("WaitFor returned %v", err)
+		}
+		if err := <-removing; !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("Remove returned %v", err)
+		}
+		if err := <-stopping; err != nil {
+			t.Errorf("Stop returned %v", err)
+		}
+	})
+}
+
+// The store of an informer is empty when it begins, so it takes no point of a reflector's options for its own.
+func TestStartOfTheReflectorIsNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := informer.Options[*thing]{Reflector: reflector.Options{Start: reflector.Point{Version: "2"}}}
+		r := newRig(t, newFake("a", "b"), opts)
+		r.start()
+		r.agree()
+		m := newMultiRig(t, newTown("a/x", "b/x"), opts)
+		m.begin("a", "b")
+		m.start()
+		m.agree("a", "b")
+	})
+}

@@ -18,7 +18,8 @@ type Options[T object.Object] struct {
 	Indexers store.Indexers[T]
 
 	// Reflector configures how the resource is listed and watched, and Reflector.Trace is told what happens on the way.
-	// Reflector.Resync is not used, because every handler has a period of its own: [Handler.Resync].
+	// Reflector.Resync is not used, because every handler has a period of its own: [Handler.Resync]. Reflector.Start is not used,
+	// because the store is empty when Run begins, or has the copy of Checkpoint.
 	Reflector reflector.Options
 
 	// Logger gets lines about what happens: problems at Warn, once for each state and not once for each attempt; lists at Info; the

@@ -36,7 +36,8 @@ type PoolOptions struct {
 	Reflector reflector.Options
 
 	// Trace returns one more Trace for an informer, such as one that counts for this informer alone. name is the name of the
-	// informer in errors, such as "pods in shop". If Trace is nil, or returns nil, there is none.
+	// informer in errors, such as "pods in shop". If Trace is nil, or returns nil, there is none. If two goroutines lease the
+	// same at the same time, Trace may be called twice, and one of its results is used.
 	Trace func(name string) *reflector.Trace
 
 	// Logger gets lines of every informer, see [Options.Logger].
@@ -53,7 +54,7 @@ type PoolOptions struct {
 // shared is an informer of a Pool.
 type shared struct {
 	name     string
-	informer any             // an *Informer[T]; the Identity has the T
+	informer Member          // an *Informer[T]; the Identity has the T
 	ended    <-chan struct{} // of the informer
 	leases   int
 }
@@ -106,27 +107,49 @@ type Leased[T object.Object] struct {
 // [ErrStopped].
 func Lease[T object.Object](p *Pool, resource *listwatch.Resource[T]) (*Leased[T], error) {
 	id := resource.Identity()
+	var made *shared
+	for {
+		of, free, err := p.join(id, made)
+		switch {
+		case err != nil:
+			return nil, err
+		case of != nil:
+			return &Leased[T]{Informer: of.informer.(*Informer[T]), pool: p, id: id, of: of}, nil
+		}
+		in := New(resource, optionsOf[T](p.opts, free)) // without the lock, because it calls PoolOptions.Trace
+		made = &shared{name: free, informer: in, ended: in.ended}
+	}
+}
+
+// join returns the informer of id, with one lease more. If there is none, it takes made. If made has not the name that is free, join
+// returns that name.
+func (p *Pool) join(id listwatch.Identity, made *shared) (of *shared, free string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	of := p.shared[id]
+	of = p.shared[id]
 	if of == nil || of.hasEnded() {
-		name := p.freeName(id.String())
-		in := New(resource, optionsOf[T](p.opts, name))
-		of = &shared{name: name, informer: in, ended: in.ended}
-		if err := p.group.Add(name, in); err != nil {
-			return nil, err
+		free = p.freeName(id.String())
+		if made == nil || made.name != free {
+			return nil, free, nil
 		}
+		if err := p.group.Add(free, made.informer); err != nil {
+			return nil, "", err
+		}
+		of = made
 		p.shared[id] = of
 	}
 	of.leases++
-	return &Leased[T]{Informer: of.informer.(*Informer[T]), pool: p, id: id, of: of}, nil
+	return of, "", nil
 }
 
-// freeName returns name, or name with a number if the pool has an informer of that name.
+// freeName returns name, or name with a number if the pool has an informer of that name, also one that is about to end.
 func (p *Pool) freeName(name string) string {
 	taken := map[string]bool{}
 	for _, of := range p.shared { // the order does not matter: they go into a map
 		taken[of.name] = true
+	}
+	for _, running := range p.group.Names() {
+		taken[running] = true
 	}
 	free := name
 	for i := 2; taken[free]; i++ {
@@ -188,7 +211,7 @@ func (l *Leased[T]) Release(ctx context.Context) error {
 	for _, r := range added {
 		r.Cancel()
 	}
-	last := l.pool.giveBack(l.id, l.of)
+	last := l.pool.giveBack(ctx, l.id, l.of)
 	for _, r := range added {
 		if err := r.Remove(ctx); err != nil {
 			return err
@@ -201,7 +224,7 @@ func (l *Leased[T]) Release(ctx context.Context) error {
 }
 
 // giveBack ends a lease. If it was the last one of the informer, giveBack tells the informer to end, and returns it.
-func (p *Pool) giveBack(id listwatch.Identity, of *shared) *member {
+func (p *Pool) giveBack(ctx context.Context, id listwatch.Identity, of *shared) *member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of.leases--
@@ -209,7 +232,7 @@ func (p *Pool) giveBack(id listwatch.Identity, of *shared) *member {
 		return nil
 	}
 	delete(p.shared, id)
-	return p.group.take(of.name)
+	return p.group.take(ctx, of.name)
 }
 
 // forget drops an informer that has ended with an error.
@@ -217,7 +240,7 @@ func (p *Pool) forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, of := range p.shared { // the order does not matter: only one has this name
-		if of.name == name {
+		if of.name == name && of.hasEnded() { // otherwise it is a later one, which has got the name meanwhile
 			delete(p.shared, id)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -200,6 +202,134 @@ func TestPoolReplacesAnInformerThatEnded(t *testing.T) {
 	}
 	if err := refused.Release(soon(t)); err != nil {
 		t.Fatal(err)
+	}
+	p.wants(map[string]int{"configmaps": 1})
+}
+
+// idle is a pool that does not run, and a resource of a server that is never asked.
+func idle(t *testing.T, opts informer.PoolOptions) (*informer.Pool, *listwatch.Resource[*configMap]) {
+	t.Helper()
+	opts.Logger = silent
+	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	resource, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*configMap]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return informer.NewPool(opts), resource
+}
+
+// A lease that is given back before the pool runs keeps nobody waiting.
+func TestPoolReleaseBeforeRun(t *testing.T) {
+	pool, resource := idle(t, informer.PoolOptions{})
+	leased, err := informer.Lease(pool, resource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := inBackground(func() error { return leased.WaitForSync(t.Context()) })
+	if err := leased.Release(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting; !errors.Is(err, informer.ErrStopped) {
+		t.Errorf("WaitForSync returned %v, want %v", err, informer.ErrStopped)
+	}
+	again, err := informer.Lease(pool, resource)
+	if err != nil || again.Informer == leased.Informer {
+		t.Errorf("leased again: the same informer %v, error %v", again.Informer == leased.Informer, err)
+	}
+}
+
+// The function of PoolOptions.Trace may look at the pool.
+func TestPoolTraceLooksAtThePool(t *testing.T) {
+	var pool *informer.Pool
+	var resource *listwatch.Resource[*configMap]
+	pool, resource = idle(t, informer.PoolOptions{Trace: func(string) *reflector.Trace {
+		pool.Leases()
+		return nil
+	}})
+	leasing := inBackground(func() error {
+		_, err := informer.Lease(pool, resource)
+		return err
+	})
+	select {
+	case err := <-leasing:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-soon(t).Done():
+		t.Fatal("Lease waits for itself")
+	}
+}
+
+// An informer that has ended keeps its name until its callbacks have returned. Those that come after it have others.
+func TestPoolNamesOfInformersThatAreEnding(t *testing.T) {
+	ended := make(chan string, 10)
+	p := newPooled(t, informer.PoolOptions{Ended: func(name string, _ error) { ended <- name }})
+	p.create("a")
+	release := make(chan struct{})
+	for range 3 {
+		leased := p.configMaps(listwatch.Options[*configMap]{})
+		busy := make(chan struct{})
+		for _, callback := range []func(*configMap, bool){
+			func(*configMap, bool) { close(busy); <-release },
+			func(*configMap, bool) { <-busy; panic("no") },
+		} {
+			if _, err := leased.AddHandler(informer.Handler[*configMap]{OnAdd: callback}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := leased.WaitFor(soon(t), "1000000"); !errors.Is(err, informer.ErrStopped) {
+			t.Fatalf("WaitFor returned %v", err)
+		}
+	}
+	last := p.configMaps(listwatch.Options[*configMap]{})
+	close(release)
+	for range 3 {
+		<-ended
+	}
+	if err := last.WaitForSync(soon(t)); err != nil {
+		t.Error(err)
+	}
+	p.wants(map[string]int{"configmaps #4": 1})
+}
+
+// Leases that come and go at the same time, of an informer that ends with a panic now and then.
+func TestPoolUnderLoad(t *testing.T) {
+	p := newPooled(t, informer.PoolOptions{Ended: func(string, error) {}})
+	p.create("a")
+	resource := p.configMaps(listwatch.Options[*configMap]{})
+	var users sync.WaitGroup
+	for i := range 8 {
+		users.Go(func() {
+			for j := range 10 {
+				leased := p.configMaps(listwatch.Options[*configMap]{})
+				_, err := leased.AddHandler(informer.Handler[*configMap]{OnAdd: func(*configMap, bool) {
+					if (i+j)%4 == 0 {
+						panic("no")
+					}
+				}})
+				if err == nil && j%2 == 0 {
+					err = leased.WaitForSync(soon(t))
+				}
+				if err != nil && !errors.Is(err, informer.ErrStopped) {
+					t.Error(err)
+				}
+				if err := leased.Release(soon(t)); err != nil {
+					t.Errorf("Release returned %v", err)
+				}
+			}
+		})
+	}
+	users.Wait()
+	if err := resource.Release(soon(t)); err != nil {
+		t.Error(err)
+	}
+	p.wants(map[string]int{})
+	if err := p.configMaps(listwatch.Options[*configMap]{}).WaitForSync(soon(t)); err != nil {
+		t.Error(err)
 	}
 	p.wants(map[string]int{"configmaps": 1})
 }

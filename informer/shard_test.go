@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -172,5 +173,59 @@ func TestShardIsIgnored(t *testing.T) {
 		if at := r.Status(); !errors.Is(at.LastError, listwatch.ErrShardIgnored) {
 			t.Errorf("status: %v", at.LastError)
 		}
+	})
+}
+
+// A replica ends when its range has been changed and changed back, and no list has come since. What it has is of the other range, and is
+// no copy of the first.
+func TestCopyOfAnotherShardIsNotSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, listener := apitest.StartInMemory(t, apitest.Options{Sharding: true})
+		createPods(t, server, 0, 20)
+		client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		path := filepath.Join(t.TempDir(), "pods")
+		follow := func(do func(*listwatch.Resource[*Pod], *informer.Informer[*Pod])) {
+			t.Helper()
+			pods, err := listwatch.New(client, podResource, listwatch.Options[*Pod]{ShardSelector: shardOf(t, 0, 2)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := informer.New(pods, informer.Options[*Pod]{Logger: silent, Checkpoint: informer.FileCheckpoint[*Pod](path, informer.FileOptions{})})
+			ctx, stop := context.WithCancel(t.Context())
+			done := inBackground(func() error { return in.Run(ctx) })
+			synctest.Wait()
+			do(pods, in)
+			stop()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+		var first []string
+		follow(func(pods *listwatch.Resource[*Pod], in *informer.Informer[*Pod]) {
+			first = in.Store().Keys()
+			if err := pods.SetShardSelector(shardOf(t, 1, 2)); err != nil {
+				t.Fatal(err)
+			}
+			if err := in.Relist(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			createPods(t, server, 20, 30)
+			synctest.Wait()
+			if err := pods.SetShardSelector(shardOf(t, 0, 2)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if err := server.Refuse(time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		follow(func(_ *listwatch.Resource[*Pod], in *informer.Informer[*Pod]) {
+			if loaded := in.Store().Keys(); len(first) == 0 || !slices.Equal(loaded, first) {
+				t.Errorf("the copy has %q, want those of its range %q", loaded, first)
+			}
+		})
 	})
 }

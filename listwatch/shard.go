@@ -149,6 +149,7 @@ func (s *shard) check(meta Meta) error {
 type sharding struct {
 	mu      sync.Mutex
 	current *shard
+	changes int // how often current was replaced
 	watches map[*shardWatch]struct{}
 }
 
@@ -165,6 +166,13 @@ func (s *sharding) get() *shard {
 	return s.current
 }
 
+// origin returns the selector, and how often it has changed.
+func (s *sharding) origin() (selector string, changes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current.selector, s.changes
+}
+
 func (s *sharding) set(to *shard) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,6 +180,7 @@ func (s *sharding) set(to *shard) {
 		return
 	}
 	s.current = to
+	s.changes++
 	for w := range s.watches { // all of them: the order does not matter
 		w.cancel()
 	}

@@ -22,11 +22,12 @@ import (
 // own, which replaces that of the Config. An upgrade of the connection needs HTTP/1.1:
 // [ProtocolHTTP1].
 //
-// An answer of any status is a response, as it came. There is one exception: after a 401 the
-// request is sent once more if a credential or a certificate has been rotated since, and if
-// the body can be had again, by GetBody or because none of it was read. A request that may
-// have changed something on the server is never sent twice for another reason. If no new
-// credential can be read after a 401, Config.OnProblem is told why.
+// An answer of any status is a response, as it came, but if the URL of the request is
+// relative, a Location is made a whole URL. There is one exception: after a 401 the request is
+// sent once more if a credential or a certificate has been rotated since, and if the body can
+// be had again, by GetBody or because none of it was read. A request that may have changed
+// something on the server is never sent twice for another reason. If no new credential can be
+// read after a 401, Config.OnProblem is told why.
 //
 // MaxConcurrentGets, GetsPerSecond and Compression have no effect. There is no timeout: give
 // the request's context a deadline. The errors are [RequestError]s.
@@ -68,6 +69,9 @@ func (t tripper) send(r *http.Request, given *givenBody) (*http.Response, error)
 	}
 	x.holdBody(ctx, closerOf(resp))
 	resp.Request = r
+	if r.URL.Host == "" {
+		completeLocation(resp, hr.URL)
+	}
 	content := &body{raw: resp.Body, exchange: x}
 	w, writable := resp.Body.(io.Writer)
 	switch {
@@ -79,6 +83,18 @@ func (t tripper) send(r *http.Request, given *givenBody) (*http.Response, error)
 		resp.Body = content
 	}
 	return resp, nil
+}
+
+// completeLocation makes the Location of an answer a whole URL. An [http.Client] would understand
+// it as relative to the URL of the request, which lacks the path of the server.
+func completeLocation(resp *http.Response, sent *url.URL) {
+	location := resp.Header.Get("Location")
+	if location == "" {
+		return
+	}
+	if whole, err := sent.Parse(location); err == nil { // otherwise whoever follows it says what is wrong with it
+		resp.Header.Set("Location", whole.String())
+	}
 }
 
 // upgradedBody is a connection after an upgrade.

@@ -188,6 +188,36 @@ func TestAnyRequestIsNotRedirectedElsewhere(t *testing.T) {
 	}
 }
 
+// A redirect is relative to the URL that was sent, also if the server has a path of its own.
+func TestAnyRequestIsRedirectedBelowTheServersPath(t *testing.T) {
+	for location, want := range map[string]string{
+		"/prefix/there":                    "https://api.example/prefix/there",
+		"there?x=y":                        "https://api.example/prefix/there?x=y",
+		"https://api.example/prefix/there": "https://api.example/prefix/there",
+		"/there":                           "", // it is beside the server
+		"//other.example/prefix/there":     "",
+		":":                                "",
+	} {
+		for _, from := range []string{"/here", "https://api.example/prefix/here"} {
+			var sent []string
+			c := newTestClient(t, Config{Server: "https://api.example/prefix", RoundTripper: roundTripper(func(r *http.Request) (*http.Response, error) {
+				sent = append(sent, r.URL.String())
+				if len(sent) == 1 {
+					return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {location}}, Body: http.NoBody}, nil
+				}
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+			})})
+			resp, err := (&http.Client{Transport: c.RoundTripper()}).Do(newRequest(t, http.MethodGet, from, nil))
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if got := strings.Join(sent[1:], " "); got != want || (err == nil) != (want != "") {
+				t.Errorf("%s from %s: sent %q, %v, want %q", location, from, got, err, want)
+			}
+		}
+	}
+}
+
 func TestAnyRequestInTheClear(t *testing.T) {
 	c := newTestClient(t, Config{Server: "http://api.example", Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, errors.New("nothing may be sent")
