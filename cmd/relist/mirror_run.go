@@ -59,14 +59,9 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	defer desk.close()
-	cfg, err := f.config(cmd.ErrOrStderr())
+	cfg, client, err := f.client(cmd.ErrOrStderr(), f.transport)
 	if err != nil {
 		return err
-	}
-	cfg.WatchTransport = f.transport.watches()
-	client, err := transport.NewClient(cfg)
-	if err != nil {
-		return connect.Explain(err, cfg.Server, startTimeout)
 	}
 	defer client.Close()
 	var targets []*target
