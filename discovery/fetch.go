@@ -12,9 +12,9 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// acceptAggregated asks for everything in one answer, which servers give since 1.26 (v2
-// since 1.30), and accepts the answer of an older server, too. Source:
-// https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
+// acceptAggregated asks for everything in one answer, which servers give since 1.26
+// (v2 since 1.30), and accepts the answer of an older server, too.
+// Source: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
 const acceptAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
 

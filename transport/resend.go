@@ -8,7 +8,7 @@ import (
 )
 
 // isSafe reports whether a request of this method changes nothing on the server, so that it
-// does no harm twice (RFC 9110, section 9.2.1). "" is GET.
+// does no harm to send it twice (RFC 9110, section 9.2.1). "" is GET.
 func isSafe(method string) bool {
 	switch method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -17,8 +17,8 @@ func isSafe(method string) bool {
 	return false
 }
 
-// sendAgain returns what to send if r was sent or was closed unsent. It reports false if
-// the body of r cannot be had a second time.
+// sendAgain returns the request to send after r, which was sent or was closed unsent. It
+// reports false if the body of r cannot be read a second time.
 func sendAgain(r *http.Request) (*http.Request, bool) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, true
@@ -52,8 +52,8 @@ type givenBody struct {
 	final    bool      // there is no further try
 }
 
-// lentBody is a givenBody for one try. net/http may close the body of a try after that try
-// has failed, when the next one reads already.
+// lentBody is a givenBody for one try. net/http may close the body of a failed try when
+// the next try is already reading.
 type lentBody struct{ given *givenBody }
 
 var errNotMine = errors.New("the body of the request is read by a later try")
@@ -75,7 +75,8 @@ func (g *givenBody) lendAgain() io.ReadCloser {
 	return g.borrower
 }
 
-// release says that there is no further try. If abandoned, the latest has failed, too.
+// release says that there is no further try. If abandoned, the latest try has failed,
+// too.
 func (g *givenBody) release(abandoned bool) {
 	g.mu.Lock()
 	g.final = true
