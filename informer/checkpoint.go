@@ -54,7 +54,7 @@ type checkpoints[T object.Object] struct {
 	keeper Checkpointer[T]
 	every  time.Duration // zero for never
 	of     string
-	now    func() string // returns what of would be now
+	now    func() string // returns the source as it is now
 	log    *slog.Logger
 	ring   func() // the bell of the consumer
 	loaded chan struct{}

@@ -106,7 +106,7 @@ func (f *mirrorFlags) target(ctx context.Context, cmd *cobra.Command, client *tr
 	}, nil
 }
 
-// label makes the labels of several targets equally long, and leaves that of a single one out.
+// label gives several targets labels of equal length, and a single target none.
 func label(targets []*target) {
 	if len(targets) == 1 {
 		targets[0].label = ""

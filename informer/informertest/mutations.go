@@ -1,7 +1,7 @@
 // Package informertest finds mistakes in programs that use an informer. It is for tests.
 //
 // All readers of an informer share its objects, so a program must copy an object before it changes it. [DetectMutations] fails
-// a test in which somebody changes an object without a copy.
+// a test in which somebody changes an object that was not copied.
 package informertest
 
 import (
