@@ -22,7 +22,7 @@ import (
 var ErrShardIgnored = errors.New("the server does not obey shardSelector; kube-apiserver needs version 1.36 and the feature gate ShardedListAndWatch")
 
 // Shard returns a ShardSelector for one of count equal parts of a resource, by the hash of the objects' UIDs. index is from 0
-// to count-1. Each object is in exactly one of the parts.
+// to count-1; for any other index, Shard returns an error. Each object is in exactly one of the parts.
 func Shard(index, count int) (string, error) {
 	if index < 0 || index >= count {
 		return "", fmt.Errorf("listwatch: there is no shard %d of %d; the first is 0", index, count)
@@ -228,7 +228,8 @@ func errShardChanged() error {
 //
 // It is for a Resource that one reflector or informer uses. If there are several, call Relist of each of them, because the list
 // of one lets all of them watch. The resources of [Resource.Metadata] get the new selector, too. An empty selector selects
-// everything.
+// everything. If SetShardSelector cannot read the selector, it returns an error and changes nothing. It may be called from any
+// goroutine.
 func (r *Resource[T]) SetShardSelector(selector string) error {
 	to, err := parseShard(selector)
 	if err != nil {

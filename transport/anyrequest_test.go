@@ -402,7 +402,7 @@ func TestDo(t *testing.T) {
 	checkError(t, err, "invalid method")
 }
 
-// A body is closed once there is nobody left to read it, and not while another try may.
+// A body is closed once there is nobody left to read it, and not while another attempt may.
 func TestLentBody(t *testing.T) {
 	read := func(r io.Reader) string {
 		b, err := io.ReadAll(r)
@@ -418,10 +418,10 @@ func TestLentBody(t *testing.T) {
 	second := g.lendAgain()
 	_ = first.Close() // late
 	if got := read(second); got != "text" {
-		t.Errorf("the second try reads %q", got)
+		t.Errorf("the second attempt reads %q", got)
 	}
-	if got := read(first); !strings.Contains(got, "later try") {
-		t.Errorf("the first try reads %q", got)
+	if got := read(first); !strings.Contains(got, "later attempt") {
+		t.Errorf("the first attempt reads %q", got)
 	}
 	if g.lendAgain() != nil {
 		t.Error("a body that was read can be had again")
