@@ -123,7 +123,7 @@ func copyOf[T object.Object](lw listwatch.ListWatcher[T]) string {
 func (in *Informer[T]) load(ctx context.Context) {
 	k := in.checkpoints
 	defer close(k.loaded)
-	k.due.Store(true) // without a copy, the first list is saved as soon as it is here
+	k.due.Store(true) // without a copy, the first list is saved as soon as it has come
 	began := time.Now()
 	objects, at, err := k.keeper.Load(ctx, k.of)
 	switch {

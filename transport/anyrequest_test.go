@@ -200,7 +200,7 @@ func TestAnyRequestInTheClear(t *testing.T) {
 	}
 }
 
-// A 401 is answered by another try if there is another token, and then only if the whole body is there to send.
+// A 401 is answered by another attempt if there is another token, and then only if the whole body is there to send.
 func TestAnyRequestAfterTheTokenWasRotated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	rotate := func(token string) {
@@ -428,7 +428,7 @@ func TestLentBody(t *testing.T) {
 	}
 	g.release(false)
 	if n := body.closed.Load(); n != 0 {
-		t.Errorf("closed %d times while the second try has it", n)
+		t.Errorf("closed %d times while the second attempt has it", n)
 	}
 	_ = second.Close()
 	if n := body.closed.Load(); n != 1 {

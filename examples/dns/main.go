@@ -95,7 +95,7 @@ func answer(cache informer.Reader[*Slice], query []byte) []byte {
 	return reply
 }
 
-// addresses returns those of the ready endpoints, each once. An endpoint can be in two slices for a moment.
+// addresses returns the addresses of the ready endpoints, each once. An endpoint can be in two slices for a moment.
 func addresses(found []*Slice) (all []netip.Addr) {
 	for _, s := range found {
 		for _, e := range s.Endpoints {

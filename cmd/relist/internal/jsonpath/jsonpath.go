@@ -9,8 +9,8 @@
 //	{.status.conditions[?(@.type=="Ready")].status}
 //	{range .spec.containers[*]}{.name}{"\n"}{end}  a template for each; {$.x} is of the whole object
 //
-// All else, such as {..name} and slices, is an error that says what is understood. A field
-// that is not there prints nothing.
+// Everything else, such as {..name} and slices, is an error that says what is understood.
+// A field that is not there prints nothing.
 //
 // Source: https://kubernetes.io/docs/reference/kubectl/jsonpath/
 //
