@@ -44,7 +44,7 @@ func StartInMemory(t TB, opts Options) (server *Server, listener *Listener) {
 const memoryURL = "http://localhost"
 
 // Dial connects to a listener of [StartInMemory], whatever the address is. If the server refuses connections, the error is the
-// one of a port on which nobody listens. The Dial of a listener on an address is an error: connect to its URL.
+// one of a port on which nobody listens. If the listener has an address, Dial returns an error: connect to its URL.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if !l.inMemory {
 		return nil, fmt.Errorf("apitest: this server is not in memory; connect to %s without Dial", l.URL)
@@ -123,7 +123,7 @@ func (c *memoryConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write says of a connection that the other side has closed what TCP says.
+// Write returns the error of TCP if the other side has closed the connection.
 func (c *memoryConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if errors.Is(err, io.ErrClosedPipe) {

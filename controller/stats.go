@@ -10,8 +10,8 @@ type Stats struct {
 	Working int // keys that are worked on
 	Failing int // keys whose last work failed
 
-	Oldest     time.Duration // how long the key has been ready that has been ready longest; 0 if none is
-	Longest    time.Duration // how long a worker has had its key that has had it longest; 0 if none is working
+	Oldest     time.Duration // how long the oldest of the ready keys has been ready; 0 if none is
+	Longest    time.Duration // how long the slowest of the workers has had its key; 0 if none is working
 	Unfinished time.Duration // how long all workers have had the keys that they work on, in total
 
 	Added   uint64        // how often a key became ready: it was added, or its time had come, and it was not ready already

@@ -20,17 +20,18 @@ import (
 type Resource struct {
 	schema.GroupVersionResource
 
-	// Kind is what the objects call themselves, such as Deployment.
+	// Kind is the kind of the objects, such as Deployment.
 	Kind string
 
-	// Singular and ShortNames are what else the resource is called: deployment, deploy.
+	// Singular and ShortNames are the other names of the resource: deployment, deploy.
 	Singular   string
 	ShortNames []string
 
 	// Namespaced says that each object is in a namespace.
 	Namespaced bool
 
-	// Verbs are what the server offers, whether this client is allowed to or not: list, watch, patch.
+	// Verbs are the verbs that the server offers, such as list, watch and patch, even if this client is not allowed to use
+	// them.
 	Verbs []string
 }
 
@@ -39,12 +40,13 @@ func (r *Resource) Can(verb string) bool { return slices.Contains(r.Verbs, verb)
 
 // Resolve asks the server what it serves, and returns the resource that name means: a plural, a singular or a short name, or a
 // kind, alone or with a group ("deployments.apps") or a version and a group ("deployments.v1.apps"). Case does not matter. A
-// name in full wins over a short name of another resource, the core group over the others, and in a group the version that the
-// server prefers.
+// full name goes before a short name of another resource, the core group goes before the other groups, and within a group the
+// version that the server prefers goes before its other versions.
 //
-// If no resource has the name, the error is a [NotFoundError], which says what looks like it. If the name cannot be one, the
-// error is a [NameError]. Resolve asks for the core group first, and for the others if that does not settle it: that is one or
-// two requests, or one for each version of each group if the server has no aggregated discovery (before 1.26).
+// If no resource has the name, the error is a [NotFoundError], which has the names that look like it. If no resource can have
+// such a name, the error is a [NameError]. Resolve asks for the core group first, and for the other groups if it needs them.
+// That takes one or two requests, or one for each version of each group if the server has no aggregated discovery (before
+// 1.26).
 func Resolve(ctx context.Context, client *transport.Client, name string) (*Resource, error) {
 	q, err := parseQuery(name)
 	if err != nil {
@@ -66,8 +68,8 @@ func Resolve(ctx context.Context, client *transport.Client, name string) (*Resou
 }
 
 // List returns all resources that the server serves, each in every version, in the order in which Resolve looks a name up: the
-// core group first, then the groups as the server lists them, each with the version that it prefers first. Subresources are
-// left out.
+// core group first, then the groups as the server lists them, each with its preferred version first. Subresources are left
+// out.
 //
 // A group may not answer, because the server behind it is down. Then List returns the others, and an error that is a
 // [MissingError]. Any other error comes without resources.

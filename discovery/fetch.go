@@ -13,20 +13,20 @@ import (
 )
 
 // acceptAggregated asks for everything in one answer, which servers give since 1.26
-// (v2 since 1.30), and takes the answer of an older one.
+// (v2 since 1.30), and accepts the answer of an older server, too.
 // Source: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
 const acceptAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
 
-// kindAggregated is what such an answer calls itself. The Content-Type says so too,
-// but a proxy may have lost its parameters.
+// kindAggregated is the kind of such an answer. The Content-Type says so too, but a
+// proxy may have lost its parameters.
 const kindAggregated = "APIGroupDiscoveryList"
 
 // maxDiscovery bounds one answer: clusters with hundreds of custom types send a few MB.
 const maxDiscovery = 64 << 20
 
-// fetch reads what q needs of the server's discovery: the core group, and the others
-// unless the core group settles it.
+// fetch reads the part of the server's discovery that q needs: the core group, and the
+// other groups unless q finds its resource in the core group.
 func fetch(ctx context.Context, client *transport.Client, q query) (*catalog, error) {
 	c := &catalog{}
 	if err := c.addRoot(ctx, client, "/api", q); err != nil {

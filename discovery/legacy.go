@@ -29,9 +29,9 @@ func preferredFirst(group metav1.APIGroup) []schema.GroupVersion {
 // parallel is how many versions are asked for at a time.
 const parallel = 8
 
-// addVersions asks for each version by itself, as servers before aggregated discovery
-// want it. A version that does not answer is left out and remembered, unless none
-// does: then that is the error.
+// addVersions asks for each version by itself, because the server has no aggregated
+// discovery. It leaves out a version that does not answer, and remembers it. If no
+// version answers, addVersions returns the first error.
 func (c *catalog) addVersions(ctx context.Context, client *transport.Client, versions []schema.GroupVersion, q query) error {
 	versions = slices.DeleteFunc(versions, func(gv schema.GroupVersion) bool { return !q.concerns(gv) })
 	lists := make([]metav1.APIResourceList, len(versions))

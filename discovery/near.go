@@ -9,7 +9,7 @@ import (
 	"github.com/relist-go/relist/internal/visible"
 )
 
-// NameError is a name that cannot be one of a resource.
+// NameError is the error for a name that no resource can have.
 type NameError struct {
 	Name   string
 	Advice string // what to write instead
@@ -20,7 +20,7 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("%q is not the name of a resource: %s", e.Name, e.Advice)
 }
 
-// NotFoundError is a name that no resource of the server has.
+// NotFoundError is the error for a name that no resource of the server has.
 type NotFoundError struct {
 	Name    string
 	Near    []string // names that look like it, at most four
@@ -68,15 +68,15 @@ func (e *MissingError) Error() string {
 	return "discover what the server serves: these groups did not answer: " + enumerate(e.Groups)
 }
 
-// maxNear is how many names an error offers, and maxKnown how many it lists where it has
-// nothing to offer. maxName is how much of a name it shows; a plural and its group have up to 63 and 253 bytes.
+// maxNear is how many names an error offers, and maxKnown is how many it lists if it has
+// none to offer. maxName is how much of a name it shows; a plural and its group have up to 63 and 253 bytes.
 const (
 	maxNear  = 4
 	maxKnown = 30
 	maxName  = 320
 )
 
-// version is what the API's versions look like, and the groups do not.
+// version matches the versions of the API, and none of its groups.
 var version = regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)
 
 // known returns the names of the resources that can be listed and watched, in order.

@@ -10,14 +10,14 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// cache is a store and those who are told of its changes: everything of an informer but the way to the server.
+// cache is a store with its handlers and observers: everything of an informer except the way to the server.
 type cache[T object.Object] struct {
 	store   *store.Store[T]
 	problem func(error)
 	bell    bell
 	keyed   keyWaiters
 	ended   chan struct{} // closed when the consumer has taken its last entry
-	over    chan struct{} // closed when Run has nothing left to do, or never will have
+	over    chan struct{} // closed when Run has nothing left to do, or will never begin
 
 	mu        sync.Mutex
 	phase     phase
@@ -93,7 +93,7 @@ func (c *cache[T]) isStopped() bool {
 	return c.phase == stopped
 }
 
-// errCut ends a Run whose handlers were not told everything when the context of Stop had ended.
+// errCut ends a Run if the context of Stop ends before handlers were told everything.
 var errCut = errors.New("informer: stopped")
 
 // stopFrom is Stop: it ends Run, and waits until handlers were told what is pending.

@@ -23,11 +23,11 @@ import (
 // Checkpointer keeps a copy of a store for the next process: see [Options.Checkpoint]. [FileCheckpoint] is one. An informer makes one
 // call at a time.
 //
-// of says what the copy is a copy of: the server, the resource, the namespace, the selectors, and the shape of T. It is one line of
-// JSON. A copy of something else must not be loaded.
+// of names the source of the copy: the server, the resource, the namespace, the selectors, and the shape of T. It is one line of
+// JSON. A copy of another source must not be loaded.
 type Checkpointer[T object.Object] interface {
 	// Load returns the copy that was saved last. If there is none, Load returns no objects, an empty Version, and no error. If
-	// there is one that cannot be used, because it is damaged or of something else, Load returns an error. The informer then
+	// there is a copy that cannot be used, because it is damaged or of another source, Load returns an error. The informer then
 	// reports the error, begins with a list, and saves another copy.
 	Load(ctx context.Context, of string) ([]T, reflector.Point, error)
 
@@ -38,29 +38,29 @@ type Checkpointer[T object.Object] interface {
 }
 
 const (
-	// defaultCheckpointEvery is the default of Options.CheckpointEvery. etcd keeps old versions for 5 minutes by default, so a server
-	// with an empty watch cache remembers an older version seldom.
+	// defaultCheckpointEvery is the default of Options.CheckpointEvery. etcd keeps old versions for 5 minutes by default, so a
+	// server with an empty watch cache seldom remembers an older version.
 	defaultCheckpointEvery = 5 * time.Minute
 
-	// lastSave bounds the time that the copy may take which is saved when Run ends.
+	// lastSave bounds the time of the save at the end of Run.
 	lastSave = 20 * time.Second
 )
 
 // checkpoints loads the copy when Run begins, and saves it from time to time.
 //
-// A copy must be of one moment. So the store is only saved when it has exactly what the reflector had given until a point: the
-// queue is empty, and nothing came after. That moment comes whenever the consumer is up to date.
+// A copy must be of one moment. So the store is saved only when it has exactly what the reflector had given until a point: the
+// queue is empty, and the reflector has given nothing after the point. That moment comes whenever the consumer is up to date.
 type checkpoints[T object.Object] struct {
 	keeper Checkpointer[T]
 	every  time.Duration // zero for never
 	of     string
-	now    func() string // what of would be now
+	now    func() string // returns the source as it is now
 	log    *slog.Logger
 	ring   func() // the bell of the consumer
 	loaded chan struct{}
 
 	given atomic.Uint64 // the number of changes that the reflector has begun to give to the queue
-	due   atomic.Bool   // the next moment at which the store can be saved is to be used
+	due   atomic.Bool   // the store is to be saved as soon as it can be
 
 	mu    sync.Mutex
 	point reflector.Point
@@ -75,7 +75,7 @@ type checkpoints[T object.Object] struct {
 	saving sync.WaitGroup     // that goroutine
 }
 
-// savedStore is what is to be saved.
+// savedStore is a store on its way to the goroutine that saves.
 type savedStore[T object.Object] struct {
 	at       reflector.Point
 	given    uint64
@@ -95,7 +95,7 @@ func newCheckpoints[T object.Object](lw listwatch.ListWatcher[T], opts *Options[
 	return k
 }
 
-// copyOf says what a store is a copy of.
+// copyOf returns the source of a copy, as [Checkpointer] gets it.
 func copyOf[T object.Object](lw listwatch.ListWatcher[T]) string {
 	origin := json.RawMessage("null")
 	switch lw := any(lw).(type) {
@@ -119,11 +119,11 @@ func copyOf[T object.Object](lw listwatch.ListWatcher[T]) string {
 	return string(text)
 }
 
-// load gives the store what was saved, and tells the reflector where to go on.
+// load gives the saved copy to the store, and tells the reflector where to go on.
 func (in *Informer[T]) load(ctx context.Context) {
 	k := in.checkpoints
 	defer close(k.loaded)
-	k.due.Store(true) // without a copy, the first list is saved as soon as it is here
+	k.due.Store(true) // without a copy, the first list is saved as soon as it has come
 	began := time.Now()
 	objects, at, err := k.keeper.Load(ctx, k.of)
 	switch {
@@ -161,7 +161,7 @@ func (k *checkpoints[T]) run(ctx context.Context) {
 			if !ok {
 				return
 			}
-			if ctx.Err() == nil { // otherwise a later one follows, when Run ends
+			if ctx.Err() == nil { // otherwise a later save follows, when Run ends
 				k.save(ctx, s)
 			}
 		}
@@ -183,8 +183,8 @@ func (k *checkpoints[T]) offer(queue *deltafifo.Queue[T], from *store.Store[T], 
 	}
 }
 
-// exact returns the store as it is, if it is at a point. All that was given until the point has been processed, because the queue is
-// empty, and nothing was given after it.
+// exact returns the store as it is, if it is at a point. Then the queue is empty, so everything that was given until the point has
+// been processed, and nothing was given after it.
 func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T], broken map[string]string) (savedStore[T], bool) {
 	k.mu.Lock()
 	s := savedStore[T]{at: k.point, given: k.at}
@@ -226,7 +226,7 @@ func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) {
 		k.saved, k.savedAt, k.failing = s.given, s.at, false
 		k.log.Debug("saved a copy", "objects", s.snapshot.Len(), "resourceVersion", s.at.Version,
 			"duration", time.Since(began).Round(time.Millisecond))
-	case ctx.Err() != nil: // Run ends, and saves once more
+	case ctx.Err() != nil: // Run ends, and end saves once more
 	case !k.failing:
 		k.failing = true
 		k.log.Warn("the copy could not be saved", "error", err)
@@ -238,12 +238,12 @@ func (k *checkpoints[T]) begin(ctx context.Context) {
 	k.saving.Go(func() { k.run(ctx) })
 }
 
-// end saves the store when Run ends. The reflector has ended, so what waits in the queue is all that there is, and the consumer
-// applies it first.
+// end saves the store when Run ends. The reflector has ended, so nothing more comes into the queue. The consumer first applies
+// what waits there.
 func (k *checkpoints[T]) end(queue *deltafifo.Queue[T], c *consumer[T]) {
 	close(k.saves)
 	k.saving.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), lastSave) // that of Run has ended
+	ctx, cancel := context.WithTimeout(context.Background(), lastSave) // the context of Run has ended
 	defer cancel()
 	for queue.Len() > 0 && ctx.Err() == nil {
 		_ = queue.Pop(ctx, c.apply) // apply never fails, and the queue is open
@@ -253,7 +253,7 @@ func (k *checkpoints[T]) end(queue *deltafifo.Queue[T], c *consumer[T]) {
 	}
 }
 
-// countingQueue is the queue as the reflector writes to it.
+// countingQueue is the queue that the reflector writes to. It counts the changes.
 type countingQueue[T object.Object] struct {
 	*deltafifo.Queue[T]
 

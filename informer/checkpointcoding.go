@@ -30,8 +30,8 @@ type coding[T object.Object] struct {
 // marshaler is implemented by generated types.
 type marshaler interface{ Marshal() ([]byte, error) }
 
-// codingOf chooses protobuf for generated types, because it takes a fraction of the time. The message of metadata alone has no kind,
-// which such objects have; so they are written in JSON.
+// codingOf chooses protobuf for generated types, because it takes a fraction of the time. A PartialObjectMetadata is written in
+// JSON, because it has a kind and its protobuf message has none.
 func codingOf[T object.Object]() coding[T] {
 	typ := reflect.TypeFor[T]()
 	if typ.Implements(reflect.TypeFor[marshaler]()) && typ != reflect.TypeFor[*metav1.PartialObjectMetadata]() {
@@ -80,7 +80,7 @@ func (c *coding[T]) check(obj T, data []byte) error {
 	return nil
 }
 
-// object reads one object. Code of T may panic at bytes that it has not written.
+// object reads one object. The code of T may panic on bytes that it did not write.
 func (c *coding[T]) object(data []byte) (obj T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -103,8 +103,8 @@ const (
 	batchBytes   = 1 << 18
 )
 
-// batch is objects that follow each other in the file. It is used again, because it is not to add to the garbage that makes the heap
-// larger than that of a list.
+// batch holds objects that follow each other in the file. Batches are used again: as garbage, they would make the heap larger than
+// a list does.
 type batch struct {
 	place int // the batch is the place-th
 	data  []byte
@@ -126,7 +126,7 @@ func (c *coding[T]) readObjects(ctx context.Context, r *summed) ([]T, error) {
 		running.Go(func() {
 			for b := range batches {
 				objects, err := c.objects(b)
-				free <- b // there is room for all that there are
+				free <- b // it never blocks: there is room for every batch
 				if err != nil {
 					cancel(fmt.Errorf("%w: %w", errDamaged, err))
 					continue // the reader ends soon
@@ -219,10 +219,10 @@ func (b *batch) read(r *summed) (last bool, err error) {
 	return false, nil
 }
 
-// globEscape makes a path a pattern that matches the path alone.
+// globEscape returns a pattern that matches this path and no other.
 func globEscape(path string) string {
 	if runtime.GOOS == "windows" {
-		return path // there a pattern has no escapes, and a name no asterisk and no question mark
+		return path // there a pattern has no escapes, and a file name has no asterisk and no question mark
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

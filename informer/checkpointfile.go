@@ -25,26 +25,26 @@ import (
 // FileOptions of a [FileCheckpoint]. The zero value is ready.
 type FileOptions struct {
 	// Cluster identifies the cluster; the UID of the namespace kube-system is a good choice. If it is empty, only the URL of the
-	// server tells clusters apart, which is the same in all clusters for programs that run inside of one. A copy of another cluster
-	// is then found out by the newest objects, which are not there.
+	// server tells clusters apart, and programs inside of a cluster use the same URL in every cluster. Then the reflector finds out
+	// that a copy is of another cluster, because the newest objects of the copy do not exist.
 	Cluster string
 
-	// Version is the program's own. A file with another Version is not used. Change it if the program has begun to keep other parts
-	// of its objects, by another Transform say. Fields that were added to T, removed or renamed need no other Version.
+	// Version is chosen by the program. A file with another Version is not used. Change it if the program keeps other parts of its
+	// objects than before, for example by another Transform. It need not change if fields of T were added, removed or renamed.
 	Version string
 }
 
 // FileCheckpoint is a [Checkpointer] that keeps one copy in one file. Each informer needs a file of its own, in a folder that exists
 // and that survives the process.
 //
-// The file is written beside the old one, synced to the disk and renamed, so that a process that is killed leaves the old file or the
-// new one. It has a checksum, and says what it is a copy of. Only its owner can read it, but nothing in it is encrypted: a copy of
-// Secrets is as secret as they are.
+// The file is written beside the old one, synced to the disk and renamed, so that a process that is killed leaves the old file or
+// the new one. It has a checksum, and names its source. Only its owner can read it, but nothing in it is encrypted: keep a copy of
+// Secrets as secret as the Secrets.
 //
 // Objects are written as T, after the transform, one after the other: in protobuf if T has the methods that generated types have
-// (Marshal and Unmarshal), otherwise in JSON as encoding/json writes it, and they are read as package listwatch reads objects. So
-// equal strings of several objects take memory once, as in a list. A field with the tag `json:"-"` is not saved. Save returns an error
-// if an object comes out of that as another one.
+// (Marshal and Unmarshal), otherwise in JSON as encoding/json writes it. Load reads them as package listwatch reads objects, so
+// equal strings of several objects take memory once, as in a list. A field with the tag `json:"-"` is not saved. Save returns an
+// error if Load would make another object of the bytes.
 func FileCheckpoint[T object.Object](path string, opts FileOptions) Checkpointer[T] {
 	return &file[T]{path: path, opts: opts, coding: codingOf[T]()}
 }
@@ -117,10 +117,10 @@ func (f *file[T]) Save(ctx context.Context, of string, at reflector.Point, objec
 	return syncFolder(filepath.Dir(f.path))
 }
 
-// leftAfter is the age at which a file that a Save has begun is taken for that of a process that was killed.
+// leftAfter is the age at which an unfinished file counts as left by a process that was killed.
 const leftAfter = time.Hour
 
-// removeLeft removes what was left by processes that were killed while they wrote. The clock is that of the file system.
+// removeLeft removes the files of processes that were killed while they wrote. It uses the clock of the file system.
 func (f *file[T]) removeLeft() {
 	saved, err := os.Stat(f.path)
 	if err != nil {

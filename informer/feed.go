@@ -15,8 +15,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// feed is one namespace of a Multi, from its Add to its removal: a reflector and a queue. If the namespace is added again, that is
-// another feed, which begins when the objects of the one before are gone. So no two feeds ever write to one namespace.
+// feed is one namespace of a Multi, from its Add to its removal: a reflector and a queue. If the namespace is added again, it gets
+// another feed, which begins when the objects of the earlier feed are gone. So no two feeds ever write to one namespace.
 type feed[T object.Object] struct {
 	namespace string
 	queue     *deltafifo.Queue[T]
@@ -28,7 +28,7 @@ type feed[T object.Object] struct {
 	told      chan struct{} // closed when every handler was told of these deletions, or has ended
 	untold    error         // ErrStopped if Run ended before that; written before told is closed
 
-	// Guarded by the mu of the cache, as is closing synced.
+	// The mu of the cache guards these fields, and the closing of synced.
 	quit    bool               // Remove was called
 	dropped bool               // an entry was not applied, because the feed ended
 	end     context.CancelFunc // ends the feed; nil if it has not begun
@@ -144,7 +144,7 @@ func (m *Multi[T]) hand(live context.Context, f *feed[T], e deltafifo.Entry[T]) 
 		select {
 		case <-f.applied:
 			return nil
-		case <-live.Done(): // the feed reads nothing more, and what it says next to the consumer comes after this entry
+		case <-live.Done(): // the feed takes no more entries, and the consumer hears of its end after this entry
 		}
 	case <-live.Done():
 	}
@@ -239,7 +239,7 @@ func (m *Multi[T]) hasSynced() bool {
 func (m *Multi[T]) end(*consumer[T]) {
 	m.feeding.Wait()
 	for _, f := range append(m.current(), m.unbegun()...) {
-		f.queue.Close() // of a feed that has not begun
+		f.queue.Close() // a feed that has not begun does not close it
 	}
 }
 
@@ -250,7 +250,7 @@ func (m *Multi[T]) unbegun() []*feed[T] {
 	return slices.Clone(m.coming)
 }
 
-// namespaced is what a queue knows of a store: the objects of one namespace.
+// namespaced is the part of the store that the queue of a feed knows: the objects of one namespace.
 type namespaced[T object.Object] struct {
 	store     *store.Store[T]
 	namespace string
@@ -301,7 +301,7 @@ func (q scopedQueue[T]) Replace(items []T, resourceVersion string) error {
 	return q.Queue.Replace(items, resourceVersion)
 }
 
-// check leaves an object without a key to the queue, which says what is wrong with it.
+// check accepts an object without a key, because the queue refuses it and says why.
 func (q scopedQueue[T]) check(obj T) error {
 	key, err := object.KeyOf(obj)
 	if err == nil && !strings.HasPrefix(key, q.namespace+"/") {

@@ -222,10 +222,9 @@ func (m *member) endUnstarted(ctx context.Context) {
 	_ = m.Run(ended) // that it has ended is no news
 }
 
-// WaitForSync waits until every member has synced that is in the group when it is called. If ctx ends first, it returns a
-// [*GroupSyncError], which names the members that have not synced, and says for each what is in the way. It returns such an error
-// at the latest when the group has ended. WaitForSync does not wait for a member after Stop, or after the member's Run has
-// returned nil. A program may call WaitForSync before Run.
+// WaitForSync waits until every member that is in the group at the time of the call has synced. If ctx or the group ends first,
+// it returns a [*GroupSyncError], which names the members that have not synced, and says for each what is in the way. WaitForSync
+// does not wait for a member after Stop, or after the member's Run has returned nil. A program may call WaitForSync before Run.
 func (g *Group) WaitForSync(ctx context.Context) error {
 	all := g.all()
 	var late []LateMember
@@ -269,7 +268,7 @@ type GroupSyncError struct {
 // A LateMember is a member of a Group that has not synced.
 type LateMember struct {
 	Name string
-	Err  error // of its WaitForSync; of an [Informer], a [*SyncError]
+	Err  error // the error of its WaitForSync; a [*SyncError] if the member is an [Informer]
 }
 
 // Error is one line.

@@ -117,17 +117,17 @@ func (r *Registration) Remove(ctx context.Context) error {
 }
 
 // Retract takes back what the handler was told, and then removes it: OnDelete is called for every object that the handler knows,
-// and then no callback any more. It is for a handler that has copied the objects somewhere, and should leave nothing behind.
-// Changes that wait are merged with these deletions, so the handler is told of no object that it does not know yet, and an object
-// that is deleted on the server meanwhile is told once. finalStateUnknown is true, because nobody has seen the objects go: as a
-// rule they still exist.
+// and no callback is called after that. It is for a handler that has copied the objects somewhere, and should leave nothing
+// behind. Changes that wait are merged with these deletions, so the handler is told of no object that it does not know yet, and
+// an object that is deleted on the server meanwhile is told once. finalStateUnknown is true, because nobody has seen the objects
+// go: as a rule they still exist.
 //
 // An observer ([Informer.Observe]) is told of a [Change] with Existed and without Exists for each object in the store.
 //
 // Retract waits until the last of these callbacks has returned. If ctx ends first, Retract returns ctx.Err(), and what the handler
-// has not been told by then is dropped. If the handler was removed otherwise before it was told everything, the error satisfies
-// errors.Is with [ErrRemoved]; if Run has ended before that, with [ErrStopped]. In each case the handler is removed. Before Run,
-// and for a handler that was told nothing, Retract only removes it.
+// has not been told by then is dropped. If the handler was removed in another way before it was told everything, the error
+// satisfies errors.Is with [ErrRemoved]. If Run has ended before that, the error satisfies errors.Is with [ErrStopped]. In each
+// case the handler is removed. Before Run, and for a handler that was told nothing, Retract only removes it.
 //
 // Where a callback must not call Remove, it must not call Retract.
 func (r *Registration) Retract(ctx context.Context) error {
@@ -188,7 +188,7 @@ func (r *Registration) await(ctx context.Context) error {
 	select {
 	case <-r.done:
 		return nil
-	default: // a handler that has ended has ended, even if ctx has, too
+	default: // if the handler has ended, return nil, even if ctx has ended, too
 	}
 	select {
 	case <-r.done:

@@ -55,7 +55,7 @@ func (in *Informer[T]) Store() Reader[T] { return in.store }
 func (in *Informer[T]) Synced() <-chan struct{} { return in.queue.Synced() }
 
 // Loaded returns a channel that is closed once Run has loaded the copy of Options.Checkpoint, or has found that there is none. Then
-// Store().ResourceVersion() tells which: it is empty if there is none. Without a Checkpoint, the channel is never closed.
+// Store().ResourceVersion() tells which: it is empty if there was no copy. Without a Checkpoint, the channel is never closed.
 func (in *Informer[T]) Loaded() <-chan struct{} {
 	if in.checkpoints == nil {
 		return nil

@@ -17,19 +17,19 @@ import (
 // runs. It is for a program that may read some namespaces and not all. All methods may be called from any goroutine.
 //
 // Each namespace has a reflector and a queue of its own. One consumer takes entries from all queues, and it owns the one store. So
-// handlers, observers, indexes and snapshots are those of an [Informer], and what is said there holds here: a handler is told of
-// the objects of all namespaces, one callback at a time. A namespace whose requests fail or are refused is late, and the others
-// are live. Options.Reflector.Fatal may still end Run.
+// handlers, observers, indexes and snapshots work as in an [Informer]: a handler is told of the objects of all namespaces, one
+// callback at a time. If the requests for one namespace fail or are refused, that namespace is late, and the others are live.
+// Options.Reflector.Fatal may still end Run.
 //
 // An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if that namespace was added later.
-// Handlers sync once, when the store first has the first list of every namespace that there is: [Registration.Synced] does not wait
-// for namespaces that are added after that, and [Multi.WaitForSync] does.
+// Handlers sync once, when the store first has the first list of every namespace. [Registration.Synced] does not wait for
+// namespaces that are added after that; [Multi.WaitForSync] does.
 type Multi[T object.Object] struct {
 	*cache[T] // its mu guards feeds, removed, coming and late, too
 	open      func(namespace string) (listwatch.ListWatcher[T], error)
 	opts      Options[T]
 	entries   chan delivery[T]
-	ending    chan *feed[T]  // feeds that write no more, whose objects the consumer has to remove
+	ending    chan *feed[T]  // feeds that have ended, and whose objects the consumer has to remove
 	wake      chan struct{}  // holds a token when there is a feed to begin
 	feeding   sync.WaitGroup // the goroutines of begin
 
@@ -46,14 +46,14 @@ var (
 	errNoMetadata    = errors.New("Options.Reflector.Verify needs a *listwatch.Resource")
 )
 
-// NewMulti returns a Multi that has no namespaces and has not started. open returns what lists and watches the resource in one
-// namespace and in no other: [Multi.Add] calls it. Objects of another namespace are refused.
+// NewMulti returns a Multi that has no namespaces and has not started. [Multi.Add] calls open, which returns a ListWatcher for
+// the resource in that one namespace. The Multi refuses objects of another namespace.
 //
 //	cache := informer.NewMulti(func(namespace string) (listwatch.ListWatcher[*Pod], error) {
 //		return listwatch.New(client, pods, listwatch.Options[*Pod]{Namespace: namespace})
 //	}, informer.Options[*Pod]{})
 //
-// The options hold for each namespace. So the functions of Options.Reflector, Rand and those of Trace among them, are called for
+// The options hold for each namespace. So the functions in Options.Reflector, such as Rand and those of Trace, are called for
 // several namespaces at the same time. Verify.Metadata is not used: each namespace has metadata of its own, and if Verify.Every is
 // positive, open must return a [*listwatch.Resource].
 func NewMulti[T object.Object](open func(namespace string) (listwatch.ListWatcher[T], error), opts Options[T]) *Multi[T] {
@@ -69,10 +69,10 @@ func NewMulti[T object.Object](open func(namespace string) (listwatch.ListWatche
 	}
 }
 
-// Add adds a namespace, and does not wait: [Multi.WaitForSync] does. It calls open on the goroutine of the caller, and returns its
-// error. If the namespace is there already, Add does nothing. It may be called before Run, and after the namespace was removed: then
-// everything is listed afresh, and what the handlers are told comes after the deletions. If two goroutines add a namespace at the
-// same time, open may be called twice, and one of its results is used.
+// Add adds a namespace, and does not wait for its first list: [Multi.WaitForSync] does. Add calls open on the goroutine of the
+// caller, and returns its error. If the namespace is there already, Add does nothing. It may be called before Run. It may also
+// be called after the namespace was removed: then the namespace is listed afresh, and handlers are told of its objects after the
+// deletions. If two goroutines add a namespace at the same time, open may be called twice, and one of its results is used.
 //
 // If Run has ended or is about to end, Add returns an error that satisfies errors.Is with [ErrStopped].
 func (m *Multi[T]) Add(namespace string) error {
@@ -99,7 +99,7 @@ func (m *Multi[T]) Add(namespace string) error {
 	return m.add(f)
 }
 
-// has reports whether a namespace was added. It returns an error if it cannot be. It needs mu.
+// has reports whether a namespace was added. It returns an error if the namespace cannot be added. It needs mu.
 func (m *Multi[T]) has(namespace string) (bool, error) {
 	switch {
 	case namespace == "":
@@ -128,16 +128,18 @@ func (m *Multi[T]) add(f *feed[T]) error {
 }
 
 // Remove removes a namespace: its requests end, its objects leave the store, and every handler and observer is told of their
-// deletion, with finalStateUnknown true, because nobody has seen the objects go, and they may still exist. Nothing is told that was
-// not told before. When Remove returns nil, the last of these callbacks has returned, also in handlers that were added meanwhile.
+// deletion, with finalStateUnknown true, because nobody has seen the objects go, and they may still exist. No handler is told of an
+// object that it does not know. When Remove returns nil, the last of these callbacks has returned, also in handlers that were added
+// meanwhile.
 //
-// If the namespace is not there, Remove returns nil at once. If another call is removing it, Remove waits for the same. If somebody
-// adds the namespace again meanwhile, Remove returns when the old objects are gone.
+// If the namespace is not there, Remove returns nil at once. If another call is removing it, Remove waits for the end of that
+// removal. If somebody adds the namespace again meanwhile, Remove returns when the old objects are gone.
 //
 // If ctx ends first, Remove returns ctx.Err(), and the removal goes on. If Run ends first, the error satisfies errors.Is with
 // [ErrStopped], and the store and the handlers may still have objects of the namespace.
 //
-// A callback of this Multi must not call Remove, because Remove waits for callbacks. It may do so with a context that has ended.
+// A callback of this Multi must not call Remove, because Remove waits for callbacks. It may call Remove with a context that has
+// ended.
 func (m *Multi[T]) Remove(ctx context.Context, namespace string) error {
 	f := m.takeOut(namespace)
 	if f == nil {
@@ -150,7 +152,8 @@ func (m *Multi[T]) Remove(ctx context.Context, namespace string) error {
 	return err
 }
 
-// takeOut returns the feed of a namespace that has to be gone, or nil if there is none.
+// takeOut takes the feed of a namespace out of feeds, and returns the feed whose removal is not finished, or nil if there is
+// none.
 func (m *Multi[T]) takeOut(namespace string) *feed[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -184,7 +187,7 @@ func (m *Multi[T]) Namespaces() []string {
 	return slices.Sorted(maps.Keys(m.feeds))
 }
 
-// current returns the feeds that there are now, by namespace.
+// current returns the feeds of the present namespaces, sorted by namespace.
 func (m *Multi[T]) current() []*feed[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,10 +201,12 @@ func (m *Multi[T]) current() []*feed[T] {
 // Store returns the cache of all namespaces. Until [Multi.WaitForSync] returns nil, it is incomplete. While a namespace is added or
 // removed, a reader may see some of its objects and not all.
 //
-// ResourceVersion, and that of a Snapshot, is empty, because each namespace has a version of its own: see [Multi.Status].
+// ResourceVersion is empty, and so is the ResourceVersion of a Snapshot, because each namespace has a version of its own: see
+// [Multi.Status].
 func (m *Multi[T]) Store() Reader[T] { return m.store }
 
-// AddHandler adds a handler for the objects of all namespaces, those that are added later, too. See [Informer.AddHandler].
+// AddHandler adds a handler for the objects of all namespaces, including namespaces that are added later. See
+// [Informer.AddHandler].
 func (m *Multi[T]) AddHandler(h Handler[T]) (*Registration, error) { return m.addHandler(h) }
 
 // Observe adds an observer of the objects of all namespaces. See [Informer.Observe].

@@ -13,10 +13,11 @@ import (
 // HasSynced reports whether the store has the first list of every namespace that there is now. Without namespaces it is true.
 func (m *Multi[T]) HasSynced() bool { return m.hasSynced() }
 
-// WaitForSync waits until the store has the first list of every namespace that there is when it is called, or until that namespace is
-// removed. If ctx ends first, it returns a [*MultiSyncError], which names the namespaces that are late, and says what is in the way
-// of each: that the server refuses the list, say, and since when. If Run ends or has ended before, the error satisfies errors.Is
-// with [ErrStopped]. A program may call it before Run. Where [Informer.WaitForSync] must not be called, it must not be, either.
+// WaitForSync waits until the store has the first list of every namespace that the Multi has at the time of the call. It does not
+// wait for a namespace that is removed meanwhile. If ctx ends first, it returns a [*MultiSyncError], which names the namespaces
+// that are late, and says what is in the way of each (for example, that the server refuses the list) and since when. If Run ends or
+// has ended before, the error satisfies errors.Is with [ErrStopped]. A program may call it before Run. It must not be called where
+// [Informer.WaitForSync] must not be called.
 func (m *Multi[T]) WaitForSync(ctx context.Context) error {
 	feeds := m.current()
 	for i, f := range feeds {
@@ -73,17 +74,17 @@ func (m *Multi[T]) syncError(err error, feeds []*feed[T], all int) error {
 		}})
 	}
 	if len(e.Late) == 0 {
-		return nil // the last has come in this moment
+		return nil // the last list has come just now
 	}
 	return e
 }
 
 // MultiSyncError is the error of [Multi.WaitForSync] if its context has ended.
 type MultiSyncError struct {
-	// Late are the namespaces whose first list is not in the store, sorted by name. There is one at least.
+	// Late are the namespaces whose first list is not in the store, sorted by name. There is at least one.
 	Late []LateNamespace
 
-	// Namespaces is how many were waited for.
+	// Namespaces is the number of namespaces that WaitForSync waited for.
 	Namespaces int
 
 	// Err is the error of the context.
@@ -97,7 +98,7 @@ type LateNamespace struct {
 }
 
 // Unwrap returns the error of the context and those of the namespaces, so that errors.Is finds context.DeadlineExceeded, and
-// apierrors.IsForbidden the refusal of one namespace.
+// apierrors.IsForbidden finds the refusal of one namespace.
 func (e *MultiSyncError) Unwrap() []error {
 	all := []error{e.Err}
 	for _, late := range e.Late {

@@ -30,24 +30,25 @@ type Options[T object.Object] struct {
 	// Reflector.Trace is called as well.
 	Logger *slog.Logger
 
-	// Checkpoint saves the store for the next process, and begins with what an earlier one has saved: usually a [FileCheckpoint].
-	// When Run begins, it loads the copy, and the store has it before anything was asked of the server. Handlers get its objects as
-	// initial ones, and then what has changed since. The informer opens a watch where the copy was saved. It lists if the server no
-	// longer has that version, if it was restored from a backup, or if there is no copy that can be used; Logger gets a line about
-	// the last at Warn. See [reflector.Options.Start].
+	// Checkpoint saves the store for the next process, and loads the copy that an earlier process has saved: usually a
+	// [FileCheckpoint]. When Run begins, it loads the copy, and the store has the objects before the first request to the server.
+	// Handlers get its objects as initial ones, and then what has changed since. The informer opens a watch where the copy was
+	// saved. It lists if the server no longer has that version, if the server was restored from a backup, or if there is no copy
+	// that can be used. If a copy cannot be used, Logger gets a line at Warn. See [reflector.Options.Start].
 	//
 	// [Informer.Synced] waits until the server has resumed the watch and the newest objects of the copy were compared with the
-	// server's; that takes two small requests. What happened while no process ran may come later. [Informer.Loaded] does not wait for
-	// the server: a program that may serve old objects waits for that.
+	// server's; that takes two small requests. Changes from the time when no process ran may come later. [Informer.Loaded] does not
+	// wait for the server: a program that may serve old objects waits for Loaded.
 	//
-	// What was in quarantine when the copy was saved, and what index functions panicked on, is asked for again. A transform is not
-	// run again on what was saved. If Checkpoint is nil, nothing is saved. A [Multi] cannot have one.
+	// The informer asks again for objects that were in quarantine when the copy was saved, and for objects on which an index
+	// function panicked. It does not run the transform again on saved objects. If Checkpoint is nil, nothing is saved. A [Multi]
+	// cannot have one.
 	Checkpoint Checkpointer[T]
 
 	// CheckpointEvery is how often the store is saved. If zero, every 5 minutes. If negative, only when Run ends. Without a copy to
-	// begin with, the first list is saved as soon as it has come. A save does not stop the informer, and is left out if nothing
-	// has changed, not even the resourceVersion. When Run ends, it takes what waits in the queue into the store, and saves once
-	// more, which may take up to 20 s; a server keeps old versions for a few minutes only, so this copy is worth most.
+	// begin with, the first list is saved as soon as it has come. A save does not stop the informer, and is left out if nothing has
+	// changed, not even the resourceVersion. When Run ends, it applies what waits in the queue to the store, and saves once more,
+	// which may take up to 20 s. This copy is worth most, because a server keeps old versions for a few minutes only.
 	//
 	// The store is saved when it has caught up with the server's events, and not while the server may be another one than before:
 	// see [reflector.PointMarker]. What was saved before stays until then.

@@ -20,8 +20,8 @@ import (
 //	err = pool.Run(ctx)
 //	err = pods.Release(ctx) // when this part needs no Pods any more
 //
-// It is the same thing if [listwatch.Resource.Identity] is equal: client, type, resource, namespace, selectors and options. All
-// methods may be called from any goroutine.
+// Two Resources are the same thing if their [listwatch.Resource.Identity] is equal: client, type, resource, namespace,
+// selectors and options. All methods may be called from any goroutine.
 type Pool struct {
 	opts  PoolOptions
 	group *Group
@@ -46,7 +46,7 @@ type PoolOptions struct {
 	// Problem is called as [Options.Problem] is, with the name of the informer. If nil, the first panic ends the informer.
 	Problem func(name string, err error)
 
-	// Ended is called if an informer ends with an error, as [GroupOptions.Ended] says. Its leases are of no more use: their
+	// Ended is called if an informer ends with an error, as [GroupOptions.Ended] says. Its leases can no longer be used: their
 	// methods return [ErrStopped]. The next Lease makes a new informer. If Ended is nil, such an error ends the pool.
 	Ended func(name string, err error)
 }

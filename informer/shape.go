@@ -8,8 +8,8 @@ import (
 	"reflect"
 )
 
-// shape is a hash of what can be saved of a type: the names, tags and types of its fields, at every depth. If a program is built with
-// another type, what was saved of the old one may lack fields.
+// shape is a hash of the parts of a type that can be saved: the names, tags and types of its fields, at every depth. If a program
+// is built with another type, a copy that was saved with the old type may lack fields.
 func shape(typ reflect.Type) string {
 	h := sha256.New()
 	writeShape(h, typ, map[reflect.Type]bool{})

@@ -70,7 +70,7 @@ func (s *subscriber[T]) markSynced() {
 	s.tell(func(p *pending[T]) { p.mark(func() { close(s.synced) }) })
 }
 
-// retract makes what is pending the end of everything that the handler knows. Nothing comes after it.
+// retract makes the pending changes the deletions of all objects that the handler knows. No change is added after them.
 func (s *subscriber[T]) retract(all *store.Snapshot[T]) {
 	s.tell(func(p *pending[T]) {
 		for key, obj := range all.All() {
@@ -90,7 +90,7 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 	})
 }
 
-// finish makes what is pending the last that the handler is told.
+// finish makes the pending changes the last ones that the handler is told.
 func (s *subscriber[T]) finish() {
 	s.tell(func(p *pending[T]) {
 		p.mark(func() { s.end(ErrStopped) })

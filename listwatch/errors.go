@@ -48,9 +48,9 @@ var ErrContinueLoop = errors.New("the list would never end, because the server's
 
 var errMalformed = format.ErrMalformed
 
-// IsMalformed reports whether err says that an answer did not come from a working API
-// server: it was, for example, a proxy's HTML, invalid JSON, or a frame that is not
-// an event; or it is not what was asked for, as with [ErrShardIgnored]. A connection that was cut in the middle of an answer is not malformed.
+// IsMalformed reports whether err says that an answer did not come from a working API server: it was, for example, a proxy's HTML,
+// invalid JSON, or a frame that is not an event; or it is not the answer to the request, as with [ErrShardIgnored]. A connection
+// that was cut in the middle of an answer is not malformed.
 func IsMalformed(err error) bool {
 	var (
 		frame     *transport.FrameError

@@ -34,7 +34,7 @@ type Resource[T object.Object] struct {
 
 	shardMu sync.Mutex
 	listing *shard // of the list that has begun
-	listed  *shard // of the last whole list, or of New; a watch needs that it is the present one
+	listed  *shard // of the last whole list, or of New; a watch needs this to be the present shard
 }
 
 // Options of a [Resource]. With the zero value, a Resource delivers every object of every
@@ -49,10 +49,10 @@ type Options[T object.Object] struct {
 	LabelSelector string
 	FieldSelector string
 
-	// ShardSelector limits the objects to a range of hashes of their UIDs or namespaces, so that several replicas of a
-	// program split one resource between them; [Shard] writes one. It is an alpha feature of kube-apiserver 1.36, behind the
-	// feature gate ShardedListAndWatch. A server that does not know it sends everything. That is noticed: the request fails
-	// with [ErrShardIgnored] at the first object of another shard. [Resource.SetShardSelector] changes it.
+	// ShardSelector limits the objects to a range of hashes of their UIDs or namespaces, so that several replicas of a program
+	// split one resource between them; [Shard] writes one. It is an alpha feature of kube-apiserver 1.36, behind the feature
+	// gate ShardedListAndWatch. A server that does not know the feature sends everything. Then the request fails with
+	// [ErrShardIgnored] at the first object of another shard. [Resource.SetShardSelector] changes it.
 	// https://kep.k8s.io/5866
 	ShardSelector string
 
@@ -274,9 +274,9 @@ func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, er
 	return obj, meta, nil
 }
 
-// Do sends a request whose answer is one object, and decodes the answer as Get does, within
-// the same bound; package writer is made of it. It sets Accept and Status of the request. The
-// error says if the server has accepted the request but its answer cannot be used.
+// Do sends a request whose answer is one object, and decodes the answer as Get does, within the same bound; package writer uses
+// it. Do sets Accept and Status of the request. If the server has accepted the request but its answer cannot be used, the error
+// says so.
 func (r *Resource[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, Meta, error) {
 	req.Accept, req.Status = r.decoder.acceptObject(), r.decoder.status()
 	resp, err := r.client.Do(ctx, method, req, body)

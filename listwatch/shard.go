@@ -22,7 +22,7 @@ import (
 var ErrShardIgnored = errors.New("the server does not obey shardSelector; kube-apiserver needs version 1.36 and the feature gate ShardedListAndWatch")
 
 // Shard returns a ShardSelector for one of count equal parts of a resource, by the hash of the objects' UIDs. index is from 0
-// to count-1. Each object is in exactly one of the parts.
+// to count-1; for any other index, Shard returns an error. Each object is in exactly one of the parts.
 func Shard(index, count int) (string, error) {
 	if index < 0 || index >= count {
 		return "", fmt.Errorf("listwatch: there is no shard %d of %d; the first is 0", index, count)
@@ -56,8 +56,8 @@ const (
 	byNamespace = "object.metadata.namespace"
 )
 
-// parseShard reads a selector: shardRange(path, 'start', 'end'), and more of them after ||. The server takes some that it does
-// not, such as one in parentheses. An empty selector is everything.
+// parseShard reads a selector: shardRange(path, 'start', 'end'), and more of them after ||. The server also accepts selectors
+// that parseShard refuses, such as one in parentheses. An empty selector selects everything.
 func parseShard(selector string) (*shard, error) {
 	s := &shard{selector: selector}
 	if selector == "" {
@@ -111,7 +111,8 @@ func parseBound(arg string) (bound uint64, whole, ok bool) {
 	return bound, false, err == nil
 }
 
-// has reports whether an object belongs to the shard. An object whose metadata could not be read does, because nobody can tell.
+// has reports whether an object belongs to the shard. It returns true for an object whose metadata could not be read, because
+// nobody can tell.
 func (s *shard) has(meta Meta) bool {
 	if len(s.ranges) == 0 || meta.Key == "" {
 		return true
@@ -224,18 +225,20 @@ func (w *shardWatch) close() {
 	w.cancel()
 }
 
-// errShardChanged makes a reflector list again, as if the server had forgotten where it was.
+// errShardChanged is the error of a watch whose shard has changed. A reflector treats it as an expired version, and lists.
 func errShardChanged() error {
 	return apierrors.NewResourceExpired("the shard selector has changed, so that another list must come first")
 }
 
-// SetShardSelector changes [Options.ShardSelector]. Open watches end with an error that satisfies apierrors.IsResourceExpired,
-// and so do new ones until a list has brought the objects of the new shard. So a reflector lists, and tells what differs: objects
-// of the shard that it lacks are added, and those that no longer belong to it are deleted by inference, because no event tells
-// of them. An informer that should not wait for the reflector's pause may call its Relist after this.
+// SetShardSelector changes [Options.ShardSelector]. Open watches end with an error that satisfies apierrors.IsResourceExpired.
+// New watches fail with such an error until a list has brought the objects of the new shard. So a reflector lists, and tells what
+// differs: objects of the shard that it lacks are added, and those that no longer belong to it are deleted by inference, because
+// no event tells of them. A program that does not want to wait for the reflector's pause calls Relist of its informer after this.
 //
 // It is for a Resource that one reflector or informer uses. If there are several, call Relist of each of them, because the list
-// of one lets all of them watch. The resources of [Resource.Metadata] get the new selector, too. An empty selector is everything.
+// of one lets all of them watch. The resources of [Resource.Metadata] get the new selector, too. An empty selector selects
+// everything. If SetShardSelector cannot read the selector, it returns an error and changes nothing. It may be called from any
+// goroutine.
 func (r *Resource[T]) SetShardSelector(selector string) error {
 	to, err := parseShard(selector)
 	if err != nil {
@@ -245,8 +248,8 @@ func (r *Resource[T]) SetShardSelector(selector string) error {
 	return nil
 }
 
-// beginList returns the shard of a list request. Pages of two shards make no list, so a page that continues a list of another
-// shard is refused. A list with selectors of the caller's says nothing of the whole shard, and may ask at any time.
+// beginList returns the shard of a list request. Pages of two shards do not make one list, so a page that continues a list of
+// another shard is refused. A list with selectors of the caller does not bring the whole shard, and is allowed at any time.
 func (r *Resource[T]) beginList(opts *metav1.ListOptions) (*shard, error) {
 	if err := r.checkShardOption(opts); err != nil {
 		return nil, err
@@ -264,7 +267,7 @@ func (r *Resource[T]) beginList(opts *metav1.ListOptions) (*shard, error) {
 	return current, nil
 }
 
-// endList notes that a list has brought all of its shard.
+// endList notes that a list has brought its whole shard.
 func (r *Resource[T]) endList(opts *metav1.ListOptions, of *shard, more bool) {
 	if partOfShard(opts) || more {
 		return
@@ -274,7 +277,7 @@ func (r *Resource[T]) endList(opts *metav1.ListOptions, of *shard, more bool) {
 	r.listed = of
 }
 
-// beginWatch returns the context of a watch. A watch that begins with the state needs no list before it.
+// beginWatch returns the context of a watch. A watch with initial events needs no list before it.
 func (r *Resource[T]) beginWatch(ctx context.Context, opts *metav1.ListOptions) (context.Context, *shardWatch, error) {
 	if err := r.checkShardOption(opts); err != nil {
 		return nil, nil, err

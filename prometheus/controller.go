@@ -27,8 +27,8 @@ func newReconcile(buckets []float64) reconcile {
 
 func (r *reconcile) all() []vector { return []vector{r.results, r.workers, r.waited, r.worked} }
 
-// Controller returns opts with what metrics need, for [controller.Run]: a Queue if there is none, and a Reconciled that also calls
-// the one that opts has.
+// Controller returns opts with the fields that metrics need, for [controller.Run]: a Queue if opts has none, and a Reconciled that
+// also calls the Reconciled of opts.
 func (m *Metrics) Controller(name string, opts controller.Options) controller.Options {
 	name = valid(name)
 	if opts.Queue == nil {
@@ -92,11 +92,11 @@ var queueGauges = []gauge[controller.Stats]{
 		func(s controller.Stats) float64 { return float64(s.Delayed) }),
 	asked(prometheus.GaugeValue, "relist_workqueue_failing_keys", "Keys whose last work failed.",
 		func(s controller.Stats) float64 { return float64(s.Failing) }),
-	asked(prometheus.GaugeValue, "relist_workqueue_oldest_key_seconds", "How long the key has been ready that has been ready longest.",
+	asked(prometheus.GaugeValue, "relist_workqueue_oldest_key_seconds", "How long the oldest of the ready keys has been ready.",
 		func(s controller.Stats) float64 { return s.Oldest.Seconds() }),
 	asked(prometheus.GaugeValue, "relist_workqueue_unfinished_work_seconds", "How long all workers have had the keys that they work on, in total.",
 		func(s controller.Stats) float64 { return s.Unfinished.Seconds() }),
-	asked(prometheus.GaugeValue, "relist_workqueue_longest_running_processor_seconds", "How long a worker has had its key that has had it longest.",
+	asked(prometheus.GaugeValue, "relist_workqueue_longest_running_processor_seconds", "How long the slowest of the workers has had its key.",
 		func(s controller.Stats) float64 { return s.Longest.Seconds() }),
 	asked(prometheus.GaugeValue, "relist_controller_active_workers", "Keys that are worked on.",
 		func(s controller.Stats) float64 { return float64(s.Working) }),

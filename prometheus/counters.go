@@ -25,8 +25,8 @@ type counters struct {
 func newCounters(buckets []float64) counters {
 	return counters{
 		lists:         counter("relist_lists_total", "Lists that have ended, by result: success (the whole list has come) or error.", "result"),
-		listed:        counter("relist_listed_objects_total", "Objects in the lists that have come."),
-		listDurations: histogram("relist_list_duration_seconds", "How long the lists took that have come, from the first request to the end of the last answer.", buckets),
+		listed:        counter("relist_listed_objects_total", "Objects in the lists that have come whole."),
+		listDurations: histogram("relist_list_duration_seconds", "How long whole lists took, from the first request to the end of the last answer.", buckets),
 		relists:       counter("relist_relists_total", "How often the resume point was given up, so that a list follows, by reason.", "reason"),
 		opened:        counter("relist_watches_opened_total", "Watches that the server has answered."),
 		ended:         counter("relist_watches_ended_total", "Watches that were refused, have ended or were hung up, by reason.", "reason"),
@@ -34,7 +34,7 @@ func newCounters(buckets []float64) counters {
 		backoffs:      counter("relist_backoffs_total", "Pauses before a request, by the reason for the pause.", "reason"),
 		problems:      counter("relist_problems_total", "Problems, by class: list, watch, object, version, sink or drift.", "class"),
 		verifications: counter("relist_verifications_total", "Comparisons of the copy with the server that have come to an end."),
-		differences:   counter("relist_verified_differences_total", "Objects of which such a comparison has found that they differ."),
+		differences:   counter("relist_verified_differences_total", "Objects that such a comparison has found to differ."),
 	}
 }
 

@@ -5,12 +5,12 @@
 //	pods := informer.New(list, opts)
 //	metrics.Informer("pods", pods)
 //
-// What is counted comes from a [reflector.Trace], and what is measured is asked for when Prometheus scrapes: the Status and the
-// Stats of an informer, and the Stats of a work queue. README.md has all metrics, a dashboard and rules for alerts.
+// Counters and histograms come from a [reflector.Trace]. Gauges are read when Prometheus scrapes: from the Status and the Stats
+// of an informer, and from the Stats of a work queue. README.md has all metrics, a dashboard and rules for alerts.
 //
 // Each metric has the label "name", which the program chooses, and no label has the name of an object or the text of an error.
-// So a program has a fixed number of time series for each name. Names must differ: of two informers with one name, the later
-// takes the place of the earlier, and their counters add up.
+// So a program has a fixed number of time series for each name. Names must differ: if two informers have one name, the later
+// one replaces the earlier one, and their counters add up.
 //
 // Begin with [New].
 package relistprom

@@ -27,8 +27,7 @@ type Metrics struct {
 // Options of [New]. The zero value is ready.
 type Options struct {
 	// Buckets are the upper bounds of the histograms, in seconds, in ascending order: of lists, of the work on a key, and of the
-	// time that a key waits.
-	// If nil, 1 ms to 300 s are used, three times as much from one to the next.
+	// time that a key waits. If nil, they go from 1 ms to 300 s, and each is about three times the one before.
 	Buckets []float64
 }
 
@@ -74,8 +73,8 @@ type source struct {
 	stats  func() informer.Stats // nil without an informer
 }
 
-// Informer adds what an informer can be asked for. Its counters come from [Metrics.Trace] with the same name. If an informer
-// was added with this name before, the new one takes its place.
+// Informer adds the gauges of an informer. Its counters come from [Metrics.Trace] with the same name. If an informer was added
+// with this name before, the new one takes its place.
 func (m *Metrics) Informer(name string, in Cache) {
 	m.add(name, source{status: in.Status, stats: in.Stats})
 }
@@ -89,8 +88,7 @@ func (m *Metrics) add(name string, s source) {
 	m.reflectors[valid(name)] = s
 }
 
-// Remove removes everything that has a name. It is for informers and controllers that come and go, and is called when they have
-// ended.
+// Remove removes all metrics with a name. It is for informers and controllers that come and go: call it when they have ended.
 func (m *Metrics) Remove(name string) {
 	name = valid(name)
 	m.mu.Lock()
@@ -146,7 +144,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// gauge is a number that is asked for, of something that has a name.
+// gauge is a number that is read from something that has a name.
 type gauge[S any] struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -165,7 +163,7 @@ func send(ch chan<- prometheus.Metric, desc *prometheus.Desc, kind prometheus.Va
 	ch <- prometheus.MustNewConstMetric(desc, kind, value, labels...)
 }
 
-// valid makes a label of a name: Prometheus takes UTF-8 alone.
+// valid makes a label of a name, because Prometheus accepts only UTF-8.
 func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // describe describes a metric with the label "name", and with others.

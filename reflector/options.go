@@ -28,15 +28,15 @@ type Options struct {
 	// whenever it cannot continue the watch at the resume point. If zero, ListAny.
 	Initial Initial
 
-	// Start is the point at which a copy was saved that the sink holds. The sink must be [Known] and [Held], and must hold the
-	// copy before the first Run; otherwise Run returns an error. The reflector opens a watch at Start.Version, and lists nothing
-	// if the server still has that version. If it does not (410, say), the reflector lists, and the sink learns what is gone
-	// from Replace.
+	// Start is the point of a saved copy, which the sink holds. The sink must be [Known] and [Held], and must hold the copy
+	// before the first Run; otherwise Run returns an error. The reflector opens a watch at Start.Version, and lists nothing if
+	// the server still has that version. If the server no longer has it (for example, it answers with 410), the reflector
+	// lists, and Replace tells the sink what is gone.
 	//
-	// Another server may answer than the one that the copy is of, for example one that was restored from a backup. So as soon as
-	// the watch is open, the reflector asks for the newest objects at or below the version, and lists the most recent state if
-	// one of them is not as it was. [Status.Synced] waits for that. Whatever differs and is older than these objects, only
-	// [Verify] finds.
+	// The server may not be the one that the copy is of: for example, it may have been restored from a backup. So as soon as the
+	// watch is open, the reflector asks for the newest objects at or below the version, and lists the most recent state if one
+	// of them is not as it was. [Status.Synced] waits for that. Only [Verify] finds a difference that is older than these
+	// objects.
 	//
 	// If Start.Version is empty, the reflector begins with a list.
 	Start Point

@@ -13,20 +13,20 @@ import (
 // Point is a place in the history of a server at which a copy was saved, and from which a reflector can go on: see
 // [Options.Start]. A Sink learns the points from [PointMarker].
 //
-// The promise of a copy at a point: for every key that is not among Doubts, the copy equals the server at Version. That is also
-// what a program owes that saves a copy on its own. Version is the version of a list or of a bookmark, or of an event up to which
-// everything was applied. It is never the highest version of an object.
+// A copy at a point keeps a promise: for every key that is not among Doubts, the copy equals the server at Version. A program
+// that saves a copy on its own must keep this promise, too. Version is the version of a list or of a bookmark, or of an event up
+// to which everything was applied. It is never the highest version of an object.
 type Point struct {
 	// Version is a resourceVersion. If it is empty, there is no such place.
 	Version string `json:"version"`
 
-	// Doubts are the keys of objects of which the copy may have an older or a newer state, or none: see [Status.Quarantined]. The
-	// reflector asks the server for each of them. If there are more than 1,000, it lists.
+	// Doubts are the keys whose objects may be older or newer in the copy than at Version, or may be missing there: see
+	// [Status.Quarantined]. The reflector asks the server for each of them. If there are more than 1,000, it lists.
 	Doubts []string `json:"doubts,omitempty"`
 
-	// Newest are the newest objects that the server had sent, deletions among them, the newest first; four at most. They show
-	// whether the server was restored from a backup since. If there are none, the reflector takes the newest objects at or
-	// below Version that the sink holds, for which it looks at all of them.
+	// Newest are the newest objects that the server had sent, deletions among them, the newest first; at most four. They show
+	// whether the server was restored from a backup since. If there are none, the reflector looks at every object that the sink
+	// holds, and takes the newest at or below Version.
 	Newest []Newest `json:"newest,omitempty"`
 }
 
@@ -66,7 +66,7 @@ func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// markPoint tells the sink the point at which it can be saved, if that has changed or the sink has.
+// markPoint tells the sink the point at which it can be saved, if the point or the sink has changed.
 func (d *driver[T]) markPoint() {
 	saved := d.machine.Saved()
 	p := Point{Version: saved.Version, Doubts: saved.Doubts}

@@ -74,13 +74,13 @@ type Marker interface {
 	Mark(resourceVersion string)
 }
 
-// PointMarker is an optional interface of a Sink. A Sink that saves what it has implements it, to learn from where a later
-// reflector can go on: see [Options.Start].
+// PointMarker is an optional interface of a Sink. A Sink that saves its objects implements it, to learn from which point a
+// later reflector can go on: see [Options.Start].
 type PointMarker interface {
-	// MarkPoint says how far the sink is. The reflector calls it after each batch of events, after each list, and whenever else
-	// the point has changed; no change of an object comes between the change that a point is about and the call. If p.Version is
-	// empty, the sink cannot be saved now: before the first list, say, or while the server may be another one than before. What
-	// was saved earlier stays right.
+	// MarkPoint tells the sink the point at which it is now. The reflector calls it after each batch of events, after each list,
+	// and whenever the point has changed otherwise; between the last change that belongs to the point and the call, no other
+	// change of an object comes. If p.Version is empty, the sink cannot be saved now: for example, before the first list, or
+	// while the server may be another one than before. A copy that was saved earlier stays right.
 	MarkPoint(p Point)
 }
 

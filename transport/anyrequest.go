@@ -13,8 +13,8 @@ import (
 
 // RoundTripper returns an [http.RoundTripper] that sends any request to the API server over
 // the connections of the Client, with its credentials, impersonation and User-Agent. It is
-// for programs that do with the API what this module does not: logs, exec, a proxied
-// service. Package writer writes objects.
+// for requests that this module has no function for: logs, exec, a proxied service. To
+// write objects, use package writer.
 //
 // The URL of a request is relative to Config.Server ("/api/v1/pods"), or begins with it.
 // Every other URL is an error, and nothing is sent: a credential goes to no other host, also
@@ -25,15 +25,15 @@ import (
 // An answer of any status is a response, as it came, but if the URL of the request is
 // relative, a Location is made a whole URL. There is one exception: after a 401 the request is
 // sent once more if a credential or a certificate has been rotated since, and if the body can
-// be had again, by GetBody or because none of it was read. A request that may have changed
-// something on the server is never sent twice for another reason. If no new credential can be
-// read after a 401, Config.OnProblem is told why.
+// be sent again: by GetBody, or because none of it was read. A request that may have changed
+// something on the server is sent twice for no other reason. If no new credential can be read
+// after a 401, Config.OnProblem is told why.
 //
 // MaxConcurrentGets, GetsPerSecond and Compression have no effect. There is no timeout: give
 // the request's context a deadline. The errors are [RequestError]s.
 func (c *Client) RoundTripper() http.RoundTripper { return tripper{c} }
 
-// tripper is a Client as net/http sees it.
+// tripper makes an [http.RoundTripper] of a Client.
 type tripper struct{ client *Client }
 
 // RoundTrip implements [http.RoundTripper].
@@ -103,7 +103,7 @@ type upgradedBody struct {
 	io.Writer
 }
 
-// passOn returns the request to send instead of r, but for the credential.
+// passOn returns the request to send instead of r, without the credential.
 func (c *Client) passOn(ctx context.Context, r *http.Request, path string, given *givenBody) (*http.Request, error) {
 	target := c.server.url.String() + path
 	if r.URL.RawQuery != "" {
@@ -125,8 +125,8 @@ func (c *Client) passOn(ctx context.Context, r *http.Request, path string, given
 	return hr, nil
 }
 
-// pathOf returns the path of a URL below that of the server. The URL is relative to the
-// server, or begins with its URL.
+// pathOf returns the path of a URL below the URL of the server. The URL is relative to
+// the server, or begins with its URL.
 func (e endpoint) pathOf(u *url.URL) (string, error) {
 	if u == nil {
 		return "", errors.New("the request has no URL")

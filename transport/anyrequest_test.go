@@ -230,7 +230,7 @@ func TestAnyRequestInTheClear(t *testing.T) {
 	}
 }
 
-// A 401 is answered by another try if there is another token, and then only if the whole body is there to send.
+// A 401 is answered by another attempt if there is another token, and then only if the whole body is there to send.
 func TestAnyRequestAfterTheTokenWasRotated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	rotate := func(token string) {
@@ -432,7 +432,7 @@ func TestDo(t *testing.T) {
 	checkError(t, err, "invalid method")
 }
 
-// A body is closed once there is nobody left to read it, and not while another try may.
+// A body is closed once there is nobody left to read it, and not while another attempt may.
 func TestLentBody(t *testing.T) {
 	read := func(r io.Reader) string {
 		b, err := io.ReadAll(r)
@@ -448,17 +448,17 @@ func TestLentBody(t *testing.T) {
 	second := g.lendAgain()
 	_ = first.Close() // late
 	if got := read(second); got != "text" {
-		t.Errorf("the second try reads %q", got)
+		t.Errorf("the second attempt reads %q", got)
 	}
-	if got := read(first); !strings.Contains(got, "later try") {
-		t.Errorf("the first try reads %q", got)
+	if got := read(first); !strings.Contains(got, "later attempt") {
+		t.Errorf("the first attempt reads %q", got)
 	}
 	if g.lendAgain() != nil {
 		t.Error("a body that was read can be had again")
 	}
 	g.release(false)
 	if n := body.closed.Load(); n != 0 {
-		t.Errorf("closed %d times while the second try has it", n)
+		t.Errorf("closed %d times while the second attempt has it", n)
 	}
 	_ = second.Close()
 	if n := body.closed.Load(); n != 1 {

@@ -123,13 +123,13 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 }
 
 // Do is Get with another method, such as PATCH, and with a body. If body is nil, none is
-// sent. Request.Header says what it is, by Content-Type.
+// sent. The Content-Type in Request.Header says what the body is.
 //
 // MaxConcurrentGets and GetsPerSecond do not hold it back. The request is sent a second time
 // only if the first one did nothing: after a 401, if a credential has been rotated since, or
-// if no connection could be made and a certificate has. If Do returns an error that is no
-// answer of the server, the server may have done what it was asked to do. Over HTTP/1.1 only
-// ctx ends the wait for a server that has vanished without a word: give it a deadline.
+// if no connection could be made and a certificate has been rotated since. If the request
+// gets no answer, the server may have done what it was asked to do. Over HTTP/1.1 only ctx
+// ends the wait for a server that has vanished without a word: give it a deadline.
 func (c *Client) Do(ctx context.Context, method string, req Request, body []byte) (*Response, error) {
 	op := strings.ToLower(method)
 	if op == "" {

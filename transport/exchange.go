@@ -88,7 +88,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	return x.sendRequest(ctx, hr)
 }
 
-// sendRequest is send for a request that is ready, but for the credential.
+// sendRequest is send for a request that is ready except for the credential.
 func (x *exchange) sendRequest(ctx context.Context, hr *http.Request) (*http.Response, error) {
 	source := x.client.credentials
 	if own := hr.Header.Get("Authorization"); own != "" {

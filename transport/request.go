@@ -48,7 +48,7 @@ type Request struct {
 	Header http.Header
 }
 
-// newRequest returns what is sent, but for the credential.
+// newRequest returns the request that is sent, without the credential.
 func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 	c, req := x.client, x.request
 	if err := checkPath(req.Path); err != nil {

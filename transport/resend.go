@@ -8,7 +8,7 @@ import (
 )
 
 // isSafe reports whether a request of this method changes nothing on the server, so that it
-// does no harm twice (RFC 9110, section 9.2.1). "" is GET.
+// does no harm to send it twice (RFC 9110, section 9.2.1). "" is GET.
 func isSafe(method string) bool {
 	switch method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -17,8 +17,8 @@ func isSafe(method string) bool {
 	return false
 }
 
-// sendAgain returns what to send if r was sent or was closed unsent. It reports false if
-// the body of r cannot be had a second time.
+// sendAgain returns the request to send after r, which was sent or was closed unsent. It
+// reports false if the body of r cannot be read a second time.
 func sendAgain(r *http.Request) (*http.Request, bool) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, true
@@ -40,31 +40,32 @@ func sendAgain(r *http.Request) (*http.Request, bool) {
 	return again, true
 }
 
-// givenBody is the body that the caller of a RoundTripper has given. A try that fails before
-// it has read any of it closes its [lentBody] only, so that the next try has the whole body.
+// givenBody is the body that the caller of a RoundTripper has given. If an attempt fails
+// before it has read any of the body, it closes only its [lentBody], so that the next attempt
+// has the whole body.
 type givenBody struct {
 	body io.ReadCloser
 
 	mu       sync.Mutex
-	borrower *lentBody // of the latest try
+	borrower *lentBody // of the latest attempt
 	begun    bool      // something was read
 	closed   bool      // the borrower has closed it
-	final    bool      // there is no further try
+	final    bool      // there is no further attempt
 }
 
-// lentBody is a givenBody for one try. net/http may close the body of a try after that try
-// has failed, when the next one reads already.
+// lentBody is a givenBody for one attempt. net/http may close the body of a failed attempt
+// when the next attempt is already reading.
 type lentBody struct{ given *givenBody }
 
-var errNotMine = errors.New("the body of the request is read by a later try")
+var errNotMine = errors.New("the body of the request is read by a later attempt")
 
-// lend returns the body for the first try.
+// lend returns the body for the first attempt.
 func (g *givenBody) lend() io.ReadCloser {
 	g.borrower = &lentBody{g}
 	return g.borrower
 }
 
-// lendAgain returns the body for another try, nil if some of it has been read.
+// lendAgain returns the body for another attempt, nil if some of it has been read.
 func (g *givenBody) lendAgain() io.ReadCloser {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,7 +76,8 @@ func (g *givenBody) lendAgain() io.ReadCloser {
 	return g.borrower
 }
 
-// release says that there is no further try. If abandoned, the latest has failed, too.
+// release says that there is no further attempt. If abandoned, the latest attempt has
+// failed, too.
 func (g *givenBody) release(abandoned bool) {
 	g.mu.Lock()
 	g.final = true

@@ -128,8 +128,8 @@ func isFallback(x *exchange, err error) bool {
 
 // dial opens a watch over WebSocket. gorilla/websocket makes the handshake, but the
 // request goes the way of every other one, so that proxies, TLS, credentials, another
-// try after a 401, and refusals are the same. A [FallbackError] says that HTTP may do
-// better.
+// attempt after a 401, and refusals are the same. A [FallbackError] says that HTTP may
+// do better.
 func (s *sockets) dial(ctx context.Context, req Request) (Stream, error) {
 	ctx, x := s.client.begin(ctx, s.kind, req)
 	conn := &socketConn{liveness: newLiveness(s.silence, func() { x.cancel(errNoPong) })}

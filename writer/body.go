@@ -47,7 +47,7 @@ func (w *Writer[T]) encode(obj any) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// members returns a value as JSON, and the members of it, which must be an object.
+// members returns a value as JSON, and its members. The JSON must be an object.
 func members(value any) (text []byte, all map[string]json.RawMessage, err error) {
 	text, ok := value.([]byte)
 	if !ok {

@@ -5,19 +5,19 @@
 //	written, err := w.Apply(ctx, &ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, Data: prices})
 //	err = cache.WaitFor(ctx, written.GetResourceVersion()) // the store of an informer has it now
 //
-// Every function returns the object as the server has it after the write, so that a program can wait until its own cache has
-// come so far.
+// Every method but Delete returns the object as the server has it after the write, so that a program can wait until its own
+// cache has that version.
 //
-// A type may lack fields that the objects have. [Writer.Apply] and [Writer.MergePatch] leave those alone. [Writer.Update]
-// replaces whole objects, and would delete them: it returns [ErrIncomplete] unless [Options].Complete says that the type has
-// every field. Unstructured objects have every field.
+// A type may lack fields that the objects have. [Writer.Apply] and [Writer.MergePatch] leave those fields alone.
+// [Writer.Update] replaces whole objects, and would delete those fields: it returns [ErrIncomplete] unless [Options].Complete
+// says that the type has every field. Unstructured objects have every field.
 //
-// Nothing is tried again, except once after a 401 if the credentials have been replaced, because then the server has done
-// nothing. A conflict is an error that apierrors.IsConflict knows: read the object again and decide afresh. In a controller,
-// return the error, and the key comes back after a pause. Errors say what was being done to which object, and the error of the
-// server is under them.
+// A Writer sends each request once. Only after a 401, and if the credentials have been replaced, it sends the request a second
+// time, because the server has done nothing. A conflict is an error for which apierrors.IsConflict is true: read the object
+// again and decide again. In a controller, return the error, and the key comes back after a pause. An error says what was
+// being done to which object, and wraps the error of the server.
 //
-// If an error is no answer of the server, such as that of a broken connection, the server may have done what it was asked for.
+// If a request gets no answer, for example because the connection broke, the server may have made the write.
 //
 // Begin with [New].
 package writer

@@ -23,12 +23,12 @@ var ErrIncomplete = errors.New("the type may lack fields of the object, which wo
 
 // Options of a [Writer].
 type Options struct {
-	// Kind is the kind of the objects, such as ConfigMap. The server wants to know it, and objects of a cache do not have it.
-	// It is required unless T is *unstructured.Unstructured, whose objects have it.
+	// Kind is the kind of the objects, such as ConfigMap. The server requires it, and objects of a cache do not have it. Set it
+	// unless T is *unstructured.Unstructured, whose objects have it.
 	Kind string
 
-	// FieldManager is the name under which the server notes which fields this program has written. Apply requires it. If it
-	// is empty, the server takes the beginning of the User-Agent for other writes.
+	// FieldManager is the name under which the server notes which fields this program has written. Apply requires it. For other
+	// writes, if it is empty, the server uses the beginning of the User-Agent.
 	// https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers
 	FieldManager string
 
@@ -36,18 +36,18 @@ type Options struct {
 	Force bool
 
 	// Complete says that T has every field that the objects have, so that Update and UpdateStatus may replace them whole. The
-	// types of k8s.io/api do, if they are as new as the server. It is not needed for Unstructured.
+	// types of k8s.io/api have every field if they are as new as the server. Complete is not needed for Unstructured.
 	Complete bool
 
-	// DryRun lets the server check each write, and answer as if it had done it, but change nothing.
+	// DryRun asks the server to check each write and to answer as if it had made the write, but to change nothing.
 	DryRun bool
 
-	// FieldValidation is what the server does about fields that it does not know, and would drop: "Strict" refuses the
-	// write; "Warn" and "Ignore" drop them, and nobody learns of that. If empty, Strict.
+	// FieldValidation says what the server does with fields that it does not know. With "Strict" it refuses the write. With
+	// "Warn" and "Ignore" it drops the fields, and the program is not told. If empty, Strict.
 	FieldValidation string
 
-	// Timeout bounds one write, its answer included. If zero, 2 minutes: kube-apiserver gives a write up after one. If
-	// negative, only the context bounds it.
+	// Timeout bounds one write, its answer included. If zero, 2 minutes, because kube-apiserver gives up a write after one
+	// minute. If negative, only the context bounds it.
 	Timeout time.Duration
 }
 
@@ -88,8 +88,9 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 	return &Writer[T]{client: client, resource: resource, opts: opts, answers: answers, partial: partial}, nil
 }
 
-// Create creates an object. If there is one of that name, apierrors.IsAlreadyExists knows the error. If T lacks fields, the
-// server fills them with its defaults. An object may have metadata.generateName instead of a name: then the answer has the name.
+// Create creates an object. If an object of that name exists, apierrors.IsAlreadyExists is true for the error. If T lacks
+// fields, the server fills them with its defaults. An object may have metadata.generateName instead of a name: then the answer
+// has the name.
 func (w *Writer[T]) Create(ctx context.Context, obj T) (T, error) {
 	key, err := object.KeyOf(obj)
 	if err != nil && !errors.Is(err, object.ErrNoName) {
@@ -133,12 +134,12 @@ func (w *Writer[T]) replace(ctx context.Context, verb, subresource string, obj T
 	return w.do(ctx, call)
 }
 
-// MergePatch changes the fields that patch has, and leaves the others alone; null removes one. A list is replaced whole. patch
-// is JSON (a []byte), or a value to be encoded as JSON: a map, or a struct whose other fields are omitted if empty.
+// MergePatch changes the fields that patch has, and leaves the others alone; null removes a field. A list is replaced whole.
+// patch is JSON (a []byte), or a value to be encoded as JSON: a map, or a struct that omits its empty fields.
 // https://www.rfc-editor.org/rfc/rfc7396
 //
 // If the patch has a metadata.resourceVersion and the object is at another one, the error is a conflict. Without one, the
-// patch is made to whatever is there, so it must not depend on what was read.
+// server patches the object in whatever state it is, so the patch must not depend on what was read.
 func (w *Writer[T]) MergePatch(ctx context.Context, key string, patch any) (T, error) {
 	return w.mergePatch(ctx, "patch", "", key, patch)
 }
@@ -161,9 +162,9 @@ func (w *Writer[T]) mergePatch(ctx context.Context, verb, subresource, key strin
 // manager and has another value, the error is a conflict, unless Options.Force is set.
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/
 //
-// fields may be of another type than T, with only the fields that this program decides on. A field that its encoding has is
-// applied, if it is empty, too: give fields the tag omitempty or omitzero. An object of a cache has fields of others, and so
-// is not what to apply.
+// fields may be of another type than T, with only the fields that this program decides on. Every field in its JSON is applied,
+// even an empty one: give the fields of the struct the tag omitempty or omitzero. Do not apply an object of a cache, because it
+// also has the fields of others.
 func (w *Writer[T]) Apply(ctx context.Context, fields object.Object) (T, error) {
 	return w.apply(ctx, "apply", "", fields)
 }
@@ -236,7 +237,7 @@ func (w *Writer[T]) bound(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeoutCause(ctx, w.opts.Timeout, fmt.Errorf("no answer within %v; the server may have done it all the same", w.opts.Timeout))
 }
 
-// path is that of an object or, for a Create, of the collection.
+// path returns the path of an object or, for a Create, of the collection.
 func (w *Writer[T]) path(c call) (string, error) {
 	if c.method == http.MethodPost {
 		return listwatch.Path(w.resource, c.namespace)

@@ -17,12 +17,12 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// completionTimeout is how long somebody waits who has pressed Tab.
+// completionTimeout is how long a user who has pressed Tab waits.
 const completionTimeout = 2 * time.Second
 
-// complete lets the shell ask the cluster for resources and namespaces, and the kubeconfig
-// for contexts. several says that a command takes several resources. What cannot be asked
-// for is not completed, without a word: an error would stand in the command line.
+// complete lets the shell ask the cluster for resources and namespaces, and the kubeconfig for contexts. several says
+// that a command takes several resources. If the cluster does not answer, nothing is completed and no error is printed,
+// because it would stand in the command line.
 func (s *selection) complete(cmd *cobra.Command, several bool) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if !several && len(args) > 0 {
@@ -93,7 +93,7 @@ func resourceNamesOf(ctx context.Context, client *transport.Client) []string {
 	return onlyNames(slices.Compact(names))
 }
 
-// namespacesOf returns the names of the namespaces, of a large cluster only some.
+// namespacesOf returns the names of the namespaces. In a large cluster it returns only some.
 func namespacesOf(ctx context.Context, client *transport.Client) []string {
 	resp, err := client.Get(ctx, transport.Request{
 		Path:   transport.EscapePath("api", "v1", "namespaces"),

@@ -59,14 +59,9 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	defer desk.close()
-	cfg, err := f.config(cmd.ErrOrStderr())
+	cfg, client, err := f.client(cmd.ErrOrStderr(), f.transport)
 	if err != nil {
 		return err
-	}
-	cfg.WatchTransport = f.transport.watches()
-	client, err := transport.NewClient(cfg)
-	if err != nil {
-		return connect.Explain(err, cfg.Server, startTimeout)
 	}
 	defer client.Close()
 	var targets []*target
@@ -111,7 +106,7 @@ func (f *mirrorFlags) target(ctx context.Context, cmd *cobra.Command, client *tr
 	}, nil
 }
 
-// label makes the labels of several targets equally long, and leaves that of a single one out.
+// label gives several targets labels of equal length, and a single target none.
 func label(targets []*target) {
 	if len(targets) == 1 {
 		targets[0].label = ""

@@ -59,7 +59,7 @@ func (f *outputFlags) add(cmd *cobra.Command) {
 // isTable reports whether the output is a table of all objects.
 func (f *outputFlags) isTable() bool { return f.word == "table" || strings.HasPrefix(f.word, "table=") }
 
-// needsJSON reports whether the output looks into objects, which only JSON lets it do.
+// needsJSON reports whether the output looks into objects, which is possible only in JSON.
 func (f *outputFlags) needsJSON() bool { return f.diff || f.format == report.Bytes }
 
 // check parses the value of -o, and refuses flags that do not go with it.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relist-go/relist/cmd/relist/internal/connect"
 	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/trace/record"
@@ -118,14 +117,9 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 			err = errors.Join(err, removed)
 		}
 	}()
-	cfg, err := f.config(cmd.ErrOrStderr())
+	cfg, client, err := f.client(cmd.ErrOrStderr(), f.transport)
 	if err != nil {
 		return err
-	}
-	cfg.WatchTransport = f.transport.watches()
-	client, err := transport.NewClient(cfg)
-	if err != nil {
-		return connect.Explain(err, cfg.Server, startTimeout)
 	}
 	defer client.Close()
 	opts, err := f.options(ctx, cmd.ErrOrStderr(), client, cfg, name)

@@ -50,16 +50,24 @@ func (s *selection) check() error {
 	return checkNamespace(s.namespace)
 }
 
-// config returns how to reach the server. It prints two things on stderr: problems of
-// the connection that let no request fail, and the messages of a program that supplies
-// the credential.
-func (s *selection) config(stderr io.Writer) (transport.Config, error) {
+// client returns how to reach the server, and a client for it, which the caller closes.
+// The client prints two things on stderr: problems of the connection that let no request
+// fail, and the messages of a program that supplies the credential.
+func (s *selection) client(stderr io.Writer, watches watchTransport) (transport.Config, *transport.Client, error) {
 	cfg, err := s.connect.Config()
+	if err != nil {
+		return cfg, nil, err
+	}
 	cfg.OnProblem = func(err error) { complain(stderr, "relist: %s\n", oneLine(err)) }
 	if cfg.Exec != nil {
 		cfg.Exec.Stderr = stderr
 	}
-	return cfg, err
+	cfg.WatchTransport = watches.watches()
+	client, err := transport.NewClient(cfg)
+	if err != nil {
+		return cfg, nil, connect.Explain(err, cfg.Server, startTimeout)
+	}
+	return cfg, client, nil
 }
 
 // find returns the resource that the server has under name, and the namespace to

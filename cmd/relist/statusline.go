@@ -52,7 +52,7 @@ func (a aside) Write(text []byte) (int, error) {
 // Unwrap returns the output itself, which is a terminal.
 func (a aside) Unwrap() io.Writer { return a.Writer }
 
-// statusLine says how the mirrors are.
+// statusLine says in which state the mirrors are.
 func statusLine(targets []*target, now time.Time) string {
 	var parts []string
 	for _, t := range targets {

@@ -95,7 +95,7 @@ func answer(cache informer.Reader[*Slice], query []byte) []byte {
 	return reply
 }
 
-// addresses returns those of the ready endpoints, each once. An endpoint can be in two slices for a moment.
+// addresses returns the addresses of the ready endpoints, each once. An endpoint can be in two slices for a moment.
 func addresses(found []*Slice) (all []netip.Addr) {
 	for _, s := range found {
 		for _, e := range s.Endpoints {
@@ -142,8 +142,8 @@ func run(ctx context.Context, config transport.Config, address string) error {
 	return context.Cause(ctx)
 }
 
-// listen answers on an address until ctx ends. A name that is not there yet must not be answered with "no such name", so it waits
-// for the first list.
+// listen answers on an address until ctx ends. It first waits for the first list, because a name that is not there yet must not
+// be answered with "no such name".
 func listen(ctx context.Context, cache *informer.Informer[*Slice], address string) error {
 	if err := cache.WaitForSync(ctx); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (t *tail) Update(e *Event) error { return t.Add(e) }
 func (t *tail) Delete(e *Event) error { delete(t.printed, object.Key(e)); return nil } // it is an hour old
 func (t *tail) Resync() error         { return nil }
 
-// Replace prints those of a list that are new, the oldest first.
+// Replace prints the Events of a list that are new, the oldest first.
 func (t *tail) Replace(events []*Event, _ string) error {
 	slices.SortStableFunc(events, func(a, b *Event) int { return cmp.Or(a.last().Compare(b.last()), cmp.Compare(a.Name, b.Name)) })
 	before := t.printed

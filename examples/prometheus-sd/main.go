@@ -53,7 +53,7 @@ type Pod struct {
 	} `json:"status"`
 }
 
-// Service likewise.
+// Service has the fields of a Service that this program uses.
 type Service struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -122,8 +122,8 @@ func (d *Discovery) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// ServeHTTP answers with the list. Until the caches have synced there is none, and an error: Prometheus then goes on with the list
-// that it had, where it would stop scraping everything if it got an empty one.
+// ServeHTTP answers with the list. Until the caches have synced, it answers with an error, and Prometheus goes on with the list
+// that it had. If Prometheus got an empty list, it would stop scraping everything.
 func (d *Discovery) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	if !d.pods.HasSynced() || !d.services.HasSynced() {
 		http.Error(w, "the first lists have not come", http.StatusServiceUnavailable)
@@ -166,8 +166,8 @@ type annotated interface {
 	GetAnnotations() map[string]string
 }
 
-// appendGroup appends the group of an object, if its annotations ask for that. The port is that of the annotation, or each that
-// the object declares.
+// appendGroup appends the group of an object, if its annotations ask for that. The port is the one in the annotation; without
+// one, all ports that the object declares are used.
 func appendGroup(groups []Group, obj annotated, kind, host string, ports []int) []Group {
 	annotations := obj.GetAnnotations()
 	if annotations["prometheus.io/scrape"] != "true" {

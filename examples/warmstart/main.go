@@ -69,7 +69,7 @@ func run(ctx context.Context, file string) error {
 	return cache.Run(ctx)
 }
 
-// sign tells what was there before from what is new.
+// sign marks what was there before with =, and what is new with +.
 func sign(initial bool) string {
 	if initial {
 		return "="

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// field is one value inside of an object that has no parts.
+// field is one value inside of an object. The value has no parts.
 type field struct {
 	path  string // as Go writes it: Spec.Containers[0].Image, Labels["app"]
 	value string

@@ -1,7 +1,7 @@
 // Package informertest finds mistakes in programs that use an informer. It is for tests.
 //
 // All readers of an informer share its objects, so a program must copy an object before it changes it. [DetectMutations] fails
-// a test in which somebody did not.
+// a test in which somebody changes an object that was not copied.
 package informertest
 
 import (
@@ -73,7 +73,7 @@ func (m *Mutations) note(key, version string, object any) {
 	m.noted = append(m.noted, &noted{key: key, version: version, object: object, fields: fieldsOf(object)})
 }
 
-// Check fails the test for each object that was written to since it was last compared. It reads the objects, so nobody may be
+// Check fails the test for each object that was written to since the last comparison. It reads the objects, so nobody may be
 // writing to one at the same time; the race detector would say so.
 func (m *Mutations) Check() {
 	m.t.Helper()
@@ -89,7 +89,7 @@ func (m *Mutations) Check() {
 	}
 }
 
-// mostChanges bounds what is said of one object.
+// mostChanges is how many changes of one object a failure names.
 const mostChanges = 10
 
 // compare returns what differs between two states of one object, in the order of the fields.

@@ -62,7 +62,7 @@ func start(ctx context.Context, o options, out io.Writer) error {
 	return json.NewEncoder(out).Encode(m)
 }
 
-// slimPod has what a program uses that balances load over Pods.
+// slimPod has the fields that a load balancer uses.
 type slimPod struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -105,7 +105,7 @@ func startOf[T object.Object](ctx context.Context, client *transport.Client, o o
 	var listed, asked atomic.Int64
 	in := informer.New(listwatch.ListWatcher[T](counting[T]{resource, &asked}), informer.Options[T]{
 		Checkpoint: informer.FileCheckpoint[T](o.file, informer.FileOptions{Version: "1"}),
-		// Nothing is saved while it is measured, but for the first list of a cold start.
+		// While it is measured, only the first list of a cold start is saved.
 		CheckpointEvery: -1,
 		Logger:          slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Reflector: reflector.Options{Trace: &reflector.Trace{ListDone: func(d reflector.ListDone) {

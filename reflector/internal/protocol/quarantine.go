@@ -17,7 +17,7 @@ import (
 //   - An event of the key was older than the resume point, so that it may no longer be true.
 //   - A verification found a difference.
 //   - Its fence may come from another server than the one that answers now.
-//   - The saved copy that the machine began with was not sure of it.
+//   - The machine began with a saved copy, and the key is one of its doubts.
 //
 // All other keys stay up to date. A good event, the answer to an ask, or a list takes a key out of quarantine.
 type quarantine struct {

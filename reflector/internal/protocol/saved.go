@@ -16,7 +16,7 @@ type Saved struct {
 	// if there is no such place.
 	Version string
 
-	// Doubts are keys of which the copy may have an older or a newer state, or none.
+	// Doubts are the keys whose objects may be older or newer in the copy than at Version, or may be missing there.
 	Doubts []string
 
 	// Newest are the newest objects that the server had sent, the newest first.
@@ -29,7 +29,7 @@ type Newest struct {
 	Gone bool // it was deleted
 }
 
-// Saved returns the place at which the sink can be saved now. There is none
+// Saved returns the place at which the sink can be saved now. There is no such place
 //
 //   - before the first list;
 //   - while another server may have answered: the sink may have the objects of two histories;
@@ -57,8 +57,8 @@ func (m *Machine) Saved() Saved {
 	return s
 }
 
-// NoteHeld takes an object of the copy, if nobody knows which are the newest. If the object is newer than the copy, its key becomes
-// a doubt. If its version cannot be compared, it tells nothing.
+// NoteHeld looks at one object of the copy, to find the newest ones if nobody has noted them. If the object is newer than the copy,
+// its key becomes a doubt. If its version cannot be compared, NoteHeld ignores the object.
 func (s *Saved) NoteHeld(meta object.Meta) {
 	switch {
 	case !object.Ordered(meta.ResourceVersion):
@@ -85,7 +85,7 @@ var errSaved = errors.New("the saved copy may lack the latest state of it")
 // answer, so the newest objects are asked for as after an outage, and each doubt is asked for by itself.
 func (m *Machine) resumeSaved(now time.Time, s Saved) {
 	if m.synced || m.resume != "" || object.Any(s.Version) {
-		return // a copy that has begun goes on; one without a version begins with a list
+		return // a machine that has begun goes on; without a version, it begins with a list
 	}
 	m.moveResume(s.Version)
 	for i, n := range s.Newest[:min(len(s.Newest), len(m.recent))] {
@@ -98,17 +98,17 @@ func (m *Machine) resumeSaved(now time.Time, s Saved) {
 	m.waitUntil(time.Time{}, toWatch)
 }
 
-// hastenProbe asks for the next object at once, if an event has come of the one that a saved copy waits for: it was changed or deleted
-// while no program ran, and the events of that come after the watch has opened.
+// hastenProbe makes the next probe due at once if an event has come for the object that the probe asks for, and a saved copy waits.
+// The object was changed or deleted while no program ran, and such events come after the watch has opened.
 func (m *Machine) hastenProbe(now time.Time, key string) {
 	if d := m.doubt; d != nil && !m.synced && !d.probeAt.IsZero() && d.recent[d.asking].Key == key {
 		d.probeAt = now
 	}
 }
 
-// syncSaved says that a saved copy counts as the first list: the server watches from its version, and is the one that it was, as
-// far as the probes can tell. If a probe fails, the copy does not wait for it, because the watch is open. A step that does this has
-// no other call of the sink, so that a refusal cannot drop it.
+// syncSaved says that a saved copy counts as the first list: the server has accepted a watch from its version, and is the one that
+// it was, as far as the probes can tell. If a probe fails, the copy does not wait for it, because the watch is open. A step that
+// emits these effects has no other call of the sink, so a refusal by the sink cannot drop them.
 func (m *Machine) syncSaved(now time.Time) {
 	p, ok := m.phase.(*watching)
 	if m.synced || !ok || !p.open || m.doubt != nil && m.doubt.failures == 0 {

@@ -9,8 +9,8 @@
 //	{.status.conditions[?(@.type=="Ready")].status}
 //	{range .spec.containers[*]}{.name}{"\n"}{end}  a template for each; {$.x} is of the whole object
 //
-// All else, such as {..name} and slices, is an error that says what is understood. A field
-// that is not there prints nothing.
+// Everything else, such as {..name} and slices, is an error that says what is understood.
+// A field that is not there prints nothing.
 //
 // Source: https://kubernetes.io/docs/reference/kubectl/jsonpath/
 //
@@ -109,7 +109,8 @@ func (p *templateParser) node(inner string) (node, error) {
 	return node{path: path, inRange: body}, err
 }
 
-// closingBrace returns where the brace that closes stands, which may not be inside of quotes.
+// closingBrace returns the index of the closing brace. A brace inside of quotes does
+// not count.
 func closingBrace(s string) int {
 	var quote byte
 	for i := 0; i < len(s); i++ {

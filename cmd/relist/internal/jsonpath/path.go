@@ -104,7 +104,7 @@ func cutName(s string) (name, rest string) {
 	return s, ""
 }
 
-// closingBracket returns where the bracket that closes the first one stands.
+// closingBracket returns the index of the bracket that closes the first one.
 func closingBracket(s string) int {
 	var quote byte
 	depth := 0

@@ -35,7 +35,8 @@ type Options struct {
 	Failed func(error)
 }
 
-// maxPending is how many bytes may wait for the output before who prints waits too.
+// maxPending is how many bytes may wait for the output before the caller of Print
+// waits, too.
 const maxPending = 1 << 20
 
 // Printer writes lines to an output that may be slow. Print returns at once while the

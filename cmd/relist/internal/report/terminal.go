@@ -36,8 +36,8 @@ func Terminal(out io.Writer, format Format, when ColorWhen) Options {
 	return opts
 }
 
-// TerminalOf returns the terminal that an output writes to, or nil if it is none, or one
-// that can only write lines.
+// TerminalOf returns the terminal that an output writes to. It returns nil if the output
+// is no terminal, or a terminal that can only write lines.
 func TerminalOf(out io.Writer) *os.File {
 	if wrapped, ok := out.(interface{ Unwrap() io.Writer }); ok {
 		out = wrapped.Unwrap()

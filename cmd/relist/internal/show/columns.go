@@ -15,7 +15,7 @@ import (
 // Columns are the columns of a table of objects.
 type Columns []Column
 
-// Column is a heading, and what stands below it.
+// Column is a heading and the cells below it.
 type Column struct {
 	Heading string
 	Cell    func(object map[string]any, now time.Time) string

@@ -11,8 +11,9 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/report"
 )
 
-// Diff returns the fields in which two states of an object differ, in the order of the paths, but for two fields that
-// say nothing of the object itself: its resourceVersion, and managedFields, which is who wrote what.
+// Diff returns the fields in which two states of an object differ, in the order of the paths. It leaves out two
+// fields that say nothing about the object itself: its resourceVersion, and managedFields, which records who wrote
+// what.
 func Diff(before, after map[string]any) []report.Change {
 	d := &differ{}
 	cmp.Equal(before, after, cmp.FilterPath(isBookkeeping, cmp.Ignore()), cmp.Reporter(d))
@@ -24,7 +25,7 @@ func isBookkeeping(p cmp.Path) bool {
 	return path == ".metadata.managedFields" || path == ".metadata.resourceVersion"
 }
 
-// differ is told by cmp of all that it compares.
+// differ collects the differences that cmp reports.
 type differ struct {
 	path    cmp.Path
 	changes []report.Change
@@ -55,8 +56,8 @@ func (d *differ) Report(r cmp.Result) {
 // plainName is a name that needs no quotes in a path.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// pathOf writes a path as the templates of -o jsonpath have it. An element is counted in the new state, and one that
-// is gone in the old state.
+// pathOf writes a path as the templates of -o jsonpath have it. The index of an element is its place in the new
+// state, or in the old state if the element is gone.
 func pathOf(path cmp.Path) string {
 	var b strings.Builder
 	for _, s := range path {

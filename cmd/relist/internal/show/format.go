@@ -43,8 +43,9 @@ func (each) Flush() string { return "" }
 // Formats are the words of -o that print objects, as messages list them.
 const Formats = "yaml, json-object, jsonpath=TEMPLATE, custom-columns=HEADING:PATH,... or table"
 
-// ParseFormat returns the Format of a value of -o, or nil if the word is not one of them. If terminal is set, the output is
-// one, so that also YAML has only what can be seen. If several is set, there are objects of several resources.
+// ParseFormat returns the Format of a value of -o, or nil if the word is not one of them. terminal says that the output is
+// a terminal: then YAML, too, has only characters that can be seen. several says that there are objects of several
+// resources.
 func ParseFormat(output string, terminal, several bool) (Format, error) {
 	word, argument, hasArgument := strings.Cut(output, "=")
 	switch {

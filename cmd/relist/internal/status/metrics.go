@@ -24,7 +24,7 @@ type family struct {
 // counted are the metrics that a trace counts.
 var counted = []family{
 	{"relist_lists_total", "counter", "result", "Lists that have ended, by result: success (the whole list has come) or error.", []string{"success", "error"}},
-	{"relist_listed_objects_total", "counter", "", "Objects in the lists that have come.", []string{""}},
+	{"relist_listed_objects_total", "counter", "", "Objects in the lists that have come whole.", []string{""}},
 	{"relist_relists_total", "counter", "reason", "How often the resume point was given up, so that a list follows, by reason.", nil},
 	{"relist_watches_opened_total", "counter", "", "Watches that the server has answered.", []string{""}},
 	{"relist_watches_ended_total", "counter", "reason", "Watches that were refused, have ended or were hung up, by reason.", nil},
@@ -32,7 +32,7 @@ var counted = []family{
 	{"relist_backoffs_total", "counter", "reason", "Pauses before a request, by the reason for the pause.", nil},
 	{"relist_problems_total", "counter", "class", "Problems, by class: list, watch, object, version, sink or drift.", []string{"list", "watch", "object", "version", "sink", "drift"}},
 	{"relist_verifications_total", "counter", "", "Comparisons of the copy with the server that have come to an end.", []string{""}},
-	{"relist_verified_differences_total", "counter", "", "Objects of which such a comparison has found that they differ.", []string{""}},
+	{"relist_verified_differences_total", "counter", "", "Objects that such a comparison has found to differ.", []string{""}},
 }
 
 // Counts counts what a reflector does, for /metrics.
@@ -149,7 +149,7 @@ func (x exposition) counts(c *Counts) {
 		}
 	}
 	const lists = "relist_list_duration_seconds"
-	x.head(lists, "histogram", "How long the lists took that have come, from the first request to the end of the last answer.")
+	x.head(lists, "histogram", "How long whole lists took, from the first request to the end of the last answer.")
 	var below uint64
 	for i, bound := range bounds {
 		below += c.lists.counts[i]
