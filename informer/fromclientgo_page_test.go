@@ -27,7 +27,7 @@ func (a addresses) Update(pod *Pod) error { return a.Add(pod) }
 func (a addresses) Delete(pod *Pod) error { delete(a, object.Key(pod)); return nil }
 func (a addresses) Resync() error         { return nil }
 
-// Replace gets the whole state: what it lacks is gone.
+// Replace gets the whole state: what it lacks is gone, or could not be decoded.
 func (a addresses) Replace(pods []*Pod, _ string) error {
 	clear(a)
 	for _, pod := range pods {

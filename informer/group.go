@@ -271,11 +271,15 @@ type LateMember struct {
 	Err  error // the error of its WaitForSync; a [*SyncError] if the member is an [Informer]
 }
 
-// Error is one line.
+// Error is one line. It names the first ten members that are late.
 func (e *GroupSyncError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "informer: %d of %d members of the group have not synced", len(e.Late), e.Members)
 	for i, late := range e.Late {
+		if i == maxLateNamed {
+			fmt.Fprintf(&b, "; and %d more", len(e.Late)-i)
+			break
+		}
 		fmt.Fprintf(&b, "%s%s: %v", []string{": ", "; "}[min(i, 1)], late.Name, late.Err)
 	}
 	return b.String()

@@ -107,7 +107,7 @@ func (e *MultiSyncError) Unwrap() []error {
 	return all
 }
 
-// maxLateNamed is how many namespaces the text of a MultiSyncError names.
+// maxLateNamed is how many namespaces the text of a MultiSyncError names, and how many members that of a GroupSyncError.
 const maxLateNamed = 10
 
 // Error is one line. It names the first ten namespaces that are late.

@@ -19,6 +19,10 @@ type Sink[T any] interface {
 	// Replace makes items the whole state, as of resourceVersion. If the sink holds an
 	// object that items lack, that object was deleted, and the reflector got no event of
 	// the deletion. The sink may keep the slice.
+	//
+	// If an item of the list cannot be decoded, its object still exists. If the sink is a
+	// [Known], items then have the object that the sink holds. Otherwise they lack the
+	// object until the reflector has asked for it and could decode it.
 	Replace(items []T, resourceVersion string) error
 
 	// Resync offers every object of the sink to its consumer again.
