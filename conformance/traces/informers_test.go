@@ -212,3 +212,20 @@ func TestWaitForCacheSyncLooksAtTimes(t *testing.T) {
 		}
 	})
 }
+
+// silentMetrics panics if it is asked for a metric, because it has no provider.
+type silentMetrics struct{ cache.MetricsProvider }
+
+// No reflector asks the provider of metrics that a program has set: it would panic.
+func TestNoReflectorIsMeasured(t *testing.T) {
+	cache.SetReflectorMetricsProvider(silentMetrics{})
+	synctest.Test(t, func(t *testing.T) {
+		updated := 0
+		_, events := sharedInformer(t, 0, cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { updated++ }}, configMap("a", "1"))
+		events <- watch.Event{Type: watch.Modified, Object: configMap("a", "11")}
+		synctest.Wait()
+		if updated != 1 {
+			t.Errorf("the handler was told of %d updates, want 1", updated)
+		}
+	})
+}

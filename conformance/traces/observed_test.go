@@ -33,6 +33,8 @@ var shownByTest = map[string]func(*testing.T){
 	"several-namespaces":               TestTwoInformersCallOneHandlerAtOnce,
 	"what-is-logged":                   TestLogHasALineForEachAttempt,
 	"the-work-queue":                   TestWorkQueue,
+	"beside-handlers":                  TestFilterSeesTheFinalState,
+	"what-is-measured":                 TestNoReflectorIsMeasured,
 }
 
 // shownElsewhere are the headings for which another package has the test, and its file.
@@ -40,6 +42,7 @@ var shownElsewhere = map[string][2]string{
 	"kubeconfigs":      {"../clientgo/wire_test.go", "TestWire"},
 	"types-of-objects": {"../../listwatch/json/shapes_test.go", "TestShapes"},
 	"writes":           {"../writes/clientgo_test.go", "TestWritesDiffer"},
+	"shards":           {"../shards/shards_test.go", "TestWithoutTheGate"},
 }
 
 // Each heading of docs/differences.md was observed, and nothing else was.

@@ -166,8 +166,13 @@ func (m *Machine) planProbe(now time.Time) {
 }
 
 // unplanProbe puts the probe off until the next watch is open. Earlier answers that lacked the object no longer count, because
-// the object may be deleted while no watch is open. Earlier answers that were older than the resume point still count.
+// the object may be deleted while no watch is open. Earlier answers that were older than the resume point still count. The answer
+// to a probe that is in flight does not count, because another server may answer next, and because the probes begin again with the
+// newest object.
 func (m *Machine) unplanProbe() {
+	if m.ask != nil && m.ask.probe {
+		m.ask.doubted = true
+	}
 	if m.doubt != nil {
 		m.doubt.probeAt, m.doubt.asking, m.doubt.answersAbsent = time.Time{}, 0, 0
 	}

@@ -91,3 +91,24 @@ func TestWentBackDoesNotCutAWaitShort(t *testing.T) {
 		t.Errorf("the effects after the wait are %v, want a list of the most recent state", s.effects)
 	}
 }
+
+// If the version has expired while a probe is in flight, a list follows, and the probes begin again with the newest object. The answer
+// that is still on its way is about another object, and must not be taken for an answer about the newest.
+func TestAnswerToAProbeOfAnEarlierWatchDoesNotCount(t *testing.T) {
+	s := newStage()
+	s.settled()
+	s.step(event(Deleted, good("b", "112", "80")))
+	if probe := probed(t, s); probe.Key != "b" {
+		t.Fatalf("%q is asked for, want b", probe.Key)
+	}
+	s.step(Answered{Version: "112"}) // b is gone, as it was
+	s.pass(10 * time.Second)
+	if probe, ok := sent[Ask](s); !ok || probe.Key != "a" {
+		t.Fatalf("%q is asked for, want a", probe.Key)
+	}
+	s.step(Ended{failed(Expired, 0)})
+	s.step(Answered{Version: "113", Items: []Item{good("a", "90", "90")}})
+	if relist, ok := sent[Relist](s); ok {
+		t.Errorf("the answer about a is taken for one about b: %+v", relist)
+	}
+}
