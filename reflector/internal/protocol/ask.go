@@ -19,6 +19,7 @@ type ask struct {
 	heard      time.Time
 	eventSince bool // an event of the key has come since; if key is empty, an event of any key
 	doubted    bool // since then, another server may have taken the place of the one that was asked
+	unplanned  bool // the watch has ended since then, see unplanProbe
 }
 
 const (

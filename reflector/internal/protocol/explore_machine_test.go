@@ -37,6 +37,7 @@ func (e *encoder) machine(m *Machine) {
 		e.bool(a.probe)
 		e.bool(a.eventSince)
 		e.bool(a.doubted)
+		e.bool(a.unplanned)
 	}
 	e.armed(m.unaskableUntil)
 	e.doubt(m.doubt)
@@ -133,7 +134,7 @@ health: failing failingBefore watchAccepted
 lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil
 quarantine: entries soonest beyondLimit changes
 entry: meta why err askErr minVersion since next step answersUnused
-ask: key probe asked heard eventSince doubted
+ask: key probe asked heard eventSince doubted unplanned
 doubt: resume recent asking probeAt answersBehind answersAbsent failures unchanged
 repair: at step last
 verification: next asked arrived heard version keysWithEvents

@@ -166,12 +166,11 @@ func (m *Machine) planProbe(now time.Time) {
 }
 
 // unplanProbe puts the probe off until the next watch is open. Earlier answers that lacked the object no longer count, because
-// the object may be deleted while no watch is open. Earlier answers that were older than the resume point still count. The answer
-// to a probe that is in flight does not count, because another server may answer next, and because the probes begin again with the
-// newest object.
+// the object may be deleted while no watch is open. Earlier answers that were older than the resume point still count. The probes
+// begin again with the newest object, so the object that a probe in flight brings is not compared.
 func (m *Machine) unplanProbe() {
-	if m.ask != nil && m.ask.probe {
-		m.ask.doubted = true
+	if m.ask != nil {
+		m.ask.unplanned = true
 	}
 	if m.doubt != nil {
 		m.doubt.probeAt, m.doubt.asking, m.doubt.answersAbsent = time.Time{}, 0, 0
@@ -221,6 +220,10 @@ func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 		}
 		_, err := advance(d.resume, in.Version)
 		m.wentBack(now, err)
+		return
+	}
+	if a.unplanned {
+		m.probeIn(now, 0) // d.asking is of another object
 		return
 	}
 	was := d.recent[d.asking]
