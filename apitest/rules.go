@@ -17,7 +17,7 @@ type rules struct {
 	counted counting
 	// conditional: an update must have the resourceVersion that it replaces.
 	conditional bool
-	// createOnUpdate: a PUT creates the object if there is none.
+	// createOnUpdate: if the object does not exist, a PUT creates it.
 	createOnUpdate bool
 	// returnsDeleted: the answer to a deletion is the object, not a Status.
 	returnsDeleted bool
@@ -43,7 +43,7 @@ const (
 	countsAll // changes outside metadata and status
 )
 
-// These lists have the types of DefaultResources, by Resource.ID, to which a rule applies.
+// Each list is for one rule. It has the Resource.ID of each type in DefaultResources that obeys the rule.
 var (
 	withoutGeneration = []string{"namespaces", "nodes", "persistentvolumeclaims", "persistentvolumes", "services", "leases.coordination.k8s.io"}
 	madeByUpdate      = []string{"endpoints", "events", "services", "leases.coordination.k8s.io", "clusterroles.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io"}

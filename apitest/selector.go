@@ -18,7 +18,7 @@ type selection struct {
 	single    bool   // it names one object; kube-apiserver then looks up the key, and sends no pages
 	labels    labels.Selector
 	fields    fields.Selector
-	shard     []sharding.ShardRangeRequirement // ranges of hashes, of which one is enough; nil for all
+	shard     []sharding.ShardRangeRequirement // ranges of hashes; an object is selected if its hash is in one of them; nil selects all
 }
 
 // newSelection reads the selectors of a request. If a field selector names a field that the type does not have, the error

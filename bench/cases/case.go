@@ -77,7 +77,7 @@ func All() []Case {
 			Objects: 100, Events: 6_000, SmokeObjects: 20, SmokeEvents: 200, run: slowConsumer,
 		},
 		{
-			Name: "handlers", Title: "Ten handlers, one of which takes a second a callback, Pods, JSON", Spec: Spec{Resource: "pods"},
+			Name: "handlers", Title: "Ten handlers, and one takes a second for each callback, Pods, JSON", Spec: Spec{Resource: "pods"},
 			Objects: 1000, Events: 50_000, SmokeObjects: 20, SmokeEvents: 200, run: tenHandlers,
 		},
 		{

@@ -54,7 +54,7 @@ type Client interface {
 type Informer interface {
 	// Len is the number of objects in the store.
 	Len() int
-	// Version is the resourceVersion up to which the informer has received everything. Its store may be a little behind.
+	// Version is the resourceVersion up to which the informer has received everything. The store of the informer may be a little behind that version.
 	Version() string
 }
 

@@ -18,7 +18,7 @@ func manyIdle(ctx context.Context, e *env) error {
 	return e.many(ctx, func(i int, spec *Spec) { spec.Namespace = objects.Namespace(noNamespace + i) })
 }
 
-// manyTypes measures the same for informers of as many resources, each of which has a few objects.
+// manyTypes measures the same, but each informer has a resource of its own, with a few objects.
 func manyTypes(ctx context.Context, e *env) error {
 	return e.many(ctx, func(i int, spec *Spec) { spec.Resource = objects.Type(i) })
 }

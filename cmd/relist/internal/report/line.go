@@ -35,7 +35,7 @@ type Delta struct {
 	Object, Before []byte `json:"-"`
 }
 
-// Change is a field that has changed. Old or New is left out if there is none.
+// Change is a field that has changed. If the field is new, Old is empty. If the field is gone, New is empty.
 type Change struct {
 	Path string          `json:"path"` // such as .spec.containers[0].image
 	Old  json.RawMessage `json:"old,omitempty"`

@@ -93,7 +93,7 @@ func yamlOf(c Change, terminal bool) string {
 	return "---\n# " + about + "\n" + document
 }
 
-// escapeHidden escapes what cannot be seen, some of which YAML does not allow as it is.
+// escapeHidden escapes invisible characters. YAML forbids some of them.
 func escapeHidden(text []byte) []byte {
 	var b []byte
 	for _, r := range string(text) { // it is UTF-8: encoding/json has made it
