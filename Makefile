@@ -11,11 +11,12 @@ LINT = bin/golangci-lint
 AUDIT = bin/audit/audit
 RELEASE = bin/release/goreleaser
 IMAGE = relist:latest
+SQLIMAGE = relist-sql:latest
 PLATFORMS = linux/amd64 linux/arm64
 BUILDER = docker
 PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
 
-.PHONY: help demo test lint audit fuzz bench bench-smoke bench-micro recovery conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
+.PHONY: help demo demo-sql test lint audit fuzz bench bench-smoke bench-micro recovery postgres conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -23,10 +24,21 @@ help: ## list what can be made
 demo: ## mirror a server that misbehaves, and show what happens
 	go run ./cmd/relist demo $(ARGS)
 
+demo-sql: ## copy a server's objects into a file of SQLite, and query it
+	@set -e; dir=$$(mktemp -d); trap 'kill $$server 2>/dev/null || true; rm -rf "$$dir"' EXIT; \
+	go build -o $$dir/relist ./cmd/relist; \
+	(cd cmd/relist-sql && go build -o $$dir/relist-sql .); \
+	$$dir/relist serve --objects 1000 --pods 300 --rate 20 >$$dir/serve & server=$$!; \
+	until grep -q '^faults ' $$dir/serve; do kill -0 $$server; sleep 0.1; done; \
+	url=$$(sed -n 's/^serving //p' $$dir/serve | head -n 1); \
+	$$dir/relist-sql mirror pods,configmaps -A --server $$url --to sqlite:$$dir/demo.db --columns pods:node=.spec.nodeName --once; \
+	$$dir/relist-sql query $$dir/demo.db 'SELECT node, count(*) FROM pods GROUP BY node'; \
+	$$dir/relist-sql status $$dir/demo.db
+
 # The race detector needs a C compiler that can find its headers. It cannot do thousands of
 # reflectors in one bubble, which is TestHerd, and explores millions of states too slowly.
 # Of two -run, the last counts: one in TESTFLAGS chooses the tests of both commands.
-test: ## run all tests of the library, the command and the metrics
+test: ## run all tests of the library, the command, the metrics and the copies in databases
 	@race=-race; dir=$$(mktemp -d) || exit 1; \
 	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >$$dir/probe.c; \
 	if $$(go env CC) -o $$dir/probe $$dir/probe.c >/dev/null 2>&1; then \
@@ -37,7 +49,8 @@ test: ## run all tests of the library, the command and the metrics
 	rm -rf $$dir; set -x; \
 	go test $$race -shuffle=on $(TESTFLAGS) ./... && \
 	if [ -n "$$race" ]; then go test -shuffle=on -run '^(TestHerd|TestExplore)$$' $(TESTFLAGS) ./simulation ./reflector/internal/protocol; fi && \
-	cd prometheus && go test $$race -shuffle=on $(TESTFLAGS) ./... && cd check && go test $(TESTFLAGS) ./...
+	(cd prometheus && go test $$race -shuffle=on $(TESTFLAGS) ./... && cd check && go test $(TESTFLAGS) ./...) && \
+	for module in sinks/postgres sinks/sqlite cmd/relist-sql; do (cd $$module && go test $$race -shuffle=on $(TESTFLAGS) ./...) || exit 1; done
 
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
@@ -45,10 +58,17 @@ lint: $(LINT) ## run the linters over every module of ours
 	cd bench && ../$(LINT) run --config ../.golangci.yml ./...
 	cd prometheus && ../$(LINT) run --config ../.golangci.yml ./...
 	cd prometheus/check && ../../$(LINT) run --config ../../.golangci.yml ./...
+	cd sinks/postgres && ../../$(LINT) run --config ../../.golangci.yml ./...
+	cd sinks/postgres/check && ../../../$(LINT) run --config ../../../.golangci.yml ./...
+	cd sinks/sqlite && ../../$(LINT) run --config ../../.golangci.yml ./...
+	cd cmd/relist-sql && ../../$(LINT) run --config ../../.golangci.yml ./...
 
 audit: $(AUDIT) ## look for known vulnerabilities and careless code: govulncheck, gosec, staticcheck
 	$(AUDIT)
 	cd prometheus && ../$(AUDIT) -tools ../bin/audit -accepted /dev/null
+	cd sinks/postgres && ../../$(AUDIT) -tools ../../bin/audit -accepted ../../tools/audit/accepted-postgres.txt
+	cd sinks/sqlite && ../../$(AUDIT) -tools ../../bin/audit -accepted /dev/null
+	cd cmd/relist-sql && ../../$(AUDIT) -tools ../../bin/audit -accepted /dev/null
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)
 	@for pkg in $$(go list ./...); do \
@@ -73,7 +93,10 @@ bench-micro: ## measure the queue and the store beside those of client-go
 recovery: ## measure how soon a copy is fresh again after a fault, and what a server is asked for; ARGS=-update writes it down
 	go test -count=1 -v -run '^(TestRecovery|TestMostInAMinute|TestHerd)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
 
-conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl
+postgres: ## test the copies of sinks/postgres with a PostgreSQL of the tests' own; it must be installed
+	cd sinks/postgres/check && go test -count=1 $(TESTFLAGS) ./...
+
+conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl; PostgreSQL must be installed
 	cd conformance && go test -count=1 -timeout 20m $(TESTFLAGS) ./...
 
 peers: ## play faults to relist and to other clients; PEERS=relist,client-go needs Go alone, ARGS='-runs 3 -update' writes docs/clients.md
@@ -96,12 +119,14 @@ release-snapshot: $(RELEASE) ## build what a release has, into dist/: archives, 
 release: $(RELEASE) ## publish a draft of the release of the tag that is checked out
 	$(RELEASE) release --clean
 
-image: ## build a container image of the command, called IMAGE (relist:latest), with BUILDER (docker, podman or buildah)
+image: ## build container images of the commands, called IMAGE (relist:latest) and SQLIMAGE (relist-sql:latest), with BUILDER (docker, podman or buildah)
 	@set -e; for platform in $(PLATFORMS); do \
 		echo "build $$platform"; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o bin/image/$$platform/relist ./cmd/relist; \
+		(cd cmd/relist-sql && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o ../../bin/image/$$platform/relist-sql .); \
 	done
 	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(IMAGE) --file deploy/Dockerfile bin/image
+	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(SQLIMAGE) --file deploy/Dockerfile.sql bin/image
 
 ci: ## what has to pass before a change goes in
 	.ci/run

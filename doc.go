@@ -1,5 +1,6 @@
 // Package relist keeps a local copy of a Kubernetes resource type in step with
-// the API server. It has no code of its own: the packages below it do.
+// the API server, and writes its objects. The packages below this one do that.
+// Its own function, [Open], puts a cache and a writer together.
 //
 // The loop, from the wire to the caller:
 //
@@ -11,12 +12,15 @@
 //	informer    puts these together and calls handlers
 //	controller  calls a function for the keys of what has changed, until it succeeds
 //
+// Package writer goes the other way: it creates, changes and deletes objects.
+//
 // One round: list everything, replace the copy, watch from the list's
 // resourceVersion, and apply each event. A watch that ends is resumed from the
 // last resourceVersion seen. When the server says that this version is gone,
 // list again; what the new list lacks was deleted while nobody watched, and is
 // delivered as a deletion whose final state is unknown.
 //
-// Begin with package informer for a live cache, with package reflector for the
-// protocol, and with reflector/internal/protocol for the rules, all in one place.
+// Begin with package informer for a live cache, with [Open] and package
+// controller for a controller, with package reflector for the protocol, and with
+// reflector/internal/protocol for the rules, all in one place.
 package relist

@@ -63,8 +63,9 @@ func aggregated(req *http.Request) string {
 	return ""
 }
 
-// groupDiscovery describes the core group, or all others.
-func (s *Server) groupDiscovery(core bool) groupDiscoveryList {
+// groupDiscovery describes the core group, or all others. A version whose discovery has to fail is Stale and has no types, as one
+// whose server is down: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
+func (s *Server) groupDiscovery(req *http.Request, core bool) groupDiscoveryList {
 	list := groupDiscoveryList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"},
 		Items:    []groupDiscovery{},
@@ -78,9 +79,14 @@ func (s *Server) groupDiscovery(core bool) groupDiscoveryList {
 			g.Metadata.Name = root.Group
 			list.Items = append(list.Items, g)
 		}
-		v := versionDiscovery{Version: root.Version, Freshness: "Current"}
+		v := versionDiscovery{Version: root.Version, Freshness: "Current", Resources: []resourceDiscovery{}}
+		var types []string
 		for _, r := range s.resourcesAt(root.root()) {
 			v.Resources = append(v.Resources, discover(r))
+			types = append(types, r.ID())
+		}
+		if _, fails := s.faults.take(req, verbDiscover, types...); fails {
+			v.Resources, v.Freshness = []resourceDiscovery{}, "Stale"
 		}
 		g := &list.Items[len(list.Items)-1]
 		g.Versions = append(g.Versions, v)

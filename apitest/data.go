@@ -16,6 +16,9 @@ func (s *Server) table(resource string) (*table, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "resources"}, resource)
 }
 
+// programmer is the author of what a Go program writes by the methods of Server.
+var programmer = author{manager: "apitest"}
+
 // Create stores a new object as a POST would, and returns the version of the commit. Unlike a POST, it also stores the
 // status, so that a test can make a running Pod in one step; Update and Patch do so, too. Create keeps a UID and a
 // creationTimestamp that obj has, so that a test knows them. It neither changes nor keeps obj. obj may be the Object of
@@ -26,7 +29,7 @@ func (s *Server) Create(resource string, obj map[string]any) (resourceVersion st
 	if err != nil {
 		return "", err
 	}
-	r, err := s.storage.create(t, write{namespace: str(metadataOf(obj), "namespace"), direct: true}, obj)
+	r, err := s.storage.create(t, write{namespace: str(metadataOf(obj), "namespace"), direct: true, by: programmer}, obj)
 	return versionOf(r, err)
 }
 
@@ -38,7 +41,7 @@ func (s *Server) Update(resource string, obj map[string]any) (resourceVersion st
 		return "", err
 	}
 	meta := metadataOf(obj)
-	r, _, err := s.storage.update(t, write{namespace: str(meta, "namespace"), name: str(meta, "name"), direct: true}, obj)
+	r, _, err := s.storage.update(t, write{namespace: str(meta, "namespace"), name: str(meta, "name"), direct: true, by: programmer}, obj)
 	return versionOf(r, err)
 }
 
@@ -48,7 +51,7 @@ func (s *Server) Patch(resource, namespace, name string, patch map[string]any) (
 	if err != nil {
 		return "", err
 	}
-	r, err := s.storage.modify(t, write{namespace: namespace, name: name, direct: true, patch: true}, func(obj map[string]any) (map[string]any, error) {
+	r, err := s.storage.modify(t, write{namespace: namespace, name: name, direct: true, by: programmer, patch: true}, func(obj map[string]any) (map[string]any, error) {
 		return mergePatch(obj, patch), nil
 	})
 	return versionOf(r, err)
@@ -61,7 +64,7 @@ func (s *Server) Delete(resource, namespace, name string) (resourceVersion strin
 	if err != nil {
 		return "", err
 	}
-	r, err := s.storage.remove(t, write{namespace: namespace, name: name, direct: true}, deletion{})
+	r, err := s.storage.remove(t, write{namespace: namespace, name: name, direct: true, by: programmer}, deletion{})
 	return versionOf(r, err)
 }
 

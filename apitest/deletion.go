@@ -212,7 +212,7 @@ func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 	if gone {
 		// It is marked for deletion first, and watchers see that change.
 		if before == nil {
-			if cur, err = s.put(t, obj); err != nil {
+			if cur, err = s.put(t, obj, cur.tracked); err != nil {
 				return nil, err
 			}
 		} else if cur, err = newRevision(t.res, obj, cur.rv); err != nil {
@@ -223,7 +223,7 @@ func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 	if len(finalizers) > 0 {
 		meta["finalizers"] = finalizers
 	}
-	return s.put(t, obj)
+	return s.put(t, obj, cur.tracked)
 }
 
 // terminating returns the Namespace as the answer to its deletion shows it. In this server the Namespace is gone at

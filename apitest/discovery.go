@@ -26,7 +26,7 @@ func (s *Server) serveMeta(w http.ResponseWriter, req *http.Request) bool {
 		return true
 	case "/api", "/apis":
 		if media := aggregated(req); media != "" {
-			writeAggregated(w, media, s.groupDiscovery(path == "/api"))
+			writeAggregated(w, media, s.groupDiscovery(req, path == "/api"))
 		} else if path == "/api" {
 			writeMeta(w, req, legacyVersions(req))
 		} else {

@@ -41,8 +41,8 @@
 // There is no schema: an object is any JSON with valid metadata, defaults are not filled in, unknown fields are kept,
 // and fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
 // controllers or garbage collection; a namespace need not exist, and deleting a namespace leaves its objects. Strategic
-// merge patches know lists by their names, and server-side apply is a merge without field ownership. docs/apitest.md
-// has a table of the differences from kube-apiserver; conformance/apiserver compares the two.
+// merge patches and server-side apply know lists by their names. docs/apitest.md has a table of the differences from
+// kube-apiserver; conformance/apiserver compares the two.
 //
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver uses.
 //

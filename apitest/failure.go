@@ -19,9 +19,12 @@ type Failure struct {
 	Count int
 	// For is how long requests fail, if above zero.
 	For time.Duration
-	// Verb limits the failure to one of list, watch, get, create, update, patch, delete, deletecollection.
+	// Verb limits the failure to one of list, watch, get, create, update, patch, delete, deletecollection. If it is discover, requests
+	// for discovery fail (below /api and /apis) and no others. These fail for no other Verb, and not if Verb is empty.
 	Verb string
-	// Resource limits the failure to one type: "pods", "deployments.apps".
+	// Resource limits the failure to one type: "pods", "deployments.apps". With the Verb discover, the discovery of that type's group
+	// and version fails. Clients that ask for all groups in one answer, as kubectl does, see that version as Stale and without types,
+	// as if the server behind it were down.
 	Resource string
 	// UserAgent limits the failure to requests whose User-Agent contains this text, and so to one of several clients.
 	UserAgent string
@@ -65,7 +68,10 @@ func (s *Server) FailNext(x Failure) error {
 }
 
 // failureVerbs are what a request can be, see verb.
-var failureVerbs = []string{"list", "watch", "get", "create", "update", "patch", "delete", "deletecollection"}
+var failureVerbs = []string{"list", "watch", "get", "create", "update", "patch", "delete", "deletecollection", verbDiscover}
+
+// verbDiscover is the verb of a request for discovery.
+const verbDiscover = "discover"
 
 func (s *Server) checkFailure(x Failure) error {
 	switch {
@@ -73,6 +79,8 @@ func (s *Server) checkFailure(x Failure) error {
 		return fmt.Errorf("count %d: want 1 or more", x.Count)
 	case x.Verb != "" && !slices.Contains(failureVerbs, x.Verb):
 		return fmt.Errorf("verb %q: want one of %s", x.Verb, strings.Join(failureVerbs, ", "))
+	case x.Verb == verbDiscover && x.InStream:
+		return errors.New("in-stream: discovery is no stream")
 	case x.Resource != "" && s.storage.tables[x.Resource] == nil:
 		return fmt.Errorf("resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", x.Resource)
 	case x.Status != 0 && (x.Status < http.StatusOK || x.Status > 599):
@@ -129,6 +137,10 @@ func (x Failure) usual(t target, verb string) error {
 // forbidden is the error for a user without rights, in the words of kube-apiserver's authorizer.
 func forbidden(t target, verb string) error {
 	res := t.table.res
+	if verb == verbDiscover {
+		//nolint:staticcheck // kube-apiserver's words, its capital too
+		return apierrors.NewForbidden(res.GroupResource(), "", fmt.Errorf("User %q cannot get path %q", "system:anonymous", t.name))
+	}
 	where := "at the cluster scope"
 	if t.namespace != "" {
 		where = fmt.Sprintf("in the namespace %q", t.namespace)
@@ -152,6 +164,32 @@ func (s *Server) fail(w http.ResponseWriter, req *http.Request, t target, verb s
 	default:
 		writeError(w, &apierrors.StatusError{ErrStatus: *x.status(t, verb)})
 	}
+}
+
+// failDiscovery answers a request for discovery with the failure that a test has asked for, and returns true. If no test has asked for
+// one, it returns false.
+func (s *Server) failDiscovery(w http.ResponseWriter, req *http.Request) bool {
+	path := strings.TrimSuffix(req.URL.Path, "/")
+	var of []string // the types whose group this path is about; none for those about all groups
+	switch {
+	case req.Method != http.MethodGet:
+		return false
+	case path == "/api" || path == "/apis":
+	default:
+		for id, t := range s.storage.tables { // the order does not matter
+			if root := t.res.root(); root == path || t.res.Group != "" && "/apis/"+t.res.Group == path {
+				of = append(of, id)
+			}
+		}
+		if of == nil {
+			return false
+		}
+	}
+	x, ok := s.faults.take(req, verbDiscover, of...)
+	if ok {
+		s.fail(w, req, target{table: &table{res: &Resource{}}, name: path}, verbDiscover, x)
+	}
+	return ok
 }
 
 // failInStream sends an ERROR event in the encoding that the stream would have had.

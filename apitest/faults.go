@@ -15,8 +15,9 @@ type faults struct {
 
 	mu       sync.Mutex
 	streams  map[*stream]struct{}
-	cuts     []*Cut // for the next watches, oldest first
-	listCuts []*Cut // for the next lists
+	opened   chan struct{} // closed when the next watch is open; nil while nobody waits
+	cuts     []*Cut        // for the next watches, oldest first
+	listCuts []*Cut        // for the next lists
 	failures []*Failure
 	rewrites []*Rewrite
 	period   time.Duration // of bookmarks
@@ -58,8 +59,8 @@ func (f *faults) cancelReopen() {
 }
 
 // open makes the stream for the answer to a watch.
-func (f *faults) open(out output, spared bool) *stream {
-	st := &stream{faults: f, out: out, spared: spared, wake: make(chan struct{}, 1)}
+func (f *faults) open(out output, resource string, spared bool) *stream {
+	st := &stream{faults: f, out: out, resource: resource, spared: spared, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.streams[st] = struct{}{}
@@ -126,8 +127,8 @@ func (f *faults) connection(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// take returns the failure for a request, and counts it. It returns false if no failure matches.
-func (f *faults) take(req *http.Request, verb string, res *Resource) (Failure, bool) {
+// take returns the failure for a request that concerns these types, and counts it. It returns false if no failure matches.
+func (f *faults) take(req *http.Request, verb string, types ...string) (Failure, bool) {
 	if spared(req) {
 		return Failure{}, false
 	}
@@ -136,7 +137,7 @@ func (f *faults) take(req *http.Request, verb string, res *Resource) (Failure, b
 	defer f.mu.Unlock()
 	f.failures = slices.DeleteFunc(f.failures, func(x *Failure) bool { return x.over(now) })
 	i := slices.IndexFunc(f.failures, func(x *Failure) bool {
-		return (x.Verb == "" || x.Verb == verb) && (x.Resource == "" || x.Resource == res.ID()) &&
+		return (x.Verb == verb || x.Verb == "" && verb != verbDiscover) && (x.Resource == "" || slices.Contains(types, x.Resource)) &&
 			strings.Contains(req.UserAgent(), x.UserAgent)
 	})
 	if i < 0 {

@@ -14,9 +14,6 @@ import (
 )
 
 // patch applies a patch of any kind that kube-apiserver knows. It returns the status code of the answer.
-//
-// Server-side apply is only a merge here. It creates an object that does not exist. It does not track which manager owns a
-// field, so if a later apply leaves a field out, the field stays.
 func (s *storage) patch(t target, body []byte, media string) (*revision, int, error) {
 	var change func(obj map[string]any) (map[string]any, error)
 	switch types.PatchType(media) {
@@ -90,16 +87,38 @@ func (s *storage) apply(t target, body []byte) (*revision, int, error) {
 	if str(obj, "kind") == "" || str(obj, "apiVersion") == "" {
 		return nil, 0, apierrors.NewBadRequest("Object 'Kind' is missing")
 	}
-	r, err := s.modify(t.table, t.write(true), func(cur map[string]any) (map[string]any, error) {
-		return strategicMerge(cur, obj), nil
-	})
-	if !apierrors.IsNotFound(err) {
-		return r, http.StatusOK, err
+	if metadataOf(obj)["managedFields"] != nil {
+		return nil, 0, apierrors.NewBadRequest("metadata.managedFields must be nil")
 	}
-	obj, meta := shallow(obj)
-	meta["name"] = t.name
-	r, err = s.create(t.table, t.write(false), obj)
-	return r, http.StatusCreated, err
+	for {
+		var owners []any
+		w := t.write(true)
+		w.owners = &owners
+		r, err := s.modify(t.table, w, func(cur map[string]any) (map[string]any, error) {
+			next, err := t.applyFields(cur, obj)
+			if err == nil {
+				owners, _ = metadataOf(next)["managedFields"].([]any)
+			}
+			return next, err
+		})
+		if !apierrors.IsNotFound(err) || t.subresource != "" {
+			return r, http.StatusOK, err
+		}
+		made, err := t.applyFields(nil, obj)
+		if err != nil {
+			return nil, 0, err
+		}
+		made, meta := shallow(made)
+		if uid := str(meta, "uid"); uid != "" {
+			return nil, 0, apierrors.NewConflict(t.table.res.GroupResource(), t.name, fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
+		}
+		meta["name"] = t.name
+		w = t.write(false)
+		w.owners = &owners
+		if r, err = s.create(t.table, w, made); !apierrors.IsAlreadyExists(err) {
+			return r, http.StatusCreated, err
+		} // otherwise another client was faster, and the fields are applied to its object
+	}
 }
 
 // applyJSONPatch applies a JSON patch, RFC 6902, as kube-apiserver does.

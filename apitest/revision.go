@@ -31,6 +31,7 @@ type revision struct {
 	created   string // creationTimestamp, as it is in body
 	rv        uint64
 	deleted   bool // it is a tombstone: body is the last state, with the resourceVersion of the deletion
+	tracked   bool // the object was applied, so the owners of its fields are in managedFields
 
 	body    []byte
 	meta    int // the metadata is body[:meta]

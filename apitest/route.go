@@ -14,6 +14,7 @@ type target struct {
 	namespace   string
 	name        string // "" for the collection
 	subresource string
+	by          author // of a write
 }
 
 // has reports whether the type has a subresource.
@@ -54,7 +55,7 @@ func (s *Server) missing(w http.ResponseWriter, req *http.Request) {
 
 // write returns the description of a change of the target.
 func (t target) write(patch bool) write {
-	return write{namespace: t.namespace, name: t.name, subresource: t.subresource, patch: patch}
+	return write{namespace: t.namespace, name: t.name, subresource: t.subresource, patch: patch, by: t.by}
 }
 
 // route reads an API path. It does not know the old /watch/ paths of kube-apiserver.

@@ -35,7 +35,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		writeError(w, apierrors.NewUnauthorized("Unauthorized"))
 		return
 	}
-	if s.serveMeta(w, req) {
+	if s.failDiscovery(w, req) || s.serveMeta(w, req) {
 		return
 	}
 	t, ok := s.route(req.URL.Path)
@@ -44,7 +44,7 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	v := verb(req, t)
-	if x, ok := s.faults.take(req, v, t.table.res); ok {
+	if x, ok := s.faults.take(req, v, t.table.res.ID()); ok {
 		s.fail(w, req, t, v, x)
 		return
 	}

@@ -44,6 +44,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	if v == "deletecollection" {
 		return s.serveDeleteCollection(w, req, t, f, del)
 	}
+	t.by = authorOf(req)
 	st := s.storage
 	var before uint64 // of the copy, which only this request has
 	if dryRun {

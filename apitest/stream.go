@@ -9,12 +9,14 @@ import (
 
 // A stream is the answer to one watch. Faults use it to hold bytes back, to cut the answer, and to add bytes.
 type stream struct {
-	faults *faults
-	out    output
-	spared bool          // no fault changes this stream
-	wake   chan struct{} // holds a token after a field below has changed
+	faults   *faults
+	out      output
+	resource string        // "deployments.apps"
+	spared   bool          // no fault changes this stream
+	wake     chan struct{} // holds a token after a field below has changed
 
 	mu     sync.Mutex
+	open   bool // the head of the answer was sent
 	cut    *Cut
 	left   int64    // bytes to write before the cut
 	ended  bool     // the stream has to end in good order

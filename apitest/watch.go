@@ -54,20 +54,23 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 		case err != nil:
 			// After the server has accepted a watch, errors are ERROR events (watch-rv-too-old.http).
 			_ = wa.write(ctx, f.status(nil, statusOf(err)))
-		case initial == nil || wa.sendInitial(ctx, initial.items) == nil:
-			wa.run(ctx, clock)
+		default:
+			r.srv.faults.markOpen(wa.stream)
+			if initial == nil || wa.sendInitial(ctx, initial.items) == nil {
+				wa.run(ctx, clock)
+			}
 		}
 	}
 	// A fault can reach the stream before the client has got an answer.
 	if isWebSocket(req) {
 		out := newMessages(f.contentType(true))
-		wa.stream = r.srv.faults.open(out, spared(req))
+		wa.stream = r.srv.faults.open(out, t.res.ID(), spared(req))
 		defer r.srv.faults.release(wa.stream)
 		r.srv.faults.upgrade(w, req, out, serve)
 		return nil
 	}
 	out := newBody(w)
-	wa.stream = r.srv.faults.open(out, spared(req))
+	wa.stream = r.srv.faults.open(out, t.res.ID(), spared(req))
 	defer r.srv.faults.release(wa.stream)
 	w.Header().Set("Content-Type", f.contentType(true))
 	w.WriteHeader(http.StatusOK)

@@ -50,6 +50,9 @@ type write struct {
 	direct bool
 	// patch: the change was computed from the current state.
 	patch bool
+	// by is who writes. If the change is a server-side apply, owners is where it puts metadata.managedFields.
+	by     author
+	owners *[]any
 }
 
 // create stores a new object.
@@ -104,15 +107,16 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 	if t.current(objectKey(namespace, name)) != nil {
 		return nil, apierrors.NewAlreadyExists(t.res.GroupResource(), name)
 	}
-	return s.put(t, obj)
+	return s.put(t, obj, w.owners != nil)
 }
 
 // put encodes obj as the next version and commits it. The caller holds the lock.
-func (s *storage) put(t *table, obj map[string]any) (*revision, error) {
+func (s *storage) put(t *table, obj map[string]any, tracked bool) (*revision, error) {
 	r, err := newRevision(t.res, obj, s.rv+1)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
+	r.tracked = tracked
 	s.commit(t, r)
 	return r, nil
 }
@@ -130,17 +134,20 @@ func (s *storage) update(t *table, w write, obj map[string]any) (r *revision, ma
 	if ns := str(meta, "namespace"); ns != "" && ns != w.namespace && !t.res.ClusterScoped {
 		return nil, false, namespaceMismatch()
 	}
-	r, err = s.modify(t, w, func(map[string]any) (map[string]any, error) { return obj, nil })
-	if apierrors.IsNotFound(err) && t.rules.createOnUpdate && w.subresource == "" {
+	for {
+		r, err = s.modify(t, w, func(map[string]any) (map[string]any, error) { return obj, nil })
+		if !apierrors.IsNotFound(err) || !t.rules.createOnUpdate || w.subresource != "" {
+			return r, false, err
+		}
 		if uid := str(meta, "uid"); uid != "" {
 			return nil, false, preconditionFailed(t.res, w.name, "UID", uid, "")
 		}
 		obj, meta := shallow(obj)
 		delete(meta, "resourceVersion")
-		r, err = s.create(t, w, obj)
-		return r, true, err
+		if r, err = s.create(t, w, obj); !apierrors.IsAlreadyExists(err) {
+			return r, true, err
+		} // otherwise another client was faster, and its object is updated
 	}
-	return r, false, err
 }
 
 // serverFields are the fields of metadata that only the server sets.
@@ -192,6 +199,17 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 		}
 	}
 	meta["resourceVersion"] = formatRV(cur.rv)
+	tracked := cur.tracked || w.owners != nil
+	var was claim
+	switch {
+	case w.owners != nil:
+	case disowns(w, meta):
+		delete(meta, "managedFields")
+		tracked = false
+	case tracked:
+		was = claimed(w, meta, oldMeta)
+		meta["managedFields"] = oldMeta["managedFields"] // what is no list of owners does not count, and is no error
+	}
 	if err := t.checkUpdate(meta, oldMeta); err != nil {
 		return nil, err
 	}
@@ -206,6 +224,14 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 	if g, ok := t.generation(old, next); ok {
 		meta["generation"] = g
 	}
+	switch {
+	case w.owners != nil:
+		meta["managedFields"] = *w.owners
+	case tracked:
+		if err := t.own(w, was, next, old); err != nil {
+			return nil, err
+		}
+	}
 	same, err := newRevision(t.res, next, cur.rv)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
@@ -217,6 +243,7 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 		}
 		return same, err // the writer gets what was written, and watchers get the last state before it
 	}
+	same.tracked = tracked
 	if bytes.Equal(same.body, cur.body) {
 		return cur, nil
 	}

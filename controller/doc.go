@@ -8,7 +8,7 @@
 //		return 0, write(ctx, shop)
 //	}, controller.Options{Workers: 4},
 //		controller.For(shops),
-//		controller.Owns(configMaps, controller.Owner{Group: "example.com", Kind: "Shop"}),
+//		controller.Owns(configMaps, object.Type{Group: "example.com", Version: "v1", Resource: "shops", Kind: "Shop"}),
 //	)
 //
 // Each [Source] is an informer and a rule that makes keys of a change. The keys go into a [Queue]. The workers take them from

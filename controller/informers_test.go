@@ -10,6 +10,7 @@ import (
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -116,7 +117,10 @@ func TestRunRefuses(t *testing.T) {
 				return controller.Run(t.Context(), nothing, controller.Options{Workers: -1}, controller.For(in))
 			},
 			"no source": func() error { return controller.Run(t.Context(), nothing, controller.Options{}) },
-			"closed":    func() error { return controller.Run(t.Context(), nothing, controller.Options{Queue: closed}) },
+			"Owns(*controller_test.thing): the type of the owners has no Kind": func() error {
+				return controller.Run(t.Context(), nothing, controller.Options{}, controller.Owns(in, object.Type{Group: "apps"}))
+			},
+			"closed": func() error { return controller.Run(t.Context(), nothing, controller.Options{Queue: closed}) },
 		} {
 			if err := run(); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("Run returned %v, want it to say %q", err, want)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,8 +39,11 @@ type Options struct {
 	// the pauses. Run closes it in the end. If nil, Run makes one.
 	Queue *Queue[string]
 
-	// Logger is told of errors and panics of Reconcile, and of informers that get no first list.
-	// If nil, slog.Default() is used.
+	// Logger is told of errors and panics of Reconcile, and of informers that get no first list. A key that fails has a line for
+	// each state and not for each attempt: "reconcile failed" at Warn when it begins to fail, and again if it fails with another
+	// reason of the API server; "reconcile panicked" at Error, with the stack; "reconcile recovered" at Warn when it is over, with the
+	// time that it took. In any minute, ten failures have a line of their own; other keys have theirs later, if they fail for
+	// longer. All attempts are told at Debug. If nil, slog.Default() is used.
 	Logger *slog.Logger
 
 	// Reconciled is called after each call of Reconcile, by the worker, for metrics. If nil, nobody is told.
@@ -77,6 +81,7 @@ var (
 	errGoexit     = errors.New("Reconcile called runtime.Goexit (t.FailNow does)")
 	errNoFunction = errors.New("controller: the Reconcile function is nil")
 	errNoSource   = errors.New("controller: no source and no queue, so that there would be nothing to do: add controller.For(...)")
+	errNoKind     = errors.New("the type of the owners has no Kind: set Kind of the object.Type, such as ReplicaSet")
 )
 
 const (
@@ -113,13 +118,20 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 		return err
 	}
 	var informers sync.WaitGroup
+	var failed atomic.Pointer[error] // the first failure of an informer
 	run := map[any]bool{}
 	for i, s := range sources {
 		if run[s.informer] {
 			continue // another source runs it
 		}
 		run[s.informer] = true
-		informers.Go(func() { fail(s.keepRunning(inner, registrations[i])) })
+		informers.Go(func() {
+			err := s.keepRunning(inner, registrations[i])
+			if isFailure(err) {
+				failed.CompareAndSwap(nil, &err)
+			}
+			fail(err)
+		})
 	}
 	if c.awaitSync(inner, sources, registrations) {
 		for range max(opts.Workers, 1) {
@@ -130,10 +142,19 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 	fail(ErrClosed) // the workers end if inner has ended, and then this does nothing, or if the queue is closed
 	remove(registrations)
 	informers.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return context.Cause(inner)
+}
+
+// isFailure reports whether an informer has ended for another reason than that it had to: because code of the program has panicked, or
+// because Fatal said so. Nothing else tells a panic, so Run returns a failure also if its context has ended.
+func isFailure(err error) bool {
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, informer.ErrStopped)
 }
 
 // observe lets the sources add keys. If one cannot, none does.
@@ -180,6 +201,7 @@ type running struct {
 	reconcile  Reconcile
 	queue      *Queue[string]
 	log        *slog.Logger
+	failures   failureLog
 	reconciled func(Reconciled)
 	workers    sync.WaitGroup
 }
@@ -200,6 +222,7 @@ func newRunning(reconcile Reconcile, opts Options, sources []Source) (*running, 
 	if c.log == nil {
 		c.log = slog.Default()
 	}
+	c.failures.logger = c.log
 	return c, nil
 }
 
@@ -271,6 +294,7 @@ func (c *running) process(ctx context.Context, key string, waited time.Duration)
 // settle decides when the key is looked at again.
 func (c *running) settle(ctx context.Context, r *Reconciled, after time.Duration) {
 	if r.Err == nil {
+		c.failures.succeeded(ctx, r.Key, c.queue.Failures(r.Key))
 		c.queue.Forget(r.Key)
 		if after > 0 {
 			r.Next = after
@@ -283,13 +307,8 @@ func (c *running) settle(ctx context.Context, r *Reconciled, after time.Duration
 	}
 	r.Next = c.queue.Retry(r.Key, after)
 	r.Failures = c.queue.Failures(r.Key)
-	var panicked *PanicError
-	switch {
-	case errors.As(r.Err, &panicked):
-		c.log.ErrorContext(ctx, "reconcile panicked", "key", r.Key, "error", r.Err, "failures", r.Failures, "next", r.Next, "stack", string(panicked.Stack))
-	case ctx.Err() != nil && errors.Is(r.Err, ctx.Err()):
-		// The controller stops, and so did reconcile.
-	default:
-		c.log.WarnContext(ctx, "reconcile failed", "key", r.Key, "error", r.Err, "failures", r.Failures, "next", r.Next)
+	if ctx.Err() != nil && errors.Is(r.Err, ctx.Err()) && classOf(r.Err) != classPanic {
+		return // the controller stops, and so did reconcile
 	}
+	c.failures.failed(ctx, r)
 }

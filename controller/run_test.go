@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -24,6 +25,7 @@ type rig struct {
 	ended   chan error
 	queue   *controller.Queue[string]
 	stopped bool
+	level   slog.LevelVar // of the log
 
 	mu   sync.Mutex
 	keys []string
@@ -47,7 +49,7 @@ func run(t *testing.T, workers int, does func(ctx context.Context, key string) (
 		queue: controller.NewQueue[string](controller.QueueOptions{Rand: func() float64 { return 0 }}),
 	}
 	opts := controller.Options{
-		Workers: workers, Queue: r.queue, Logger: slog.New(slog.NewTextHandler(r, nil)),
+		Workers: workers, Queue: r.queue, Logger: slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{Level: &r.level})),
 		Reconciled: func(d controller.Reconciled) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -150,7 +152,7 @@ func TestKeysOfOwners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("ns/a")
 		f.set("ns/a", shop("x"))
-		r := run(t, 0, nil, controller.Owns(cache(f), controller.Owner{Group: "example.com", Kind: "Shop"}))
+		r := run(t, 0, nil, controller.Owns(cache(f), object.Type{Group: "example.com", Kind: "Shop"}))
 		r.expect("ns/x")
 		f.set("ns/a", shop("y")) // from one owner to another
 		r.expect("ns/x ns/y")
@@ -173,7 +175,7 @@ func TestKeysOfOwners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // of one without a namespace
 		f := newFake("ns/a", "b")
 		r := run(t, 0, nil,
-			controller.Owns(cache(f), controller.Owner{Group: "example.com", Kind: "Shop", ClusterScoped: true}))
+			controller.Owns(cache(f), object.Type{Group: "example.com", Kind: "Shop", ClusterScoped: true}))
 		f.set("ns/a", shop("x"))
 		r.expect("x")
 		f.set("b", shop("y"))
@@ -181,7 +183,7 @@ func TestKeysOfOwners(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // of the core group
 		f := newFake()
-		r := run(t, 0, nil, controller.Owns(cache(f), controller.Owner{Kind: "Node"}))
+		r := run(t, 0, nil, controller.Owns(cache(f), object.Type{Kind: "Node"}))
 		f.set("b", ownedBy("v1", "Node", "y"))
 		r.expect("y")
 	})

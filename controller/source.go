@@ -44,40 +44,61 @@ type Owned interface {
 	GetOwnerReferences() []metav1.OwnerReference
 }
 
-// Owner is the type of the owners that [Owns] looks for.
-type Owner struct {
-	// Group is that of the owner's API, "apps". It is empty for the core group. The version does not count.
-	Group string
-
-	// Kind is the owner's, "ReplicaSet".
-	Kind string
-
-	// ClusterScoped says that the owner has no namespace. An owner with a namespace is in that of the object that it owns.
-	ClusterScoped bool
+// Owns makes the key of the object's controlling owner, if that is of the type owner: the owner whose reference has
+// controller: true. There is one at most. Of the type, the Group, the Kind and ClusterScoped count: a reference may name another
+// version of the API, and an owner with a namespace is in that of the object that it owns. Without a Kind, [Run] returns an error.
+//
+// An owner is found by its name. If it was deleted and another one has its name, Reconcile can tell by the UID of the reference.
+// [OwnedMeta] writes such a reference.
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
+func Owns[T Owned](in Informer[T], owner object.Type) Source {
+	s := from("Owns", in, OwnerKeys[T](owner))
+	if owner.Kind == "" {
+		s.observe = func(*Queue[string]) (*informer.Registration, error) { return nil, errNoKind }
+	}
+	return s
 }
 
-// Owns makes the key of the object's controlling owner, if that is of this type: the owner whose reference has controller: true.
-// There is one at most. An owner is found by its name. If it was deleted and another one has its name, Reconcile can tell by the
-// UID of the reference.
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
-func Owns[T Owned](in Informer[T], owner Owner) Source {
-	return from("Owns", in, func(obj T) []string {
+// OwnerKeys returns the function that makes the keys of [Owns]. As an index function, it finds the objects that a key owns:
+//
+//	Indexers: store.Indexers[*Pod]{"owner": controller.OwnerKeys[*Pod](owner)} // in informer.Options
+//	pods, err := cache.Store().ByIndex("owner", key)                           // in Reconcile
+func OwnerKeys[T Owned](owner object.Type) func(obj T) []string {
+	return func(obj T) []string {
 		for _, ref := range obj.GetOwnerReferences() {
-			if ref.Controller != nil && *ref.Controller && owner.is(ref) {
-				return []string{owner.key(obj.GetNamespace(), ref.Name)}
+			if ref.Controller != nil && *ref.Controller && isOf(owner, ref) {
+				return []string{keyOf(owner, obj.GetNamespace(), ref.Name)}
 			}
 		}
 		return nil
-	})
+	}
 }
 
-func (o Owner) is(ref metav1.OwnerReference) bool {
+// OwnedMeta returns the metadata of a new object that owner controls: a name, the namespace of the owner, and a reference to the
+// owner with controller: true. The cluster's garbage collector deletes the object after its owner, and [Owns] finds the owner. typ is
+// that of the owner, because objects of a cache do not have their kind. If the owner has no namespace, set that of the object.
+func OwnedMeta(owner object.Object, typ object.Type, name string) metav1.ObjectMeta {
+	yes := true
+	apiVersion, kind := typ.GroupVersionKind().ToAPIVersionAndKind()
+	return metav1.ObjectMeta{
+		Namespace: owner.GetNamespace(),
+		Name:      name,
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: apiVersion, Kind: kind, Name: owner.GetName(), UID: owner.GetUID(),
+			Controller: &yes, BlockOwnerDeletion: &yes, // a foreground deletion of the owner waits for the object
+		}},
+	}
+}
+
+// isOf reports whether a reference is to an owner of a type.
+func isOf(owner object.Type, ref metav1.OwnerReference) bool {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	return err == nil && gv.Group == o.Group && ref.Kind == o.Kind
+	return err == nil && gv.Group == owner.Group && ref.Kind == owner.Kind
 }
 
-func (o Owner) key(namespace, name string) string {
-	if o.ClusterScoped || namespace == "" {
+// keyOf returns the key of an owner of an object in a namespace.
+func keyOf(owner object.Type, namespace, name string) string {
+	if owner.ClusterScoped || namespace == "" {
 		return name
 	}
 	return namespace + "/" + name

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -33,6 +34,11 @@ type Resource struct {
 	// Verbs are the verbs that the server offers, such as list, watch and patch, even if this client is not allowed to use
 	// them.
 	Verbs []string
+}
+
+// Type returns what package writer and controller.Owns take: the names of the type, and whether it has namespaces.
+func (r *Resource) Type() object.Type {
+	return object.Type{Group: r.Group, Version: r.Version, Resource: r.Resource, Kind: r.Kind, ClusterScoped: !r.Namespaced}
 }
 
 // Can reports whether the server offers a verb on the resource, such as "watch".

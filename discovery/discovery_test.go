@@ -124,6 +124,10 @@ func TestResolve(t *testing.T) {
 			if r.Namespaced == tt.clusterScoped {
 				t.Errorf("Namespaced = %v", r.Namespaced)
 			}
+			typ := r.Type()
+			if typ.GroupVersionResource() != r.GroupVersionResource || typ.Kind != r.Kind || typ.ClusterScoped != tt.clusterScoped {
+				t.Errorf("Type = %+v", typ)
+			}
 		})
 	}
 }

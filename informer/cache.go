@@ -126,7 +126,7 @@ func (c *cache[T]) cut() {
 	}
 }
 
-// beginStop ends the consumer of a Run. If there was no Run, there will be none.
+// beginStop tells the consumer of a Run to end. If there was no Run, beginStop makes sure that there will be none.
 func (c *cache[T]) beginStop(from supply[T]) {
 	if !c.abandon() {
 		return
@@ -136,7 +136,7 @@ func (c *cache[T]) beginStop(from supply[T]) {
 	close(c.over)
 }
 
-// abandon reports whether the phase was fresh.
+// abandon tells a Run that it has to end. If the phase is fresh, abandon ends the cache and returns true.
 func (c *cache[T]) abandon() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

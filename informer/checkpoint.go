@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,25 +22,25 @@ import (
 )
 
 // Checkpointer keeps a copy of a store for the next process: see [Options.Checkpoint]. [FileCheckpoint] is one. An informer makes one
-// call at a time.
+// call at a time. If a call panics, that counts as its error.
 //
-// of names the source of the copy: the server, the resource, the namespace, the selectors, and the shape of T. It is one line of
-// JSON. A copy of another source must not be loaded.
+// The parameter named of says what the source of the copy is: the server, the resource, the namespace, the selectors, and the shape
+// of T. It is one line of JSON. A copy of another source must not be loaded.
 type Checkpointer[T object.Object] interface {
 	// Load returns the copy that was saved last. If there is none, Load returns no objects, an empty Version, and no error. If
 	// there is a copy that cannot be used, because it is damaged or of another source, Load returns an error. The informer then
 	// reports the error, begins with a list, and saves another copy.
 	Load(ctx context.Context, of string) ([]T, reflector.Point, error)
 
-	// Save replaces the copy, as a whole or not at all, also if the process is killed meanwhile. at belongs to the objects, and
-	// Load must return it with them. Save must not change the objects. If it returns an error, the informer reports it, and
-	// calls Save again later.
+	// Save replaces the copy, as a whole or not at all, also if the process is killed meanwhile. The parameter named at is the point
+	// of these objects, and Load must return it with them. Save must not change the objects. If it returns an error, the informer
+	// reports it, and calls Save again later.
 	Save(ctx context.Context, of string, at reflector.Point, objects iter.Seq[T]) error
 }
 
 const (
-	// defaultCheckpointEvery is the default of Options.CheckpointEvery. etcd keeps old versions for 5 minutes by default, so a
-	// server with an empty watch cache seldom remembers an older version.
+	// defaultCheckpointEvery is the default of Options.CheckpointEvery. By default etcd keeps old versions for 5 minutes. A
+	// server whose watch cache is empty remembers no more than etcd, so a copy older than that is seldom of use.
 	defaultCheckpointEvery = 5 * time.Minute
 
 	// lastSave bounds the time of the save at the end of Run.
@@ -48,7 +49,7 @@ const (
 
 // checkpoints loads the copy when Run begins, and saves it from time to time.
 //
-// A copy must be of one moment. So the store is saved only when it has exactly what the reflector had given until a point: the
+// A copy must be of one moment. So the store is saved only when it has exactly the changes that the reflector gave before a point: the
 // queue is empty, and the reflector has given nothing after the point. That moment comes whenever the consumer is up to date.
 type checkpoints[T object.Object] struct {
 	keeper Checkpointer[T]
@@ -64,7 +65,7 @@ type checkpoints[T object.Object] struct {
 
 	mu    sync.Mutex
 	point reflector.Point
-	at    uint64 // what given was at the point
+	at    uint64 // the value of given at the point
 
 	// What was saved last, and whether saving has failed since. One goroutine saves at a time.
 	saved   uint64
@@ -82,10 +83,17 @@ type savedStore[T object.Object] struct {
 	snapshot *store.Snapshot[T]
 }
 
-func newCheckpoints[T object.Object](lw listwatch.ListWatcher[T], opts *Options[T], logger *slog.Logger, ring func()) *checkpoints[T] {
+func newCheckpoints[T object.Object](lw listwatch.ListWatcher[T], opts *Options[T], ring func()) *checkpoints[T] {
 	k := &checkpoints[T]{
-		keeper: opts.Checkpoint, every: opts.CheckpointEvery, log: logger, ring: ring,
+		keeper: opts.Checkpoint, every: opts.CheckpointEvery, log: opts.logger(), ring: ring,
 		loaded: make(chan struct{}), saves: make(chan savedStore[T], 1),
+	}
+	resource, namespace := listwatch.ScopeOf(lw)
+	if resource != "" {
+		k.log = k.log.With("resource", resource)
+	}
+	if namespace != "" {
+		k.log = k.log.With("namespace", namespace)
 	}
 	k.now = func() string { return copyOf(lw) }
 	k.of = k.now()
@@ -101,10 +109,10 @@ func copyOf[T object.Object](lw listwatch.ListWatcher[T]) string {
 	switch lw := any(lw).(type) {
 	case interface{ Origin() string }:
 		if origin = json.RawMessage(lw.Origin()); !json.Valid(origin) {
-			origin, _ = json.Marshal(lw.Origin()) // a program's own Origin; a string can always be encoded
+			origin, _ = json.Marshal(lw.Origin()) // a program's own Origin may be no JSON; a string can always be encoded
 		}
 	case fmt.Stringer:
-		origin, _ = json.Marshal(lw.String()) // the same
+		origin, _ = json.Marshal(lw.String()) // a string can always be encoded
 	}
 	typ := reflect.TypeFor[T]()
 	text, err := json.Marshal(struct {
@@ -125,7 +133,9 @@ func (in *Informer[T]) load(ctx context.Context) {
 	defer close(k.loaded)
 	k.due.Store(true) // without a copy, the first list is saved as soon as it has come
 	began := time.Now()
-	objects, at, err := k.keeper.Load(ctx, k.of)
+	var objects []T
+	var at reflector.Point
+	err := guarded("Load", func() (err error) { objects, at, err = k.keeper.Load(ctx, k.of); return err })
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -144,7 +154,7 @@ func (in *Informer[T]) load(ctx context.Context) {
 	k.due.Store(false)
 }
 
-// run saves what the consumer hands over, until the consumer closes saves, and makes it due again after each period.
+// run saves what the consumer hands over. After each period it makes the next save due. It ends when the consumer closes saves.
 func (k *checkpoints[T]) run(ctx context.Context) {
 	var timer <-chan time.Time
 	if k.every > 0 {
@@ -214,12 +224,14 @@ func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) {
 		return
 	}
 	began := time.Now()
-	err := k.keeper.Save(ctx, k.of, s.at, func(yield func(T) bool) {
-		for _, obj := range s.snapshot.All() {
-			if !yield(obj) {
-				return
+	err := guarded("Save", func() error {
+		return k.keeper.Save(ctx, k.of, s.at, func(yield func(T) bool) {
+			for _, obj := range s.snapshot.All() {
+				if !yield(obj) {
+					return
+				}
 			}
-		}
+		})
 	})
 	switch {
 	case err == nil:
@@ -231,6 +243,16 @@ func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) {
 		k.failing = true
 		k.log.Warn("the copy could not be saved", "error", err)
 	}
+}
+
+// guarded calls a method of the Checkpointer. A panic there must not end the program: the store does not depend on its copy.
+func guarded(method string, call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s of the Checkpointer: panic: %v\n%s", method, p, debug.Stack())
+		}
+	}()
+	return call()
 }
 
 // begin starts the goroutine that saves. It runs until end.

@@ -22,7 +22,7 @@ import (
 // coding writes objects as bytes, and reads them.
 type coding[T object.Object] struct {
 	name   string
-	encode func(T) ([]byte, error)
+	encode func(T) ([]byte, error) // code of T, which may panic: see bytes
 	decode func(data []byte, into any) error
 	err    error // why T has no coding; nil if it has one
 }
@@ -49,15 +49,15 @@ func codingOf[T object.Object]() coding[T] {
 	return c
 }
 
-// writesWhatItReads reports whether the methods of T belong together. A type that reads protobuf by a method of its own may have the
-// Marshal of its embedded metav1.ObjectMeta, which writes no object.
+// writesWhatItReads reports whether the methods Unmarshal and Marshal of T belong together. In some types they do not: if T has an
+// Unmarshal of its own and embeds metav1.ObjectMeta, its Marshal is that of ObjectMeta, which writes the metadata alone.
 func (c *coding[T]) writesWhatItReads() bool {
 	const named = "\x0a\x07" + "\x0a\x05probe" // an object with nothing but a name
 	obj, err := c.object([]byte(named))
 	if err != nil {
 		return false
 	}
-	data, err := c.encode(obj)
+	data, err := c.bytes(obj)
 	return err == nil && c.check(obj, data) == nil
 }
 
@@ -69,7 +69,7 @@ func (c *coding[T]) check(obj T, data []byte) error {
 	if err != nil {
 		return err
 	}
-	twice, err := c.encode(again)
+	twice, err := c.bytes(again)
 	if err != nil {
 		return err
 	}
@@ -78,6 +78,16 @@ func (c *coding[T]) check(obj T, data []byte) error {
 		return errChanges
 	}
 	return nil
+}
+
+// bytes writes one object. The code of T may panic.
+func (c *coding[T]) bytes(obj T) (data []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("encode a %T panicked: %v", obj, p)
+		}
+	}()
+	return c.encode(obj)
 }
 
 // object reads one object. The code of T may panic on bytes that it did not write.
@@ -103,15 +113,15 @@ const (
 	batchBytes   = 1 << 18
 )
 
-// batch holds objects that follow each other in the file. Batches are used again: as garbage, they would make the heap larger than
-// a list does.
+// batch holds objects that follow each other in the file. Batches are used again. If each batch became garbage, Load would
+// need a larger heap than a list of the same objects.
 type batch struct {
-	place int // the batch is the place-th
+	place int // the number of the batch in the file, from 0
 	data  []byte
 	ends  []int // of each object, in data
 }
 
-// readObjects reads objects up to the length 0 that ends them, and decodes them on all processors.
+// readObjects reads all objects, and decodes them on all processors. A length of 0 marks the end of the objects.
 func (c *coding[T]) readObjects(ctx context.Context, r *summed) ([]T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -177,7 +187,7 @@ func readBatches(ctx context.Context, r *summed, batches chan<- batch, free <-ch
 		var b batch
 		select {
 		case b = <-free:
-		default: // at most one for each worker, one for each place in the channel, and this one
+		default: // none is free, so b is new. At most one batch is with each worker, one in each place of the channel, and one here
 		}
 		last, err := b.read(r)
 		if err != nil {

@@ -155,7 +155,7 @@ func (f *file[T]) write(ctx context.Context, to io.Writer, head header, objects 
 		return err
 	}
 	if len(text) > maxHeader {
-		return fmt.Errorf("%d bytes of header, of which most are doubts; %d is the limit", len(text), maxHeader)
+		return fmt.Errorf("the header has %d bytes, and the limit is %d: too many objects are in doubt", len(text), maxHeader)
 	}
 	var number [binary.MaxVarintLen64]byte
 	_, _ = w.WriteString(magic) // w keeps its first error for Flush
@@ -163,7 +163,7 @@ func (f *file[T]) write(ctx context.Context, to io.Writer, head header, objects 
 	_, _ = w.Write(text)
 	var count uint64
 	for obj := range objects {
-		data, err := f.encode(obj)
+		data, err := f.bytes(obj)
 		if err == nil && count == 0 {
 			err = f.check(obj, data)
 		}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -83,6 +84,32 @@ func TestFileOfOtherTypes(t *testing.T) {
 	save(t, nodes, point("7"), m)
 	if got, _, err := nodes.Load(t.Context(), ofThings); err != nil || len(got) != 1 || fmt.Sprint(*got[0]) != fmt.Sprint(*m) {
 		t.Errorf("%v comes back as %v: %v", m, got, err)
+	}
+}
+
+// The bytes of an object come back as they are, in JSON as in protobuf.
+func TestFileOfRaw(t *testing.T) {
+	file := informer.FileCheckpoint[*listwatch.Raw](filepath.Join(t.TempDir(), "raw"), informer.FileOptions{})
+	var objs []*listwatch.Raw
+	for _, text := range []string{
+		`{"kind":"A", "metadata":{"name":"a","uid":"u1","resourceVersion":"7"},"data":"<&>\u003c\u2028"}`,
+		"\x0a\x0a\x0a\x01b\x2a\x02u\x32\x32\x01\x38\x12\x04spec",
+	} {
+		obj, err := listwatch.ParseRaw([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objs = append(objs, obj)
+	}
+	save(t, file, point("8"), objs...)
+	got, _, err := file.Load(t.Context(), ofThings)
+	if err != nil || len(got) != len(objs) {
+		t.Fatalf("%v, %v", got, err)
+	}
+	for i, obj := range objs {
+		if string(got[i].Bytes()) != string(obj.Bytes()) || got[i].GetUID() != obj.GetUID() {
+			t.Errorf("%q comes back as %q", obj.Bytes(), got[i].Bytes())
+		}
 	}
 }
 

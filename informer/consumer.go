@@ -2,7 +2,6 @@ package informer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -34,7 +33,7 @@ type supply[T object.Object] interface {
 
 // runFrom is Run: it lists, watches and tells handlers until ctx ends.
 func (c *cache[T]) runFrom(ctx context.Context, from supply[T]) error {
-	telling, fail := context.WithCancelCause(ctx)
+	telling, fail, result := failable(ctx)
 	defer fail(nil)
 	working, quit := context.WithCancel(telling)
 	defer quit()
@@ -46,13 +45,7 @@ func (c *cache[T]) runFrom(ctx context.Context, from supply[T]) error {
 	con := consumer[T]{cache: c, from: from}
 	con.run(telling, working)
 	con.stop(telling)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := context.Cause(telling); !errors.Is(err, errCut) {
-		return err
-	}
-	return nil
+	return result()
 }
 
 // consumer is one Run: the goroutine that takes entries from the queue, writes to the store, and passes changes to the handlers.
@@ -70,7 +63,8 @@ type consumer[T object.Object] struct {
 	unlike     bool              // objects have fields that equality.Semantic cannot compare
 }
 
-// run takes entries until working ends. Handlers are told until telling ends, and no callback begins after that.
+// run has two contexts, working and telling. It takes entries until the context working ends. Callbacks may begin until the context
+// telling ends.
 func (c *consumer[T]) run(telling, working context.Context) {
 	waiting := working
 	c.bell.ring() // for the handlers that were added before Run
@@ -87,6 +81,7 @@ func (c *consumer[T]) run(telling, working context.Context) {
 // apply brings the store up to date with an entry, and passes the changes to the handlers. apply never fails: if code of the
 // program panics on an object, apply reports that, and the object counts as processed, so that nobody waits for it.
 func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
+	c.markSynced() // if this is the first entry after the first list: run may not have heard yet that the list has come
 	defer func() {
 		if v := recover(); v != nil { // a getter of the object has panicked
 			c.broke(e.Key, "", &deltafifo.PanicError{Key: e.Key, Value: v, Stack: debug.Stack()})
@@ -202,7 +197,8 @@ func (c *consumer[T]) attend(ctx context.Context) {
 	c.remind(time.Now())
 }
 
-// retract serves the handlers and observers for which Retract was called. A handler that was served before takes nothing more.
+// retract serves the handlers and observers for which Retract was called. It may meet a handler a second time; the handler is then
+// told nothing more.
 func (c *consumer[T]) retract() {
 	for _, s := range c.handlers {
 		if s.isRetracting() {
@@ -287,8 +283,9 @@ func (c *consumer[T]) reportLater(key string, err error) {
 	}
 }
 
-// stop waits for what fills the queues, and then ends every handler and waits for it. If telling has ended, no callback begins any more. If
-// only working has, because Stop was called, handlers are first told what is pending.
+// stop waits until nothing fills the queues any more. It then ends every handler, and waits until all of them have ended. If the
+// context telling has ended, no callback begins any more. If only the context working has ended, because Stop was called, handlers
+// are first told what is pending.
 func (c *consumer[T]) stop(telling context.Context) {
 	c.mu.Lock()
 	c.phase, c.members = stopped, nil
@@ -318,7 +315,7 @@ func (c *consumer[T]) stop(telling context.Context) {
 	c.goroutines.Wait()
 }
 
-// drain waits until every handler has ended, or telling has.
+// drain waits until every handler has ended, or until the context telling has ended.
 func (c *consumer[T]) drain(telling context.Context) {
 	for _, s := range c.handlers {
 		select {

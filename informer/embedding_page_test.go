@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -20,7 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/informer"
@@ -28,6 +31,7 @@ import (
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/sink"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/writer"
@@ -36,11 +40,7 @@ import (
 // The examples in this file are most of the code of docs/embedding.md; TestEmbedding compares.
 
 func Example_connect() {
-	config, err := transport.LoadKubeconfig(transport.KubeconfigOptions{}) // or transport.InCluster()
-	if err != nil {
-		return
-	}
-	client, err := transport.NewClient(config)
+	client, err := transport.Connect(transport.KubeconfigOptions{})
 	if err != nil {
 		return
 	}
@@ -79,8 +79,8 @@ func Example_roundTripper() {
 func Example_writer() {
 	var client *transport.Client
 	type ConfigMap struct{ metav1.ObjectMeta }
-	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	writes, err := writer.New[*ConfigMap](client, resource, writer.Options{Kind: "ConfigMap", FieldManager: "shop"})
+	configMaps := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
+	writes, err := writer.New[*ConfigMap](client, configMaps, writer.Options{FieldManager: "shop", Force: true})
 	_, _ = writes, err
 }
 
@@ -97,6 +97,37 @@ func Example_discovery() {
 	_, _ = objects, err
 }
 
+func Example_discoveryList() {
+	var (
+		ctx    context.Context
+		client *transport.Client
+		group  *informer.Group
+	)
+	addAll := func() error {
+		all, err := discovery.List(ctx, client)
+		var missing *discovery.MissingError // a group does not answer; the others are in all
+		if err != nil && !errors.As(err, &missing) {
+			return err
+		}
+		seen := map[schema.GroupResource]bool{}
+		for _, r := range all {
+			if seen[r.GroupResource()] || !r.Can("list") || !r.Can("watch") {
+				continue
+			}
+			seen[r.GroupResource()] = true
+			objects, err := listwatch.New(client, r.GroupVersionResource, listwatch.Options[*metav1.PartialObjectMetadata]{})
+			if err != nil {
+				return err
+			}
+			if err := group.Add(r.GroupResource().String(), informer.New(objects, informer.Options[*metav1.PartialObjectMetadata]{})); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	_ = addAll
+}
+
 func Example_protobuf() {
 	var client *transport.Client
 	pods, err := listwatch.New(client, podResource, listwatch.Options[*metav1.PartialObjectMetadata]{
@@ -109,6 +140,53 @@ func Example_metadataOnly() {
 	var client *transport.Client
 	pods, err := listwatch.New(client, podResource, listwatch.Options[*metav1.PartialObjectMetadata]{})
 	_, _ = pods, err
+}
+
+func Example_raw() {
+	var (
+		ctx    context.Context
+		client *transport.Client
+		save   func(uid types.UID, object []byte) error
+	)
+	_ = func() error {
+		pods, err := listwatch.New(client, podResource, listwatch.Options[*listwatch.Raw]{Drop: []string{"metadata.managedFields"}})
+		if err != nil {
+			return err
+		}
+		list, err := listwatch.All(ctx, pods, metav1.ListOptions{Limit: 500})
+		if err != nil {
+			return err
+		}
+		for _, pod := range list.Items {
+			if err := save(pod.GetUID(), pod.Bytes()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func Example_each() {
+	var (
+		ctx   context.Context
+		pods  *listwatch.Resource[*listwatch.Raw]
+		empty func() error
+		save  func([]*listwatch.Raw) error
+	)
+	_ = func() error {
+		list, err := listwatch.Each(ctx, pods, metav1.ListOptions{Limit: 500}, func(part listwatch.Part[*listwatch.Raw]) error {
+			if part.Again {
+				return empty() // a continue token has expired, and the list begins again
+			}
+			return save(part.Items)
+		})
+		if err != nil {
+			return err // the list is not whole
+		}
+		watch, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+		_ = watch
+		return err
+	}
 }
 
 func Example_selectors() {
@@ -177,6 +255,21 @@ func Example_indexers() {
 	})
 	onNode, err := cache.Store().ByIndex("node", "worker-1")
 	_, _ = onNode, err
+}
+
+func Example_ownerIndex() {
+	var pods listwatch.ListWatcher[*Pod]
+	var key string
+	cache := informer.New(pods, informer.Options[*Pod]{
+		Indexers: store.Indexers[*Pod]{
+			"owner": controller.OwnerKeys[*Pod](object.Type{Group: "apps", Version: "v1", Resource: "replicasets", Kind: "ReplicaSet"}),
+		},
+	})
+	owned := func() ([]*Pod, error) {
+		pods, err := cache.Store().ByIndex("owner", key)
+		return pods, err
+	}
+	_ = owned
 }
 
 func Example_select() {
@@ -262,6 +355,27 @@ func Example_synced() {
 	}()
 }
 
+func Example_onSynced() {
+	show := func(*Pod) {}
+	var first []*Pod // needs no lock, because the callbacks run on one goroutine
+	handler := informer.Handler[*Pod]{
+		OnAdd: func(pod *Pod, initial bool) {
+			if initial {
+				first = append(first, pod)
+			} else {
+				show(pod)
+			}
+		},
+		OnSynced: func() {
+			slices.SortFunc(first, func(a, b *Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+			for _, pod := range first {
+				show(pod)
+			}
+		},
+	}
+	_ = handler
+}
+
 func Example_waitForSync() {
 	var cache *informer.Informer[*Pod]
 	ready := func(ctx context.Context) error {
@@ -303,10 +417,19 @@ func Example_checkpoint() {
 func Example_status() {
 	var cache *informer.Informer[*Pod]
 	status := cache.Status()
+	if since, err := status.Failing(); err != nil {
+		slog.Warn("the cache cannot reach the server", "since", since, "error", err)
+	}
 	if status.Staleness(time.Now()) > 5*time.Minute {
-		slog.Warn("the cache is stale", "state", status.State, "since", status.Since)
-		if status.LastError != nil {
-			slog.Warn("the last request failed", "error", status.LastError)
+		slog.Warn("the cache is stale", "state", status.State)
+	}
+}
+
+func Example_groupStatus() {
+	var group *informer.Group
+	for _, member := range group.Status() {
+		if since, err := member.Failing(); err != nil {
+			slog.Warn("failing", "name", member.Name, "namespace", member.Namespace, "since", since, "error", err)
 		}
 	}
 }
@@ -314,8 +437,8 @@ func Example_status() {
 func Example_multiStatus() {
 	var cache *informer.Multi[*Pod]
 	for _, s := range cache.Status() {
-		if s.LastError != nil && !s.Synced {
-			slog.Warn("a namespace is late", "namespace", s.Namespace, "since", s.FailingSince, "error", s.LastError)
+		if since, err := s.Failing(); err != nil {
+			slog.Warn("a namespace is late", "namespace", s.Namespace, "since", since, "error", err)
 		}
 	}
 }
@@ -452,6 +575,8 @@ func TestEmbeddingNamesEveryOption(t *testing.T) {
 		controller.QueueOptions{},
 		writer.Options{},
 		writer.DeleteOptions{},
+		object.Type{},
+		relist.Options[*Pod]{},
 	} {
 		typ := reflect.TypeOf(options)
 		for i := range typ.NumField() {
@@ -522,5 +647,25 @@ func Example_pool() {
 	err = errors.Join(err, pods.Release(ctx)) // when this part of the program needs no Pods any more
 	if err != nil {
 		slog.Error(err.Error())
+	}
+}
+
+func Example_sink() {
+	_ = func(ctx context.Context, client *transport.Client, table sink.Copy[*listwatch.Raw]) error {
+		opts := listwatch.Options[*listwatch.Raw]{Drop: []string{"metadata.managedFields"}}
+		pods, err := listwatch.New(client, podResource, opts)
+		if err != nil {
+			return err
+		}
+		identify := func(ctx context.Context) (string, error) { return sink.ClusterUID(ctx, client) }
+		cluster, err := identify(ctx)
+		if err != nil {
+			return err
+		}
+		mirror, err := sink.New(pods, table, sink.Options{Stream: sink.StreamOf(cluster, podResource, opts, ""), Identify: identify})
+		if err != nil {
+			return err
+		}
+		return mirror.Run(ctx)
 	}
 }

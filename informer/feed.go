@@ -52,7 +52,7 @@ func newFeed[T object.Object](m *Multi[T], namespace string, lw listwatch.ListWa
 	opts := m.opts.Reflector
 	opts.Resync = -1               // each handler has a resync of its own
 	opts.Start = reflector.Point{} // the store is empty
-	opts.Trace = m.opts.trace(lw)
+	opts.Trace = m.opts.trace()
 	opts.Verify.Metadata = nil
 	if opts.Verify.Every > 0 {
 		resource, ok := lw.(*listwatch.Resource[T])
@@ -69,7 +69,7 @@ func newFeed[T object.Object](m *Multi[T], namespace string, lw listwatch.ListWa
 	return f, nil
 }
 
-// begin starts each feed that is added until ctx ends.
+// begin starts feeds until ctx ends: each one as soon as it was added.
 func (m *Multi[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
 	m.feeding.Go(func() {
 		for {
@@ -102,8 +102,8 @@ func (m *Multi[T]) takeComing(ctx context.Context, fail context.CancelCauseFunc)
 	return all
 }
 
-// runFeed lists and watches a namespace, and hands entries to the consumer, until live ends because the namespace was removed or
-// because ctx has ended.
+// runFeed lists and watches a namespace, and hands entries to the consumer, until the context live ends. It ends when the namespace
+// is removed or when ctx ends.
 func (m *Multi[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.CancelCauseFunc) {
 	defer f.queue.Close()
 	if f.before != nil {
@@ -139,6 +139,9 @@ func (m *Multi[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.C
 
 // hand gives an entry to the consumer, and waits until the consumer has applied it.
 func (m *Multi[T]) hand(live context.Context, f *feed[T], e deltafifo.Entry[T]) error {
+	if f.queue.HasSynced() {
+		m.markFeedSynced(f) // before the consumer applies what came after the first list
+	}
 	select {
 	case m.entries <- delivery[T]{f, e}:
 		select {
@@ -157,7 +160,7 @@ func (m *Multi[T]) hand(live context.Context, f *feed[T], e deltafifo.Entry[T]) 
 func (m *Multi[T]) markFeedSynced(f *feed[T]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if f.dropped {
+	if f.dropped || isClosed(f.synced) {
 		return
 	}
 	close(f.synced)
@@ -272,7 +275,7 @@ func (n namespaced[T]) Keys() []string {
 	return keys
 }
 
-// scopedQueue is a queue that refuses objects of another namespace, because another feed may bring the same.
+// scopedQueue is a queue that refuses objects of another namespace, because the feed of that namespace may bring them, too.
 type scopedQueue[T object.Object] struct {
 	*deltafifo.Queue[T]
 	namespace string
@@ -305,7 +308,7 @@ func (q scopedQueue[T]) Replace(items []T, resourceVersion string) error {
 func (q scopedQueue[T]) check(obj T) error {
 	key, err := object.KeyOf(obj)
 	if err == nil && !strings.HasPrefix(key, q.namespace+"/") {
-		return fmt.Errorf("informer: object %q is not in namespace %q: open has to return what lists one namespace alone", key, q.namespace)
+		return fmt.Errorf("informer: object %q is not in namespace %q: open must return a ListWatcher of that namespace alone", key, q.namespace)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 //
 //	group := informer.NewGroup(informer.GroupOptions{})
 //	err := group.Add("pods", pods)
-//	err = group.Add("nodes", nodes)
+//	err = group.Add("configmaps", configMaps) // a Multi, for some namespaces
 //	err = group.Run(ctx)
 //
 // All methods may be called from any goroutine.
@@ -37,10 +37,11 @@ type GroupOptions struct {
 	Ended func(name string, err error)
 }
 
-// A Member is what a Group runs. [Informer] is a Member.
+// A Member is what a Group runs. [Informer], [Multi] and [Group] are Members.
 type Member interface {
-	// Run works until ctx ends, and then returns. The group calls it once. If the member never starts, because it was stopped
-	// or the group has ended before, ctx has ended already: so whoever waits for the member learns that it has stopped.
+	// Run works until ctx ends, and then returns. The group calls it once. If the member was stopped before it started, or if
+	// the group has ended, the group calls Run with a ctx that has ended. So whoever waits for the member learns that it has
+	// stopped.
 	Run(ctx context.Context) error
 
 	// WaitForSync waits until the member has its first list, or until ctx ends. It may be called before Run.
@@ -96,7 +97,7 @@ func (g *Group) Names() []string {
 //
 // A group runs once: a second Run returns [ErrStarted].
 func (g *Group) Run(ctx context.Context) error {
-	inner, fail := context.WithCancelCause(ctx)
+	inner, fail, result := failable(ctx)
 	defer fail(nil)
 	if !g.begin() {
 		return ErrStarted
@@ -112,10 +113,7 @@ func (g *Group) Run(ctx context.Context) error {
 	g.end()
 	g.start(inner, &runs, fail) // those that were not started end at once
 	runs.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return context.Cause(inner)
+	return result()
 }
 
 // begin returns false if Run was called before.
@@ -147,7 +145,7 @@ func (g *Group) run(ctx context.Context, m *member, fail context.CancelCauseFunc
 	m.stop()
 	g.remove(m, err)
 	switch {
-	case err == nil || asked:
+	case err == nil || asked && !panicked(err):
 	case g.opts.Ended != nil:
 		g.opts.Ended(m.name, err)
 	default:
@@ -174,7 +172,8 @@ func (g *Group) end() {
 
 // Stop ends the Run of a member, and waits until it has returned. If ctx ends first, Stop returns ctx.Err(), and the member ends
 // nevertheless. When Stop is called, the name becomes free: another member can be added under it. If the group has no such
-// member, Stop returns nil. A member that has not started has ended, too. To stop all members, end the context of [Group.Run].
+// member, Stop returns nil. If the member has not started, Stop ends it, too, as [Member] says. To stop all members, end the
+// context of [Group.Run].
 //
 // A callback of a member must not stop that member, because Stop would wait for the callback until ctx ends.
 func (g *Group) Stop(ctx context.Context, name string) error {
@@ -219,7 +218,7 @@ func (m *member) endUnstarted(ctx context.Context) {
 	defer close(m.done)
 	ended, end := context.WithCancel(ctx)
 	end()
-	_ = m.Run(ended) // that it has ended is no news
+	_ = m.Run(ended) // the error says only that ctx has ended
 }
 
 // WaitForSync waits until every member that is in the group at the time of the call has synced. If ctx or the group ends first,

@@ -30,7 +30,7 @@ import (
 // clear large fields, and keep the resourceVersion.
 type Handler[T object.Object] struct {
 	// OnAdd is called for an object that is new to the handler. initial is true if the object was in the first list, or in the
-	// store when the handler was added. When the last OnAdd with initial true has returned, [Registration.Synced] is closed.
+	// store when the handler was added. When the last OnAdd with initial true has returned, OnSynced is called.
 	OnAdd func(obj T, initial bool)
 
 	// OnUpdate is called with the last state that the handler was given, and the latest state. On a resync both are the same.
@@ -38,17 +38,29 @@ type Handler[T object.Object] struct {
 
 	// OnDelete is called with the last known state. If finalStateUnknown is false, an event reported the deletion, and obj is the
 	// state in that event. If finalStateUnknown is true, the informer has not seen the final state: usually a list lacked the
-	// object, or had another object with its name. The object may then have changed after the state in obj and before its
-	// deletion. It is also true for an object that may still exist, but is no longer the handler's: see
-	// [Registration.Retract] and [Multi.Remove].
+	// object, or had another object with its name. The object may then have changed after the state in obj and before its deletion.
+	// finalStateUnknown is also true if the handler loses an object that may still exist: see [Registration.Retract] and
+	// [Multi.Remove].
 	OnDelete func(obj T, finalStateUnknown bool)
 
-	// Filter chooses the objects that the handler is told of: those for which it returns true. If nil, all. An object that begins to
-	// pass is an OnAdd. One that no longer passes is an OnDelete with the last state that the handler was given, and with
-	// finalStateUnknown false, although it still exists. The informer remembers the keys that have passed, so a handler gets an
-	// OnDelete for each object that it was told of and for no other, whatever state an object was in when it was deleted. Filter
-	// is called for each change and each resync, on the goroutine of the callbacks. If it panics, that is a panic of a callback, and
-	// the handler is told nothing of that state.
+	// OnSynced is called once, when the handler has been told of every object that was in the first list, or in the store when the
+	// handler was added. That is after the last OnAdd with initial true has returned, and before the handler is told of a later
+	// change. OnSynced is also called if there are no such objects, or if none passes the Filter. A relist does not call it again. If
+	// the handler is removed or retracted before, or if Run ends before, OnSynced is not called. [Registration.Synced] is closed when
+	// OnSynced has returned, so OnSynced must not wait for that channel.
+	//
+	// In a [Multi], OnSynced waits for the first list of every namespace that there is. Meanwhile, the handler is told of changes in
+	// namespaces whose list has come. Objects of a namespace that is added later come after OnSynced, with initial true. If there is
+	// an Options.Checkpoint, OnSynced waits for [Informer.Synced], and the handler may be told before of what has changed since the
+	// copy was saved.
+	OnSynced func()
+
+	// Filter chooses the objects that the handler is told of: those for which it returns true. If nil, it is told of all. If Filter
+	// begins to return true for an object, OnAdd is called. If Filter no longer returns true for it, OnDelete is called with the
+	// last state that the handler was given, and with finalStateUnknown false, although the object still exists. The informer
+	// remembers the keys that have passed. So a handler gets an OnDelete for each object that it was told of, and for no other.
+	// Filter is called on the goroutine of the callbacks, for each change and each resync, but not for the last state of a deleted
+	// object. If it panics, that is a panic of a callback, and the handler is told nothing of that state.
 	Filter func(obj T) bool
 
 	// Resync is a period. In each period, the informer offers every object to the handler once more, as OnUpdate(obj, obj), and
@@ -87,8 +99,8 @@ func newRegistration() *Registration {
 	return &Registration{synced: make(chan struct{}), done: make(chan struct{}), quit: make(chan struct{})}
 }
 
-// Synced returns a channel that is closed once the handler's last initial OnAdd has returned. If the handler is removed, or the
-// informer stops, before that, the channel is never closed.
+// Synced returns a channel that is closed once the handler's last initial OnAdd has returned, and after it OnSynced, if the handler
+// has one. If the handler is removed or retracted, or the informer stops, before that, the channel is never closed.
 func (r *Registration) Synced() <-chan struct{} { return r.synced }
 
 // HasSynced reports whether the channel that [Registration.Synced] returns is closed.
@@ -118,11 +130,12 @@ func (r *Registration) Remove(ctx context.Context) error {
 
 // Retract takes back what the handler was told, and then removes it: OnDelete is called for every object that the handler knows,
 // and no callback is called after that. It is for a handler that has copied the objects somewhere, and should leave nothing
-// behind. Changes that wait are merged with these deletions, so the handler is told of no object that it does not know yet, and
-// an object that is deleted on the server meanwhile is told once. finalStateUnknown is true, because nobody has seen the objects
-// go: as a rule they still exist.
+// behind. Changes that wait are merged with these deletions. So the handler is told of no object that it does not know yet. If
+// the server deletes an object meanwhile, the handler still gets one OnDelete for it. finalStateUnknown is true, because nobody
+// has seen the objects go: as a rule they still exist.
 //
-// An observer ([Informer.Observe]) is told of a [Change] with Existed and without Exists for each object in the store.
+// If the registration is that of an observer ([Informer.Observe]), the observer is told of one [Change] for each object in the store:
+// Existed is true, and Exists is false.
 //
 // Retract waits until the last of these callbacks has returned. If ctx ends first, Retract returns ctx.Err(), and what the handler
 // has not been told by then is dropped. If the handler was removed in another way before it was told everything, the error

@@ -32,15 +32,15 @@ func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informe
 	in := &Informer[T]{cache: newCache(&opts)}
 	in.queue = deltafifo.New(deltafifo.Options[T]{
 		Known:    in.store,
-		Coalesce: true, // handlers get the latest state, not each one, so the queue need not keep more
+		Coalesce: true, // handlers get only the latest state of an object, so the queue need not keep earlier ones
 		Passed:   in.store.SetResourceVersion,
 	})
 	opts.Reflector.Resync = -1               // each handler has a resync of its own
-	opts.Reflector.Start = reflector.Point{} // the store is empty, unless there is a Checkpoint, which says where it was saved
-	opts.Reflector.Trace = opts.trace(lw)
+	opts.Reflector.Start = reflector.Point{} // the store is empty; or a Checkpoint fills it, and then says where to begin
+	opts.Reflector.Trace = opts.trace()
 	var sink reflector.Sink[T] = in.queue
 	if opts.Checkpoint != nil {
-		in.checkpoints = newCheckpoints(lw, &opts, opts.logger(lw), in.bell.ring)
+		in.checkpoints = newCheckpoints(lw, &opts, in.bell.ring)
 		sink = countingQueue[T]{in.queue, in.checkpoints}
 	}
 	in.reflector = reflector.New(lw, sink, opts.Reflector)
@@ -75,7 +75,8 @@ func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) { return in.addHandler(h) }
 
 // Run lists, watches and calls handlers until ctx ends, and returns ctx.Err(). If Options.Problem is nil and code of the program
-// panics, Run ends, and returns a [*PanicError] or an error that wraps a [*store.IndexError].
+// panics, Run ends, and returns a [*PanicError] or an error that wraps a [*store.IndexError]. Run returns that also if ctx has ended,
+// because nothing else tells it.
 //
 // Errors of the server do not end Run, unless Options.Reflector.Fatal says so. They are reported to Options.Logger and
 // Options.Reflector.Trace, and the request is sent again.
@@ -88,16 +89,16 @@ func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) { return 
 func (in *Informer[T]) Run(ctx context.Context) error { return in.runFrom(ctx, in) }
 
 // Stop ends Run, and lets handlers be told what is pending. The informer sends no more requests, and the store stays as it is from
-// then on. Each handler gets every change that the store had by then, also one that was just added. When the last callback has
-// returned, Stop returns nil, and Run does, too.
+// then on. Each handler gets every change that the store had by then. That also holds for a handler that was just added. When the
+// last callback has returned, Stop returns nil, and Run does, too.
 //
 //	err := cache.WaitFor(ctx, written.ResourceVersion) // the store has everything up to that version
 //	err = cache.Stop(ctx)                              // and so have the handlers
 //
-// If ctx ends first, Stop returns ctx.Err(): no further callback begins, and what is still pending is dropped. So with a context that
-// has ended, Stop does what the end of Run's context does. If Run ends for another reason before everything was told, or has ended
-// before Stop was called, the error satisfies errors.Is with [ErrStopped]. If Run was not called yet, Stop returns nil, and Run
-// returns such an error.
+// If ctx ends first, Stop returns ctx.Err(): no further callback begins, and what is still pending is dropped. So if ctx has ended
+// before the call, Stop has the same effect as the end of Run's context. If Run ends for another reason before everything was told,
+// or has ended before Stop was called, the error satisfies errors.Is with [ErrStopped]. If Run was not called yet, Stop returns
+// nil, and Run returns such an error.
 //
 // A callback must not call Stop, because Stop waits for callbacks. Several goroutines may call it: if the context of one ends, what is
 // pending is dropped for all.

@@ -2,17 +2,22 @@ package informer_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/transport"
 )
 
 // logged is what a logger has written.
@@ -100,4 +105,34 @@ func TestLoggerIsTheDefaultLogger(t *testing.T) {
 			t.Errorf("slog.Default() has %q, want the first list", log.String())
 		}
 	})
+}
+
+// The informers of a program, and those of the namespaces of a Multi, can be told apart.
+func TestLoggerIsToldWhichNamespace(t *testing.T) {
+	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1:1", Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("not there")
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	pods, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[*Pod]{Namespace: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log logged
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	in := informer.New(pods, informer.Options[*Pod]{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Reflector: reflector.Options{Trace: &reflector.Trace{Backoff: func(reflector.Backoff) {
+			stop() // the next line is the log's
+		}}},
+	})
+	if err := in.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), `msg="relist: failing" resource=pods namespace=shop reason=unreachable`) {
+		t.Errorf("log has %s", log.String())
+	}
 }

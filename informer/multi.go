@@ -54,8 +54,8 @@ var (
 //	}, informer.Options[*Pod]{})
 //
 // The options hold for each namespace. So the functions in Options.Reflector, such as Rand and those of Trace, are called for
-// several namespaces at the same time. Verify.Metadata is not used: each namespace has metadata of its own, and if Verify.Every is
-// positive, open must return a [*listwatch.Resource].
+// several namespaces at the same time. Verify.Metadata is not used, because each namespace has metadata of its own. If Verify.Every
+// is positive, open must return a [*listwatch.Resource], whose method Metadata is used instead.
 func NewMulti[T object.Object](open func(namespace string) (listwatch.ListWatcher[T], error), opts Options[T]) *Multi[T] {
 	return &Multi[T]{
 		cache:   newCache(&opts),
@@ -128,9 +128,9 @@ func (m *Multi[T]) add(f *feed[T]) error {
 }
 
 // Remove removes a namespace: its requests end, its objects leave the store, and every handler and observer is told of their
-// deletion, with finalStateUnknown true, because nobody has seen the objects go, and they may still exist. No handler is told of an
-// object that it does not know. When Remove returns nil, the last of these callbacks has returned, also in handlers that were added
-// meanwhile.
+// deletion. finalStateUnknown is true, because nobody has seen a deletion, and the objects may still exist. No handler is told of
+// an object that it does not know. When Remove returns nil, the last of these callbacks has returned, also in handlers that were
+// added meanwhile.
 //
 // If the namespace is not there, Remove returns nil at once. If another call is removing it, Remove waits for the end of that
 // removal. If somebody adds the namespace again meanwhile, Remove returns when the old objects are gone.
@@ -139,7 +139,7 @@ func (m *Multi[T]) add(f *feed[T]) error {
 // [ErrStopped], and the store and the handlers may still have objects of the namespace.
 //
 // A callback of this Multi must not call Remove, because Remove waits for callbacks. It may call Remove with a context that has
-// ended.
+// ended: the removal then begins, and Remove does not wait.
 func (m *Multi[T]) Remove(ctx context.Context, namespace string) error {
 	f := m.takeOut(namespace)
 	if f == nil {
@@ -152,8 +152,8 @@ func (m *Multi[T]) Remove(ctx context.Context, namespace string) error {
 	return err
 }
 
-// takeOut takes the feed of a namespace out of feeds, and returns the feed whose removal is not finished, or nil if there is
-// none.
+// takeOut takes the feed of a namespace out of feeds. It returns the feed whose removal Remove has to wait for, or nil if
+// there is none.
 func (m *Multi[T]) takeOut(namespace string) *feed[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,8 +29,8 @@ type Change[T object.Object] struct {
 // of it.
 //
 // observe runs on the informer's own goroutine, after the store has the change and before it has the next one. So observe must
-// be quick, as index functions must, and the same calls are forbidden: [Informer.WaitFor], [Informer.Relist], and the Remove of
-// a registration. It may read the store, and call Cancel. If it panics, the error is a [*PanicError] with the Callback
+// be quick, and must not call what an index function must not call: [Informer.WaitFor], [Informer.Relist], and the Remove of a
+// registration. It may read the store, and call Cancel. If it panics, the error is a [*PanicError] with the Callback
 // "observer". It is treated like a panic of an index function: see [Options.Problem].
 //
 // A program may call Observe at any time. If the informer runs already, the observer is first told of every object in the store,

@@ -1,11 +1,9 @@
 package informer
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -23,18 +21,18 @@ type Options[T object.Object] struct {
 	Reflector reflector.Options
 
 	// Logger gets lines about what happens: problems at Warn, once for each state and not once for each attempt; lists at Info; the
-	// rest at Debug. [reflector.LogTrace] says what they are. If the ListWatcher has a method String, as [listwatch.Resource] and
-	// [listwatch.Funcs] have, each line has the attribute "resource". If Logger is nil, the lines go to what slog.Default()
-	// returned when New was called. So a program that sets nothing is also told when the server is away.
+	// rest at Debug. [reflector.LogTrace] says what they are. Each line has the attributes "resource" and "namespace", if the
+	// ListWatcher says what it lists, as [listwatch.Resource] and [listwatch.Funcs] do. If Logger is nil, the lines go to what
+	// slog.Default() returned when New was called. So a program that sets nothing is also told when the server is away.
 	// slog.New(slog.DiscardHandler) is silent. Panics of the program's code are not logged, because Run or Problem tells them.
 	// Reflector.Trace is called as well.
 	Logger *slog.Logger
 
-	// Checkpoint saves the store for the next process, and loads the copy that an earlier process has saved: usually a
+	// Checkpoint saves the store for the next process, and loads the copy that an earlier process has saved. It is usually a
 	// [FileCheckpoint]. When Run begins, it loads the copy, and the store has the objects before the first request to the server.
-	// Handlers get its objects as initial ones, and then what has changed since. The informer opens a watch where the copy was
-	// saved. It lists if the server no longer has that version, if the server was restored from a backup, or if there is no copy
-	// that can be used. If a copy cannot be used, Logger gets a line at Warn. See [reflector.Options.Start].
+	// Handlers get its objects as initial ones, and then what has changed since. The informer opens a watch at the version of the
+	// copy. It lists if the server no longer has that version, if the server was restored from a backup, or if there is no copy that
+	// can be used. If a copy cannot be used, Logger gets a line at Warn. See [reflector.Options.Start].
 	//
 	// [Informer.Synced] waits until the server has resumed the watch and the newest objects of the copy were compared with the
 	// server's; that takes two small requests. Changes from the time when no process ran may come later. [Informer.Loaded] does not
@@ -45,10 +43,10 @@ type Options[T object.Object] struct {
 	// cannot have one.
 	Checkpoint Checkpointer[T]
 
-	// CheckpointEvery is how often the store is saved. If zero, every 5 minutes. If negative, only when Run ends. Without a copy to
-	// begin with, the first list is saved as soon as it has come. A save does not stop the informer, and is left out if nothing has
-	// changed, not even the resourceVersion. When Run ends, it applies what waits in the queue to the store, and saves once more,
-	// which may take up to 20 s. This copy is worth most, because a server keeps old versions for a few minutes only.
+	// CheckpointEvery is how often the store is saved. If zero, every 5 minutes. If negative, only when Run ends. If Run begins
+	// without a copy, the first list is saved as soon as it has come. A save does not stop the informer, and is left out if nothing
+	// has changed, not even the resourceVersion. When Run ends, it applies what waits in the queue to the store, and saves once
+	// more, which may take up to 20 s. This copy is worth most, because a server keeps old versions for a few minutes only.
 	//
 	// The store is saved when it has caught up with the server's events, and not while the server may be another one than before:
 	// see [reflector.PointMarker]. What was saved before stays until then.
@@ -71,19 +69,15 @@ type Options[T object.Object] struct {
 	Problem func(err error)
 }
 
-// logger returns the program's logger, which names the resource.
-func (opts *Options[T]) logger(lw listwatch.ListWatcher[T]) *slog.Logger {
-	logger := opts.Logger
-	if logger == nil {
-		logger = slog.Default()
+// logger returns the program's logger.
+func (opts *Options[T]) logger() *slog.Logger {
+	if opts.Logger == nil {
+		return slog.Default()
 	}
-	if named, ok := lw.(fmt.Stringer); ok && named.String() != "" {
-		logger = logger.With("resource", named.String())
-	}
-	return logger
+	return opts.Logger
 }
 
 // trace returns what the reflector is to call: the program's Trace, and the log.
-func (opts *Options[T]) trace(lw listwatch.ListWatcher[T]) *reflector.Trace {
-	return reflector.JoinTraces(opts.Reflector.Trace, reflector.LogTrace(opts.logger(lw)))
+func (opts *Options[T]) trace() *reflector.Trace {
+	return reflector.JoinTraces(opts.Reflector.Trace, reflector.LogTrace(opts.logger()))
 }

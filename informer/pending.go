@@ -91,7 +91,7 @@ func (p *pending[T]) remove(key string, old, final T, unknown bool) {
 	}
 }
 
-// mark has f called when the handler has been told of everything that is pending now. f must not call code of the program.
+// mark makes the handler call f when it has been told of everything that is pending now. f must not panic.
 func (p *pending[T]) mark(f func()) { p.push(&change[T]{mark: f}) }
 
 // has reports whether a change of key is pending.

@@ -36,8 +36,8 @@ type PoolOptions struct {
 	Reflector reflector.Options
 
 	// Trace returns one more Trace for an informer, such as one that counts for this informer alone. name is the name of the
-	// informer in errors, such as "pods in shop". If Trace is nil, or returns nil, there is none. If two goroutines lease the
-	// same at the same time, Trace may be called twice, and one of its results is used.
+	// informer in errors, such as "pods in shop". If Trace is nil, or returns nil, the informer has no trace. If two goroutines lease one
+	// resource at the same time, Trace may be called twice, and one of its results is used.
 	Trace func(name string) *reflector.Trace
 
 	// Logger gets lines of every informer, see [Options.Logger].
@@ -121,8 +121,8 @@ func Lease[T object.Object](p *Pool, resource *listwatch.Resource[T]) (*Leased[T
 	}
 }
 
-// join returns the informer of id, with one lease more. If there is none, it takes made. If made has not the name that is free, join
-// returns that name.
+// join adds a lease to the informer of id, and returns the informer. If id has no informer, made becomes its informer. If that is not
+// possible, because made is nil or its name is not free, join adds no lease, and returns a name that is free.
 func (p *Pool) join(id listwatch.Identity, made *shared) (of *shared, free string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,16 +1,21 @@
 package informer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+
+	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/store"
 )
 
 // PanicError says that a callback or an observer panicked, or that a callback ended its goroutine with runtime.Goexit.
 type PanicError struct {
 	Handler  string // the name of the handler or of the observer
-	Callback string // "OnAdd", "OnUpdate", "OnDelete", "Filter" or "observer"
-	Key      string // of the object
+	Callback string // "OnAdd", "OnUpdate", "OnDelete", "OnSynced", "Filter" or "observer"
+	Key      string // of the object; empty for OnSynced
 	Value    any    // what it panicked with
 	Stack    []byte // where, as runtime/debug.Stack formats it
 }
@@ -23,6 +28,9 @@ func (e *PanicError) Error() string {
 	if e.Handler != "" {
 		handler = fmt.Sprintf("handler %q", e.Handler)
 	}
+	if e.Key == "" {
+		return fmt.Sprintf("informer: %s: %s: panic: %v", handler, e.Callback, e.Value)
+	}
 	return fmt.Sprintf("informer: %s: %s of %q: panic: %v", handler, e.Callback, e.Key, e.Value)
 }
 
@@ -30,6 +38,34 @@ func (e *PanicError) Error() string {
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
+}
+
+// panicked reports whether an error says that code of the program has panicked.
+func panicked(err error) bool {
+	var callback *PanicError
+	var index *store.IndexError
+	var getter *deltafifo.PanicError
+	return errors.As(err, &callback) || errors.As(err, &index) || errors.As(err, &getter)
+}
+
+// failable returns a context that fail ends, and a function that returns what a Run has to return: a panic that fail was called with,
+// because nothing else tells it; otherwise ctx.Err(); otherwise the first error that fail was called with, except errCut.
+func failable(ctx context.Context) (inner context.Context, fail context.CancelCauseFunc, result func() error) {
+	inner, cancel := context.WithCancelCause(ctx)
+	var first atomic.Pointer[error]
+	fail = func(err error) {
+		if panicked(err) || inner.Err() == nil && !errors.Is(err, errCut) {
+			first.CompareAndSwap(nil, &err)
+		}
+		cancel(err)
+	}
+	result = func() error {
+		if err := first.Load(); err != nil && (ctx.Err() == nil || panicked(*err)) {
+			return *err
+		}
+		return ctx.Err()
+	}
+	return inner, fail, result
 }
 
 // errGoexit is the value of a PanicError for a callback that did not return and did not panic.

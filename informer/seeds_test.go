@@ -17,7 +17,7 @@ import (
 
 var (
 	seedCount = flag.Int("seeds", 300, "how many seeds TestSeeds plays; TestSimulationOfRestarts plays a tenth")
-	oneSeed   = flag.Int("seed", -1, "the one seed that TestSeeds plays; negative for all")
+	oneSeed   = flag.Int("seed", -1, "the one seed that TestSeeds and TestSimulationOfRestarts play; negative for all")
 )
 
 // TestSeeds plays random lives to a Multi and to an Informer: handlers and observers come late, are slow, panic, pick, are removed,

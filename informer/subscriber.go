@@ -65,12 +65,24 @@ func (s *subscriber[T]) deleted(key string, old, final T, unknown bool) {
 	s.tell(func(p *pending[T]) { p.remove(key, old, final, unknown) })
 }
 
-// markSynced records that no more initial objects come.
+// markSynced records that no more initial objects come. There are two marks, because OnSynced may end the handler, and then the
+// second mark is dropped.
 func (s *subscriber[T]) markSynced() {
-	s.tell(func(p *pending[T]) { p.mark(func() { close(s.synced) }) })
+	s.tell(func(p *pending[T]) {
+		p.mark(func() {
+			if s.handler.OnSynced != nil && !s.isRetracting() {
+				s.call("OnSynced", "", s.handler.OnSynced)
+			}
+		})
+		p.mark(func() {
+			if !s.isRetracting() {
+				close(s.synced)
+			}
+		})
+	})
 }
 
-// retract makes the pending changes the deletions of all objects that the handler knows. No change is added after them.
+// retract leaves only deletions pending: one for each object that the handler knows. No change is added after them.
 func (s *subscriber[T]) retract(all *store.Snapshot[T]) {
 	s.tell(func(p *pending[T]) {
 		for key, obj := range all.All() {
@@ -90,7 +102,7 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 	})
 }
 
-// finish makes the pending changes the last ones that the handler is told.
+// finish lets the handler be told what is pending now, and nothing after that. Then the handler ends.
 func (s *subscriber[T]) finish() {
 	s.tell(func(p *pending[T]) {
 		p.mark(func() { s.end(ErrStopped) })
@@ -198,8 +210,8 @@ func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 	}
 }
 
-// filter turns a change into the change that a handler sees if it knows only the objects that pass. It returns false if nothing is
-// left. If the filter panics, only a deletion is left.
+// filter rewrites a change for the handler, as if objects that do not pass the filter did not exist. It returns false if no
+// callback is needed. If the filter panics, the handler is told of a deletion or of nothing.
 func (s *subscriber[T]) filter(c *change[T]) bool {
 	was := s.passing[c.key]
 	is := false

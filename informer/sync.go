@@ -40,8 +40,8 @@ type SyncError struct {
 	// Status is that of the reflector. Its LastError is the last failure, and FailingSince says since when requests have failed.
 	Status reflector.Status
 
-	// Objects is the number of objects in the store, and Waiting is the number of those that are still in the queue. Both are
-	// zero until the whole list has come.
+	// Objects is the number of objects in the store. Waiting is the number of objects in the queue, with changes that are not in
+	// the store yet. Both are zero until the whole list has come.
 	Objects, Waiting int
 
 	// At is when the wait ended.

@@ -19,7 +19,7 @@ type decoder[T object.Object] struct {
 	version   schema.GroupVersion // of the resource
 	transform func(T) (T, error)
 	nullable  bool // T is a pointer, so that nil can come out of a decoder or a transform
-	kinds     bool // objects have a kind: T is unstructured, or metadata
+	kinds     bool // objects have a kind: T is unstructured, metadata, or Raw
 	partial   bool // metadata alone is asked for
 
 	// namespaces is true if T is not known to return the namespaces of its objects, so that
@@ -38,7 +38,7 @@ func newDecoder[T object.Object](transform func(T) (T, error), drop []string, sh
 		return nil, fmt.Errorf("listwatch: objects cannot be decoded into %v; use a struct or a pointer to one", typ)
 	}
 	d.partial = typ == reflect.TypeFor[*metav1.PartialObjectMetadata]()
-	d.kinds = d.partial || isUnstructured(typ)
+	d.kinds = d.partial || isUnstructured(typ) || isRaw(typ)
 	paths, err := parseDrop(drop)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVer
 			obj, bad = *new(T), &ObjectError{Meta: meta, Err: fmt.Errorf("decode into %T panicked: %v", obj, p)}
 		}
 	}()
-	err := encoding.unmarshal(data, &obj)
+	err := encoding.decode(data, kind, &obj)
 	if err == nil && d.isNil(obj) {
 		err = errors.New("null where an object should be")
 	}
@@ -106,7 +106,7 @@ func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVer
 	}
 	if obj.GetName() == "" {
 		meta = encoding.Identify(data).Meta()
-		return *new(T), meta, &ObjectError{Meta: meta, Err: errors.New("metadata.name is missing")}
+		return *new(T), meta, &ObjectError{Meta: meta, Err: errNoName}
 	}
 	if err := d.checkNamespace(encoding, data, obj); err != nil {
 		meta = encoding.Identify(data).Meta()
@@ -122,6 +122,21 @@ func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVer
 	}
 	return obj, meta, nil
 }
+
+// decode decodes an object. kind is that of an item that names none; only a Raw is given it here, because its bytes are copied here.
+func (e *encoded) decode(object []byte, kind schema.GroupVersionKind, into any) error {
+	if !e.raw {
+		return e.unmarshal(object, into)
+	}
+	item := rawItem{kind: kind}
+	if err := e.unmarshal(object, &item); err != nil {
+		return err
+	}
+	*into.(**Raw) = item.raw
+	return nil
+}
+
+var errNoName = errors.New("metadata.name is missing")
 
 // refuse returns the error for an object that must not be decoded.
 func refuse(encoding *encoded, data []byte, err error) *ObjectError {

@@ -63,17 +63,24 @@ type encoded struct {
 	Encoding
 
 	unmarshal func(object []byte, into any) error
+	raw       bool // objects are decoded into *Raw, and unmarshal into a rawItem
 }
 
 // prepare returns the encodings with their decode functions for typ.
 func prepare(typ reflect.Type, opts format.Options, encodings []Encoding) ([]*encoded, error) {
 	var prepared []*encoded
 	for _, encoding := range encodings {
-		unmarshal, err := encoding.Unmarshaler(typ, opts)
+		e := &encoded{Encoding: encoding, raw: isRaw(typ)}
+		var err error
+		if e.raw {
+			e.unmarshal, err = rawUnmarshaler(encoding, opts)
+		} else {
+			e.unmarshal, err = encoding.Unmarshaler(typ, opts)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("listwatch: %s: %w", encoding.MediaType(), err)
 		}
-		prepared = append(prepared, &encoded{encoding, unmarshal})
+		prepared = append(prepared, e)
 	}
 	return prepared, nil
 }

@@ -93,7 +93,7 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	allocations := testing.AllocsPerRun(10, func() {
-		page, err := decodeKnownPage(&transport.Response{Body: io.NopCloser(bytes.NewReader(text.Bytes())), MediaType: JSON.MediaType()}, d, known, nil)
+		page, err := decodePageWith(&transport.Response{Body: io.NopCloser(bytes.NewReader(text.Bytes())), MediaType: JSON.MediaType()}, d, pageOptions[*configMap]{known: known})
 		if err != nil || page.Reused != items {
 			t.Fatalf("%+v, %v", page, err)
 		}

@@ -16,19 +16,26 @@ import (
 // decodePage reads one page of a list. It decodes objects as their bytes arrive, and
 // holds the bytes of one object at a time.
 func decodePage[T object.Object](resp *transport.Response, d *decoder[T]) (*Page[T], error) {
-	return decodeKnownPage(resp, d, nil, nil)
+	return decodePageWith(resp, d, pageOptions[T]{})
 }
 
-// decodeKnownPage is decodePage for a caller that has some of the objects already, or wants those of one shard.
-func decodeKnownPage[T object.Object](resp *transport.Response, d *decoder[T], known Known[T], of *shard) (*Page[T], error) {
+// pageOptions are what a caller wants of a page.
+type pageOptions[T any] struct {
+	known Known[T]            // nil: the caller has none of the objects
+	shard *shard              // nil: any object
+	part  func(Part[T]) error // takes the objects while they arrive; nil: they are in the page
+}
+
+// decodePageWith is decodePage with options.
+func decodePageWith[T object.Object](resp *transport.Response, d *decoder[T], opts pageOptions[T]) (*Page[T], error) {
 	encoding := d.withMediaType(resp.MediaType)
 	if encoding == nil {
 		return nil, resp.UnexpectedContent()
 	}
 	p := pageDecoder[T]{
+		pageOptions: opts,
+
 		decoder:  d,
-		known:    known,
-		shard:    of,
 		encoding: encoding,
 		bounded:  &boundedReader{r: resp.Body, left: format.MaxObjectBytes},
 		kind:     expected{partial: d.partial},
@@ -44,26 +51,57 @@ func decodeKnownPage[T object.Object](resp *transport.Response, d *decoder[T], k
 	meta := &p.list.ListMeta
 	p.page.ResourceVersion, p.page.Continue, p.page.Remaining = meta.ResourceVersion, meta.Continue, meta.RemainingItemCount
 	p.page.kind = p.kind.kind
+	if p.part != nil && (p.parts == 0 || len(p.page.Items)+len(p.page.Errors) > 0) {
+		return &p.page, p.handOver()
+	}
 	return &p.page, nil
 }
 
+// A part of a page is handed over when it has partObjects objects or partBytes bytes. A transaction of a database of so many rows is
+// cheap, and a part of that size does not count in memory.
+const (
+	partObjects = 256
+	partBytes   = 1 << 20
+)
+
 // pageDecoder builds a page from the parts of a list that an Encoding hands over.
 type pageDecoder[T object.Object] struct {
+	pageOptions[T]
+
 	decoder  *decoder[T]
-	known    Known[T]
-	shard    *shard // nil: any object
 	encoding *encoded
 	bounded  *boundedReader
 
-	list *format.List
-	page Page[T]
-	kind expected
+	list  *format.List
+	page  Page[T]
+	kind  expected
+	bytes int // of the objects in page
+	parts int // handed over
 }
 
 func (p *pageDecoder[T]) begin() error { return p.kind.learnList(p.list.Kind) }
 
 func (p *pageDecoder[T]) item(object []byte) error {
 	p.bounded.left = format.MaxObjectBytes
+	if err := p.decode(object); err != nil || p.part == nil {
+		return err
+	}
+	if p.bytes += len(object); p.bytes < partBytes && len(p.page.Items)+len(p.page.Errors) < partObjects {
+		return nil
+	}
+	return p.handOver()
+}
+
+// handOver hands over the objects that the page has, and keeps no reference to them.
+func (p *pageDecoder[T]) handOver() error {
+	part := Part[T]{Items: p.page.Items, Metas: p.page.Metas, Errors: p.page.Errors, Remaining: p.list.RemainingItemCount}
+	p.page.Items, p.page.Metas, p.page.Errors = nil, nil, nil
+	p.bytes = 0
+	p.parts++
+	return p.part(part)
+}
+
+func (p *pageDecoder[T]) decode(object []byte) error {
 	if err := p.kind.check(p.encoding.Kind(object, true)); err != nil {
 		return p.bad(object, refuse(p.encoding, object, err))
 	}

@@ -2,8 +2,6 @@ package listwatch
 
 import (
 	"context"
-	"fmt"
-	"iter"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,21 +33,18 @@ type List[T any] struct {
 
 // Meta returns the metadata of an item as they came over the wire. If the list has no Metas, Meta reads them
 // from the object; ok is false if the object has no methods for them.
-func (l *List[T]) Meta(i int) (meta Meta, ok bool) {
-	if len(l.Metas) == len(l.Items) {
-		return l.Metas[i], true
+func (l *List[T]) Meta(i int) (meta Meta, ok bool) { return metaOf(l.Items, l.Metas, i) }
+
+func metaOf[T any](items []T, metas []Meta, i int) (meta Meta, ok bool) {
+	if len(metas) == len(items) {
+		return metas[i], true
 	}
-	obj, ok := any(l.Items[i]).(object.Object)
+	obj, ok := any(items[i]).(object.Object)
 	if !ok {
 		return Meta{}, false
 	}
 	return Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}, true
 }
-
-// maxEmptyPages is how many pages in a row may be empty. A server that searches for rare objects may send some
-// empty pages. But 10,000 of them would be a search through millions of objects, more than a server stores, so
-// the server must be repeating itself with new tokens.
-const maxEmptyPages = 10_000
 
 // All lists a resource in pages of opts.Limit objects. If the limit is zero, it asks for one page with all
 // objects.
@@ -66,29 +61,76 @@ func All[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions)
 }
 
 // all assembles a list from the pages that get returns.
-func all[T any](ctx context.Context, get func(context.Context, metav1.ListOptions) (*Page[T], error), opts metav1.ListOptions) (*List[T], error) {
+func all[T any](ctx context.Context, get pageFunc[T], opts metav1.ListOptions) (*List[T], error) {
+	var whole List[T]
+	list, err := each(ctx, wholePages(get), opts, func(p Part[T]) error {
+		if p.Again {
+			whole = List[T]{}
+		}
+		whole.add(p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	list.Items, list.Metas, list.Errors = whole.Items, whole.Metas, whole.Errors
+	return list, nil
+}
+
+type (
+	// pageFunc returns one page of a list.
+	pageFunc[T any] func(ctx context.Context, opts metav1.ListOptions) (*Page[T], error)
+
+	// partsFunc hands over the objects of one page, and returns the rest of the page.
+	partsFunc[T any] func(ctx context.Context, opts metav1.ListOptions, part func(Part[T]) error) (*Page[T], error)
+)
+
+// wholePages returns a partsFunc that hands over each page in one part.
+func wholePages[T any](get pageFunc[T]) partsFunc[T] {
+	return func(ctx context.Context, opts metav1.ListOptions, part func(Part[T]) error) (*Page[T], error) {
+		page, err := get(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		return page, part(Part[T]{Items: page.Items, Metas: page.Metas, Errors: page.Errors, Remaining: page.Remaining})
+	}
+}
+
+// each asks for page after page, and hands over the parts of each. The List that it returns has no objects.
+func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions, part func(Part[T]) error) (*List[T], error) {
 	list := &List[T]{}
 	next := opts
 	restarted := false
 	path := trail{}
 	for {
-		page, err := get(ctx, next)
+		var refused error
+		page, err := get(ctx, next, func(p Part[T]) error {
+			p.visitKeys(path.visit)
+			refused = part(p)
+			return refused
+		})
+		if refused != nil {
+			return nil, refused // whatever it is: it is not about the request
+		}
 		if next.Continue != "" && !restarted && apierrors.IsResourceExpired(err) {
 			restarted = true
 			next = opts
 			next.Limit = 0
 			list = &List[T]{Pages: list.Pages}
 			path = trail{}
+			if err := part(Part[T]{Again: true}); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		list.add(page)
+		list.count(page)
 		if page.Continue == "" {
 			return list, nil
 		}
-		if err := path.follow(page.Continue, list, len(page.Items), len(page.Errors)); err != nil {
+		if err := path.follow(page.Continue); err != nil {
 			return nil, err
 		}
 		next.Continue = page.Continue
@@ -96,92 +138,27 @@ func all[T any](ctx context.Context, get func(context.Context, metav1.ListOption
 	}
 }
 
-// maxRepeatedPages is how many pages in a row may contain only objects that the list has already. Without this
-// limit, a list from a server that ignores the continue token and sends a new one each time would never end. A
-// single page may come twice, for example from a proxy that retries.
-const maxRepeatedPages = 10
-
-// trail remembers what the pages of one list have brought.
-type trail struct {
-	tokens   map[string]bool
-	keys     map[string]bool // of the pages so far
-	empty    int             // pages in a row
-	repeated int             // pages in a row
-}
-
-// follow records the continue token of a page, and returns an error if the pages would never end. items and
-// bad are how many of the list's last items and errors came with this page.
-func (t *trail) follow(token string, list keyed, items, bad int) error {
-	if t.tokens[token] {
-		return fmt.Errorf("%w (one of %d tokens has come back)", ErrContinueLoop, len(t.tokens))
-	}
-	if t.tokens == nil {
-		t.tokens, t.keys = make(map[string]bool), make(map[string]bool)
-	}
-	t.tokens[token] = true
-	if t.empty++; items+bad > 0 {
-		t.empty = 0
-	}
-	if t.empty == maxEmptyPages {
-		return fmt.Errorf("%w (%d empty pages in a row)", ErrContinueLoop, t.empty)
-	}
-	if t.repeated++; items+bad == 0 || t.isNew(list.lastKeys(items, bad)) {
-		t.repeated = 0
-	}
-	if t.repeated == maxRepeatedPages {
-		return fmt.Errorf("%w (%d pages in a row brought nothing new)", ErrContinueLoop, t.repeated)
-	}
-	return nil
-}
-
-// keyed is a [List] of any type.
-type keyed interface {
-	// lastKeys returns the keys of the last items and of the last errors, as many as items and bad say. "" stands
-	// for a key that is not known.
-	lastKeys(items, bad int) iter.Seq[string]
-}
-
-func (l *List[T]) lastKeys(items, bad int) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := len(l.Items) - items; i < len(l.Items); i++ {
-			meta, _ := l.Meta(i)
-			if !yield(meta.Key) {
-				return
-			}
-		}
-		for _, err := range l.Errors[len(l.Errors)-bad:] {
-			if !yield(err.Meta.Key) {
-				return
-			}
-		}
-	}
-}
-
-// isNew adds keys, and reports whether at least one of them is new. A key that is not known counts as new.
-func (t *trail) isNew(keys iter.Seq[string]) (found bool) {
-	for key := range keys {
-		found = found || key == "" || !t.keys[key]
-		t.keys[key] = true
-	}
-	return found
-}
-
-func (l *List[T]) add(page *Page[T]) {
+// count adds a page without its objects.
+func (l *List[T]) count(page *Page[T]) {
 	if l.Pages == 0 || l.ResourceVersion == "" {
 		l.ResourceVersion = page.ResourceVersion
 	}
 	l.Pages++
-	metas := page.Metas
-	if len(metas) != len(page.Items) || len(l.Metas) != len(l.Items) {
+	l.Reused += page.Reused
+}
+
+// add adds the objects of a part.
+func (l *List[T]) add(p Part[T]) {
+	metas := p.Metas
+	if len(metas) != len(p.Items) || len(l.Metas) != len(l.Items) {
 		metas, l.Metas = nil, nil
 	}
 	if l.Items == nil {
-		l.Items, l.Metas = page.Items, metas // the common list has one page; it is not copied
+		l.Items, l.Metas = p.Items, metas // the common list has one page; it is not copied
 	} else {
-		l.Items, l.Metas = append(l.Items, page.Items...), append(l.Metas, metas...)
+		l.Items, l.Metas = append(l.Items, p.Items...), append(l.Metas, metas...)
 	}
-	l.Errors = append(l.Errors, page.Errors...)
-	l.Reused += page.Reused
+	l.Errors = append(l.Errors, p.Errors...)
 }
 
 // Known returns the object that the caller of a list has under a key, and its metadata. It is called on the
@@ -208,14 +185,17 @@ type KnownLister[T any] interface {
 // as All.
 func AllKnown[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, known Known[T]) (*List[T], error) {
 	list := lw.List
-	k, ok := lw.(KnownLister[T])
-	if r, embedded := lw.(interface{ itself() any }); embedded && r.itself() != any(lw) {
-		ok = false // lw embeds a Resource, whose ListKnown would bypass lw's own List
-	}
-	if ok && known != nil {
+	if k, ok := lw.(KnownLister[T]); ok && known != nil && !embedsResource(lw) {
 		list = func(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
 			return k.ListKnown(ctx, opts, known)
 		}
 	}
 	return all(ctx, list, opts)
+}
+
+// embedsResource reports whether lw embeds a Resource. The methods that lw has from it beside those of a [ListWatcher] would bypass
+// lw's own List.
+func embedsResource[T any](lw ListWatcher[T]) bool {
+	r, ok := lw.(interface{ itself() any })
+	return ok && r.itself() != any(lw)
 }

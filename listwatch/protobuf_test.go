@@ -30,7 +30,7 @@ type protoMap struct {
 }
 
 func (m *protoMap) Unmarshal(message []byte) error {
-	return eachFieldOf(message, func(f protowire.Field) error {
+	return eachField(message, func(f protowire.Field) error {
 		switch f.Number {
 		case 1:
 			return m.ObjectMeta.Unmarshal(f.Bytes)
@@ -39,7 +39,7 @@ func (m *protoMap) Unmarshal(message []byte) error {
 			if m.Data == nil {
 				m.Data = make(map[string]string)
 			}
-			err := eachFieldOf(f.Bytes, func(f protowire.Field) error {
+			err := eachField(f.Bytes, func(f protowire.Field) error {
 				switch f.Number {
 				case 1:
 					key = string(f.Bytes)
@@ -53,20 +53,6 @@ func (m *protoMap) Unmarshal(message []byte) error {
 		}
 		return nil
 	})
-}
-
-func eachFieldOf(message []byte, visit func(protowire.Field) error) error {
-	for len(message) > 0 {
-		field, rest, err := protowire.Next(message)
-		if err == nil {
-			err = visit(field)
-		}
-		if err != nil {
-			return err
-		}
-		message = rest
-	}
-	return nil
 }
 
 // pb writes a field of bytes.

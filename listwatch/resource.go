@@ -33,7 +33,7 @@ type Resource[T object.Object] struct {
 	sharding *sharding
 
 	shardMu sync.Mutex
-	listing *shard // of the list that has begun
+	listing *shard // of the list that has begun, or of New
 	listed  *shard // of the last whole list, or of New; a watch needs this to be the present shard
 }
 
@@ -71,7 +71,7 @@ type Options[T object.Object] struct {
 	// The server sends the dropped members all the same. A member for which T has no field is
 	// not decoded in any case, so there is no need to drop it. In protobuf, the tags of T's
 	// fields (protobuf:"bytes,1,..."), which generated types have, say where a member is; New
-	// returns an error if they are missing. New also returns an error if the Encoding cannot
+	// returns an error if they are missing, as in a [Raw]. New also returns an error if the Encoding cannot
 	// drop members.
 	Drop []string
 
@@ -105,7 +105,7 @@ type Options[T object.Object] struct {
 }
 
 // New returns a Resource that decodes objects into T. T is a pointer to a struct with JSON
-// tags and an embedded metav1.ObjectMeta, *unstructured.Unstructured, or
+// tags and an embedded metav1.ObjectMeta, *unstructured.Unstructured, *[Raw], or
 // *metav1.PartialObjectMetadata; for the last one the Resource asks the server for
 // metadata alone. New checks T and returns an error if objects would not be decoded as the
 // type's author must have meant: metadata or another exported field has no tag, a tag has
@@ -116,7 +116,7 @@ type Options[T object.Object] struct {
 // the result is an [ObjectError], because two such objects could have one key. A field for the program's own use has the tag `json:"-"`.
 //
 // As in client-go, kind and apiVersion of a struct are empty, because items of a list have
-// none on the wire. Unstructured objects always have both.
+// none on the wire. Unstructured objects always have both, and so has the JSON of a Raw.
 func New[T object.Object](client *transport.Client, resource schema.GroupVersionResource, opts Options[T]) (*Resource[T], error) {
 	if client == nil {
 		return nil, errors.New("listwatch: no transport client")
@@ -150,7 +150,7 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 	}
 	return &Resource[T]{
 		client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder,
-		sharding: &sharding{current: part}, listed: part,
+		sharding: &sharding{current: part}, listing: part, listed: part,
 	}, nil
 }
 
@@ -163,7 +163,7 @@ func (r *Resource[T]) String() string { return r.what }
 
 // List implements [ListWatcher].
 func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
-	page, err := r.list(ctx, opts, nil)
+	page, err := r.list(ctx, opts, pageOptions[T]{})
 	if err != nil {
 		return nil, describe("list", r.what, err)
 	}
@@ -172,14 +172,30 @@ func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[
 
 // ListKnown implements [KnownLister].
 func (r *Resource[T]) ListKnown(ctx context.Context, opts metav1.ListOptions, known Known[T]) (*Page[T], error) {
-	page, err := r.list(ctx, opts, known)
+	page, err := r.list(ctx, opts, pageOptions[T]{known: known})
 	if err != nil {
 		return nil, describe("list", r.what, err)
 	}
 	return page, nil
 }
 
-func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, known Known[T]) (*Page[T], error) {
+// ListParts implements [PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a page.
+func (r *Resource[T]) ListParts(ctx context.Context, opts metav1.ListOptions, part func(Part[T]) error) (*Page[T], error) {
+	var refused error
+	page, err := r.list(ctx, opts, pageOptions[T]{part: func(p Part[T]) error {
+		refused = part(p)
+		return refused
+	}})
+	switch {
+	case refused != nil:
+		return nil, refused
+	case err != nil:
+		return nil, describe("list", r.what, err)
+	}
+	return page, nil
+}
+
+func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, want pageOptions[T]) (*Page[T], error) {
 	part, err := r.beginList(&opts)
 	if err != nil {
 		return nil, err
@@ -188,7 +204,8 @@ func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, known K
 	if err != nil {
 		return nil, err
 	}
-	page, err := decodeKnownPage(resp, r.decoder, known, part)
+	want.shard = part
+	page, err := decodePageWith(resp, r.decoder, want)
 	if err == nil {
 		r.endList(&opts, part, page.Continue != "")
 	}
@@ -328,6 +345,8 @@ func (r *Resource[T]) Metadata() (*Resource[*metav1.PartialObjectMetadata], erro
 	if err != nil {
 		return nil, err
 	}
-	metadata.sharding, metadata.listed = r.sharding, r.sharding.get()
+	metadata.sharding = r.sharding
+	metadata.listing = r.sharding.get()
+	metadata.listed = metadata.listing
 	return metadata, nil
 }

@@ -226,6 +226,43 @@ func TestSetShardSelector(t *testing.T) {
 	}
 }
 
+// A Resource continues a list that another one has begun, as a program does that begins again.
+func TestAFreshResourceContinuesAList(t *testing.T) {
+	for _, selector := range []string{"", "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"} {
+		r := mustNew(t, serve(t, new(shards).ServeHTTP), Options[*configMap]{ShardSelector: selector})
+		if _, err := r.List(t.Context(), metav1.ListOptions{Limit: 1, Continue: "next"}); err != nil {
+			t.Errorf("shard %q: %v", selector, err)
+		}
+	}
+}
+
+// A list in parts counts as the list of a new shard when it is whole, and its receiver has taken all of it.
+func TestSetShardSelectorAndParts(t *testing.T) {
+	r := mustNew(t, serve(t, new(shards).ServeHTTP), Options[*configMap]{})
+	if err := r.SetShardSelector("shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"); err != nil {
+		t.Fatal(err)
+	}
+	for _, fails := range []bool{true, false} {
+		calls := 0
+		_, err := Each(t.Context(), r, metav1.ListOptions{Limit: 1}, func(Part[*configMap]) error {
+			if calls++; fails && calls == 2 {
+				return errors.New("no room")
+			}
+			return nil
+		})
+		if (err != nil) != fails || calls != 2 {
+			t.Errorf("%d parts, %v", calls, err)
+		}
+		w, err := r.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "5"})
+		if apierrors.IsResourceExpired(err) != fails {
+			t.Errorf("a watch after a list that fails (%v): %v", fails, err)
+		}
+		if err == nil {
+			w.Close()
+		}
+	}
+}
+
 type watchOf = watch[*configMap]
 
 // Nothing of an answer is used that has an object of another shard.
@@ -250,6 +287,10 @@ func TestShardIgnored(t *testing.T) {
 	}
 	if _, err := r.ListKnown(t.Context(), metav1.ListOptions{}, known); !errors.Is(err, ErrShardIgnored) {
 		t.Errorf("list of a known object: %v", err)
+	}
+	handedOver := func(Part[*configMap]) error { return errors.New("a part was handed over") }
+	if _, err := Each(t.Context(), r, metav1.ListOptions{}, handedOver); !errors.Is(err, ErrShardIgnored) {
+		t.Errorf("list in parts: %v", err)
 	}
 	w, err := r.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "3"})
 	if err != nil {

@@ -32,7 +32,7 @@ func newCounters(buckets []float64) counters {
 		ended:         counter("relist_watches_ended_total", "Watches that were refused, have ended or were hung up, by reason.", "reason"),
 		events:        counter("relist_events_total", "Events that have come, by type: ADDED, MODIFIED, DELETED or BOOKMARK.", "type"),
 		backoffs:      counter("relist_backoffs_total", "Pauses before a request, by the reason for the pause.", "reason"),
-		problems:      counter("relist_problems_total", "Problems, by class: list, watch, object, version, sink or drift.", "class"),
+		problems:      counter("relist_problems_total", "Problems, by class: list, watch, server (a watch got no answer, or 429, 502, 503 or 504), object, version, sink or drift.", "class"),
 		verifications: counter("relist_verifications_total", "Comparisons of the copy with the server that have come to an end."),
 		differences:   counter("relist_verified_differences_total", "Objects that such a comparison has found to differ."),
 	}
@@ -65,6 +65,7 @@ func (m *Metrics) Trace(name string) *reflector.Trace {
 	for typ := listwatch.Added; typ <= listwatch.Bookmark; typ++ {
 		c.events.WithLabelValues(name, typ.String())
 	}
+	away := c.problems.WithLabelValues(name, serverClass)
 	for _, class := range classes {
 		c.problems.WithLabelValues(name, class.String())
 	}
@@ -81,16 +82,27 @@ func (m *Metrics) Trace(name string) *reflector.Trace {
 		WatchOpen: opened.Inc,
 		Event:     func(e reflector.Event) { c.events.WithLabelValues(name, e.Type.String()).Inc() },
 		Bookmark:  func(string) { c.events.WithLabelValues(name, listwatch.Bookmark.String()).Inc() },
-		WatchEnd:  func(e reflector.WatchEnd) { c.ended.WithLabelValues(name, e.Reason.String()).Inc() },
-		Relist:    func(e reflector.Relist) { c.relists.WithLabelValues(name, e.Reason.String()).Inc() },
-		Backoff:   func(e reflector.Backoff) { c.backoffs.WithLabelValues(name, e.Reason.String()).Inc() },
-		Problem:   func(p reflector.Problem) { c.problems.WithLabelValues(name, p.Class.String()).Inc() },
+		WatchEnd: func(e reflector.WatchEnd) {
+			c.ended.WithLabelValues(name, e.Reason.String()).Inc()
+			switch e.Reason {
+			case reflector.Unreachable, reflector.Unavailable, reflector.Throttled:
+				away.Inc()
+			default: // a watch that has ended is no problem, or the reflector tells of one
+			}
+		},
+		Relist:  func(e reflector.Relist) { c.relists.WithLabelValues(name, e.Reason.String()).Inc() },
+		Backoff: func(e reflector.Backoff) { c.backoffs.WithLabelValues(name, e.Reason.String()).Inc() },
+		Problem: func(p reflector.Problem) { c.problems.WithLabelValues(name, p.Class.String()).Inc() },
 		Verified: func(v reflector.Verified) {
 			verifications.Inc()
 			differences.Add(float64(v.Differences))
 		},
 	}
 }
+
+// serverClass is no class of the reflector, because it tries again, and that helps when the server is back. A list that fails for
+// this reason is a problem of the class list.
+const serverClass = "server"
 
 var classes = []reflector.ProblemClass{
 	reflector.ListProblem, reflector.WatchProblem, reflector.ObjectProblem, reflector.VersionProblem, reflector.SinkProblem,

@@ -1,9 +1,7 @@
 // Package relistprom makes Prometheus metrics of informers, reflectors and controllers.
 //
 //	metrics := relistprom.New(prometheus.DefaultRegisterer, relistprom.Options{})
-//	opts := informer.Options[*Pod]{Reflector: reflector.Options{Trace: metrics.Trace("pods")}}
-//	pods := informer.New(list, opts)
-//	metrics.Informer("pods", pods)
+//	pods := relistprom.NewInformer(metrics, "pods", list, informer.Options[*Pod]{})
 //
 // Counters and histograms come from a [reflector.Trace]. Gauges are read when Prometheus scrapes: from the Status and the Stats
 // of an informer, and from the Stats of a work queue. README.md has all metrics, a dashboard and rules for alerts.

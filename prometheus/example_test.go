@@ -21,10 +21,6 @@ func run(ctx context.Context, shopList *listwatch.Resource[*ConfigMap], reconcil
 	metrics := relistprom.New(prometheus.DefaultRegisterer, relistprom.Options{})
 	http.Handle("/metrics", promhttp.Handler())
 
-	opts := informer.Options[*ConfigMap]{}
-	opts.Reflector.Trace = metrics.Trace("shops")
-	shops := informer.New(shopList, opts)
-	metrics.Informer("shops", shops)
-
+	shops := relistprom.NewInformer(metrics, "shops", shopList, informer.Options[*ConfigMap]{})
 	return controller.Run(ctx, reconcile, metrics.Controller("shops", controller.Options{}), controller.For(shops))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	relistprom "github.com/relist-go/relist/prometheus"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -17,9 +18,7 @@ func (r *rig) start(opts informer.Options[*ConfigMap]) *informer.Informer[*Confi
 	r.Helper()
 	opts.Logger = slog.New(slog.DiscardHandler)
 	opts.Reflector.Rand = func() float64 { return 0 }
-	opts.Reflector.Trace = r.metrics.Trace("maps")
-	in := informer.New(r.list, opts)
-	r.metrics.Informer("maps", in)
+	in := relistprom.NewInformer(r.metrics, "maps", r.list, opts)
 	ctx, stop := context.WithCancel(r.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -133,6 +132,21 @@ func TestInformerMoves(t *testing.T) {
 			`relist_watches_ended_total{name="maps", reason="expired"}`: 1,
 			`relist_relists_total{name="maps", reason="expired"}`:       1,
 		})
+		moves("the server is away", func() {
+			r.must(r.server.Refuse(0))
+			pass(time.Millisecond)
+		}, series{
+			`relist_problems_total{class="server", name="maps"}`:            1,
+			`relist_watches_ended_total{name="maps", reason="cut"}`:         1,
+			`relist_backoffs_total{name="maps", reason="unreachable"}`:      1,
+			`relist_watches_ended_total{name="maps", reason="unreachable"}`: 1,
+		})
+		moves("it is back, and overloaded", func() {
+			r.must(r.server.Resume())
+			r.must(r.server.FailNext(apitest.Failure{Verb: "watch", Status: 503}))
+			r.must(r.server.FailNext(apitest.Failure{Verb: "watch", Status: 429}))
+			pass(time.Minute)
+		}, series{`relist_problems_total{class="server", name="maps"}`: 2})
 		moves("the server loses an event, and a verification finds out", func() {
 			r.must(r.server.DropEvent("DELETED", 1))
 			_, err := r.server.Delete("configmaps", "a", "seven")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -77,6 +79,15 @@ type source struct {
 // with this name before, the new one takes its place.
 func (m *Metrics) Informer(name string, in Cache) {
 	m.add(name, source{status: in.Status, stats: in.Stats})
+}
+
+// NewInformer is [informer.New] for an informer that has all metrics: it sets [Metrics.Trace], besides the Trace that opts have, and
+// calls [Metrics.Informer].
+func NewInformer[T object.Object](m *Metrics, name string, lw listwatch.ListWatcher[T], opts informer.Options[T]) *informer.Informer[T] {
+	opts.Reflector.Trace = reflector.JoinTraces(opts.Reflector.Trace, m.Trace(name))
+	in := informer.New(lw, opts)
+	m.Informer(name, in)
+	return in
 }
 
 // Reflector is [Metrics.Informer] for a reflector without an informer.

@@ -45,8 +45,9 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{T: t, server: apitest.New(apitest.Options{})}
-	client, err := transport.NewClient(transport.Config{Server: "http://api.example", Dial: r.serve(r.server).Dial})
+	server, listener := apitest.StartInMemory(t, apitest.Options{})
+	r := &rig{T: t, server: server}
+	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
 	if err != nil {
 		t.Fatal(err)
 	}

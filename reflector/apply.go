@@ -34,7 +34,14 @@ func (d *driver[T]) apply(how protocol.Apply, s *subject[T]) error {
 
 // deleteInferred deletes the object that the sink holds. Nobody has seen its final state.
 func (d *driver[T]) deleteInferred(key string) error {
-	obj, _, ok := d.holds(key)
+	if d.sink.remote != nil {
+		meta, ok := d.held(key)
+		if !ok {
+			return nil
+		}
+		return d.sink.remote.DeleteMissing(meta)
+	}
+	obj, ok := d.holds(key)
 	if !ok {
 		return nil // the consumer has deleted it meanwhile
 	}
@@ -48,8 +55,11 @@ func (d *driver[T]) deleteInferred(key string) error {
 func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
 	items := s.list.Items
 	items = append(items, s.kept...)
+	count := len(items)
 	var err error
 	switch {
+	case d.sink.remote != nil:
+		count, err = d.endParts(eff, s)
 	case !eff.KeepUnlisted:
 		err = d.sink.Replace(items, eff.Version)
 	case d.sink.keys != nil && d.sink.get != nil:
@@ -65,7 +75,7 @@ func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
 	}
 	d.trace.ListDone(ListDone{
 		ResourceVersion: eff.Version,
-		Items:           len(s.list.Items),
+		Items:           count - len(s.kept),
 		Pages:           s.list.Pages,
 		Duration:        s.took,
 		Err:             err,
@@ -74,7 +84,7 @@ func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
 		d.trace.Problem(Problem{Class: ObjectProblem, Key: bad.Meta.Key, Err: bad})
 	}
 	if err != nil {
-		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", len(items), eff.Version, err)
+		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", count, eff.Version, err)
 	}
 	// The sink gets the mark here, because WaitFor and Relist may return before driver.mark runs. It gets the mark even if
 	// the version is the same as before.
@@ -97,7 +107,7 @@ func (d *driver[T]) unlisted(list *listwatch.List[T]) []T {
 	}
 	var unlisted []T
 	for _, key := range d.sink.keys() {
-		if obj, _, ok := d.holds(key); ok && !listed[key] {
+		if obj, ok := d.holds(key); ok && !listed[key] {
 			unlisted = append(unlisted, obj)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
@@ -25,6 +24,7 @@ type driver[T any] struct {
 	verification *request[*metav1.PartialObjectMetadata]
 
 	initial  *initialEvents[T] // of the watch that is open, so far
+	parts    *parts            // of the list that is open, if the sink is a Remote
 	metadata *metadata         // of a verification, until it is compared
 
 	marked, markedSafe string // the resume point and the safe version that the sink was told last
@@ -43,6 +43,8 @@ type subject[T any] struct {
 	answer bool               // event is the answer to an ask; apply sets event.Type to what the sink was told (Added, Modified or Deleted)
 	list   *listwatch.List[T]
 	kept   []T           // objects that the sink holds and that stay beside those of the list
+	keep   []string      // their keys, if the sink is a Remote
+	parts  *parts        // what came before the list's end, if the sink is a Remote
 	took   time.Duration // how long the list took to come
 }
 
@@ -102,6 +104,7 @@ func (d *driver[T]) suspend() {
 	d.main.stop()
 	d.ask.stop()
 	d.verification.stop()
+	d.dropParts()
 	if d.performing {
 		d.machine.Step(time.Now(), protocol.SinkRefused{Err: errInterrupted})
 	}
@@ -121,7 +124,8 @@ func (d *driver[T]) byteCame(of *atomic.Int64) {
 	d.board.lastByte.Store(now)
 }
 
-// mark tells the sink the point at which it can be saved, the resume point and the safe version, if they have changed.
+// mark tells the sink the point at which it can be saved, the resume point, and the safe version. It tells only those of the three
+// that have changed.
 func (d *driver[T]) mark() {
 	if d.sink.point != nil {
 		d.markPoint()
@@ -163,8 +167,12 @@ func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input, 
 
 // receive takes a message of the list or watch that is open.
 func (d *driver[T]) receive(ctx context.Context, m message[T]) {
-	if m.batch != nil {
+	switch {
+	case m.batch != nil:
 		d.work(ctx, m.batch)
+		return
+	case m.part != nil:
+		d.takePart(*m.part)
 		return
 	}
 	now := time.Now()
@@ -172,6 +180,7 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 	in := m.in
 	switch fact := in.(type) {
 	case protocol.Listed:
+		s.parts, d.parts = d.parts, nil
 		d.closeMain()
 		in = protocol.Listed{Sum: d.fold(s)}
 	case protocol.ListFailed:
@@ -184,6 +193,9 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 		d.hangUp(now, fact.Failure.Reason, fact.Failure.Err)
 	}
 	d.step(ctx, now, in, s)
+	if s.parts != nil && d.parts == nil {
+		d.sink.remote.DropList() // the machine has not used it
+	}
 }
 
 // work takes the events of a batch, one after the other. It applies each event, and brings
@@ -192,6 +204,9 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 func (d *driver[T]) work(ctx context.Context, batch []listwatch.Event[T]) {
 	defer clear(batch) // it is used again, and must not keep objects alive
 	from := d.main
+	if d.sink.remote != nil {
+		d.expectEvents(batch)
+	}
 	seen, s := &protocol.Seen{}, &subject[T]{}
 	for _, e := range batch {
 		if d.main != from || d.end != nil || ctx.Err() != nil {
@@ -237,7 +252,7 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 			in.Items = append(in.Items, d.item(bad.Meta, bad))
 		}
 	}
-	_, in.Held, in.IsHeld = d.holds(key)
+	in.Held, in.IsHeld = d.held(key)
 	if in.More = in.More || len(in.Items) > 2; in.More {
 		in.Items = in.Items[:min(len(in.Items), 2)]
 	}
@@ -285,9 +300,14 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	switch eff := eff.(type) {
 	case protocol.List:
 		d.trace.ListStart(ListStart{ResourceVersion: eff.Version, Limit: eff.Limit})
+		if d.sink.remote != nil {
+			d.beginParts(eff.Reuse)
+			d.main = start(ctx, now, d.byteCame, listParts(d.lw, eff))
+			break
+		}
 		var known listwatch.Known[T]
 		if eff.Reuse {
-			known = d.holds
+			known = d.known
 		}
 		d.main = start(ctx, now, d.byteCame, list(d.lw, eff, known))
 	case protocol.Watch:
@@ -359,6 +379,7 @@ func (d *driver[T]) hangUp(now time.Time, reason protocol.Reason, err error) {
 func (d *driver[T]) closeMain() {
 	d.main.stop()
 	d.main = nil
+	d.dropParts()
 }
 
 // failing reports a failure, and asks whether to go on after it.
@@ -370,39 +391,4 @@ func (d *driver[T]) failing(err error) {
 	if outage := (&Outage{Since: d.machine.Status().Failing, Err: err}); d.fatal(outage) {
 		d.end = outage
 	}
-}
-
-// holds returns the object that the sink holds under key, and its metadata. It returns
-// false if there is none, or if the sink is no [Known].
-func (d *driver[T]) holds(key string) (T, object.Meta, bool) {
-	var none T
-	if d.sink.get == nil || key == "" {
-		return none, object.Meta{}, false
-	}
-	obj, ok := d.sink.get(key)
-	if !ok {
-		return none, object.Meta{}, false
-	}
-	meta := object.Meta{Key: key}
-	if o, ok := any(obj).(identified); ok {
-		meta.UID, meta.ResourceVersion = o.GetUID(), o.GetResourceVersion()
-	}
-	return obj, meta, true
-}
-
-// identified has the getters of object.Object that identify a version. T may lack them.
-type identified interface {
-	GetUID() types.UID
-	GetResourceVersion() string
-}
-
-// item returns what the machine has to know about an object that came: its metadata, its
-// error, and what the sink holds under its key.
-func (d *driver[T]) item(meta object.Meta, bad *listwatch.ObjectError) protocol.Item {
-	item := protocol.Item{Meta: meta}
-	if bad != nil {
-		item.Err = bad
-	}
-	_, item.Held, item.IsHeld = d.holds(meta.Key)
-	return item
 }

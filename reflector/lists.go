@@ -13,7 +13,12 @@ import (
 // to know about the list. If an item cannot be used, fold also collects the sink's
 // object of the same key, because that object must stay.
 func (d *driver[T]) fold(s *subject[T]) protocol.Sum {
-	fold := d.machine.Fold(s.list.ResourceVersion, s.list.Pages, s.list.Reused > 0)
+	if p := s.parts; p != nil {
+		s.list.Errors = p.errors
+		return p.fold.Sum(s.list.ResourceVersion, s.list.Pages, p.reused)
+	}
+	reused := s.list.Reused > 0
+	fold := d.machine.Fold(reused)
 	for i := range s.list.Items {
 		meta, ok := s.list.Meta(i)
 		if !ok {
@@ -22,17 +27,22 @@ func (d *driver[T]) fold(s *subject[T]) protocol.Sum {
 		}
 		item := protocol.Item{Meta: meta}
 		if fold.NeedsHeld() {
-			_, item.Held, item.IsHeld = d.holds(meta.Key)
+			item.Held, item.IsHeld = d.held(meta.Key)
 		}
 		fold.Item(item)
 	}
 	for _, bad := range s.list.Errors {
 		item := d.item(bad.Meta, bad)
-		if obj, _, ok := d.holds(bad.Meta.Key); fold.Bad(item) && ok {
+		if !fold.Bad(item) {
+			continue
+		}
+		if obj, ok := d.holds(bad.Meta.Key); ok {
 			s.kept = append(s.kept, obj)
+		} else {
+			s.keep = append(s.keep, bad.Meta.Key)
 		}
 	}
-	return fold.Sum()
+	return fold.Sum(s.list.ResourceVersion, s.list.Pages, reused)
 }
 
 // initialEvents puts a list together from the initial events of a watch, in the order in
@@ -79,6 +89,9 @@ func (d *driver[T]) compare() protocol.Differences {
 	comparison := d.machine.Comparison()
 	listed := make(map[string]bool, len(d.metadata.list.Items))
 	for i := range d.metadata.list.Items {
+		if i%maxExpected == 0 {
+			d.expectItems(d.metadata.list.Meta, i, len(d.metadata.list.Items))
+		}
 		meta, _ := d.metadata.list.Meta(i)
 		listed[meta.Key] = true
 		comparison.Item(d.item(meta, nil))

@@ -16,22 +16,29 @@ import (
 //
 //   - Warn: a problem, once for each state and not once for each attempt. If a server is away for an hour, there is one line
 //     when the failures begin ("relist: failing"), one for each further [Reason] ("relist: still failing"), and one when a watch
-//     is open again ("relist: recovered"), which says how long it took. If that watch fails within 10 seconds, the next line is
-//     "relist: failing again", and from then on only a watch that has been open for 10 seconds ends the problem. An object that
-//     comes into quarantine has one line, and another one when it comes out; of many objects, the first ten are named. Problems
-//     without an end, such as a missing resourceVersion, are told at most once an hour.
+//     is open again ("relist: recovered"), which says how long it took. An API server may accept a watch, and then say that the
+//     version is gone. So if no list has come since the failures began, "relist: recovered" waits for the first event or
+//     bookmark of the watch, or for its end after 10 seconds. If a watch fails within 10 seconds, and "relist: recovered" was
+//     told, the next line is "relist: failing again", and from then on only a watch that has been open for 10 seconds ends the
+//     problem. The attributes "for" and "after" count from the line "relist: failing", so after "relist: failing again" they
+//     include the time in which a watch was open. An object has one line when it comes into quarantine, and another one when it
+//     comes out. At most ten objects are named at a time. For some problems, such as a missing resourceVersion, the log cannot
+//     tell when they end. It tells these at most once an hour.
 //   - Info: a list that the sink has got, with its reason ("first", or the [Reason] of the relist), the number of objects, and
 //     the time that it took.
 //   - Debug: everything else.
 //
-// A server may have written names, versions and error texts. In these, line breaks become spaces, and invisible characters
-// become Go escapes such as \x1b. So no name can forge a line or control a terminal, whatever handler the logger has. The
-// value of the attribute "error" is an error that wraps the original one.
+// Each line has the attributes "resource" and "namespace", as far as the ListWatcher says them: see [listwatch.ScopeOf].
+//
+// Names, versions and error texts may come from a server. LogTrace replaces their line breaks by spaces, and their
+// invisible characters by Go escapes such as \x1b. So no name can forge a line or control a terminal, whatever handler the
+// logger has. The value of the attribute "error" is an error that wraps the original one.
 //
 // The Trace remembers what it has told, so each reflector needs its own.
 func LogTrace(logger *slog.Logger) *Trace {
 	l := &traceLog{logger: logger}
 	return &Trace{
+		RunStart:   l.runStart,
 		ListStart:  l.listStart,
 		ListDone:   l.listDone,
 		WatchStart: l.watchStart,
@@ -62,23 +69,26 @@ const (
 // traceLog is what LogTrace remembers.
 type traceLog struct {
 	logger *slog.Logger
+	scope  []slog.Attr // of every line
 
 	// Of lists: whether there was one, why the next one comes, and whether the last one failed.
 	listed     bool
 	reason     Reason
 	listFailed bool
 
-	// Of watches: whether this one begins with initial events; when the last one was opened (zero if there was none, or if it
-	// has lived for the time settled); and how many short streams there were in a row.
+	// Of watches: initial says that this one begins with initial events. opened is when the last one was opened. It is zero
+	// if there was none, or if the last one has been open for as long as the constant settled. shortStreams counts short
+	// streams in a row. open says that a watch is open now.
 	initial      bool
+	open         bool
 	opened       time.Time
 	shortStreams int
 
 	outage loggedOutage // since is zero if there is none
 	last   loggedOutage // the outage that ended when the last watch was opened
 
-	// In quarantine, by key: those that were named. unconfirmed are those from before the last list; they stay here until it
-	// is known whether the list had a usable state of them.
+	// The objects in quarantine that were named, by key. When a list comes, they go to unconfirmed. The problems of the list
+	// then say which of them are still in quarantine; the others are out of it, see settleQuarantine.
 	quarantined, unconfirmed map[string]loggedKey
 
 	told          map[ProblemClass]time.Time // when a problem without an end was told last
@@ -93,6 +103,7 @@ type loggedOutage struct {
 	pauses   int
 	reasons  []Reason // that were told
 	relapsed bool     // it was taken to be over, and was not
+	listed   bool     // a list has come since, so the server has the version that the next watch begins at
 }
 
 // loggedKey is an object in quarantine.
@@ -100,19 +111,30 @@ type loggedKey struct{ since, told time.Time }
 
 // log writes a line. Callers on the path of events ask enabled first.
 func (l *traceLog) log(level slog.Level, message string, attrs ...slog.Attr) {
-	logger := l.logger
-	if logger == nil {
-		logger = slog.Default()
+	logger := l.current()
+	if !logger.Enabled(context.Background(), level) {
+		return
 	}
-	logger.LogAttrs(context.Background(), level, message, attrs...)
+	logger.LogAttrs(context.Background(), level, message, append(slices.Clip(l.scope), attrs...)...)
 }
 
-func (l *traceLog) debugs() bool {
-	logger := l.logger
-	if logger == nil {
-		logger = slog.Default()
+func (l *traceLog) debugs() bool { return l.current().Enabled(context.Background(), slog.LevelDebug) }
+
+func (l *traceLog) current() *slog.Logger {
+	if l.logger == nil {
+		return slog.Default()
 	}
-	return logger.Enabled(context.Background(), slog.LevelDebug)
+	return l.logger
+}
+
+func (l *traceLog) runStart(e RunStart) {
+	l.scope, l.open = nil, false
+	if e.Resource != "" {
+		l.scope = append(l.scope, quoted("resource", e.Resource))
+	}
+	if e.Namespace != "" {
+		l.scope = append(l.scope, quoted("namespace", e.Namespace))
+	}
 }
 
 func (l *traceLog) listStart(e ListStart) {
@@ -132,7 +154,7 @@ func (l *traceLog) listDone(e ListDone) {
 	case l.listed:
 		reason = Asked.String() // Relist was called during a list, and another list follows
 	}
-	l.listed, l.reason = true, 0
+	l.listed, l.reason, l.outage.listed = true, 0, true
 	l.log(slog.LevelInfo, "relist: listed", slog.String("reason", reason), slog.Int("objects", e.Items), took(e.Duration),
 		quoted("resourceVersion", e.ResourceVersion))
 	l.release(l.unconfirmed)
@@ -151,15 +173,16 @@ func (l *traceLog) watchStart(e WatchStart) {
 
 func (l *traceLog) watchOpen() {
 	l.log(slog.LevelDebug, "relist: watch is open")
+	l.open = true
 	if now := logNow(); !l.initial { // after initial events, the list says that the watch works
 		l.watchWorks(now)
 	}
 }
 
-// watchWorks treats the outage as over, because a watch is open.
+// watchWorks treats the outage as over, because a watch is open, unless the server may still say that the version of the watch is gone.
 func (l *traceLog) watchWorks(now time.Time) {
 	l.opened = now
-	if l.outage.since.IsZero() || l.outage.relapsed {
+	if l.outage.since.IsZero() || l.outage.relapsed || !l.outage.listed {
 		return
 	}
 	l.recovered(now)
@@ -170,19 +193,23 @@ func (l *traceLog) recovered(now time.Time) {
 	l.last, l.outage = l.outage, loggedOutage{}
 }
 
-// alive is called with every sign of life of a watch.
-func (l *traceLog) alive() {
+// alive is called when a watch has brought an event or a bookmark, and at its end.
+func (l *traceLog) alive(brought bool) {
 	l.settleQuarantine()
-	if l.outage.since.IsZero() {
+	if !l.open || l.outage.since.IsZero() || l.opened.IsZero() {
 		return
 	}
-	if now := logNow(); !l.opened.IsZero() && now.Sub(l.opened) >= settled {
+	now := logNow()
+	switch old := now.Sub(l.opened) >= settled; {
+	case old && l.outage.relapsed:
 		l.recovered(now)
+	case !l.outage.relapsed && (old || brought):
+		l.recovered(l.opened)
 	}
 }
 
 func (l *traceLog) event(e Event) {
-	l.alive()
+	l.alive(true)
 	if object, ok := l.quarantined[e.Key]; ok {
 		delete(l.quarantined, e.Key)
 		l.release(map[string]loggedKey{e.Key: object})
@@ -194,12 +221,13 @@ func (l *traceLog) event(e Event) {
 }
 
 func (l *traceLog) bookmark(resourceVersion string) {
-	l.alive()
+	l.alive(true)
 	l.log(slog.LevelDebug, "relist: bookmark", quoted("resourceVersion", resourceVersion))
 }
 
 func (l *traceLog) watchEnd(e WatchEnd) {
-	l.alive()
+	l.alive(false)
+	l.open = false
 	if !l.opened.IsZero() && logNow().Sub(l.opened) >= settled {
 		l.last, l.shortStreams = loggedOutage{}, 0
 		l.opened = time.Time{}
@@ -238,7 +266,7 @@ func (l *traceLog) backoff(e Backoff) {
 func (l *traceLog) fails(reason Reason) bool {
 	switch reason {
 	case Expired, TooLarge:
-		return l.listFailed // a list follows, which usually ends it
+		return l.listFailed // if a watch has failed, a list follows, and usually works
 	case Closed, Cut:
 		l.shortStreams++
 		return l.shortStreams >= manyShortStreams || !l.outage.since.IsZero() || l.relapses()
@@ -321,7 +349,8 @@ func (l *traceLog) problem(p Problem) {
 	l.log(level, message, attrs...)
 }
 
-// quarantine records an object that came into quarantine. named is true if a line is to name it, and more if there is no room.
+// quarantine records an object that came into quarantine. named says that a line is to name the object. more says that there is
+// no room for its name.
 func (l *traceLog) quarantine(now time.Time, key string) (named, more bool) {
 	object, known := l.quarantined[key]
 	if !known {

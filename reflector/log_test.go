@@ -73,6 +73,45 @@ func (r *rig) refuseFor(d time.Duration) int {
 
 const listedFirst = `level=INFO msg="relist: listed" reason=first objects=2 took=0s resourceVersion=10`
 
+// scoped is a ListWatcher that says what it lists, as a listwatch.Resource does.
+type scoped struct {
+	listwatch.ListWatcher[string]
+	resource, namespace string
+}
+
+func (s scoped) Scope() (resource, namespace string) { return s.resource, s.namespace }
+
+// A program may have many reflectors, so each line says which resource it is about, also after a second Run.
+func TestLogNamesTheResource(t *testing.T) {
+	for _, tt := range []struct{ resource, namespace, want string }{
+		{"deployments.apps", "shop", ` resource=deployments.apps namespace=shop`},
+		{"pods", "", ` resource=pods`},
+		{"", "", ``},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			book := &logBook{}
+			r := &rig{t: t, fake: newFake(), sink: &notes{fail: map[string]error{}}}
+			r.Reflector = New(scoped{r.fake, tt.resource, tt.namespace}, r.sink, Options{Trace: LogTrace(book.logger(slog.LevelDebug)), Rand: func() float64 { return 0 }})
+			r.run()
+			r.synced()
+			book.expect(t,
+				`level=DEBUG msg="relist: list"`+tt.want+` resourceVersion=0 limit=500`,
+				`level=INFO msg="relist: listed"`+tt.want+` reason=first objects=2 took=0s resourceVersion=10`,
+				`level=DEBUG msg="relist: synced"`+tt.want,
+				`level=DEBUG msg="relist: watch"`+tt.want+` resourceVersion=10 timeout=5m0s initial=false`,
+				`level=DEBUG msg="relist: watch is open"`+tt.want)
+			_ = r.end()
+			r.run()
+			r.fake.open()
+			synctest.Wait()
+			if n, lines := strings.Count(book.String(), " resource="), strings.Count(book.String(), "\n"); tt.want != "" && n != lines {
+				t.Errorf("%d of %d lines name a resource:\n%s", n, lines, book)
+			}
+			_ = r.end()
+		})
+	}
+}
+
 func TestLogOfAnOutageHasALineAtEachEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelInfo)
@@ -92,10 +131,54 @@ func TestLogOfAnOutageHasALineAtEachEnd(t *testing.T) {
 		book.expect(t, `level=WARN msg="relist: still failing" reason=unavailable error=message pause=3.333s for=1h0m0s`)
 
 		s = r.fake.open()
-		book.expect(t, `level=WARN msg="relist: recovered" after=1h0m10s pauses=1088`)
-		s.event(listwatch.Added, "c", "11")
+		book.expect(t) // an API server accepts a watch, and says only then that the version is gone
+		later(30 * time.Second)
 		s.event(listwatch.Bookmark, "", "12")
+		book.expect(t, `level=WARN msg="relist: recovered" after=1h0m10s pauses=1088`)
+		s.event(listwatch.Added, "c", "13")
 		book.expect(t)
+	})
+}
+
+// An API server says in the stream that a version is gone. So the watch that is open first after a long outage brings nothing, and the
+// copy is as old as before until the list has come.
+func TestLogOfAnOutageThatIsLongerThanTheServerRemembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, book := logRig(t, slog.LevelInfo)
+		s := r.synced()
+		later(30 * time.Second)
+		s.events <- io.ErrUnexpectedEOF
+		r.refuseFor(time.Hour)
+		book.expect(t, listedFirst, `level=WARN msg="relist: failing" reason=unreachable error="connect: connection refused" pause=800ms`)
+		s = r.fake.open()
+		s.events <- gone()
+		book.expect(t)
+		later(20 * time.Second) // the watch that is refused after the list is not the one that was open
+		r.fake.page("20", "a")
+		book.expect(t, `level=INFO msg="relist: listed" reason=expired objects=1 took=20s resourceVersion=20`)
+		r.fake.watches <- watchAnswer{err: &os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}}
+		book.expect(t)
+		r.fake.open()
+		synctest.Wait()
+		if got := book.String(); !strings.HasPrefix(got, `level=WARN msg="relist: recovered" after=1h`) || strings.Count(got, "\n") != 1 {
+			t.Errorf("log has %q, want that it is over", got)
+		}
+	})
+}
+
+// A server may send no bookmarks, and a resource may be quiet. Then the watch has nothing to show but its age.
+func TestLogOfAnOutageOfAQuietResource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, book := logRig(t, slog.LevelWarn)
+		r.synced2()
+		r.fake.watches <- watchAnswer{err: &os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}}
+		s := r.fake.open()
+		later(30 * time.Second)
+		s.events <- io.EOF
+		r.fake.open()
+		book.expect(t,
+			`level=WARN msg="relist: failing" reason=unreachable error="connect: connection refused" pause=800ms`,
+			`level=WARN msg="relist: recovered" after=800ms pauses=1`)
 	})
 }
 

@@ -28,15 +28,15 @@ type Options struct {
 	// whenever it cannot continue the watch at the resume point. If zero, ListAny.
 	Initial Initial
 
-	// Start is the point of a saved copy, which the sink holds. The sink must be [Known] and [Held], and must hold the copy
-	// before the first Run; otherwise Run returns an error. The reflector opens a watch at Start.Version, and lists nothing if
-	// the server still has that version. If the server no longer has it (for example, it answers with 410), the reflector
-	// lists, and Replace tells the sink what is gone.
+	// Start is the point of a saved copy, which the sink holds. The sink must be [Held], and [Known] or [Remote]; otherwise Run
+	// returns an error. It must hold the copy before the first Run. The reflector opens a watch at Start.Version, and lists
+	// nothing if the server still has that version. If the server no longer has it (for example, it answers with 410), the
+	// reflector lists, and the sink learns from the list what is gone.
 	//
-	// The server may not be the one that the copy is of: for example, it may have been restored from a backup. So as soon as the
-	// watch is open, the reflector asks for the newest objects at or below the version, and lists the most recent state if one
-	// of them is not as it was. [Status.Synced] waits for that. Only [Verify] finds a difference that is older than these
-	// objects.
+	// The copy may be of another server than this one. For example, this one may have been restored from a backup. So as soon as
+	// the watch is open, the reflector asks for the newest objects that the server of the copy had sent, see [Point]. If one of
+	// them is not as it was, the reflector lists the most recent state. [Status.Synced] waits for that. Only [Verify] finds a
+	// difference that is older than these objects.
 	//
 	// If Start.Version is empty, the reflector begins with a list.
 	Start Point
@@ -76,13 +76,16 @@ type Options struct {
 	// are 1, 2 and then 3.125 times BackoffBase, because a connection that is refused costs
 	// the server nothing.
 	//
-	// Two other limits are in proportion to BackoffBase: a longer base means fewer requests
-	// and a longer spread. At 800 ms, the reflector sends no more than 24 watches, and no
-	// more than 24 lists and asks, in any minute. At 800 ms, many reflectors that list
-	// after an outage spread their lists over 7 s. If BackoffBase is negative, there are no
-	// pauses after failures; do that in tests only. The reflector then sends up to about
-	// 240 watches in a second, and as many lists and asks. If BackoffCap is negative, it is
-	// zero.
+	// BackoffBase also decides two other things. The first is how many requests the
+	// reflector sends: at 800 ms, no more than 24 watches, and no more than 24 lists and
+	// asks, in any minute. The second is the time over which many reflectors spread their
+	// lists after an outage: at 800 ms, it is 7 s. A longer base means fewer requests and a
+	// longer time.
+	//
+	// If BackoffBase is negative, there are no pauses after failures; do that in tests only.
+	// The reflector then sends up to about 240 watches in a second, and as many lists and
+	// asks. If BackoffCap is negative, the longest pause is zero, and the two other things
+	// stay the same.
 	BackoffBase time.Duration
 	BackoffCap  time.Duration
 

@@ -24,9 +24,9 @@ type Point struct {
 	// [Status.Quarantined]. The reflector asks the server for each of them. If there are more than 1,000, it lists.
 	Doubts []string `json:"doubts,omitempty"`
 
-	// Newest are the newest objects that the server had sent, deletions among them, the newest first; at most four. They show
-	// whether the server was restored from a backup since. If there are none, the reflector looks at every object that the sink
-	// holds, and takes the newest at or below Version.
+	// Newest are the objects with the highest versions that the server had sent, the highest version first. A deleted object
+	// counts, too. There are at most eight. They show whether the server was restored from a backup since. If there are none,
+	// the reflector looks at every object that the sink holds, and takes the newest at or below Version.
 	Newest []Newest `json:"newest,omitempty"`
 }
 
@@ -41,14 +41,14 @@ type Newest struct {
 func (r *Reflector[T]) StartAt(p Point) { r.start = p }
 
 // errStart is what Run returns if the sink does not suit Options.Start.
-var errStart = errors.New("reflector: Options.Start needs a sink that is Known and Held")
+var errStart = errors.New("reflector: Options.Start needs a sink that is Held, and Known or Remote")
 
 // begin tells the machine of the saved copy that the sink holds, once.
 func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 	if d.start.Version == "" {
 		return nil
 	}
-	if d.sink.get == nil || d.sink.keys == nil {
+	if !d.sink.tells() || d.sink.keys == nil {
 		return errStart
 	}
 	saved := protocol.Saved{Version: d.start.Version, Doubts: slices.Clone(d.start.Doubts)}
@@ -56,9 +56,12 @@ func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 		saved.Newest = append(saved.Newest, protocol.Newest{Meta: n.Meta, Gone: n.Gone})
 	}
 	if len(saved.Newest) == 0 {
-		for _, key := range d.sink.keys() {
-			if _, meta, ok := d.holds(key); ok {
-				saved.NoteHeld(meta)
+		for keys := range slices.Chunk(d.sink.keys(), maxExpected) {
+			d.expect(keys)
+			for _, key := range keys {
+				if meta, ok := d.held(key); ok {
+					saved.NoteHeld(meta)
+				}
 			}
 		}
 	}

@@ -26,10 +26,11 @@ type Reflector[T any] struct {
 }
 
 // outlet is a sink together with its optional methods. A field is nil if the sink lacks
-// that method.
+// that method, and get is nil if the sink is a Remote.
 type outlet[T any] struct {
 	Sink[T]
 
+	remote   Remote[T]
 	get      func(key string) (T, bool)   // of Known
 	keys     func() []string              // of Held
 	mark     func(resourceVersion string) // of Marker
@@ -53,14 +54,19 @@ func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflec
 		relists: make(chan struct{}, 1),
 	}
 	rules := opts.rules()
-	rules.SinkTells, rules.SinkCounts = r.sink.get != nil, r.sink.keys != nil
+	rules.SinkTells, rules.SinkCounts = r.sink.tells(), r.sink.keys != nil
 	r.machine = protocol.New(rules)
 	return r
 }
 
+// tells reports whether the sink tells what it holds.
+func (o *outlet[T]) tells() bool { return o.get != nil || o.remote != nil }
+
 func outletOf[T any](sink Sink[T]) outlet[T] {
 	o := outlet[T]{Sink: sink}
-	if known, ok := sink.(Known[T]); ok {
+	if remote, ok := sink.(Remote[T]); ok {
+		o.remote = remote
+	} else if known, ok := sink.(Known[T]); ok {
 		o.get = known.Get
 	}
 	if held, ok := sink.(Held); ok {
@@ -96,6 +102,8 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		return ErrRunning
 	}
 	defer r.running.Unlock()
+	resource, namespace := listwatch.ScopeOf(r.lw)
+	r.trace.RunStart(RunStart{resource, namespace})
 	d := driver[T]{Reflector: r}
 	return d.run(ctx)
 }

@@ -30,12 +30,14 @@ type request[T any] struct {
 	events  int    // received, without bookmarks
 }
 
-// message has either one input for the machine or a batch of events, each of them an input.
-// list has the objects of the one input, which the machine does not see.
+// message has one input for the machine, or a batch of events, or a part of a list. Each event
+// of a batch is an input. If the input is the end of a list or the answer to an ask, list has
+// the objects, which the machine does not see.
 type message[T any] struct {
 	in    protocol.Input
 	list  *listwatch.List[T]
 	batch []listwatch.Event[T]
+	part  *listwatch.Part[T]
 }
 
 // start begins a request. hook is called whenever some of its bytes have come.
@@ -113,6 +115,24 @@ func list[T any](lw listwatch.ListWatcher[T], eff protocol.List, known listwatch
 	}
 }
 
+// listParts asks for everything, and sends each part of the list as it comes.
+func listParts[T any](lw listwatch.ListWatcher[T], eff protocol.List) func(context.Context, *request[T]) {
+	return func(ctx context.Context, r *request[T]) {
+		opts := metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}
+		rest, err := listwatch.Each(ctx, lw, opts, func(part listwatch.Part[T]) error {
+			if !r.send(ctx, message[T]{part: &part}) {
+				return ctx.Err()
+			}
+			return nil
+		})
+		if err != nil {
+			r.send(ctx, message[T]{in: protocol.ListFailed{Failure: requestFailureOf(err)}})
+			return
+		}
+		r.send(ctx, message[T]{in: protocol.Listed{}, list: rest})
+	}
+}
+
 // askFor asks for the one object under a key, or for any one object if key is empty.
 func askFor[T any](lw listwatch.ListWatcher[T], key string) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
@@ -126,10 +146,10 @@ func askFor[T any](lw listwatch.ListWatcher[T], key string) func(context.Context
 	}
 }
 
-// askOptions returns the options of a list of one key. They have two field selectors, which
-// every API server has for every resource, and no resourceVersion, because a list without
-// one is of the most recent state. With the limit of 2, a server that ignores the selectors
-// sends more than one object, which shows it. Source:
+// askOptions returns the options of a list of one key. They select by namespace and name:
+// every API server has these field selectors for every resource. They have no
+// resourceVersion, because a list without one is of the most recent state. The limit is
+// 2, because a second object shows that the server ignores the selectors. Source:
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
 func askOptions(key string) metav1.ListOptions {
 	if key == "" {

@@ -82,7 +82,7 @@ type Status struct {
 	// Quarantined are the objects whose latest version the sink may lack, sorted by key,
 	// 1,000 of them at most. Do not change the slice. MoreQuarantined counts the objects
 	// for which Quarantined has no room; one object may count several times. The
-	// reflector does not ask the server for these one by one, it lists.
+	// reflector does not ask the server for these one by one. It lists.
 	Quarantined     []Quarantined
 	MoreQuarantined int
 }
@@ -118,6 +118,16 @@ func (e *Outage) Error() string {
 
 // Unwrap returns the failure.
 func (e *Outage) Unwrap() error { return e.Err }
+
+// Failing returns since when requests have failed, and the last failure. If they do not fail, err is nil and since is zero: a watch
+// is open, or nothing has failed yet. If a watch breaks and is opened again at once, Failing returns an error for a moment, too. So a
+// program should alert somebody only if since is some time ago. Objects in quarantine are no failure: see [Status.Quarantined].
+func (s Status) Failing() (since time.Time, err error) {
+	if s.FailingSince.IsZero() {
+		return time.Time{}, nil
+	}
+	return s.FailingSince, s.LastError
+}
 
 // Heard returns when the server last sent anything, or accepted the watch that is open.
 func (s Status) Heard() time.Time {

@@ -69,6 +69,10 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 			FailingSince: at(5 * time.Second), LastError: io.ErrUnexpectedEOF, LastErrorTime: at(5 * time.Second),
 		})
 
+		if since, err := r.Status().Failing(); !since.Equal(at(5*time.Second)) || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("failing since %v with %v", since, err)
+		}
+
 		forbidden := statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)
 		later(time.Second)
 		r.fake.watches <- watchAnswer{err: forbidden}
@@ -89,6 +93,9 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 			LastError: forbidden, LastErrorTime: at(6 * time.Second),
 		})
+		if since, err := r.Status().Failing(); !since.IsZero() || err != nil {
+			t.Errorf("while a watch is open, it has failed since %v with %v", since, err)
+		}
 
 		_ = r.end()
 		if got := r.Status(); got.State != Stopped {

@@ -17,6 +17,9 @@ import (
 // The reflector reports in no other way. Logs and metrics are built on Trace:
 // [LogTrace] is a log, and [JoinTraces] makes one Trace of several.
 type Trace struct {
+	// RunStart: Run was called.
+	RunStart func(RunStart)
+
 	// ListStart: a list is asked for.
 	ListStart func(ListStart)
 
@@ -53,6 +56,12 @@ type Trace struct {
 	// Problem: something is wrong. If a watch ends in good order, or its version has
 	// expired, that is no problem.
 	Problem func(Problem)
+}
+
+// RunStart is given to [Trace.RunStart]. It is what [listwatch.ScopeOf] says of the ListWatcher.
+type RunStart struct {
+	Resource  string // "deployments.apps"; "" if the ListWatcher does not say what it lists
+	Namespace string // "" for all namespaces; also "" if the text of Resource contains the namespace
 }
 
 // ListStart is given to [Trace.ListStart].
@@ -118,7 +127,7 @@ type Verified struct {
 // Problem is given to [Trace.Problem].
 type Problem struct {
 	Class ProblemClass
-	Key   string // the object concerned, if one is
+	Key   string // of the object; "" if the problem concerns no object, or if the object has no readable name
 	Err   error
 }
 
@@ -154,6 +163,7 @@ func (t *Trace) withDefaults() Trace {
 	if t != nil {
 		full = *t
 	}
+	fill(&full.RunStart)
 	fill(&full.ListStart)
 	fill(&full.ListDone)
 	fill(&full.WatchStart)
@@ -187,6 +197,7 @@ func JoinTraces(traces ...*Trace) *Trace {
 		if t == nil {
 			continue
 		}
+		join(&joined.RunStart, t.RunStart)
 		join(&joined.ListStart, t.ListStart)
 		join(&joined.ListDone, t.ListDone)
 		join(&joined.WatchStart, t.WatchStart)

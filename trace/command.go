@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/relist-go/relist/listwatch"
 )
 
 // The commands.
@@ -64,8 +66,19 @@ func parseCommand(text string) (stimulus, error) {
 	return nil, fmt.Errorf("unknown command %q: want start, pop, store, sleep, wait, stop or restart", name)
 }
 
+// parseShard reads I/N, one of N equal parts.
+func parseShard(text string) (string, error) {
+	index, count, _ := strings.Cut(text, "/")
+	i, err := strconv.Atoi(index)
+	n, err2 := strconv.Atoi(count)
+	if err != nil || err2 != nil {
+		return "", fmt.Errorf("%q: want I/N, such as 0/2", text)
+	}
+	return listwatch.Shard(i, n)
+}
+
 func parseStart(text string) (stimulus, error) {
-	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "limit", "resync", "verify", "encoding", "transport", "headers")
+	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "shard", "limit", "resync", "verify", "encoding", "transport", "headers")
 	if err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
@@ -86,6 +99,11 @@ func parseStart(text string) (stimulus, error) {
 			s.options.Coalesce = true
 		default:
 			return nil, fmt.Errorf("start: unknown word %q: want watchlist or coalesce", word)
+		}
+	}
+	if text, ok := w.options["shard"]; ok {
+		if s.options.ShardSelector, err = parseShard(text); err != nil {
+			return nil, fmt.Errorf("start: shard: %w", err)
 		}
 	}
 	if text, ok := w.options["limit"]; ok {

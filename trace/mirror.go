@@ -20,14 +20,17 @@ import (
 
 // Mirror is the Program of traces that name no other: a reflector that fills a queue. Pop moves
 // an entry from the queue to a store. The reflector has no jitter.
-func Mirror(env Env) (Client, error) {
+func Mirror(env Env) (Client, error) { return mirrorOf(env, false) }
+
+// mirrorOf is Mirror. If remote is true, the queue is behind a [reflector.Remote], which must make no difference.
+func mirrorOf(env Env, remote bool) (Client, error) {
 	if env.Kind == configMaps.kind {
-		return newMirror[*configMap](env)
+		return newMirror[*configMap](env, remote)
 	}
-	return newMirror[*anyObject](env)
+	return newMirror[*anyObject](env, remote)
 }
 
-func newMirror[T object.Object](env Env) (Client, error) {
+func newMirror[T object.Object](env Env, remote bool) (Client, error) {
 	client, err := transport.NewClient(transport.Config{
 		Server:         env.Server,
 		Dial:           env.Dial,
@@ -46,6 +49,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 		Namespace:     namespace,
 		LabelSelector: env.Options.LabelSelector,
 		FieldSelector: env.Options.FieldSelector,
+		ShardSelector: env.Options.ShardSelector,
 		Encoding:      wireEncoding(env.Options),
 	})
 	if err != nil {
@@ -65,7 +69,11 @@ func newMirror[T object.Object](env Env) (Client, error) {
 			}
 		}
 	}
-	m.reflector = reflector.New(lw, savingQueue[T]{m.queue, m}, reflector.Options{
+	var sink reflector.Sink[T] = savingQueue[T]{m.queue, m}
+	if remote {
+		sink = &remoteQueue[T]{savingQueue: savingQueue[T]{m.queue, m}}
+	}
+	m.reflector = reflector.New(lw, sink, reflector.Options{
 		Start:    m.saved.point,
 		PageSize: env.Options.Limit,
 		Initial:  initial(env.Options),

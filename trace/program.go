@@ -41,6 +41,9 @@ type Options struct {
 	LabelSelector string
 	FieldSelector string
 
+	// ShardSelector limits the objects to a range of hashes.
+	ShardSelector string
+
 	// Limit is the page size of lists. If zero, the client's default is used.
 	Limit int
 

@@ -29,6 +29,10 @@ type KubeconfigOptions struct {
 
 	// Context is the name of a context. If empty, the current-context.
 	Context string
+
+	// Server is the URL of an API server that wants no credentials, such as the one of "kubectl proxy" or of apitest. If it is
+	// set, no file is read, and Path and Context must be empty.
+	Server string
 }
 
 // LoadKubeconfig returns the Config of one context of a kubeconfig. Relative paths in a
@@ -38,6 +42,13 @@ type KubeconfigOptions struct {
 // https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
 // https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
 func LoadKubeconfig(opts KubeconfigOptions) (Config, error) {
+	switch {
+	case opts.Server == "":
+	case opts.Path != "" || opts.Context != "":
+		return Config{}, errors.New("kubeconfig: a server was named, and a path or a context too: name one of them")
+	default:
+		return Config{Server: opts.Server}, nil
+	}
 	paths, named, err := kubeconfigPaths(opts.Path)
 	if err != nil {
 		return Config{}, fmt.Errorf("kubeconfig: %w", err)

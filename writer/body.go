@@ -24,7 +24,7 @@ func (w *Writer[T]) encode(obj any) ([]byte, error) {
 	}
 	for _, m := range []struct{ name, want string }{
 		{"apiVersion", w.resource.GroupVersion().String()},
-		{"kind", w.opts.Kind},
+		{"kind", w.kind},
 	} {
 		var has string
 		if raw, ok := all[m.name]; ok {
@@ -34,7 +34,7 @@ func (w *Writer[T]) encode(obj any) ([]byte, error) {
 		}
 		switch {
 		case has == "" && m.want == "":
-			return nil, errors.New("the object has no kind: give it one, or set Options.Kind")
+			return nil, errors.New("the object has no kind: give it one, or set Kind of the object.Type")
 		case m.want == "", has == m.want:
 			continue
 		case has != "" && !w.partial:

@@ -13,7 +13,7 @@ func FuzzEncode(f *testing.F) {
 	for _, s := range []string{`{}`, `{"kind":"ConfigMap"}`, `{"kind":"Secret"}`, `{"kind":1}`, `{"kind":null,"apiVersion":"v1","a":{"b":[1e400]}}`, `[]`, `null`, ``, `{"a":1,"a":2}`, `{"KIND":"x"}`} {
 		f.Add([]byte(s))
 	}
-	w := &Writer[*unstructured.Unstructured]{resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, opts: Options{Kind: "ConfigMap"}}
+	w := &Writer[*unstructured.Unstructured]{resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, kind: "ConfigMap"}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		body, err := w.encode(data)
 		if err != nil {

@@ -1,7 +1,8 @@
 // Package writer writes objects of one resource: it creates, updates, patches, applies and deletes them, as values of any type
 // that package listwatch can decode.
 //
-//	w, err := writer.New[*ConfigMap](client, configMaps, writer.Options{Kind: "ConfigMap", FieldManager: "shop"})
+//	configMaps := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
+//	w, err := writer.New[*ConfigMap](client, configMaps, writer.Options{FieldManager: "shop"})
 //	written, err := w.Apply(ctx, &ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, Data: prices})
 //	err = cache.WaitFor(ctx, written.GetResourceVersion()) // the store of an informer has it now
 //

@@ -6,9 +6,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/writer"
 )
@@ -36,8 +36,8 @@ func Example() {
 	}
 	defer client.Close()
 	ctx := context.Background()
-	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	prices, err := writer.New[*ConfigMap](client, resource, writer.Options{Kind: "ConfigMap", FieldManager: "shop"})
+	configMaps := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
+	prices, err := writer.New[*ConfigMap](client, configMaps, writer.Options{FieldManager: "shop"})
 	if err != nil {
 		fmt.Println(err)
 		return

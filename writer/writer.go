@@ -23,10 +23,6 @@ var ErrIncomplete = errors.New("the type may lack fields of the object, which wo
 
 // Options of a [Writer].
 type Options struct {
-	// Kind is the kind of the objects, such as ConfigMap. The server requires it, and objects of a cache do not have it. Set it
-	// unless T is *unstructured.Unstructured, whose objects have it.
-	Kind string
-
 	// FieldManager is the name under which the server notes which fields this program has written. Apply requires it. For other
 	// writes, if it is empty, the server uses the beginning of the User-Agent.
 	// https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers
@@ -57,24 +53,27 @@ const defaultTimeout = 2 * time.Minute
 type Writer[T object.Object] struct {
 	client   *transport.Client
 	resource schema.GroupVersionResource
+	kind     string // "": the objects have it
 	opts     Options
 	answers  *listwatch.Resource[T]
 	partial  bool // T is metadata alone
 }
 
-// New returns a Writer. It takes the types that [listwatch.New] takes, and refuses the others with the same errors.
-func New[T object.Object](client *transport.Client, resource schema.GroupVersionResource, opts Options) (*Writer[T], error) {
+// New returns a Writer of the objects of a type. It takes each T that [listwatch.New] takes, and refuses the others with the same
+// errors. The server requires the kind of an object, and objects of a cache do not have it. So typ has the Kind, unless T is
+// *unstructured.Unstructured, whose objects have it.
+func New[T object.Object](client *transport.Client, typ object.Type, opts Options) (*Writer[T], error) {
+	resource := typ.GroupVersionResource()
 	answers, err := listwatch.New(client, resource, listwatch.Options[T]{})
 	if err != nil {
 		return nil, fmt.Errorf("writer: %w", err)
 	}
-	typ := reflect.TypeFor[T]()
-	partial := typ == reflect.TypeFor[*metav1.PartialObjectMetadata]()
+	partial := reflect.TypeFor[T]() == reflect.TypeFor[*metav1.PartialObjectMetadata]()
 	var zero T
 	_, keepsAll := any(zero).(interface{ UnstructuredContent() map[string]any })
 	switch {
-	case opts.Kind == "" && !keepsAll:
-		return nil, fmt.Errorf("writer: no Kind is set: set Options.Kind to the kind of the objects of %s, such as ConfigMap", resource.GroupResource())
+	case typ.Kind == "" && !keepsAll:
+		return nil, fmt.Errorf("writer: the type of %s has no Kind: set Kind of the object.Type to that of the objects, such as ConfigMap", resource.GroupResource())
 	case partial && opts.Complete:
 		return nil, errors.New("writer: Complete is set, but a PartialObjectMetadata has only the metadata of an object")
 	}
@@ -85,7 +84,7 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 	if opts.Timeout == 0 {
 		opts.Timeout = defaultTimeout
 	}
-	return &Writer[T]{client: client, resource: resource, opts: opts, answers: answers, partial: partial}, nil
+	return &Writer[T]{client: client, resource: resource, kind: typ.Kind, opts: opts, answers: answers, partial: partial}, nil
 }
 
 // Create creates an object. If an object of that name exists, apierrors.IsAlreadyExists is true for the error. If T lacks
@@ -161,6 +160,8 @@ func (w *Writer[T]) mergePatch(ctx context.Context, verb, subresource, key strin
 // of others alone, and removes what this FieldManager applied before and does not apply now. If a field belongs to another
 // manager and has another value, the error is a conflict, unless Options.Force is set.
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/
+//
+// If fields has a UID, Apply makes no object, and returns an error unless the object on the server has this UID.
 //
 // fields may be of another type than T, with only the fields that this program decides on. Every field in its JSON is applied,
 // even an empty one: give the fields of the struct the tag omitempty or omitzero. Do not apply an object of a cache, because it

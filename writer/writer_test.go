@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/object"
@@ -35,9 +34,8 @@ type Deployment struct {
 }
 
 var (
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	nodes       = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	kind        = writer.Options{Kind: "Deployment"}
+	deployments = object.Type{Group: "apps", Version: "v1", Resource: "deployments", Kind: "Deployment"}
+	nodes       = object.Type{Version: "v1", Resource: "nodes", Kind: "Node", ClusterScoped: true}
 )
 
 func web(version string, replicas int) *Deployment {
@@ -77,18 +75,18 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func newWriter[T object.Object](t *testing.T, c *transport.Client, resource schema.GroupVersionResource, opts writer.Options) *writer.Writer[T] {
+func newWriter[T object.Object](t *testing.T, c *transport.Client, typ object.Type, opts writer.Options) *writer.Writer[T] {
 	t.Helper()
-	w, err := writer.New[T](c, resource, opts)
+	w, err := writer.New[T](c, typ, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-// with returns options of a Deployment with a change.
+// with returns the options with a change.
 func with(change func(*writer.Options)) writer.Options {
-	o := kind
+	var o writer.Options
 	change(&o)
 	return o
 }
@@ -103,6 +101,7 @@ func wantError(t *testing.T, err error, want string) {
 func TestRequests(t *testing.T) {
 	type W = *writer.Writer[*Deployment]
 	const at, strict = " /apis/apps/v1/namespaces/shop/deployments/web", "fieldValidation=Strict"
+	none := writer.Options{}
 	complete := with(func(o *writer.Options) { o.Complete = true })
 	manager := with(func(o *writer.Options) { o.FieldManager = "me & co" })
 	for name, tt := range map[string]struct {
@@ -111,7 +110,7 @@ func TestRequests(t *testing.T) {
 		want string
 	}{
 		"create": {
-			kind, func(ctx context.Context, w W) (*Deployment, error) { return w.Create(ctx, web("", 3)) },
+			none, func(ctx context.Context, w W) (*Deployment, error) { return w.Create(ctx, web("", 3)) },
 			"POST /apis/apps/v1/namespaces/shop/deployments?" + strict + ` application/json {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":3}}`,
 		},
 		"update": {
@@ -125,10 +124,10 @@ func TestRequests(t *testing.T) {
 		"patch": {manager, func(ctx context.Context, w W) (*Deployment, error) {
 			return w.MergePatch(ctx, "shop/web", map[string]any{"spec": map[string]any{"replicas": 3, "paused": nil}})
 		}, "PATCH" + at + "?fieldManager=me+%26+co&" + strict + ` application/merge-patch+json {"spec":{"paused":null,"replicas":3}}`},
-		"patch bytes": {kind, func(ctx context.Context, w W) (*Deployment, error) {
+		"patch bytes": {none, func(ctx context.Context, w W) (*Deployment, error) {
 			return w.MergePatch(ctx, "shop/web", []byte(` {"spec":{}}`))
 		}, "PATCH" + at + "?" + strict + ` application/merge-patch+json  {"spec":{}}`},
-		"patch status": {kind, func(ctx context.Context, w W) (*Deployment, error) {
+		"patch status": {none, func(ctx context.Context, w W) (*Deployment, error) {
 			return w.MergePatchStatus(ctx, "shop/web", json.RawMessage(`{"status":{"readyReplicas":1}}`))
 		}, "PATCH" + at + "/status?" + strict + ` application/merge-patch+json {"status":{"readyReplicas":1}}`},
 		"apply": {
@@ -136,7 +135,7 @@ func TestRequests(t *testing.T) {
 			"PATCH" + at + "?fieldManager=me+%26+co&" + strict + ` application/apply-patch+yaml {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"replicas":3}}`,
 		},
 		"apply status by force, dry": {
-			writer.Options{Kind: "Deployment", FieldManager: "me", Force: true, DryRun: true, FieldValidation: "Ignore"},
+			writer.Options{FieldManager: "me", Force: true, DryRun: true, FieldValidation: "Ignore"},
 			func(ctx context.Context, w W) (*Deployment, error) {
 				return w.ApplyStatus(ctx, &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "shop", "name": "web"}, "status": map[string]any{"readyReplicas": int64(1)}}})
 			},
@@ -190,7 +189,7 @@ func TestDeleteRequests(t *testing.T) {
 // What would destroy something, or cannot be right, is not sent.
 func TestRefusedHere(t *testing.T) {
 	server := newWire(t)
-	w := newWriter[*Deployment](t, server.Client, deployments, kind)
+	w := newWriter[*Deployment](t, server.Client, deployments, writer.Options{})
 	complete := newWriter[*Deployment](t, server.Client, deployments, with(func(o *writer.Options) { o.Complete = true }))
 	_, err := w.Update(t.Context(), web("7", 3))
 	wantError(t, err, "update deployments.apps shop/web: *writer_test.Deployment: the type may lack fields of the object, which would be deleted")
@@ -211,7 +210,7 @@ func TestRefusedHere(t *testing.T) {
 	wantError(t, err, "there is no object")
 	_, err = w.Apply(t.Context(), &Deployment{})
 	wantError(t, err, "object has no name")
-	_, err = newWriter[*Deployment](t, server.Client, deployments, writer.Options{Kind: "Deployment", FieldManager: "me"}).Apply(t.Context(),
+	_, err = newWriter[*Deployment](t, server.Client, deployments, writer.Options{FieldManager: "me"}).Apply(t.Context(),
 		&unstructured.Unstructured{Object: map[string]any{"kind": "Secret", "apiVersion": "v1", "metadata": map[string]any{"name": "a"}}})
 	wantError(t, err, `apply deployments.apps a: the apiVersion of the object is "v1", and that of this Writer is "apps/v1"`)
 	for _, patch := range []any{[]int{1}, "text", nil, []byte(`{`), []byte(`null`), []byte(`[]`), func() {}} {
@@ -230,18 +229,18 @@ func TestRefusedHere(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	server := newWire(t)
-	_, err := writer.New[*Deployment](server.Client, deployments, writer.Options{})
-	wantError(t, err, "writer: no Kind is set: set Options.Kind to the kind of the objects of deployments.apps, such as ConfigMap")
-	_, err = writer.New[*Deployment](nil, deployments, kind)
+	_, err := writer.New[*Deployment](server.Client, object.Type{Group: "apps", Version: "v1", Resource: "deployments"}, writer.Options{})
+	wantError(t, err, "writer: the type of deployments.apps has no Kind: set Kind of the object.Type to that of the objects, such as ConfigMap")
+	_, err = writer.New[*Deployment](nil, deployments, writer.Options{})
 	wantError(t, err, "no transport client")
-	_, err = writer.New[*Deployment](server.Client, schema.GroupVersionResource{Version: "v1", Resource: "Pod"}, kind)
+	_, err = writer.New[*Deployment](server.Client, object.Type{Version: "v1", Resource: "Pod", Kind: "Pod"}, writer.Options{})
 	wantError(t, err, "write the plural name")
-	_, err = writer.New[*metav1.PartialObjectMetadata](server.Client, nodes, writer.Options{Kind: "Node", Complete: true})
+	_, err = writer.New[*metav1.PartialObjectMetadata](server.Client, nodes, writer.Options{Complete: true})
 	wantError(t, err, "has only the metadata")
 	type noTag struct{ metav1.ObjectMeta }
-	_, err = writer.New[*noTag](server.Client, nodes, writer.Options{Kind: "Node"})
+	_, err = writer.New[*noTag](server.Client, nodes, writer.Options{})
 	wantError(t, err, "writer: listwatch: ")
-	if _, err = writer.New[*unstructured.Unstructured](server.Client, nodes, writer.Options{}); err != nil {
+	if _, err = writer.New[*unstructured.Unstructured](server.Client, object.Type{Version: "v1", Resource: "nodes"}, writer.Options{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -263,7 +262,7 @@ func TestStrangeAnswers(t *testing.T) {
 	} {
 		server := newWire(t)
 		server.status, server.content, server.answer = tt.status, tt.content, tt.answer
-		got, err := newWriter[*Deployment](t, server.Client, deployments, kind).MergePatch(t.Context(), "shop/web", []byte("{}"))
+		got, err := newWriter[*Deployment](t, server.Client, deployments, writer.Options{}).MergePatch(t.Context(), "shop/web", []byte("{}"))
 		wantError(t, err, tt.want)
 		if got != nil || len(server.requests) != 1 {
 			t.Errorf("%+v after %d requests", got, len(server.requests))
@@ -271,7 +270,7 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 	server := newWire(t)
 	server.content, server.answer = "text/html", "<html>log in</html>"
-	err := newWriter[*Deployment](t, server.Client, deployments, kind).Delete(t.Context(), "shop/web", writer.DeleteOptions{})
+	err := newWriter[*Deployment](t, server.Client, deployments, writer.Options{}).Delete(t.Context(), "shop/web", writer.DeleteOptions{})
 	wantError(t, err, "delete deployments.apps shop/web: delete https://api.example/apis/apps/v1/namespaces/shop/deployments/web: 200 OK with unexpected Content-Type")
 }
 
@@ -331,8 +330,10 @@ func must[T any](t *testing.T) func(v T, err error) T {
 // A life of an object, in a type that lacks most of its fields. None of them is lost.
 func TestLife(t *testing.T) {
 	_, client := serve(t)
-	whole := newWriter[*unstructured.Unstructured](t, client, deployments, writer.Options{})
-	w := newWriter[*Deployment](t, client, deployments, writer.Options{Kind: "Deployment", FieldManager: "me"})
+	kindless := deployments
+	kindless.Kind = "" // the objects have it
+	whole := newWriter[*unstructured.Unstructured](t, client, kindless, writer.Options{})
+	w := newWriter[*Deployment](t, client, deployments, writer.Options{FieldManager: "me"})
 	ctx, ok, okWhole := t.Context(), must[*Deployment](t), must[*unstructured.Unstructured](t)
 
 	created := okWhole(whole.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
@@ -360,7 +361,14 @@ func TestLife(t *testing.T) {
 	if _, err = whole.Update(ctx, created); !apierrors.IsConflict(err) {
 		t.Errorf("an update of an older state: %v", err)
 	}
-	applied := ok(w.Apply(ctx, web("", 3)))
+	_, err = w.Apply(ctx, web("", 3))
+	wantError(t, err, "apply deployments.apps shop/web: ")
+	wantError(t, err, ": .spec.replicas") // a patch has written it, and no apply
+	if !apierrors.IsConflict(err) {
+		t.Errorf("an apply of a field of somebody else: %v", err)
+	}
+	force := newWriter[*Deployment](t, client, deployments, writer.Options{FieldManager: "me", Force: true})
+	applied := ok(force.Apply(ctx, web("", 3)))
 	ready := ok(w.MergePatchStatus(ctx, "shop/web", map[string]any{"status": map[string]any{"readyReplicas": 3}}))
 	if applied.Spec.Replicas != 3 || ready.Status.ReadyReplicas != 3 {
 		t.Errorf("applied %+v, and then %+v", applied, ready)
@@ -374,7 +382,7 @@ func TestLife(t *testing.T) {
 	if n, _, _ := unstructured.NestedInt64(now.Object, "status", "readyReplicas"); n != 4 {
 		t.Errorf("after UpdateStatus %v", now.Object)
 	}
-	dry := newWriter[*Deployment](t, client, deployments, writer.Options{Kind: "Deployment", DryRun: true})
+	dry := newWriter[*Deployment](t, client, deployments, writer.Options{DryRun: true})
 	if err := dry.Delete(ctx, "shop/web", writer.DeleteOptions{}); err != nil {
 		t.Error(err)
 	}
@@ -398,7 +406,7 @@ func TestLife(t *testing.T) {
 func TestNamesAndMetadata(t *testing.T) {
 	_, client := serve(t)
 	ctx := t.Context()
-	w := newWriter[*metav1.PartialObjectMetadata](t, client, nodes, writer.Options{Kind: "Node", FieldManager: "me"})
+	w := newWriter[*metav1.PartialObjectMetadata](t, client, nodes, writer.Options{FieldManager: "me"})
 	made := must[*metav1.PartialObjectMetadata](t)(w.Create(ctx, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{GenerateName: "worker-"}}))
 	if !strings.HasPrefix(made.Name, "worker-") {
 		t.Errorf("created %+v", made)
@@ -415,7 +423,7 @@ func TestNamesAndMetadata(t *testing.T) {
 // A failure of the server is not tried again.
 func TestNothingIsTriedAgain(t *testing.T) {
 	server, client := serve(t)
-	w := newWriter[*Deployment](t, client, deployments, kind)
+	w := newWriter[*Deployment](t, client, deployments, writer.Options{})
 	for _, status := range []int{401, 409, 429, 500, 503} {
 		if err := server.FailNext(apitest.Failure{Verb: "create", Status: status, RetryAfter: time.Second}); err != nil {
 			t.Fatal(err)

@@ -26,6 +26,10 @@ type Case struct {
 	Alone bool
 	// HTTP2 says that requests use HTTP/2 over TLS, and share connections.
 	HTTP2 bool
+	// APIServer says that the server is a real kube-apiserver, which has the Pods. Such cases have one table together.
+	APIServer bool
+	// Database says that the programs copy the objects into a database: see [MainOfCopier].
+	Database Database
 
 	run func(context.Context, *env) error
 }
@@ -35,6 +39,7 @@ func All() []Case {
 	list := Case{Objects: 20_000, SmokeObjects: 100, run: list}
 	watch := Case{Objects: 2_000, Events: 6_000, SmokeObjects: 50, SmokeEvents: 200, run: steadyWatch}
 	relist := Case{Objects: 20_000, SmokeObjects: 100}
+	copying := Case{Objects: 20_000, SmokeObjects: 100, Database: SQLite}
 	return []Case{
 		list.with("list-json", "First list, JSON", Spec{}),
 		list.with("list-protobuf", "First list, protobuf", Spec{Encoding: objects.Protobuf}),
@@ -84,6 +89,18 @@ func All() []Case {
 			Name: "lag", Title: "From the change to the handler, 1,000 events/s, Pods, JSON", Spec: Spec{Resource: "pods"},
 			Objects: 1000, Events: 4_000, SmokeObjects: 200, SmokeEvents: 200, run: lag,
 		},
+		copying.copying("copy-first", "First copy in SQLite, JSON", firstCopy),
+		copying.copying("copy-default", "First copy in SQLite, relist from JSON, client-go from protobuf as it asks for by default", firstCopy).protobuf(),
+		copying.copying("copy-watch", "1,000 changes/s copied to SQLite, JSON", steadyCopy).changes(10_000, 200),
+		copying.copying("copy-restart", "Restart with a whole copy in SQLite, nothing changed, JSON", restart),
+		copying.copying("copy-relist", "List again after 410 with a copy in SQLite, nothing changed, JSON", relistCopy),
+		copying.copying("copy-postgres-first", "First copy in PostgreSQL, JSON", firstCopy).inPostgres(),
+		copying.copying("copy-postgres-watch", "1,000 changes/s copied to PostgreSQL, JSON", steadyCopy).changes(10_000, 200).inPostgres(),
+		copying.copying("copy-postgres-relist", "List again after 410 with a copy in PostgreSQL, nothing changed, JSON", relistCopy).inPostgres(),
+		copying.copying("copy-apiserver-sqlite", "SQLite", firstCopy).protobuf().real(),
+		copying.copying("copy-apiserver-sqlite-typed", "SQLite", firstCopy).protobuf().real().typed(),
+		copying.copying("copy-apiserver-postgres", "PostgreSQL", firstCopy).protobuf().real().inPostgres(),
+		copying.copying("copy-apiserver-postgres-typed", "PostgreSQL", firstCopy).protobuf().real().typed().inPostgres(),
 	}
 }
 
@@ -101,6 +118,21 @@ func (c Case) alike() Case {
 	c.Alike, c.Title = true, c.Title+", alike Pods"
 	return c
 }
+
+func (c Case) changes(n, smoke int) Case { c.Events, c.SmokeEvents = n, smoke; return c }
+
+func (c Case) copying(name, title string, run func(context.Context, *env) error) Case {
+	c.run = run
+	return c.with(name, title, Spec{Object: Raw})
+}
+
+func (c Case) real() Case { c.APIServer = true; return c }
+
+func (c Case) typed() Case { c.Spec.Object = Dropped; return c }
+
+func (c Case) inPostgres() Case { c.Database = Postgres; return c }
+
+func (c Case) protobuf() Case { c.Spec.Encoding = objects.Protobuf; return c }
 
 func (c Case) events(n int) Case { c.Events = n; return c }
 
@@ -123,7 +155,9 @@ func (c Case) ServerObjects(n int) (pods, configMaps int) {
 
 // env has what a case needs to run.
 type env struct {
-	client  Client
+	client  Client // nil if the case has a Database
+	copier  Copier // nil if it has none
+	ledger  *Ledger
 	access  Access
 	spec    Spec
 	objects int

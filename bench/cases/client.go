@@ -10,13 +10,15 @@ import (
 type Object uint8
 
 // The types. Slim has six fields of a Pod, and Dropped is a Pod without managedFields. relist decodes only these fields.
-// client-go decodes all fields, and removes the others in a transform.
+// client-go decodes all fields, and removes the others in a transform. Raw is Dropped as JSON that relist does not decode; client-go
+// has no such type, and has a Dropped.
 const (
 	Typed Object = iota
 	Dropped
 	Slim
 	Unstructured
 	MetadataOnly
+	Raw
 )
 
 // Initial says how an informer gets its first state.
@@ -54,17 +56,22 @@ type Client interface {
 type Informer interface {
 	// Len is the number of objects in the store.
 	Len() int
-	// Version is the resourceVersion up to which the informer has received everything. The store of the informer may be a little behind that version.
+	// Version is a resourceVersion: the informer has received everything up to it. The store of the informer may be a little behind that version.
 	Version() string
 }
 
 // Access says where the load server is, and how to connect to it.
 type Access struct {
 	URL string
+	// Kubeconfig is the path of a kubeconfig, for a real API server. URL is empty then.
+	Kubeconfig string
 	// HTTP2 asks for HTTP/2 over TLS, with any certificate. Otherwise the client uses HTTP/1.1.
 	HTTP2 bool
 	// WebSocket asks for watches over WebSocket.
 	WebSocket bool
 	// Gzip asks for compressed lists. client-go always asks for them.
 	Gzip bool
+	// Database is the path of a file, or a URL. DatabasePID is the process whose children are the server of the database, or 0.
+	Database    string
+	DatabasePID int
 }

@@ -26,6 +26,12 @@ func (s *Server) control(rw http.ResponseWriter, req *http.Request, action strin
 	switch {
 	case action == "sent":
 		version = s.sent.Load()
+	case action == "asked":
+		version = s.asked.Load()
+	case action == "listed":
+		version = s.listed.Load()
+	case action == "listed-at":
+		version = uint64(s.listedAt.Load()) //nolint:gosec // times since 1970 are positive
 	case action == "expire":
 		version = w.expire(count)
 	case action == "change" && rate > 0:

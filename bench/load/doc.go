@@ -13,8 +13,11 @@
 //	POST /bench/expire?resource=pods&count=200            200 objects change unseen, and every watch ends with 410
 //
 //	POST /bench/sent?resource=pods&count=0                nothing; the answer is the number of bytes that were sent so far
+//	POST /bench/asked?resource=pods&count=0               nothing; the answer is the number of requests so far, without these
+//	POST /bench/listed?resource=pods&count=0              nothing; the answer is the number of objects in lists so far
+//	POST /bench/listed-at?resource=pods&count=0           nothing; the answer is when the last of these lists began, in nanoseconds since 1970
 //
-// The answer to the others is the resourceVersion after it.
+// A list of one object by its name is a request, but counts no object. The answer to the others is the resourceVersion after it.
 //
 // It answers as kube-apiserver does if the difference would change the work of a
 // client: a list at resourceVersion 0 ignores the limit, as the watch cache does;

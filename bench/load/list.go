@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
@@ -31,6 +32,10 @@ func (s *Server) serveList(rw http.ResponseWriter, req *http.Request, q query) {
 		end = min(q.end, q.from+q.limit)
 	}
 	states, at := q.world.snapshot(q.from, end)
+	if !q.named {
+		s.listedAt.Store(time.Now().UnixNano())
+		s.listed.Add(uint64(len(states)))
+	}
 	meta := metav1.ListMeta{ResourceVersion: strconv.FormatUint(at.version, 10)}
 	if remaining := int64(q.end - end); remaining > 0 {
 		meta.Continue, meta.RemainingItemCount = strconv.Itoa(end), &remaining

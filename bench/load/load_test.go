@@ -117,3 +117,29 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestByName lists one object by its name. That is a request, and no object of a list.
+func TestByName(t *testing.T) {
+	url, _ := start(t, 35)
+	list := func(query string) (list corev1.ConfigMapList) {
+		t.Helper()
+		response, err := http.Get(url + "/api/v1/configmaps" + query) //nolint:noctx // a test
+		must(t, err)
+		must(t, json.NewDecoder(response.Body).Decode(&list))
+		must(t, response.Body.Close())
+		return list
+	}
+	want := list("").Items[21]
+	one := list("?limit=2&fieldSelector=metadata.namespace%3D" + want.Namespace + "%2Cmetadata.name%3D" + want.Name)
+	if len(one.Items) != 1 || one.Items[0].UID != want.UID {
+		t.Errorf("got %d objects, want %s alone", len(one.Items), want.Name)
+	}
+	if none := list("?fieldSelector=metadata.name%3Dsettings-zzzzz"); len(none.Items) != 0 {
+		t.Errorf("got %s by a name that nobody has", none.Items[0].Name)
+	}
+	for action, want := range map[string]string{"asked": "3", "listed": "35"} {
+		if got := post(t, url+"/bench/"+action+"?resource=configmaps&count=0"); got != want {
+			t.Errorf("%s is %s, want %s", action, got, want)
+		}
+	}
+}

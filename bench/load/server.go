@@ -23,6 +23,10 @@ type Server struct {
 	opts   Options
 	worlds map[string]*world // by resource
 	sent   atomic.Uint64     // bytes, on all connections
+	asked  atomic.Uint64     // requests
+	listed atomic.Uint64     // objects in lists, without those that were asked for by name
+
+	listedAt atomic.Int64 // when the last of these lists began, in nanoseconds since 1970
 }
 
 // New returns a server of these objects.
@@ -40,6 +44,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 		s.control(rw, req, action)
 		return
 	}
+	s.asked.Add(1)
 	q, err := s.parse(req)
 	switch {
 	case err != nil:
@@ -61,7 +66,8 @@ type query struct {
 	initial    bool
 	version    string
 	limit      int
-	from       int // of a page
+	from       int  // of a page
+	named      bool // one object, by its name
 }
 
 func (s *Server) parse(req *http.Request) (query, error) {
@@ -86,6 +92,13 @@ func (s *Server) parse(req *http.Request) (query, error) {
 	}
 	if numbered {
 		q.begin, q.end = min(number*objects.PerNamespace, q.end), min((number+1)*objects.PerNamespace, q.end)
+	}
+	if _, name, named := strings.Cut(form.Get("fieldSelector"), "metadata.name="); named {
+		index, err := objects.IndexOf(name)
+		if err != nil || index < q.begin || index >= q.end {
+			return query{}, fmt.Errorf("there is no %s in %s", name, req.URL.Path)
+		}
+		q.begin, q.end, q.named = index, index+1, true
 	}
 	q.format, q.view = negotiate(req.Header.Get("Accept"))
 	q.watch = isTrue(form.Get("watch"))

@@ -2,7 +2,10 @@
 
 package measure
 
-import "runtime"
+import (
+	"runtime"
+	"time"
+)
 
 // memory is what the Go runtime has from the system: other systems than Linux do not
 // let a process forget its peak.
@@ -16,3 +19,6 @@ func resetPeak() {}
 
 // Sockets returns 0, because this system does not show them.
 func Sockets() int { return 0 }
+
+// ProcessesCPU returns 0, because this system does not show it.
+func ProcessesCPU(int) time.Duration { return 0 }

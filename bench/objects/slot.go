@@ -3,6 +3,7 @@ package objects
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,6 +62,15 @@ func digits(dst []byte, n, base uint64) {
 		dst[i] = alphabet[n%base]
 		n /= base
 	}
+}
+
+// IndexOf returns the index of the object that has this name.
+func IndexOf(name string) (int, error) {
+	n, err := strconv.ParseInt(name[max(0, len(name)-len(namePlace.placeholder)):], len(alphabet), 0)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not the name of an object: %w", name, err)
+	}
+	return int(n), nil
 }
 
 // mix returns 64 bits that look random (splitmix64).

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli"
 )
 
 // complete returns what the shell offers for a command line, and the number that says what else it may offer: 4 is nothing.
@@ -15,7 +16,7 @@ func complete(t *testing.T, args ...string) (words []string, directive string) {
 	t.Helper()
 	r := command(t, append([]string{"__complete"}, args...)...)
 	lines := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
-	if r.status != exitOK {
+	if r.status != cli.ExitOK {
 		t.Errorf("%q: status %d: %s", args, r.status, r.stderr)
 	}
 	return lines[:len(lines)-1], lines[len(lines)-1]
@@ -69,7 +70,7 @@ func TestCompletionAsksTheCluster(t *testing.T) {
 func TestCompletionOfASilentServer(t *testing.T) {
 	t.Parallel()
 	r := command(t, "__complete", "mirror", "--server", silentServer(t), "po")
-	if r.stdout != ":4\n" || r.status != exitOK || strings.Contains(strings.ToLower(r.stderr), "error") {
+	if r.stdout != ":4\n" || r.status != cli.ExitOK || strings.Contains(strings.ToLower(r.stderr), "error") {
 		t.Errorf("status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
 	}
 }
@@ -82,18 +83,18 @@ func TestPluginOfKubectl(t *testing.T) {
 	}
 	for _, name := range []string{"kubectl-relist", "/usr/bin/kubectl-relist", "kubectl-relist.exe"} {
 		status, _, stderr := as(name, "mirror")
-		if want := "kubectl relist mirror: name a resource, such as pods or deployments.apps\nSee 'kubectl relist mirror --help'.\n"; status != exitUsage || stderr != want {
+		if want := "kubectl relist mirror: name a resource, such as pods or deployments.apps\nSee 'kubectl relist mirror --help'.\n"; status != cli.ExitUsage || stderr != want {
 			t.Errorf("%s: status %d, stderr %q", name, status, stderr)
 		}
 	}
 	status, help, _ := as("kubectl-relist", "mirror", "--help")
-	if status != exitOK || !strings.Contains(help, "  kubectl relist mirror RESOURCE") || !strings.Contains(help, "  kubectl relist mirror pods -A\n") {
+	if status != cli.ExitOK || !strings.Contains(help, "  kubectl relist mirror RESOURCE") || !strings.Contains(help, "  kubectl relist mirror pods -A\n") {
 		t.Errorf("status %d, help\n%s", status, help)
 	}
-	if status, help, _ := as("kubectl-relist"); status != exitOK || strings.Contains(strings.ReplaceAll(help, "kubectl relist ", ""), "relist mirror") {
+	if status, help, _ := as("kubectl-relist"); status != cli.ExitOK || strings.Contains(strings.ReplaceAll(help, "kubectl relist ", ""), "relist mirror") {
 		t.Errorf("status %d, help\n%s", status, help)
 	}
-	if status, words, _ := as("kubectl_complete-relist", "mirror", "pods", "--color", "n"); status != exitOK || words != "never\n:4\n" {
+	if status, words, _ := as("kubectl_complete-relist", "mirror", "pods", "--color", "n"); status != cli.ExitOK || words != "never\n:4\n" {
 		t.Errorf("status %d, completed %q", status, words)
 	}
 }

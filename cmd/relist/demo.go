@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/cmd/relist/internal/demo"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/report"
 )
 
 // demoFlags are the flags of `relist demo`.
 type demoFlags struct {
 	opts      demo.Options
-	transport watchTransport
+	transport cli.WatchTransport
 	output    string
 	format    report.Format
 	color     colorWhen
@@ -39,7 +40,7 @@ With -o json, stdout has one object a line, of the kinds of 'relist mirror'
 		Example: `  relist demo
   relist demo --objects 20000 --rate 2000 --duration 1m
   relist demo -o json | jq -c 'select(.kind == "recovered")'`,
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		PreRunE:           func(*cobra.Command, []string) error { return f.check() },
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -50,25 +51,25 @@ With -o json, stdout has one object a line, of the kinds of 'relist mirror'
 	flags.DurationVar(&f.opts.Duration, "duration", 15*time.Second, "how long to run; the demo runs longer if the faults take longer")
 	flags.Float64Var(&f.opts.Rate, "rate", 200, "changes a second")
 	flags.Uint64Var(&f.opts.Seed, "seed", 0, "seed of the changes (default: a new one each time, which is printed)")
-	addTransport(cmd, &f.transport)
+	cli.AddTransport(cmd, &f.transport)
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	addColor(cmd, &f.color)
-	completeWords(cmd, "output", "text", "json")
+	cli.CompleteWords(cmd, "output", "text", "json")
 	return cmd
 }
 
 func (f *demoFlags) check() error {
 	var err error
 	if f.format, err = report.ParseFormat(f.output, report.Text, report.JSON); err != nil {
-		return &usageError{err}
+		return &cli.UsageError{Err: err}
 	}
 	switch {
 	case f.opts.Objects < 20:
-		return usage("--objects %d: want 20 or more, so that there is something to delete", f.opts.Objects)
+		return cli.Usage("--objects %d: want 20 or more, so that there is something to delete", f.opts.Objects)
 	case f.opts.Duration < 0:
-		return usage("--duration %s: want 0 or more", f.opts.Duration)
+		return cli.Usage("--duration %s: want 0 or more", f.opts.Duration)
 	case f.opts.Rate < 0:
-		return usage("--rate %v: want 0 or more", f.opts.Rate)
+		return cli.Usage("--rate %v: want 0 or more", f.opts.Rate)
 	}
 	if f.opts.Seed == 0 {
 		f.opts.Seed = 1 + uint64(rand.Uint32())
@@ -83,7 +84,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	opts.Failed = func(error) { stop() } // Close returns it
 	f.opts.Out = report.NewPrinter(cmd.OutOrStdout(), opts)
 	f.opts.Verbose = f.format == report.JSON
-	f.opts.Transport = f.transport.watches()
+	f.opts.Transport = f.transport.Watches()
 	err := demo.Run(ctx, f.opts)
 	if closeErr := f.opts.Out.Close(); closeErr != nil {
 		return fmt.Errorf("write the output: %w", closeErr)

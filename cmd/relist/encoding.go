@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/cbor"
 )
@@ -30,14 +31,14 @@ func (f *encodingFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "encoding", "auto", "ask for objects as json, protobuf or cbor; the server decides. auto: protobuf,\nor json if fields of objects are printed")
 	flags.BoolVar(&f.metadataOnly, "metadata-only", false, "ask for the metadata of objects alone")
-	completeWords(cmd, "encoding", f.words()...)
+	cli.CompleteWords(cmd, "encoding", f.words()...)
 }
 
 func (*encodingFlags) words() []string { return slices.Sorted(maps.Keys(encodings)) }
 
 func (f *encodingFlags) check() error {
 	if _, ok := encodings[f.name]; !ok {
-		return usage("--encoding %s: want one of %s", f.name, strings.Join(f.words(), ", "))
+		return cli.Usage("--encoding %s: want one of %s", f.name, strings.Join(f.words(), ", "))
 	}
 	return nil
 }

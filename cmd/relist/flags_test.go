@@ -1,15 +1,13 @@
 package main
 
 import (
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli"
 )
 
 // An error for a flag says which values the flag accepts, and not how the parser failed.
@@ -35,8 +33,8 @@ func TestFlagErrors(t *testing.T) {
 	} {
 		r := command(t, strings.Fields(tt.args)...)
 		name, _, _ := strings.Cut(tt.args, " ")
-		if r.status != exitUsage || !strings.HasPrefix(r.stderr, "relist "+name+": "+tt.want) || strings.Contains(r.stderr, "strconv") || r.stdout != "" {
-			t.Errorf("relist %s: status %d, stdout %q, stderr %q; want %d, %q", tt.args, r.status, r.stdout, r.stderr, exitUsage, tt.want)
+		if r.status != cli.ExitUsage || !strings.HasPrefix(r.stderr, "relist "+name+": "+tt.want) || strings.Contains(r.stderr, "strconv") || r.stdout != "" {
+			t.Errorf("relist %s: status %d, stdout %q, stderr %q; want %d, %q", tt.args, r.status, r.stdout, r.stderr, cli.ExitUsage, tt.want)
 		}
 	}
 }
@@ -45,7 +43,7 @@ func TestFlagErrors(t *testing.T) {
 // server.
 func TestForCountsWhileConnecting(t *testing.T) {
 	r := command(t, "mirror", "cm", "-A", "--server", silentServer(t), "--for", "50ms", "-o", "json")
-	if r.status != exitOK || r.stderr != "" || r.took > startTimeout/2 {
+	if r.status != cli.ExitOK || r.stderr != "" || r.took > cli.StartTimeout/2 {
 		t.Errorf("status %d after %v, stderr %q", r.status, r.took, r.stderr)
 	}
 	if s := summaryOf(t, r.stdout); s["objects"] != 0.0 {
@@ -56,7 +54,7 @@ func TestForCountsWhileConnecting(t *testing.T) {
 func TestNamespaceOfWhatHasNone(t *testing.T) {
 	_, url := newServer(t, apitest.Options{})
 	r := command(t, "mirror", "nodes", "-n", "shop", "--server", url, "--exit-on-sync", "-o", "none")
-	if r.status != exitOK || r.stderr != "nodes belong to no namespace: -n shop is ignored\n" {
+	if r.status != cli.ExitOK || r.stderr != "nodes belong to no namespace: -n shop is ignored\n" {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
 	}
 }
@@ -69,20 +67,13 @@ func (f full) Write([]byte) (int, error) { return 0, f.err }
 // If help cannot be written, the command fails, unless the reader has closed the pipe.
 func TestOutputFails(t *testing.T) {
 	for _, args := range []string{"--help", "mirror --help", "--version", "completion bash"} {
-		for err, want := range map[error]int{syscall.ENOSPC: exitError, syscall.EPIPE: exitOK} {
+		for err, want := range map[error]int{syscall.ENOSPC: cli.ExitError, syscall.EPIPE: cli.ExitOK} {
 			var stderr strings.Builder
 			status := run(t.Context(), strings.Fields(args), full{err}, &stderr)
-			if status != want || want == exitError && !strings.Contains(stderr.String(), err.Error()) {
+			if status != want || want == cli.ExitError && !strings.Contains(stderr.String(), err.Error()) {
 				t.Errorf("relist %s: status %d, stderr %q; want %d", args, status, stderr.String(), want)
 			}
 		}
-	}
-	out := &stdout{out: full{errors.New("first")}}
-	_, _ = io.WriteString(out, "x")
-	out.out = full{errors.New("second")}
-	_, _ = io.WriteString(out, "x")
-	if err := out.failed(); err == nil || err.Error() != "first" {
-		t.Errorf("failed = %v, want the first error", err)
 	}
 }
 
@@ -94,9 +85,5 @@ func TestForIsShownWithoutDefault(t *testing.T) {
 		if i < 0 || strings.Contains(strings.Split(r.stdout, "\n")[i], "default 0") {
 			t.Errorf("%s --help: %q", name, r.stdout)
 		}
-	}
-	l := lifetime(90 * time.Second)
-	if l.String() != "1m30s" {
-		t.Errorf("String = %s", l.String())
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -26,7 +27,7 @@ func addInitial(cmd *cobra.Command, i *initialState) {
 	for _, known := range initialStates {
 		words = append(words, known.word)
 	}
-	completeWords(cmd, "initial", words...)
+	cli.CompleteWords(cmd, "initial", words...)
 }
 
 func (i *initialState) Set(s string) error {
@@ -36,7 +37,7 @@ func (i *initialState) Set(s string) error {
 			return nil
 		}
 	}
-	return errWant("list, recent or watch")
+	return cli.WantError("list, recent or watch")
 }
 
 func (i *initialState) String() string {

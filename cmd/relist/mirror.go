@@ -1,21 +1,17 @@
 package main
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-)
 
-// startTimeout bounds the first request, so that a user soon learns that a command
-// does not work.
-const startTimeout = 4 * time.Second
+	"github.com/relist-go/relist/internal/cli"
+)
 
 // mirrorFlags are the flags of `relist mirror`.
 type mirrorFlags struct {
-	selection
-	transport  watchTransport
+	cli.Selection
+	transport  cli.WatchTransport
 	resync     time.Duration
 	verify     time.Duration
 	initial    initialState
@@ -27,7 +23,7 @@ type mirrorFlags struct {
 }
 
 func newMirror() *cobra.Command {
-	f := &mirrorFlags{}
+	f := &mirrorFlags{Selection: cli.Selection{Program: "relist"}}
 	cmd := &cobra.Command{
 		Use:   "mirror RESOURCE[.VERSION.GROUP][,...]",
 		Short: "Keep a copy of a resource and print every change",
@@ -109,25 +105,25 @@ localhost, an address or --status-host.`,
   relist mirror pods -A --metadata-only --encoding json
   relist mirror pods -A --initial watch --verify 1h # a server short of memory
   relist mirror pods -A --status-listen 127.0.0.1:8081 --max-staleness 3m`,
-		Args:    someResources,
+		Args:    cli.SomeResources,
 		PreRunE: f.check,
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, resourceNames(args)) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, cli.ResourceNames(args)) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	f.add(flags, "mirror")
+	f.Add(flags, "mirror")
 	f.output.add(cmd)
-	addFor(flags, &f.runFor)
+	cli.AddFor(flags, &f.runFor)
 	flags.BoolVar(&f.exitOnSync, "exit-on-sync", false, "stop when the first list has been applied")
 	flags.DurationVar(&f.resync, "resync", 0, "offer every object again after each period of this length (default: never)")
 	flags.DurationVar(&f.verify, "verify", 0, "compare the copy with the server after each period of this length, by a list of\nmetadata, and repair what differs (default: never)")
 	addInitial(cmd, &f.initial)
-	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
+	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
 	f.encoding.add(cmd)
-	f.status.add(flags)
-	addTransport(cmd, &f.transport)
-	f.connect.Add(flags)
-	f.complete(cmd, true)
+	f.status.Add(flags, "the copy")
+	cli.AddTransport(cmd, &f.transport)
+	f.Connect.Add(flags)
+	f.Complete(cmd, true)
 	return cmd
 }
 
@@ -136,38 +132,23 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 	if err := f.output.check(cmd); err != nil {
 		return err
 	}
-	if err := f.selection.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return err
 	}
 	if err := f.encoding.check(); err != nil {
 		return err
 	}
 	if f.output.needsJSON() && f.encoding.name != "auto" && f.encoding.name != "json" {
-		return usage("--encoding %s: want json, because fields of objects are printed", f.encoding.name)
+		return cli.Usage("--encoding %s: want json, because fields of objects are printed", f.encoding.name)
 	}
-	if len(resourceNames(args)) > 1 && f.status.listen != "" {
-		return usage("--status-listen is for one resource: run the command once for each")
+	if len(cli.ResourceNames(args)) > 1 && f.status.Listen != "" {
+		return cli.Usage("--status-listen is for one resource: run the command once for each")
 	}
 	if f.resync < 0 {
-		return usage("--resync %s: want a positive time", f.resync)
+		return cli.Usage("--resync %s: want a positive time", f.resync)
 	}
 	if f.verify < 0 {
-		return usage("--verify %s: want a positive time", f.verify)
+		return cli.Usage("--verify %s: want a positive time", f.verify)
 	}
-	return f.status.check()
-}
-
-// completeWords lets the shell complete a flag's value. A word that ends with = goes on.
-func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		fitting := beginWith(typed, slices.Clone(words))
-		if len(fitting) == 1 && strings.HasSuffix(fitting[0], "=") {
-			return fitting, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-		}
-		return fitting, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
-		// unreachable: the flag was defined above.
-		panic("relist: " + err.Error())
-	}
+	return f.status.Check()
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/cmd/relist/internal/connect"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/cmd/relist/internal/status"
+	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/connect"
+	"github.com/relist-go/relist/internal/cli/metrics"
+	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -28,28 +29,15 @@ type target struct {
 	label      string // for lines, padded to the length of the longest; "" if there is only one target
 	gvk        schema.GroupVersionKind
 	namespaced bool
-	source     *listwatch.Resource[*rawobject.Object]
+	source     *listwatch.Resource[*listwatch.Raw]
 	mirror     *mirror.Mirror
-}
-
-// resourceNames returns the resources that arguments name: pods,configmaps is two.
-func resourceNames(args []string) []string {
-	return strings.FieldsFunc(strings.Join(args, ","), func(r rune) bool { return r == ',' })
-}
-
-// someResources checks that a command has at least one resource as its arguments.
-func someResources(_ *cobra.Command, args []string) error {
-	if len(resourceNames(args)) == 0 {
-		return usage("name a resource, such as pods or deployments.apps")
-	}
-	return nil
 }
 
 // run connects, and then mirrors until it is stopped.
 func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	cmd.SetErr(besideLine(cmd.OutOrStdout(), cmd.ErrOrStderr()))
+	cmd.SetErr(cli.BesideLine(cmd.OutOrStdout(), cmd.ErrOrStderr()))
 	if f.runFor > 0 { // before the first request, so that a server that does not answer cannot prolong it
 		timer := time.AfterFunc(f.runFor, stop)
 		defer timer.Stop()
@@ -59,7 +47,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	defer desk.close()
-	cfg, client, err := f.client(cmd.ErrOrStderr(), f.transport)
+	cfg, client, err := f.Client(cmd.ErrOrStderr(), f.transport)
 	if err != nil {
 		return err
 	}
@@ -83,14 +71,14 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 
 // target finds a resource.
 func (f *mirrorFlags) target(ctx context.Context, cmd *cobra.Command, client *transport.Client, cfg transport.Config, name string) (*target, error) {
-	found, namespace, err := f.find(ctx, cmd.ErrOrStderr(), client, cfg, name)
+	found, namespace, err := f.Find(ctx, cmd.ErrOrStderr(), client, cfg, name)
 	if err != nil {
 		return nil, err
 	}
-	source, err := listwatch.New(client, found.GroupVersionResource, listwatch.Options[*rawobject.Object]{
+	source, err := listwatch.New(client, found.GroupVersionResource, listwatch.Options[*listwatch.Raw]{
 		Namespace:     namespace,
-		LabelSelector: f.labels,
-		FieldSelector: f.fields,
+		LabelSelector: f.Labels,
+		FieldSelector: f.Fields,
 		Encoding:      f.encoding.of(f.output.needsJSON()),
 		MetadataOnly:  f.encoding.metadataOnly,
 	})
@@ -143,7 +131,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	unsynced.Store(int64(len(targets)))
 	var views []*status.View
 	for i, t := range targets {
-		var counts status.Counts
+		var counts metrics.Counts
 		rules[i].Trace = counts.Trace()
 		t.mirror = mirror.New(mirror.Options{
 			Source:    t.source,
@@ -157,7 +145,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 			FailEarly: true,
 		})
 		views = append(views, &status.View{
-			Mirror: t.mirror, Resource: t.resource, Server: cfg.Server, Counts: &counts, MaxStaleness: f.status.maxStaleness,
+			Mirror: t.mirror, Resource: t.resource, Server: cfg.Server, Counts: &counts, MaxStaleness: f.status.MaxStaleness,
 		})
 	}
 	desk.serve(views...)
@@ -165,7 +153,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	if err == nil {
 		out.conclude(targets)
 	} else {
-		err = connect.Explain(err, cfg.Server, startTimeout)
+		err = connect.Explain(err, cfg.Server, cli.StartTimeout)
 	}
 	if closeErr := out.close(); err == nil {
 		return closeErr
@@ -204,8 +192,8 @@ func runAll(ctx context.Context, stop context.CancelCauseFunc, targets []*target
 }
 
 // rules returns the options of the reflector.
-func (f *mirrorFlags) rules(source *listwatch.Resource[*rawobject.Object]) (reflector.Options, error) {
-	opts := reflector.Options{PageSize: f.pageSize, Resync: f.resync, Initial: f.initial.value()}
+func (f *mirrorFlags) rules(source *listwatch.Resource[*listwatch.Raw]) (reflector.Options, error) {
+	opts := reflector.Options{PageSize: f.PageSize, Resync: f.resync, Initial: f.initial.value()}
 	if f.verify > 0 {
 		metadata, err := source.Metadata()
 		if err != nil {

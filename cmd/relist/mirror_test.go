@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli"
 )
 
 func TestMirrorJSON(t *testing.T) {
@@ -24,7 +25,7 @@ func TestMirrorJSON(t *testing.T) {
 	p.await(`"type":"Added"`)
 	p.await(`"kind":"bookmark"`)
 	r, took := p.interrupt()
-	if r.status != exitOK || r.stderr != "" {
+	if r.status != cli.ExitOK || r.stderr != "" {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
 	}
 	if took > stopLimit {
@@ -81,7 +82,7 @@ func TestMirrorSelects(t *testing.T) {
 	} {
 		args := append([]string{"mirror"}, strings.Fields(tt.args)...)
 		r := command(t, append(args, "--server", url, "--exit-on-sync", "-o", "json")...)
-		if s := summaryOf(t, r.stdout); r.status != exitOK || s["objects"] != tt.want {
+		if s := summaryOf(t, r.stdout); r.status != cli.ExitOK || s["objects"] != tt.want {
 			t.Errorf("%s: status %d, %v objects, want %v; %s", tt.args, r.status, s["objects"], tt.want, r.stderr)
 		}
 	}
@@ -96,15 +97,15 @@ func TestMirrorText(t *testing.T) {
 			t.Errorf("%q is not in:\n%s", want, r.stdout)
 		}
 	}
-	if r.status != exitOK || r.took < 300*time.Millisecond || strings.Contains(r.stdout, "\x1b") || strings.Contains(r.stdout, "a/one") {
+	if r.status != cli.ExitOK || r.took < 300*time.Millisecond || strings.Contains(r.stdout, "\x1b") || strings.Contains(r.stdout, "a/one") {
 		t.Errorf("status %d after %v:\n%s", r.status, r.took, r.stdout)
 	}
 	r = command(t, "mirror", "cm", "-A", "--server", url, "--exit-on-sync", "--show-initial", "--color", "always")
-	if r.status != exitOK || !strings.Contains(r.stdout, "\x1b[1mdelta\x1b[0m      Replaced a/one") {
+	if r.status != cli.ExitOK || !strings.Contains(r.stdout, "\x1b[1mdelta\x1b[0m      Replaced a/one") {
 		t.Errorf("status %d:\n%s", r.status, r.stdout)
 	}
 	r = command(t, "mirror", "cm", "-A", "--server", url, "-o", "none", "--exit-on-sync")
-	if r.status != exitOK || !strings.HasPrefix(r.stdout, "summary\n") {
+	if r.status != cli.ExitOK || !strings.HasPrefix(r.stdout, "summary\n") {
 		t.Errorf("-o none: status %d, stdout %q", r.status, r.stdout)
 	}
 }
@@ -114,14 +115,14 @@ func TestMirrorResync(t *testing.T) {
 	createConfigMap(t, server, "a", "one")
 	p := start(t, "mirror", "cm", "-A", "--server", url, "-o", "json", "--resync", "10ms")
 	p.await(`"type":"Sync"`)
-	if r, _ := p.interrupt(); r.status != exitOK {
+	if r, _ := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("status %d", r.status)
 	}
 }
 
 // A user learns within 5 seconds that a command does not work. Half a second of this is
 // for a slow machine.
-const _ = uint(5*time.Second - startTimeout - time.Second/2)
+const _ = uint(5*time.Second - cli.StartTimeout - time.Second/2)
 
 // Every error at the start is printed on one line.
 func TestMirrorStartErrors(t *testing.T) {
@@ -162,8 +163,8 @@ func TestMirrorStartErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // one of them waits for a timeout
 			r := command(t, append([]string{"mirror", "-o", "json"}, tt.args...)...)
-			if r.status != exitError || r.stdout != "" {
-				t.Errorf("status %d, stdout %q; want %d and nothing", r.status, r.stdout, exitError)
+			if r.status != cli.ExitError || r.stdout != "" {
+				t.Errorf("status %d, stdout %q; want %d and nothing", r.status, r.stdout, cli.ExitError)
 			}
 			if !strings.HasPrefix(r.stderr, "relist mirror: ") || !strings.Contains(r.stderr, tt.want) || strings.Count(r.stderr, "\n") != 1 {
 				t.Errorf("stderr = %q, want one line with %q", r.stderr, tt.want)
@@ -181,7 +182,7 @@ func TestMirrorStartErrors(t *testing.T) {
 func TestMirrorToken(t *testing.T) {
 	_, url := newServer(t, apitest.Options{Token: "secret"})
 	r := command(t, "mirror", "pods", "--server", url, "--token", "secret", "--exit-on-sync", "-o", "none")
-	if r.status != exitOK {
+	if r.status != cli.ExitOK {
 		t.Errorf("status %d: %s", r.status, r.stderr)
 	}
 }
@@ -246,7 +247,7 @@ func TestMirrorBrokenPipe(t *testing.T) {
 		createConfigMap(t, server, "a", name)
 		select {
 		case status := <-ended:
-			if status != exitOK || stderr.String() != "" {
+			if status != cli.ExitOK || stderr.String() != "" {
 				t.Errorf("%v: status %d, stderr %q", args, status, stderr)
 			}
 		case <-time.After(20 * time.Second):

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli"
 )
 
 func TestMirrorAsksForTheFirstStateAsTold(t *testing.T) {
@@ -27,7 +28,7 @@ func TestMirrorAsksForTheFirstStateAsTold(t *testing.T) {
 		}))
 		r := command(t, "mirror", "cm", "-A", "--server", front.URL, "--initial", tt.initial, "--exit-on-sync", "-o", "json")
 		front.Close()
-		if r.status != exitOK || len(asked) == 0 || asked[0] != tt.want {
+		if r.status != cli.ExitOK || len(asked) == 0 || asked[0] != tt.want {
 			t.Errorf("--initial %s: status %d, asked for %q, want %q first; stderr %s", tt.initial, r.status, asked, tt.want, r.stderr)
 		}
 	}
@@ -44,7 +45,7 @@ func TestMirrorVerifies(t *testing.T) {
 	}
 	createConfigMap(t, server, "a", "two")
 	p.await(`"key":"a/two"`)
-	if r, _ := p.interrupt(); r.status != exitOK {
+	if r, _ := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("status %d: %s", r.status, r.stderr)
 	}
 }
@@ -54,8 +55,8 @@ func TestMirrorRefusesBadInitialAndVerify(t *testing.T) {
 		{"mirror", "cm", "--initial", "all"},
 		{"mirror", "cm", "--verify", "-1s"},
 	} {
-		if r := command(t, args...); r.status != exitUsage {
-			t.Errorf("%v: status %d, want %d; %s", args, r.status, exitUsage, r.stderr)
+		if r := command(t, args...); r.status != cli.ExitUsage {
+			t.Errorf("%v: status %d, want %d; %s", args, r.status, cli.ExitUsage, r.stderr)
 		}
 	}
 }

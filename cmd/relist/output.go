@@ -8,8 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/cmd/relist/internal/show"
+	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/report"
 )
 
 // colorWhen is the value of --color.
@@ -19,7 +20,7 @@ type colorWhen struct{ report.ColorWhen }
 func addColor(cmd *cobra.Command, c *colorWhen) {
 	c.ColorWhen = report.ColorAuto
 	cmd.Flags().Var(c, "color", "paint text: auto, on a terminal if NO_COLOR is not set; always; or never")
-	completeWords(cmd, "color", "auto", "always", "never")
+	cli.CompleteWords(cmd, "color", "auto", "always", "never")
 }
 
 func (c *colorWhen) Set(s string) error {
@@ -28,7 +29,7 @@ func (c *colorWhen) Set(s string) error {
 		c.ColorWhen = when
 		return nil
 	}
-	return errWant("auto, always or never")
+	return cli.WantError("auto, always or never")
 }
 
 func (c *colorWhen) String() string { return string(c.ColorWhen) }
@@ -53,7 +54,7 @@ func (f *outputFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.diff, "diff", false, "print which fields have changed, with -o text and -o json")
 	flags.BoolVar(&f.showInitial, "show-initial", false, "print each object of the first list, and of later lists also those that are as they\nwere, instead of their number (default: only with -o text they are not printed)")
 	addColor(cmd, &f.color)
-	completeWords(cmd, "output", "text", "json", "none", "yaml", "json-object", "jsonpath=", "custom-columns=", "table", "table=")
+	cli.CompleteWords(cmd, "output", "text", "json", "none", "yaml", "json-object", "jsonpath=", "custom-columns=", "table", "table=")
 }
 
 // isTable reports whether the output is a table of all objects.
@@ -68,29 +69,29 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 	if spec, ok := strings.CutPrefix(f.word, "table="); ok {
 		var err error
 		if f.columns, err = show.ParseColumns(spec); err != nil {
-			return usage("-o table: %w", err)
+			return cli.Usage("-o table: %w", err)
 		}
 		if len(f.columns) == 0 {
-			return usage("-o table= has no column: want HEADING:PATH, such as NAME:.metadata.name")
+			return cli.Usage("-o table= has no column: want HEADING:PATH, such as NAME:.metadata.name")
 		}
 	}
 	objects, err := show.ParseFormat(f.word, false, false)
 	if err != nil {
-		return &usageError{err}
+		return &cli.UsageError{Err: err}
 	}
 	switch {
 	case objects != nil || f.isTable():
 		f.format = report.Bytes
 	default:
 		if f.format, err = report.ParseFormat(f.word, report.Text, report.JSON, report.None); err != nil {
-			return usage("output format %q: want text, json, none, %s", f.word, show.Formats)
+			return cli.Usage("output format %q: want text, json, none, %s", f.word, show.Formats)
 		}
 	}
 	switch {
 	case f.diff && f.format != report.Text && f.format != report.JSON:
-		return usage("--diff is for -o text and -o json")
+		return cli.Usage("--diff is for -o text and -o json")
 	case f.initialSet && (f.isTable() || f.format == report.None):
-		return usage("--show-initial is not for -o %s", f.word)
+		return cli.Usage("--show-initial is not for -o %s", f.word)
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func (o *mirrorOutput) report(t *target, l report.Line) {
 	case l.Kind() == report.Synced{}.Kind():
 		o.flush()
 	case l.Kind() == report.Problem{}.Kind() && (o.screen == nil || o.screen.terminal == nil):
-		complain(o.stderr, "%s: %s\n", o.name, l.Text())
+		cli.Complain(o.stderr, "%s: %s\n", o.name, l.Text())
 	}
 }
 
@@ -170,7 +171,7 @@ func (o *mirrorOutput) compared(t *target, d report.Delta) report.Delta {
 			return d
 		}
 	}
-	complain(o.stderr, "%s: %s: %s\n", o.name, report.Word(d.Key), oneLine(err))
+	cli.Complain(o.stderr, "%s: %s: %s\n", o.name, report.Word(d.Key), cli.OneLine(err))
 	return d
 }
 
@@ -178,7 +179,7 @@ func (o *mirrorOutput) compared(t *target, d report.Delta) report.Delta {
 func (o *mirrorOutput) object(t *target, d report.Delta) {
 	object, err := show.Object(d.Object, t.gvk)
 	if err != nil {
-		complain(o.stderr, "%s: %s: %s\n", o.name, report.Word(d.Key), oneLine(err))
+		cli.Complain(o.stderr, "%s: %s: %s\n", o.name, report.Word(d.Key), cli.OneLine(err))
 		return
 	}
 	o.mu.Lock()

@@ -1,15 +1,15 @@
 package main
 
 import (
-	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/listwatch"
 )
 
 func patchConfigMap(t *testing.T, server *apitest.Server, namespace, name string, patch map[string]any) {
@@ -32,7 +32,7 @@ func TestMirrorDiff(t *testing.T) {
 	text.await("- .metadata.labels.app: \"one\"")
 	lines.await(`"changes":[{"path":".data","new":{"k":"v"}},{"path":".metadata.labels.app","old":"one"},{"path":".metadata.labels.x","new":"y"}]`)
 	for _, p := range []*process{text, lines} {
-		if r, _ := p.interrupt(); r.status != exitOK || r.stderr != "" {
+		if r, _ := p.interrupt(); r.status != cli.ExitOK || r.stderr != "" {
 			t.Errorf("status %d, stderr %q", r.status, r.stderr)
 		}
 	}
@@ -52,7 +52,7 @@ func TestMirrorPrintsObjects(t *testing.T) {
 	} {
 		args := append([]string{"mirror", "cm", "-A", "--server", url, "--exit-on-sync"}, strings.Fields(tt.args)...)
 		r := command(t, args...)
-		if r.status != exitOK || r.stderr != "" || !strings.Contains(r.stdout, tt.want) || tt.want == "" && r.stdout != "" {
+		if r.status != cli.ExitOK || r.stderr != "" || !strings.Contains(r.stdout, tt.want) || tt.want == "" && r.stdout != "" {
 			t.Errorf("%s: status %d, stderr %q, stdout\n%s", tt.args, r.status, r.stderr, r.stdout)
 		}
 		if strings.Contains(r.stdout, "summary") || strings.Contains(r.stdout, "mirroring") {
@@ -97,7 +97,7 @@ func TestMirrorSeveralResources(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, r.stdout)
 		}
 	}
-	if r.status != exitOK || r.stderr != "" || took > stopLimit {
+	if r.status != cli.ExitOK || r.stderr != "" || took > stopLimit {
 		t.Errorf("status %d after %v, stderr %q", r.status, took, r.stderr)
 	}
 	r = command(t, "mirror", "cm,pods", "-A", "--server", url, "--exit-on-sync", "-o", "json")
@@ -107,11 +107,11 @@ func TestMirrorSeveralResources(t *testing.T) {
 			lists[l["resource"]]++
 		}
 	}
-	if r.status != exitOK || lists["pods"] != 2 || lists["configmaps"] != 2 {
+	if r.status != cli.ExitOK || lists["pods"] != 2 || lists["configmaps"] != 2 {
 		t.Errorf("status %d, lists %v", r.status, lists)
 	}
 	r = command(t, "mirror", "cm,pods", "-A", "--server", url, "--exit-on-sync", "-o", "table")
-	if want := "RESOURCE     NAMESPACE   NAME   AGE\nconfigmaps   a           one    "; r.status != exitOK || !strings.HasPrefix(r.stdout, want) {
+	if want := "RESOURCE     NAMESPACE   NAME   AGE\nconfigmaps   a           one    "; r.status != cli.ExitOK || !strings.HasPrefix(r.stdout, want) {
 		t.Errorf("status %d, stdout\n%s", r.status, r.stdout)
 	}
 }
@@ -123,7 +123,7 @@ func TestMirrorSeveralResourcesOneRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := command(t, "mirror", "configmaps,secrets", "-A", "--server", url, "-o", "json")
-	if r.status != exitError || !strings.Contains(r.stderr, `cannot list resource "secrets"`) || strings.Count(r.stderr, "\n") != 1 {
+	if r.status != cli.ExitError || !strings.Contains(r.stderr, `cannot list resource "secrets"`) || strings.Count(r.stderr, "\n") != 1 {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
 	}
 }
@@ -137,7 +137,7 @@ func TestMirrorOfObjectsTellsProblemsOnStderr(t *testing.T) {
 	for _, output := range []string{"yaml", "table"} {
 		p := start(t, "mirror", "cm", "-A", "--server", url, "-o", output)
 		p.errors.await(t, "relist mirror: list: ")
-		if r, _ := p.interrupt(); r.status != exitOK || strings.Contains(r.stdout, "problem") {
+		if r, _ := p.interrupt(); r.status != cli.ExitOK || strings.Contains(r.stdout, "problem") {
 			t.Errorf("-o %s: status %d, stdout %q", output, r.status, r.stdout)
 		}
 	}
@@ -207,27 +207,11 @@ func TestColorFlag(t *testing.T) {
 // addRaw puts an object into the copy of a mirror.
 func addRaw(t *testing.T, m *mirror.Mirror, name string) {
 	t.Helper()
-	o, err := rawobject.Parse([]byte(`{"metadata":{"namespace":"a","name":"` + name + `","uid":"u","resourceVersion":"1","creationTimestamp":"2026-01-01T00:00:00Z"}}`))
+	o, err := listwatch.ParseRaw([]byte(`{"metadata":{"namespace":"a","name":"` + name + `","uid":"u","resourceVersion":"1","creationTimestamp":"2026-01-01T00:00:00Z"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Store().Add(o); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// A message on stderr takes the place of the line at the bottom, and where no line is, it comes as it is.
-func TestMessagesBesideTheStatusLine(t *testing.T) {
-	var out strings.Builder
-	if besideLine(&out, &out) != io.Writer(&out) {
-		t.Error("a buffer is taken for a terminal")
-	}
-	a := aside{&out}
-	complain(a, "status of %s\n", "x")
-	if got, want := out.String(), "\r\x1b[Jstatus of x\n"; got != want {
-		t.Errorf("got %q want %q", got, want)
-	}
-	if a.Unwrap() != io.Writer(&out) {
-		t.Error("the output is not found")
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/trace/record"
@@ -22,7 +23,7 @@ import (
 
 // recordFlags are the flags of `relist record`.
 type recordFlags struct {
-	selection
+	cli.Selection
 	runFor  time.Duration
 	output  string
 	scrub   bool
@@ -30,14 +31,14 @@ type recordFlags struct {
 	verbose bool
 
 	encoding  string
-	transport watchTransport
+	transport cli.WatchTransport
 }
 
 // recordEncodings are the values of --encoding of relist record.
 var recordEncodings = []string{string(record.JSON), string(record.Protobuf), string(record.CBOR)}
 
 func newRecord() *cobra.Command {
-	f := &recordFlags{}
+	f := &recordFlags{Selection: cli.Selection{Program: "relist"}}
 	cmd := &cobra.Command{
 		Use:   "record RESOURCE[.VERSION.GROUP] -o FILE",
 		Short: "Record a live conversation with an API server as a trace",
@@ -65,40 +66,40 @@ exit status is 1.`,
 		Example: `  relist record pods -A --for 5m -o pods.txt
   relist record deploy -n web -l app=shop --scrub -o shop.txt
   relist replay shop.txt`,
-		Args:    oneResource,
+		Args:    cli.OneResource,
 		PreRunE: func(*cobra.Command, []string) error { return f.check() },
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`file` to write the trace to")
-	addFor(flags, &f.runFor)
+	cli.AddFor(flags, &f.runFor)
 	flags.BoolVar(&f.scrub, "scrub", false, "replace all text of the objects; the text above lists what stays")
 	flags.BoolVar(&f.full, "full", false, "keep every field of the objects, also of Secrets")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, unscrubbed")
-	f.add(flags, "record")
-	flags.IntVar(&f.pageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
+	f.Add(flags, "record")
+	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
 	flags.StringVar(&f.encoding, "encoding", recordEncodings[0], "ask for objects as json, protobuf or cbor; the server decides")
-	completeWords(cmd, "encoding", recordEncodings...)
-	addTransport(cmd, &f.transport)
-	f.connect.Add(flags)
-	f.complete(cmd, false)
+	cli.CompleteWords(cmd, "encoding", recordEncodings...)
+	cli.AddTransport(cmd, &f.transport)
+	f.Connect.Add(flags)
+	f.Complete(cmd, false)
 	return cmd
 }
 
 func (f *recordFlags) check() error {
-	if err := f.selection.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return err
 	}
 	switch {
 	case f.output == "":
-		return usage("name a file for the trace with -o")
+		return cli.Usage("name a file for the trace with -o")
 	case !slices.Contains(recordEncodings, f.encoding):
-		return usage("--encoding %s: want one of %s", f.encoding, strings.Join(recordEncodings, ", "))
+		return cli.Usage("--encoding %s: want one of %s", f.encoding, strings.Join(recordEncodings, ", "))
 	case f.full && f.encoding == string(record.Protobuf):
-		return usage("--full and --encoding protobuf cannot be used together: only its type says what an object in protobuf means")
-	case f.pageSize < 0:
-		return usage("--page-size %d: want 1 or more", f.pageSize)
+		return cli.Usage("--full and --encoding protobuf cannot be used together: only its type says what an object in protobuf means")
+	case f.PageSize < 0:
+		return cli.Usage("--page-size %d: want 1 or more", f.PageSize)
 	}
 	return nil
 }
@@ -117,7 +118,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 			err = errors.Join(err, removed)
 		}
 	}()
-	cfg, client, err := f.client(cmd.ErrOrStderr(), f.transport)
+	cfg, client, err := f.Client(cmd.ErrOrStderr(), f.transport)
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 
 // options returns the options of the recording.
 func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (record.Options, error) {
-	found, namespace, err := f.find(ctx, stderr, client, cfg, name)
+	found, namespace, err := f.Find(ctx, stderr, client, cfg, name)
 	if err != nil {
 		return record.Options{}, err
 	}
@@ -168,13 +169,13 @@ func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *tra
 	return record.Options{
 		Path:          path,
 		Kind:          found.Kind,
-		LabelSelector: f.labels,
-		FieldSelector: f.fields,
-		PageSize:      f.pageSize,
+		LabelSelector: f.Labels,
+		FieldSelector: f.Fields,
+		PageSize:      f.PageSize,
 		Full:          f.full,
 		Scrub:         f.scrub,
 		Encoding:      record.Encoding(f.encoding),
-		WebSocket:     f.transport.watches() == transport.WatchWebSocket,
+		WebSocket:     f.transport.Watches() == transport.WatchWebSocket,
 	}, err
 }
 

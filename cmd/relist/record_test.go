@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli"
 )
 
 // A recording can be replayed: also a scrubbed one, in each encoding, and over WebSocket.
@@ -34,7 +35,7 @@ func TestRecord(t *testing.T) {
 		createConfigMap(t, server, "payments", "dora")
 		p.await("ADDED payments/dora")
 		r, took := p.interrupt()
-		if r.status != exitOK || r.stderr != "" || !strings.Contains(r.stdout, "recorded "+path+": 3 requests, 4 objects") {
+		if r.status != cli.ExitOK || r.stderr != "" || !strings.Contains(r.stdout, "recorded "+path+": 3 requests, 4 objects") {
 			t.Fatalf("status %d, stderr %q, stdout\n%s", r.status, r.stderr, r.stdout)
 		}
 		if took > 2*time.Second {
@@ -53,7 +54,7 @@ func TestRecord(t *testing.T) {
 				t.Errorf("%q is in\n%s", name, text)
 			}
 		}
-		if r := command(t, "replay", path); r.status != exitOK || r.stdout != "ok   "+path+"\n" {
+		if r := command(t, "replay", path); r.status != cli.ExitOK || r.stdout != "ok   "+path+"\n" {
 			t.Errorf("status %d, %s\n%s", r.status, r.stdout, text)
 		}
 	}
@@ -67,16 +68,16 @@ func TestRecordErrors(t *testing.T) {
 		args   []string
 		status int
 	}{
-		"name one resource":                 {[]string{"-o", "x"}, exitUsage},
-		"name a file for the trace":         {[]string{"pods"}, exitUsage},
-		"cannot be used together":           {[]string{"pods", "-o", "x", "-n", "a", "-A"}, exitUsage},
-		"want a positive time":              {[]string{"pods", "-o", "x", "--for", "-1s"}, exitUsage},
-		"want one of json, protobuf, cbor":  {[]string{"pods", "-o", "x", "--encoding", "yaml"}, exitUsage},
-		"--full and --encoding protobuf":    {[]string{"pods", "-o", "x", "--encoding", "protobuf", "--full"}, exitUsage},
-		"want 1 or more":                    {[]string{"pods", "-o", "x", "--page-size", "-1"}, exitUsage},
-		"no such file or directory":         {[]string{"pods", "-o", dir + "/none/x", "--server", url}, exitError},
-		`the server has no resource "podz"`: {[]string{"podz", "-o", dir + "/x", "--server", url}, exitError},
-		"connection refused":                {[]string{"pods", "-o", dir + "/x", "--server", closedPort(t)}, exitError},
+		"name one resource":                 {[]string{"-o", "x"}, cli.ExitUsage},
+		"name a file for the trace":         {[]string{"pods"}, cli.ExitUsage},
+		"cannot be used together":           {[]string{"pods", "-o", "x", "-n", "a", "-A"}, cli.ExitUsage},
+		"want a positive time":              {[]string{"pods", "-o", "x", "--for", "-1s"}, cli.ExitUsage},
+		"want one of json, protobuf, cbor":  {[]string{"pods", "-o", "x", "--encoding", "yaml"}, cli.ExitUsage},
+		"--full and --encoding protobuf":    {[]string{"pods", "-o", "x", "--encoding", "protobuf", "--full"}, cli.ExitUsage},
+		"want 1 or more":                    {[]string{"pods", "-o", "x", "--page-size", "-1"}, cli.ExitUsage},
+		"no such file or directory":         {[]string{"pods", "-o", dir + "/none/x", "--server", url}, cli.ExitError},
+		`the server has no resource "podz"`: {[]string{"podz", "-o", dir + "/x", "--server", url}, cli.ExitError},
+		"connection refused":                {[]string{"pods", "-o", dir + "/x", "--server", closedPort(t)}, cli.ExitError},
 	} {
 		r := command(t, append([]string{"record"}, tt.args...)...)
 		if r.status != tt.status || !strings.Contains(r.stderr, want) {
@@ -92,10 +93,10 @@ func TestRecordFor(t *testing.T) {
 	_, url := newServer(t, apitest.Options{})
 	path := filepath.Join(t.TempDir(), "recorded.txt")
 	r := command(t, "record", "nodes", "--server", url, "-o", path, "--for", "300ms")
-	if r.status != exitOK || r.took < 300*time.Millisecond {
+	if r.status != cli.ExitOK || r.took < 300*time.Millisecond {
 		t.Errorf("status %d after %v, %s", r.status, r.took, r.stderr)
 	}
-	if r := command(t, "replay", path); r.status != exitOK {
+	if r := command(t, "replay", path); r.status != cli.ExitOK {
 		t.Errorf("status %d: %s", r.status, r.stdout)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/trace"
 )
@@ -56,7 +57,7 @@ if the command line is not understood.`,
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print each conversation as it ran")
 	flags.BoolVar(&f.update, "update", false, "rewrite the lines of the client in files that differ")
 	flags.StringVar(&f.program, "program", "", "run this program, whatever the files say: "+strings.Join(trace.ProgramNames(), ", "))
-	completeWords(cmd, "program", trace.ProgramNames()...)
+	cli.CompleteWords(cmd, "program", trace.ProgramNames()...)
 	return cmd
 }
 
@@ -67,7 +68,7 @@ func (f *replayFlags) chosen() (trace.Program, error) {
 	}
 	program, err := trace.ProgramNamed(f.program)
 	if err != nil {
-		return nil, usage("--program: %w", err)
+		return nil, cli.Usage("--program: %w", err)
 	}
 	return program, nil
 }
@@ -75,7 +76,7 @@ func (f *replayFlags) chosen() (trace.Program, error) {
 // traceFiles returns the files that the arguments name, in their order.
 func traceFiles(args []string) ([]string, error) {
 	if len(args) == 0 {
-		return nil, usage("name a trace, or a directory of traces")
+		return nil, cli.Usage("name a trace, or a directory of traces")
 	}
 	var files []string
 	for _, arg := range args {
@@ -90,11 +91,11 @@ func traceFiles(args []string) ([]string, error) {
 		matches, err := filepath.Glob(pattern)
 		switch {
 		case err != nil:
-			return nil, usage("%s: %w", arg, err)
+			return nil, cli.Usage("%s: %w", arg, err)
 		case len(matches) == 0 && pattern == arg:
-			return nil, usage("%s: no such file", arg)
+			return nil, cli.Usage("%s: no such file", arg)
 		case len(matches) == 0:
-			return nil, usage("%s: no *.txt in this directory", arg)
+			return nil, cli.Usage("%s: no *.txt in this directory", arg)
 		}
 		files = append(files, matches...)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/cli"
 )
 
 const traces = "../../testdata"
@@ -15,10 +17,10 @@ func TestReplayDirectory(t *testing.T) {
 		t.Fatal("no traces", err)
 	}
 	r := command(t, "replay", traces)
-	if r.status != exitOK || r.stderr != "" || strings.Count(r.stdout, "ok   ") != len(files) {
+	if r.status != cli.ExitOK || r.stderr != "" || strings.Count(r.stdout, "ok   ") != len(files) {
 		t.Errorf("status %d, stderr %q, %d files:\n%s", r.status, r.stderr, len(files), r.stdout)
 	}
-	if r := command(t, "replay", traces+"/watch-*.txt", traces+"/expired.txt"); r.status != exitOK || !strings.HasSuffix(r.stdout, "expired.txt\n") {
+	if r := command(t, "replay", traces+"/watch-*.txt", traces+"/expired.txt"); r.status != cli.ExitOK || !strings.HasSuffix(r.stdout, "expired.txt\n") {
 		t.Errorf("status %d:\n%s", r.status, r.stdout)
 	}
 }
@@ -27,17 +29,17 @@ func TestReplayDirectory(t *testing.T) {
 func TestReplayKnowsTheProgramOfEachFile(t *testing.T) {
 	watchers := []string{traces + "/retrywatcher/*.txt", traces + "/retrywatcher/bookmarks", traces + "/expired.txt"}
 	r := command(t, append([]string{"replay"}, watchers...)...)
-	if r.status != exitOK || strings.Contains(r.stdout, "FAIL") || strings.Count(r.stdout, "ok   ") < 12 {
+	if r.status != cli.ExitOK || strings.Contains(r.stdout, "FAIL") || strings.Count(r.stdout, "ok   ") < 12 {
 		t.Errorf("status %d:\n%s%s", r.status, r.stdout, r.stderr)
 	}
-	if r := command(t, "replay", "--program", "retrywatcher", traces+"/first-list.txt"); r.status != exitError || !strings.Contains(r.stdout, "FAIL") {
+	if r := command(t, "replay", "--program", "retrywatcher", traces+"/first-list.txt"); r.status != cli.ExitError || !strings.Contains(r.stdout, "FAIL") {
 		t.Errorf("--program was ignored: status %d:\n%s", r.status, r.stdout)
 	}
 	foreign := filepath.Join(t.TempDir(), "foreign.txt")
 	if err := os.WriteFile(foreign, []byte("# program: client-go\nstart\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := command(t, "replay", foreign); r.status != exitError || !strings.Contains(r.stdout, `no program here is called "client-go"`) {
+	if r := command(t, "replay", foreign); r.status != cli.ExitError || !strings.Contains(r.stdout, `no program here is called "client-go"`) {
 		t.Errorf("status %d:\n%s", r.status, r.stdout)
 	}
 }
@@ -49,7 +51,7 @@ func TestReplayVerbose(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := command(t, "replay", "-v", name)
-	if want := string(whole) + "\nok   " + name + "\n"; r.status != exitOK || r.stdout != want {
+	if want := string(whole) + "\nok   " + name + "\n"; r.status != cli.ExitOK || r.stdout != want {
 		t.Errorf("status %d, stdout\n%s\nwant\n%s", r.status, r.stdout, want)
 	}
 }
@@ -73,11 +75,11 @@ func TestReplayFails(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, r.stdout)
 		}
 	}
-	if r.status != exitError || r.stderr != "relist replay: 1 of 2 traces did not pass\n" {
+	if r.status != cli.ExitError || r.stderr != "relist replay: 1 of 2 traces did not pass\n" {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
 	}
 
-	if r := command(t, "replay", "--update", bad); r.status != exitOK || r.stdout != "ok   "+bad+" (updated)\n" {
+	if r := command(t, "replay", "--update", bad); r.status != cli.ExitOK || r.stdout != "ok   "+bad+" (updated)\n" {
 		t.Errorf("status %d, stdout %q", r.status, r.stdout)
 	}
 	if updated, err := os.ReadFile(bad); err != nil || string(updated) != string(whole) {
@@ -85,7 +87,7 @@ func TestReplayFails(t *testing.T) {
 	}
 
 	write("start\nfrob\n")
-	if r := command(t, "replay", bad); r.status != exitError || !strings.Contains(r.stdout, bad+`:2: unknown command "frob"`) {
+	if r := command(t, "replay", bad); r.status != cli.ExitError || !strings.Contains(r.stdout, bad+`:2: unknown command "frob"`) {
 		t.Errorf("status %d, stdout %q", r.status, r.stdout)
 	}
 }
@@ -100,7 +102,7 @@ func TestReplayUsage(t *testing.T) {
 		"unknown flag: --fly": {"replay", "--fly"},
 		"--program: no program here is called \"fly\": there are mirror": {"replay", "--program", "fly", traces},
 	} {
-		if r := command(t, args...); r.status != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, want) {
+		if r := command(t, args...); r.status != cli.ExitUsage || r.stdout != "" || !strings.Contains(r.stderr, want) {
 			t.Errorf("%q: status %d, stderr %q, want %q", args, r.status, r.stderr, want)
 		}
 	}

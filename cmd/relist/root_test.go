@@ -1,9 +1,10 @@
 package main
 
 import (
-	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/cli"
 )
 
 func TestUsageErrors(t *testing.T) {
@@ -50,8 +51,8 @@ func TestUsageErrors(t *testing.T) {
 		{"serve --listen here", `relist serve: --listen "here": want HOST:PORT`},
 	} {
 		r := command(t, strings.Fields(tt.args)...)
-		if r.status != exitUsage || !strings.HasPrefix(r.stderr, tt.want) || !strings.Contains(r.stderr, "--help") {
-			t.Errorf("relist %s: status %d, stderr %q; want %d, %q", tt.args, r.status, r.stderr, exitUsage, tt.want)
+		if r.status != cli.ExitUsage || !strings.HasPrefix(r.stderr, tt.want) || !strings.Contains(r.stderr, "--help") {
+			t.Errorf("relist %s: status %d, stderr %q; want %d, %q", tt.args, r.status, r.stderr, cli.ExitUsage, tt.want)
 		}
 		if r.stdout != "" {
 			t.Errorf("relist %s: stdout %q", tt.args, r.stdout)
@@ -73,25 +74,8 @@ func TestHelp(t *testing.T) {
 		{"__complete mirror pods -o js", "json"},
 	} {
 		r := command(t, strings.Fields(tt.args)...)
-		if r.status != exitOK || !strings.Contains(r.stdout, tt.want) {
+		if r.status != cli.ExitOK || !strings.Contains(r.stdout, tt.want) {
 			t.Errorf("relist %s: status %d, stdout %q, stderr %q; want %q", tt.args, r.status, r.stdout, r.stderr, tt.want)
-		}
-	}
-}
-
-func TestVersionNamesReleaseAndCommit(t *testing.T) {
-	settings := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}
-	for _, tt := range []struct {
-		info debug.BuildInfo
-		want string
-	}{
-		{debug.BuildInfo{GoVersion: "go1.2", Main: debug.Module{Version: "v1.2.3"}, Settings: settings[:1]}, "v1.2.3 (commit 0123456789ab, go1.2)"},
-		{debug.BuildInfo{GoVersion: "go1.2", Main: debug.Module{Version: "v1.2.3"}}, "v1.2.3 (go1.2)"},
-		{debug.BuildInfo{GoVersion: "go1.2", Main: debug.Module{Version: "(devel)"}, Settings: settings}, "devel (commit 0123456789ab+changes, go1.2)"},
-		{debug.BuildInfo{GoVersion: "go1.2"}, "devel (go1.2)"},
-	} {
-		if got := versionOf(&tt.info); got != tt.want {
-			t.Errorf("versionOf = %q, want %q", got, tt.want)
 		}
 	}
 }
@@ -99,7 +83,7 @@ func TestVersionNamesReleaseAndCommit(t *testing.T) {
 // Whichever way one asks for the version, the answer is the same line.
 func TestVersionIsOneLineHoweverOneAsks(t *testing.T) {
 	flag, word := command(t, "--version"), command(t, "version")
-	if flag.stdout != word.stdout || strings.Count(word.stdout, "\n") != 1 || word.status != exitOK || word.stderr != "" {
+	if flag.stdout != word.stdout || strings.Count(word.stdout, "\n") != 1 || word.status != cli.ExitOK || word.stderr != "" {
 		t.Errorf("--version prints %q, version %q", flag.stdout, word.stdout)
 	}
 }

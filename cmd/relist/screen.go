@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/cmd/relist/internal/show"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/internal/cli/table"
 	"github.com/relist-go/relist/internal/visible"
 )
 
@@ -121,7 +122,7 @@ func (s *screen) table(limit int, now time.Time) []string {
 			if limit >= 0 && len(rows) >= limit {
 				break
 			}
-			object, err := show.Object(o.Raw(), t.gvk)
+			object, err := show.Object(o.Bytes(), t.gvk)
 			row := []string{report.Word(key) + ": " + visible.OneLine(fmt.Sprint(err))}
 			if err == nil {
 				row = s.columns.Row(object, now)
@@ -136,7 +137,7 @@ func (s *screen) table(limit int, now time.Time) []string {
 	if s.several {
 		headings = append([]string{"RESOURCE"}, headings...)
 	}
-	align := &show.Aligner{}
+	align := &table.Aligner{}
 	align.Fit(headings)
 	align.Fit(rows...)
 	lines := []string{align.Line(headings)}

@@ -13,15 +13,19 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
+	"github.com/relist-go/relist/internal/cli"
 )
 
 // serveFlags are the flags of `relist serve`.
 type serveFlags struct {
 	listen   string
 	objects  int
+	pods     int
+	custom   []string
 	rate     float64
 	replicas int
 	hosts    []string
@@ -55,7 +59,7 @@ a line "ca FILE" comes first: the authority that clients have to trust.`,
   curl http://127.0.0.1:8080/_faults/                # what can be broken
   curl -X POST 'http://127.0.0.1:8080/_faults/fail?verb=watch&status=410&reason=Expired'
   curl -X POST http://127.0.0.1:8080/_faults/cut   # the next watch gets the 410`,
-		Args:              noArgs,
+		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		PreRunE:           func(*cobra.Command, []string) error { return f.check() },
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -64,7 +68,9 @@ a line "ca FILE" comes first: the authority that clients have to trust.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to serve on; port 0 is any free one")
 	flags.IntVar(&f.objects, "objects", 0, "number of ConfigMaps to begin with, in several namespaces")
-	flags.Float64Var(&f.rate, "rate", 0, "changes to them a second")
+	flags.IntVar(&f.pods, "pods", 0, "number of Pods to begin with, in several namespaces and on\nten nodes")
+	flags.StringSliceVar(&f.custom, "custom", nil, "custom type to serve, such as orders.shop.example.com/v1/Order;\nmay be given several times")
+	flags.Float64Var(&f.rate, "rate", 0, "changes to the ConfigMaps a second")
 	flags.IntVar(&f.replicas, "replicas", 1, "number of servers over the same objects, each with its own watch cache;\neach after the first is on the next port, or any free one")
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTP/2 and HTTP/1.1 over TLS, by an authority of its own")
 	flags.BoolVar(&f.log, "log", false, "log each request on stderr")
@@ -78,16 +84,18 @@ a line "ca FILE" comes first: the authority that clients have to trust.`,
 func (f *serveFlags) check() error {
 	switch {
 	case f.objects < 0:
-		return usage("--objects %d: want 0 or more", f.objects)
+		return cli.Usage("--objects %d: want 0 or more", f.objects)
+	case f.pods < 0:
+		return cli.Usage("--pods %d: want 0 or more", f.pods)
 	case f.rate < 0:
-		return usage("--rate %v: want 0 or more", f.rate)
+		return cli.Usage("--rate %v: want 0 or more", f.rate)
 	case f.period < 0:
-		return usage("--bookmark-period %v: want 0s or more", f.period)
+		return cli.Usage("--bookmark-period %v: want 0s or more", f.period)
 	case f.replicas < 1:
-		return usage("--replicas %d: want 1 or more", f.replicas)
+		return cli.Usage("--replicas %d: want 1 or more", f.replicas)
 	}
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return usage("--listen %q: want HOST:PORT, such as 127.0.0.1:8080", f.listen)
+		return cli.Usage("--listen %q: want HOST:PORT, such as 127.0.0.1:8080", f.listen)
 	}
 	return nil
 }
@@ -97,6 +105,16 @@ func (f *serveFlags) run(cmd *cobra.Command) (err error) {
 	if f.period == 0 {
 		options.BookmarkPeriod = -1 // none
 	}
+	for _, custom := range f.custom {
+		resource, err := customType(custom)
+		if err != nil {
+			return err
+		}
+		if options.Resources == nil {
+			options.Resources = apitest.DefaultResources()
+		}
+		options.Resources = append(options.Resources, resource)
+	}
 	if f.log {
 		options.Log = requestLog(cmd.ErrOrStderr())
 	}
@@ -104,6 +122,13 @@ func (f *serveFlags) run(cmd *cobra.Command) (err error) {
 	defer func() { err = errors.Join(err, server.Close()) }()
 	changes := churn.New(server, 1)
 	if err := changes.Fill(f.objects); err != nil {
+		return err
+	}
+	if err := churn.FillPods(server, f.pods); err != nil {
+		return err
+	}
+	// Its UID identifies a cluster.
+	if _, err := server.Create("namespaces", map[string]any{"metadata": map[string]any{"name": metav1.NamespaceSystem}}); err != nil {
 		return err
 	}
 	urls, ca, err := f.listenAll(server)
@@ -127,6 +152,20 @@ func (f *serveFlags) run(cmd *cobra.Command) (err error) {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	return changes.Run(cmd.Context(), f.rate)
+}
+
+// customType reads plural.group/version/Kind. Each such type has namespaces and a status.
+func customType(text string) (apitest.Resource, error) {
+	r := apitest.Resource{Custom: true, Status: true}
+	parts := strings.Split(text, "/")
+	if len(parts) == 3 {
+		r.Plural, r.Group, _ = strings.Cut(parts[0], ".")
+		r.Version, r.Kind = parts[1], parts[2]
+	}
+	if r.Plural == "" || r.Group == "" || r.Version == "" || r.Kind == "" {
+		return r, cli.Usage("--custom %q: want PLURAL.GROUP/VERSION/KIND, such as orders.shop.example.com/v1/Order", text)
+	}
+	return r, nil
 }
 
 // listenAll opens an address for each replica, and returns the authority of their certificates if there is one.

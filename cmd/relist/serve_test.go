@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/cli"
 )
 
 func TestServe(t *testing.T) {
@@ -41,10 +43,10 @@ func TestServe(t *testing.T) {
 	m.await(`"type":"Updated"`)
 	post(t, faults+"cut")
 	m.await(`"kind":"watchEnd"`)
-	if r, _ := m.interrupt(); r.status != exitOK {
+	if r, _ := m.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("mirror: status %d", r.status)
 	}
-	if r, _ := p.interrupt(); r.status != exitOK {
+	if r, _ := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("serve: status %d, %s", r.status, r.stderr)
 	}
 }
@@ -86,7 +88,7 @@ func TestServeAddressTaken(t *testing.T) {
 	p.await("faults ")
 	url := strings.Fields(p.out.String())[1]
 	r := command(t, "serve", "--listen", strings.TrimPrefix(url, "http://"))
-	if r.status != exitError || !strings.Contains(r.stderr, "address already in use; choose another address with --listen") {
+	if r.status != cli.ExitError || !strings.Contains(r.stderr, "address already in use; choose another address with --listen") {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
 	}
 }
@@ -126,7 +128,7 @@ func TestServeRefusesForeignPages(t *testing.T) {
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
-	if r, _ := p.interrupt(); r.status != exitOK {
+	if r, _ := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("serve: status %d, %s", r.status, r.stderr)
 	}
 }
@@ -146,10 +148,28 @@ func TestServeWithTLSAndLog(t *testing.T) {
 		}
 	}
 	p.errors.await(t, `HTTP/2.0 GET "/api/v1/configmaps`)
-	if r, _ := p.interrupt(); r.status != exitOK {
+	if r, _ := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("serve: status %d, %s", r.status, r.stderr)
 	}
 	if _, err := os.Stat(lines[1]); !os.IsNotExist(err) {
 		t.Errorf("the authority is left behind: %v", err)
+	}
+}
+
+func TestServeCustom(t *testing.T) {
+	p := start(t, "serve", "--custom", "orders.shop.example.com/v1/Order", "--pods", "3")
+	p.await("faults ")
+	first, _, _ := strings.Cut(p.out.String(), "\n")
+	url := strings.TrimPrefix(first, "serving ")
+	for resource, want := range map[string]float64{"orders.shop.example.com": 0, "pods": 3} {
+		r := command(t, "mirror", resource, "-A", "--server", url, "--exit-on-sync", "-o", "json")
+		if s := summaryOf(t, r.stdout); s["objects"].(float64) != want {
+			t.Errorf("%s: %v objects, want %v", resource, s["objects"], want)
+		}
+	}
+	for _, wrong := range []string{"orders", "orders/v1/Order", "orders.shop/v1", ".shop/v1/Order", "orders.shop//Order", "orders.shop/v1/Order/x"} {
+		if r := command(t, "serve", "--custom", wrong); r.status != cli.ExitUsage || !strings.Contains(r.stderr, "PLURAL.GROUP/VERSION/KIND") {
+			t.Errorf("--custom %s: status %d, %s", wrong, r.status, r.stderr)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli"
 )
 
 // statusURL waits until the command has said where its status is.
@@ -96,11 +97,11 @@ func TestStatusListen(t *testing.T) {
 		t.Errorf("/status: %s", body)
 	}
 	r, took := p.interrupt()
-	if r.status != exitOK || took > stopLimit {
+	if r.status != cli.ExitOK || took > stopLimit {
 		t.Errorf("status %d after %v: %s", r.status, took, r.stderr)
 	}
 	jsonLines(t, r.stdout) // nothing else is there
-	if r = command(t, "mirror", "cm", "-A", "--server", url, "--exit-on-sync", "--status-listen", strings.TrimPrefix(status, "http://")); r.status != exitOK {
+	if r = command(t, "mirror", "cm", "-A", "--server", url, "--exit-on-sync", "--status-listen", strings.TrimPrefix(status, "http://")); r.status != cli.ExitOK {
 		t.Errorf("the address is not free again: %s", r.stderr)
 	}
 }
@@ -133,7 +134,7 @@ func TestStatusListenErrors(t *testing.T) {
 		"127.0.0.1:99999": "invalid port; choose another address with --status-listen\n",
 	} {
 		r := command(t, "mirror", "cm", "--server", url, "--status-listen", addr)
-		if r.status != exitError || r.stdout != "" || !strings.HasPrefix(r.stderr, "relist mirror: listen for status requests: ") || !strings.HasSuffix(r.stderr, want) {
+		if r.status != cli.ExitError || r.stdout != "" || !strings.HasPrefix(r.stderr, "relist mirror: listen for status requests: ") || !strings.HasSuffix(r.stderr, want) {
 			t.Errorf("%s: status %d, stderr %q, want %q", addr, r.status, r.stderr, want)
 		}
 	}

@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/report"
 )
 
 // statusLinePeriod is short enough to look alive.
@@ -28,29 +27,6 @@ func showStatusLine(ctx context.Context, out *report.Printer, targets []*target)
 		}
 	}
 }
-
-// aside writes messages to a terminal on which a line is kept at the bottom. A message takes the place of that line, which
-// is drawn again below it.
-type aside struct{ io.Writer }
-
-// besideLine returns stderr, or an aside if both outputs are terminals.
-func besideLine(stdout, stderr io.Writer) io.Writer {
-	if report.TerminalOf(stdout) == nil || report.TerminalOf(stderr) == nil {
-		return stderr
-	}
-	return aside{stderr}
-}
-
-// Write removes the line: the cursor stands at its beginning.
-func (a aside) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(a.Writer, "\r"+restOfAll); err != nil {
-		return 0, err
-	}
-	return a.Writer.Write(text)
-}
-
-// Unwrap returns the output itself, which is a terminal.
-func (a aside) Unwrap() io.Writer { return a.Writer }
 
 // statusLine says in which state the mirrors are.
 func statusLine(targets []*target, now time.Time) string {

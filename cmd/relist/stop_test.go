@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli"
 )
 
 // stopLimit is how long a signal may take to end the command.
@@ -25,7 +26,7 @@ func TestStopInEveryState(t *testing.T) {
 		if took > stopLimit {
 			t.Errorf("it took %v to stop, want %v at most", took, stopLimit)
 		}
-		if r.status != exitOK || r.stderr != "" {
+		if r.status != cli.ExitOK || r.stderr != "" {
 			t.Errorf("status %d, stderr %q", r.status, r.stderr)
 		}
 		summaryOf(t, r.stdout)
@@ -90,7 +91,7 @@ func TestStopInEveryState(t *testing.T) {
 	t.Run("serving", func(t *testing.T) {
 		p := start(t, "serve", "--objects", "10", "--rate", "10")
 		p.await("faults ")
-		if r, took := p.interrupt(); r.status != exitOK || took > stopLimit {
+		if r, took := p.interrupt(); r.status != cli.ExitOK || took > stopLimit {
 			t.Errorf("status %d after %v", r.status, took)
 		}
 	})
@@ -98,7 +99,7 @@ func TestStopInEveryState(t *testing.T) {
 		p := start(t, "demo", "--objects", "50", "--duration", "0s")
 		p.await("fault ")
 		r, took := p.interrupt()
-		if r.status != exitError || took > stopLimit || r.stderr != "relist demo: interrupted before every fault was shown\n" {
+		if r.status != cli.ExitError || took > stopLimit || r.stderr != "relist demo: interrupted before every fault was shown\n" {
 			t.Errorf("status %d after %v, stderr %q", r.status, took, r.stderr)
 		}
 	})

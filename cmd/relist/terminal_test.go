@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/relist-go/relist/internal/cli"
 )
 
 // strange is a name as it may be: of a Role, nothing but "/" and "%" is refused. It would
@@ -90,7 +92,7 @@ func TestNothingOfAServerReachesTheTerminalAsItIs(t *testing.T) {
 		r := command(t, append(strings.Fields(args), "--server", refusing)...)
 		checkTerminal(t, args, r.stdout)
 		checkTerminal(t, args, r.stderr)
-		if strings.HasPrefix(args, "mirror") && (r.status != exitError || !strings.Contains(r.stderr, strconv.Quote("\x1b")[1:5])) {
+		if strings.HasPrefix(args, "mirror") && (r.status != cli.ExitError || !strings.Contains(r.stderr, strconv.Quote("\x1b")[1:5])) {
 			t.Errorf("%s: status %d, %s", args, r.status, r.stderr)
 		}
 	}

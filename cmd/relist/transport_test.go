@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli"
 )
 
 // TestMirrorTransport looks at how the watch is asked for. The last server stands behind
@@ -46,7 +47,7 @@ func TestMirrorTransport(t *testing.T) {
 		createConfigMap(t, server, "a", "two")
 		p.await(`"type":"Added"`)
 		r, _ := p.interrupt()
-		if r.status != exitOK || strings.Count(r.stderr, "\n") > 1 || (tt.problem == "") != (r.stderr == "") || !strings.Contains(r.stderr, tt.problem) {
+		if r.status != cli.ExitOK || strings.Count(r.stderr, "\n") > 1 || (tt.problem == "") != (r.stderr == "") || !strings.Contains(r.stderr, tt.problem) || tt.problem != "" && !strings.HasPrefix(r.stderr, "relist: ") {
 			t.Errorf("%s: status %d, stderr %q, want %q", tt.args, r.status, r.stderr, tt.problem)
 		}
 		mu.Lock()

@@ -69,7 +69,7 @@ func sections() []section {
 	}
 	return append(all,
 		section{"accept", accepts()}, section{"discovery", discovery()}, section{"namespaces", namespaces()},
-		section{"special rules", specialRules()},
+		section{"special rules", specialRules()}, section{"owners", owners()},
 	)
 }
 

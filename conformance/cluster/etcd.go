@@ -101,6 +101,16 @@ func (c *Cluster) etcdCall(ctx context.Context, path string, body any) (int64, e
 	return parsed.Header.Revision, nil
 }
 
+// PutStored writes an object of the core group into etcd itself, past the API server, which learns of it as it learns of what other
+// API servers write. So the object may have what the server would not take from a client, such as a status and managedFields.
+// object is what the server stores: a message of protobuf in the envelope of its kind. Nothing checks it.
+func (c *Cluster) PutStored(ctx context.Context, resource, namespace, name string, object []byte) (revision int64, err error) {
+	return c.etcdCall(ctx, "/v3/kv/put", map[string]string{
+		"key":   encode("/registry/" + resource + "/" + namespace + "/" + name),
+		"value": base64.StdEncoding.EncodeToString(object),
+	})
+}
+
 // DeleteStored deletes an object of the core group from etcd itself, past the API
 // server; resource is its plural. While the API server is down, this is how
 // an object vanishes unseen: the next server's watch cache never had it.

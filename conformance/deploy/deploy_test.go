@@ -31,6 +31,7 @@ type deployment struct {
 	*testing.T
 	cluster    *cluster.Cluster
 	manifest   string
+	name       string // of everything in it
 	namespace  string
 	everywhere bool // it reads all namespaces
 }
@@ -49,7 +50,7 @@ func TestManifests(t *testing.T) {
 			t.Parallel()
 			d := &deployment{
 				T: t, cluster: cluster.New(t, cluster.Options{}), manifest: filepath.Join("..", "..", "deploy", tt.manifest),
-				namespace: tt.namespace, everywhere: tt.everywhere,
+				name: "relist", namespace: tt.namespace, everywhere: tt.everywhere,
 			}
 			d.kubectl("", "create", "namespace", "elsewhere")
 			if !tt.everywhere {
@@ -91,7 +92,7 @@ func (d *deployment) try(stdin string, args ...string) (string, error) {
 
 func (d *deployment) get(kind string, into any) {
 	d.Helper()
-	text := d.kubectl("", "get", kind, "relist", "-n", d.namespace, "-o", "json")
+	text := d.kubectl("", "get", kind, d.name, "-n", d.namespace, "-o", "json")
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		d.Fatal(err)
 	}

@@ -10,10 +10,10 @@ func testStorageFaults(t *testing.T, flags []string) {
 	t.Run("restore", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t, flags...)
-		s.patch(t, "a", twoKeys) // from version 3 to 4
+		s.patch(t, "a", twoKeys) // from version 4 to 5; 2 is the namespace kube-system
 		watch := s.start(t, "get", "cm", "-w")
 		s.awaitWatch(t)
-		s.fault(t, "restore?resourceVersion=3")
+		s.fault(t, "restore?resourceVersion=4")
 		if got, want := s.hide(watch.end(t)), "NAME  DATA  AGE\na  2  AGE\nb  1  AGE\n"; got != want {
 			t.Errorf("get -w prints %q, want %q", got, want)
 		}

@@ -200,6 +200,12 @@ var ofObjects = []mutation{
 		trace: "restored-backup-deleted-since",
 	},
 	{
+		what:  "trust a server that deletes what was deleted last",
+		dir:   protocol,
+		edits: one("case k.gone && e.Type != Added:", "case k.gone && k.Key == \"\":"),
+		trace: "restored-backup-deleted-again",
+	},
+	{
 		what: "trust a server that has what was deleted last",
 		dir:  protocol,
 		edits: one("case was.gone:\n",

@@ -36,7 +36,7 @@ func TestWritesDiffer(t *testing.T) {
 		server := &busy{}
 		client, err := dynamic.NewForConfig(&rest.Config{Host: "https://api.example", Transport: server, QPS: -1})
 		must(t, err)
-		_, err = client.Resource(configMaps).Namespace("default").Update(t.Context(), obj(), metav1.UpdateOptions{})
+		_, err = client.Resource(configMaps.GroupVersionResource()).Namespace("default").Update(t.Context(), obj(), metav1.UpdateOptions{})
 		if !apierrors.IsTooManyRequests(err) || len(server.asked) != 11 {
 			t.Errorf("client-go: %d requests, %v", len(server.asked), err)
 		}

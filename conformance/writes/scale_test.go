@@ -167,9 +167,9 @@ func keyOf(i int) string { return fmt.Sprintf("default/scale-%d", i) }
 func newScaler(t *testing.T, c *cluster.Cluster, l *ledger) *scaler {
 	t.Helper()
 	client := newClient(t, c)
-	list, err := listwatch.New(client, configMaps, listwatch.Options[*scale]{Namespace: "default"})
+	list, err := listwatch.New(client, configMaps.GroupVersionResource(), listwatch.Options[*scale]{Namespace: "default"})
 	must(t, err)
-	writes, err := writer.New[*scale](client, configMaps, writer.Options{Kind: "ConfigMap", FieldManager: "scaler", Timeout: 10 * time.Second})
+	writes, err := writer.New[*scale](client, configMaps, writer.Options{FieldManager: "scaler", Timeout: 10 * time.Second})
 	must(t, err)
 	cache := informer.New(list, informer.Options[*scale]{Logger: silent, Reflector: reflector.Options{Initial: reflector.ListMostRecent}})
 	return &scaler{ledger: l, cache: cache, writes: writes, another: newWriter[*scale](t, c, "another"), unsure: map[string]bool{}}

@@ -7,7 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/conformance/cluster"
 	"github.com/relist-go/relist/object"
@@ -16,8 +15,8 @@ import (
 )
 
 var (
-	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	configMaps  = object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
+	deployments = object.Type{Group: "apps", Version: "v1", Resource: "deployments", Kind: "Deployment"}
 )
 
 func must(t *testing.T, err error) {
@@ -38,7 +37,7 @@ func newClient(t *testing.T, c *cluster.Cluster) *transport.Client {
 // newWriter returns a writer of ConfigMaps.
 func newWriter[T object.Object](t *testing.T, c *cluster.Cluster, manager string) *writer.Writer[T] {
 	t.Helper()
-	w, err := writer.New[T](newClient(t, c), configMaps, writer.Options{Kind: "ConfigMap", FieldManager: manager})
+	w, err := writer.New[T](newClient(t, c), configMaps, writer.Options{FieldManager: manager})
 	must(t, err)
 	return w
 }
@@ -60,7 +59,7 @@ func TestWriter(t *testing.T) {
 	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "apply configmaps default/a: patch ") {
 		t.Errorf("a field of another manager: %v", err)
 	}
-	forced, err := writer.New[*scale](client, configMaps, writer.Options{Kind: "ConfigMap", FieldManager: "them", Force: true})
+	forced, err := writer.New[*scale](client, configMaps, writer.Options{FieldManager: "them", Force: true})
 	must(t, err)
 	if got, err := forced.Apply(ctx, a); err != nil || got.Data["one"] != "1000" || got.Data["two"] != "2" {
 		t.Errorf("by force: %+v, %v", got, err)
@@ -78,7 +77,7 @@ func TestWriter(t *testing.T) {
 	}
 
 	// A dry run.
-	dry, err := writer.New[*scale](client, configMaps, writer.Options{Kind: "ConfigMap", DryRun: true})
+	dry, err := writer.New[*scale](client, configMaps, writer.Options{DryRun: true})
 	must(t, err)
 	must(t, dry.Delete(ctx, "default/a", writer.DeleteOptions{}))
 

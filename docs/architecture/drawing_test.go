@@ -1,8 +1,9 @@
-// Package architecture draws the pictures of docs/architecture.md, and tests what the page says.
+// Package architecture draws the pictures of docs/architecture.md and docs/durable.md, and tests what the pages say.
 package architecture
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -20,6 +21,9 @@ const (
 	root = "../../"
 	page = "../architecture.md"
 )
+
+// otherPages are the pages of the pictures that are not in docs/architecture.md.
+var otherPages = map[string]string{"durable": "../durable.md"}
 
 // road is the way of something through the files of this module, as a text beside this file tells it:
 //
@@ -111,7 +115,7 @@ func readFile(t *testing.T, name string) string {
 func roads(t *testing.T) []road {
 	t.Helper()
 	var all []road
-	for _, name := range []string{"event", "resourceversion", "error"} {
+	for _, name := range []string{"event", "resourceversion", "error", "durable"} {
 		all = append(all, readRoad(t, name))
 	}
 	return all
@@ -139,19 +143,19 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// docs/architecture.md lists the files of each picture below it.
-func TestPageListsTheFiles(t *testing.T) {
-	text := readFile(t, page)
+// The pages list the files of each picture below it.
+func TestPagesListTheFiles(t *testing.T) {
 	for _, r := range roads(t) {
+		page := cmp.Or(otherPages[r.name], page)
+		text := readFile(t, page)
 		begin, end := "<!-- drawn: "+r.name+" -->\n", "<!-- end -->\n"
 		before, rest, ok := strings.Cut(text, begin)
 		_, after, closed := strings.Cut(rest, end)
 		if !ok || !closed {
 			t.Fatalf("%s has no part between %q and %q", page, begin, end)
 		}
-		text = before + begin + r.list() + end + after
+		check(t, page, before+begin+r.list()+end+after)
 	}
-	check(t, page, text)
 }
 
 // check compares a file with what it should hold, or writes it.

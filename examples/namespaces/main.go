@@ -78,15 +78,11 @@ func run(ctx context.Context, server, dir string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
-	go func() {
-		stop(namespaces.Run(ctx))
-		close(ended)
-	}()
-	stop(configMaps.Run(ctx))
-	<-ended
-	return context.Cause(ctx)
+	group := informer.NewGroup(informer.GroupOptions{})
+	if err := errors.Join(group.Add("namespaces", namespaces), group.Add("configmaps", configMaps)); err != nil {
+		return err
+	}
+	return group.Run(ctx)
 }
 
 // mirror keeps a file for each ConfigMap.

@@ -96,9 +96,11 @@ func run(ctx context.Context, server string) error {
 	inner, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	srv := &http.Server{Addr: "127.0.0.1:9099", Handler: d, ReadHeaderTimeout: 10 * time.Second}
-	defer func() { _ = srv.Close() }()
 	go func() { fail(srv.ListenAndServe()) }()
 	err = d.Run(inner)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = srv.Shutdown(grace) // answers that are under way are finished
 	return cmp.Or(ctx.Err(), err)
 }
 

@@ -35,11 +35,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	config, err := transport.LoadKubeconfig(transport.KubeconfigOptions{})
-	if err != nil {
-		return err
-	}
-	client, err := transport.NewClient(config)
+	client, err := transport.Connect(transport.KubeconfigOptions{})
 	if err != nil {
 		return err
 	}

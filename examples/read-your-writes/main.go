@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -18,10 +17,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/writer"
@@ -35,9 +32,8 @@ type ConfigMap struct {
 
 // Counter is a ConfigMap that counts.
 type Counter struct {
-	key    string
-	cache  *informer.Informer[*ConfigMap]
-	writes *writer.Writer[*ConfigMap]
+	key        string
+	configMaps *relist.Objects[*ConfigMap]
 }
 
 func main() {
@@ -63,7 +59,7 @@ func run(ctx context.Context, server string, out io.Writer) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = counter.cache.Run(ctx) // ends with ctx; countToTen learns of it, too
+		_ = counter.configMaps.Run(ctx) // ends with ctx; countToTen learns of it, too
 	}()
 	err = counter.countToTen(ctx, out)
 	stop()
@@ -73,17 +69,16 @@ func run(ctx context.Context, server string, out io.Writer) error {
 
 // NewCounter makes a counter of the ConfigMap under a key. Its cache is still to be run.
 func NewCounter(client *transport.Client, key string) (*Counter, error) {
-	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	configMaps, err := listwatch.New(client, resource, listwatch.Options[*ConfigMap]{})
-	writes, err2 := writer.New[*ConfigMap](client, resource, writer.Options{Kind: "ConfigMap", FieldManager: "counter"})
-	if err := errors.Join(err, err2); err != nil {
+	typ := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
+	configMaps, err := relist.Open(client, typ, relist.Options[*ConfigMap]{Writer: writer.Options{FieldManager: "counter"}})
+	if err != nil {
 		return nil, err
 	}
-	return &Counter{key: key, cache: informer.New(configMaps, informer.Options[*ConfigMap]{}), writes: writes}, nil
+	return &Counter{key: key, configMaps: configMaps}, nil
 }
 
 func (c *Counter) countToTen(ctx context.Context, out io.Writer) error {
-	if err := c.cache.WaitForSync(ctx); err != nil {
+	if err := c.configMaps.WaitForSync(ctx); err != nil {
 		return err
 	}
 	for n := 0; n < 10; {
@@ -100,10 +95,10 @@ func (c *Counter) countToTen(ctx context.Context, out io.Writer) error {
 // from the number of the other.
 func (c *Counter) Raise(ctx context.Context) (int, error) {
 	for {
-		had, exists := c.cache.Store().Get(c.key)
+		had, exists := c.configMaps.Store().Get(c.key)
 		written, err := c.write(ctx, had, exists)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) { // the cache was behind
-			err = c.cache.WaitUntil(ctx, c.key, func(now *ConfigMap, existsNow bool) bool {
+			err = c.configMaps.WaitUntil(ctx, c.key, func(now *ConfigMap, existsNow bool) bool {
 				return existsNow && (!exists || now.ResourceVersion != had.ResourceVersion)
 			})
 			if err == nil {
@@ -113,10 +108,10 @@ func (c *Counter) Raise(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := c.cache.WaitFor(ctx, written.ResourceVersion); err != nil {
+		if err := c.configMaps.WaitFor(ctx, written.ResourceVersion); err != nil {
 			return 0, err
 		}
-		has, _ := c.cache.Store().Get(c.key) // as it was written, or newer
+		has, _ := c.configMaps.Store().Get(c.key) // as it was written, or newer
 		return number(has), nil
 	}
 }
@@ -127,9 +122,9 @@ func (c *Counter) write(ctx context.Context, had *ConfigMap, exists bool) (*Conf
 	if !exists {
 		first := &ConfigMap{Data: next}
 		first.Namespace, first.Name, _ = object.SplitKey(c.key)
-		return c.writes.Create(ctx, first)
+		return c.configMaps.Create(ctx, first)
 	}
-	return c.writes.MergePatch(ctx, c.key, map[string]any{
+	return c.configMaps.MergePatch(ctx, c.key, map[string]any{
 		"metadata": map[string]any{"resourceVersion": had.ResourceVersion},
 		"data":     next,
 	})

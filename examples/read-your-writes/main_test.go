@@ -61,7 +61,7 @@ func TestTwoCounters(t *testing.T) {
 			t.Fatal(err)
 		}
 		last = c
-		all.Go(func() { _ = c.cache.Run(ctx) })
+		all.Go(func() { _ = c.configMaps.Run(ctx) })
 		all.Go(func() {
 			before := 0
 			for range each {
@@ -79,11 +79,11 @@ func TestTwoCounters(t *testing.T) {
 		})
 	}
 	all.Wait()
-	has, _ := last.cache.Store().Get("default/counter")
+	has, _ := last.configMaps.Store().Get("default/counter")
 	if most != 2*each || has == nil {
 		t.Errorf("counted to %d", most)
 	}
-	got, err := last.writes.MergePatch(t.Context(), "default/counter", []byte(`{}`))
+	got, err := last.configMaps.MergePatch(t.Context(), "default/counter", []byte(`{}`))
 	if err != nil || number(got) != 2*each {
 		t.Errorf("the server has %+v, %v", got, err)
 	}

@@ -48,14 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	config := transport.Config{Server: *server}
-	if *server == "" {
-		var err error
-		if config, err = transport.LoadKubeconfig(transport.KubeconfigOptions{Path: *kubeconfig}); err != nil {
-			return err
-		}
-	}
-	client, err := transport.NewClient(config)
+	client, err := transport.Connect(transport.KubeconfigOptions{Path: *kubeconfig, Server: *server})
 	if err != nil {
 		return err
 	}

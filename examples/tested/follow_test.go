@@ -96,6 +96,9 @@ func TestExpired(t *testing.T) {
 	changes := follow(t, url)
 	want(t, changes, "added shop/tea")
 
+	if err := server.WaitForWatches(t.Context(), "configmaps", 1); err != nil { // CutWatches cuts those that are open
+		t.Fatal(err)
+	}
 	if err := server.FailNext(apitest.Failure{Verb: "watch", Status: 410, Reason: "Expired"}); err != nil {
 		t.Fatal(err)
 	}

@@ -40,11 +40,7 @@ func main() {
 }
 
 func run(ctx context.Context, file string) error {
-	config, err := transport.LoadKubeconfig(transport.KubeconfigOptions{})
-	if err != nil {
-		return err
-	}
-	client, err := transport.NewClient(config)
+	client, err := transport.Connect(transport.KubeconfigOptions{})
 	if err != nil {
 		return err
 	}

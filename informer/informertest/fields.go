@@ -16,8 +16,8 @@ type field struct {
 	value string
 }
 
-// fieldsOf returns every value inside of an object. It does not keep what it reads, so it makes no difference how the object's
-// types are copied.
+// fieldsOf returns every value inside of an object. It keeps texts, and no copy of the object. So it does not matter whether the
+// object's types can be copied.
 func fieldsOf(object any) []field {
 	var w walk
 	w.value("", reflect.ValueOf(object), true)
@@ -37,8 +37,8 @@ type visit struct {
 
 func (w *walk) leaf(path, value string) { w.fields = append(w.fields, field{path, value}) }
 
-// value adds v and what is in it. whole is true for the object itself, which may have a text of its own, too: its fields say
-// more.
+// value adds v and what is in it. whole is true for the object itself: its fields are added even if ownText has a text for it, because
+// the fields say more.
 func (w *walk) value(path string, v reflect.Value, whole bool) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -80,8 +80,8 @@ func (w *walk) value(path string, v reflect.Value, whole bool) {
 	}
 }
 
-// member adds a field of a struct. The fields of an embedded struct have the paths that Go lets a program write. What an
-// unexported field refers to is often filled in at the first use, so only its own value counts.
+// member adds a field of a struct. As Go allows, the path of a field of an embedded struct does not name that struct. An unexported
+// field that refers to something else is left out, because it is often filled in at the first use.
 func (w *walk) member(path string, f reflect.StructField, v reflect.Value) {
 	if !f.IsExported() && !f.Anonymous {
 		switch v.Kind() {
@@ -106,7 +106,7 @@ func (w *walk) elements(path string, v reflect.Value) {
 	}
 }
 
-// inside goes on with what v refers to, unless it is there already.
+// inside calls next, which goes on with what v refers to. If the walk is inside of that already, it does not call next.
 func (w *walk) inside(v reflect.Value, next func()) {
 	if v.Kind() != reflect.Interface {
 		here := visit{v.Pointer(), v.Type()}
@@ -119,7 +119,7 @@ func (w *walk) inside(v reflect.Value, next func()) {
 	next()
 }
 
-// nilness stands for a map or a slice itself, beside its elements.
+// nilness says whether v is nil. For a map or a slice, this is one more field, beside the fields of its elements.
 func nilness(v reflect.Value) string {
 	if v.IsNil() {
 		return "nil"

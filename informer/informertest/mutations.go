@@ -29,8 +29,8 @@ type TB interface {
 //
 //	Pod shop/web-0 at resourceVersion 7: somebody wrote to Labels["app"]: it was "web", and is "db"
 //
-// Call it before [informer.Informer.Run], because it cannot see what was written before. Start Run, and whatever else reads the
-// objects, after it, so that they have ended when the test's last Cleanup compares.
+// Call it before [informer.Informer.Run], because it cannot see what was written before. Start Run, and everything else that reads
+// the objects, after DetectMutations. Cleanups run in reverse order, so what they end has ended when DetectMutations compares.
 //
 // Each state of each object is remembered until the test has ended, also when the store no longer has it: a handler may have it
 // still. So memory grows with each event.

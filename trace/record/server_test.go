@@ -24,6 +24,7 @@ type world struct {
 
 	mu    sync.Mutex
 	conns []*pipe.Conn
+	idle  map[net.Conn]bool // the server waits for a request on it
 }
 
 // setup is what is recorded.
@@ -44,13 +45,13 @@ func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script fun
 	t.Helper()
 	var c *conversation
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, server: apitest.New(server)}
+		w := &world{t: t, server: apitest.New(server), idle: map[net.Conn]bool{}}
 		listener := &memory{conns: make(chan net.Conn)}
 		var handler http.Handler = w.server
 		if opts.handler != nil {
 			handler = opts.handler
 		}
-		web := &http.Server{Handler: handler}
+		web := &http.Server{Handler: handler, ConnState: w.connState}
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
@@ -99,15 +100,34 @@ func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script fun
 	return c
 }
 
-// crash resets every connection and refuses new ones, or ends that.
-func (w *world) crash(down bool) {
+func (w *world) connState(conn net.Conn, state http.ConnState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.idle[conn] = state == http.StateIdle
+}
+
+// crash resets every connection and refuses new ones, or ends that. The idle connections are reset first: otherwise it would depend on
+// the goroutines whether the client sends a request on one of them when it learns of the reset of another.
+func (w *world) crash(down bool) {
+	w.mu.Lock()
 	w.down = down
+	var idle, busy []*pipe.Conn
 	for _, conn := range w.conns {
-		conn.Reset()
+		if w.idle[conn] {
+			idle = append(idle, conn)
+		} else {
+			busy = append(busy, conn)
+		}
 	}
 	w.conns = nil
+	w.mu.Unlock()
+	for _, conn := range idle {
+		conn.Reset()
+	}
+	synctest.Wait()
+	for _, conn := range busy {
+		conn.Reset()
+	}
 }
 
 func (w *world) fail(how apitest.Failure) {

@@ -86,7 +86,7 @@ func (c client) informer(spec cases.Spec) (cache.SharedIndexInformer, error) {
 		}
 		factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, spec.Namespace, nil)
 		return factory.ForResource(resource).Informer(), nil
-	case cases.Typed, cases.Dropped, cases.Slim:
+	case cases.Typed, cases.Dropped, cases.Slim, cases.Raw:
 	}
 	client, err := kubernetes.NewForConfig(c.config)
 	if err != nil {

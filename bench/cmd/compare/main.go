@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -81,6 +82,10 @@ func (o options) run(ctx context.Context) error {
 	var failed []string
 	for _, s := range wanted {
 		text, err := s.run(ctx, r)
+		if errors.Is(err, errNoPostgres) || errors.Is(err, errNoAPIServer) {
+			fmt.Fprintf(os.Stderr, "compare: %s is left out: %v\n", s.name, err)
+			continue
+		}
 		if err == nil {
 			err = replaceSection(o.updates, s.name, text)
 		}

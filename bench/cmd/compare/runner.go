@@ -22,6 +22,16 @@ import (
 // programs are compared. A ratio is the first program's value divided by the second program's.
 var programs = [2]string{"relistbench", "clientgobench"}
 
+// copiers are those for the cases with a database. The database makes them larger than the others.
+var copiers = [2]string{"relistcopy", "clientgocopy"}
+
+func programsOf(c cases.Case) [2]string {
+	if c.Database != cases.NoDatabase {
+		return copiers
+	}
+	return programs
+}
+
 // processors is the value of GOMAXPROCS for each program.
 const processors = 2
 
@@ -34,7 +44,11 @@ const (
 
 // build builds the load server and the programs.
 func build(ctx context.Context, bin string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", bin+string(os.PathSeparator), "./cmd/load", "./cmd/relistbench", "./cmd/clientgobench")
+	args := []string{"build", "-o", bin + string(os.PathSeparator), "./cmd/load"}
+	for _, program := range append(programs[:], copiers[:]...) {
+		args = append(args, "./cmd/"+program)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	return cmd.Run()
 }
@@ -52,7 +66,7 @@ func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 	a := r.amount(c)
 	var all results
 	_, err := r.repeat(budget, func(run string) error {
-		for i, program := range programs {
+		for i, program := range programsOf(c) {
 			progress(c, run, program)
 			result, err := r.once(ctx, c, program, a, way{http2: c.HTTP2, alike: c.Alike})
 			if err != nil {
@@ -113,10 +127,23 @@ func (r *runner) once(ctx context.Context, c cases.Case, program string, a amoun
 			err = stopErr
 		}
 	}()
-	args := []string{
-		"-case=" + c.Name, "-server=" + url, fmt.Sprintf("-websocket=%t", w.webSocket), fmt.Sprintf("-gzip=%t", w.gzip),
-		fmt.Sprintf("-share-parts=%t", w.shareParts), "-objects=" + strconv.Itoa(a.objects), "-events=" + strconv.Itoa(a.events),
+	return r.start(ctx, c, program, a, "-server="+url,
+		fmt.Sprintf("-websocket=%t", w.webSocket), fmt.Sprintf("-gzip=%t", w.gzip), fmt.Sprintf("-share-parts=%t", w.shareParts))
+}
+
+// start runs a program, with a database of its own if the case has one.
+func (r *runner) start(ctx context.Context, c cases.Case, program string, a amount, flags ...string) (result measure.Result, err error) {
+	args := append([]string{"-case=" + c.Name, "-objects=" + strconv.Itoa(a.objects), "-events=" + strconv.Itoa(a.events)}, flags...)
+	database, dropDatabase, err := newDatabase(ctx, c.Database)
+	if err != nil {
+		return result, err
 	}
+	defer func() {
+		if dropErr := dropDatabase(); err == nil {
+			err = dropErr
+		}
+	}()
+	args = append(args, database...)
 	if r.profile != "" {
 		if err := os.MkdirAll(r.profile, 0o755); err != nil {
 			return result, err

@@ -6,10 +6,25 @@ type Identity struct {
 	Namespace, Name, UID, ResourceVersion []byte
 }
 
-// complete reports whether all members have been found. Without a namespace it is
+// Complete reports whether all members have been found. Without a namespace it is
 // never complete, because the namespace may still follow.
-func (id *Identity) complete() bool {
+func (id *Identity) Complete() bool {
 	return len(id.Namespace) > 0 && len(id.Name) > 0 && len(id.UID) > 0 && len(id.ResourceVersion) > 0
+}
+
+// Field returns the field for a member of the metadata, or nil if the member identifies nothing.
+func (id *Identity) Field(name []byte) *[]byte {
+	switch string(name) {
+	case "namespace":
+		return &id.Namespace
+	case "name":
+		return &id.Name
+	case "uid":
+		return &id.UID
+	case "resourceVersion":
+		return &id.ResourceVersion
+	}
+	return nil
 }
 
 // IdentityOf reads the identity of an object. It stops as soon as it can, which is
@@ -26,22 +41,9 @@ func IdentityOf(object []byte) (id Identity) {
 			}
 			continue
 		}
-		for meta := MembersOf(m.b[m.End:]); !id.complete() && meta.Next(); {
-			var field *[]byte
-			switch string(meta.Name) {
-			case "namespace":
-				field = &id.Namespace
-			case "name":
-				field = &id.Name
-			case "uid":
-				field = &id.UID
-			case "resourceVersion":
-				field = &id.ResourceVersion
-			default:
-				continue
-			}
-			if *field == nil && meta.Value[0] == '"' {
-				*field = unquote(meta.Value)
+		for meta := MembersOf(m.b[m.End:]); !id.Complete() && meta.Next(); {
+			if field := id.Field(meta.Name); field != nil && *field == nil && meta.Value[0] == '"' {
+				*field = meta.Text()
 			}
 		}
 		return id

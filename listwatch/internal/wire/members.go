@@ -60,6 +60,9 @@ func (m *Members) Next() bool {
 // space follows.
 func (m *Members) Closed() bool { return m.closed }
 
+// Text returns the text of a member whose value is a string: without quotes and escapes.
+func (m *Members) Text() []byte { return unquote(m.Value) }
+
 // name moves to the next member, and behind its name.
 func (m *Members) name() bool {
 	if m.ended {

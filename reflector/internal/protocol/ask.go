@@ -23,8 +23,8 @@ type ask struct {
 }
 
 const (
-	// unaskableFor: if an answer cannot be used, the machine asks for no key for this time. Either the server ignores field
-	// selectors, as OpenShift does for projects, or its versions cannot be ordered.
+	// After an answer that cannot be used, the machine does not ask for single keys for the time unaskableFor. There are two
+	// causes: the server ignores field selectors, as OpenShift does for projects, or its versions cannot be ordered.
 	unaskableFor = time.Hour
 
 	// After maxAnswersUnused answers in a row that are too old, or that an event has overtaken, the machine lists.
@@ -180,7 +180,7 @@ func (m *Machine) absent(now time.Time, e *entry, in Answered) {
 	}
 }
 
-var errAbsent = errors.New("the server does not have it, or it has left the selector")
+var errAbsent = errors.New("the server does not have the object, or the object no longer matches the selector")
 
 // present applies the object that the server has.
 func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
@@ -208,8 +208,9 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 	}
 }
 
-// applyAnswer gives the sink the state of a key as of a version, and raises a fence. If the sink refuses, the fence stays: the
-// sink may have deleted the object that was there before, and an older event must not bring that object back.
+// applyAnswer gives the sink the state of a key as of a version, and raises a fence. If the sink refuses the state, the fence
+// stays. The reason is that the answer may first delete an earlier object with the same name. If the sink has taken that deletion,
+// an older event must not bring the earlier object back.
 func (m *Machine) applyAnswer(typ Type, version string, item Item) {
 	m.recent.note(item.Meta, typ == Deleted)
 	m.apply(typ, item)

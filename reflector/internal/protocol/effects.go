@@ -51,8 +51,8 @@ type (
 	Replace struct {
 		Version string
 
-		// KeepUnlisted says that the sink keeps the objects that the list lacks: the list has items without a name, and each of
-		// them may be an object that seems to be missing. See [Machine.keepsUnlisted].
+		// KeepUnlisted says that the sink keeps the objects that the list lacks. The list has items without a name, and an
+		// object that seems to be missing may be one of them. See [Machine.keepsUnlisted].
 		KeepUnlisted bool
 	}
 
@@ -114,7 +114,7 @@ type (
 	// Problem tells that something is wrong. If a watch ends in good order, or its version has expired, that is no problem.
 	Problem struct {
 		Class ProblemClass
-		Key   string // the object concerned, if one is
+		Key   string // of the object; "" if the problem concerns no object, or if the object has no readable name
 		Err   error
 	}
 

@@ -54,9 +54,9 @@ var phaseSections = []section{
 			{"a list at 99", "410, too large, older", nil, listCame("99")},
 			{"a list at 99, and the most recent state was asked for", "list came", mostRecentAsked, listCame("99")},
 			{"a list that reuses objects of the sink, and has an object at 95 that the sink holds at 96", "410, too large, older", nil, inOf(func(s *stage) Input {
-				fold := s.m.Fold("120", 1, true)
+				fold := s.m.Fold(true)
 				fold.Item(good("a", "95", "96"))
-				return Listed{fold.Sum()}
+				return Listed{fold.Sum("120", 1, true)}
 			})},
 			{"a list without a resourceVersion", "list came", nil, listCame("")},
 			{"another list is asked for", "", nil, in(ListWanted{1})},

@@ -114,6 +114,7 @@ func (e *encoder) doubt(d *doubt) {
 	e.versionText(d.resume)
 	e.recent(d.recent)
 	e.byte(byte(d.asking))
+	e.byte(byte(d.most))
 	e.armed(d.probeAt)
 	e.byte(byte(d.answersBehind))
 	e.byte(byte(d.answersAbsent))
@@ -135,7 +136,7 @@ lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incomplete
 quarantine: entries soonest beyondLimit changes
 entry: meta why err askErr minVersion since next step answersUnused
 ask: key probe asked heard eventSince doubted unplanned
-doubt: resume recent asking probeAt answersBehind answersAbsent failures unchanged
+doubt: resume recent asking most probeAt answersBehind answersAbsent failures unchanged
 repair: at step last
 verification: next asked arrived heard version keysWithEvents
 waiting: until then

@@ -385,7 +385,8 @@ func (w *world) performReplace(eff Replace, s subject) error {
 
 // fold tells the machine's fold of a list each of its items.
 func (w *world) fold(v version, a *arrived) Sum {
-	fold := w.m.Fold(v.String(), 1, w.main.reuse && w.reuses(a))
+	reused := w.main.reuse && w.reuses(a)
+	fold := w.m.Fold(reused)
 	for k := range int8(keys) {
 		switch c := a.objects[k]; {
 		case c == cell{}:
@@ -398,7 +399,7 @@ func (w *world) fold(v version, a *arrived) Sum {
 	if a.nameless {
 		fold.Bad(Item{Err: errBad})
 	}
-	return fold.Sum()
+	return fold.Sum(v.String(), 1, reused)
 }
 
 // reuses reports whether the sink holds an object of a list in the same version, so that it is not decoded again.

@@ -11,7 +11,7 @@ import (
 type Input interface{ input() }
 
 type (
-	// Tick says that the time which Wake returned has come, or is over.
+	// Tick says that it is the time that Wake returned, or later.
 	Tick struct{ Heard Heard }
 
 	// Listed says that the whole list has come.
@@ -61,17 +61,18 @@ type (
 		Duration    time.Duration
 	}
 
-	// ListWanted says that the program asks for a list that begins now. Ticket numbers these calls; see [Status].
+	// ListWanted says that the program asks for a list that begins now. Ticket is the number of its call of Relist; see
+	// [Status].
 	ListWanted struct{ Ticket int }
 
-	// ResumeSaved says that the sink holds a saved copy. It is the first input, or it changes nothing.
+	// ResumeSaved says that the sink holds a saved copy. If it is not the first input, it changes nothing.
 	ResumeSaved struct{ Saved Saved }
 
 	// SinkRefused says that the sink returned an error for the Apply, the Replace or the Resync of the last step. The driver has
-	// dropped the effects behind that one.
+	// dropped the effects after that one.
 	SinkRefused struct{ Err error }
 
-	// Stopped says that everything that was open is closed. The next Tick goes on where this left off.
+	// Stopped says that everything that was open is closed. The next Tick goes on from there.
 	Stopped struct{}
 )
 

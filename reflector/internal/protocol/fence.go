@@ -6,12 +6,12 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// fences are versions by key. An ask has brought the state of the key as of its fence, and the resume point has not reached that
-// version yet. The events of the key up to its fence are not newer than the object that the sink holds, so the machine ignores
-// them.
+// fences has a version for some keys: the fence of that key. An ask has brought the state of the key as of this version, and
+// the resume point has not reached the version yet. The events of the key up to its fence are not newer than the object that
+// the sink holds, so the machine ignores them.
 //
-// An answer raises a fence. When the resume point reaches the version of a fence, the fence is removed. A list removes all
-// fences. If another server may answer by now, the machine asks for the keys with a fence again.
+// An answer raises a fence. When the resume point reaches the version of a fence, the fence is removed. A list removes all fences.
+// If another server may answer by now, the machine asks again for the keys that have a fence.
 type fences map[string]string
 
 // fence raises a fence: an ask has brought the state of the key as of a version that the watch has not reached.
@@ -39,7 +39,7 @@ func (m *Machine) fenced(meta object.Meta) bool {
 func (m *Machine) moveResume(to string) {
 	m.resume = to
 	reached := func(_, fence string) bool { return !object.Older(to, fence) }
-	for key, fence := range m.fences { // the order does not matter: one that is reached is enough
+	for key, fence := range m.fences { // the order does not matter: one fence that is reached is enough
 		if reached(key, fence) {
 			m.fences = maps.Clone(m.fences)
 			maps.DeleteFunc(m.fences, reached)

@@ -19,39 +19,33 @@ type Sum struct {
 	// Unnamed says why the first item without a readable name cannot be used; nil if there is none.
 	Unnamed error
 
-	// Conflict says why the list cannot be used; nil if it can. There is a conflict if some objects were taken from the sink
-	// instead of decoding them again, and the server may have other objects.
+	// Conflict says why the list cannot be used; nil if it can. There is a conflict if the list reuses some objects of the
+	// sink, and the server may have other objects under these versions.
 	Conflict error
 }
 
 // Fold makes a [Sum] of a list, item by item.
 type Fold struct {
-	m      *Machine
-	reused bool
-	sum    Sum
+	m     *Machine
+	reuse bool
+	sum   Sum
 }
 
-// Fold begins with a list at a version. reused says that some of its objects were taken from the sink.
-func (m *Machine) Fold(version string, pages int, reused bool) *Fold {
-	f := &Fold{m: m, reused: reused, sum: Sum{Version: version, Pages: pages}}
-	if reused && object.Older(version, m.floor()) {
-		_, f.sum.Conflict = advance(m.floor(), version)
-	}
-	return f
-}
+// Fold begins with a list. reuse says that some of its objects may be taken from the sink.
+func (m *Machine) Fold(reuse bool) *Fold { return &Fold{m: m, reuse: reuse} }
 
 // NeedsHeld reports whether Item has to be told what the sink holds. Bad always has to be told.
-func (f *Fold) NeedsHeld() bool { return f.reused }
+func (f *Fold) NeedsHeld() bool { return f.reuse }
 
 // Item takes an item that can be used.
 //
-// If some items were taken from the sink, the other items show whether the server's storage went back: it did if an item is not
-// newer than the resume point, and the sink holds another version of that item.
+// If some items were taken from the sink, the other items show whether the server's storage went back. An item that is not
+// newer than the resume point must be what the sink holds. If the sink holds another version of it, the storage went back.
 func (f *Fold) Item(item Item) {
 	f.sum.Items++
 	version := item.Meta.ResourceVersion
 	f.sum.Recent.noteListed(item.Meta)
-	if !f.reused || f.sum.Conflict != nil || !item.IsHeld || sameVersion(item) {
+	if !f.reuse || f.sum.Conflict != nil || !item.IsHeld || sameVersion(item) {
 		return
 	}
 	if object.Ordered(version) && !object.Older(f.m.resume, version) && !f.m.unsettled(item.Meta.Key) {
@@ -62,8 +56,8 @@ func (f *Fold) Item(item Item) {
 // Anonymous takes an item that can be used and that has no readable metadata.
 func (f *Fold) Anonymous() { f.sum.Items++ }
 
-// Bad takes an item that cannot be used. It reports whether the sink keeps the object that it holds under that key, because that
-// object has not been deleted.
+// Bad takes an item that cannot be used. If the sink holds the same object, Bad returns true: the object was not deleted, so the sink
+// keeps it.
 func (f *Fold) Bad(item Item) (keep bool) {
 	if item.Meta.Key != "" && object.Ordered(item.Meta.ResourceVersion) {
 		f.sum.Recent.noteListed(item.Meta)
@@ -83,5 +77,16 @@ func (f *Fold) Bad(item Item) (keep bool) {
 	return item.IsHeld && !object.Another(item.Held.UID, item.Meta.UID)
 }
 
-// Sum returns the result.
-func (f *Fold) Sum() Sum { return f.sum }
+// Sum returns the result for a whole list, with the version and the number of pages that it had. reused says that some of its objects
+// were taken from the sink. If none was, the list conflicts with nothing.
+func (f *Fold) Sum(version string, pages int, reused bool) Sum {
+	sum := f.sum
+	sum.Version, sum.Pages = version, pages
+	switch {
+	case !reused:
+		sum.Conflict = nil
+	case object.Older(version, f.m.floor()):
+		_, sum.Conflict = advance(f.m.floor(), version)
+	}
+	return sum
+}

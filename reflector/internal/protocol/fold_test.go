@@ -10,12 +10,12 @@ import (
 
 func TestFoldCounts(t *testing.T) {
 	s := newStage()
-	fold := s.m.Fold("120", 3, false)
+	fold := s.m.Fold(false)
 	fold.Item(good("a", "90", ""))
 	fold.Anonymous()
 	fold.Bad(bad("b", "95", ""))
 	fold.Bad(bad("", "", ""))
-	sum := fold.Sum()
+	sum := fold.Sum("120", 3, false)
 	if sum.Version != "120" || sum.Pages != 3 || sum.Items != 2 || len(sum.Bad) != 1 || sum.Nameless != 1 || sum.MoreBad != 0 || sum.Conflict != nil {
 		t.Errorf("the sum is %+v", sum)
 	}
@@ -23,11 +23,11 @@ func TestFoldCounts(t *testing.T) {
 
 // The quarantine looks after a thousand; the rest is counted.
 func TestFoldKeepsAThousandThatAreBad(t *testing.T) {
-	fold := newStage().m.Fold("120", 1, false)
+	fold := newStage().m.Fold(false)
 	for i := range 1005 {
 		fold.Bad(bad(fmt.Sprint(i), "95", ""))
 	}
-	if sum := fold.Sum(); len(sum.Bad) != 1000 || sum.MoreBad != 5 {
+	if sum := fold.Sum("120", 1, false); len(sum.Bad) != 1000 || sum.MoreBad != 5 {
 		t.Errorf("%d are bad and %d more, want 1000 and 5", len(sum.Bad), sum.MoreBad)
 	}
 }
@@ -50,7 +50,7 @@ func TestFoldSaysWhatStays(t *testing.T) {
 		{"not held", bad("a", "95", ""), false},
 		{"no name", bad("", "95", ""), false},
 	} {
-		if keep := newStage().m.Fold("120", 1, false).Bad(c.item); keep != c.keep {
+		if keep := newStage().m.Fold(false).Bad(c.item); keep != c.keep {
 			t.Errorf("%s: stays is %v, want %v", c.name, keep, c.keep)
 		}
 	}
@@ -68,14 +68,14 @@ func TestFoldOfReusedObjectsSeesAnotherHistory(t *testing.T) {
 		item     Item
 		reused   bool
 		before   func(*Machine)
-		conflict bool
+		conflict string // how its error ends; empty if the fold succeeds
 	}{
 		{name: "as it is held", item: good("a", "95", "95"), reused: true},
 		{name: "it was changed since", item: good("a", "110", "95"), reused: true},
-		{name: "it was not changed since, and is held at another version", item: good("a", "95", "96"), reused: true, conflict: true},
-		{name: "the same at the resume point itself", item: good("a", "100", "96"), reused: true, conflict: true},
+		{name: "it was not changed since, and is held at another version", item: good("a", "95", "96"), reused: true, conflict: ": a is at 95, and was at 96"},
+		{name: "the same at the resume point itself", item: good("a", "100", "96"), reused: true, conflict: ": a is at 100, and was at 96"},
 		{name: "the same, and nothing was taken from the sink", item: good("a", "95", "96")},
-		{name: "it was not changed since, and another object is held", item: other, reused: true, conflict: true},
+		{name: "it was not changed since, and another object is held", item: other, reused: true, conflict: ": a is another object at 95 (UID uid of a) than at 95 (UID another)"},
 		{name: "not held", item: good("a", "95", ""), reused: true},
 		{name: "held without a version", item: cleared, reused: true},
 		{name: "its version is no number", item: good("a", "opaque", "95"), reused: true},
@@ -88,13 +88,17 @@ func TestFoldOfReusedObjectsSeesAnotherHistory(t *testing.T) {
 			if c.before != nil {
 				c.before(s.m)
 			}
-			fold := s.m.Fold("120", 1, c.reused)
+			fold := s.m.Fold(c.reused)
 			if fold.NeedsHeld() != c.reused {
 				t.Errorf("needs what is held is %v, want %v", fold.NeedsHeld(), c.reused)
 			}
 			fold.Item(c.item)
-			if err := fold.Sum().Conflict; (err != nil) != c.conflict || err != nil && !errors.Is(err, errOtherHistory) {
-				t.Errorf("the conflict is %v, want one: %v", err, c.conflict)
+			err := fold.Sum("120", 1, c.reused).Conflict
+			if c.conflict == "" && err == nil {
+				return
+			}
+			if !errors.Is(err, errOtherHistory) || err.Error() != errOtherHistory.Error()+c.conflict {
+				t.Errorf("the conflict is %v, want %q", err, c.conflict)
 			}
 		})
 	}
@@ -119,7 +123,7 @@ func TestFoldOfReusedObjectsSeesAnOlderList(t *testing.T) {
 		if c.fence != "" {
 			s.m.fences = fences{"b": c.fence}
 		}
-		if err := s.m.Fold(c.version, 1, c.reused).Sum().Conflict; (err != nil) != c.conflict {
+		if err := s.m.Fold(c.reused).Sum(c.version, 1, c.reused).Conflict; (err != nil) != c.conflict {
 			t.Errorf("%+v: the conflict is %v", c, err)
 		}
 	}

@@ -7,9 +7,9 @@ type health struct {
 	// failing is when requests began to fail: no watch has been open since. While a watch is open, it is zero.
 	failing time.Time
 
-	// watchAccepted is when the server accepted the last watch, and failingBefore is what failing was until then. If the watch
-	// fails soon, failing gets that value back: some servers accept a watch, and then say that the version is gone. Both are
-	// zero once the watch has brought something.
+	// watchAccepted is when the server accepted the last watch, and failingBefore is the value that failing had before that. If
+	// the watch fails soon, failing gets that value back: some servers accept a watch, and then say that the version is gone.
+	// Both are zero once the watch has brought something.
 	failingBefore, watchAccepted time.Time
 }
 

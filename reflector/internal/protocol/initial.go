@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// maxPause is the longest silence among initial events. It is also the longest wait for their end once another event has come.
-	// Some proxies lose the bookmark that ends the initial events. Then nothing comes any more, or only later changes:
-	// https://github.com/kubernetes/kubernetes/issues/140890.
+	// maxPause is the longest silence among initial events. It is also the longest wait for their end, once an event has come that
+	// is not an initial event. Some proxies lose the bookmark that ends the initial events. Then nothing comes any more, or only
+	// later changes: https://github.com/kubernetes/kubernetes/issues/140890.
 	maxPause = 30 * time.Second
 
 	// After maxIncomplete streams in a row that ended too early, the machine asks for lists for the time listFor.
 	maxIncomplete = 2
 	listFor       = time.Hour
 
-	// After maxOutrun lists in a row that took longer than the server remembers events, the machine asks for initial events for
-	// the time streamFor. With initial events there is no gap between the state and the events that follow.
+	// After maxOutrun lists in a row that took longer than the time for which the server remembers events, the machine asks for
+	// initial events for the time streamFor. With initial events there is no gap between the state and the events that follow.
 	maxOutrun = 2
 	streamFor = time.Hour
 )
@@ -35,9 +35,9 @@ func (m *Machine) becomeStreaming(now time.Time) {
 	m.emit(Watch{Version: p.version, Timeout: p.timeout, Initial: true})
 }
 
-// listOutrun counts a list that took so long that the server has forgotten events since the version of the list, and refused a
-// watch there. That happens to large types that change a lot, and the next list will take as long. If the list was quick, then
-// something else is wrong, and initial events would not help.
+// listOutrun counts a list that took too long: the server has forgotten events since the version of the list, and so it
+// refused a watch at that version. That happens to large types that change a lot, and the next list will take as long. If the
+// list was quick, then something else is wrong, and initial events would not help.
 func (m *Machine) listOutrun(now time.Time, p *watching) {
 	if !p.afterLongList || p.progress {
 		return

@@ -18,8 +18,8 @@ type lists struct {
 	// version.
 	sameVersionListed string
 
-	// listsOutrunByWindow counts lists in a row that took longer than the server remembers events, so that no watch could begin
-	// at their version. Until initialEventsUntil the machine asks for initial events instead of lists.
+	// listsOutrunByWindow counts lists in a row that took longer than the time for which the server remembers events, so that no
+	// watch could begin at their version. Until initialEventsUntil the machine asks for initial events instead of lists.
 	listsOutrunByWindow int
 	initialEventsUntil  time.Time
 
@@ -67,8 +67,8 @@ func (m *Machine) syncAfterWait(now time.Time) {
 // becomeListing asks for a list that is not older than what the sink holds. It asks with that version, so that the server can
 // answer from its watch cache. A first list takes any version that the server has cached.
 //
-// The request has no resourceVersionMatch, because a resourceVersion alone means "not older than". Together with a limit it means
-// "exactly this version", if the server still has it; such a list may bring nothing new, see [Machine.relist].
+// The request has no resourceVersionMatch, because a resourceVersion alone means "not older than". A resourceVersion with a limit
+// means "exactly this version", if the server still has that version. Such a list may bring nothing new, see [Machine.relist].
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
 func (m *Machine) becomeListing(now time.Time) {
 	version := m.floor()
@@ -86,7 +86,7 @@ func (m *Machine) becomeListing(now time.Time) {
 }
 
 // mostRecent reports whether the next list must be of the most recent state. While a call of Relist waits for its list, every
-// list must be.
+// list is of the most recent state.
 func (m *Machine) mostRecent() bool {
 	return m.mostRecentNext || m.repair.due() || m.wantedTicket > m.servedTicket
 }
@@ -207,11 +207,12 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 }
 
 // keepsUnlisted reports whether the sink keeps the objects that a list lacks. It keeps them if the list has items without a name,
-// because each of these items may be an object that seems to be missing. Before the first list there is nothing to keep, unless
+// because an object that seems to be missing may be one of these items. Before the first list there is nothing to keep, unless
 // the sink tells what it held before.
 //
-// If an item has a name and cannot be used, a sink that does not tell what it holds loses that object until an ask brings it back.
-// If the sink kept every object that the list lacks, it would also keep deleted objects.
+// The sink loses an object that still exists if two things come together: the item of the object has a name but cannot be used, and
+// the sink does not tell what it holds. An ask then brings the object back. If the sink kept every object that the list lacks
+// instead, it would also keep deleted objects.
 func (m *Machine) keepsUnlisted(sum Sum) bool {
 	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)
 }
@@ -228,8 +229,8 @@ func (m *Machine) listWentBack(now time.Time, err error) {
 }
 
 // listFailed asks at once for the most recent state, if the server no longer has the version or does not have it yet. It does so
-// even if the server sent Retry-After, because the next request is a different one. Otherwise it tries again after a pause. It
-// never asks again for a version that the server does not have.
+// even if the server sent Retry-After, because the next request is a different one. After any other failure, it tries again after a
+// pause. It never asks again for a version that the server does not have.
 func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 	m.fail(now, failure.Err)
 	m.mostRecentNext = m.mostRecentNext || p.anotherWanted

@@ -27,8 +27,8 @@ type Machine struct {
 	// What is done beside the watch, see quarantine.go, ask.go, trust.go, repair.go, verify.go.
 	quarantine     quarantine
 	ask            *ask
-	unaskableUntil time.Time // the machine asks for no key before this, because an answer could not be used; zero if every answer could
-	askNotBefore   time.Time // the machine asks for no key before this, because the server sent Retry-After; zero if it has not
+	unaskableUntil time.Time // no key is asked for before this, because an answer could not be used; zero if there was no such answer
+	askNotBefore   time.Time // no key is asked for before this, because the server sent Retry-After; zero if it has not
 	doubt          *doubt
 	repair         repair
 	verify         verification

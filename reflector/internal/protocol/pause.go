@@ -8,8 +8,8 @@ type pauses struct {
 	// answeredStep and unreachableStep are the places on the two curves of pauses.
 	answeredStep, unreachableStep int
 
-	// outage: the server could not be reached, or a proxy answered for it, and since then no list was applied and no watch was
-	// healthy.
+	// outage: the server could not be reached, or a proxy answered for it. It ends when a list is applied, or when a watch has
+	// been healthy.
 	outage bool
 
 	// reopenedAtOnce: a watch brought something and ended soon, and the machine opened the next one without a pause. The machine

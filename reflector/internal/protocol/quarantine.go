@@ -14,7 +14,7 @@ import (
 //
 //   - Its object cannot be decoded or is too large, or a transform failed.
 //   - The sink refused its object.
-//   - An event of the key was older than the resume point, so that it may no longer be true.
+//   - An event of the key was older than the resume point, so the event may no longer be true.
 //   - A verification found a difference.
 //   - Its fence may come from another server than the one that answers now.
 //   - The machine began with a saved copy, and the key is one of its doubts.
@@ -26,8 +26,8 @@ type quarantine struct {
 	// soonest is a time before which no entry is due; zero if there is nothing to ask for.
 	soonest time.Time
 
-	// beyondLimit counts the unusable objects since the last list for which entries had no room. One object may count several
-	// times.
+	// beyondLimit counts the objects that could not be used, and for which entries had no room. Each list begins the count again. One
+	// object may count several times.
 	beyondLimit int
 
 	// changes is raised whenever the result of [Machine.Quarantine] changes.
@@ -177,9 +177,9 @@ func (q *quarantine) release(key string) *entry {
 	return e
 }
 
-// relisted returns the quarantine after a list: the items of the list that cannot be used. An object that was in quarantine in
-// this version keeps its place on the curve of pauses. An answer to an ask must not be older than the list. It may be older than
-// the versions before the list, because the list may be of an older history.
+// relisted returns the quarantine after a list: the items of the list that cannot be used. An object that was already in
+// quarantine at the same version keeps its place on the curve of pauses. From now on, an answer to an ask must not be older than
+// the list. It may be older than what came before the list, because the list may be of an older history.
 func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
 	after := newQuarantine()
 	after.beyondLimit, after.changes = sum.MoreBad, q.changes+1

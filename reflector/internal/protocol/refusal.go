@@ -16,7 +16,7 @@ func (m *Machine) takeBack(now time.Time, err error) {
 		m.position, m.recent = undone.position, undone.recent
 		m.quarantine, m.repair, m.doubt = undone.quarantine, undone.repair, undone.doubt
 		m.health, m.servedTicket = undone.health, undone.servedTicket
-		m.waitUntil(time.Time{}, toList) // the watch that was to follow has not begun, so it resets no pauses
+		m.waitUntil(time.Time{}, toList) // the watch after the list does not begin, so its end resets no pauses
 		m.listAfterRefusal(now, err)
 	case resynced:
 		switch p := m.phase.(type) {

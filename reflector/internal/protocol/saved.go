@@ -57,8 +57,8 @@ func (m *Machine) Saved() Saved {
 	return s
 }
 
-// NoteHeld looks at one object of the copy, to find the newest ones if nobody has noted them. If the object is newer than the copy,
-// its key becomes a doubt. If its version cannot be compared, NoteHeld ignores the object.
+// NoteHeld looks at one object of the copy. If a copy was saved without Newest, NoteHeld finds its newest objects in this way. If
+// the object is newer than the copy, its key becomes a doubt. If its version cannot be compared, NoteHeld ignores the object.
 func (s *Saved) NoteHeld(meta object.Meta) {
 	switch {
 	case !object.Ordered(meta.ResourceVersion):
@@ -98,17 +98,18 @@ func (m *Machine) resumeSaved(now time.Time, s Saved) {
 	m.waitUntil(time.Time{}, toWatch)
 }
 
-// hastenProbe makes the next probe due at once if an event has come for the object that the probe asks for, and a saved copy waits.
-// The object was changed or deleted while no program ran, and such events come after the watch has opened.
+// hastenProbe makes the next probe due at once, if a saved copy waits, and an event has come for the object that the probe asks
+// for. Such an event is usual: if an object was changed or deleted while no program ran, its event comes after the watch has
+// opened.
 func (m *Machine) hastenProbe(now time.Time, key string) {
 	if d := m.doubt; d != nil && !m.synced && !d.probeAt.IsZero() && d.recent[d.asking].Key == key {
 		d.probeAt = now
 	}
 }
 
-// syncSaved says that a saved copy counts as the first list: the server has accepted a watch from its version, and is the one that
-// it was, as far as the probes can tell. If a probe fails, the copy does not wait for it, because the watch is open. A step that
-// emits these effects has no other call of the sink, so a refusal by the sink cannot drop them.
+// syncSaved says that a saved copy counts as the first list, if the server has accepted a watch from its version, and the probes
+// have found no sign of another server. If a probe fails, the copy does not wait for the next probe, because the watch is open. A
+// step that emits these effects has no other call of the sink, so a refusal by the sink cannot drop them.
 func (m *Machine) syncSaved(now time.Time) {
 	p, ok := m.phase.(*watching)
 	if m.synced || !ok || !p.open || m.doubt != nil && m.doubt.failures == 0 {

@@ -19,8 +19,8 @@ type silence struct {
 
 const (
 	// The first limit is drawn from [minSilence, maxSilence), so that watches that were opened together are not opened again
-	// together. API servers send a bookmark about once a minute, but none until their cache of the type has passed the version
-	// that the watch began at.
+	// together. API servers send a bookmark about once a minute. The first one comes only after the watch cache has passed
+	// the version that the watch began at.
 	minSilence = 55 * time.Second
 	maxSilence = 90 * time.Second
 

@@ -58,9 +58,9 @@ func (s *stage) pass(d time.Duration) {
 // listed brings the machine to a watch at 100 that is not answered, and watched to one that is.
 func (s *stage) listed() {
 	s.step(Tick{})
-	fold := s.m.Fold("100", 1, false)
+	fold := s.m.Fold(false)
 	fold.Item(good("a", "90", ""))
-	s.step(Listed{fold.Sum()})
+	s.step(Listed{fold.Sum("100", 1, false)})
 }
 
 func (s *stage) watched() {
@@ -110,7 +110,7 @@ func (s *stage) endsInitial(version string, items ...Item) *Seen {
 
 // sum folds a list.
 func (s *stage) sum(version string, items ...Item) Sum {
-	fold := s.m.Fold(version, 1, false)
+	fold := s.m.Fold(false)
 	for _, item := range items {
 		if item.Err != nil {
 			fold.Bad(item)
@@ -118,7 +118,7 @@ func (s *stage) sum(version string, items ...Item) Sum {
 			fold.Item(item)
 		}
 	}
-	return fold.Sum()
+	return fold.Sum(version, 1, false)
 }
 
 func failed(reason Reason, code int) Failure {

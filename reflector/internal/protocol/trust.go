@@ -12,7 +12,7 @@ import (
 
 // recent holds the newest objects that the server has sent, the newest first, one for each key. It does not matter whether the
 // sink has taken them. A place without a key is empty.
-type recent [4]known
+type recent [8]known
 
 // known is one object as the server has sent it.
 type known struct {
@@ -55,17 +55,20 @@ func (r *recent) forget(key string) {
 
 // doubt says that the server may not be the same any more.
 //
-// If a server's storage was restored from a backup, its versions are older than the resume point. Until they pass the resume
-// point, the server sends nothing on the watch: an API server sends no bookmark at or before the version that a watch began at.
-// After that, the watch looks as if nothing had happened. So if another server may answer from now on
+// If a server's storage was restored from a backup, its versions are older than the resume point. As long as they are older, the
+// server sends nothing on the watch, not even a bookmark: an API server sends no bookmark at or before the version that a watch
+// began at. Once its versions are newer, the watch looks as if nothing had happened. So if another server may answer from now on
 // ([Machine.mayBeAnotherServer]), the machine opens the watch at once, and beside it a probe asks for the newest object that the
-// old server has sent. If that object is as it was, or has changed since, the probe asks for the next newest, and so on for up to
-// four, until two are as they were. One is not enough: a writer may bring one object to the same version in both histories. If all
-// of them are older than the backup, or were written again at the same version, only a verification finds out.
+// old server has sent. Then further probes ask for the second newest object, the third newest and so on. After an outage, the
+// probes ask for at most four objects in all. If a saved copy waits for the answer, they ask for at most eight, because much may
+// have changed while no program ran. Objects that have changed since do not count. If two objects are as they were, the machine
+// takes the server for the same one. An event that cannot follow what the old server has sent shows another one, too. One object is not enough: a writer may bring one object to the same version in both histories.
+// If all these objects are older than the backup, or were written again at the same version, only a verification finds out.
 type doubt struct {
 	resume string // the resume point when the doubt arose
 	recent recent // the newest objects of the old server; if there are none, the probe asks for any one object
 	asking int    // the place in recent that is asked for
+	most   int    // how many places of recent are asked for at most
 
 	probeAt                      time.Time // when to ask; zero while no watch is open, and while an answer is on its way
 	answersBehind, answersAbsent int       // answers in a row that were older than resume, or lacked the object
@@ -82,6 +85,23 @@ func (d *doubt) eventCame(key string) {
 	}
 }
 
+// otherHistory returns an error if an event cannot follow what the old server has sent of its key: an object that was deleted is
+// changed or deleted, or another object has taken the name of one that was there. Only the first event of a key says this, and only
+// of a state that the watch cannot repeat.
+func (d *doubt) otherHistory(e *Seen) error {
+	meta := e.Item.Meta
+	for _, k := range d.recent {
+		switch {
+		case k.Key != meta.Key, k.eventSince, object.Older(d.resume, k.ResourceVersion):
+		case k.gone && e.Type != Added:
+			return fmt.Errorf("%w: %s was deleted at %s, and is there until %s", errOtherHistory, k.Key, k.ResourceVersion, meta.ResourceVersion)
+		case !k.gone && object.Another(k.UID, meta.UID):
+			return fmt.Errorf("%w: %s is another object at %s than at %s", errOtherHistory, k.Key, meta.ResourceVersion, k.ResourceVersion)
+		}
+	}
+	return nil
+}
+
 // confirm counts an object that is as it was, and reports whether there are enough of them.
 func (d *doubt) confirm() bool {
 	d.unchanged++
@@ -90,7 +110,7 @@ func (d *doubt) confirm() bool {
 
 // next turns to the next newest object that no event has touched, and reports whether there is one.
 func (d *doubt) next() bool {
-	for i := d.asking + 1; i < len(d.recent) && d.recent[i].Key != ""; i++ {
+	for i := d.asking + 1; i < d.most && d.recent[i].Key != ""; i++ {
 		if !d.recent[i].eventSince {
 			d.asking, d.answersAbsent = i, 0
 			return true
@@ -106,28 +126,34 @@ const (
 	probeSpread = 2500 * time.Millisecond
 
 	// An answer may be older than the resume point, because a replica is behind for a moment. It may lack the object, because a
-	// deletion is on its way. So such an answer counts only if it comes several times in a row (enough), with a pause of
-	// probeAgain between two.
+	// deletion is on its way. So after the first such answer, the machine asks again after the time probeAgain. If the number of
+	// such answers in a row reaches the constant enough, the machine takes the server for another one.
 	probeAgain = 5 * time.Second
 	enough     = 2
+
+	// mostProbed is how many objects are asked for after an outage. A saved copy asks for all of recent.
+	mostProbed = 4
 )
 
 // doubtServer records that another server may answer from now on. Probes ask for the objects that came before the first doubt,
-// because later objects come from the server that is in doubt. A later doubt moves the doubt's resume point to the present one,
-// because a third server may be behind what the second one has sent.
+// because later objects come from the server that is in doubt. If there is a doubt already, its resume point moves up to the
+// present one. A third server may answer now, and may be behind what the second one has sent.
 func (m *Machine) doubtServer() {
 	switch {
 	case !object.Ordered(m.resume):
 	case m.doubt == nil:
-		m.doubt = &doubt{resume: m.resume, recent: m.recent}
+		m.doubt = &doubt{resume: m.resume, recent: m.recent, most: mostProbed}
+		if !m.synced {
+			m.doubt.most = len(m.recent)
+		}
 	case object.Older(m.doubt.resume, m.resume):
 		m.doubt.resume, m.doubt.answersBehind = m.resume, 0
 	}
 }
 
-// doubtAnswers puts every key with a fence into quarantine, so that the machine asks for it again. It also marks the ask that is
-// in flight, so that its answer is not used. The old server answered for these keys, ahead of the resume point. A probe says
-// nothing about them, and the fences would hide the events of another server.
+// doubtAnswers puts every key with a fence into quarantine, so that the machine asks for it again. For such a key, the sink has an
+// answer of the old server that is newer than the resume point, and a probe says nothing about that key. If another server answers
+// now, the fence would hide its events. doubtAnswers also marks the ask that is in flight, so that its answer is not used.
 func (m *Machine) doubtAnswers(now time.Time) {
 	if m.ask != nil {
 		m.ask.doubted = true
@@ -139,7 +165,7 @@ func (m *Machine) doubtAnswers(now time.Time) {
 	}
 }
 
-var errAhead = errors.New("it was asked for, and another server may answer now")
+var errAhead = errors.New("the server was asked for the object, and another server may answer now")
 
 // mayBeAnotherServer reports whether another server may answer after this end of a watch.
 func (m *Machine) mayBeAnotherServer(p *watching, reason Reason, now time.Time) bool {
@@ -153,8 +179,9 @@ func (m *Machine) mayBeAnotherServer(p *watching, reason Reason, now time.Time) 
 	}
 }
 
-// planProbe sets the time of the probe, because a watch is open now. If a saved copy waits for the answer, the probe is sent at once:
-// it is the program that has begun, and not the server, so that many clients do not come together.
+// planProbe sets the time of the probe, because a watch is open now. If a saved copy waits for the answer, the probe is sent at once.
+// In that case this program has just started, and the server has not. Other programs started at other times, so the probes of many
+// clients do not come together.
 func (m *Machine) planProbe(now time.Time) {
 	if m.doubt != nil && !m.synced {
 		m.doubt.probeAt = now
@@ -223,13 +250,13 @@ func (m *Machine) probed(now time.Time, a *ask, in Answered) {
 		return
 	}
 	if a.unplanned {
-		m.probeIn(now, 0) // d.asking is of another object
+		m.probeIn(now, 0) // d.asking is the place of another object now
 		return
 	}
 	was := d.recent[d.asking]
 	switch same, err := m.sameServer(a, d, was, in.Items); {
 	case err != nil && len(in.Items) == 0 && d.answersAbsent+1 < enough:
-		d.answersAbsent++ // an event may be on its way that deletes it
+		d.answersAbsent++ // an event that deletes it may be on its way
 		m.probeIn(now, probeAgain)
 	case err != nil:
 		m.wentBack(now, err)
@@ -263,7 +290,7 @@ func (m *Machine) sameServer(a *ask, d *doubt, was known, items []Item) (bool, e
 	case was.gone:
 		return false, fmt.Errorf("%w: %s is there at %s, and was deleted", errOtherHistory, was.Key, meta.ResourceVersion)
 	case object.Another(was.UID, meta.UID), was.ResourceVersion != meta.ResourceVersion:
-		return false, fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, was.Key, meta.ResourceVersion, was.ResourceVersion)
+		return false, otherThan(was.Meta, meta)
 	}
 	return true, nil // it is as it was
 }
@@ -300,8 +327,14 @@ func sameVersion(item Item) bool {
 }
 
 // otherVersion is the error of an object that is not what the sink holds under its key.
-func otherVersion(item Item) error {
-	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, item.Meta.Key, item.Meta.ResourceVersion, item.Held.ResourceVersion)
+func otherVersion(item Item) error { return otherThan(item.Held, item.Meta) }
+
+// otherThan is the error of an object that is not what was known under its key. If it is another object, its version may be the same.
+func otherThan(was, meta object.Meta) error {
+	if object.Another(was.UID, meta.UID) {
+		return fmt.Errorf("%w: %s is another object at %s (UID %s) than at %s (UID %s)", errOtherHistory, meta.Key, meta.ResourceVersion, meta.UID, was.ResourceVersion, was.UID)
+	}
+	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, meta.Key, meta.ResourceVersion, was.ResourceVersion)
 }
 
 // wentBack lists the most recent state, and reuses no object of the sink. It lists at once, unless the machine is waiting. The

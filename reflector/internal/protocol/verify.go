@@ -59,7 +59,7 @@ func (m *Machine) beginVerification(now time.Time) {
 		return
 	}
 	if m.quarantine.beyondLimit > 0 {
-		m.verify.postpone(&m.rules, now) // a list is due; until then each object beyond the limit would be reported
+		m.verify.postpone(&m.rules, now) // a list is due; before it, each object that the quarantine has no room for would count as a difference
 		return
 	}
 	m.verify.asked, m.verify.heard, m.verify.keysWithEvents = true, now, map[string]bool{}

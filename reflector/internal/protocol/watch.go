@@ -101,6 +101,7 @@ func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 // event decides what becomes of an event that is no bookmark.
 //
 //   - If it has no readable name, nobody knows which object it is about: a list is due.
+//   - If the server is in doubt, and the event is not of the old server's history: see [doubt.otherHistory].
 //   - If it is not newer than the fence of its key, the sink has this state or a newer one: the event is ignored.
 //   - If it is older than the resume point: see [Machine.lateEvent].
 //   - If it cannot be used, its key goes into quarantine. A deletion can be used if its name can be read.
@@ -115,6 +116,12 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		m.repair.want(&m.rules, now)
 		m.moveResume(resume)
 		return
+	}
+	if m.doubt != nil && err == nil {
+		if err := m.doubt.otherHistory(e); err != nil {
+			m.wentBack(now, err)
+			return
+		}
 	}
 	m.eventCame(item.Meta.Key)
 	m.hastenProbe(now, item.Meta.Key)
@@ -154,7 +161,7 @@ func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	same := item.IsHeld && item.Held.UID == item.Meta.UID
 	switch {
 	case same && object.Older(item.Held.ResourceVersion, item.Meta.ResourceVersion),
-		same && e.Type == Deleted && item.Held.ResourceVersion == item.Meta.ResourceVersion: // as some servers send it
+		same && e.Type == Deleted && item.Held.ResourceVersion == item.Meta.ResourceVersion: // some servers send a deletion at the version that the object had
 		m.take(now, e)
 	case same && object.Ordered(item.Held.ResourceVersion):
 	case e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.Another(item.Held.UID, item.Meta.UID)):

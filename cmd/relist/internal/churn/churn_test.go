@@ -132,3 +132,28 @@ func TestRemove(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestFillPods(t *testing.T) {
+	server := newServer(t)
+	if err := FillPods(server, 30); err != nil {
+		t.Fatal(err)
+	}
+	pods, _, err := server.List("pods", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := map[any]int{}
+	for _, pod := range pods {
+		nodes[pod["spec"].(map[string]any)["nodeName"]]++
+		status := pod["status"].(map[string]any)
+		if diff := cmp.Diff(any([]any{map[string]any{"ip": status["podIP"]}}), status["podIPs"]); diff != "" {
+			t.Errorf("podIPs (-want +got):\n%s", diff)
+		}
+	}
+	if len(pods) != 30 || len(nodes) != 10 || nodes["node-3"] != 3 {
+		t.Errorf("%d Pods on nodes %v, want three on each of ten", len(pods), nodes)
+	}
+	if err := FillPods(server, 1); err == nil {
+		t.Error("a Pod that is there already was created")
+	}
+}

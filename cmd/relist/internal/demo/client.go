@@ -7,8 +7,7 @@ import (
 
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -47,7 +46,7 @@ func (d *demo) connect(url string) (*transport.Client, error) {
 		return nil, err
 	}
 	configMaps := schema.GroupVersionResource{Version: "v1", Resource: churn.Resource}
-	source, err := listwatch.New(client, configMaps, listwatch.Options[*rawobject.Object]{})
+	source, err := listwatch.New(client, configMaps, listwatch.Options[*listwatch.Raw]{})
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/store"
 )
 
@@ -100,7 +100,7 @@ func (d *demo) states() []report.FaultState {
 }
 
 // differences names every key that is not the same on both sides, in key order.
-func differences(server *store.Store[*unstructured.Unstructured], copied *store.Store[*rawobject.Object]) []string {
+func differences(server *store.Store[*unstructured.Unstructured], copied *store.Store[*listwatch.Raw]) []string {
 	var found []string
 	for key, want := range server.All() {
 		got, ok := copied.Get(key)

@@ -19,7 +19,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/transport"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/churn"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 )
@@ -100,7 +100,7 @@ func TestInterrupted(t *testing.T) {
 // differences must be able to fail.
 func TestDifferences(t *testing.T) {
 	server := store.New(store.Options[*unstructured.Unstructured]{})
-	copied := store.New(store.Options[*rawobject.Object]{})
+	copied := store.New(store.Options[*listwatch.Raw]{})
 	put := func(key, uid, rv string, in ...string) {
 		data := []byte(`{"metadata":{"name":"` + key + `","uid":"` + uid + `","resourceVersion":"` + rv + `"}}`)
 		for _, where := range in {
@@ -114,7 +114,7 @@ func TestDifferences(t *testing.T) {
 					t.Fatal(err)
 				}
 			case "mirror":
-				o, err := rawobject.Parse(data)
+				o, err := listwatch.ParseRaw(data)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/listwatch"
 )
 
 // lag measures how long changes take from the commit in the server to the store of the
@@ -58,7 +58,7 @@ func (l *lag) quantiles() (p50, p99 time.Duration) {
 }
 
 // applied is called by the mirror for every delta that is in the store.
-func (d *demo) applied(delta deltafifo.Delta[*rawobject.Object], before *rawobject.Object) {
+func (d *demo) applied(delta deltafifo.Delta[*listwatch.Raw], before *listwatch.Raw) {
 	rv := delta.Object.GetResourceVersion()
 	if delta.Tombstone != nil {
 		d.watcher.change(func(v *view) { v.tombstones++ }) // nobody knows when it was deleted

@@ -7,7 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
 	"github.com/relist-go/relist/listwatch"
 )
 
@@ -18,7 +17,7 @@ func pageSize(objects int) int64 { return int64(min(500, max(1, objects/4))) }
 // pages stands between the reflector and the server, sees every page, and asks for
 // smaller ones than the reflector does.
 type pages struct {
-	listwatch.ListWatcher[*rawobject.Object]
+	listwatch.ListWatcher[*listwatch.Raw]
 	limit   int64
 	watcher *watcher
 
@@ -34,7 +33,7 @@ func (p *pages) afterFirst(hook func()) {
 }
 
 // List implements [listwatch.ListWatcher].
-func (p *pages) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*rawobject.Object], error) {
+func (p *pages) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*listwatch.Raw], error) {
 	if opts.Limit > 0 {
 		opts.Limit = min(opts.Limit, p.limit)
 	}

@@ -16,9 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -27,7 +26,7 @@ import (
 // Options of a [Mirror].
 type Options struct {
 	// Source is where objects come from.
-	Source listwatch.ListWatcher[*rawobject.Object]
+	Source listwatch.ListWatcher[*listwatch.Raw]
 
 	// Reflector are the options of the reflector. Its Trace is called too, after
 	// the mirror's own.
@@ -40,7 +39,7 @@ type Options struct {
 	// Applied is called after each delta has been applied to the store, on the
 	// consumer's goroutine, with what the store held before: nil if nothing. If nil,
 	// nobody is.
-	Applied func(d deltafifo.Delta[*rawobject.Object], before *rawobject.Object)
+	Applied func(d deltafifo.Delta[*listwatch.Raw], before *listwatch.Raw)
 
 	// FailEarly ends Run when the first list is refused for a reason that waiting will
 	// not mend, such as a credential or a selector.
@@ -51,9 +50,9 @@ type Options struct {
 type Mirror struct {
 	opts   Options
 	report func(report.Line)
-	store  *store.Store[*rawobject.Object]
-	queue  *deltafifo.Queue[*rawobject.Object]
-	source *reflector.Reflector[*rawobject.Object]
+	store  *store.Store[*listwatch.Raw]
+	queue  *deltafifo.Queue[*listwatch.Raw]
+	source *reflector.Reflector[*listwatch.Raw]
 	synced chan struct{}
 	fail   context.CancelCauseFunc // ends Run; set by it, and called on its goroutine
 	gaveUp atomic.Bool             // because of FailEarly
@@ -72,16 +71,16 @@ type Mirror struct {
 // New returns a Mirror that has not started.
 func New(opts Options) *Mirror {
 	if opts.Applied == nil {
-		opts.Applied = func(deltafifo.Delta[*rawobject.Object], *rawobject.Object) {}
+		opts.Applied = func(deltafifo.Delta[*listwatch.Raw], *listwatch.Raw) {}
 	}
-	m := &Mirror{opts: opts, store: store.New(store.Options[*rawobject.Object]{}), synced: make(chan struct{})}
+	m := &Mirror{opts: opts, store: store.New(store.Options[*listwatch.Raw]{}), synced: make(chan struct{})}
 	m.report = func(l report.Line) {
 		// Who gives up says why once: with the error of Run.
 		if opts.Report != nil && !m.gaveUp.Load() {
 			opts.Report(l)
 		}
 	}
-	m.queue = deltafifo.New(deltafifo.Options[*rawobject.Object]{Known: m.store})
+	m.queue = deltafifo.New(deltafifo.Options[*listwatch.Raw]{Known: m.store})
 	rules := opts.Reflector
 	rules.Trace = m.trace(opts.Reflector.Trace)
 	m.source = reflector.New(opts.Source, &sink{Queue: m.queue, mirror: m}, rules)
@@ -89,7 +88,7 @@ func New(opts Options) *Mirror {
 }
 
 // Store is the copy.
-func (m *Mirror) Store() *store.Store[*rawobject.Object] { return m.store }
+func (m *Mirror) Store() *store.Store[*listwatch.Raw] { return m.store }
 
 // Pending is the number of objects with changes that have arrived and wait to be applied.
 func (m *Mirror) Pending() int { return m.queue.Len() }
@@ -147,7 +146,7 @@ func (m *Mirror) consume() {
 }
 
 // process applies one entry of the queue.
-func (m *Mirror) process(e deltafifo.Entry[*rawobject.Object]) error {
+func (m *Mirror) process(e deltafifo.Entry[*listwatch.Raw]) error {
 	m.order.Lock()
 	defer m.order.Unlock()
 	for _, d := range e.Deltas {
@@ -164,10 +163,10 @@ func (m *Mirror) process(e deltafifo.Entry[*rawobject.Object]) error {
 			ResourceVersion: d.Object.GetResourceVersion(),
 			Inferred:        d.Tombstone != nil,
 			Initial:         d.Type == deltafifo.Replaced && m.isKnown(d.Object, before),
-			Object:          d.Object.Raw(),
+			Object:          d.Object.Bytes(),
 		}
 		if before != nil {
-			line.Before = before.Raw()
+			line.Before = before.Bytes()
 		}
 		m.report(line)
 	}
@@ -175,13 +174,13 @@ func (m *Mirror) process(e deltafifo.Entry[*rawobject.Object]) error {
 }
 
 // isKnown reports whether an object of a list says nothing new: it belongs to the first list, or is as it was.
-func (m *Mirror) isKnown(o, before *rawobject.Object) bool {
+func (m *Mirror) isKnown(o, before *listwatch.Raw) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return !m.isSync || before != nil && before.GetUID() == o.GetUID() && before.GetResourceVersion() == o.GetResourceVersion()
 }
 
-func (m *Mirror) apply(d deltafifo.Delta[*rawobject.Object]) error {
+func (m *Mirror) apply(d deltafifo.Delta[*listwatch.Raw]) error {
 	if d.Type == deltafifo.Deleted {
 		return m.store.Delete(d.Object)
 	}
@@ -208,3 +207,10 @@ func (m *Mirror) checkSynced() {
 		close(m.synced)
 	}
 }
+
+// hopelessError is why Run gave up.
+type hopelessError struct{ err error }
+
+func (e *hopelessError) Error() string { return e.err.Error() }
+
+func (e *hopelessError) Unwrap() error { return e.err }

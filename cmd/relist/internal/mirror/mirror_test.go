@@ -14,8 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -68,7 +67,7 @@ func start(t *testing.T, opts Options, setup func(*apitest.Server)) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	source, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*rawobject.Object]{})
+	source, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*listwatch.Raw]{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
 	"github.com/relist-go/relist/cmd/relist/internal/usage"
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 )
 
@@ -70,7 +70,7 @@ func (m *Mirror) listed() bool {
 	return m.summary.Lists > 0
 }
 
-func (m *Mirror) countDelta(d deltafifo.Delta[*rawobject.Object]) {
+func (m *Mirror) countDelta(d deltafifo.Delta[*listwatch.Raw]) {
 	m.count(func(s *report.Summary) {
 		switch d.Type {
 		case deltafifo.Added:

@@ -1,7 +1,8 @@
 package mirror
 
 import (
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/connect"
+	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -11,6 +12,7 @@ func (m *Mirror) trace(next *reflector.Trace) *reflector.Trace {
 		next = &reflector.Trace{}
 	}
 	t := &reflector.Trace{
+		RunStart:  next.RunStart,
 		ListStart: next.ListStart,
 		WatchOpen: next.WatchOpen,
 		Verified:  next.Verified,
@@ -88,7 +90,7 @@ func (m *Mirror) listDone(l reflector.ListDone) {
 		m.held = false
 		m.order.Unlock()
 	}
-	if m.opts.FailEarly && l.Err != nil && !m.listed() && isHopeless(l.Err) {
+	if m.opts.FailEarly && l.Err != nil && !m.listed() && connect.Hopeless(l.Err) {
 		m.gaveUp.Store(true)
 		m.fail(&hopelessError{err: l.Err})
 	}

@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/relist-go/relist/cmd/relist/internal/jsonpath"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/internal/cli/table"
 	"github.com/relist-go/relist/internal/visible"
 )
 
@@ -116,7 +117,7 @@ func jsonOf(c Change) string {
 type rows struct {
 	columns  Columns
 	several  bool
-	align    Aligner
+	align    table.Aligner
 	headings []string
 	waiting  [][]string // before the first Flush
 	flushed  bool

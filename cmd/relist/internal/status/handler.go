@@ -1,13 +1,14 @@
 package status
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/metrics"
+	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/visible"
 )
 
@@ -23,8 +24,7 @@ func (v *View) Handler() http.Handler {
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, v.Now()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeCheck(w, v.Now().Reason) })
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		var text bytes.Buffer
-		v.writeMetrics(&text)
+		text := v.metrics()
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
 		_, _ = w.Write(text.Bytes()) // who asked may have left
@@ -37,6 +37,17 @@ func (v *View) Handler() http.Handler {
 		writeCheck(w, "")
 	})
 	return mux
+}
+
+// metrics returns all metrics of the mirror.
+func (v *View) metrics() *metrics.Text {
+	text := &metrics.Text{}
+	m := text.Of(v.Resource)
+	m.Status(v.Mirror.Status(), time.Now())
+	m.Gauge("relist_objects", "Objects in the store.", float64(v.Mirror.Store().Len()))
+	m.Gauge("relist_queue_depth", "Objects with changes that have come and are not in the store yet.", float64(v.Mirror.Pending()))
+	m.Counts(v.Counts)
+	return text
 }
 
 func writeJSON(w http.ResponseWriter, s Status) {

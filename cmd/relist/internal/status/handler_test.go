@@ -16,7 +16,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/rawobject"
+	"github.com/relist-go/relist/internal/cli/metrics"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -42,8 +42,8 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	source, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*rawobject.Object]{
-		Transform: func(o *rawobject.Object) (*rawobject.Object, error) {
+	source, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*listwatch.Raw]{
+		Transform: func(o *listwatch.Raw) (*listwatch.Raw, error) {
 			if strings.HasPrefix(o.GetName(), "bad") {
 				return nil, errSpoiled
 			}
@@ -53,7 +53,7 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := &Counts{}
+	counts := &metrics.Counts{}
 	m := mirror.New(mirror.Options{
 		Source:    source,
 		Reflector: reflector.Options{Rand: func() float64 { return 0.5 }, Trace: counts.Trace()}, // watches end after 7m30s

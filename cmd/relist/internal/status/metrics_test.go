@@ -1,15 +1,12 @@
 package status
 
 import (
-	"bytes"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/reflector"
 )
 
 // metrics returns the lines of /metrics that are values.
@@ -84,36 +81,4 @@ func TestMetrics(t *testing.T) {
 		synctest.Wait()
 		f.shows(map[string]string{`relist_watches_ended_total{name="configmaps",reason="cut"}`: "1"})
 	})
-}
-
-// What a verification found reaches the counts, and durations the right buckets.
-func TestCounts(t *testing.T) {
-	var c Counts
-	trace := c.Trace()
-	trace.Verified(reflector.Verified{Differences: 3})
-	trace.Relist(reflector.Relist{Reason: reflector.Expired})
-	trace.Bookmark("7")
-	for _, d := range []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Hour} {
-		trace.ListDone(reflector.ListDone{Duration: d})
-	}
-	trace.ListDone(reflector.ListDone{Duration: time.Hour, Err: errors.New("refused")})
-	var text bytes.Buffer
-	exposition{&text, "a\\\"\n\xff"}.counts(&c)
-	for _, want := range []string{
-		`relist_verifications_total{name="a\\\"\n�"} 1`,
-		`relist_verified_differences_total{name="a\\\"\n�"} 3`,
-		`relist_relists_total{name="a\\\"\n�",reason="expired"} 1`,
-		`relist_events_total{name="a\\\"\n�",type="BOOKMARK"} 1`,
-		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="0.001"} 1`,
-		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="0.01"} 1`,
-		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="0.03"} 2`,
-		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="300"} 2`,
-		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="+Inf"} 3`,
-		`relist_list_duration_seconds_sum{name="a\\\"\n�"} 3600.021`,
-		`relist_list_duration_seconds_count{name="a\\\"\n�"} 3`,
-	} {
-		if !strings.Contains(text.String(), "\n"+want+"\n") {
-			t.Errorf("%s is not in\n%s", want, text.String())
-		}
-	}
 }

@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/cmd/relist/internal/report"
+	"github.com/relist-go/relist/internal/cli/metrics"
+	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -70,7 +71,7 @@ type View struct {
 	Server   string
 
 	// Counts is what Options.Reflector.Trace of the mirror counts in.
-	Counts *Counts
+	Counts *metrics.Counts
 
 	// MaxStaleness is from when on the copy is too old to be healthy. If zero, it
 	// never is.

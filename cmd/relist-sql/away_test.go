@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli"
+)
+
+// While the server cannot be reached, the command says so once, with what the rows are, and once more when it can be reached again.
+func TestServerAway(t *testing.T) {
+	w := newWorld(t, 1)
+	p := start(t, w.mirror("--status-listen", "127.0.0.1:0")...)
+	p.out.await(t, "1 object at ")
+	version := w.server.ResourceVersion()
+	if err := w.server.Refuse(0); err != nil {
+		t.Fatal(err)
+	}
+	line := fmt.Sprintf("configmaps: cannot be read from %s (unreachable), and is tried again until it can; the rows stay as at %s: ", w.url, version)
+	p.errors.await(t, line)
+	p.awaitAnswer("/status", `"failingSince"`)
+	if err := w.server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	w.configMap("after", "1") // an event shows that the server still has the version
+	p.errors.await(t, "configmaps: is read again, after ")
+	w.awaitRow(p, "a/after")
+	r := p.interrupt()
+	_, said, _ := strings.Cut(r.stderr, "/status\n")
+	if r.status != cli.ExitOK || strings.Count(said, "\n") != 2 || !strings.Contains(said, "connection refused\n") {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+}
+
+// Another failure of the same outage has a line of its own.
+func TestServerFailsInTwoWays(t *testing.T) {
+	w := newWorld(t, 1)
+	p := start(t, w.mirror()...)
+	p.out.await(t, "1 object at ")
+	for _, status := range []int{500, 503} {
+		if err := w.server.FailNext(apitest.Failure{Verb: "watch", Status: status, Message: "not yet"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.server.CutWatches(0)
+	p.errors.await(t, "configmaps: cannot be read from "+w.url+" (failed), and is tried again until it can; the rows stay as at ")
+	p.errors.await(t, "configmaps: still cannot be read from "+w.url+" (unavailable): ")
+	w.configMap("after", "1")
+	p.errors.await(t, "configmaps: is read again, after ")
+	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stderr, "not yet") != 2 || strings.Count(r.stderr, "\n") != 3 {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+}
+
+// If the first list is refused for a reason that waiting does not mend, the command ends with it, and does not say that it tries again.
+func TestFirstListIsRefused(t *testing.T) {
+	w := newWorld(t, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/configmaps") && req.URL.Query().Get("limit") != "1" {
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(rw, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not for you","code":403}`)
+			return
+		}
+		w.server.ServeHTTP(rw, req)
+	}))
+	defer srv.Close()
+	w.url = srv.URL
+	if r := command(t, w.mirror()...); r.status != cli.ExitError || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "not for you") {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/internal/cli"
+)
+
+// exitFenced is the exit status if another program writes to the copies now. The others are those of package cli.
+const exitFenced = 3
+
+// run runs the command and returns the exit status. It ends soon after ctx does.
+func run(ctx context.Context, args []string, output, stderr io.Writer) int {
+	root := newRoot() //nolint:contextcheck // commands take the context that Execute gives them
+	return cli.Execute(ctx, root, func(root *cobra.Command) { cli.Prepare(root, cli.HelpWidth(output)) }, args, output, stderr)
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "relist-sql",
+		Short: "Keep Kubernetes resources in a database, and query them",
+		Long: `relist-sql keeps a copy of Kubernetes resources in SQLite or PostgreSQL, where
+everything that knows SQL can read it. After a restart it goes on where it was.
+
+Exit status: 0 if the command succeeded, 1 if it failed, 2 if the command line
+was not understood, 3 if another program writes to the copy now.`,
+		Example: `  relist-sql mirror pods,deploy -A --to sqlite:cluster.db
+  relist-sql query cluster.db                # which tables are there?
+  relist-sql query cluster.db 'SELECT namespace, count(*) FROM pods GROUP BY 1'
+  relist-sql status cluster.db               # how old is it, and is it whole?`,
+		Version: cli.Version(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return cli.Usage("unknown command %q: want mirror, query, status or version", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("relist-sql {{.Version}}\n")
+	root.AddCommand(newMirror(), newQuery(), newStatus(), cli.NewVersion("relist-sql"))
+	return root
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/metrics"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/internal/cli/web"
+	"github.com/relist-go/relist/internal/visible"
+	"github.com/relist-go/relist/reflector"
+)
+
+// statusDesk answers requests for the status.
+type statusDesk struct {
+	flags  *statusFlags
+	stderr io.Writer
+	server *web.Server // nil without --status-listen
+}
+
+// open opens the address, so that the command fails at once if it is in use. Requests that come before serve wait.
+func (f *statusFlags) open(ctx context.Context, stderr io.Writer) (*statusDesk, error) {
+	d := &statusDesk{flags: f, stderr: stderr}
+	if f.Listen == "" {
+		return d, nil
+	}
+	var err error
+	if d.server, err = web.Listen(ctx, f.Listen); err != nil {
+		return nil, fmt.Errorf("%w; choose another address with --status-listen", err)
+	}
+	return d, nil
+}
+
+// serve starts to answer requests.
+func (d *statusDesk) serve(r *mirrorRun) {
+	if d.server == nil {
+		return
+	}
+	cli.Complain(d.stderr, "status on %s/status\n", d.server.URL())
+	d.server.Serve(web.Local(r.handler(), d.flags.Hosts), func(err error) { cli.Complain(d.stderr, "%s\n", cli.OneLine(err)) })
+}
+
+func (d *statusDesk) close() {
+	if d.server != nil {
+		d.server.Close()
+	}
+}
+
+// statusReport is /status. What has not happened is left out.
+type statusReport struct {
+	Time    time.Time     `json:"time"`
+	Server  string        `json:"server"`
+	Healthy bool          `json:"healthy"`
+	Reason  string        `json:"reason,omitempty"`  // why it is not
+	Standby bool          `json:"standby,omitempty"` // another program writes
+	Copies  []*copyStatus `json:"copies"`
+}
+
+// copyStatus is how one copy is.
+type copyStatus struct {
+	Resource string `json:"resource"`
+	Table    string `json:"table"`
+	Reason   string `json:"reason,omitempty"` // why it is not healthy
+
+	CommittedVersion string    `json:"committedVersion,omitempty"`
+	CommittedAt      time.Time `json:"committedAt,omitzero"`
+	Doubts           []string  `json:"doubts"`
+	Pending          int       `json:"pending"`
+	LagSeconds       float64   `json:"lagSeconds"`
+	Listed           int       `json:"listed,omitempty"`
+	Changes          int64     `json:"changes"`
+	Commits          int64     `json:"commits"`
+	CommitFailures   int64     `json:"commitFailures"`
+	CopyFailingSince time.Time `json:"copyFailingSince,omitzero"`
+	CopyError        string    `json:"copyError,omitempty"`
+
+	State            string    `json:"state"`
+	Since            time.Time `json:"since,omitzero"`
+	StalenessSeconds float64   `json:"stalenessSeconds"`
+	LastByte         time.Time `json:"lastByte,omitzero"`
+	LastEvent        time.Time `json:"lastEvent,omitzero"`
+	LastBookmark     time.Time `json:"lastBookmark,omitzero"`
+	FailingSince     time.Time `json:"failingSince,omitzero"`
+	LastError        string    `json:"lastError,omitempty"`
+}
+
+// status says how the copies are now.
+func (r *mirrorRun) status(now time.Time) statusReport {
+	s := statusReport{Time: now.UTC(), Server: r.server, Standby: r.waiting.Load()}
+	for _, t := range r.targets {
+		c := r.statusOf(t, now)
+		if c.Reason != "" && s.Reason == "" && !s.Standby {
+			s.Reason = t.label + ": " + c.Reason
+		}
+		s.Copies = append(s.Copies, c)
+	}
+	s.Healthy = s.Reason == ""
+	return s
+}
+
+func (r *mirrorRun) statusOf(t *target, now time.Time) *copyStatus {
+	s := t.mirror.Status()
+	c := &copyStatus{
+		Resource: t.label, Table: t.table,
+		CommittedVersion: s.Committed.Point.Version, CommittedAt: s.CommittedAt.UTC(),
+		Doubts:  append([]string{}, s.Committed.Point.Doubts...), // null would be a third case for who reads it
+		Pending: s.Pending, LagSeconds: report.Seconds(s.Lag(now)), Listed: s.Listed,
+		Changes: s.Changes, Commits: t.commits.Load(), CommitFailures: t.commitFailures.Load(),
+		CopyFailingSince: s.FailingSince.UTC(),
+		State:            s.Reflector.State.String(), Since: s.Reflector.Since.UTC(),
+		LastByte: s.Reflector.LastByte.UTC(), LastEvent: s.Reflector.LastEvent.UTC(), LastBookmark: s.Reflector.LastBookmark.UTC(),
+		FailingSince: s.Reflector.FailingSince.UTC(),
+	}
+	if s.Err != nil {
+		c.CopyError = s.Err.Error()
+	}
+	if s.Reflector.LastError != nil {
+		c.LastError = s.Reflector.LastError.Error()
+	}
+	stale := staleness(s.Reflector, s.FailingSince, s.Lag(now), now)
+	c.StalenessSeconds = report.Seconds(stale)
+	limit := r.flags.status.MaxStaleness
+	switch {
+	case c.CommittedVersion == "" && c.CopyError != "" && !s.FailingSince.IsZero():
+		c.Reason = "the first copy is not whole: " + c.CopyError
+	case c.CommittedVersion == "":
+		c.Reason = "the first copy is not whole"
+		if c.LastError != "" {
+			c.Reason += ": " + c.LastError
+		}
+	case limit > 0 && stale > limit:
+		c.Reason = fmt.Sprintf("the rows are %s old, more than %s", span(stale), limit)
+		if !s.FailingSince.IsZero() {
+			c.Reason += ": " + c.CopyError
+		} else if c.LastError != "" && !s.Reflector.FailingSince.IsZero() {
+			c.Reason += ": " + c.LastError
+		}
+	}
+	return c
+}
+
+// staleness is how long ago the rows were last known to be what the server has.
+func staleness(r reflector.Status, failing time.Time, lag time.Duration, now time.Time) time.Duration {
+	stale := lag
+	if !r.Started.IsZero() {
+		stale = max(stale, r.Staleness(now))
+	}
+	if !failing.IsZero() {
+		stale = max(stale, now.Sub(failing))
+	}
+	return stale
+}
+
+// handler shows the status to programs.
+func (r *mirrorRun) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
+		body, err := json.MarshalIndent(r.status(time.Now()), "", "  ")
+		if err != nil {
+			http.Error(w, fmt.Sprintf("encode the status: %v", err), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		write(w, append(report.SafeJSON(body), '\n'))
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { r.check(w, r.status(time.Now()).Reason) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		for _, c := range r.status(time.Now()).Copies {
+			if c.CommittedVersion == "" && !r.waiting.Load() {
+				r.check(w, c.Resource+": "+c.Reason)
+				return
+			}
+		}
+		r.check(w, "")
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		write(w, r.metrics(time.Now()).Bytes())
+	})
+	return mux
+}
+
+func write(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(body) // who asked may have left
+}
+
+// check answers a probe; an empty reason is success. A program that waits for its turn is well.
+func (r *mirrorRun) check(w http.ResponseWriter, reason string) {
+	if reason != "" {
+		w.Header().Set("Cache-Control", "no-store")
+		http.Error(w, visible.OneLine(strings.TrimSpace(reason)), http.StatusServiceUnavailable)
+		return
+	}
+	text := "ok\n"
+	if r.waiting.Load() {
+		text = "ok: waiting until no other program writes\n"
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	write(w, []byte(text))
+}
+
+// metrics are those of the reflectors, and of the copies.
+func (r *mirrorRun) metrics(now time.Time) *metrics.Text {
+	text := &metrics.Text{}
+	for _, t := range r.targets {
+		s := t.mirror.Status()
+		m := text.Of(t.label)
+		m.Status(s.Reflector, now)
+		m.Counts(&t.counts)
+		m.Counter("relist_sink_commits_total", "Transactions that were committed.", float64(t.commits.Load()))
+		m.Counter("relist_sink_changes_total", "Changes of rows that were committed.", float64(s.Changes))
+		m.Counter("relist_sink_failures_total", "Calls of the database that have failed, so that the copy was opened again.", float64(t.commitFailures.Load()))
+		m.Gauge("relist_sink_failing_seconds", "For how long nothing could be committed; 0 if that is not so.", metrics.Since(s.FailingSince, now))
+		m.Gauge("relist_sink_lag_seconds", "For how long the oldest change has been waiting for its commit.", s.Lag(now).Seconds())
+		m.Gauge("relist_sink_pending_changes", "Changes that wait for their commit.", float64(s.Pending))
+		m.Gauge("relist_sink_doubts", "Keys whose rows may not be what the server has.", float64(len(s.Committed.Point.Doubts)))
+		m.Gauge("relist_sink_synced", "1 if the rows have a version, and 0 while a first copy is written.", metrics.Truth(s.Committed.Point.Version != ""))
+	}
+	return text
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/reflector"
+)
+
+// get returns the answer of a command that was started with --status-listen.
+func (p *process) get(path string) (int, string) {
+	p.t.Helper()
+	p.errors.await(p.t, "/status\n")
+	_, rest, _ := strings.Cut(p.errors.String(), "status on ")
+	base, _, _ := strings.Cut(rest, "/status\n")
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, base+path, http.NoBody)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// awaitAnswer asks until the answer has a text.
+func (p *process) awaitAnswer(path, text string) string {
+	p.t.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		_, body := p.get(path)
+		if strings.Contains(body, text) {
+			return body
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s lacks %q:\n%s", path, text, body)
+		}
+	}
+}
+
+func TestStatusOverHTTP(t *testing.T) {
+	w := newWorld(t, 2)
+	p := start(t, "mirror", "cm,nodes", "-A", "--server", w.url, "--to", "sqlite:"+w.file, "--status-listen", "127.0.0.1:0", "--max-staleness", "1h")
+	p.out.await(t, "configmaps  2 objects at ")
+	p.out.await(t, "nodes       0 objects at ")
+	for _, probe := range []string{"/healthz", "/readyz"} {
+		if code, body := p.get(probe); code != http.StatusOK || body != "ok\n" {
+			t.Errorf("%s: %d %q", probe, code, body)
+		}
+	}
+	var s statusReport
+	if _, body := p.get("/status"); json.Unmarshal([]byte(body), &s) != nil || !s.Healthy || len(s.Copies) != 2 {
+		t.Fatalf("/status: %s", body)
+	}
+	if c := s.Copies[0]; c.Resource != "configmaps" || c.Table != "configmaps" || c.CommittedVersion == "" || c.Changes != 2 || c.Commits < 2 || c.CommitFailures != 0 || c.Doubts == nil {
+		t.Errorf("%+v", c)
+	}
+	_, body := p.get("/metrics")
+	for _, want := range []string{
+		`relist_sink_changes_total{name="configmaps"} 2`, `relist_sink_changes_total{name="nodes"} 0`, `relist_sink_doubts{name="configmaps"} 0`,
+		`relist_sink_failures_total{name="configmaps"} 0`, `relist_sink_synced{name="nodes"} 1`, `relist_synced{name="configmaps"} 1`,
+		`relist_lists_total{name="configmaps",result="success"} 1`, "# TYPE relist_sink_commits_total counter", "# TYPE relist_sink_lag_seconds gauge",
+	} {
+		if strings.Count(body, "\n"+want+"\n") != 1 {
+			t.Errorf("%s is not once in\n%s", want, body)
+		}
+	}
+	if r := p.interrupt(); r.status != cli.ExitOK {
+		t.Errorf("status %d: %s", r.status, r.stderr)
+	}
+}
+
+// While the file cannot be written, the command says so once, counts, and goes on when it can. Here the file is moved away and back.
+func TestDatabaseAway(t *testing.T) {
+	w := newWorld(t, 1)
+	p := start(t, w.mirror("--status-listen", "127.0.0.1:0", "--max-staleness", "1h")...)
+	p.out.await(t, "1 object at ")
+	if err := os.Rename(w.file, w.file+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(w.file, 0o700); err != nil { // else a new file would be made
+		t.Fatal(err)
+	}
+	w.configMap("meanwhile", "1")
+	p.errors.await(t, "configmaps: cannot be written, and is tried again until it can: ")
+	p.awaitAnswer("/status", `"copyFailingSince"`)
+	if code, _ := p.get("/readyz"); code != http.StatusOK {
+		t.Errorf("/readyz: %d, but there are rows to read", code)
+	}
+	if err := os.Remove(w.file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(w.file+".away", w.file); err != nil {
+		t.Fatal(err)
+	}
+	p.errors.await(t, "configmaps: is written again\n")
+	w.awaitRow(p, "a/meanwhile")
+	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stderr, "cannot be written") != 1 {
+		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+}
+
+// Rows are as old as the oldest of three things: what the server said last, what waits for its commit, and the last commit that worked.
+func TestStaleness(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	heard := reflector.Status{Started: ago(time.Hour), State: reflector.Watching, Since: ago(time.Hour), Synced: true, LastByte: ago(time.Minute)}
+	for _, tt := range []struct {
+		name    string
+		status  reflector.Status
+		failing time.Time
+		lag     time.Duration
+		want    time.Duration
+	}{
+		{"not begun", reflector.Status{}, time.Time{}, 0, 0},
+		{"heard", heard, time.Time{}, time.Second, time.Minute},
+		{"waits", heard, time.Time{}, 2 * time.Minute, 2 * time.Minute},
+		{"fails", heard, ago(3 * time.Minute), time.Second, 3 * time.Minute},
+	} {
+		if got := staleness(tt.status, tt.failing, tt.lag, now); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Until the first copy is whole, nothing is healthy or ready, and the reason is there.
+func TestNotReady(t *testing.T) {
+	w := newWorld(t, 1)
+	// The first list is of one object, and tells how many there are. The lists that bring them all fail.
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/configmaps") && req.URL.Query().Get("limit") != "1" {
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(rw, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not yet","code":500}`)
+			return
+		}
+		w.server.ServeHTTP(rw, req)
+	}))
+	defer srv.Close()
+	w.url = srv.URL
+	p := start(t, w.mirror("--status-listen", "127.0.0.1:0")...)
+	p.awaitAnswer("/healthz", "configmaps: the first copy is not whole: ")
+	p.awaitAnswer("/readyz", "not yet")
+	if code, _ := p.get("/readyz"); code != http.StatusServiceUnavailable {
+		t.Errorf("/readyz: %d", code)
+	}
+	p.errors.await(t, "(failed), and is tried again until it can; some rows may be missing: ")
+	if r := p.interrupt(); r.status != cli.ExitOK || !strings.Contains(r.stdout, "the first copy is not whole; the next start goes on with it\n") {
+		t.Errorf("status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
+	}
+}

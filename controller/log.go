@@ -1,0 +1,112 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+const (
+	// A server that is away lets every key fail. In any period, this many failures have a line of their own.
+	maxNamed    = 10
+	namedPeriod = time.Minute
+
+	classPanic = "panic"
+)
+
+// failureLog tells of a key that fails once for each state of the key, and not once for each attempt: when it begins to fail, for
+// each further class of errors, and when it has recovered. The attempts between are told at Debug.
+type failureLog struct {
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	keys   map[string]*failingKey
+	period time.Time // when the present period began
+	named  int       // how many failures were told in it
+}
+
+// failingKey is what was told of a key.
+type failingKey struct {
+	since time.Time
+	told  []string // the classes of its errors that had a line
+}
+
+// classOf says which errors have the same line. It is coarse, because the text of an error may differ with each attempt.
+func classOf(err error) string {
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		return classPanic
+	}
+	return string(apierrors.ReasonForError(err)) // "" if it is no answer of an API server
+}
+
+// failed tells of an attempt that has failed.
+func (l *failureLog) failed(ctx context.Context, r *Reconciled) {
+	level, since, more := l.record(r.Key, classOf(r.Err))
+	message := "reconcile failed"
+	attrs := []slog.Attr{slog.String("key", r.Key), slog.Any("error", r.Err), slog.Int("failures", r.Failures), slog.Duration("next", r.Next)}
+	if since > 0 {
+		attrs = append(attrs, slog.Duration("for", since.Round(time.Millisecond)))
+	}
+	var panicked *PanicError
+	if errors.As(r.Err, &panicked) {
+		message = "reconcile panicked"
+		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
+		if level == slog.LevelWarn {
+			level = slog.LevelError
+		}
+	}
+	l.logger.LogAttrs(ctx, level, message, attrs...)
+	if more {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "reconcile failed for more keys", slog.Int("named", maxNamed), slog.Duration("in", namedPeriod))
+	}
+}
+
+// record returns the level of the line, and for how long the key has failed. more is true for the first failure of a period that
+// has no line although it should.
+func (l *failureLog) record(key, class string) (level slog.Level, since time.Duration, more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	f := l.keys[key]
+	if f == nil {
+		if l.keys == nil {
+			l.keys = map[string]*failingKey{}
+		}
+		f = &failingKey{since: now}
+		l.keys[key] = f
+	}
+	since = now.Sub(f.since)
+	if slices.Contains(f.told, class) {
+		return slog.LevelDebug, since, false
+	}
+	if now.Sub(l.period) >= namedPeriod {
+		l.period, l.named = now, 0
+	}
+	l.named++
+	if l.named > maxNamed { // a later attempt has the line, if the key goes on failing
+		return slog.LevelDebug, since, l.named == maxNamed+1
+	}
+	f.told = append(f.told, class)
+	return slog.LevelWarn, since, false
+}
+
+// succeeded tells that a key has recovered, if a line said that it fails.
+func (l *failureLog) succeeded(ctx context.Context, key string, failures int) {
+	l.mu.Lock()
+	f := l.keys[key]
+	delete(l.keys, key)
+	if len(l.keys) == 0 {
+		l.keys = nil // maps do not shrink
+	}
+	l.mu.Unlock()
+	if f != nil && f.told != nil {
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "reconcile recovered", slog.String("key", key),
+			slog.Duration("after", time.Since(f.since).Round(time.Millisecond)), slog.Int("failures", failures))
+	}
+}

@@ -1,0 +1,39 @@
+package informer
+
+import "github.com/relist-go/relist/reflector"
+
+// MemberStatus is the status of a member of a [Group].
+type MemberStatus struct {
+	Name      string // of the member
+	Namespace string // if the member is a [Multi], which has a status for each namespace; otherwise ""
+	reflector.Status
+}
+
+// Status says how fresh the copies of the members are, and what keeps them from being fresher: see [Informer.Status]. It is
+// sorted by name, and then by namespace. If a Group is in the group, its members are named "group/member". A Member of another type
+// is in the Status if it has the method Status of an [Informer], a [Multi] or a [Group], and otherwise it is left out.
+func (g *Group) Status() []MemberStatus {
+	var all []MemberStatus
+	for _, m := range g.all() {
+		all = append(all, statusOf(m.name, m.Member)...)
+	}
+	return all
+}
+
+func statusOf(name string, m Member) []MemberStatus {
+	var all []MemberStatus
+	switch m := m.(type) {
+	case interface{ Status() reflector.Status }:
+		all = append(all, MemberStatus{Name: name, Status: m.Status()})
+	case interface{ Status() []NamespaceStatus }:
+		for _, s := range m.Status() {
+			all = append(all, MemberStatus{Name: name, Namespace: s.Namespace, Status: s.Status})
+		}
+	case interface{ Status() []MemberStatus }:
+		for _, s := range m.Status() {
+			s.Name = name + "/" + s.Name
+			all = append(all, s)
+		}
+	}
+	return all
+}

@@ -1,0 +1,362 @@
+package informer_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+)
+
+// withSynced is the handler of a diary that also writes down its OnSynced.
+func (d *diary) withSynced() informer.Handler[*thing] {
+	h := d.handler()
+	h.OnSynced = func() { d.write("synced") }
+	return h
+}
+
+// OnSynced comes once: after the initial objects, before what happens later, and not after a relist. A handler that comes late has
+// one of its own, also if there are no objects.
+func TestOnSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
+		var early, late, alone diary
+		r.add(early.withSynced())
+		r.start()
+		early.expect(t, "add a=0 initial; add b=0 initial; synced")
+		r.fake.set("a", 1)
+		early.expect(t, "update a=0->1")
+		r.add(late.withSynced())
+		r.fake.set("c", 0)
+		late.expect(t, "add a=1 initial; add b=0 initial; synced; add c=0")
+		r.fake.gap(func() { r.fake.remove("a"); r.fake.remove("b"); r.fake.set("c", 1) })
+		later(time.Minute)
+		early.expect(t, "add c=0; update c=0->1; delete a=1 unknown; delete b=0 unknown")
+		late.expect(t, "update c=0->1; delete a=1 unknown; delete b=0 unknown")
+		r.fake.remove("c")
+		synctest.Wait()
+		r.add(alone.withSynced())
+		alone.expect(t, "synced")
+	})
+}
+
+// OnSynced may be the only callback, and a handler needs none.
+func TestOnSyncedAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		calls := 0
+		with := r.add(informer.Handler[*thing]{OnSynced: func() { calls++ }})
+		without := r.add(informer.Handler[*thing]{})
+		r.start()
+		if calls != 1 || !with.HasSynced() || !without.HasSynced() {
+			t.Errorf("called %d times; synced: %v %v", calls, with.HasSynced(), without.HasSynced())
+		}
+	})
+}
+
+// Synced is closed after OnSynced has returned, and what happens meanwhile waits.
+func TestOnSyncedReturnsBeforeSyncedIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		release := make(chan struct{})
+		d := diary{hold: func(line string) {
+			if line == "synced" {
+				<-release
+			}
+		}}
+		reg := r.add(d.withSynced())
+		r.start()
+		r.fake.set("a", 1)
+		d.expect(t, "add a=0 initial")
+		if reg.HasSynced() || reg.Pending() != 1 {
+			t.Errorf("synced: %v, pending: %d while OnSynced runs", reg.HasSynced(), reg.Pending())
+		}
+		close(release)
+		d.expect(t, "synced; update a=0->1")
+		if !reg.HasSynced() {
+			t.Error("not synced after OnSynced has returned")
+		}
+	})
+}
+
+// busy is a server on which something happens as soon as the first list was sent.
+type busy struct {
+	*fake
+	listed atomic.Bool
+}
+
+func (f *busy) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
+	page, err := f.fake.List(ctx, opts)
+	if f.listed.CompareAndSwap(false, true) {
+		f.set("shop/new", 0)
+	}
+	return page, err
+}
+
+// An event that comes right after the first list comes after OnSynced, whichever goroutine is faster.
+func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
+	type program interface {
+		AddHandler(informer.Handler[*thing]) (*informer.Registration, error)
+		Run(context.Context) error
+	}
+	for _, server := range []struct {
+		name, want string
+		objects    []string
+	}{
+		{"empty list", "synced; add shop/new=0", nil},
+		{"one object", "add shop/old=0 initial; synced; add shop/new=0", []string{"shop/old"}},
+	} {
+		for name, start := range map[string]func(*testing.T, *busy) program{
+			"informer": func(_ *testing.T, f *busy) program { return informer.New(f, informer.Options[*thing]{Logger: silent}) },
+			"multi": func(t *testing.T, f *busy) program {
+				t.Helper()
+				m := informer.NewMulti(func(string) (listwatch.ListWatcher[*thing], error) { return f, nil },
+					informer.Options[*thing]{Logger: silent})
+				if err := m.Add("shop"); err != nil {
+					t.Fatal(err)
+				}
+				return m
+			},
+		} {
+			t.Run(name+" with "+server.name, func(t *testing.T) {
+				for range 100 {
+					synctest.Test(t, func(t *testing.T) {
+						f := &busy{fake: newFake(server.objects...)}
+						f.bookmark() // so that an empty list has a version, too
+						p := start(t, f)
+						var d diary
+						if _, err := p.AddHandler(d.withSynced()); err != nil {
+							t.Fatal(err)
+						}
+						ctx, cancel := context.WithCancel(t.Context())
+						done := inBackground(func() error { return p.Run(ctx) })
+						d.expect(t, server.want)
+						cancel()
+						if err := <-done; !errors.Is(err, context.Canceled) {
+							t.Errorf("Run returned %v", err)
+						}
+					})
+				}
+			})
+		}
+	}
+}
+
+// Objects that do not pass the filter are not waited for, and keep nothing from being synced.
+func TestOnSyncedWithAFilter(t *testing.T) {
+	for _, test := range []struct {
+		passes func(*thing) bool
+		want   string
+	}{
+		{func(obj *thing) bool { return obj.Name == "b" }, "add b=0 initial; synced"},
+		{func(*thing) bool { return false }, "synced"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, newFake("a", "b", "c"), informer.Options[*thing]{})
+			var d diary
+			h := d.withSynced()
+			h.Filter = test.passes
+			r.add(h)
+			r.start()
+			d.expect(t, test.want)
+		})
+	}
+}
+
+// No OnSynced if the handler has ended before its turn, however that came.
+func TestNoOnSyncedAfterTheEnd(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		end  func(r *rig, reg *informer.Registration) error
+		want string
+	}{
+		{"Cancel", func(_ *rig, reg *informer.Registration) error { reg.Cancel(); return nil }, "add a=0 initial"},
+		{"Remove", func(_ *rig, reg *informer.Registration) error { return reg.Remove(context.Background()) }, "add a=0 initial"},
+		{"Retract", func(_ *rig, reg *informer.Registration) error { return reg.Retract(context.Background()) }, "add a=0 initial; delete a=0 unknown"},
+		{"end of Run", func(r *rig, _ *informer.Registration) error { r.stop(); return nil }, "add a=0 initial"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, newFake("a"), informer.Options[*thing]{})
+				release := make(chan struct{})
+				d := diary{hold: func(string) { <-release }}
+				reg := r.add(d.withSynced())
+				r.start() // the handler is in its last initial OnAdd
+				ended := inBackground(func() error { return test.end(r, reg) })
+				synctest.Wait()
+				close(release)
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				d.expect(t, test.want)
+				if reg.HasSynced() {
+					t.Error("synced")
+				}
+				<-reg.Done()
+			})
+		})
+	}
+}
+
+// Without a first list there is no OnSynced, also when Stop ends Run. If the store has synced, Stop waits for OnSynced.
+func TestOnSyncedAndStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a")
+		f.fail(errors.New("not now"))
+		in := informer.New(f, informer.Options[*thing]{Logger: silent})
+		var d diary
+		if _, err := in.AddHandler(d.withSynced()); err != nil {
+			t.Fatal(err)
+		}
+		done := inBackground(func() error { return in.Run(t.Context()) })
+		synctest.Wait()
+		if err := in.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		d.expect(t, "")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		in := informer.New(newFake("a"), informer.Options[*thing]{Logger: silent})
+		done := inBackground(func() error { return in.Run(t.Context()) })
+		synctest.Wait()
+		d := diary{hold: func(string) { <-time.After(time.Second) }}
+		reg, err := in.AddHandler(d.withSynced())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := d.take(); got != "add a=0 initial; synced" || !reg.HasSynced() {
+			t.Errorf("told %q before Stop has returned, synced: %v", got, reg.HasSynced())
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A callback may remove its handler: OnSynced itself, which is then the last.
+func TestOnSyncedCancels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		var d diary
+		var reg *informer.Registration
+		h := d.withSynced()
+		h.OnSynced = func() { d.write("synced"); reg.Cancel() }
+		reg = r.add(h)
+		r.start()
+		r.fake.set("a", 1)
+		d.expect(t, "add a=0 initial; synced")
+		if !closed(reg.Done()) || reg.HasSynced() {
+			t.Errorf("done: %v, synced: %v", closed(reg.Done()), reg.HasSynced())
+		}
+	})
+}
+
+// A panic of OnSynced is one of a callback, which has no object.
+func TestOnSyncedPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, newFake("a"), informer.Options[*thing]{})
+		reg := r.add(informer.Handler[*thing]{Name: "dns", OnSynced: func() { panic(io.ErrShortWrite) }})
+		err := r.Run(t.Context())
+		if want := `informer: handler "dns": OnSynced: panic: short write`; err == nil || err.Error() != want || !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("Run returned %v, want %s", err, want)
+		}
+		if reg.HasSynced() {
+			t.Error("synced, although Run has ended before OnSynced has returned")
+		}
+	})
+	for _, test := range []struct {
+		name   string
+		end    func()
+		synced bool
+		want   string
+	}{
+		{"panic", func() { panic("boom") }, true, "add a=0 initial; update a=0->1"},
+		{"Goexit", runtime.Goexit, false, "add a=0 initial"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told problems
+				r := newRig(t, newFake("a"), informer.Options[*thing]{Problem: told.add})
+				var d diary
+				h := d.handler()
+				h.OnSynced = test.end
+				reg := r.add(h)
+				r.start()
+				r.fake.set("a", 1)
+				d.expect(t, test.want)
+				var panicked *informer.PanicError
+				if len(told.all) != 1 || !errors.As(told.all[0], &panicked) || panicked.Callback != "OnSynced" || panicked.Key != "" {
+					t.Errorf("told of %v", told.all)
+				}
+				if reg.HasSynced() != test.synced {
+					t.Errorf("synced: %v, want %v", reg.HasSynced(), test.synced)
+				}
+			})
+		})
+	}
+}
+
+// In a Multi, OnSynced waits for every namespace that there is, and comes once: not for a namespace that comes later.
+func TestMultiOnSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x", "b/x", "c/x"), informer.Options[*thing]{})
+		r.town.in("b").fail(errors.New("not now"))
+		var d, late, last diary
+		reg := r.handle(d.withSynced())
+		r.begin("a", "b")
+		r.start()
+		r.town.set("a/x", 1)
+		d.expect(t, "add a/x=0 initial; update a/x=0->1")
+		r.handle(late.withSynced())
+		late.expect(t, "add a/x=1 initial")
+		if reg.HasSynced() {
+			t.Error("synced without the list of b")
+		}
+		r.town.in("b").fail(nil)
+		later(time.Minute)
+		d.expect(t, "add b/x=0 initial; synced")
+		late.expect(t, "add b/x=0 initial; synced")
+		r.begin("c")
+		d.expect(t, "add c/x=0 initial")
+		r.handle(last.withSynced())
+		last.expect(t, "add a/x=1 initial; add b/x=0 initial; add c/x=0 initial; synced")
+	})
+}
+
+// A namespace that is removed is not waited for, and a Multi without namespaces has synced.
+func TestMultiOnSyncedAfterRemove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{})
+		r.town.in("b").fail(errors.New("not now"))
+		var d diary
+		r.handle(d.withSynced())
+		r.begin("a", "b")
+		r.start()
+		d.expect(t, "add a/x=0 initial")
+		r.drop("b")
+		d.expect(t, "synced")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{})
+		var d diary
+		r.handle(d.withSynced())
+		r.start()
+		d.expect(t, "synced")
+		r.begin("a")
+		d.expect(t, "add a/x=0 initial")
+	})
+}

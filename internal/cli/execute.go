@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/internal/visible"
+)
+
+// The exit statuses.
+const (
+	ExitOK    = 0
+	ExitError = 1 // the command failed
+	ExitUsage = 2 // the command line was not understood
+)
+
+// UsageError is the error for a command line that was not understood.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what was wrong.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Usage returns a UsageError.
+func Usage(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+// StatusError is an error for which the command has an exit status of its own.
+type StatusError struct {
+	Err    error
+	Status int
+}
+
+func (e *StatusError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (e *StatusError) Unwrap() error { return e.Err }
+
+// Execute runs a command, after prepare has changed it, and returns the exit status. It ends soon after ctx does.
+func Execute(ctx context.Context, root *cobra.Command, prepare func(root *cobra.Command), args []string, output, stderr io.Writer) int {
+	out := &stdout{out: output}
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{flagError(err)} })
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(stderr)
+	addCompletion(root)
+	prepare(root)
+	cmd, err := root.ExecuteContextC(ctx)
+	if failed := out.failed(); err == nil && failed != nil {
+		err = fmt.Errorf("write the output: %w", failed)
+	}
+	var status *StatusError
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE):
+		return ExitOK // the reader of the output, such as head, has closed it
+	case errors.As(err, new(*UsageError)):
+		Complain(stderr, "%s: %s\nSee '%s --help'.\n", cmd.CommandPath(), OneLine(err), cmd.CommandPath())
+		return ExitUsage
+	}
+	Complain(stderr, "%s: %s\n", cmd.CommandPath(), OneLine(err))
+	if errors.As(err, &status) {
+		return status.Status
+	}
+	return ExitError
+}
+
+// Complain writes to stderr, and breaks lines between words if that is a terminal. It
+// ignores an error, because there is no other place to report it.
+func Complain(stderr io.Writer, format string, args ...any) {
+	text := visible.Lines(fmt.Sprintf(format, args...))
+	if terminal := report.TerminalOf(stderr); terminal != nil {
+		columns, _ := report.Size(terminal)
+		text = report.Wrap(text, columns, 2)
+	}
+	_, _ = io.WriteString(stderr, text)
+}
+
+// addCompletion adds cobra's completion command, and makes it refuse shells that
+// cobra does not know. The command prints to the output that root has at this
+// moment.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args = func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return Usage("unknown shell %q: want bash, fish, powershell or zsh", args[0])
+			}
+			return nil
+		}
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+}
+
+// NoArgs refuses arguments.
+func NoArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usage("unexpected argument %q", args[0])
+	}
+	return nil
+}
+
+// OneLine returns an error's text on one line, even if a server has put line breaks
+// into it.
+func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

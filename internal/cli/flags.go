@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// lifetime is the value of --for. It refuses zero, which would either end a command
+// before it begins, or be taken for "for ever".
+type lifetime time.Duration
+
+// AddFor defines --for.
+func AddFor(flags *pflag.FlagSet, d *time.Duration) {
+	flags.Var((*lifetime)(d), "for", "stop after this time, such as 90s (default: at Ctrl-C)")
+}
+
+func (l *lifetime) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return WantError("a positive time, such as 90s")
+	}
+	*l = lifetime(d)
+	return nil
+}
+
+func (l *lifetime) String() string {
+	if *l == 0 {
+		return "" // so that help shows no default
+	}
+	return time.Duration(*l).String()
+}
+
+func (*lifetime) Type() string { return "duration" }
+
+// WantError says which values a flag accepts.
+type WantError string
+
+func (e WantError) Error() string { return "want " + string(e) }
+
+// flagError replaces the parser's error for a flag's value by one that says which values
+// the flag accepts.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	var want WantError
+	if !errors.As(err, &want) {
+		switch invalid.GetFlag().Value.Type() {
+		case "bool":
+			want = "true or false"
+		case "duration":
+			want = "a time, such as 90s"
+		case "float64":
+			want = "a number"
+		case "int":
+			want = "a whole number"
+		case "uint64":
+			want = "a whole number, 0 or more"
+		default:
+			return err
+		}
+	}
+	return fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, invalid.GetValue(), want)
+}
+
+// CheckNamespace refuses a text that cannot be the name of a namespace, because the name
+// becomes part of a path.
+func CheckNamespace(name string) error {
+	if name != "" && len(validation.IsDNS1123Label(name)) > 0 {
+		return Usage("-n %s: want the name of one namespace: lower-case letters, digits and dashes, 63 at most", name)
+	}
+	return nil
+}

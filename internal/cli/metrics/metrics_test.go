@@ -1,0 +1,46 @@
+package metrics
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/reflector"
+)
+
+// What a verification found reaches the counts, and durations the right buckets.
+func TestCounts(t *testing.T) {
+	var c Counts
+	trace := c.Trace()
+	trace.Verified(reflector.Verified{Differences: 3})
+	trace.Relist(reflector.Relist{Reason: reflector.Expired})
+	trace.Bookmark("7")
+	for _, reason := range []reflector.Reason{reflector.Unreachable, reflector.Unavailable, reflector.Throttled, reflector.Cut} {
+		trace.WatchEnd(reflector.WatchEnd{Reason: reason})
+	}
+	for _, d := range []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Hour} {
+		trace.ListDone(reflector.ListDone{Duration: d})
+	}
+	trace.ListDone(reflector.ListDone{Duration: time.Hour, Err: errors.New("refused")})
+	var text Text
+	text.Of("a\\\"\n\xff").Counts(&c)
+	for _, want := range []string{
+		`relist_verifications_total{name="a\\\"\n�"} 1`,
+		`relist_verified_differences_total{name="a\\\"\n�"} 3`,
+		`relist_relists_total{name="a\\\"\n�",reason="expired"} 1`,
+		`relist_events_total{name="a\\\"\n�",type="BOOKMARK"} 1`,
+		`relist_problems_total{name="a\\\"\n�",class="server"} 3`,
+		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="0.001"} 1`,
+		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="0.01"} 1`,
+		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="0.03"} 2`,
+		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="300"} 2`,
+		`relist_list_duration_seconds_bucket{name="a\\\"\n�",le="+Inf"} 3`,
+		`relist_list_duration_seconds_sum{name="a\\\"\n�"} 3600.021`,
+		`relist_list_duration_seconds_count{name="a\\\"\n�"} 3`,
+	} {
+		if !strings.Contains(string(text.Bytes()), "\n"+want+"\n") {
+			t.Errorf("%s is not in\n%s", want, string(text.Bytes()))
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/relist-go/relist/discovery"
+	"github.com/relist-go/relist/internal/cli/connect"
+	"github.com/relist-go/relist/transport"
+)
+
+// Selection holds the flags that choose a server and its objects.
+type Selection struct {
+	// Program is what messages begin with.
+	Program string
+
+	Connect       connect.Flags
+	Namespace     string
+	AllNamespaces bool
+	Labels        string
+	Fields        string
+	PageSize      int
+}
+
+// StartTimeout bounds the first request, so that a user soon learns that a command
+// does not work.
+const StartTimeout = 4 * time.Second
+
+// ResourceNames returns the resources that arguments name: pods,configmaps is two.
+func ResourceNames(args []string) []string {
+	return strings.FieldsFunc(strings.Join(args, ","), func(r rune) bool { return r == ',' })
+}
+
+// SomeResources checks that a command has at least one resource as its arguments.
+func SomeResources(_ *cobra.Command, args []string) error {
+	if len(ResourceNames(args)) == 0 {
+		return Usage("name a resource, such as pods or deployments.apps")
+	}
+	return nil
+}
+
+// OneResource checks that a command has one argument, the resource.
+func OneResource(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return Usage("name one resource, such as pods or deployments.apps")
+	}
+	return nil
+}
+
+// Add defines all flags except those of the connection. verb is what the command does
+// with the objects.
+func (s *Selection) Add(flags *pflag.FlagSet, verb string) {
+	flags.StringVarP(&s.Namespace, "namespace", "n", "", verb+" the objects of this namespace")
+	flags.BoolVarP(&s.AllNamespaces, "all-namespaces", "A", false, verb+" the objects of all namespaces")
+	flags.StringVarP(&s.Labels, "selector", "l", "", verb+" only objects with these labels, such as app=web,tier!=db")
+	flags.StringVar(&s.Fields, "field-selector", "", verb+" only objects with these fields, such as spec.nodeName=n1")
+}
+
+// Check reports flags that cannot be meant.
+func (s *Selection) Check() error {
+	if err := s.Connect.Check(); err != nil {
+		return &UsageError{Err: err}
+	}
+	if s.Namespace != "" && s.AllNamespaces {
+		return Usage("-n and -A cannot be used together")
+	}
+	return CheckNamespace(s.Namespace)
+}
+
+// Client returns how to reach the server, and a client for it, which the caller closes.
+// The client prints two things on stderr: problems of the connection that let no request
+// fail, and the messages of a program that supplies the credential.
+func (s *Selection) Client(stderr io.Writer, watches WatchTransport) (transport.Config, *transport.Client, error) {
+	cfg, err := s.Connect.Config()
+	if err != nil {
+		return cfg, nil, err
+	}
+	cfg.OnProblem = func(err error) { Complain(stderr, "%s: %s\n", s.Program, OneLine(err)) }
+	if cfg.Exec != nil {
+		cfg.Exec.Stderr = stderr
+	}
+	cfg.WatchTransport = watches.Watches()
+	client, err := transport.NewClient(cfg)
+	if err != nil {
+		return cfg, nil, connect.Explain(err, cfg.Server, StartTimeout)
+	}
+	return cfg, client, nil
+}
+
+// Find returns the resource that the server has under name, and the namespace to
+// mirror, or "" for all namespaces.
+func (s *Selection) Find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discovery.Resource, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
+	defer cancel()
+	found, err := discovery.Resolve(ctx, client, name)
+	if err != nil {
+		return nil, "", connect.Explain(err, cfg.Server, StartTimeout)
+	}
+	for _, verb := range []string{"list", "watch"} {
+		if !found.Can(verb) {
+			return nil, "", fmt.Errorf("the server does not offer %s on %s, so it cannot be mirrored", verb, found.GroupResource())
+		}
+	}
+	switch {
+	case !found.Namespaced:
+		if s.Namespace != "" {
+			Complain(stderr, "%s belong to no namespace: -n %s is ignored\n", found.GroupResource(), s.Namespace)
+		}
+		return found, "", nil
+	case s.AllNamespaces:
+		return found, "", nil
+	case s.Namespace != "":
+		return found, s.Namespace, nil
+	case cfg.Namespace != "":
+		return found, cfg.Namespace, nil
+	}
+	return found, "default", nil
+}

@@ -1,0 +1,61 @@
+package listwatch
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Part is some objects of a list, in the server's order.
+type Part[T any] struct {
+	// Items, Metas and Errors are as in [Page]. The receiver may keep them.
+	Items  []T
+	Metas  []Meta
+	Errors []*ObjectError
+
+	// Again says that the list begins again, and that every earlier part of it is void: a continue token has expired. Such a part
+	// has no objects.
+	Again bool
+
+	// Remaining is the server's estimate of the objects that follow the page that this part is of. It is nil if the server sends
+	// none, or has not sent it yet.
+	Remaining *int64
+}
+
+// Meta returns the metadata of an item, as [List.Meta] does.
+func (p Part[T]) Meta(i int) (meta Meta, ok bool) { return metaOf(p.Items, p.Metas, i) }
+
+// visitKeys calls visit with the key of each object, and with "" for a key that is not known.
+func (p Part[T]) visitKeys(visit func(key string)) {
+	for i := range p.Items {
+		meta, _ := p.Meta(i)
+		visit(meta.Key)
+	}
+	for _, bad := range p.Errors {
+		visit(bad.Meta.Key)
+	}
+}
+
+// PartLister is implemented by a [ListWatcher] that can hand over a page in parts, while its bytes arrive. [Resource] implements it.
+// As with [KnownLister], the ListParts that a type gets by embedding a Resource is not used.
+type PartLister[T any] interface {
+	// ListParts lists as List does, and calls part with the objects of the page: at least once, also if the page has none. The
+	// Page that it returns has none of them. If part returns an error, ListParts stops and returns that error.
+	//
+	// If ListParts returns an error, the page is not whole, whatever parts there were.
+	ListParts(ctx context.Context, opts metav1.ListOptions, part func(Part[T]) error) (*Page[T], error)
+}
+
+// Each lists as [All] does, and hands the list over in parts, so that memory does not grow with the list. It calls part on the
+// caller's goroutine, while the answer arrives: a server sends a list at resourceVersion "0" in one answer, however many objects
+// there are. Until part returns, nothing more is read, so a slow part holds the connection up. If lw is not a [PartLister], each
+// page is one part.
+//
+// If Each returns an error, the list is not whole, whatever parts there were. If part returns an error, Each returns that error.
+// The List that Each returns has neither Items nor Errors.
+func Each[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, part func(Part[T]) error) (*List[T], error) {
+	if parts, ok := lw.(PartLister[T]); ok && !embedsResource(lw) {
+		return each(ctx, parts.ListParts, opts, part)
+	}
+	return each(ctx, wholePages(lw.List), opts, part)
+}

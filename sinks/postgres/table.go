@@ -1,0 +1,221 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/internal/tables"
+)
+
+// Table says where a [Copy] keeps its rows, and how.
+type Table struct {
+	// Resource is what the rows are.
+	Resource schema.GroupVersionResource
+
+	// Cluster is the name in the column cluster, for example "east". Copies of several clusters are in one table, so that one query
+	// sees all of them; each has its own state. It may be empty if there is only one.
+	Cluster string
+
+	// Name is the name of the table. If it is empty, it is the resource, and the group if there is one: pods, deployments_apps. Two
+	// copies of one resource of one cluster need different names, for example if each is of one namespace. It has at most 40
+	// small letters, digits and underscores.
+	Name string
+
+	// Columns are more columns, each with an index. "node=.spec.nodeName" makes the column node: the value of that member as text, NULL
+	// if an object has none. "[0]" chooses an element of an array, and `["a.b"]` is a member whose name has a dot. A text of more than
+	// 500 characters is cut, because an index takes no more. All rows have the columns at once, those of the history, too, and
+	// nothing is listed for that; but the database writes the table anew. Copies in one table must have the same columns. A column
+	// that is no longer named goes.
+	Columns []string
+
+	// History keeps former states in a second table, see the package comment.
+	History bool
+
+	// Retention is how long a former state is kept after it has ended. It must be positive with History, and 0 without.
+	Retention time.Duration
+}
+
+// maxCluster bounds the name of a cluster, because it is in an index together with the key: an entry has 2,704 bytes at most, see
+// also maxNameBytes.
+const maxCluster = 253
+
+// table is a Table that was checked.
+type table struct {
+	Table
+	columns []column
+}
+
+// prepare checks a Table, and fills in what it leaves out.
+func (t Table) prepare() (table, error) {
+	checked, columns, err := rules.Prepare(tables.Table(t))
+	if err != nil {
+		return table{}, err
+	}
+	if !storable(t.Cluster) || len(t.Cluster) > maxCluster {
+		return table{}, fmt.Errorf("Table.Cluster %.300q: want UTF-8 without a NUL, at most %d bytes", t.Cluster, maxCluster)
+	}
+	out := table{Table: Table(checked)}
+	for _, named := range columns {
+		out.columns = append(out.columns, columnOf(named))
+	}
+	return out, nil
+}
+
+// created is the time of creation. A cast from text to timestamptz depends on settings of the session, so it cannot be in a
+// generated column; and a text that is no time must not refuse the row. A day that the month lacks becomes one of the next month.
+const created = `CASE WHEN object #>> '{metadata,creationTimestamp}'
+		~ '^[1-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z$'
+	THEN (make_date(left(object #>> '{metadata,creationTimestamp}', 4)::int, substr(object #>> '{metadata,creationTimestamp}', 6, 2)::int, 1)
+		+ (substr(object #>> '{metadata,creationTimestamp}', 9, 2)::int - 1)
+		+ make_time(substr(object #>> '{metadata,creationTimestamp}', 12, 2)::int, substr(object #>> '{metadata,creationTimestamp}', 15, 2)::int,
+			substr(object #>> '{metadata,creationTimestamp}', 18, 2)::int)) AT TIME ZONE 'UTC' END`
+
+// columnsSQL are the columns that a table and its history have in common.
+const columnsSQL = `
+		cluster text NOT NULL,
+		key text COLLATE "C" NOT NULL,
+		namespace text NOT NULL GENERATED ALWAYS AS (CASE WHEN strpos(key, '/') > 0 THEN split_part(key, '/', 1) ELSE '' END) STORED,
+		name text NOT NULL GENERATED ALWAYS AS (substr(key, strpos(key, '/') + 1)) STORED,
+		uid text NOT NULL,
+		resource_version text NOT NULL,
+		labels jsonb GENERATED ALWAYS AS (object #> '{metadata,labels}') STORED,
+		created timestamptz GENERATED ALWAYS AS (` + created + `) STORED,
+		object jsonb COMPRESSION %[2]s NOT NULL`
+
+const tableSQL = `
+	CREATE TABLE %[1]s (` + columnsSQL + `,
+		PRIMARY KEY (cluster, key)
+	)`
+
+const historySQL = `
+	CREATE TABLE %[1]s (` + columnsSQL + `,
+		from_time timestamptz NOT NULL,
+		to_version text,
+		to_time timestamptz,
+		ended text
+	);
+	CREATE UNIQUE INDEX ON %[1]s (cluster, key) WHERE to_time IS NULL;
+	CREATE INDEX ON %[1]s (cluster, key, from_time);
+	CREATE INDEX ON %[1]s (cluster, to_time) WHERE to_time IS NOT NULL`
+
+// make makes the tables of t, or changes their columns.
+func (db *DB) make(ctx context.Context, conn *pgx.Conn, t table) error {
+	return db.alone(ctx, conn, func(tx pgx.Tx) error {
+		if err := db.checkLayout(ctx, tx); err != nil { // another version may have changed it since Open
+			return err
+		}
+		had, known, err := db.register(ctx, tx, t)
+		if err != nil {
+			return err
+		}
+		there, err := db.exists(ctx, tx, t.Name)
+		if err != nil {
+			return err
+		}
+		if !there {
+			if err := db.makeTable(ctx, tx, t, known); err != nil {
+				return err
+			}
+		}
+		if err := db.changeColumns(ctx, tx, t, t.Name, had, there); err != nil {
+			return err
+		}
+		history := t.Name + "_history"
+		there, err = db.exists(ctx, tx, history)
+		if err != nil || !there && !t.History {
+			return err
+		}
+		if !there {
+			if err := db.run(ctx, tx, fmt.Sprintf(historySQL, db.name(history), db.compression)); err != nil {
+				return err
+			}
+			// The next transaction of each copy writes the present states down, also if somebody has dropped a history.
+			if _, err := tx.Exec(ctx, `UPDATE `+db.name("relist_state")+` SET recorded = false, recorded_version = '', recorded_at = NULL
+				WHERE table_name = $1`, t.Name); err != nil {
+				return err
+			}
+		}
+		return db.changeColumns(ctx, tx, t, history, had, there)
+	})
+}
+
+// register writes down what the table is of, and returns the columns that it has had so far.
+func (db *DB) register(ctx context.Context, tx pgx.Tx, t table) (had []column, known bool, err error) {
+	var group, resource string
+	var columns []byte
+	err = tx.QueryRow(ctx, `SELECT api_group, resource, columns::text FROM `+db.name("relist_tables")+` WHERE table_name = $1`, t.Name).
+		Scan(&group, &resource, &columns)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		for _, name := range []string{t.Name, t.Name + "_history"} {
+			there, err := db.exists(ctx, tx, name)
+			if err != nil {
+				return nil, false, err
+			}
+			if there {
+				return nil, false, fmt.Errorf("there is a table %s which relist has not made: choose another Table.Name, or another schema", name)
+			}
+		}
+	case err != nil:
+		return nil, false, err
+	case group != t.Resource.Group || resource != t.Resource.Resource:
+		return nil, false, fmt.Errorf("the table has %s, not %s: choose another Table.Name",
+			schema.GroupResource{Group: group, Resource: resource}, t.Resource.GroupResource())
+	default:
+		known = true
+		if err := json.Unmarshal(columns, &had); err != nil {
+			return nil, false, fmt.Errorf("relist_tables.columns: %w", err)
+		}
+	}
+	if known && slices.EqualFunc(had, t.columns, column.equal) {
+		return had, known, nil
+	}
+	now, err := json.Marshal(append([]column{}, t.columns...))
+	if err != nil {
+		return nil, false, err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO `+db.name("relist_tables")+` (table_name, api_group, resource, columns) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (table_name) DO UPDATE SET columns = excluded.columns`, t.Name, t.Resource.Group, t.Resource.Resource, string(now))
+	return had, known, err
+}
+
+// makeTable makes a table. If somebody has dropped one that was known, the rows that its states are about are gone, too.
+func (db *DB) makeTable(ctx context.Context, tx pgx.Tx, t table, known bool) error {
+	if err := db.run(ctx, tx, fmt.Sprintf(tableSQL, db.name(t.Name), db.compression)); err != nil || !known {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE `+db.name("relist_state")+` SET version = '', recorded = false WHERE table_name = $1`, t.Name)
+	return err
+}
+
+// changeColumns gives a table the columns of t, in one statement, because each would write the table anew.
+func (db *DB) changeColumns(ctx context.Context, tx pgx.Tx, t table, name string, had []column, there bool) error {
+	if !there {
+		had = nil
+	}
+	var changes, indexes []string
+	for _, c := range had {
+		if !slices.ContainsFunc(t.columns, c.equal) {
+			changes = append(changes, "DROP COLUMN IF EXISTS "+pgx.Identifier{c.Name}.Sanitize())
+		}
+	}
+	for _, c := range t.columns {
+		if !slices.ContainsFunc(had, c.equal) {
+			quoted := pgx.Identifier{c.Name}.Sanitize()
+			changes = append(changes, fmt.Sprintf("ADD COLUMN %s text GENERATED ALWAYS AS (%s) STORED", quoted, c.sql()))
+			indexes = append(indexes, fmt.Sprintf("CREATE INDEX ON %s (%s);", db.name(name), quoted))
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return db.run(ctx, tx, fmt.Sprintf("ALTER TABLE %s %s; %s", db.name(name), strings.Join(changes, ", "), strings.Join(indexes, " ")))
+}
