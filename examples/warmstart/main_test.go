@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/relist-go/relist/apitest"
 )
@@ -20,9 +21,11 @@ func configMap(name, tea string) map[string]any {
 // process is one run of the program.
 type process struct {
 	t     *testing.T
+	out   *os.File
 	lines *bufio.Scanner
 	stop  context.CancelFunc
-	done  chan error
+	ended chan struct{}
+	err   error // set before ended is closed
 }
 
 // start runs the program in this process, with a pipe for its standard output.
@@ -35,21 +38,28 @@ func start(t *testing.T, file string) *process {
 	stdout := os.Stdout
 	os.Stdout = w
 	ctx, stop := context.WithCancel(t.Context())
-	p := &process{t: t, lines: bufio.NewScanner(r), stop: stop, done: make(chan error, 1)}
+	p := &process{t: t, out: r, lines: bufio.NewScanner(r), stop: stop, ended: make(chan struct{})}
 	go func() {
-		err := run(ctx, file)
+		defer close(p.ended)
+		p.err = run(ctx, file)
 		os.Stdout = stdout
 		_ = w.Close()
-		p.done <- err
 	}()
+	t.Cleanup(func() { // if the test has failed
+		stop()
+		<-p.ended
+	})
 	return p
 }
 
 func (p *process) want(lines ...string) {
 	p.t.Helper()
+	if err := p.out.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		p.t.Fatal(err)
+	}
 	for _, line := range lines {
 		if !p.lines.Scan() || p.lines.Text() != line {
-			p.t.Errorf("printed %q, want %q; %v", p.lines.Text(), line, p.lines.Err())
+			p.t.Fatalf("printed %q, want %q; %v", p.lines.Text(), line, p.lines.Err())
 		}
 	}
 }
@@ -57,8 +67,9 @@ func (p *process) want(lines ...string) {
 func (p *process) end() {
 	p.t.Helper()
 	p.stop()
-	if err := <-p.done; !errors.Is(err, context.Canceled) {
-		p.t.Errorf("the program ended with %v", err)
+	<-p.ended
+	if !errors.Is(p.err, context.Canceled) {
+		p.t.Errorf("the program ended with %v", p.err)
 	}
 }
 
@@ -98,8 +109,14 @@ clusters: [{name: test, cluster: {server: "`+url+`"}}]
 	if _, err := server.Delete("configmaps", "shop", "prices"); err != nil {
 		t.Fatal(err)
 	}
+	// The program prints the copy before the server has answered. Once it has printed an object, it also prints its deletion.
+	server.Stall()
 	second := start(t, file)
-	second.want("= shop prices", "= shop stock", "+ shop hours", "- shop prices")
+	second.want("= shop prices", "= shop stock")
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	second.want("+ shop hours", "- shop prices")
 	second.end()
 	if n := lists.Load(); n != 1 {
 		t.Errorf("%d lists, want 1", n)
