@@ -1,6 +1,13 @@
 package relist
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
@@ -12,7 +19,8 @@ import (
 // takes an informer. [Open] makes them.
 //
 // Run keeps the cache live, and Store reads it. Create, Apply and the other writes send a request each, and change only the server.
-// The cache learns of a write by its watch: to read what was written, wait by WaitFor.
+// The cache learns of a write by its watch: to read what was written, wait by WaitFor. CreateOrPatch, Patch and PatchStatus wait
+// for a moment by themselves.
 type Objects[T object.Object] struct {
 	*informer.Informer[T]
 	*writer.Writer[T]
@@ -49,4 +57,104 @@ func Open[T object.Object](client *transport.Client, typ object.Type, opts Optio
 		return nil, err
 	}
 	return &Objects[T]{Informer: informer.New(resource, opts.Informer), Writer: writes, Resource: resource}, nil
+}
+
+// ErrNotOwned is the error of [Objects.CreateOrPatch] if the object is controlled by another owner, or by none.
+var ErrNotOwned = errors.New("does not control the object of this name: delete that object, or choose another name")
+
+// CreateOrPatch sees to it that there is an object with this name, and that it has what change writes to it.
+//
+// If the cache has no such object, CreateOrPatch creates one with this metadata, after change. If the cache has one,
+// CreateOrPatch sends what change writes to a copy of it as a merge patch, if that is any different; see [writer.Writer.Patch].
+// change should set each field that this program decides on, and no other: it is called with a new object or with one that others
+// have also written to.
+//
+// If meta has a reference to a controlling owner, as the metadata of [controller.OwnedMeta] does, an object that this owner does not
+// control is left alone, and the error is [ErrNotOwned]. The UID of the owner counts.
+//
+// The cache may be behind. Then apierrors.IsAlreadyExists, IsConflict or IsNotFound is true for the error, and nothing is changed.
+// In a controller, return the error: the key comes back after a pause, or as soon as the cache has the change. After a write,
+// CreateOrPatch waits until the cache has it, for a second at most, so that the next call for this object begins with that state.
+//
+// The answer is the object as the server has it; if no request was necessary, the cache's own object, which must not be changed.
+//
+// [controller.OwnedMeta]: https://pkg.go.dev/github.com/relist-go/relist/controller#OwnedMeta
+func (o *Objects[T]) CreateOrPatch(ctx context.Context, meta metav1.ObjectMeta, change func(obj T)) (T, error) {
+	key, err := object.KeyOf(&meta)
+	if err == nil {
+		have, exists := o.Store().Get(key)
+		if !exists {
+			made, err := o.CreateFrom(ctx, meta, change)
+			if err == nil {
+				o.await(ctx, made, "")
+			}
+			return made, err
+		}
+		if err = ownedBy(have, metav1.GetControllerOf(&meta)); err == nil {
+			return o.Patch(ctx, have, change)
+		}
+	}
+	what, _ := o.Resource.Scope()
+	if key != "" {
+		what += " " + key
+	}
+	return *new(T), fmt.Errorf("create or patch %s: %w", what, err)
+}
+
+// Patch is [writer.Writer.Patch]. Then it waits until the cache has the new state, for a second at most.
+func (o *Objects[T]) Patch(ctx context.Context, have T, change func(obj T)) (T, error) {
+	written, err := o.Writer.Patch(ctx, have, change)
+	if err == nil {
+		o.await(ctx, written, have.GetResourceVersion())
+	}
+	return written, err
+}
+
+// PatchStatus is [writer.Writer.PatchStatus]. Then it waits until the cache has the new state, for a second at most.
+func (o *Objects[T]) PatchStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
+	written, err := o.Writer.PatchStatus(ctx, have, change)
+	if err == nil {
+		o.await(ctx, written, have.GetResourceVersion())
+	}
+	return written, err
+}
+
+// awaitWithin is how long a write waits for the cache. The event of a write comes within milliseconds. If it does not, the cache
+// is behind for a reason of its own, and then the server refuses a write from the old state.
+const awaitWithin = time.Second
+
+// await waits until the cache has an object as it was written, or newer. If versions cannot be ordered, it waits until the cache
+// has another state of the object than the one before the write.
+func (o *Objects[T]) await(ctx context.Context, written T, before string) {
+	if written.GetResourceVersion() == before {
+		return // nothing was written
+	}
+	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
+	defer cancel()
+	_ = o.WaitUntil(ctx, object.Key(written), func(now T, exists bool) bool { // the write was made, whatever comes of this
+		if !exists {
+			return false
+		}
+		version := now.GetResourceVersion()
+		return version != before && !object.Older(version, written.GetResourceVersion())
+	})
+}
+
+// ownedBy returns an error unless an object is controlled by an owner, if there is one.
+func ownedBy(obj any, owner *metav1.OwnerReference) error {
+	if owner == nil {
+		return nil
+	}
+	owned, ok := obj.(interface {
+		GetOwnerReferences() []metav1.OwnerReference
+	})
+	if !ok {
+		return fmt.Errorf("a %T does not say who owns it: embed metav1.ObjectMeta, or write a method GetOwnerReferences", obj)
+	}
+	for _, ref := range owned.GetOwnerReferences() {
+		if ref.Controller != nil && *ref.Controller && ref.UID == owner.UID {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s %s: %w", owner.Kind, owner.Name, ErrNotOwned)
 }

@@ -9,7 +9,7 @@
 // Every method but Delete returns the object as the server has it after the write, so that a program can wait until its own
 // cache has that version.
 //
-// A type may lack fields that the objects have. [Writer.Apply] and [Writer.MergePatch] leave those fields alone.
+// A type may lack fields that the objects have. [Writer.Patch], [Writer.Apply] and [Writer.MergePatch] leave those fields alone.
 // [Writer.Update] replaces whole objects, and would delete those fields: it returns [ErrIncomplete] unless [Options].Complete
 // says that the type has every field. Unstructured objects have every field.
 //

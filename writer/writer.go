@@ -19,7 +19,7 @@ import (
 
 // ErrIncomplete is the error of an update whose type may lack fields of the object.
 var ErrIncomplete = errors.New("the type may lack fields of the object, which would be deleted: " +
-	"write single fields by MergePatch or Apply, or set Options.Complete if the type has every field")
+	"write single fields by Patch or Apply, or set Options.Complete if the type has every field")
 
 // Options of a [Writer].
 type Options struct {
@@ -138,7 +138,7 @@ func (w *Writer[T]) replace(ctx context.Context, verb, subresource string, obj T
 // https://www.rfc-editor.org/rfc/rfc7396
 //
 // If the patch has a metadata.resourceVersion and the object is at another one, the error is a conflict. Without one, the
-// server patches the object in whatever state it is, so the patch must not depend on what was read.
+// server patches the object in whatever state it is, so the patch must not depend on what was read: for that, there is Patch.
 func (w *Writer[T]) MergePatch(ctx context.Context, key string, patch any) (T, error) {
 	return w.mergePatch(ctx, "patch", "", key, patch)
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"log"
-	"maps"
 	"os/signal"
 	"syscall"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/writer"
 )
 
 var shopType = object.Type{Group: "example.com", Version: "v1", Resource: "shops", Kind: "Shop"}
@@ -58,12 +56,11 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	writes := writer.Options{FieldManager: "shops", Force: true}
-	shops, err := relist.Open(client, shopType, relist.Options[*Shop]{Writer: writes})
+	shops, err := relist.Open(client, shopType, relist.Options[*Shop]{})
 	if err != nil {
 		return err
 	}
-	configMaps, err := relist.Open(client, configMapType, relist.Options[*ConfigMap]{Writer: writes})
+	configMaps, err := relist.Open(client, configMapType, relist.Options[*ConfigMap]{})
 	if err != nil {
 		return err
 	}
@@ -73,25 +70,13 @@ func run(ctx context.Context) error {
 		if !exists || shop.DeletionTimestamp != nil {
 			return 0, nil // the cluster's garbage collector deletes the ConfigMap
 		}
-		owned := controller.OwnedMeta(shop, shopType, shop.Name)
-		have, exists := configMaps.Store().Get(key)
-		if !exists {
-			_, err := configMaps.Create(ctx, &ConfigMap{ObjectMeta: owned})
-			return 0, err // an event of the new ConfigMap brings the key back
+		_, err := configMaps.CreateOrPatch(ctx, controller.OwnedMeta(shop, shopType, shop.Name), func(c *ConfigMap) {
+			c.Data = shop.Prices
+		})
+		if err != nil {
+			return 0, err // relist.ErrNotOwned if somebody else has a ConfigMap of this name
 		}
-		if !metav1.IsControlledBy(have, shop) {
-			return 0, errors.New("the ConfigMap belongs to somebody else")
-		}
-		if !maps.Equal(have.Data, shop.Prices) {
-			owned.UID = have.UID // if the name now belongs to another ConfigMap, the server refuses
-			if _, err := configMaps.Apply(ctx, &ConfigMap{ObjectMeta: owned, Data: shop.Prices}); err != nil {
-				return 0, err
-			}
-		}
-		if shop.Status.Published == len(shop.Prices) {
-			return 0, nil
-		}
-		_, err := shops.MergePatchStatus(ctx, key, map[string]any{"status": map[string]any{"published": len(shop.Prices)}})
+		_, err = shops.PatchStatus(ctx, shop, func(s *Shop) { s.Status.Published = len(s.Prices) })
 		return 0, err
 	}
 	return controller.Run(ctx, reconcile, controller.Options{},

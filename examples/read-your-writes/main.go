@@ -118,16 +118,15 @@ func (c *Counter) Raise(ctx context.Context) (int, error) {
 
 // write writes the next number, if the ConfigMap is still as the cache had it.
 func (c *Counter) write(ctx context.Context, had *ConfigMap, exists bool) (*ConfigMap, error) {
-	next := map[string]string{"number": strconv.Itoa(number(had) + 1)}
+	count := func(m *ConfigMap) { m.Data = map[string]string{"number": strconv.Itoa(number(had) + 1)} }
 	if !exists {
-		first := &ConfigMap{Data: next}
-		first.Namespace, first.Name, _ = object.SplitKey(c.key)
-		return c.configMaps.Create(ctx, first)
+		namespace, name, err := object.SplitKey(c.key)
+		if err != nil {
+			return nil, err
+		}
+		return c.configMaps.CreateFrom(ctx, metav1.ObjectMeta{Namespace: namespace, Name: name}, count)
 	}
-	return c.configMaps.MergePatch(ctx, c.key, map[string]any{
-		"metadata": map[string]any{"resourceVersion": had.ResourceVersion},
-		"data":     next,
-	})
+	return c.configMaps.Patch(ctx, had, count)
 }
 
 // number reads a ConfigMap, which may be nil.

@@ -1,0 +1,210 @@
+package writer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/writer"
+)
+
+// gadget has members of many kinds.
+type gadget struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Size  int64          `json:"size"`
+		Name  string         `json:"name,omitempty"`
+		Tags  []string       `json:"tags"`
+		Parts map[string]any `json:"parts"`
+		Deep  *deep          `json:"deep,omitempty"`
+	} `json:"spec"`
+	Status struct {
+		Ready bool `json:"ready"`
+	} `json:"status"`
+}
+
+type deep struct {
+	A int `json:"a,omitempty"`
+	B int `json:"b,omitempty"`
+}
+
+// What is sent is what the function has changed, and nothing else.
+func TestPatch(t *testing.T) {
+	const huge = int64(9007199254740993) // no float64 is this number
+	for name, tt := range map[string]struct {
+		change func(g *gadget)
+		want   string // "": no request
+	}{
+		"nothing":             {func(*gadget) {}, ""},
+		"the same":            {func(g *gadget) { g.Spec.Size = huge; g.Spec.Tags = []string{"a", "b"} }, ""},
+		"a number":            {func(g *gadget) { g.Spec.Size-- }, `{"metadata":{"resourceVersion":"7"},"spec":{"size":9007199254740992}}`},
+		"a list":              {func(g *gadget) { g.Spec.Tags = g.Spec.Tags[:1] }, `{"metadata":{"resourceVersion":"7"},"spec":{"tags":["a"]}}`},
+		"a list that ends":    {func(g *gadget) { g.Spec.Tags = nil }, `{"metadata":{"resourceVersion":"7"},"spec":{"tags":null}}`},
+		"a string that ends":  {func(g *gadget) { g.Spec.Name = "" }, `{"metadata":{"resourceVersion":"7"},"spec":{"name":null}}`},
+		"a key":               {func(g *gadget) { g.Spec.Parts["y"] = 2 }, `{"metadata":{"resourceVersion":"7"},"spec":{"parts":{"y":2}}}`},
+		"a key that ends":     {func(g *gadget) { delete(g.Spec.Parts, "x") }, `{"metadata":{"resourceVersion":"7"},"spec":{"parts":{"x":null}}}`},
+		"a map that ends":     {func(g *gadget) { g.Spec.Parts = nil }, `{"metadata":{"resourceVersion":"7"},"spec":{"parts":null}}`},
+		"a key with no value": {func(g *gadget) { g.Spec.Parts["y"] = nil }, ""},
+		"something new":       {func(g *gadget) { g.Spec.Deep.A = 0; g.Spec.Deep.B = 2 }, `{"metadata":{"resourceVersion":"7"},"spec":{"deep":{"a":null,"b":2}}}`},
+		"a label":             {func(g *gadget) { g.Labels = map[string]string{"a": "b"} }, `{"metadata":{"labels":{"a":"b"},"resourceVersion":"7"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newWire(t)
+			server.answer = `{"metadata":{"name":"g","resourceVersion":"8"}}`
+			have := &gadget{ObjectMeta: metav1.ObjectMeta{Name: "g", ResourceVersion: "7"}}
+			have.Spec.Size, have.Spec.Name, have.Spec.Tags = huge, "old", []string{"a", "b"}
+			have.Spec.Parts = map[string]any{"x": huge}
+			have.Spec.Deep = &deep{A: 1}
+			before := cmp.Diff(nil, have)
+			got, err := newWriter[*gadget](t, server.Client, gadgets, writer.Options{}).Patch(t.Context(), have, tt.change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.want == "" {
+				if got != have || len(server.requests) > 0 {
+					t.Errorf("sent %q, and returned %+v", server.requests, got)
+				}
+				return
+			}
+			want := []string{"PATCH /apis/example.com/v1/gadgets/g?fieldValidation=Strict application/merge-patch+json " + tt.want}
+			if diff := cmp.Diff(want, server.requests); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, cmp.Diff(nil, have)); diff != "" {
+				t.Errorf("the object of the caller has changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+var gadgets = object.Type{Group: "example.com", Version: "v1", Resource: "gadgets", Kind: "Gadget", ClusterScoped: true}
+
+func TestPatchStatus(t *testing.T) {
+	server := newWire(t)
+	server.answer = `{"metadata":{"name":"g","resourceVersion":"8"}}`
+	have := &gadget{ObjectMeta: metav1.ObjectMeta{Name: "g", ResourceVersion: "7"}}
+	w := newWriter[*gadget](t, server.Client, gadgets, writer.Options{})
+	if _, err := w.PatchStatus(t.Context(), have, func(g *gadget) { g.Status.Ready = true }); err != nil {
+		t.Error(err)
+	}
+	want := []string{`PATCH /apis/example.com/v1/gadgets/g/status?fieldValidation=Strict application/merge-patch+json {"metadata":{"resourceVersion":"7"},"status":{"ready":true}}`}
+	if diff := cmp.Diff(want, server.requests); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	_, err := w.PatchStatus(t.Context(), have, func(g *gadget) { g.Spec.Size = 1 })
+	wantError(t, err, "patch the status of gadgets.example.com g: the function has changed spec, and a patch of the status changes nothing else: use Patch")
+}
+
+// unfaithful loses a member when it is encoded and decoded.
+type unfaithful struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Secret secret `json:"secret"`
+}
+
+type secret string
+
+func (s secret) MarshalText() ([]byte, error) { return []byte("*" + s), nil }
+
+// A struct that embeds an object with a DeepCopyObject has that method, too, but the copy is of the other type.
+type wrapped struct {
+	*metav1.PartialObjectMetadata
+
+	More int `json:"more"`
+}
+
+func TestPatchRefuses(t *testing.T) {
+	server := newWire(t)
+	w := newWriter[*gadget](t, server.Client, gadgets, writer.Options{})
+	_, err := w.Patch(t.Context(), &gadget{ObjectMeta: metav1.ObjectMeta{Name: "g"}}, func(*gadget) {})
+	wantError(t, err, "patch gadgets.example.com g: the object has no resourceVersion, so what others have written meanwhile would be lost: patch an object that was read")
+	_, err = w.Patch(t.Context(), nil, func(*gadget) {})
+	wantError(t, err, "patch gadgets.example.com: key of a *writer_test.gadget: panic")
+	_, err = newWriter[*unfaithful](t, server.Client, gadgets, writer.Options{}).Patch(t.Context(),
+		&unfaithful{ObjectMeta: metav1.ObjectMeta{Name: "u", ResourceVersion: "7"}, Secret: "x"}, func(u *unfaithful) { u.Secret = "y" })
+	wantError(t, err, "patch gadgets.example.com u: a *writer_test.unfaithful is another object when it was encoded as JSON and decoded again: give it a method DeepCopyObject, or use MergePatch")
+	if len(server.requests) > 0 {
+		t.Errorf("sent %q", server.requests)
+	}
+}
+
+func TestPatchOfAnEmbeddedObject(t *testing.T) {
+	var _ runtime.Object = wrapped{}
+	server := newWire(t)
+	server.answer = `{"kind":"Gadget","apiVersion":"example.com/v1","metadata":{"name":"g","resourceVersion":"8"}}`
+	have := &wrapped{PartialObjectMetadata: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "g", ResourceVersion: "7"}}}
+	w := newWriter[*wrapped](t, server.Client, gadgets, writer.Options{})
+	if _, err := w.Patch(t.Context(), have, func(o *wrapped) { o.More = 1 }); err != nil {
+		t.Error(err)
+	}
+	if want := `{"metadata":{"resourceVersion":"7"},"more":1}`; len(server.requests) != 1 || !strings.HasSuffix(server.requests[0], want) || have.More != 0 {
+		t.Errorf("sent %q, want %s", server.requests, want)
+	}
+}
+
+// An object is made and changed in steps, and somebody else writes between two of them.
+func TestPatches(t *testing.T) {
+	_, client := serve(t)
+	w := newWriter[*Deployment](t, client, deployments, writer.Options{FieldManager: "me"})
+	ctx, ok := t.Context(), must[*Deployment](t)
+	made := ok(w.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "shop", Name: "web"}, func(d *Deployment) { d.Spec.Replicas = 2 }))
+	if _, err := w.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "shop", Name: "web"}, func(*Deployment) {}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("a second one: %v", err)
+	}
+	ok(w.MergePatch(ctx, "shop/web", []byte(`{"spec":{"paused":true}}`)))
+	if _, err := w.Patch(ctx, made, func(d *Deployment) { d.Spec.Replicas = 3 }); !apierrors.IsConflict(err) {
+		t.Errorf("a patch of an older state: %v", err)
+	}
+	kindless := deployments
+	kindless.Kind = ""
+	whole := newWriter[*unstructured.Unstructured](t, client, kindless, writer.Options{})
+	now := must[*unstructured.Unstructured](t)(whole.MergePatch(ctx, "shop/web", []byte(`{}`)))
+	now = must[*unstructured.Unstructured](t)(whole.Patch(ctx, now, func(o *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(o.Object, int64(4), "spec", "replicas"); err != nil {
+			t.Error(err)
+		}
+	}))
+	spec, _, err := unstructured.NestedMap(now.Object, "spec")
+	if diff := cmp.Diff(map[string]any{"replicas": int64(4), "paused": true}, spec); diff != "" || err != nil {
+		t.Errorf("spec (-want +got):\n%s%v", diff, err)
+	}
+	_, err = whole.CreateFrom(ctx, metav1.ObjectMeta{Name: "b"}, func(*unstructured.Unstructured) {})
+	wantError(t, err, "create deployments.apps b: the object has no kind: give it one, or set Kind of the object.Type")
+}
+
+// thin has only what an object.Object needs.
+type thin struct {
+	Metadata struct {
+		Namespace       string `json:"namespace"`
+		Name            string `json:"name"`
+		UID             string `json:"uid"`
+		ResourceVersion string `json:"resourceVersion"`
+	} `json:"metadata"`
+}
+
+func (s *thin) GetNamespace() string       { return s.Metadata.Namespace }
+func (s *thin) GetName() string            { return s.Metadata.Name }
+func (s *thin) GetUID() types.UID          { return types.UID(s.Metadata.UID) }
+func (s *thin) GetResourceVersion() string { return s.Metadata.ResourceVersion }
+
+// An object is not made without its owner because the type has no field for one.
+func TestCreateFromOfAThinType(t *testing.T) {
+	server := newWire(t)
+	w := newWriter[*thin](t, server.Client, deployments, writer.Options{})
+	_, err := w.CreateFrom(t.Context(), metav1.ObjectMeta{Namespace: "shop", Name: "web", Labels: map[string]string{"a": "b"}}, func(*thin) {})
+	wantError(t, err, "create deployments.apps shop/web: a *writer_test.thin does not keep metadata.labels, so the object would be created without it: embed metav1.ObjectMeta")
+	if len(server.requests) > 0 {
+		t.Errorf("sent %q", server.requests)
+	}
+	if _, err := w.CreateFrom(t.Context(), metav1.ObjectMeta{Namespace: "shop", Name: "web"}, func(*thin) {}); err != nil {
+		t.Error(err)
+	}
+}
