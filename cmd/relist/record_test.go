@@ -38,7 +38,7 @@ func TestRecord(t *testing.T) {
 		if r.status != cli.ExitOK || r.stderr != "" || !strings.Contains(r.stdout, "recorded "+path+": 3 requests, 4 objects") {
 			t.Fatalf("status %d, stderr %q, stdout\n%s", r.status, r.stderr, r.stdout)
 		}
-		if took > 2*time.Second {
+		if took > stopLimit {
 			t.Errorf("it took %v to stop", took)
 		}
 		text, err := os.ReadFile(path)

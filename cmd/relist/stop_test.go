@@ -14,8 +14,9 @@ import (
 	"github.com/relist-go/relist/internal/cli"
 )
 
-// stopLimit is how long a signal may take to end the command.
-const stopLimit = 200 * time.Millisecond
+// stopLimit is how long a signal may take to end the command. It takes milliseconds; on a machine that has much else to do, more.
+// It is less than each time that the command could wait for by mistake: a pause, or an answer.
+const stopLimit = 3 * time.Second
 
 // A signal ends the command at once, in every state, and the command prints the
 // summary.
