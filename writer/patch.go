@@ -16,10 +16,13 @@ import (
 )
 
 // Patch changes an object that was read. It calls change with a copy of have, and sends the fields that change has written to as a
-// merge patch. Fields that T lacks stay as they are. If nothing is different, Patch sends no request, and returns have.
+// merge patch. Fields that T lacks stay as they are, but a list is replaced whole: if change writes to a list, fields that T lacks
+// are removed from its items. If nothing is different, Patch sends no request, and returns have.
+// https://www.rfc-editor.org/rfc/rfc7396
 //
 // The patch has the resourceVersion of have: if somebody has written to the object since it was read, the error is a conflict.
-// have may be an object of a cache, because change gets a copy. To make the copy, T has a method DeepCopyObject, or can be encoded
+// have may be an object of a cache, because change gets a copy; but no Drop or Transform must have changed what change writes to. To
+// make the copy, T has a method DeepCopyObject, or can be encoded
 // as JSON and decoded again.
 func (w *Writer[T]) Patch(ctx context.Context, have T, change func(obj T)) (T, error) {
 	return w.patch(ctx, "patch", "", have, change)
