@@ -142,7 +142,7 @@ func TestCreateOrPatchLeavesOthersAlone(t *testing.T) {
 		}
 		synctest.Wait()
 		writes, err := c.ensure("1", map[string]string{"bread": "3"})
-		if want := "create or patch configmaps town/bakery: Shop bakery: does not control the object of this name"; writes != 0 || !errors.Is(err, relist.ErrNotOwned) || !strings.Contains(err.Error(), want) {
+		if want := "configmaps town/bakery does not belong to Shop bakery: it is controlled by another owner, or by none"; writes != 0 || !errors.Is(err, relist.ErrNotOwned) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d writes, and the error %v, want %q", writes, err, want)
 		}
 		c.wantData(theirs)
@@ -211,7 +211,7 @@ func TestPatchWaitsForTheCache(t *testing.T) {
 			}
 		})
 		began = time.Now()
-		_, err = c.PatchStatus(t.Context(), written, func(m *ConfigMap) {})
+		_, err = c.PatchStatus(t.Context(), written, func(*ConfigMap) {})
 		if took := time.Since(began); took > 0 || err != nil {
 			t.Errorf("a patch that changes nothing: %v after %v", err, took)
 		}
@@ -284,6 +284,8 @@ func TestCreateOrPatchRefuses(t *testing.T) {
 			t.Errorf("without an owner: %v", err)
 		}
 		stop()
-		<-ended
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
 	})
 }

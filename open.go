@@ -60,14 +60,17 @@ func Open[T object.Object](client *transport.Client, typ object.Type, opts Optio
 }
 
 // ErrNotOwned is the error of [Objects.CreateOrPatch] if the object is controlled by another owner, or by none.
-var ErrNotOwned = errors.New("does not control the object of this name: delete that object, or choose another name")
+var ErrNotOwned = errors.New("controlled by another owner, or by none")
 
 // CreateOrPatch sees to it that there is an object with this name, and that it has what change writes to it.
 //
 // If the cache has no such object, CreateOrPatch creates one with this metadata, after change. If the cache has one,
 // CreateOrPatch sends what change writes to a copy of it as a merge patch, if that is any different; see [writer.Writer.Patch].
 // change should set each field that this program decides on, and no other: it is called with a new object or with one that others
-// have also written to.
+// have also written to. The maps of a new object may be nil.
+//
+// The cache should have every object that CreateOrPatch is called for, so no selector that such an object may cease to match.
+// Otherwise CreateOrPatch would try to create the object again, and get apierrors.IsAlreadyExists, for ever.
 //
 // If meta has a reference to a controlling owner, as the metadata of [controller.OwnedMeta] does, an object that this owner does not
 // control is left alone, and the error is [ErrNotOwned]. The UID of the owner counts.
@@ -80,25 +83,23 @@ var ErrNotOwned = errors.New("does not control the object of this name: delete t
 //
 // [controller.OwnedMeta]: https://pkg.go.dev/github.com/relist-go/relist/controller#OwnedMeta
 func (o *Objects[T]) CreateOrPatch(ctx context.Context, meta metav1.ObjectMeta, change func(obj T)) (T, error) {
-	key, err := object.KeyOf(&meta)
-	if err == nil {
-		have, exists := o.Store().Get(key)
-		if !exists {
-			made, err := o.CreateFrom(ctx, meta, change)
-			if err == nil {
-				o.await(ctx, made, "")
-			}
-			return made, err
-		}
-		if err = ownedBy(have, metav1.GetControllerOf(&meta)); err == nil {
-			return o.Patch(ctx, have, change)
-		}
-	}
 	what, _ := o.Resource.Scope()
-	if key != "" {
-		what += " " + key
+	key, err := object.KeyOf(&meta)
+	if err != nil {
+		return *new(T), fmt.Errorf("create or patch %s: %w", what, err)
 	}
-	return *new(T), fmt.Errorf("create or patch %s: %w", what, err)
+	have, exists := o.Store().Get(key)
+	if !exists {
+		made, err := o.CreateFrom(ctx, meta, change)
+		if err == nil {
+			o.await(ctx, made, "")
+		}
+		return made, err
+	}
+	if err := ownedBy(have, metav1.GetControllerOf(&meta)); err != nil {
+		return *new(T), fmt.Errorf("%s %s %w", what, key, err)
+	}
+	return o.Patch(ctx, have, change)
 }
 
 // Patch is [writer.Writer.Patch]. Then it waits until the cache has the new state, for a second at most.
@@ -149,12 +150,12 @@ func ownedBy(obj any, owner *metav1.OwnerReference) error {
 		GetOwnerReferences() []metav1.OwnerReference
 	})
 	if !ok {
-		return fmt.Errorf("a %T does not say who owns it: embed metav1.ObjectMeta, or write a method GetOwnerReferences", obj)
+		return fmt.Errorf("is a %T, which does not say who owns it: embed metav1.ObjectMeta, or write a method GetOwnerReferences", obj)
 	}
 	for _, ref := range owned.GetOwnerReferences() {
 		if ref.Controller != nil && *ref.Controller && ref.UID == owner.UID {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s %s: %w", owner.Kind, owner.Name, ErrNotOwned)
+	return fmt.Errorf("does not belong to %s %s: it is %w", owner.Kind, owner.Name, ErrNotOwned)
 }

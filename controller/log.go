@@ -16,11 +16,15 @@ const (
 	maxNamed    = 10
 	namedPeriod = time.Minute
 
+	// A cache that is a moment behind the server causes a conflict, and the next attempts come within seconds. Only this many
+	// conflicts in succession are a problem.
+	manyConflicts = 10
+
 	classPanic = "panic"
 )
 
 // failureLog tells of a key that fails once for each state of the key, and not once for each attempt: when it begins to fail, for
-// each further class of errors, and when it has recovered. The attempts between are told at Debug.
+// each further class of errors, and when it has recovered. The attempts between are told at Debug, and so are the first conflicts.
 type failureLog struct {
 	logger *slog.Logger
 
@@ -45,9 +49,15 @@ func classOf(err error) string {
 	return string(apierrors.ReasonForError(err)) // "" if it is no answer of an API server
 }
 
+// isConflict reports whether a write was refused because it began from an old state.
+func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+
 // failed tells of an attempt that has failed.
 func (l *failureLog) failed(ctx context.Context, r *Reconciled) {
-	level, since, more := l.record(r.Key, classOf(r.Err))
+	level, since, more := slog.LevelDebug, time.Duration(0), false
+	if !isConflict(r.Err) || r.Failures >= manyConflicts {
+		level, since, more = l.record(r.Key, classOf(r.Err))
+	}
 	message := "reconcile failed"
 	attrs := []slog.Attr{slog.String("key", r.Key), slog.Any("error", r.Err), slog.Int("failures", r.Failures), slog.Duration("next", r.Next)}
 	if since > 0 {

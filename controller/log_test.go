@@ -69,6 +69,32 @@ func TestFailingKeyIsLoggedOnceForEachState(t *testing.T) {
 	})
 }
 
+// A cache that is a moment behind causes a few conflicts, which are no problem. Ten in succession are one.
+func TestConflictsAreLoggedIfTheyLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conflict := apierrors.NewConflict(schema.GroupResource{Resource: "shops"}, "a", errors.New("old"))
+		f := newFake("a")
+		r := run(t, 0, returning(0, conflict), controller.For(cache(f)))
+		later(2 * time.Second)
+		r.becomes(nil)
+		later(time.Minute)
+		r.expectLines()
+		for _, err := range []error{conflict, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "shops"}, "a")} {
+			r.becomes(returning(0, err))
+			f.set("a", func(*thing) {})
+			later(4 * time.Second)
+			if got := r.lines(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=WARN msg="reconcile failed" key=a error="`) || !strings.Contains(got, " failures=10 ") {
+				t.Errorf("logged %s", got)
+			}
+			r.becomes(nil)
+			later(time.Minute)
+			if got := r.lines(); !strings.Contains(got, `msg="reconcile recovered"`) {
+				t.Errorf("logged %s", got)
+			}
+		}
+	})
+}
+
 // The attempts between are at Debug.
 func TestAttemptsAreLoggedAtDebug(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,8 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"reflect"
+	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -15,41 +19,86 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Patch changes an object that was read. It calls change with a copy of have, and sends the fields that change has written to as a
-// merge patch. Fields that T lacks stay as they are, but a list is replaced whole: if change writes to a list, fields that T lacks
-// are removed from its items. If nothing is different, Patch sends no request, and returns have.
+// Patch changes an object that was read. It calls change with a copy of have, and sends what is different then as a merge patch.
+// If nothing is different, Patch sends no request, and returns have. A field that have lacks and that change sets to zero is no
+// difference if its JSON is the same: to write a first false or 0, declare a pointer.
 // https://www.rfc-editor.org/rfc/rfc7396
+//
+// Fields that T lacks stay as they are. A merge patch replaces a list whole. So if change writes to a list of objects, such as the
+// containers of a Pod, Patch first asks for the object as it is, by a patch that changes nothing, and keeps the fields that T lacks
+// of each item. Items of one name are the same item; if they have no names, and none was added or removed, items of one place are.
+// There is no such request if [Options].Complete is set.
 //
 // The patch has the resourceVersion of have: if somebody has written to the object since it was read, the error is a conflict.
 // have may be an object of a cache, because change gets a copy; but no Drop or Transform must have changed what change writes to. To
-// make the copy, T has a method DeepCopyObject, or can be encoded
-// as JSON and decoded again.
+// make the copy, T has a method DeepCopyObject, or can be encoded as JSON and decoded again.
 func (w *Writer[T]) Patch(ctx context.Context, have T, change func(obj T)) (T, error) {
-	return w.patch(ctx, "patch", "", have, change)
+	return w.patch(ctx, call{verb: "patch"}, have, change)
 }
 
 // PatchStatus is Patch for the status. change writes to no other field.
 func (w *Writer[T]) PatchStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
-	return w.patch(ctx, "patch the status of", "status", have, change)
+	return w.patch(ctx, call{verb: "patch the status of", subresource: "status"}, have, change)
 }
 
-func (w *Writer[T]) patch(ctx context.Context, verb, subresource string, have T, change func(obj T)) (T, error) {
-	key, err := keyOf(have)
-	var patch map[string]any
+func (w *Writer[T]) patch(ctx context.Context, c call, have T, change func(obj T)) (T, error) {
+	var before, after map[string]any
+	var err error
+	c.key, err = keyOf(have)
 	switch {
 	case err != nil:
 	case object.Any(have.GetResourceVersion()):
 		err = errors.New("the object has no resourceVersion, so what others have written meanwhile would be lost: patch an object that was read")
 	default:
-		patch, err = difference(have, change, subresource)
+		before, after, err = states(have, change, c.subresource)
 	}
 	if err != nil {
-		return *new(T), w.describe(verb, key, err)
+		return *new(T), w.describe(c.verb, c.key, err)
 	}
-	if patch == nil {
+	if !w.opts.Complete && rewritesItems(before, after) {
+		whole, err := w.whole(ctx, c, have.GetResourceVersion())
+		if err != nil {
+			return *new(T), err
+		}
+		before, after = whole, overlay(whole, before, after).(map[string]any) //nolint:forcetypeassert // as the last argument is
+	}
+	patch := mergePatchOf(before, after)
+	if len(patch) == 0 {
 		return have, nil
 	}
-	return w.mergePatch(ctx, verb, subresource, key, patch)
+	return w.mergePatch(ctx, c.verb, c.subresource, c.key, at(patch, have.GetResourceVersion()))
+}
+
+// at adds to a patch the condition that the object is at a version.
+func at(patch map[string]any, version string) map[string]any {
+	meta, _ := patch["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+		patch["metadata"] = meta
+	}
+	meta["resourceVersion"] = version
+	return patch
+}
+
+// whole returns an object with all of its fields, if it is still at a version. The request is a patch that changes nothing, so that it
+// needs no other permission, and is a conflict if the object has changed.
+func (w *Writer[T]) whole(ctx context.Context, c call, version string) (map[string]any, error) {
+	body, _, err := members(at(map[string]any{}, version))
+	if err != nil {
+		return nil, w.describe(c.verb, c.key, err)
+	}
+	c.method, c.contentType, c.body = http.MethodPatch, mergePatchType, body
+	raw, err := send(ctx, w, w.raw, c)
+	if err != nil {
+		return nil, err
+	}
+	if got := raw.GetResourceVersion(); got != version {
+		err := fmt.Errorf("the server has version %s of it, and the patch is for %s", got, version)
+		_, name, _ := object.SplitKey(c.key) // the key of an object
+		return nil, w.describe(c.verb, c.key, apierrors.NewConflict(w.resource.GroupResource(), name, err))
+	}
+	tree, _, err := asTree(raw.Bytes())
+	return tree, err
 }
 
 // CreateFrom creates an object of a name: change fills in the rest. It is Create for a T that the caller cannot write down, such as
@@ -89,38 +138,26 @@ func (w *Writer[T]) fromMeta(meta metav1.ObjectMeta) (obj T, err error) {
 	return obj, nil
 }
 
-// difference returns what change does to an object, as a merge patch that has the object's resourceVersion; nil if it does nothing.
-// If a subresource is given, change may change no other member of the object.
-func difference[T object.Object](have T, change func(obj T), subresource string) (map[string]any, error) {
+// states returns an object before and after change, as trees. If a subresource is given, change may change no other member.
+func states[T object.Object](have T, change func(obj T), subresource string) (before, after map[string]any, err error) {
 	before, text, err := asTree(have)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	changed, err := copyOf(have, text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	change(changed)
-	after, _, err := asTree(changed)
-	if err != nil {
-		return nil, err
+	if after, _, err = asTree(changed); err != nil {
+		return nil, nil, err
 	}
-	patch := mergePatchOf(before, after)
-	if len(patch) == 0 {
-		return nil, nil
-	}
-	for member := range patch {
+	for member := range mergePatchOf(before, after) {
 		if subresource != "" && member != subresource {
-			return nil, fmt.Errorf("the function has changed %s, and a patch of the %s changes nothing else: use Patch", member, subresource)
+			return nil, nil, fmt.Errorf("the function has changed %s, and a patch of the %s changes nothing else: use Patch", member, subresource)
 		}
 	}
-	meta, _ := patch["metadata"].(map[string]any)
-	if meta == nil {
-		meta = map[string]any{}
-		patch["metadata"] = meta
-	}
-	meta["resourceVersion"] = have.GetResourceVersion()
-	return patch, nil
+	return before, after, nil
 }
 
 // copyOf returns a copy of an object that is text in JSON.
@@ -183,4 +220,94 @@ func mergePatchOf(before, after map[string]any) map[string]any {
 		}
 	}
 	return patch
+}
+
+// rewritesItems reports whether two states differ in a list that had objects.
+func rewritesItems(before, after any) bool {
+	switch was := before.(type) {
+	case map[string]any:
+		now, _ := after.(map[string]any)
+		for name := range now {
+			if rewritesItems(was[name], now[name]) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(was, isMap) && after != nil && !reflect.DeepEqual(was, after)
+	}
+	return false
+}
+
+func isMap(v any) bool {
+	_, ok := v.(map[string]any)
+	return ok
+}
+
+// overlay returns whole with the difference between before and after, which are parts of the same object.
+func overlay(whole, before, after any) any {
+	switch now := after.(type) {
+	case map[string]any:
+		all, _ := whole.(map[string]any)
+		was, _ := before.(map[string]any)
+		if all == nil || was == nil {
+			return after
+		}
+		result := maps.Clone(all)
+		for name := range was {
+			if now[name] == nil {
+				delete(result, name)
+			}
+		}
+		for name := range now {
+			if !reflect.DeepEqual(was[name], now[name]) {
+				result[name] = overlay(all[name], was[name], now[name])
+			}
+		}
+		return result
+	case []any:
+		all, _ := whole.([]any)
+		was, _ := before.([]any)
+		if len(all) != len(was) { // T leaves out items
+			return after
+		}
+		result := slices.Clone(now)
+		for i, place := range places(was, now) {
+			if place >= 0 {
+				result[i] = overlay(all[place], was[place], now[i])
+			}
+		}
+		return result
+	}
+	return after
+}
+
+// places returns, of each item of a list, its place in the earlier list, or -1.
+func places(before, after []any) []int {
+	was, now := names(before), names(after)
+	result := make([]int, len(after))
+	for i := range after {
+		switch {
+		case was != nil && now != nil:
+			result[i] = slices.Index(was, now[i])
+		case len(before) == len(after):
+			result[i] = i
+		default:
+			result[i] = -1
+		}
+	}
+	return result
+}
+
+// names returns the names of the items of a list, or nil if an item has none or two have the same.
+func names(list []any) []string {
+	all := make([]string, len(list))
+	for i, item := range list {
+		m, _ := item.(map[string]any)
+		name, _ := m["name"].(string)
+		if name == "" || slices.Contains(all[:i], name) {
+			return nil
+		}
+		all[i] = name
+	}
+	return all
 }

@@ -1,7 +1,9 @@
 package writer_test
 
 import (
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/writer"
 )
 
@@ -178,6 +182,100 @@ func TestPatches(t *testing.T) {
 	}
 	_, err = whole.CreateFrom(ctx, metav1.ObjectMeta{Name: "b"}, func(*unstructured.Unstructured) {})
 	wantError(t, err, "create deployments.apps b: the object has no kind: give it one, or set Kind of the object.Type")
+}
+
+// pod knows two fields of a container.
+type pod struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Containers []container `json:"containers"`
+	} `json:"spec"`
+}
+
+type container struct {
+	Name  string `json:"name,omitempty"`
+	Image string `json:"image"`
+}
+
+// Fields that the type lacks stay, also in the items of a list.
+func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
+	type C = container
+	limited := func(name, image string) map[string]any {
+		return map[string]any{"name": name, "image": image, "resources": map[string]any{"limits": map[string]any{"cpu": "1", "n": int64(9007199254740993)}}}
+	}
+	plain := func(name, image string) map[string]any { return map[string]any{"name": name, "image": image} }
+	nameless := func(image string) map[string]any { return map[string]any{"image": image, "port": int64(80)} }
+	for name, tt := range map[string]struct {
+		items  []any
+		change func(p *pod)
+		want   []any
+		writes int
+	}{
+		"an image":            {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers[0].Image = "2" }, []any{limited("a", "2")}, 2},
+		"one more before it":  {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = []C{{"b", "1"}, {"a", "2"}} }, []any{plain("b", "1"), limited("a", "2")}, 2},
+		"one less":            {[]any{limited("a", "1"), limited("b", "1")}, func(p *pod) { p.Spec.Containers = []C{{"b", "1"}} }, []any{limited("b", "1")}, 2},
+		"another name":        {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers[0].Name = "b" }, []any{plain("b", "1")}, 2},
+		"none":                {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = nil }, nil, 1},
+		"the same":            {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = []C{{"a", "1"}} }, []any{limited("a", "1")}, 0},
+		"items without names": {[]any{nameless("1"), nameless("2")}, func(p *pod) { p.Spec.Containers[1].Image = "3" }, []any{nameless("1"), nameless("3")}, 2},
+		"one more without a name": {
+			[]any{nameless("1")},
+			func(p *pod) { p.Spec.Containers = append(p.Spec.Containers, C{"", "2"}) },
+			[]any{map[string]any{"image": "1"}, map[string]any{"image": "2"}},
+			2,
+		},
+		"the first ones":       {[]any{}, func(p *pod) { p.Spec.Containers = []C{{"a", "1"}} }, []any{plain("a", "1")}, 1},
+		"another field, a map": {[]any{limited("a", "1")}, func(p *pod) { p.Labels = map[string]string{"a": "b"} }, []any{limited("a", "1")}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var writes atomic.Int64
+			server, url := apitest.Start(t, apitest.Options{Log: func(r apitest.LoggedRequest) {
+				if r.Method == http.MethodPatch {
+					writes.Add(1)
+				}
+			}})
+			client := must[*transport.Client](t)(transport.NewClient(transport.Config{Server: url}))
+			t.Cleanup(client.Close)
+			must[string](t)(server.Create("deployments.apps", map[string]any{
+				"metadata": map[string]any{"namespace": "shop", "name": "web"}, "spec": map[string]any{"containers": tt.items, "paused": true},
+			}))
+			w := newWriter[*pod](t, client, deployments, writer.Options{})
+			have := must[*pod](t)(w.MergePatch(t.Context(), "shop/web", []byte(`{}`)))
+			writes.Store(0)
+			must[*pod](t)(w.Patch(t.Context(), have, tt.change))
+			if n := writes.Load(); n != int64(tt.writes) {
+				t.Errorf("%d requests, want %d", n, tt.writes)
+			}
+			got := must[map[string]any](t)(server.Get("deployments.apps", "shop", "web"))
+			want := map[string]any{"paused": true}
+			if tt.want != nil {
+				want["containers"] = tt.want
+			}
+			if diff := cmp.Diff(want, got["spec"]); diff != "" {
+				t.Errorf("spec (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A type that has every field costs no second request, and an object that has changed is a conflict before anything is written.
+func TestPatchOfItemsAtAnotherVersion(t *testing.T) {
+	server := newWire(t)
+	server.answer = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"shop","name":"web","resourceVersion":"8"},"spec":{"containers":[]}}`
+	have := &pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "7"}}
+	have.Spec.Containers = []container{{"a", "1"}}
+	change := func(p *pod) { p.Spec.Containers[0].Image = "2" }
+	_, err := newWriter[*pod](t, server.Client, deployments, writer.Options{}).Patch(t.Context(), have, change)
+	wantError(t, err, "patch deployments.apps shop/web: ")
+	if want := `{"metadata":{"resourceVersion":"7"}}`; !apierrors.IsConflict(err) || len(server.requests) != 1 || !strings.HasSuffix(server.requests[0], want) {
+		t.Errorf("%v, after %q; want a conflict after %s", err, server.requests, want)
+	}
+	server.requests = nil
+	must[*pod](t)(newWriter[*pod](t, server.Client, deployments, writer.Options{Complete: true}).Patch(t.Context(), have, change))
+	if want := `{"metadata":{"resourceVersion":"7"},"spec":{"containers":[{"image":"2","name":"a"}]}}`; len(server.requests) != 1 || !strings.HasSuffix(server.requests[0], want) {
+		t.Errorf("sent %q, want %s", server.requests, want)
+	}
 }
 
 // thin has only what an object.Object needs.

@@ -49,6 +49,8 @@ type Options struct {
 
 const defaultTimeout = 2 * time.Minute
 
+const mergePatchType = "application/merge-patch+json"
+
 // Writer writes the objects of one resource. Several goroutines may use it.
 type Writer[T object.Object] struct {
 	client   *transport.Client
@@ -56,6 +58,7 @@ type Writer[T object.Object] struct {
 	kind     string // "": the objects have it
 	opts     Options
 	answers  *listwatch.Resource[T]
+	raw      *listwatch.Resource[*listwatch.Raw]
 	partial  bool // T is metadata alone
 }
 
@@ -65,6 +68,10 @@ type Writer[T object.Object] struct {
 func New[T object.Object](client *transport.Client, typ object.Type, opts Options) (*Writer[T], error) {
 	resource := typ.GroupVersionResource()
 	answers, err := listwatch.New(client, resource, listwatch.Options[T]{})
+	if err != nil {
+		return nil, fmt.Errorf("writer: %w", err)
+	}
+	raw, err := listwatch.New(client, resource, listwatch.Options[*listwatch.Raw]{})
 	if err != nil {
 		return nil, fmt.Errorf("writer: %w", err)
 	}
@@ -84,7 +91,7 @@ func New[T object.Object](client *transport.Client, typ object.Type, opts Option
 	if opts.Timeout == 0 {
 		opts.Timeout = defaultTimeout
 	}
-	return &Writer[T]{client: client, resource: resource, kind: typ.Kind, opts: opts, answers: answers, partial: partial}, nil
+	return &Writer[T]{client: client, resource: resource, kind: typ.Kind, opts: opts, answers: answers, raw: raw, partial: partial}, nil
 }
 
 // Create creates an object. If an object of that name exists, apierrors.IsAlreadyExists is true for the error. If T lacks
@@ -153,7 +160,7 @@ func (w *Writer[T]) mergePatch(ctx context.Context, verb, subresource, key strin
 	if err != nil {
 		return *new(T), w.describe(verb, key, err)
 	}
-	return w.do(ctx, call{verb: verb, method: http.MethodPatch, contentType: "application/merge-patch+json", subresource: subresource, key: key, body: body})
+	return w.do(ctx, call{verb: verb, method: http.MethodPatch, contentType: mergePatchType, subresource: subresource, key: key, body: body})
 }
 
 // Apply writes the fields that an object has, by server-side apply: it creates the object if there is none, leaves the fields
@@ -203,10 +210,13 @@ type call struct {
 }
 
 // do sends a write, and returns the object that the server answers.
-func (w *Writer[T]) do(ctx context.Context, c call) (obj T, err error) {
+func (w *Writer[T]) do(ctx context.Context, c call) (T, error) { return send(ctx, w, w.answers, c) }
+
+// send is do, with the answer in another type.
+func send[A, T object.Object](ctx context.Context, w *Writer[T], answers *listwatch.Resource[A], c call) (A, error) {
 	path, err := w.path(c)
 	if err != nil {
-		return obj, w.describe(c.verb, c.key, err)
+		return *new(A), w.describe(c.verb, c.key, err)
 	}
 	query := url.Values{"fieldValidation": {w.opts.FieldValidation}}
 	if w.opts.FieldManager != "" {
@@ -220,12 +230,12 @@ func (w *Writer[T]) do(ctx context.Context, c call) (obj T, err error) {
 	}
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
-	obj, meta, err := w.answers.Do(ctx, c.method, transport.Request{Path: path, Query: query, Header: http.Header{"Content-Type": {c.contentType}}}, c.body)
+	obj, meta, err := answers.Do(ctx, c.method, transport.Request{Path: path, Query: query, Header: http.Header{"Content-Type": {c.contentType}}}, c.body)
 	if err == nil && c.key != "" && meta.Key != c.key {
 		err = fmt.Errorf("the server has answered with another object, %s", meta.Key)
 	}
 	if err != nil {
-		return *new(T), w.describe(c.verb, c.key, err)
+		return *new(A), w.describe(c.verb, c.key, err)
 	}
 	return obj, nil
 }

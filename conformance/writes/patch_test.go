@@ -6,6 +6,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,7 +27,12 @@ func TestPatches(t *testing.T) {
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error)
 	go func() { ended <- children.Run(running) }()
-	defer func() { stop(); <-ended }()
+	defer func() {
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
+	}()
 	must(t, children.WaitForSync(ctx))
 
 	owner, err := children.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "default", Name: "owner"}, func(*scale) {})
@@ -88,4 +94,44 @@ func TestPatches(t *testing.T) {
 	if _, err := whole.PatchStatus(ctx, web, ready); !apierrors.IsConflict(err) {
 		t.Errorf("the status of an older state: %v", err)
 	}
+
+	// The server has set many fields of the container.
+	images, err := writer.New[*deployment](client, deployments, writer.Options{FieldManager: "me"})
+	must(t, err)
+	have, err := images.MergePatch(ctx, "default/web", []byte(`{}`))
+	must(t, err)
+	if have.ResourceVersion != status.GetResourceVersion() {
+		t.Error("a patch that changes nothing makes a new version")
+	}
+	_, err = images.Patch(ctx, have, func(d *deployment) { d.Spec.Template.Spec.Containers[0].Image = "i:2" })
+	must(t, err)
+	now, err := whole.MergePatch(ctx, "default/web", []byte(`{}`))
+	must(t, err)
+	containers, _, err := unstructured.NestedSlice(now.Object, "spec", "template", "spec", "containers")
+	must(t, err)
+	before, _, err := unstructured.NestedSlice(status.Object, "spec", "template", "spec", "containers")
+	must(t, err)
+	before[0].(map[string]any)["image"] = "i:2"
+	if diff := cmp.Diff(before, containers); diff != "" || len(before[0].(map[string]any)) < 4 {
+		t.Errorf("the containers (-want +got):\n%s", diff)
+	}
+	if _, err := images.Patch(ctx, have, func(d *deployment) { d.Spec.Template.Spec.Containers = nil }); !apierrors.IsConflict(err) {
+		t.Errorf("a patch of an older state: %v", err)
+	}
+}
+
+// deployment knows two fields of a container.
+type deployment struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Template struct {
+			Spec struct {
+				Containers []struct {
+					Name  string `json:"name"`
+					Image string `json:"image"`
+				} `json:"containers"`
+			} `json:"spec"`
+		} `json:"template"`
+	} `json:"spec"`
 }

@@ -245,7 +245,7 @@ func TestFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	logged("create or patch configmaps town/bakery: Shop bakery: does not control the object of this name")
+	logged("configmaps town/bakery does not belong to Shop bakery: it is controlled by another owner, or by none")
 	kill()
 	_ = cmd.Wait() // it was killed
 	if got := c.data(); got != `{"bread":"300"}` {
@@ -269,7 +269,10 @@ func TestUnseen(t *testing.T) {
 		},
 		{
 			"one in the place of the program's own",
-			func(c *cluster) { c.shop(c.Create, map[string]any{"bread": "3"}); c.written("Created", `{"bread":"3"}`) },
+			func(c *cluster) {
+				c.shop(c.Create, map[string]any{"bread": "3"})
+				c.written("Created", `{"bread":"3"}`)
+			},
 			func(c *cluster) {
 				if _, err := c.Delete("configmaps", "town", "bakery"); err != nil {
 					c.t.Fatal(err)
