@@ -16,15 +16,16 @@ const (
 	maxNamed    = 10
 	namedPeriod = time.Minute
 
-	// A cache that is a moment behind the server causes a conflict, and the next attempts come within seconds. Only this many
-	// conflicts in succession are a problem.
-	manyConflicts = 10
+	// A cache that is a moment behind the server causes a write that the server refuses, and the next attempts come within seconds.
+	// Only this many in succession are a problem.
+	manyBehind = 10
 
 	classPanic = "panic"
 )
 
 // failureLog tells of a key that fails once for each state of the key, and not once for each attempt: when it begins to fail, for
-// each further class of errors, and when it has recovered. The attempts between are told at Debug, and so are the first conflicts.
+// each further class of errors, and when it has recovered. The attempts between are told at Debug, and so is a write
+// that is refused because the cache was behind, unless that lasts.
 type failureLog struct {
 	logger *slog.Logger
 
@@ -49,13 +50,15 @@ func classOf(err error) string {
 	return string(apierrors.ReasonForError(err)) // "" if it is no answer of an API server
 }
 
-// isConflict reports whether a write was refused because it began from an old state.
-func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+// isBehind reports whether a write was refused as one that begins from an old state is: the object has changed, has come, or has gone.
+func isBehind(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
+}
 
 // failed tells of an attempt that has failed.
 func (l *failureLog) failed(ctx context.Context, r *Reconciled) {
 	level, since, more := slog.LevelDebug, time.Duration(0), false
-	if !isConflict(r.Err) || r.Failures >= manyConflicts {
+	if !isBehind(r.Err) || r.Failures >= manyBehind {
 		level, since, more = l.record(r.Key, classOf(r.Err))
 	}
 	message := "reconcile failed"

@@ -69,8 +69,8 @@ func TestFailingKeyIsLoggedOnceForEachState(t *testing.T) {
 	})
 }
 
-// A cache that is a moment behind causes a few conflicts, which are no problem. Ten in succession are one.
-func TestConflictsAreLoggedIfTheyLast(t *testing.T) {
+// A cache that is a moment behind causes a few writes that are refused, which are no problem. Ten in succession are one.
+func TestOldStatesAreLoggedIfTheyLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conflict := apierrors.NewConflict(schema.GroupResource{Resource: "shops"}, "a", errors.New("old"))
 		f := newFake("a")
@@ -79,7 +79,8 @@ func TestConflictsAreLoggedIfTheyLast(t *testing.T) {
 		r.becomes(nil)
 		later(time.Minute)
 		r.expectLines()
-		for _, err := range []error{conflict, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "shops"}, "a")} {
+		shops := schema.GroupResource{Resource: "shops"}
+		for _, err := range []error{conflict, apierrors.NewAlreadyExists(shops, "a"), apierrors.NewNotFound(shops, "a")} {
 			r.becomes(returning(0, err))
 			f.set("a", func(*thing) {})
 			later(4 * time.Second)

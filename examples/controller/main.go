@@ -38,7 +38,7 @@ var configMapType = object.Type{Version: "v1", Resource: "configmaps", Kind: "Co
 type ConfigMap struct {
 	metav1.ObjectMeta `json:"metadata"`
 
-	Data map[string]string `json:"data"`
+	Data map[string]string `json:"data,omitempty"`
 }
 
 func main() {
