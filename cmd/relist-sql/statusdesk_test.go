@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -83,15 +84,18 @@ func TestStatusOverHTTP(t *testing.T) {
 	}
 }
 
-// While the file cannot be written, the command says so once, counts, and goes on when it can. Here the file is moved away and back.
+// While the file cannot be written, the command says so once, counts, and goes on when it can. Here the folder of the file is moved
+// away and back: if only the file were, the command could make a new one before the test has put something else in its place.
 func TestDatabaseAway(t *testing.T) {
 	w := newWorld(t, 1)
-	p := start(t, w.mirror("--status-listen", "127.0.0.1:0", "--max-staleness", "1h")...)
-	p.out.await(t, "1 object at ")
-	if err := os.Rename(w.file, w.file+".away"); err != nil {
+	folder := filepath.Join(t.TempDir(), "copies")
+	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(w.file, 0o700); err != nil { // else a new file would be made
+	w.file = filepath.Join(folder, "c.db")
+	p := start(t, w.mirror("--status-listen", "127.0.0.1:0", "--max-staleness", "1h")...)
+	p.out.await(t, "1 object at ")
+	if err := os.Rename(folder, folder+".away"); err != nil {
 		t.Fatal(err)
 	}
 	w.configMap("meanwhile", "1")
@@ -100,10 +104,7 @@ func TestDatabaseAway(t *testing.T) {
 	if code, _ := p.get("/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz: %d, but there are rows to read", code)
 	}
-	if err := os.Remove(w.file); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(w.file+".away", w.file); err != nil {
+	if err := os.Rename(folder+".away", folder); err != nil {
 		t.Fatal(err)
 	}
 	p.errors.await(t, "configmaps: is written again\n")
