@@ -45,7 +45,7 @@ func TestMirrorVerifies(t *testing.T) {
 	}
 	createConfigMap(t, server, "a", "two")
 	p.await(`"key":"a/two"`)
-	if r, _ := p.interrupt(); r.status != cli.ExitOK {
+	if r := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("status %d: %s", r.status, r.stderr)
 	}
 }

@@ -43,10 +43,10 @@ func TestServe(t *testing.T) {
 	m.await(`"type":"Updated"`)
 	post(t, faults+"cut")
 	m.await(`"kind":"watchEnd"`)
-	if r, _ := m.interrupt(); r.status != cli.ExitOK {
+	if r := m.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("mirror: status %d", r.status)
 	}
-	if r, _ := p.interrupt(); r.status != cli.ExitOK {
+	if r := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("serve: status %d, %s", r.status, r.stderr)
 	}
 }
@@ -128,7 +128,7 @@ func TestServeRefusesForeignPages(t *testing.T) {
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
-	if r, _ := p.interrupt(); r.status != cli.ExitOK {
+	if r := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("serve: status %d, %s", r.status, r.stderr)
 	}
 }
@@ -148,7 +148,7 @@ func TestServeWithTLSAndLog(t *testing.T) {
 		}
 	}
 	p.errors.await(t, `HTTP/2.0 GET "/api/v1/configmaps`)
-	if r, _ := p.interrupt(); r.status != cli.ExitOK {
+	if r := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("serve: status %d, %s", r.status, r.stderr)
 	}
 	if _, err := os.Stat(lines[1]); !os.IsNotExist(err) {

@@ -96,9 +96,9 @@ func TestStatusListen(t *testing.T) {
 	if _, body := ask(t, status+"/status"); json.Unmarshal([]byte(body), &fields) != nil || fields.State != "watching" || !fields.Synced || fields.Objects != 2 {
 		t.Errorf("/status: %s", body)
 	}
-	r, took := p.interrupt()
-	if r.status != cli.ExitOK || took > stopLimit {
-		t.Errorf("status %d after %v: %s", r.status, took, r.stderr)
+	r := p.interrupt()
+	if r.status != cli.ExitOK {
+		t.Errorf("status %d: %s", r.status, r.stderr)
 	}
 	jsonLines(t, r.stdout) // nothing else is there
 	if r = command(t, "mirror", "cm", "-A", "--server", url, "--exit-on-sync", "--status-listen", strings.TrimPrefix(status, "http://")); r.status != cli.ExitOK {

@@ -14,19 +14,12 @@ import (
 	"github.com/relist-go/relist/internal/cli"
 )
 
-// stopLimit is how long a signal may take to end the command. It takes milliseconds; on a machine that has much else to do, more.
-// It is less than each time that the command could wait for by mistake: a pause, or an answer.
-const stopLimit = 3 * time.Second
-
 // A signal ends the command at once, in every state, and the command prints the
-// summary.
+// summary. What the command waits for in each state never comes, or not for an hour.
 func TestStopInEveryState(t *testing.T) {
 	checkStop := func(t *testing.T, p *process) {
 		t.Helper()
-		r, took := p.interrupt()
-		if took > stopLimit {
-			t.Errorf("it took %v to stop, want %v at most", took, stopLimit)
-		}
+		r := p.interrupt()
 		if r.status != cli.ExitOK || r.stderr != "" {
 			t.Errorf("status %d, stderr %q", r.status, r.stderr)
 		}
@@ -74,7 +67,7 @@ func TestStopInEveryState(t *testing.T) {
 	})
 	t.Run("backing off", func(t *testing.T) {
 		server, url := newServer(t, apitest.Options{})
-		if err := server.FailNext(apitest.Failure{Verb: "list", Status: 500, Count: 100}); err != nil {
+		if err := server.FailNext(apitest.Failure{Verb: "list", Status: 503, Count: 100, RetryAfter: time.Hour}); err != nil {
 			t.Error(err)
 		}
 		p := mirror(t, url)
@@ -92,16 +85,16 @@ func TestStopInEveryState(t *testing.T) {
 	t.Run("serving", func(t *testing.T) {
 		p := start(t, "serve", "--objects", "10", "--rate", "10")
 		p.await("faults ")
-		if r, took := p.interrupt(); r.status != cli.ExitOK || took > stopLimit {
-			t.Errorf("status %d after %v", r.status, took)
+		if r := p.interrupt(); r.status != cli.ExitOK {
+			t.Errorf("status %d", r.status)
 		}
 	})
 	t.Run("demonstrating", func(t *testing.T) {
 		p := start(t, "demo", "--objects", "50", "--duration", "0s")
 		p.await("fault ")
-		r, took := p.interrupt()
-		if r.status != cli.ExitError || took > stopLimit || r.stderr != "relist demo: interrupted before every fault was shown\n" {
-			t.Errorf("status %d after %v, stderr %q", r.status, took, r.stderr)
+		r := p.interrupt()
+		if r.status != cli.ExitError || r.stderr != "relist demo: interrupted before every fault was shown\n" {
+			t.Errorf("status %d, stderr %q", r.status, r.stderr)
 		}
 	})
 }
@@ -121,15 +114,11 @@ func TestSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	(&process{t: t, out: out}).await(`"kind":"watch"`)
-	began := time.Now()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("exit: %v", err)
-	}
-	if took := time.Since(began); took > stopLimit {
-		t.Errorf("it took %v to stop", took)
 	}
 	summaryOf(t, out.String())
 }

@@ -75,8 +75,17 @@ func checkTerminal(t *testing.T, what, text string) {
 func TestNothingOfAServerReachesTheTerminalAsItIs(t *testing.T) {
 	t.Parallel()
 	url := newStrangeServer(t, false)
-	for _, args := range []string{"mirror configmaps -A --for 300ms", "mirror configmaps -A --for 300ms -o json", "record configmaps -A -v --for 300ms -o " + t.TempDir() + "/trace.txt"} {
-		r := command(t, append(strings.Fields(args), "--server", url)...)
+	for args, last := range map[string]string{ // what comes last, but for what follows from the signal
+		"mirror configmaps -A":                                     `\u202e2"`,
+		"mirror configmaps -A -o json":                             "\u202e2\"",
+		"record configmaps -A -v -o " + t.TempDir() + "/trace.txt": "< raw ",
+	} {
+		p := start(t, append(strings.Fields(args), "--server", url)...)
+		p.await(last)
+		if strings.HasPrefix(args, "mirror") {
+			p.await("event of the unknown type") // objects and problems come in no order
+		}
+		r := p.interrupt()
 		checkTerminal(t, args, r.stderr)
 		if strings.Contains(args, "json") {
 			checkJSON(t, r.stdout)
@@ -88,8 +97,13 @@ func TestNothingOfAServerReachesTheTerminalAsItIs(t *testing.T) {
 		}
 	}
 	refusing := newStrangeServer(t, true)
-	for _, args := range []string{"mirror configmaps -A", "record configmaps -A -o " + t.TempDir() + "/trace.txt --for 300ms"} {
-		r := command(t, append(strings.Fields(args), "--server", refusing)...)
+	for _, args := range []string{"mirror configmaps -A", "record configmaps -A -v -o " + t.TempDir() + "/trace.txt"} {
+		p := start(t, append(strings.Fields(args), "--server", refusing)...)
+		if strings.HasPrefix(args, "record") { // it goes on
+			p.await("< 403")
+			p.cancel()
+		}
+		r := p.wait()
 		checkTerminal(t, args, r.stdout)
 		checkTerminal(t, args, r.stderr)
 		if strings.HasPrefix(args, "mirror") && (r.status != cli.ExitError || !strings.Contains(r.stderr, strconv.Quote("\x1b")[1:5])) {

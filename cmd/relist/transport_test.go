@@ -46,7 +46,7 @@ func TestMirrorTransport(t *testing.T) {
 		p.await(`"kind":"synced"`)
 		createConfigMap(t, server, "a", "two")
 		p.await(`"type":"Added"`)
-		r, _ := p.interrupt()
+		r := p.interrupt()
 		if r.status != cli.ExitOK || strings.Count(r.stderr, "\n") > 1 || (tt.problem == "") != (r.stderr == "") || !strings.Contains(r.stderr, tt.problem) || tt.problem != "" && !strings.HasPrefix(r.stderr, "relist: ") {
 			t.Errorf("%s: status %d, stderr %q, want %q", tt.args, r.status, r.stderr, tt.problem)
 		}
