@@ -54,18 +54,9 @@ type PoolOptions struct {
 // shared is an informer of a Pool.
 type shared struct {
 	name     string
-	informer Member          // an *Informer[T]; the Identity has the T
-	ended    <-chan struct{} // of the informer
+	informer Member      // an *Informer[T]; the Identity has the T
+	stopped  func() bool // of the informer: true as soon as one of its methods returns ErrStopped
 	leases   int
-}
-
-func (s *shared) hasEnded() bool {
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
-	}
 }
 
 // NewPool returns a Pool without informers, which has not started.
@@ -117,7 +108,7 @@ func Lease[T object.Object](p *Pool, resource *listwatch.Resource[T]) (*Leased[T
 			return &Leased[T]{Informer: of.informer.(*Informer[T]), pool: p, id: id, of: of}, nil
 		}
 		in := New(resource, optionsOf[T](p.opts, free)) // without the lock, because it calls PoolOptions.Trace
-		made = &shared{name: free, informer: in, ended: in.ended}
+		made = &shared{name: free, informer: in, stopped: in.IsStopped}
 	}
 }
 
@@ -127,7 +118,7 @@ func (p *Pool) join(id listwatch.Identity, made *shared) (of *shared, free strin
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of = p.shared[id]
-	if of == nil || of.hasEnded() {
+	if of == nil || of.stopped() {
 		free = p.freeName(id.String())
 		if made == nil || made.name != free {
 			return nil, free, nil
@@ -240,7 +231,7 @@ func (p *Pool) forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, of := range p.shared { // the order does not matter: only one has this name
-		if of.name == name && of.hasEnded() { // otherwise it is a later one, which has got the name meanwhile
+		if of.name == name && of.stopped() { // otherwise it is a later one, which has got the name meanwhile
 			delete(p.shared, id)
 		}
 	}

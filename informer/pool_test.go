@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -262,6 +263,48 @@ func TestPoolTraceLooksAtThePool(t *testing.T) {
 	case <-soon(t).Done():
 		t.Fatal("Lease waits for itself")
 	}
+}
+
+// An informer that is about to end is not leased again. Its methods return ErrStopped already, although its Run goes on.
+func TestPoolLeavesAnInformerThatIsEnding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := map[string]chan struct{}{"configmaps": make(chan struct{}), "configmaps #2": make(chan struct{})}
+		pool, resource := idle(t, informer.PoolOptions{Trace: func(name string) *reflector.Trace {
+			return &reflector.Trace{ListStart: func(reflector.ListStart) { <-release[name] }} // nothing is sent before
+		}})
+		lease := func() *informer.Leased[*configMap] {
+			leased, err := informer.Lease(pool, resource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return leased
+		}
+		first := lease()
+		ctx, cancel := context.WithCancel(t.Context())
+		running := inBackground(func() error { return pool.Run(ctx) })
+		synctest.Wait() // it is about to list, and waits for the trace
+		stopping := inBackground(func() error { return first.Stop(t.Context()) })
+		synctest.Wait()
+		if _, err := first.AddHandler(informer.Handler[*configMap]{}); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("AddHandler returned %v", err)
+		}
+		second := lease()
+		if _, err := second.AddHandler(informer.Handler[*configMap]{}); err != nil || second.Informer == first.Informer {
+			t.Errorf("the next Lease has returned the same informer: %v; its AddHandler: %v", second.Informer == first.Informer, err)
+		}
+		if leases := pool.Leases(); !maps.Equal(leases, map[string]int{"configmaps #2": 1}) {
+			t.Errorf("the pool has the leases %v", leases)
+		}
+		close(release["configmaps"])
+		if err := <-stopping; err != nil {
+			t.Errorf("Stop returned %v", err)
+		}
+		cancel()
+		close(release["configmaps #2"])
+		if err := <-running; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run of the pool returned %v", err)
+		}
+	})
 }
 
 // An informer that has ended keeps its name until its callbacks have returned. Those that come after it have others.
