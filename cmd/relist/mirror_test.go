@@ -190,14 +190,21 @@ func TestMirrorToken(t *testing.T) {
 	}
 }
 
+// closedPort returns an address at which nobody listens, and nobody else can until the test ends: its port is that of a connection.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ln.Close()
-	return "http://" + ln.Addr().String()
+	t.Cleanup(func() { ln.Close() })
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return "http://" + conn.LocalAddr().String()
 }
 
 // silentServer accepts connections and says nothing.
