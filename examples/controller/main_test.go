@@ -26,9 +26,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is the program with a kubeconfig for a server.
+// program is the program with a kubeconfig for a server. It is killed after a minute, so that a test that waits for a line which never
+// comes fails then.
 func program(ctx context.Context, t *testing.T, server string) *exec.Cmd {
 	t.Helper()
+	ctx, kill := context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(kill)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf(`{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}], "clusters": [{"name": "c", "cluster": {"server": %q}}]}`, server)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -229,7 +232,7 @@ func TestFailures(t *testing.T) {
 			}
 		}
 		if !strings.Contains(lines.Text(), want) {
-			t.Errorf("logged %s, want %s", lines.Text(), want)
+			t.Fatalf("logged %s, want %s; %v", lines.Text(), want, lines.Err())
 		}
 	}
 	logged("create configmaps town/bakery: post " + c.url + "/api/v1/namespaces/town/configmaps: 500 InternalError")
@@ -271,7 +274,7 @@ func TestUnseen(t *testing.T) {
 			"one in the place of the program's own",
 			func(c *cluster) {
 				c.shop(c.Create, map[string]any{"bread": "3"})
-				c.written("Created", `{"bread":"3"}`)
+				c.published(1) // which comes after the program has seen its ConfigMap
 			},
 			func(c *cluster) {
 				if _, err := c.Delete("configmaps", "town", "bakery"); err != nil {
