@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/relist-go/relist/apitest"
 )
@@ -24,7 +25,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func program(ctx context.Context, args ...string) *exec.Cmd {
+// program is the program with these arguments. It is killed after a minute, so that a test that waits for a line which never comes fails then.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, kill := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(kill)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "NAMESPACES=1")
 	return cmd
@@ -76,7 +81,7 @@ func TestNamespaces(t *testing.T) {
 	must(server.Create("configmaps", configMap("bank", "rates", "5")))
 
 	dir := filepath.Join(t.TempDir(), "mirror")
-	cmd := program(t.Context(), url, dir)
+	cmd := program(t, url, dir)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +137,7 @@ func TestBadArguments(t *testing.T) {
 		"not an http": {"ftp://x", filepath.Join(t.TempDir(), "mirror")},
 		"exist":       {"http://127.0.0.1:1", t.TempDir()},
 	} {
-		cmd := program(t.Context(), args...)
+		cmd := program(t, args...)
 		out, err := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(out), want) {
 			t.Errorf("%q: exit status %d, %v, output %q, want %q", args, code, err, out, want)

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/relist-go/relist/apitest"
 )
@@ -22,8 +23,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is the program with this kubeconfig.
-func program(ctx context.Context, kubeconfig string) *exec.Cmd {
+// program is the program with this kubeconfig. It is killed after a minute, so that a test that waits for a line which never comes fails then.
+func program(ctx context.Context, t *testing.T, kubeconfig string) *exec.Cmd {
+	t.Helper()
+	ctx, kill := context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(kill)
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), "QUICKSTART=1", "KUBECONFIG="+kubeconfig)
 	return cmd
@@ -53,7 +57,7 @@ func TestQuickstart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	cmd := program(t.Context(), kubeconfig)
+	cmd := program(t.Context(), t, kubeconfig)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +68,7 @@ func TestQuickstart(t *testing.T) {
 	lines := bufio.NewScanner(stdout)
 	want := func(line string) {
 		if !lines.Scan() || lines.Text() != line {
-			t.Errorf("printed %q, want %q; %v", lines.Text(), line, lines.Err())
+			t.Fatalf("printed %q, want %q; %v", lines.Text(), line, lines.Err())
 		}
 	}
 	want("+ shop prices")
@@ -91,7 +95,7 @@ func TestQuickstart(t *testing.T) {
 
 // If the program fails, its exit status says so.
 func TestQuickstartFails(t *testing.T) {
-	cmd := program(t.Context(), filepath.Join(t.TempDir(), "none"))
+	cmd := program(t.Context(), t, filepath.Join(t.TempDir(), "none"))
 	out, err := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(out), "kubeconfig") {
 		t.Errorf("exit status %d, %v, output %q", code, err, out)
@@ -107,7 +111,7 @@ func TestQuickstartSaysWhatItWaitsFor(t *testing.T) {
 	kubeconfig := kubeconfigOf(t, url)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	cmd := program(ctx, kubeconfig)
+	cmd := program(ctx, t, kubeconfig)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +122,7 @@ func TestQuickstartSaysWhatItWaitsFor(t *testing.T) {
 	lines := bufio.NewScanner(stderr)
 	for _, want := range []string{"WARN relist: failing resource=configmaps reason=denied", "INFO relist: listed resource=configmaps", "WARN relist: recovered"} {
 		if !lines.Scan() || !strings.Contains(lines.Text(), want) {
-			t.Errorf("printed %q, want %q; %v", lines.Text(), want, lines.Err())
+			t.Fatalf("printed %q, want %q; %v", lines.Text(), want, lines.Err())
 		}
 	}
 	stop() // kills it

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
@@ -93,10 +94,13 @@ func TestKilledWhileItWrites(t *testing.T) {
 // start starts the program, and returns its lines.
 func start(t *testing.T, url, file string) (lines *bufio.Scanner, stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a line that never comes fails the test then
 	r, w := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, []string{"--server", url, file}, w, io.Discard) }()
+	go func() {
+		done <- run(ctx, []string{"--server", url, file}, w, io.Discard)
+		_ = w.Close()
+	}()
 	return bufio.NewScanner(r), func() {
 		t.Helper()
 		cancel()
@@ -126,7 +130,7 @@ func TestSink(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("no line ends with %q", changes)
+		t.Fatalf("no line ends with %q", changes)
 	}
 	create("configmaps", "shop", "prices")
 	create("configmaps", "shop", "stock")

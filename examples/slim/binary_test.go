@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/relist-go/relist/apitest"
 )
@@ -72,7 +73,8 @@ func TestBinaryWithoutHTTP2(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a line that never comes fails the test then
+	defer cancel()
 	program := exec.CommandContext(ctx, file, "--kubeconfig", kubeconfig(t, server))
 	stdout, err := program.StdoutPipe()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/relist-go/relist/apitest"
@@ -36,7 +37,8 @@ func TestRun(t *testing.T) {
 	}
 	do(server.Create("pods", pod("web", "", "Pending")))
 
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a line that never comes fails the test then
+	defer cancel()
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
