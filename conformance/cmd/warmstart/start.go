@@ -132,7 +132,7 @@ func startOf[T object.Object](ctx context.Context, client *transport.Client, o o
 	if !warm {
 		m.Readable = m.Synced
 	}
-	m.Listed, m.Asked = listed.Load(), asked.Load()
+	m.Asked = asked.Load()
 	if n := in.Store().Len(); n < o.objects {
 		return m, fmt.Errorf("the store has %d objects, want %d", n, o.objects)
 	}
@@ -140,6 +140,7 @@ func startOf[T object.Object](ctx context.Context, client *transport.Client, o o
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		return m, err
 	}
+	m.Listed = listed.Load() // ListDone may come after the store has the list
 	if m.Peak, err = memory("VmHWM"); err != nil {
 		return m, err
 	}
