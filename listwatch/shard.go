@@ -248,6 +248,9 @@ func (r *Resource[T]) SetShardSelector(selector string) error {
 	return nil
 }
 
+// ShardSelector returns [Options.ShardSelector], or what SetShardSelector has set since. It may be called from any goroutine.
+func (r *Resource[T]) ShardSelector() string { return r.sharding.get().selector }
+
 // beginList returns the shard of a list request. Pages of two shards do not make one list, so a page that continues a list of
 // another shard is refused. A list with selectors of the caller does not bring the whole shard, and is allowed at any time.
 func (r *Resource[T]) beginList(opts *metav1.ListOptions) (*shard, error) {

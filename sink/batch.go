@@ -180,10 +180,10 @@ func (w *writer[T]) timeIsUp() {
 	}
 }
 
-// flush commits the changes that belong to a point.
+// flush commits the changes that belong to a point. If the shard has changed, they wait for the list of the new one.
 func (w *writer[T]) flush() {
 	b := &w.batch
-	if !b.pointed {
+	if !b.pointed || w.mirror.origin() != w.origin {
 		return
 	}
 	began := time.Now()

@@ -139,6 +139,7 @@ type Stream struct {
 
 	LabelSelector string `json:"labelSelector,omitempty"`
 	FieldSelector string `json:"fieldSelector,omitempty"`
+	ShardSelector string `json:"shardSelector,omitempty"`
 
 	// Shape says how an object becomes a row: which members are dropped, which columns there are. If the shape has changed,
 	// no row is reused, and each one is written again. An object that cannot be decoded keeps its row of the former shape; its

@@ -143,6 +143,9 @@ func (m *Mirror[T]) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errors.Is(err, errShardChanged) {
+			continue
+		}
 		if errors.Is(err, ErrFenced) && m.isOurs(ctx) {
 			err = fmt.Errorf("somebody has changed the state of the copy of %s, for example by dropping its table; no other program has opened it, so it is opened again", m.opts.Stream)
 		}
@@ -168,13 +171,14 @@ func (m *Mirror[T]) Run(ctx context.Context) error {
 
 // session opens the copy, and keeps it in step until something fails.
 func (m *Mirror[T]) session(ctx context.Context) error {
-	state, err := m.open(ctx)
+	stream, origin := m.stream()
+	state, err := m.open(ctx, stream)
 	if err != nil {
 		return err
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := newWriter(runCtx, cancel, m, state)
+	w := newWriter(runCtx, cancel, m, state, origin)
 	opts := m.opts.Reflector
 	opts.Start = state.Point
 	r := reflector.New(m.lw, w, opts)
@@ -196,14 +200,14 @@ func (m *Mirror[T]) session(ctx context.Context) error {
 // open loads the state, and makes this Mirror the one that writes. An earlier Mirror may commit after the load and before this
 // Mirror's own commit. Then the version has changed, and the epoch is still the same. In this case open tries again, so that the Mirror
 // that opens the copy last is the one that goes on.
-func (m *Mirror[T]) open(ctx context.Context) (State, error) {
+func (m *Mirror[T]) open(ctx context.Context, stream Stream) (State, error) {
 	old, err := m.load(ctx)
 	for err == nil {
 		if m.opened > 0 && old.Epoch > m.opened && old.Writer != m.writer {
 			return State{}, fmt.Errorf("open the copy of %s again: %w", m.opts.Stream, ErrFenced)
 		}
 		var next State
-		if next, err = old.openedFor(m.opts.Stream, m.writer); err != nil {
+		if next, err = old.openedFor(stream, m.writer); err != nil {
 			return State{}, err
 		}
 		failed := m.commit(ctx, old, next)

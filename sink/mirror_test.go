@@ -30,6 +30,8 @@ type rig struct {
 	place  *place
 	log    bytes.Buffer
 
+	configs *listwatch.Resource[*thing] // that run uses
+
 	mu       sync.Mutex
 	requests []apitest.LoggedRequest // watches that have begun, and others that have ended
 	commits  []commit
@@ -42,15 +44,19 @@ type commit struct {
 	version string
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *rig { return newRigOf(t, apitest.Options{}) }
+
+// newRigOf makes a rig whose server has options.
+func newRigOf(t *testing.T, opts apitest.Options) *rig {
 	r := &rig{t: t, place: newPlace()}
-	server, listener := apitest.StartInMemory(t, apitest.Options{Log: func(req apitest.LoggedRequest) {
+	opts.Log = func(req apitest.LoggedRequest) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if req.Began || !strings.Contains(req.URI, "watch=true") {
 			r.requests = append(r.requests, req)
 		}
-	}})
+	}
+	server, listener := apitest.StartInMemory(t, opts)
 	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +98,7 @@ func (r *rig) run(opts listwatch.Options[*thing], change func(*sink.Options), me
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.configs = configs
 	o := sink.Options{Stream: sink.StreamOf("c1", configMaps, opts, ""), Logger: slog.New(slog.NewTextHandler(&r.log, nil))}
 	if change != nil {
 		change(&o)

@@ -41,7 +41,8 @@ func StreamOf[T object.Object](cluster string, gvr schema.GroupVersionResource, 
 	return Stream{
 		Cluster: cluster, Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource,
 		Namespace: opts.Namespace, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
-		Shape: strings.Join(append([]string{shape}, drop...), "\n"),
+		ShardSelector: opts.ShardSelector,
+		Shape:         strings.Join(append([]string{shape}, drop...), "\n"),
 	}
 }
 
@@ -80,6 +81,31 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("the copy is of %s, and not of %s: use another copy", e.Has, e.Wanted)
 }
 
+// sharded is what a [listwatch.Resource] tells of its shard.
+type sharded interface {
+	Origin() string // it changes with every change of the selector, also if that is changed back
+	ShardSelector() string
+}
+
+// stream returns the stream as it is now, and the Origin that belongs to it: if a later Origin is equal, everything that came since is
+// of this stream.
+func (m *Mirror[T]) stream() (stream Stream, origin string) {
+	stream = m.opts.Stream
+	of, ok := any(m.lw).(sharded)
+	if !ok {
+		return stream, ""
+	}
+	origin = of.Origin() // first: if the selector changes before the next line, a later Origin differs
+	stream.ShardSelector = of.ShardSelector()
+	return stream, origin
+}
+
+// origin returns the Origin as it is now.
+func (m *Mirror[T]) origin() string {
+	_, origin := m.stream()
+	return origin
+}
+
 // moveTo makes p the point. keptAll says that a list has just kept what it lacks.
 func (s *State) moveTo(p reflector.Point, keptAll bool) {
 	s.Point = p
@@ -106,7 +132,8 @@ func (s State) openedFor(stream Stream, writer string) (State, error) {
 	if has.Cluster != stream.Cluster || has.Group != stream.Group || has.Resource != stream.Resource {
 		return State{}, &MismatchError{Has: has, Wanted: stream}
 	}
-	if has.Namespace != stream.Namespace || has.LabelSelector != stream.LabelSelector || has.FieldSelector != stream.FieldSelector {
+	if has.Namespace != stream.Namespace || has.LabelSelector != stream.LabelSelector || has.FieldSelector != stream.FieldSelector ||
+		has.ShardSelector != stream.ShardSelector {
 		next.Unselected = true
 	}
 	if has.Version != stream.Version || has.Shape != stream.Shape {
