@@ -71,6 +71,7 @@ type checkpoints[T object.Object] struct {
 	saved   uint64
 	savedAt reflector.Point
 	failing bool
+	moved   bool // the selectors have changed since New, and the log says so
 
 	saves  chan savedStore[T] // from the consumer to the goroutine that saves; holds one
 	saving sync.WaitGroup     // that goroutine
@@ -171,8 +172,11 @@ func (k *checkpoints[T]) run(ctx context.Context) {
 			if !ok {
 				return
 			}
-			if ctx.Err() == nil { // otherwise a later save follows, when Run ends
-				k.save(ctx, s)
+			if ctx.Err() != nil {
+				continue // a later save follows, when Run ends
+			}
+			if err := k.save(ctx, s); err != nil && ctx.Err() == nil {
+				k.failed(err)
 			}
 		}
 	}
@@ -212,16 +216,16 @@ func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T], 
 }
 
 // save saves the store, unless the last copy is the same.
-func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) {
+func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) error {
 	if !k.failing && k.savedAt.Version == s.at.Version && k.saved == s.given && slices.Equal(k.savedAt.Doubts, s.at.Doubts) {
-		return
+		return nil
 	}
 	if k.now() != k.of { // SetShardSelector was called
-		if !k.failing {
-			k.failing = true
+		if !k.moved {
+			k.moved = true
 			k.log.Warn("the copy is not saved any more, because the selectors have changed since New")
 		}
-		return
+		return nil
 	}
 	began := time.Now()
 	err := guarded("Save", func() error {
@@ -233,13 +237,17 @@ func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) {
 			}
 		})
 	})
-	switch {
-	case err == nil:
+	if err == nil {
 		k.saved, k.savedAt, k.failing = s.given, s.at, false
 		k.log.Debug("saved a copy", "objects", s.snapshot.Len(), "resourceVersion", s.at.Version,
 			"duration", time.Since(began).Round(time.Millisecond))
-	case ctx.Err() != nil: // Run ends, and end saves once more
-	case !k.failing:
+	}
+	return err
+}
+
+// failed logs the first of several failures in a row.
+func (k *checkpoints[T]) failed(err error) {
+	if !k.failing {
 		k.failing = true
 		k.log.Warn("the copy could not be saved", "error", err)
 	}
@@ -270,8 +278,12 @@ func (k *checkpoints[T]) end(queue *deltafifo.Queue[T], c *consumer[T]) {
 	for queue.Len() > 0 && ctx.Err() == nil {
 		_ = queue.Pop(ctx, c.apply) // apply never fails, and the queue is open
 	}
-	if s, ok := k.exact(queue, c.store, c.broken); ok {
-		k.save(ctx, s)
+	s, ok := k.exact(queue, c.store, c.broken)
+	if !ok {
+		return
+	}
+	if err := k.save(ctx, s); err != nil {
+		k.failed(err)
 	}
 }
 
