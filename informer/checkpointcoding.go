@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
@@ -30,23 +31,31 @@ type coding[T object.Object] struct {
 // marshaler is implemented by generated types.
 type marshaler interface{ Marshal() ([]byte, error) }
 
-// codingOf chooses protobuf for generated types, because it takes a fraction of the time. A PartialObjectMetadata is written in
-// JSON, because it has a kind and its protobuf message has none.
-func codingOf[T object.Object]() coding[T] {
+// kinded is implemented by generated types.
+type kinded interface{ GetObjectKind() schema.ObjectKind }
+
+// codingsOf returns the codings in which a file may be, the best one first: protobuf for generated types, because it takes a
+// fraction of the time, and JSON. Protobuf has no kind, so it refuses an object with a kind, which a transform may have given to
+// it. A PartialObjectMetadata always has one.
+func codingsOf[T object.Object]() []coding[T] {
 	typ := reflect.TypeFor[T]()
+	var codings []coding[T]
 	if typ.Implements(reflect.TypeFor[marshaler]()) && typ != reflect.TypeFor[*metav1.PartialObjectMetadata]() {
 		if decode, err := listwatch.Protobuf.Unmarshaler(typ, format.Options{}); err == nil {
 			c := coding[T]{name: "protobuf", decode: decode, encode: func(obj T) ([]byte, error) {
+				if k, ok := any(obj).(kinded); ok && !k.GetObjectKind().GroupVersionKind().Empty() {
+					return nil, errChanges
+				}
 				return any(obj).(marshaler).Marshal()
 			}}
 			if c.writesWhatItReads() {
-				return c
+				codings = append(codings, c)
 			}
 		}
 	}
 	c := coding[T]{name: "json", encode: func(obj T) ([]byte, error) { return json.Marshal(obj) }}
 	c.decode, c.err = listwatch.JSON.Unmarshaler(typ, format.Options{})
-	return c
+	return append(codings, c)
 }
 
 // writesWhatItReads reports whether the methods Unmarshal and Marshal of T belong together. In some types they do not: if T has an

@@ -42,17 +42,18 @@ type FileOptions struct {
 // Secrets as secret as the Secrets.
 //
 // Objects are written as T, after the transform, one after the other: in protobuf if T has the methods that generated types have
-// (Marshal and Unmarshal), otherwise in JSON as encoding/json writes it. Load reads them as package listwatch reads objects, so
+// (Marshal and Unmarshal), otherwise in JSON as encoding/json writes it. If a transform has given a kind to an object, all of them
+// are written in JSON, because an object in protobuf has none. Load reads them as package listwatch reads objects, so
 // equal strings of several objects take memory once, as in a list. A field with the tag `json:"-"` is not saved. Save returns an
 // error if Load would make another object of the bytes.
 func FileCheckpoint[T object.Object](path string, opts FileOptions) Checkpointer[T] {
-	return &file[T]{path: path, opts: opts, coding: codingOf[T]()}
+	return &file[T]{path: path, opts: opts, codings: codingsOf[T]()}
 }
 
 type file[T object.Object] struct {
-	path string
-	opts FileOptions
-	coding[T]
+	path    string
+	opts    FileOptions
+	codings []coding[T] // at least one
 }
 
 // The file is
@@ -84,37 +85,54 @@ var (
 	errForeign = errors.New("the file is a copy of something else")
 )
 
-func (f *file[T]) header(of string, at reflector.Point) header {
-	return header{Of: json.RawMessage(of), Cluster: f.opts.Cluster, Version: f.opts.Version, Coding: f.name, Point: at}
+func (f *file[T]) header(of, coding string, at reflector.Point) header {
+	return header{Of: json.RawMessage(of), Cluster: f.opts.Cluster, Version: f.opts.Version, Coding: coding, Point: at}
 }
 
 // Save implements [Checkpointer].
-func (f *file[T]) Save(ctx context.Context, of string, at reflector.Point, objects iter.Seq[T]) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+".*.tmp") // with the mode 0600
+func (f *file[T]) Save(ctx context.Context, of string, at reflector.Point, objects iter.Seq[T]) error {
+	seen, err := 0, error(nil)
+	for i := range f.codings {
+		seen, err = f.save(ctx, &f.codings[i], f.header(of, f.codings[i].name, at), objects, seen)
+		if !errors.Is(err, errChanges) {
+			break
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("save a checkpoint: %w", err)
 	}
+	return nil
+}
+
+// save writes a file in one coding. It returns how many objects came. If fewer came than there must be, that is an error.
+func (f *file[T]) save(ctx context.Context, c *coding[T], head header, objects iter.Seq[T], atLeast int) (came int, err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+".*.tmp") // with the mode 0600
+	if err != nil {
+		return 0, err
+	}
 	defer func() {
 		if err != nil {
-			_ = temporary.Close() // the error above tells more
+			_ = temporary.Close() // err tells more
 			_ = os.Remove(temporary.Name())
-			err = fmt.Errorf("save a checkpoint: %w", err)
 		}
 	}()
-	if err := f.write(ctx, temporary, f.header(of, at), objects); err != nil {
-		return err
+	if came, err = c.write(ctx, temporary, head, objects); err != nil {
+		return came, err
+	}
+	if came < atLeast {
+		return came, fmt.Errorf("%d objects came at first, and %d when Save began again: the sequence must be one that can be read twice", atLeast, came)
 	}
 	if err := temporary.Sync(); err != nil {
-		return err
+		return came, err
 	}
 	if err := temporary.Close(); err != nil {
-		return err
+		return came, err
 	}
 	if err := os.Rename(temporary.Name(), f.path); err != nil {
-		return err
+		return came, err
 	}
 	f.removeLeft()
-	return syncFolder(filepath.Dir(f.path))
+	return came, syncFolder(filepath.Dir(f.path))
 }
 
 // leftAfter is the age at which an unfinished file counts as left by a process that was killed.
@@ -146,48 +164,48 @@ func syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// write writes a whole file.
-func (f *file[T]) write(ctx context.Context, to io.Writer, head header, objects iter.Seq[T]) error {
+// write writes a whole file, and returns how many objects came.
+func (c *coding[T]) write(ctx context.Context, to io.Writer, head header, objects iter.Seq[T]) (came int, err error) {
 	sum := crc32.New(castagnoli)
 	w := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<18)
 	text, err := json.Marshal(head)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if len(text) > maxHeader {
-		return fmt.Errorf("the header has %d bytes, and the limit is %d: too many objects are in doubt", len(text), maxHeader)
+		return 0, fmt.Errorf("the header has %d bytes, and the limit is %d: too many objects are in doubt", len(text), maxHeader)
 	}
 	var number [binary.MaxVarintLen64]byte
 	_, _ = w.WriteString(magic) // w keeps its first error for Flush
 	_, _ = w.Write(binary.LittleEndian.AppendUint32(number[:0], uint32(len(text))))
 	_, _ = w.Write(text)
-	var count uint64
 	for obj := range objects {
-		data, err := f.bytes(obj)
-		if err == nil && count == 0 {
-			err = f.check(obj, data)
+		came++
+		data, err := c.bytes(obj)
+		if err == nil && came == 1 {
+			err = c.check(obj, data)
 		}
 		switch {
 		case err != nil:
-			return fmt.Errorf("object %s: %w", keyOf(obj), err)
+			return came, fmt.Errorf("object %s: %w", keyOf(obj), err)
 		case len(data) == 0 || len(data) > format.MaxObjectBytes:
-			return fmt.Errorf("object %s: %d bytes", keyOf(obj), len(data))
+			return came, fmt.Errorf("object %s: %d bytes", keyOf(obj), len(data))
 		}
 		_, _ = w.Write(binary.AppendUvarint(number[:0], uint64(len(data))))
 		if _, err := w.Write(data); err != nil {
-			return err
+			return came, err
 		}
-		if count++; count%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if came%256 == 0 && ctx.Err() != nil {
+			return came, ctx.Err()
 		}
 	}
 	_, _ = w.Write(append(number[:0], 0))
-	_, _ = w.Write(binary.LittleEndian.AppendUint64(number[:0], count))
+	_, _ = w.Write(binary.LittleEndian.AppendUint64(number[:0], uint64(came)))
 	if err := w.Flush(); err != nil {
-		return err
+		return came, err
 	}
 	_, err = to.Write(binary.LittleEndian.AppendUint32(number[:0], sum.Sum32()))
-	return err
+	return came, err
 }
 
 func keyOf[T object.Object](obj T) string {
@@ -251,11 +269,11 @@ func damaged(err error) error {
 
 func (f *file[T]) read(ctx context.Context, from io.Reader, of string) ([]T, reflector.Point, error) {
 	r := &summed{Reader: bufio.NewReaderSize(from, 1<<18), sum: crc32.New(castagnoli)}
-	at, err := f.readHeader(r, of)
+	c, at, err := f.readHeader(r, of)
 	if err != nil {
 		return nil, at, err
 	}
-	objects, err := f.readObjects(ctx, r)
+	objects, err := c.readObjects(ctx, r)
 	if err != nil {
 		return nil, at, err
 	}
@@ -277,27 +295,34 @@ func (f *file[T]) read(ctx context.Context, from io.Reader, of string) ([]T, ref
 	return objects, at, nil
 }
 
-func (f *file[T]) readHeader(r *summed, of string) (reflector.Point, error) {
+// readHeader returns the coding of the objects, and the point.
+func (f *file[T]) readHeader(r *summed, of string) (*coding[T], reflector.Point, error) {
 	begin := make([]byte, len(magic)+4)
 	if err := r.full(begin); err != nil {
-		return reflector.Point{}, err
+		return nil, reflector.Point{}, err
 	}
 	size := binary.LittleEndian.Uint32(begin[len(magic):])
 	if string(begin[:len(magic)]) != magic || size > maxHeader {
-		return reflector.Point{}, errDamaged
+		return nil, reflector.Point{}, errDamaged
 	}
 	text := make([]byte, size)
 	if err := r.full(text); err != nil {
-		return reflector.Point{}, err
+		return nil, reflector.Point{}, err
 	}
 	var head header
 	if err := json.Unmarshal(text, &head); err != nil {
-		return reflector.Point{}, fmt.Errorf("%w: %w", errDamaged, err)
+		return nil, reflector.Point{}, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if head.Point.Version == "" {
-		return reflector.Point{}, errDamaged
+		return nil, reflector.Point{}, errDamaged
 	}
-	want := f.header(of, head.Point)
+	c := &f.codings[0]
+	for i := range f.codings {
+		if f.codings[i].name == head.Coding {
+			c = &f.codings[i]
+		}
+	}
+	want := f.header(of, c.name, head.Point)
 	for _, is := range []struct{ what, got, want string }{
 		{"objects", string(head.Of), string(want.Of)},
 		{"cluster", head.Cluster, want.Cluster},
@@ -305,8 +330,8 @@ func (f *file[T]) readHeader(r *summed, of string) (reflector.Point, error) {
 		{"coding", head.Coding, want.Coding},
 	} {
 		if is.got != is.want {
-			return reflector.Point{}, fmt.Errorf("%w: %s %.500q, want %.500q", errForeign, is.what, is.got, is.want)
+			return nil, reflector.Point{}, fmt.Errorf("%w: %s %.500q, want %.500q", errForeign, is.what, is.got, is.want)
 		}
 	}
-	return head.Point, nil
+	return c, head.Point, nil
 }

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	carp "k8s.io/apimachinery/pkg/apis/testapigroup/v1"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
@@ -84,6 +86,49 @@ func TestFileOfOtherTypes(t *testing.T) {
 	save(t, nodes, point("7"), m)
 	if got, _, err := nodes.Load(t.Context(), ofThings); err != nil || len(got) != 1 || fmt.Sprint(*got[0]) != fmt.Sprint(*m) {
 		t.Errorf("%v comes back as %v: %v", m, got, err)
+	}
+}
+
+// Protobuf has no kind. So if a transform has given one to any object of a generated type, the file is in JSON. Otherwise it is in
+// protobuf. Load reads both.
+func TestFileOfAGeneratedType(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "carps")
+	file := informer.FileCheckpoint[*carp.Carp](path, informer.FileOptions{})
+	for _, kinds := range [][]string{{"", ""}, {"", "Carp"}, {"Carp", ""}, {"", ""}} {
+		var carps []*carp.Carp
+		for i, kind := range kinds {
+			carps = append(carps, &carp.Carp{
+				TypeMeta:   metav1.TypeMeta{Kind: kind},
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("c", i), UID: "u", ResourceVersion: "7"},
+				Spec:       carp.CarpSpec{NodeName: "pond"},
+			})
+		}
+		save(t, file, point("7"), carps...)
+		got, _, err := file.Load(t.Context(), ofThings)
+		if err != nil || !equality.Semantic.DeepEqual(got, carps) {
+			t.Errorf("kinds %q: %v comes back as %v: %v", kinds, carps, got, err)
+		}
+		data, err := os.ReadFile(path)
+		if inJSON := strings.Contains(string(data), `"nodeName":"pond"`); err != nil || inJSON != slices.Contains(kinds, "Carp") {
+			t.Errorf("kinds %q: the objects are in JSON: %v (%v)", kinds, inJSON, err)
+		}
+	}
+	twice := 0
+	once := func(yield func(*carp.Carp) bool) {
+		if twice++; twice > 1 {
+			return
+		}
+		for i, kind := range []string{"", "Carp"} {
+			if !yield(&carp.Carp{TypeMeta: metav1.TypeMeta{Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("c", i)}}) {
+				return
+			}
+		}
+	}
+	if err := file.Save(t.Context(), ofThings, point("8"), once); err == nil {
+		t.Error("objects that come only once were saved as none")
+	}
+	if got, at, err := file.Load(t.Context(), ofThings); err != nil || len(got) != 2 || at.Version != "7" {
+		t.Errorf("after a save that failed: %d objects at %s, %v", len(got), at.Version, err)
 	}
 }
 
