@@ -116,6 +116,7 @@ func (f *file[T]) save(ctx context.Context, c *coding[T], head header, objects i
 			_ = os.Remove(temporary.Name())
 		}
 	}()
+	f.removeLeft(temporary)
 	if came, err = c.write(ctx, temporary, head, objects); err != nil {
 		return came, err
 	}
@@ -131,22 +132,22 @@ func (f *file[T]) save(ctx context.Context, c *coding[T], head header, objects i
 	if err := os.Rename(temporary.Name(), f.path); err != nil {
 		return came, err
 	}
-	f.removeLeft()
 	return came, syncFolder(filepath.Dir(f.path))
 }
 
 // leftAfter is the age at which an unfinished file counts as left by a process that was killed.
 const leftAfter = time.Hour
 
-// removeLeft removes the files of processes that were killed while they wrote. It uses the clock of the file system.
-func (f *file[T]) removeLeft() {
-	saved, err := os.Stat(f.path)
+// removeLeft removes the files of processes that were killed while they wrote, before fresh is written, because the disk may be full
+// of them. It uses the clock of the file system: fresh was made just now.
+func (f *file[T]) removeLeft(fresh *os.File) {
+	made, err := fresh.Stat()
 	if err != nil {
-		return // somebody has removed it, and the next Save tries again
+		return // the next Save tries again
 	}
 	names, _ := filepath.Glob(globEscape(f.path) + ".*.tmp") // the pattern is well-formed
 	for _, name := range names {
-		if left, err := os.Stat(name); err == nil && saved.ModTime().Sub(left.ModTime()) > leftAfter {
+		if left, err := os.Stat(name); err == nil && made.ModTime().Sub(left.ModTime()) > leftAfter {
 			_ = os.Remove(name) // the next Save tries again
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -275,6 +276,27 @@ func TestFileIsWholeOrOld(t *testing.T) {
 	save(t, file, point("50"), someThings(3)...)
 	if names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(names) != 2 || !strings.HasSuffix(names[1], ".new.tmp") {
 		t.Errorf("left is %v", names)
+	}
+}
+
+// What killed processes have left is removed although the save fails: the disk may be full of it.
+func TestFileMakesRoomBeforeItWrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "things")
+	left := path + ".1.tmp"
+	if err := os.WriteFile(left, []byte("relist"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(left, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	file := informer.FileCheckpoint[*thing](path, informer.FileOptions{})
+	full := func(func(*thing) bool) {
+		if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("an old unfinished file is there while another is written: %v", err)
+		}
+	}
+	if err := file.Save(t.Context(), ofThings, point("40"), full); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestShardChangesWithoutAList(t *testing.T) {
 		half := shardOf(t, 0, 2)
 		slow := func(o *sink.Options) { o.BatchDelay = time.Hour }
 		_ = r.run(listwatch.Options[*thing]{ShardSelector: half}, slow, func(m *sink.Mirror[*thing]) {
-			for i := range 8 {
+			for i := range 40 { // so many that some are in the half, whatever their UIDs
 				r.create("b", fmt.Sprint("o", i), nil)
 			}
 			later(time.Second)
