@@ -286,8 +286,10 @@ func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Eff
 		}
 	case protocol.Compare:
 		compared := protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}
-		d.metadata = nil // it is as large as the copy
-		return compared, nil
+		if ctx.Err() == nil { // otherwise a sink that has failed may have ended Run, and what it has told is no difference
+			d.metadata = nil // it is as large as the copy
+			return compared, nil
+		}
 	default:
 		d.request(ctx, now, eff)
 		d.tell(eff, s)

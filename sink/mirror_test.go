@@ -30,7 +30,8 @@ type rig struct {
 	place  *place
 	log    bytes.Buffer
 
-	configs *listwatch.Resource[*thing] // that run uses
+	configs *listwatch.Resource[*thing]             // of run
+	fail    func(call string) (before, after error) // of the copy of run
 
 	mu       sync.Mutex
 	requests []apitest.LoggedRequest // watches that have begun, and others that have ended
@@ -103,7 +104,9 @@ func (r *rig) run(opts listwatch.Options[*thing], change func(*sink.Options), me
 	if change != nil {
 		change(&o)
 	}
-	m, err := sink.New(configs, r.place.open(r.t), o)
+	to := r.place.open(r.t)
+	to.fail = r.fail
+	m, err := sink.New(configs, to, o)
 	if err != nil {
 		r.t.Fatal(err)
 	}
