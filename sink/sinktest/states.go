@@ -47,7 +47,8 @@ func states[T object.Object](r *rig[T]) {
 			},
 			Stream: sink.Stream{
 				Cluster: "clusterü", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop",
-				LabelSelector: "a in (b,c),d!=e", FieldSelector: `metadata.name=it's`, Shape: "jsonb 1\nmetadata.managedFields",
+				LabelSelector: "a in (b,c),d!=e", FieldSelector: `metadata.name=it's`,
+				ShardSelector: "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')", Shape: "jsonb 1\nmetadata.managedFields",
 			},
 			Unselected: true,
 			Reshaped:   true,
