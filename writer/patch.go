@@ -248,18 +248,18 @@ func overlay(whole, before, after any) any {
 	switch now := after.(type) {
 	case map[string]any:
 		all, _ := whole.(map[string]any)
-		was, _ := before.(map[string]any)
-		if all == nil || was == nil {
+		was, _ := before.(map[string]any) // nil if T leaves out a struct that is empty
+		if all == nil {
 			return after
 		}
 		result := maps.Clone(all)
 		for name := range was {
-			if now[name] == nil {
+			if was[name] != nil && now[name] == nil {
 				delete(result, name)
 			}
 		}
 		for name := range now {
-			if !reflect.DeepEqual(was[name], now[name]) {
+			if now[name] != nil && !reflect.DeepEqual(was[name], now[name]) {
 				result[name] = overlay(all[name], was[name], now[name])
 			}
 		}

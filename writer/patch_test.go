@@ -194,15 +194,22 @@ type pod struct {
 }
 
 type container struct {
-	Name  string `json:"name,omitempty"`
-	Image string `json:"image"`
+	Name      string   `json:"name,omitempty"`
+	Image     string   `json:"image"`
+	Resources requests `json:"resources,omitzero"`
+}
+
+// requests is all that the type knows of the resources of a container, which have limits, too.
+type requests struct {
+	CPU string `json:"cpu,omitempty"`
 }
 
 // Fields that the type lacks stay, also in the items of a list.
 func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 	type C = container
+	limits := map[string]any{"cpu": "1", "n": int64(9007199254740993)}
 	limited := func(name, image string) map[string]any {
-		return map[string]any{"name": name, "image": image, "resources": map[string]any{"limits": map[string]any{"cpu": "1", "n": int64(9007199254740993)}}}
+		return map[string]any{"name": name, "image": image, "resources": map[string]any{"limits": limits}}
 	}
 	plain := func(name, image string) map[string]any { return map[string]any{"name": name, "image": image} }
 	nameless := func(image string) map[string]any { return map[string]any{"image": image, "port": int64(80)} }
@@ -213,19 +220,25 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 		writes int
 	}{
 		"an image":            {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers[0].Image = "2" }, []any{limited("a", "2")}, 2},
-		"one more before it":  {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = []C{{"b", "1"}, {"a", "2"}} }, []any{plain("b", "1"), limited("a", "2")}, 2},
-		"one less":            {[]any{limited("a", "1"), limited("b", "1")}, func(p *pod) { p.Spec.Containers = []C{{"b", "1"}} }, []any{limited("b", "1")}, 2},
+		"one more before it":  {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = []C{{Name: "b", Image: "1"}, {Name: "a", Image: "2"}} }, []any{plain("b", "1"), limited("a", "2")}, 2},
+		"one less":            {[]any{limited("a", "1"), limited("b", "1")}, func(p *pod) { p.Spec.Containers = []C{{Name: "b", Image: "1"}} }, []any{limited("b", "1")}, 2},
 		"another name":        {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers[0].Name = "b" }, []any{plain("b", "1")}, 2},
 		"none":                {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = nil }, nil, 1},
-		"the same":            {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = []C{{"a", "1"}} }, []any{limited("a", "1")}, 0},
+		"the same":            {[]any{limited("a", "1")}, func(p *pod) { p.Spec.Containers = []C{{Name: "a", Image: "1"}} }, []any{limited("a", "1")}, 0},
 		"items without names": {[]any{nameless("1"), nameless("2")}, func(p *pod) { p.Spec.Containers[1].Image = "3" }, []any{nameless("1"), nameless("3")}, 2},
 		"one more without a name": {
 			[]any{nameless("1")},
-			func(p *pod) { p.Spec.Containers = append(p.Spec.Containers, C{"", "2"}) },
+			func(p *pod) { p.Spec.Containers = append(p.Spec.Containers, C{Image: "2"}) },
 			[]any{map[string]any{"image": "1"}, map[string]any{"image": "2"}},
 			2,
 		},
-		"the first ones":       {[]any{}, func(p *pod) { p.Spec.Containers = []C{{"a", "1"}} }, []any{plain("a", "1")}, 1},
+		"a struct that was left out": {
+			[]any{limited("a", "1")},
+			func(p *pod) { p.Spec.Containers[0].Resources.CPU = "2" },
+			[]any{map[string]any{"name": "a", "image": "1", "resources": map[string]any{"limits": limits, "cpu": "2"}}},
+			2,
+		},
+		"the first ones":       {[]any{}, func(p *pod) { p.Spec.Containers = []C{{Name: "a", Image: "1"}} }, []any{plain("a", "1")}, 1},
 		"another field, a map": {[]any{limited("a", "1")}, func(p *pod) { p.Labels = map[string]string{"a": "b"} }, []any{limited("a", "1")}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -264,7 +277,7 @@ func TestPatchOfItemsAtAnotherVersion(t *testing.T) {
 	server := newWire(t)
 	server.answer = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"shop","name":"web","resourceVersion":"8"},"spec":{"containers":[]}}`
 	have := &pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "7"}}
-	have.Spec.Containers = []container{{"a", "1"}}
+	have.Spec.Containers = []container{{Name: "a", Image: "1"}}
 	change := func(p *pod) { p.Spec.Containers[0].Image = "2" }
 	_, err := newWriter[*pod](t, server.Client, deployments, writer.Options{}).Patch(t.Context(), have, change)
 	wantError(t, err, "patch deployments.apps shop/web: ")
