@@ -26,7 +26,9 @@ import (
 //
 // Fields that T lacks stay as they are. A merge patch replaces a list whole. So if change writes to a list of objects, such as the
 // containers of a Pod, Patch first asks for the object as it is, by a patch that changes nothing, and keeps the fields that T lacks
-// of each item. Items of one name are the same item; if they have no names, and none was added or removed, items of one place are.
+// of each item. Items of one name are the same item. Items without names are the same if T has equal values of them: so they may be
+// added, removed, or put in another order. But if there are as many items as before, and one has no equal, then change has written to
+// them: items of one place are the same. So do not add one item without a name and remove another in one call.
 // There is no such request if [Options].Complete is set.
 //
 // The patch has the resourceVersion of have: if somebody has written to the object since it was read, the error is a conflict.
@@ -272,7 +274,11 @@ func overlay(whole, before, after any) any {
 		}
 		result := slices.Clone(now)
 		for i, place := range places(was, now) {
-			if place >= 0 {
+			switch {
+			case place < 0:
+			case reflect.DeepEqual(was[place], now[i]):
+				result[i] = all[place]
+			default:
 				result[i] = overlay(all[place], was[place], now[i])
 			}
 		}
@@ -281,18 +287,28 @@ func overlay(whole, before, after any) any {
 	return after
 }
 
-// places returns, of each item of a list, its place in the earlier list, or -1.
+// places returns, of each item of a list, its place in the earlier list, or -1 if the item is new.
 func places(before, after []any) []int {
-	was, now := names(before), names(after)
 	result := make([]int, len(after))
-	for i := range after {
-		switch {
-		case was != nil && now != nil:
+	if was, now := names(before), names(after); was != nil && now != nil {
+		for i := range now {
 			result[i] = slices.Index(was, now[i])
-		case len(before) == len(after):
+		}
+		return result
+	}
+	used := make([]bool, len(before))
+	for i := range after {
+		result[i] = -1
+		for j := range before {
+			if !used[j] && reflect.DeepEqual(before[j], after[i]) {
+				result[i], used[j] = j, true
+				break
+			}
+		}
+	}
+	if len(before) == len(after) && slices.Contains(result, -1) { // items were changed, not put in another order
+		for i := range result {
 			result[i] = i
-		default:
-			result[i] = -1
 		}
 	}
 	return result

@@ -2,6 +2,7 @@ package writer_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -212,7 +213,8 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 		return map[string]any{"name": name, "image": image, "resources": map[string]any{"limits": limits}}
 	}
 	plain := func(name, image string) map[string]any { return map[string]any{"name": name, "image": image} }
-	nameless := func(image string) map[string]any { return map[string]any{"image": image, "port": int64(80)} }
+	numbered := func(image string, port int64) map[string]any { return map[string]any{"image": image, "port": port} }
+	nameless := func(image string) map[string]any { return numbered(image, 80) }
 	for name, tt := range map[string]struct {
 		items  []any
 		change func(p *pod)
@@ -229,7 +231,20 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 		"one more without a name": {
 			[]any{nameless("1")},
 			func(p *pod) { p.Spec.Containers = append(p.Spec.Containers, C{Image: "2"}) },
-			[]any{map[string]any{"image": "1"}, map[string]any{"image": "2"}},
+			[]any{nameless("1"), map[string]any{"image": "2"}},
+			2,
+		},
+		"one less without a name": {[]any{numbered("1", 1), numbered("2", 2)}, func(p *pod) { p.Spec.Containers = p.Spec.Containers[1:] }, []any{numbered("2", 2)}, 2},
+		"another order of items without names": {
+			[]any{numbered("1", 1), numbered("2", 2), numbered("2", 3)},
+			func(p *pod) { slices.Reverse(p.Spec.Containers) },
+			[]any{numbered("2", 2), numbered("2", 3), numbered("1", 1)},
+			2,
+		},
+		"all of them": {
+			[]any{numbered("1", 1), numbered("2", 2)},
+			func(p *pod) { p.Spec.Containers[0].Image, p.Spec.Containers[1].Image = "2", "3" },
+			[]any{numbered("2", 1), numbered("3", 2)},
 			2,
 		},
 		"a struct that was left out": {
