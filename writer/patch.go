@@ -224,7 +224,7 @@ func mergePatchOf(before, after map[string]any) map[string]any {
 	return patch
 }
 
-// rewritesItems reports whether two states differ in a list that had objects.
+// rewritesItems reports whether two states differ in a list that had objects, or lists of them.
 func rewritesItems(before, after any) bool {
 	switch was := before.(type) {
 	case map[string]any:
@@ -235,14 +235,20 @@ func rewritesItems(before, after any) bool {
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(was, isMap) && after != nil && !reflect.DeepEqual(was, after)
+		return slices.ContainsFunc(was, hasMap) && after != nil && !reflect.DeepEqual(was, after)
 	}
 	return false
 }
 
-func isMap(v any) bool {
-	_, ok := v.(map[string]any)
-	return ok
+// hasMap reports whether a value is an object, or a list that has one.
+func hasMap(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, hasMap)
+	}
+	return false
 }
 
 // overlay returns whole with the difference between before and after, which are parts of the same object.

@@ -287,6 +287,23 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 	}
 }
 
+// A list may have lists of objects.
+func TestPatchKeepsTheFieldsOfItemsOfItems(t *testing.T) {
+	type shelf struct {
+		metav1.ObjectMeta `json:"metadata"`
+
+		Rows [][]*container `json:"rows"`
+	}
+	server := newWire(t)
+	server.answer = `{"kind":"Gadget","apiVersion":"example.com/v1","metadata":{"name":"s","resourceVersion":"7"},"rows":[[null],[{"image":"1","port":80}]]}`
+	have := &shelf{ObjectMeta: metav1.ObjectMeta{Name: "s", ResourceVersion: "7"}, Rows: [][]*container{{nil}, {{Image: "1"}}}}
+	w := newWriter[*shelf](t, server.Client, gadgets, writer.Options{})
+	must[*shelf](t)(w.Patch(t.Context(), have, func(s *shelf) { s.Rows[1][0].Image = "2" }))
+	if want := `{"metadata":{"resourceVersion":"7"},"rows":[[null],[{"image":"2","port":80}]]}`; len(server.requests) != 2 || !strings.HasSuffix(server.requests[1], want) {
+		t.Errorf("sent %q, want %s", server.requests, want)
+	}
+}
+
 // A type that has every field costs no second request, and an object that has changed is a conflict before anything is written.
 func TestPatchOfItemsAtAnotherVersion(t *testing.T) {
 	server := newWire(t)
