@@ -17,8 +17,10 @@ import (
 	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/writer"
 )
 
 var shopType = object.Type{Group: "example.com", Version: "v1", Resource: "shops", Kind: "Shop"}
@@ -33,6 +35,11 @@ type children struct {
 
 func newChildren(t *testing.T) *children {
 	t.Helper()
+	return newChildrenOf(t, relist.Options[*ConfigMap]{})
+}
+
+func newChildrenOf(t *testing.T, opts relist.Options[*ConfigMap]) *children {
+	t.Helper()
 	c := &children{t: t}
 	server, listener := apitest.StartInMemory(t, apitest.Options{Log: func(r apitest.LoggedRequest) {
 		if r.Method != http.MethodGet {
@@ -44,7 +51,7 @@ func newChildren(t *testing.T) *children {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Objects, err = relist.Open(client, configMapType, relist.Options[*ConfigMap]{}); err != nil {
+	if c.Objects, err = relist.Open(client, configMapType, opts); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -222,6 +229,43 @@ func TestPatchWaitsForTheCache(t *testing.T) {
 		c.wantData(map[string]string{"bread": "4"})
 		if _, err := c.Patch(t.Context(), nil, func(*ConfigMap) {}); err == nil {
 			t.Error("no object was patched")
+		}
+	})
+}
+
+// If the cache loses an object by a write, or if there was no write, there is nothing to wait for.
+func TestWritesWithoutAStateAreNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newChildrenOf(t, relist.Options[*ConfigMap]{ListWatch: listwatch.Options[*ConfigMap]{LabelSelector: "fresh"}})
+		began := time.Now()
+		bakery, err := c.CreateOrPatch(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery", Labels: map[string]string{"fresh": ""}}, func(*ConfigMap) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Patch(t.Context(), bakery, func(m *ConfigMap) { m.Labels = nil }); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the cache no longer selects the object, but Patch has waited for %v", took)
+		}
+		if _, exists := c.Store().Get("town/bakery"); exists {
+			t.Error("the cache still has it")
+		}
+		dry := newChildrenOf(t, relist.Options[*ConfigMap]{Writer: writer.Options{DryRun: true}})
+		began = time.Now()
+		if _, err := dry.CreateOrPatch(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(*ConfigMap) {}); err != nil {
+			t.Error(err)
+		}
+		if _, err := dry.server.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "town", "name": "bakery"}}); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		prices := map[string]string{"bread": "3"}
+		if got, err := dry.CreateOrPatch(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(m *ConfigMap) { m.Data = prices }); err != nil || !maps.Equal(got.Data, prices) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("dry runs have waited for %v", took)
 		}
 	})
 }

@@ -92,7 +92,7 @@ func (o *Objects[T]) CreateOrPatch(ctx context.Context, meta metav1.ObjectMeta, 
 	if !exists {
 		made, err := o.CreateFrom(ctx, meta, change)
 		if err == nil {
-			o.await(ctx, made, "")
+			o.await(ctx, made, "", false)
 		}
 		return made, err
 	}
@@ -104,18 +104,20 @@ func (o *Objects[T]) CreateOrPatch(ctx context.Context, meta metav1.ObjectMeta, 
 
 // Patch is [writer.Writer.Patch]. Then it waits until the cache has the new state, for a second at most.
 func (o *Objects[T]) Patch(ctx context.Context, have T, change func(obj T)) (T, error) {
+	cached := o.caches(have)
 	written, err := o.Writer.Patch(ctx, have, change)
 	if err == nil {
-		o.await(ctx, written, have.GetResourceVersion())
+		o.await(ctx, written, have.GetResourceVersion(), cached)
 	}
 	return written, err
 }
 
 // PatchStatus is [writer.Writer.PatchStatus]. Then it waits until the cache has the new state, for a second at most.
 func (o *Objects[T]) PatchStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
+	cached := o.caches(have)
 	written, err := o.Writer.PatchStatus(ctx, have, change)
 	if err == nil {
-		o.await(ctx, written, have.GetResourceVersion())
+		o.await(ctx, written, have.GetResourceVersion(), cached)
 	}
 	return written, err
 }
@@ -124,17 +126,28 @@ func (o *Objects[T]) PatchStatus(ctx context.Context, have T, change func(obj T)
 // is behind for a reason of its own, and then the server refuses a write from the old state.
 const awaitWithin = time.Second
 
+// caches reports whether the cache has an object of this name.
+func (o *Objects[T]) caches(obj T) bool {
+	key, err := object.KeyOf(obj)
+	if err != nil {
+		return false // a write of it has the same error
+	}
+	_, exists := o.Store().Get(key)
+	return exists
+}
+
 // await waits until the cache has an object as it was written, or newer. If versions cannot be ordered, it waits until the cache
-// has another state of the object than the one before the write.
-func (o *Objects[T]) await(ctx context.Context, written T, before string) {
+// has another state of the object than the one before the write. If the cache had the object before the write and has lost it since,
+// because it was deleted or a selector no longer matches it, await does not wait for more.
+func (o *Objects[T]) await(ctx context.Context, written T, before string, cached bool) {
 	if written.GetResourceVersion() == before {
-		return // nothing was written
+		return // nothing was written, or it was the end of the object
 	}
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
 	_ = o.WaitUntil(ctx, object.Key(written), func(now T, exists bool) bool { // the write was made, whatever comes of this
 		if !exists {
-			return false
+			return cached
 		}
 		version := now.GetResourceVersion()
 		return version != before && !object.Older(version, written.GetResourceVersion())
