@@ -43,8 +43,8 @@ type Options struct {
 	// each state and not for each attempt: "reconcile failed" at Warn when it begins to fail, and again if it fails with another
 	// reason of the API server; "reconcile panicked" at Error, with the stack; "reconcile recovered" at Warn when it is over, with the
 	// time that it took. A write that the server has refused with a conflict, or because the object exists or has gone, is told only
-	// if that happens ten times in succession: a cache that is a moment behind causes a few. In any minute, ten failures have a line of their own; other keys have theirs later, if they fail for
-	// longer. All attempts are told at Debug. If nil, slog.Default() is used.
+	// if that happens ten times in succession: a cache that is a moment behind causes a few. In any minute, ten failures have a line
+	// of their own; other keys have theirs later, if they fail for longer. All attempts are told at Debug. If nil, slog.Default() is used.
 	Logger *slog.Logger
 
 	// Reconciled is called after each call of Reconcile, by the worker, for metrics. If nil, nobody is told.
