@@ -67,7 +67,7 @@ var ErrNotOwned = errors.New("controlled by another owner, or by none")
 // If the cache has no such object, CreateOrPatch creates one with this metadata, after change. If the cache has one,
 // CreateOrPatch sends what change writes to a copy of it as a merge patch, if that is any different; see [writer.Writer.Patch].
 // change should set each field that this program decides on, and no other: it is called with a new object or with one that others
-// have also written to. The maps of a new object may be nil.
+// have also written to. The maps of a new object may be nil. The labels and annotations of meta are only for a new object.
 //
 // The cache should have every object that CreateOrPatch is called for, so no selector that such an object may cease to match.
 // Otherwise CreateOrPatch would try to create the object again, and get apierrors.IsAlreadyExists, for ever.

@@ -28,8 +28,11 @@ import (
 // containers of a Pod, Patch first asks for the object as it is, by a patch that changes nothing, and keeps the fields that T lacks
 // of each item. Items of one name are the same item. Items without names are the same if T has equal values of them: so they may be
 // added, removed, or put in another order. But if there are as many items as before, and one has no equal, then change has written to
-// them: items of one place are the same. So do not add one item without a name and remove another in one call.
-// There is no such request if [Options].Complete is set.
+// them: items of one place are the same. So do not add one item without a name and remove another in one call. There is no such
+// request if [Options].Complete is set.
+//
+// A field that is no longer in the JSON of the object is removed whole, with all that it has on the server. So a struct that change
+// may empty must not have the tag omitzero, and a number to which the server gives a default must not have omitempty.
 //
 // The patch has the resourceVersion of have: if somebody has written to the object since it was read, the error is a conflict.
 // have may be an object of a cache, because change gets a copy; but no Drop or Transform must have changed what change writes to. To
