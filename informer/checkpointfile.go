@@ -43,9 +43,9 @@ type FileOptions struct {
 //
 // Objects are written as T, after the transform, one after the other: in protobuf if T has the methods that generated types have
 // (Marshal and Unmarshal), otherwise in JSON as encoding/json writes it. If a transform has given a kind to an object, all of them
-// are written in JSON, because an object in protobuf has none. Load reads them as package listwatch reads objects, so
-// equal strings of several objects take memory once, as in a list. A field with the tag `json:"-"` is not saved. Save returns an
-// error if Load would make another object of the bytes.
+// are written in JSON, because an object in protobuf has none. Load reads them as package listwatch reads objects, so equal strings of
+// several objects take memory once, as in a list. A field with the tag `json:"-"` is not saved. Save returns an error if Load would
+// make another object of the bytes.
 func FileCheckpoint[T object.Object](path string, opts FileOptions) Checkpointer[T] {
 	return &file[T]{path: path, opts: opts, codings: codingsOf[T]()}
 }
