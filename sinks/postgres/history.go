@@ -36,6 +36,8 @@ func (t *tx[T]) queueHistory(batch *pgx.Batch, change sink.Change[T], object []b
 func (t *tx[T]) queueGap(batch *pgx.Batch, next sink.State) {
 	from, to := t.current.Point.Version, next.Point.Version
 	switch {
+	case from == to && from != "" && t.list && t.ended > 0: // the list found an object that could not be read before, or another history
+		t.addGap(batch, "list", place{from, &t.currentAt}, &to, &t.now)
 	case from == to: // nothing was learned, or the gap stays open
 	case to == "": // a list begins, in several transactions
 		t.addGap(batch, "list", place{from, &t.currentAt}, nil, nil)

@@ -45,6 +45,8 @@ func (t *tx[T]) end(now string, change sink.Change[T]) error {
 func (t *tx[T]) recordGap(next sink.State, now string) error {
 	from, to := t.current.Point.Version, next.Point.Version
 	switch {
+	case from == to && from != "" && t.list && t.ended > 0: // the list found an object that could not be read before, or another history
+		return t.addGap("list", place{from, t.currentAt}, to, now)
 	case from == to: // nothing was learned, or the gap stays open
 		return nil
 	case to == "": // a list begins, in several transactions

@@ -96,6 +96,23 @@ func TestHistoryOfALongList(t *testing.T) {
 	})
 }
 
+// A list may be at the version that the copy has, and still end states: of an object that could not be read before, or of another
+// history, after a backup was restored.
+func TestHistoryOfAListAtTheSameVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withHistory)
+		r.commit(true, "10", put("a/b", "u1", "1", "n1"))
+		<-time.After(time.Minute)
+		r.commit(true, "10")
+		r.want("gaps of a list that brings nothing", gaps, "list|||10|00:00")
+		<-time.After(time.Minute)
+		r.commit(true, "10", put("a/b", "u1", "9", "n2"))
+		r.want("gaps", gaps, "list|||10|00:00", "list|10|00:00|10|00:02")
+		r.want("states", states, "a/b|u1|1|n1|00:00|NULL|00:02|put", "a/b|u1|9|n2|00:02|NULL|NULL|NULL")
+		r.db.Close()
+	})
+}
+
 // A program that was away and goes on with events knows every state, but not when it began.
 func TestHistoryOfAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -92,6 +92,17 @@ g u1 15 - - -`)
 	if got, want := query(t, r.admin, `SELECT kind, from_version, to_version FROM `+r.schema+`.relist_gaps ORDER BY ctid DESC LIMIT 1`), "list 50 60"; got != want {
 		t.Errorf("the last gap is %s, want %s", got, want)
 	}
+
+	// A list at the version that the copy has: of an object that could not be read before, or of another history.
+	state = load(t, c)
+	count := func() string { return query(t, r.admin, `SELECT count(*) FROM `+r.schema+`.relist_gaps`) }
+	before := count()
+	state = transact(t, c, state, at(state, "60"), true)
+	is(t, "gaps after a list that brings nothing", count(), before)
+	transact(t, c, state, at(state, "60"), true, put("i", 1, 56))
+	if got, want := query(t, r.admin, `SELECT kind, from_version, to_version FROM `+r.schema+`.relist_gaps ORDER BY ctid DESC LIMIT 1`), "list 60 60"; got != want {
+		t.Errorf("the last gap is %s, want %s", got, want)
+	}
 }
 
 // If somebody drops a table, everything is listed, and the history ends what it has as present. If somebody drops the history, it
