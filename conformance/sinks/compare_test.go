@@ -186,7 +186,7 @@ func (c contents) checkHistory(lists [][2]string, again func(key, version string
 		if first := c.state.Point.Version == "" && len(c.gaps) == 0; s.ended == "put" && s.end == "" && !first && !slices.ContainsFunc(c.gaps, func(g gap) bool {
 			return g.kind == "list" && g.from <= s.to && (g.to == "" || s.to <= g.to)
 		}) {
-			return fmt.Sprintf("a list has ended a state, and no gap says so: %+v", s)
+			return fmt.Sprintf("a list has ended a state, and no gap says so: %+v; gaps: %+v", s, c.gaps)
 		}
 	}
 	for key, row := range c.rows {
