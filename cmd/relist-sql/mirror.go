@@ -10,12 +10,13 @@ import (
 
 	"github.com/relist-go/relist/cmd/relist-sql/internal/database"
 	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/transport"
 )
 
 // mirrorFlags are the flags of `relist-sql mirror`.
 type mirrorFlags struct {
 	cli.Selection
-	transport cli.WatchTransport
+	transport transport.WatchTransport
 
 	to          string
 	schema      string

@@ -12,12 +12,13 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/demo"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/transport"
 )
 
 // demoFlags are the flags of `relist demo`.
 type demoFlags struct {
 	opts      demo.Options
-	transport cli.WatchTransport
+	transport transport.WatchTransport
 	output    string
 	format    report.Format
 	color     colorWhen
@@ -84,7 +85,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	opts.Failed = func(error) { stop() } // Close returns it
 	f.opts.Out = report.NewPrinter(cmd.OutOrStdout(), opts)
 	f.opts.Verbose = f.format == report.JSON
-	f.opts.Transport = f.transport.Watches()
+	f.opts.Transport = f.transport
 	err := demo.Run(ctx, f.opts)
 	if closeErr := f.opts.Out.Close(); closeErr != nil {
 		return fmt.Errorf("write the output: %w", closeErr)

@@ -6,15 +6,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/transport"
 )
 
 // mirrorFlags are the flags of `relist mirror`.
 type mirrorFlags struct {
 	cli.Selection
-	transport  cli.WatchTransport
+	transport  transport.WatchTransport
 	resync     time.Duration
 	verify     time.Duration
-	initial    initialState
+	initial    reflector.Initial
 	runFor     time.Duration
 	exitOnSync bool
 	encoding   encodingFlags

@@ -193,7 +193,7 @@ func runAll(ctx context.Context, stop context.CancelCauseFunc, targets []*target
 
 // rules returns the options of the reflector.
 func (f *mirrorFlags) rules(source *listwatch.Resource[*listwatch.Raw]) (reflector.Options, error) {
-	opts := reflector.Options{PageSize: f.PageSize, Resync: f.resync, Initial: f.initial.value()}
+	opts := reflector.Options{PageSize: f.PageSize, Resync: f.resync, Initial: f.initial}
 	if f.verify > 0 {
 		metadata, err := source.Metadata()
 		if err != nil {

@@ -31,7 +31,7 @@ type recordFlags struct {
 	verbose bool
 
 	encoding  string
-	transport cli.WatchTransport
+	transport transport.WatchTransport
 }
 
 // recordEncodings are the values of --encoding of relist record.
@@ -175,7 +175,7 @@ func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *tra
 		Full:          f.full,
 		Scrub:         f.scrub,
 		Encoding:      record.Encoding(f.encoding),
-		WebSocket:     f.transport.Watches() == transport.WatchWebSocket,
+		WebSocket:     f.transport == transport.WatchWebSocket,
 	}, err
 }
 

@@ -76,7 +76,7 @@ func (s *Selection) Check() error {
 // Client returns how to reach the server, and a client for it, which the caller closes.
 // The client prints two things on stderr: problems of the connection that let no request
 // fail, and the messages of a program that supplies the credential.
-func (s *Selection) Client(stderr io.Writer, watches WatchTransport) (transport.Config, *transport.Client, error) {
+func (s *Selection) Client(stderr io.Writer, watches transport.WatchTransport) (transport.Config, *transport.Client, error) {
 	cfg, err := s.Connect.Config()
 	if err != nil {
 		return cfg, nil, err
@@ -85,7 +85,7 @@ func (s *Selection) Client(stderr io.Writer, watches WatchTransport) (transport.
 	if cfg.Exec != nil {
 		cfg.Exec.Stderr = stderr
 	}
-	cfg.WatchTransport = watches.Watches()
+	cfg.WatchTransport = watches
 	client, err := transport.NewClient(cfg)
 	if err != nil {
 		return cfg, nil, connect.Explain(err, cfg.Server, StartTimeout)
