@@ -68,7 +68,7 @@ func newMoods(t *testing.T, seed uint64) *moods {
 	}
 	t.Cleanup(client.Close)
 	s := &moods{dice: rand.New(rand.NewPCG(seed, 7)), server: server, client: client, path: filepath.Join(t.TempDir(), "settings")}
-	s.create(t, "always", "good") // a list of which nothing can be used is not taken
+	s.create(t, "always", "good") // the first list must have one object that can be used
 	return s
 }
 

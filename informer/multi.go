@@ -152,8 +152,8 @@ func (m *Multi[T]) Remove(ctx context.Context, namespace string) error {
 	return err
 }
 
-// takeOut takes the feed of a namespace out of feeds. It returns the feed whose removal Remove has to wait for, or nil if
-// there is none.
+// takeOut takes the feed of a namespace out of feeds. Remove has to wait for the removal of the feed that takeOut returns. If
+// takeOut returns nil, Remove has nothing to wait for.
 func (m *Multi[T]) takeOut(namespace string) *feed[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// listText returns the JSON of a list of objects named o0000 and so on, of which every item that the map has is replaced.
+// listText returns the JSON of a list of objects named o0000 and so on. If the map has an item, it stands instead of the object.
 func listText(objects int, members string, instead map[int]string) string {
 	var text strings.Builder
 	text.WriteString(`{"kind":"ConfigMapList","apiVersion":"v1",` + members + `"items":[`)

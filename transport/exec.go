@@ -110,8 +110,7 @@ func (e ExecConfig) check() (ExecConfig, error) {
 // expire at once or are refused.
 const execAge = time.Second
 
-// execPlugin keeps the credential that a program gives, and runs the program when
-// there is none, once at a time for all requests that need it.
+// execPlugin keeps the credential that a program gives. Without a credential it runs the program. All requests that wait share one run.
 type execPlugin struct {
 	cfg        ExecConfig
 	cluster    execCluster // without the CA of a file, which may change

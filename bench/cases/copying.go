@@ -297,6 +297,6 @@ func (m meter) stop() (wall, cpu time.Duration) {
 
 // Version parses a resourceVersion of the load server.
 func Version(s string) uint64 {
-	version, _ := strconv.ParseUint(s, 10, 64) // 0 if there is none yet
+	version, _ := strconv.ParseUint(s, 10, 64) // 0 before the first list
 	return version
 }

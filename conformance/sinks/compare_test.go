@@ -160,7 +160,7 @@ func (w *world) had(db database, key string, row object) bool {
 }
 
 // checkHistory returns what is wrong with the states and the gaps. lists are the versions before and after each list that a program
-// said it has committed. again says of which states that they can be there twice.
+// said it has committed. again says whether a state can be there twice.
 func (c contents) checkHistory(lists [][2]string, again func(key, version string) bool) string {
 	open := map[string]interval{}
 	seen := map[[3]string]bool{}

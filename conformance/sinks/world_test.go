@@ -48,7 +48,8 @@ type entry struct {
 	object      object
 }
 
-// at returns the objects at a version, and the keys of which nobody can say whether they were deleted yet.
+// at returns the objects at a version. Nobody knows whether the objects of the second result were
+// deleted before that version or after it.
 func (h *history) at(version uint64) (map[string]object, map[string]bool) {
 	state, unsure := maps.Clone(h.start), map[string]bool{}
 	for _, e := range h.log {

@@ -40,7 +40,7 @@ type Row struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// NewCopy returns a Copy in a file, which the first commit makes if there is none. The lock is path.lock.
+// NewCopy returns a Copy in the file path. If there is no such file, the first commit makes it. The lock is the file path.lock.
 func NewCopy[T any](path string) *Copy[T] { return &Copy[T]{path: path} }
 
 // Close closes the lock. An open transaction is rolled back.
