@@ -16,7 +16,7 @@ PLATFORMS = linux/amd64 linux/arm64
 BUILDER = docker
 PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
 
-.PHONY: help demo demo-sql test lint audit fuzz bench bench-smoke bench-micro recovery postgres conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
+.PHONY: help demo demo-sql test lint audit fuzz bench bench-smoke bench-micro recovery size postgres conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,9 @@ bench-micro: ## measure the queue and the store beside those of client-go
 
 recovery: ## measure how soon a copy is fresh again after a fault, and what a server is asked for; ARGS=-update writes it down
 	go test -count=1 -v -run '^(TestRecovery|TestMostInAMinute|TestHerd)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
+
+size: ## count lines, exported names, words, modules, traces and mutations
+	@go run ./tools/size
 
 postgres: ## test the copies of sinks/postgres with a PostgreSQL of the tests' own; it must be installed
 	cd sinks/postgres/check && go test -count=1 $(TESTFLAGS) ./...

@@ -1,0 +1,247 @@
+// Command size counts what a reader of this repository has in front of them: lines, exported names, words, modules, and
+// what proves the rules (traces, rows of docs/states.md, mutations). It reads the files that git tracks:
+//
+//	go run ./tools/size
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintf(os.Stderr, "size: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	out, err := exec.Command("git", "ls-files", "-z").Output()
+	if err != nil {
+		return fmt.Errorf("list the files of the repository: %w", err)
+	}
+	var files []string
+	for file := range strings.SplitSeq(string(out), "\x00") {
+		// A file that is deleted and not yet committed is still listed.
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			files = append(files, file)
+		}
+	}
+	t := &tree{modules: map[string]bool{}, groups: map[string]*lines{}, names: map[string]int{}}
+	for _, file := range files {
+		if path.Base(file) == "go.mod" {
+			t.modules[path.Dir(file)] = true
+		}
+	}
+	for _, file := range files {
+		if err := t.add(file); err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+	}
+	t.print()
+	return nil
+}
+
+// tree is what was counted.
+type tree struct {
+	modules map[string]bool   // by the folder of their go.mod
+	groups  map[string]*lines // by the first folder of a path
+	root    lines             // of the root module without examples/
+	names   map[string]int    // exported top-level names of the root module, by package folder
+	words   int               // of Markdown
+
+	traces, states, mutations, plants int
+}
+
+// lines counts lines of Go.
+type lines struct{ code, tests int }
+
+func (t *tree) add(file string) error {
+	text, err := os.ReadFile(filepath.FromSlash(file))
+	if err != nil {
+		return err
+	}
+	switch path.Ext(file) {
+	case ".go":
+		return t.addGo(file, text)
+	case ".md":
+		t.words += len(bytes.Fields(text))
+		if file == "docs/states.md" {
+			t.states = rows(string(text))
+		}
+	case ".txt":
+		if strings.HasPrefix(file, "testdata/") || strings.Contains(file, "/testdata/") {
+			if bytes.HasPrefix(text, []byte("start")) || bytes.Contains(text, []byte("\nstart")) {
+				t.traces++
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tree) addGo(file string, text []byte) error {
+	group, _, ok := strings.Cut(file, "/")
+	if !ok {
+		group = "."
+	}
+	counts := []*lines{t.group(group)}
+	if t.module(file) == "." && group != "examples" {
+		counts = append(counts, &t.root)
+	}
+	n := bytes.Count(text, []byte("\n"))
+	test := strings.HasSuffix(file, "_test.go")
+	for _, c := range counts {
+		if test {
+			c.tests += n
+		} else {
+			c.code += n
+		}
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	if path.Base(path.Dir(file)) == "mutants" {
+		t.addMutants(parsed)
+	}
+	if !test && t.module(file) == "." && parsed.Name.Name != "main" && public(file) {
+		t.names[path.Dir(file)] += exported(parsed)
+	}
+	return nil
+}
+
+func (t *tree) group(name string) *lines {
+	if t.groups[name] == nil {
+		t.groups[name] = &lines{}
+	}
+	return t.groups[name]
+}
+
+// module returns the folder of the module that a file belongs to.
+func (t *tree) module(file string) string {
+	dir := path.Dir(file)
+	for dir != "." && !t.modules[dir] {
+		dir = path.Dir(dir)
+	}
+	return dir
+}
+
+// addMutants counts the elements of slices of mutations and of plants.
+func (t *tree) addMutants(file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		list, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		if array, ok := list.Type.(*ast.ArrayType); ok {
+			switch element, _ := array.Elt.(*ast.Ident); {
+			case element == nil:
+			case element.Name == "mutation":
+				t.mutations += len(list.Elts)
+			case element.Name == "plant":
+				t.plants += len(list.Elts)
+			}
+		}
+		return true
+	})
+}
+
+// public reports whether programs can import the package of a file, and are meant to.
+func public(file string) bool {
+	for folder := range strings.SplitSeq(path.Dir(file), "/") {
+		if slices.Contains([]string{"internal", "docs", "examples", "cmd", "tools"}, folder) {
+			return false
+		}
+	}
+	return true
+}
+
+// exported counts exported types, functions, variables and constants. Methods and fields are not counted.
+func exported(file *ast.File) int {
+	n := 0
+	count := func(name *ast.Ident) {
+		if name.IsExported() {
+			n++
+		}
+	}
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				count(d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					count(s.Name)
+				case *ast.ValueSpec:
+					for _, name := range s.Names {
+						count(name)
+					}
+				}
+			}
+		}
+	}
+	return n
+}
+
+// rows counts the rows of all tables of a page, without their headers.
+func rows(page string) int {
+	n := 0
+	for line := range strings.Lines(page) {
+		switch {
+		case strings.HasPrefix(line, "| ---"):
+			n-- // the line above is a header
+		case strings.HasPrefix(line, "| "):
+			n++
+		}
+	}
+	return n
+}
+
+func (t *tree) print() {
+	var all lines
+	fmt.Printf("%-12s %8s %8s\n", "lines of Go", "code", "tests")
+	for _, name := range sorted(t.groups) {
+		g := t.groups[name]
+		fmt.Printf("%-12s %8d %8d\n", name, g.code, g.tests)
+		all.code += g.code
+		all.tests += g.tests
+	}
+	fmt.Printf("%-12s %8d %8d  without examples\n", "root module", t.root.code, t.root.tests)
+	fmt.Printf("%-12s %8d %8d\n\n", "all", all.code, all.tests)
+
+	names := 0
+	for _, n := range t.names {
+		names += n
+	}
+	fmt.Printf("exported names of the root module  %d in %d packages\n", names, len(t.names))
+	for _, dir := range sorted(t.names) {
+		fmt.Printf("  %-24s %4d\n", dir, t.names[dir])
+	}
+	fmt.Printf("modules (go.mod)                   %d\n", len(t.modules))
+	fmt.Printf("words of Markdown                  %d\n", t.words)
+	fmt.Printf("golden traces                      %d\n", t.traces)
+	fmt.Printf("rows of docs/states.md             %d\n", t.states)
+	fmt.Printf("mutations, plants                  %d, %d\n", t.mutations, t.plants)
+}
+
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
