@@ -613,7 +613,7 @@ func Example_group() {
 	}
 	ctx := context.Background()
 
-	group := informer.NewGroup(informer.GroupOptions{})
+	group := informer.NewGroup()
 	for _, name := range []string{"pods", "services", "nodes"} {
 		resource, err := listwatch.New[*metav1.PartialObjectMetadata](client, schema.GroupVersionResource{Version: "v1", Resource: name}, listwatch.Options[*metav1.PartialObjectMetadata]{})
 		if err != nil {
@@ -628,26 +628,6 @@ func Example_group() {
 	err := group.Run(ctx)
 
 	slog.Error(err.Error())
-}
-
-func Example_pool() {
-	var resource *listwatch.Resource[*Pod]
-	if resource == nil {
-		return
-	}
-	ctx := context.Background()
-
-	pool := informer.NewPool(informer.PoolOptions{})
-	pods, err := informer.Lease(pool, resource)
-	if err != nil {
-		slog.Error(err.Error())
-		return
-	}
-	_, err = pods.AddHandler(informer.Handler[*Pod]{Name: "billing"})
-	err = errors.Join(err, pods.Release(ctx)) // when this part of the program needs no Pods any more
-	if err != nil {
-		slog.Error(err.Error())
-	}
 }
 
 func Example_sink() {

@@ -12,36 +12,23 @@ import (
 // A Group runs informers, which may have different types. It is for a program with many resources, or with resources that
 // it learns of while it runs:
 //
-//	group := informer.NewGroup(informer.GroupOptions{})
+//	group := informer.NewGroup()
 //	err := group.Add("pods", pods)
 //	err = group.Add("configmaps", configMaps) // a Multi, for some namespaces
 //	err = group.Run(ctx)
 //
 // All methods may be called from any goroutine.
 type Group struct {
-	opts GroupOptions
-	bell chan struct{} // holds a token if there are members to start
-
-	mu       sync.Mutex
-	started  bool // Run was called
-	ended    bool // Run has ended, or is about to end
-	members  map[string]*member
-	starting []*member // these are in members, and Run has not started them
+	mu      sync.Mutex
+	start   func(*member) // starts the Run of a member; nil until Run is called
+	ended   bool          // Run has ended, or is about to end
+	members map[string]*member
 }
 
-// GroupOptions are the options of a Group. The zero value is ready.
-type GroupOptions struct {
-	// Ended is called if the Run of a member returns an error while the group runs, and Stop was not called for the member. The
-	// group then goes on without the member, and a member with its name can be added again. Several calls may run at a time. If
-	// Ended is nil, such an error ends the group.
-	Ended func(name string, err error)
-}
-
-// A Member is what a Group runs. [Informer], [Multi] and [Group] are Members.
+// A Member is what a Group runs. [Informer] and [Multi] are Members.
 type Member interface {
-	// Run works until ctx ends, and then returns. The group calls it once. If the member was stopped before it started, or if
-	// the group has ended, the group calls Run with a ctx that has ended. So whoever waits for the member learns that it has
-	// stopped.
+	// Run works until ctx ends, and then returns. The group calls it once. If the member is stopped before the group runs, the
+	// group calls Run with a ctx that has ended, so that a WaitForSync of the member returns.
 	Run(ctx context.Context) error
 
 	// WaitForSync waits until the member has its first list, or until ctx ends. It may be called before Run.
@@ -58,11 +45,9 @@ type member struct {
 }
 
 // NewGroup returns a Group without members, which has not started.
-func NewGroup(opts GroupOptions) *Group {
-	return &Group{opts: opts, bell: make(chan struct{}, 1), members: map[string]*member{}}
-}
+func NewGroup() *Group { return &Group{members: map[string]*member{}} }
 
-// Add adds a member under a name, which stands for it in errors. If the group runs, the member starts at once, otherwise with
+// Add adds a member under a name, which stands for it in errors. If the group runs, the member starts immediately, otherwise with
 // the group. Add returns an error if the group has a member of that name. If the group has ended or is about to end, the error
 // satisfies errors.Is with [ErrStopped].
 func (g *Group) Add(name string, m Member) error {
@@ -76,65 +61,47 @@ func (g *Group) Add(name string, m Member) error {
 	}
 	added := &member{Member: m, name: name, done: make(chan struct{})}
 	g.members[name] = added
-	g.starting = append(g.starting, added)
-	select {
-	case g.bell <- struct{}{}:
-	default: // there is a token already
+	if g.start != nil {
+		g.start(added)
 	}
 	return nil
 }
 
-// Names returns the names of the members, sorted.
-func (g *Group) Names() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Sorted(maps.Keys(g.members))
-}
-
-// Run runs all members until ctx ends, and returns ctx.Err(). If a member's Run returns an error before that, and
-// GroupOptions.Ended is nil, Run stops the other members, and returns an error that names the member and wraps its error. If a
-// member's Run returns nil, the group goes on without it. When Run returns, the Run of every member has returned.
+// Run runs all members until ctx ends, and returns ctx.Err(). If a member's Run returns an error before that, Run stops the other
+// members, and returns an error that names the member and wraps its error. If a member's Run returns nil, the group keeps running
+// without it, and a member with its name can be added again. When Run returns, the Run of every member has returned.
 //
 // A group runs once: a second Run returns [ErrStarted].
 func (g *Group) Run(ctx context.Context) error {
 	inner, fail, result := failable(ctx)
 	defer fail(nil)
-	if !g.begin() {
+	var runs sync.WaitGroup
+	started := g.begin(func(m *member) {
+		own, stop := context.WithCancel(inner)
+		m.stop = stop
+		runs.Go(func() { g.run(own, m, fail) })
+	})
+	if !started {
 		return ErrStarted
 	}
-	var runs sync.WaitGroup
-	for inner.Err() == nil {
-		g.start(inner, &runs, fail)
-		select {
-		case <-g.bell:
-		case <-inner.Done():
-		}
-	}
+	<-inner.Done()
 	g.end()
-	g.start(inner, &runs, fail) // those that were not started end at once
 	runs.Wait()
 	return result()
 }
 
-// begin returns false if Run was called before.
-func (g *Group) begin() bool {
+// begin starts the members that were added, by start, and lets Add do so from then on. It returns false if Run was called before.
+func (g *Group) begin(start func(*member)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	first := !g.started
-	g.started = true
-	return first
-}
-
-// start starts the members that were added.
-func (g *Group) start(ctx context.Context, runs *sync.WaitGroup, fail context.CancelCauseFunc) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, m := range g.starting {
-		own, stop := context.WithCancel(ctx)
-		m.stop = stop
-		runs.Go(func() { g.run(own, m, fail) })
+	if g.start != nil {
+		return false
 	}
-	g.starting = nil
+	g.start = start
+	for _, m := range g.byName() {
+		start(m)
+	}
+	return true
 }
 
 // run runs one member.
@@ -144,11 +111,7 @@ func (g *Group) run(ctx context.Context, m *member, fail context.CancelCauseFunc
 	asked := ctx.Err() != nil // Stop was called, or the group ends
 	m.stop()
 	g.remove(m, err)
-	switch {
-	case err == nil || asked && !panicked(err):
-	case g.opts.Ended != nil:
-		g.opts.Ended(m.name, err)
-	default:
+	if err != nil && (!asked || panicked(err)) {
 		fail(fmt.Errorf("informer: %s: %w", m.name, err))
 	}
 }
@@ -181,11 +144,6 @@ func (g *Group) Stop(ctx context.Context, name string) error {
 	if m == nil {
 		return nil
 	}
-	return m.await(ctx)
-}
-
-// await waits until the Run of a member has returned.
-func (m *member) await(ctx context.Context) error {
 	select {
 	case <-m.done:
 		return nil
@@ -194,7 +152,7 @@ func (m *member) await(ctx context.Context) error {
 	}
 }
 
-// take removes a member from the group, and tells its Run to end.
+// take removes a member from the group, and ends its Run.
 func (g *Group) take(ctx context.Context, name string) *member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -206,10 +164,9 @@ func (g *Group) take(ctx context.Context, name string) *member {
 	m.left = true
 	if m.stop != nil {
 		m.stop()
-		return m
+	} else {
+		go m.endUnstarted(ctx)
 	}
-	g.starting = slices.DeleteFunc(g.starting, func(other *member) bool { return other == m })
-	go m.endUnstarted(ctx)
 	return m
 }
 
@@ -242,6 +199,11 @@ func (g *Group) WaitForSync(ctx context.Context) error {
 func (g *Group) all() []*member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.byName()
+}
+
+// byName returns the members, sorted by name. It needs mu.
+func (g *Group) byName() []*member {
 	return slices.SortedFunc(maps.Values(g.members), func(a, b *member) int { return strings.Compare(a.name, b.name) })
 }
 

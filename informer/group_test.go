@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -54,7 +52,7 @@ func waitForGroup(g *informer.Group, d time.Duration) error {
 
 func TestGroupAddsBeforeAndWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := informer.NewGroup(informer.GroupOptions{})
+		g := informer.NewGroup()
 		early, late := follow(newFake("a"), informer.Options[*thing]{}), follow(newFake("a", "b"), informer.Options[*thing]{})
 		join(t, g, "early", early)
 		runGroup(t, g)
@@ -68,9 +66,6 @@ func TestGroupAddsBeforeAndWhileItRuns(t *testing.T) {
 		if err := g.Add("late", follow(newFake(), informer.Options[*thing]{})); err == nil {
 			t.Error("a second member of the same name was added")
 		}
-		if got := g.Names(); !slices.Equal(got, []string{"early", "late"}) {
-			t.Errorf("the members are %q", got)
-		}
 		if err := g.Run(t.Context()); !errors.Is(err, informer.ErrStarted) {
 			t.Errorf("a second Run returned %v, want %v", err, informer.ErrStarted)
 		}
@@ -81,7 +76,7 @@ func TestGroupNamesWhoIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := newFake()
 		refused.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", nil))
-		g := informer.NewGroup(informer.GroupOptions{})
+		g := informer.NewGroup()
 		join(t, g, "pods", follow(newFake("a"), informer.Options[*thing]{}))
 		join(t, g, "secrets", follow(refused, informer.Options[*thing]{}))
 		join(t, g, "jobs", follow(newFake(), informer.Options[*thing]{}))
@@ -106,7 +101,7 @@ func TestGroupNamesWhoIsLate(t *testing.T) {
 // TestGroupStopsOne shows that the member has ended when Stop returns, that the others go on, and that the name is free.
 func TestGroupStopsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := informer.NewGroup(informer.GroupOptions{})
+		g := informer.NewGroup()
 		server := newFake("a")
 		stays, goes := follow(server, informer.Options[*thing]{}), follow(newFake("a"), informer.Options[*thing]{})
 		join(t, g, "stays", stays)
@@ -139,7 +134,7 @@ func TestGroupStopIsBounded(t *testing.T) {
 		if _, err := in.AddHandler(informer.Handler[*thing]{OnAdd: func(*thing, bool) { <-release }}); err != nil {
 			t.Fatal(err)
 		}
-		g := informer.NewGroup(informer.GroupOptions{})
+		g := informer.NewGroup()
 		join(t, g, "busy", in)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -162,7 +157,7 @@ func TestGroupStopIsBounded(t *testing.T) {
 
 func TestGroupEndsWithTheFirstError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := informer.NewGroup(informer.GroupOptions{})
+		g := informer.NewGroup()
 		broken := follow(newFake("a"), informer.Options[*thing]{})
 		if _, err := broken.AddHandler(informer.Handler[*thing]{Name: "h", OnAdd: func(*thing, bool) { panic("no") }}); err != nil {
 			t.Fatal(err)
@@ -187,29 +182,25 @@ func TestGroupEndsWithTheFirstError(t *testing.T) {
 	})
 }
 
-// TestGroupGoesOnWithout shows that GroupOptions.Ended is told of a member that has ended, and may put another one in its place.
-func TestGroupGoesOnWithout(t *testing.T) {
+// TestGroupKeepsRunningWithout shows that a member whose Run returns nil leaves the group, and another can take its name.
+func TestGroupKeepsRunningWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g *informer.Group
-		next := follow(newFake("a", "b"), informer.Options[*thing]{})
-		var told []string
-		g = informer.NewGroup(informer.GroupOptions{Ended: func(name string, err error) {
-			told = append(told, fmt.Sprintf("%s: %v", name, err != nil))
-			if err := g.Add(name, next); err != nil {
-				t.Error(err)
-			}
-		}})
-		gone := newFake()
-		gone.fail(apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{Resource: "shops"}, "", "", 0, false))
-		in := informer.Options[*thing]{}
-		in.Reflector.Fatal = apierrors.IsNotFound
-		join(t, g, "shops", follow(gone, in))
+		away := newFake()
+		away.fail(errors.New("away"))
+		g, gone, next := informer.NewGroup(), follow(away, informer.Options[*thing]{}), follow(newFake("a", "b"), informer.Options[*thing]{})
+		join(t, g, "shops", gone)
 		runGroup(t, g)
-		if err := waitForGroup(g, time.Minute); err != nil {
+		waiting := inBackground(func() error { return g.WaitForSync(t.Context()) })
+		synctest.Wait()
+		if err := gone.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(told, []string{"shops: true"}) || next.Store().Len() != 2 {
-			t.Errorf("told of %q, and the next member has %d objects, want 2", told, next.Store().Len())
+		if err := <-waiting; err != nil {
+			t.Errorf("WaitForSync returned %v for a member that has left", err)
+		}
+		join(t, g, "shops", next)
+		if err := waitForGroup(g, time.Minute); err != nil || next.Store().Len() != 2 {
+			t.Errorf("the next member has %d objects, want 2: %v", next.Store().Len(), err)
 		}
 	})
 }
@@ -218,7 +209,7 @@ func TestGroupWaitsInVainAfterItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newFake()
 		server.fail(errors.New("away"))
-		g := informer.NewGroup(informer.GroupOptions{})
+		g := informer.NewGroup()
 		join(t, g, "pods", follow(server, informer.Options[*thing]{}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -236,7 +227,7 @@ func TestGroupWaitsInVainAfterItsEnd(t *testing.T) {
 // TestGroupUnderLoad adds and stops members from several goroutines, while the group runs and while it ends.
 func TestGroupUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := informer.NewGroup(informer.GroupOptions{})
+		g := informer.NewGroup()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- g.Run(ctx) }()
@@ -261,8 +252,8 @@ func TestGroupUnderLoad(t *testing.T) {
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("Run returned %v", err)
 		}
-		if got := g.Names(); len(got) != 0 {
-			t.Errorf("the group has %q after its end", got)
+		if got := g.Status(); len(got) != 0 {
+			t.Errorf("the group has %v after its end", got)
 		}
 	})
 }
@@ -270,7 +261,7 @@ func TestGroupUnderLoad(t *testing.T) {
 // TestGroupDoesNotWaitForWhatNeverStarts stops a member before the group runs, and ends a group before it has started its members.
 func TestGroupDoesNotWaitForWhatNeverStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := informer.NewGroup(informer.GroupOptions{})
+		g := informer.NewGroup()
 		pods := follow(newFake(), informer.Options[*thing]{})
 		join(t, g, "pods", pods)
 		waiting := inBackground(func() error { return g.WaitForSync(t.Context()) })
@@ -295,8 +286,8 @@ func TestGroupDoesNotWaitForWhatNeverStarts(t *testing.T) {
 		if err := <-waiting; !errors.Is(err, informer.ErrStopped) {
 			t.Errorf("after the end of the group, WaitForSync returned %v, want %v", err, informer.ErrStopped)
 		}
-		if names := g.Names(); len(names) != 0 {
-			t.Errorf("the group has %q after its end", names)
+		if got := g.Status(); len(got) != 0 {
+			t.Errorf("the group has %v after its end", got)
 		}
 	})
 }

@@ -10,8 +10,8 @@ type MemberStatus struct {
 }
 
 // Status says how fresh the copies of the members are, and what keeps them from being fresher: see [Informer.Status]. It is
-// sorted by name, and then by namespace. If a Group is in the group, its members are named "group/member". A Member of another type
-// is in the Status if it has the method Status of an [Informer], a [Multi] or a [Group], and otherwise it is left out.
+// sorted by name, and then by namespace. A Member of another type is in the Status if it has the method Status of an [Informer] or
+// a [Multi], and otherwise it is left out.
 func (g *Group) Status() []MemberStatus {
 	var all []MemberStatus
 	for _, m := range g.all() {
@@ -28,11 +28,6 @@ func statusOf(name string, m Member) []MemberStatus {
 	case interface{ Status() []NamespaceStatus }:
 		for _, s := range m.Status() {
 			all = append(all, MemberStatus{Name: name, Namespace: s.Namespace, Status: s.Status})
-		}
-	case interface{ Status() []MemberStatus }:
-		for _, s := range m.Status() {
-			s.Name = name + "/" + s.Name
-			all = append(all, s)
 		}
 	}
 	return all

@@ -31,16 +31,13 @@ func TestGroupStatus(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		inner := informer.NewGroup(informer.GroupOptions{})
-		join(t, inner, "nodes", follow(newFake("n"), informer.Options[*thing]{}))
-		g := informer.NewGroup(informer.GroupOptions{})
+		g := informer.NewGroup()
 		if got := g.Status(); got != nil {
 			t.Errorf("a group without members has %v", got)
 		}
 		join(t, g, "secrets", follow(broken, informer.Options[*thing]{}))
 		join(t, g, "pods", follow(newFake("a"), informer.Options[*thing]{}))
 		join(t, g, "maps", multi)
-		join(t, g, "more", inner)
 		join(t, g, "own", lister{})
 
 		expect := func(want ...string) {
@@ -61,12 +58,12 @@ func TestGroupStatus(t *testing.T) {
 			}
 		}
 		expect(
-			`maps "a" stopped failing=<nil>`, `maps "b" stopped failing=<nil>`, `more/nodes "" stopped failing=<nil>`,
+			`maps "a" stopped failing=<nil>`, `maps "b" stopped failing=<nil>`,
 			`pods "" stopped failing=<nil>`, `secrets "" stopped failing=<nil>`)
 		runGroup(t, g)
 		later(time.Hour + time.Millisecond)
 		expect(
-			`maps "a" watching failing=<nil>`, `maps "b" waiting failing=away`, `more/nodes "" watching failing=<nil>`,
+			`maps "a" watching failing=<nil>`, `maps "b" waiting failing=away`,
 			`pods "" watching failing=<nil>`, `secrets "" waiting failing=away`)
 
 		broken.fail(nil)
@@ -74,6 +71,6 @@ func TestGroupStatus(t *testing.T) {
 		if err := g.Stop(t.Context(), "maps"); err != nil {
 			t.Fatal(err)
 		}
-		expect(`more/nodes "" watching failing=<nil>`, `pods "" watching failing=<nil>`, `secrets "" watching failing=<nil>`)
+		expect(`pods "" watching failing=<nil>`, `secrets "" watching failing=<nil>`)
 	})
 }

@@ -33,7 +33,7 @@ func TestPanicIsToldAlthoughTheContextEnds(t *testing.T) {
 				}
 				run := in.Run
 				if test.grouped {
-					group := informer.NewGroup(informer.GroupOptions{})
+					group := informer.NewGroup()
 					if err := group.Add("things", in); err != nil {
 						t.Fatal(err)
 					}

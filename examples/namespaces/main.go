@@ -78,7 +78,7 @@ func run(ctx context.Context, server, dir string) error {
 	if err != nil {
 		return err
 	}
-	group := informer.NewGroup(informer.GroupOptions{})
+	group := informer.NewGroup()
 	if err := errors.Join(group.Add("namespaces", namespaces), group.Add("configmaps", configMaps)); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	group := informer.NewGroup(informer.GroupOptions{})
+	group := informer.NewGroup()
 	var once sync.Once
 	return client{c, group, func(ctx context.Context) {
 		once.Do(func() {
@@ -102,7 +102,7 @@ func start[T object.Object](ctx context.Context, c client, spec cases.Spec, hand
 			return nil, err
 		}
 	}
-	if err := c.group.Add(fmt.Sprint(resource, " #", len(c.group.Names())), in); err != nil {
+	if err := c.group.Add(fmt.Sprint(resource, " #", len(c.group.Status())), in); err != nil {
 		return nil, err
 	}
 	c.run(ctx)

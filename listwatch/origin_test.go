@@ -12,8 +12,8 @@ import (
 
 type partial = metav1.PartialObjectMetadata
 
-// Options that ask for the same have one Identity and one Origin, however they are written.
-func TestIdentityAndOriginOfEqualOptions(t *testing.T) {
+// Options that ask for the same have one Origin, however they are written.
+func TestOriginOfEqualOptions(t *testing.T) {
 	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)
@@ -41,9 +41,6 @@ func TestIdentityAndOriginOfEqualOptions(t *testing.T) {
 		"fewer drops":  {listwatch.Options[*partial]{LabelSelector: "app=web,tier!=db", Drop: []string{"metadata.annotations"}}, false},
 	} {
 		other := open(test.opts)
-		if same := other.Identity() == one.Identity(); same != test.same {
-			t.Errorf("%s: equal Identities are %v, want %v", name, same, test.same)
-		}
 		if same := other.Origin() == one.Origin(); same != test.same {
 			t.Errorf("%s: equal Origins are %v, want %v:\n%s\n%s", name, same, test.same, other.Origin(), one.Origin())
 		}

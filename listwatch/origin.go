@@ -2,70 +2,10 @@ package listwatch
 
 import (
 	"encoding/json"
-	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/relist-go/relist/transport"
 )
-
-// A Resource says in two ways what it delivers. Its Identity is for one process, and contains the client and the type. Its Origin is
-// for a file, and contains the server's URL and no type.
-
-// Identity says what a [Resource] delivers. If two Identities are equal (==), their Resources send the same requests through the
-// same client, and decode the objects in the same way. So a program needs only one of them, as informer.Pool does.
-//
-// A Resource has an Identity of its own if nobody can tell whether another one does the same: if it has a Transform, a ShardSelector,
-// which may change, or an Encoding whose values Go cannot compare.
-type Identity struct {
-	client          *transport.Client
-	typ             reflect.Type
-	gvr             schema.GroupVersionResource
-	namespace       string
-	labels, fields  string
-	encoding        Encoding
-	drop            string
-	metadata, share bool
-	only            any // the Resource, if it has an Identity of its own
-}
-
-// Identity returns what the Resource delivers.
-func (r *Resource[T]) Identity() Identity {
-	id := Identity{
-		client: r.client, typ: reflect.TypeFor[T](), gvr: r.gvr, namespace: r.opts.Namespace,
-		labels: canonical(r.opts.LabelSelector), fields: r.opts.FieldSelector, drop: strings.Join(r.drops(), "\x00"),
-		metadata: r.decoder.partial, share: r.opts.ShareParts,
-	}
-	if wanted := r.decoder.encodings[0].Encoding; reflect.ValueOf(wanted).Comparable() {
-		id.encoding = wanted
-	} else {
-		id.only = r
-	}
-	if r.opts.Transform != nil || r.sharding.get().selector != "" {
-		id.only = r
-	}
-	return id
-}
-
-// String names the resource as errors do, with its selectors: "pods in shop, labels app=web, fields spec.nodeName=n1". Different
-// Identities may have equal Strings.
-func (id Identity) String() string {
-	text := id.gvr.GroupResource().String()
-	if id.namespace != "" {
-		text += " in " + id.namespace
-	}
-	if id.labels != "" {
-		text += fmt.Sprintf(", labels %s", id.labels)
-	}
-	if id.fields != "" {
-		text += fmt.Sprintf(", fields %s", id.fields)
-	}
-	return text
-}
 
 // Origin says what the objects of a [Resource] are, as one line of JSON: the server's URL, the resource, the namespace, the selectors,
 // and the members that are left out of each object. Two Resources with the same Origin bring the same objects, unless a Transform
