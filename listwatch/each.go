@@ -25,14 +25,15 @@ type Part[T any] struct {
 // Meta returns the metadata of an item, as [List.Meta] does.
 func (p Part[T]) Meta(i int) (meta Meta, ok bool) { return metaOf(p.Items, p.Metas, i) }
 
-// visitKeys calls visit with the key of each object, and with "" for a key that is not known.
-func (p Part[T]) visitKeys(visit func(key string)) {
+// walk records the objects on path. An object of a type without metadata counts as new.
+func (p Part[T]) walk(path *trail) {
 	for i := range p.Items {
-		meta, _ := p.Meta(i)
-		visit(meta.Key)
+		meta, ok := p.Meta(i)
+		path.visit(meta.Key)
+		path.isNew = path.isNew || !ok
 	}
 	for _, bad := range p.Errors {
-		visit(bad.Meta.Key)
+		path.visit(bad.Meta.Key)
 	}
 }
 

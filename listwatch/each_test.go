@@ -290,7 +290,7 @@ func TestEachEndsWhereAServerIgnoresContinue(t *testing.T) {
 		body(listText(300, `"metadata":{"resourceVersion":"9","continue":"`+fmt.Sprint(requests)+`"},`, nil))(w, req)
 	}), Options[*configMap]{})
 	_, err := Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(Part[*configMap]) error { return nil })
-	if !errors.Is(err, ErrContinueLoop) || requests > 2+maxRepeatedPages {
+	if !errors.Is(err, ErrContinueLoop) || requests > 2+maxStalePages {
 		t.Errorf("error is %v after %d requests", err, requests)
 	}
 }

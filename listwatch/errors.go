@@ -41,9 +41,8 @@ func (e *ObjectError) Unwrap() error { return e.Err }
 // that is read of one object.
 var ErrObjectTooLarge = format.ErrObjectTooLarge
 
-// ErrContinueLoop is the error for a list that would never end: the server repeats a
-// continue token, or sends too many pages in a row that are empty or contain no new
-// object.
+// ErrContinueLoop is the error for a list that would never end: a page continues at
+// itself, or 10 pages in a row bring no new object.
 var ErrContinueLoop = errors.New("the list would never end, because the server's continue tokens bring nothing new; list again from the start")
 
 var errMalformed = format.ErrMalformed

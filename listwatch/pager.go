@@ -54,7 +54,8 @@ func metaOf[T any](items []T, metas []Meta, i int) (meta Meta, ok bool) {
 // far. All then discards them and asks once for the whole list without a limit.
 //
 // A server may answer with more objects than the limit, with an empty page that has a continue token, or with
-// all objects at once. All accepts each of these. If the pages would never end, All returns [ErrContinueLoop].
+// all objects at once. All accepts each of these. If a page continues at itself, or 10 pages in a row bring no new object, the pages
+// would never end, and All returns [ErrContinueLoop].
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
 func All[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions) (*List[T], error) {
 	return all(ctx, lw.List, opts)
@@ -105,7 +106,7 @@ func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions,
 	for {
 		var refused error
 		page, err := get(ctx, next, func(p Part[T]) error {
-			p.visitKeys(path.visit)
+			p.walk(&path)
 			refused = part(p)
 			return refused
 		})
@@ -130,7 +131,7 @@ func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions,
 		if page.Continue == "" {
 			return list, nil
 		}
-		if err := path.follow(page.Continue); err != nil {
+		if err := path.follow(next.Continue, page.Continue); err != nil {
 			return nil, err
 		}
 		next.Continue = page.Continue

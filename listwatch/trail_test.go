@@ -18,7 +18,7 @@ func walk(keys []string, size, rounds int) (pages int, err error) {
 				continue
 			}
 			pages++
-			if err := t.follow(fmt.Sprint("token ", pages)); err != nil {
+			if err := t.follow(fmt.Sprint("token ", pages-1), fmt.Sprint("token ", pages)); err != nil {
 				return pages, err
 			}
 		}
@@ -46,8 +46,8 @@ func FuzzTrail(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%d objects in pages of %d: %v at page %d", objects, size, err, once)
 		}
-		pages, err := walk(keys, int(size), 3+maxRepeatedPages)
-		if most := 2*once + maxRepeatedPages; !errors.Is(err, ErrContinueLoop) || pages > most {
+		pages, err := walk(keys, int(size), 3+maxStalePages)
+		if most := 2*once + maxStalePages; !errors.Is(err, ErrContinueLoop) || pages > most {
 			t.Fatalf("%d objects in pages of %d, again and again: %v after %d pages, want ErrContinueLoop after %d at most", objects, size, err, pages, most)
 		}
 	})

@@ -17,11 +17,18 @@ var ofConversations = []mutation{
 		trace: "continue-expired",
 	},
 	{
-		what: "follow a continue token that repeats",
+		what: "follow a page that continues at itself",
 		dir:  "listwatch",
-		edits: one("if t.tokens[token] {",
-			`if t.tokens[""] {`),
+		edits: one("if next == asked {",
+			"if next == \"\" {"),
 		trace: "continue-repeats",
+	},
+	{
+		what: "follow pages that bring no new object",
+		dir:  "listwatch",
+		edits: one("t.stale == maxStalePages",
+			"t.stale < 0"),
+		trace: "pages-without-end",
 	},
 	{
 		what: "relist at resourceVersion=0",
