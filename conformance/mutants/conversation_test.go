@@ -212,7 +212,7 @@ var ofConversations = []mutation{
 	{
 		what: "wait once more behind an outage, to list after a 410",
 		dir:  protocol,
-		edits: one("if p.outage && then == toList {",
+		edits: one("if failure.Reason == Expired && m.pauses.outage {",
 			"if false {"),
 		trace: "outage-compacted",
 	},
@@ -226,7 +226,7 @@ var ofConversations = []mutation{
 	{
 		what: "ignore Retry-After",
 		dir:  protocol,
-		edits: one("floor := max(b, min(failure.RetryAfter, maxRetryAfter))",
+		edits: one("floor := max(b, failure.retryAfter())",
 			"floor := b"),
 		trace: "retry-after",
 	},

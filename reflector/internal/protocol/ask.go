@@ -107,7 +107,7 @@ func (m *Machine) answered(now time.Time, in Answered) {
 	}
 	m.ask = nil
 	if in.Failure.RetryAfter > 0 {
-		m.askNotBefore = now.Add(min(in.Failure.RetryAfter, maxRetryAfter))
+		m.askNotBefore = now.Add(in.Failure.retryAfter())
 	}
 	switch {
 	case a.probe:

@@ -274,14 +274,21 @@ func (m *Machine) listWanted(now time.Time, ticket int) {
 	m.sync(now)
 }
 
-// relist gives the resume point up, and lists after a pause.
+// relist gives the resume point up, and lists after a backoff.
 //
 // If the last list came back at the version that the machine had asked for, and the server cannot watch from that version, then
 // the same request would bring the same version again. So the next list asks for the most recent state.
+//
+// If a watch has expired behind an outage, so have the watches of other clients, and all of them list. They spread these lists
+// evenly. If such a list fails, it is repeated after an ordinary backoff.
 func (m *Machine) relist(now time.Time, failure Failure) {
 	if (failure.Reason == Expired || failure.Reason == Empty) && m.lists.sameVersionListed != "" && m.lists.sameVersionListed == m.resume {
 		m.mostRecentNext = true
 	}
 	m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
+	if failure.Reason == Expired && m.pauses.outage {
+		m.backOff(now, failure.retryAfter()+m.rules.jitter(m.rules.scaled(spread)), toList, failure)
+		return
+	}
 	m.becomeWaiting(now, toList, failure)
 }

@@ -62,9 +62,13 @@ var (
 	answeredPauses    = []float64{1, 1, 1, 1.5, 5, 5, 10, 20, 37.5}
 )
 
-// becomeWaiting pauses after a failure, and then goes on.
+// becomeWaiting backs off after a failure, and then goes on.
 func (m *Machine) becomeWaiting(now time.Time, then next, failure Failure) {
-	delay := m.pauses.next(&m.rules, then, failure)
+	m.backOff(now, m.pauses.next(&m.rules, then, failure), then, failure)
+}
+
+// backOff sends nothing until a delay has passed and there is a token for the next request.
+func (m *Machine) backOff(now time.Time, delay time.Duration, then next, failure Failure) {
 	delay = max(delay, m.pauses.until(m.rules, then, now))
 	m.waitUntil(now.Add(delay), then)
 	m.emit(Backoff{Delay: delay, Reason: failure.Reason, Err: failure.Err})
@@ -97,16 +101,12 @@ func (p *pauses) next(r *Rules, then next, failure Failure) time.Duration {
 		p.outage = true
 	case Unavailable:
 		p.outage = true
-	case Expired:
-		if p.outage && then == toList {
-			return r.jitter(r.scaled(spread))
-		}
 	default:
 	}
 	b := min(time.Duration(curve[min(*step, len(curve)-1)]*float64(r.Base)), r.Cap)
 	last := *step >= len(curve)-1
 	*step++
-	floor := max(b, min(failure.RetryAfter, maxRetryAfter))
+	floor := max(b, failure.retryAfter())
 	if failure.Reason == Unreachable && then == toList && last {
 		return floor + r.jitter(max(b, r.scaled(spread))) // all clients without a copy list when the server is back, so their lists are spread
 	}

@@ -110,30 +110,37 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// The lists of a fleet whose server comes back without a memory are spread evenly over seven seconds; a lone 410 costs a
-// pause of 0.8 s.
+// The lists of a fleet whose server comes back without a memory are spread evenly over seven seconds, after the Retry-After of the
+// server; without an outage, a list after a 410 waits for 0.8 s.
 func TestListsAfterAnOutageAreSpread(t *testing.T) {
-	for _, outage := range []bool{false, true} {
-		var least, most time.Duration
-		for i := range 100 {
-			rules := defaults()
-			rules.Rand = func() float64 { return float64(i) / 100 }
-			var p pauses
-			if outage {
-				p.next(&rules, toWatch, failed(Unreachable, 0))
+	for _, c := range []struct {
+		name               string
+		outage             bool
+		retryAfter         time.Duration
+		atLeast, lessThan  time.Duration
+		withinOfTheLongest time.Duration
+	}{
+		{name: "outage", outage: true, lessThan: spread, withinOfTheLongest: spread / 99},
+		{name: "outage and Retry-After", outage: true, retryAfter: time.Minute, atLeast: time.Minute, lessThan: time.Minute + spread, withinOfTheLongest: spread / 99},
+		{name: "none", atLeast: 800 * time.Millisecond, lessThan: 1600 * time.Millisecond, withinOfTheLongest: 10 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var all []time.Duration
+			for i := range 100 {
+				s := newStage(func(r *Rules) { r.Rand = func() float64 { return float64(i) / 100 } })
+				s.listed()
+				if c.outage {
+					s.step(Ended{failed(Unreachable, 0)})
+					s.tick()
+				}
+				s.step(Ended{Failure{Reason: Expired, Code: 410, RetryAfter: c.retryAfter, Err: errBadField}})
+				all = append(all, s.m.Wake().Sub(s.at))
 			}
-			got := p.next(&rules, toList, failed(Expired, 410))
-			if i == 0 {
-				least = got
+			least, most := slices.Min(all), slices.Max(all)
+			if least != c.atLeast || most >= c.lessThan || most < c.lessThan-c.withinOfTheLongest {
+				t.Errorf("lists come within [%v, %v], want from %v to almost %v", least, most, c.atLeast, c.lessThan)
 			}
-			most = got
-		}
-		switch {
-		case outage && (least != 0 || most != spread*99/100):
-			t.Errorf("after an outage lists come within [%v, %v], want from 0 to almost %v", least, most, spread)
-		case !outage && (least != 800*time.Millisecond || most >= 1600*time.Millisecond):
-			t.Errorf("without an outage a list comes within [%v, %v], want from 800ms to almost 1.6s", least, most)
-		}
+		})
 	}
 }
 

@@ -49,11 +49,14 @@ func (r Reason) String() string {
 type Failure struct {
 	Reason     Reason
 	Code       int           // the HTTP status; 0 if there is none
-	RetryAfter time.Duration // the pause that the server asks for; 0 if it asks for none
+	RetryAfter time.Duration // the delay that the server asks for; 0 if it asks for none
 
 	// Err is the error as it was. The machine passes it on to those who report it, and never looks at it.
 	Err error
 }
+
+// retryAfter is the time that the machine waits at least because the server asks for it.
+func (f Failure) retryAfter() time.Duration { return min(f.RetryAfter, maxRetryAfter) }
 
 // findsFault reports whether the status says that the request is wrong: 400 to 499.
 func (f Failure) findsFault() bool { return f.Code >= 400 && f.Code < 500 }

@@ -82,8 +82,10 @@ func printRanges() string {
 		{"last pause after an answer with Retry-After: 7", pauseAfter(8, Throttled, 7*time.Second)},
 		{"first pause after an answer with Retry-After: 7200", pauseAfter(0, Throttled, 2*time.Hour)},
 		{"list after an outage, if the watch is answered with 410", func(s *stage) time.Duration {
+			s.listed()
 			s.m.pauses.outage = true
-			return pauseAfter(0, Expired, 0)(s)
+			s.step(Ended{failed(Expired, 410)})
+			return s.m.Wake().Sub(s.at)
 		}},
 		{"probe after a watch was opened", func(s *stage) time.Duration {
 			doubted(s)
