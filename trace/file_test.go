@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relist-go/relist/trace/internal/target"
+	"github.com/relist-go/relist/internal/target"
 )
 
 func TestParseErrors(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relist-go/relist/trace/internal/pipe"
-	"github.com/relist-go/relist/trace/internal/target"
+	"github.com/relist-go/relist/internal/pipe"
+	"github.com/relist-go/relist/internal/target"
 )
 
 // peer is the server's side of a run. It records what the client does, and sends

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/trace/internal/target"
+	"github.com/relist-go/relist/internal/target"
 )
 
 // server is the host name of the API server, which is never resolved.

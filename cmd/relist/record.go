@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/record"
 	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/trace/record"
 	"github.com/relist-go/relist/transport"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/relist-go/relist/trace/internal/target"
+	"github.com/relist-go/relist/internal/target"
 )
 
 // start returns the first line of the trace.

@@ -17,8 +17,8 @@ import (
 	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/relist-go/relist/trace/internal/pipe"
-	"github.com/relist-go/relist/trace/internal/target"
+	"github.com/relist-go/relist/internal/pipe"
+	"github.com/relist-go/relist/internal/target"
 	"github.com/relist-go/relist/transport"
 )
 

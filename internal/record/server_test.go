@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/pipe"
 	"github.com/relist-go/relist/trace"
-	"github.com/relist-go/relist/trace/internal/pipe"
 	"github.com/relist-go/relist/transport"
 )
 

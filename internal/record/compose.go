@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relist-go/relist/internal/target"
 	"github.com/relist-go/relist/trace"
-	"github.com/relist-go/relist/trace/internal/target"
 )
 
 // composer replays a conversation to a second client, in virtual time.
