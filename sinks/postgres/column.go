@@ -30,12 +30,12 @@ func columnOf(c tables.Column) column {
 	return out
 }
 
-// sql returns the expression of the column. A B-tree takes entries of 2,704 bytes, so a longer text is cut to 500 characters, which
+// sql returns the expression of the column, for an object. A B-tree takes entries of 2,704 bytes, so a longer text is cut to 500 characters, which
 // are at most 2,000 bytes: else the index would refuse the row.
-func (c column) sql() string {
+func (c column) sql(object string) string {
 	quoted := make([]string, len(c.Path))
 	for i, step := range c.Path {
 		quoted[i] = quote(step)
 	}
-	return "left(object #>> ARRAY[" + strings.Join(quoted, ", ") + "], 500)"
+	return "left(" + object + " #>> ARRAY[" + strings.Join(quoted, ", ") + "], 500)"
 }

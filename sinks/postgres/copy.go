@@ -168,7 +168,7 @@ func (c *Copy[T]) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.db.make(ctx, conn, c.table); err != nil { // without a limit: the database may have to write a large table anew
+	if err := c.db.make(ctx, conn, c.table); err != nil { // without a limit: the database may have to update every row
 		closeConn(ctx, conn)
 		return err
 	}

@@ -13,7 +13,7 @@ func TestColumn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := checked.columns[0].sql(), `left(object #>> ARRAY['it''s', '0'], 500)`; got != want {
+	if got, want := checked.columns[0].sql("object"), `left(object #>> ARRAY['it''s', '0'], 500)`; got != want {
 		t.Errorf("sql() = %s, want %s", got, want)
 	}
 }

@@ -32,8 +32,8 @@ type Table struct {
 	// Columns are more columns, each with an index. "node=.spec.nodeName" makes the column node: the value of that member as text, NULL
 	// if an object has none. "[0]" chooses an element of an array, and `["a.b"]` is a member whose name has a dot. A text of more than
 	// 500 characters is cut, because an index takes no more. All rows have the columns at once, those of the history, too, and
-	// nothing is listed for that; but the database writes the table anew. Copies in one table must have the same columns. A column
-	// that is no longer named goes.
+	// nothing is listed for that; but the database updates each row that has a value. Copies in one table must have the same
+	// columns. A column that is no longer named goes.
 	Columns []string
 
 	// History keeps former states in a second table, see the package comment.
@@ -196,12 +196,14 @@ func (db *DB) makeTable(ctx context.Context, tx pgx.Tx, t table, known bool) err
 	return err
 }
 
-// changeColumns gives a table the columns of t, in one statement, because each would write the table anew.
+// changeColumns gives a table the columns of t. They are plain columns, which a trigger sets: a generated column would make ALTER TABLE
+// write the table anew, and a transaction that had begun before would see no row in it.
+// https://www.postgresql.org/docs/current/mvcc-caveats.html
 func (db *DB) changeColumns(ctx context.Context, tx pgx.Tx, t table, name string, had []column, there bool) error {
 	if !there {
 		had = nil
 	}
-	var changes, indexes []string
+	var changes, sets, values, indexes []string
 	for _, c := range had {
 		if !slices.ContainsFunc(t.columns, c.equal) {
 			changes = append(changes, "DROP COLUMN IF EXISTS "+pgx.Identifier{c.Name}.Sanitize())
@@ -210,12 +212,35 @@ func (db *DB) changeColumns(ctx context.Context, tx pgx.Tx, t table, name string
 	for _, c := range t.columns {
 		if !slices.ContainsFunc(had, c.equal) {
 			quoted := pgx.Identifier{c.Name}.Sanitize()
-			changes = append(changes, fmt.Sprintf("ADD COLUMN %s text GENERATED ALWAYS AS (%s) STORED", quoted, c.sql()))
+			changes = append(changes, fmt.Sprintf("ADD COLUMN %s text", quoted))
+			sets = append(sets, quoted+" = "+c.sql("object"))
+			values = append(values, c.sql("object"))
 			indexes = append(indexes, fmt.Sprintf("CREATE INDEX ON %s (%s);", db.name(name), quoted))
 		}
 	}
 	if len(changes) == 0 {
 		return nil
 	}
-	return db.run(ctx, tx, fmt.Sprintf("ALTER TABLE %s %s; %s", db.name(name), strings.Join(changes, ", "), strings.Join(indexes, " ")))
+	sql := fmt.Sprintf("ALTER TABLE %s %s;", db.name(name), strings.Join(changes, ", "))
+	if len(sets) > 0 {
+		sql += fmt.Sprintf("UPDATE %s SET %s WHERE coalesce(%s) IS NOT NULL;", db.name(name), strings.Join(sets, ", "), strings.Join(values, ", "))
+	}
+	return db.run(ctx, tx, sql+db.triggerSQL(t, name)+strings.Join(indexes, " "))
+}
+
+// triggerSQL makes the trigger that sets the columns of t. It is not the statements of a Copy that do, because another program may
+// change the columns while this one writes.
+func (db *DB) triggerSQL(t table, name string) string {
+	function := db.name(name + "_columns")
+	sql := fmt.Sprintf("DROP FUNCTION IF EXISTS %s() CASCADE;", function)
+	if len(t.columns) == 0 {
+		return sql
+	}
+	var body strings.Builder
+	for _, c := range t.columns {
+		fmt.Fprintf(&body, "NEW.%s := %s; ", pgx.Identifier{c.Name}.Sanitize(), c.sql("NEW.object"))
+	}
+	return sql + fmt.Sprintf(`CREATE FUNCTION %[1]s() RETURNS trigger LANGUAGE plpgsql AS %[2]s;
+		CREATE TRIGGER relist_columns BEFORE INSERT OR UPDATE OF object ON %[3]s FOR EACH ROW EXECUTE FUNCTION %[1]s();`,
+		function, quote("BEGIN "+body.String()+"RETURN NEW; END"), db.name(name))
 }

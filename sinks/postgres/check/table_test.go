@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/relist-go/relist/sink"
 	"github.com/relist-go/relist/sinks/postgres"
 )
 
@@ -59,6 +62,40 @@ zone  zone - - - - -`
 	is(t, "indexes", query(t, r.admin, indexes, r.schema), "btree (app), btree (node), btree (cluster, key), btree (rest)")
 	write(t, other, load(t, other), "2", put("new", 1, 1, `"it's":5`))
 	is(t, "row", query(t, r.admin, `SELECT rest FROM `+r.schema+`.pods WHERE key = 'new'`), "5")
+}
+
+// TestColumnsWhileSomebodyReads changes the columns while a transaction is open that reads as docs/durable.md says.
+func TestColumnsWhileSomebodyReads(t *testing.T) {
+	r := newRig(t)
+	table := pods
+	table.Columns = []string{"node=.spec.nodeName", "old=.spec"}
+	table.History, table.Retention = true, time.Hour
+	c := r.copy(r.open(), table)
+	state := write(t, c, load(t, c), "1", put("a", 1, 1, `"spec":{"nodeName":"n1"}`), put("b", 1, 1), put("c", 1, 1))
+	reader, err := r.admin.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is(t, "the version", query(t, r.admin, `SELECT version FROM `+r.schema+`.relist_state`), "1")
+
+	table.Columns = []string{"node=.spec.nodeName", "app=.app", "old=.metadata.uid"}
+	other := r.copy(r.open(), table)
+	write(t, other, load(t, other), "2", put("b", 1, 2, `"app":"x"`), gone(sink.Deleted, "c"))
+	for _, name := range []string{"pods", "pods_history"} {
+		is(t, "rows of "+name+" at version 1", query(t, r.admin, `SELECT key, resource_version, coalesce(node, '-') FROM `+r.schema+`.`+name+` ORDER BY key`),
+			"a 1 n1\nb 1 -\nc 1 -")
+	}
+	if err := reader.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	is(t, "rows at version 2", query(t, r.admin, `SELECT key, coalesce(node, '-'), coalesce(app, '-'), old FROM `+r.schema+`.pods ORDER BY key`), "a n1 - u1\nb - x u1")
+
+	// A program with other columns that goes on writes those that the table has now.
+	write(t, c, at(state, "2"), "3", put("d", 1, 3, `"app":"y"`))
+	is(t, "the row", query(t, r.admin, `SELECT app, old FROM `+r.schema+`.pods WHERE key = 'd'`), "y u1")
+	none := r.copy(r.open(), pods)
+	write(t, none, load(t, none), "4", put("d", 1, 4, `"app":"z"`))
+	is(t, "functions that are left", query(t, r.admin, `SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1`, r.schema), "0")
 }
 
 // TestLongest has the longest names that Check and New accept, whose bytes do not compress well.
