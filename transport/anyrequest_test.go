@@ -328,29 +328,6 @@ func TestOnlySafeRequestsAreSentTwice(t *testing.T) {
 	})
 }
 
-// A stream that the server refuses (REFUSED_STREAM) did nothing, whatever its method.
-func TestRefusedRequestsAreSentAgain(t *testing.T) {
-	refusals := 1
-	converse(t, func(c *frameConn, stream uint32, path string) {
-		if refusals > 0 {
-			refusals--
-			c.reset(stream, http2.ErrCodeRefusedStream)
-			return
-		}
-		one(c, stream, path)
-	}, func(v *conversation) {
-		if code, got := roundTrip(v.t, v.client, newRequest(v.t, http.MethodPost, "/post", strings.NewReader("again"))); code != 200 || got != `{"n":1}` {
-			v.t.Errorf("%d %s", code, got)
-		}
-		v.wantRequests("1:1:/post 1:3:/post")
-		resp, err := v.client.Do(v.t.Context(), http.MethodPut, Request{Path: "/put"}, []byte("again"))
-		if err != nil {
-			v.t.Fatal(err)
-		}
-		resp.Body.Close()
-	})
-}
-
 // A certificate is rotated after a connection could not be made, and then the request goes out once. A POST that was sent does not
 // go out again.
 func TestWritesAfterCertificatesWereRotated(t *testing.T) {

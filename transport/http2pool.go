@@ -2,7 +2,6 @@ package transport
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -54,10 +53,9 @@ func (c *sharedConn) takesRequests() bool { return c.Err() == nil && c.Available
 
 const (
 	// maxSends bounds how often a request is sent if each time the server gives its
-	// connection up (GOAWAY) before it has answered anybody, or refuses the stream. A
-	// server that restarts does so once, and the request is safe to send again. A server
-	// that does so again takes no requests, and the caller decides at which pace to try
-	// again.
+	// connection up (GOAWAY) before it has answered anybody. A server that restarts does
+	// so once, and the request is safe to send again. A server that does so again takes
+	// no requests, and the caller decides at which pace to try again.
 	maxSends = 3
 
 	// maxUnlucky bounds how often a request is sent if each time its connection has
@@ -82,7 +80,7 @@ func (p *streamPool) RoundTrip(r *http.Request) (*http.Response, error) {
 				return resp, err.orNil()
 			}
 			sends++
-			if err.refused || !c.answered.Load() {
+			if !c.answered.Load() {
 				failed++
 			}
 			if failed == maxSends || sends == maxUnlucky {
@@ -206,9 +204,8 @@ func (p *streamPool) closeIdle() {
 type sendError struct {
 	error
 
-	again   bool  // it is safe to send the request again
-	refused bool  // the stream was
-	last    error // what to say if it was sent too often
+	again bool  // it is safe to send the request again
+	last  error // what to say if it was sent too often
 }
 
 func (e *sendError) orNil() error {
@@ -219,6 +216,9 @@ func (e *sendError) orNil() error {
 }
 
 // send sends a request on the stream that is reserved for it.
+//
+// A stream that the server refuses (REFUSED_STREAM) is safe to send again (RFC 9113, section 8.7). The caller decides when: a request
+// that is sent again here would not count in the caller's limits.
 func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
@@ -228,12 +228,7 @@ func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
 		return resp, nil
 	}
 	failed := &sendError{error: err, last: err}
-	var reset streamError
 	switch {
-	case errors.As(err, &reset):
-		// The server has done nothing (RFC 9113, section 8.7).
-		failed.refused = reset.Code == codeRefusedStream
-		failed.again = failed.refused
 	case c.frames.leaves() && (isSafe(r.Method) || !sent.Load()):
 		// A stream above the last one that the GOAWAY names was not looked at. One below
 		// it may have been, but a GET does no harm twice.
@@ -243,20 +238,6 @@ func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
 	}
 	return nil, failed
 }
-
-// streamError is the error of a stream that was reset. net/http fills in a struct with
-// these fields if errors.As asks for one: https://go.dev/issue/53896.
-type streamError struct {
-	StreamID uint32
-	Code     uint32
-	Cause    error
-}
-
-func (e streamError) Error() string {
-	return fmt.Sprintf("stream %d was reset: code %d", e.StreamID, e.Code)
-}
-
-const codeRefusedStream = 0x7
 
 // signal wakes all who wait for it.
 type signal struct {
