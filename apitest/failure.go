@@ -19,8 +19,9 @@ type Failure struct {
 	Count int
 	// For is how long requests fail, if above zero.
 	For time.Duration
-	// Verb limits the failure to one of list, watch, get, create, update, patch, delete, deletecollection. If it is discover, requests
-	// for discovery fail (below /api and /apis) and no others. These fail for no other Verb, and not if Verb is empty.
+	// Verb limits the failure to one of list, watch, get, create, update, patch, delete, deletecollection, and page, which is a list
+	// with a continue token. If it is discover, requests for discovery fail (below /api and /apis) and no others. These fail for no
+	// other Verb, and not if Verb is empty.
 	Verb string
 	// Resource limits the failure to one type: "pods", "deployments.apps". With the Verb discover, the discovery of that type's group
 	// and version fails. Clients that ask for all groups in one answer, as kubectl does, see that version as Stale and without types,
@@ -67,11 +68,19 @@ func (s *Server) FailNext(x Failure) error {
 	return nil
 }
 
-// failureVerbs are what a request can be, see verb.
-var failureVerbs = []string{"list", "watch", "get", "create", "update", "patch", "delete", "deletecollection", verbDiscover}
+// failureVerbs are what a request can be, see verb and isVerb.
+var failureVerbs = []string{"list", "watch", "get", "create", "update", "patch", "delete", "deletecollection", verbPage, verbDiscover}
 
-// verbDiscover is the verb of a request for discovery.
-const verbDiscover = "discover"
+// verbDiscover is the verb of a request for discovery, and verbPage of a list with a continue token, which is a list as well.
+const (
+	verbDiscover = "discover"
+	verbPage     = "page"
+)
+
+// isVerb reports whether a request, whose verb is v, is what a fault calls verb.
+func isVerb(verb string, req *http.Request, v string) bool {
+	return verb == v || verb == verbPage && v == "list" && req.URL.Query().Get("continue") != ""
+}
 
 func (s *Server) checkFailure(x Failure) error {
 	switch {

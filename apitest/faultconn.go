@@ -52,6 +52,12 @@ func (c *faultConn) spare() {
 	c.spared = true
 }
 
+func (c *faultConn) isSpared() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spared
+}
+
 func (c *faultConn) isSilent() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,6 +112,21 @@ func (c *faultConn) breakOff(reset bool) {
 		resetOnClose(c.Conn)
 	}
 	_ = c.Close() // an error does not matter: the connection had to break
+}
+
+// breakAll breaks every connection with a TCP reset, except those that HalfOpen spares.
+func (l *Listener) breakAll() {
+	l.mu.Lock()
+	var all []*faultConn
+	for c := range l.conns { // each is broken by itself: the order does not matter
+		if !c.isSpared() {
+			all = append(all, c)
+		}
+	}
+	l.mu.Unlock()
+	for _, c := range all {
+		c.breakOff(true)
+	}
 }
 
 // resetOnClose makes the close of a connection a TCP reset. Without it, Close ends the connection in good order (FIN).

@@ -57,7 +57,11 @@ var faultSwitches = []faultSwitch{
 		s.Stall()
 		return "stalled", nil
 	}},
-	{"resume", "", "end stall and refuse", func(s *Server, _ query) (string, error) {
+	{"hold", "?verb=watch", "keep the next request waiting, until resume", func(s *Server, q query) (string, error) {
+		_, err := s.Hold(q.Get("verb"))
+		return "the next " + q.Get("verb") + " will wait", err
+	}},
+	{"resume", "", "end stall, hold and refuse", func(s *Server, _ query) (string, error) {
 		return "resumed", s.Resume()
 	}},
 	{"refuse", "?for=5s", "close the port and all connections, that of this request too, for that long", func(s *Server, q query) (string, error) {
@@ -104,6 +108,21 @@ var faultSwitches = []faultSwitch{
 		}
 		return counted(n, "change", "changes"), s.DropEvent(q.Get("type"), n)
 	}},
+	{"repeat-item", "?lists=1&resource=configmaps&namespace=&name=&older=false", "put an object into the next lists twice, the first time perhaps as it was before", func(s *Server, q query) (string, error) {
+		x := Repeat{Lists: q.number("lists", 1), Resource: q.Get("resource"), Namespace: q.Get("namespace"), Name: q.Get("name"), Older: q.flag("older", false)}
+		if q.err != nil {
+			return "", q.err
+		}
+		return counted(max(x.Lists, 1), "list", "lists"), s.RepeatItem(x)
+	}},
+	{"repeat-events", "?count=1", "let watches that resume begin with so many events that the client knows; 0 is none", func(s *Server, q query) (string, error) {
+		n := q.number("count", 1)
+		if q.err != nil {
+			return "", q.err
+		}
+		s.RepeatEvents(n)
+		return counted(n, "event", "events"), nil
+	}},
 	{"rewrite", "?count=1&resource=configmaps&namespace=&name=&type=&patch=%7B%22data%22%3A5%7D", "change the object in the next events by a JSON merge patch", func(s *Server, q query) (string, error) {
 		x := Rewrite{Count: q.number("count", 1), Resource: q.Get("resource"), Namespace: q.Get("namespace"), Name: q.Get("name"), Type: q.Get("type")}
 		if q.err != nil {
@@ -123,7 +142,7 @@ var faultSwitches = []faultSwitch{
 		s.SetBookmarkPeriod(or(d, -1, -1))
 		return "bookmarks each " + d.String(), nil
 	}},
-	{"clear", "", "forget the failures, cuts, rewrites and drops that were not met yet, and let bookmarks through", func(s *Server, _ query) (string, error) {
+	{"clear", "", "forget the failures, cuts, rewrites, repetitions and drops that were not met yet, and let bookmarks through", func(s *Server, _ query) (string, error) {
 		s.ClearFaults()
 		return "cleared", nil
 	}},
@@ -152,8 +171,12 @@ var faultSwitches = []faultSwitch{
 		s.Route(s.Replica(q.Get("replica")))
 		return "routed", nil
 	}},
-	{"restore", "?resourceVersion=1", "take the storage back to an earlier version", func(s *Server, q query) (string, error) {
-		return "restored " + q.Get("resourceVersion"), s.RestoreBackup(q.Get("resourceVersion"))
+	{"restore", "?resourceVersion=1&keep-connections=false&storage-only=false", "take the storage back to an earlier version; API servers start again and break all connections but that of this request, unless told otherwise", func(s *Server, q query) (string, error) {
+		x := Restore{ResourceVersion: q.Get("resourceVersion"), KeepConnections: q.flag("keep-connections", false), StorageOnly: q.flag("storage-only", false)}
+		if q.err != nil {
+			return "", q.err
+		}
+		return "restored " + x.ResourceVersion, s.Restore(x)
 	}},
 }
 
@@ -227,6 +250,18 @@ func (f *faults) describe() []string {
 	}
 	for _, x := range f.rewrites {
 		lines = append(lines, "rewrite "+counted(x.Count, "event", "events"))
+	}
+	for _, x := range f.repeats {
+		lines = append(lines, "repeat-item in the next "+counted(x.Lists, "list", "lists"))
+	}
+	if f.replays > 0 {
+		lines = append(lines, "repeat-events "+strconv.Itoa(f.replays))
+	}
+	for _, h := range f.holds {
+		lines = append(lines, "hold the next "+h.verb)
+	}
+	for _, h := range f.held {
+		lines = append(lines, "a "+h.verb+" waits")
 	}
 	if n := len(f.cuts); n > 0 {
 		lines = append(lines, "cut the next "+counted(n, "watch", "watches"))

@@ -24,6 +24,10 @@ type faults struct {
 	goAway   int
 	refused  bool
 	stalled  chan struct{} // nil if watches are not stalled; Resume closes it
+	holds    []*hold       // that wait for a request
+	held     []*hold       // that have one
+	replays  int           // events that a watch gets again
+	repeats  []*Repeat
 	swallow  map[string]bool
 	reopen   *time.Timer
 	pending  sync.WaitGroup // the timer above
@@ -137,7 +141,7 @@ func (f *faults) take(req *http.Request, verb string, types ...string) (Failure,
 	defer f.mu.Unlock()
 	f.failures = slices.DeleteFunc(f.failures, func(x *Failure) bool { return x.over(now) })
 	i := slices.IndexFunc(f.failures, func(x *Failure) bool {
-		return (x.Verb == verb || x.Verb == "" && verb != verbDiscover) && (x.Resource == "" || slices.Contains(types, x.Resource)) &&
+		return (x.Verb == "" && verb != verbDiscover || isVerb(x.Verb, req, verb)) && (x.Resource == "" || slices.Contains(types, x.Resource)) &&
 			strings.Contains(req.UserAgent(), x.UserAgent)
 	})
 	if i < 0 {
@@ -214,13 +218,17 @@ func (s *Server) Stall() {
 	}
 }
 
-// Resume ends Stall and Refuse.
+// Resume ends Stall, Hold and Refuse.
 func (s *Server) Resume() error {
 	s.faults.mu.Lock()
 	if s.faults.stalled != nil {
 		close(s.faults.stalled)
 		s.faults.stalled = nil
 	}
+	for _, h := range s.faults.held {
+		close(h.released)
+	}
+	s.faults.holds, s.faults.held = nil, nil
 	s.faults.mu.Unlock()
 	return s.accept()
 }
@@ -265,12 +273,14 @@ func (f *faults) bookmarkPeriod() time.Duration {
 	return f.period
 }
 
-// ClearFaults removes the failures, cuts, rewrites and dropped events that are still to come. The server sends bookmarks
-// again, with the period in Options. What has already happened stays as it is. Stall and Refuse go on until Resume.
+// ClearFaults removes the failures, cuts, rewrites, repeated items and dropped events that are still to come, and ends
+// RepeatEvents. The server sends bookmarks again, with the period in Options. What has already happened stays as it is.
+// Stall, Hold and Refuse continue until Resume.
 func (s *Server) ClearFaults() {
 	s.SetBookmarkPeriod(or(s.opts.BookmarkPeriod, -1, 0))
 	s.faults.mu.Lock()
 	s.faults.cuts, s.faults.listCuts, s.faults.failures, s.faults.rewrites, s.faults.goAway = nil, nil, nil, nil, 0
+	s.faults.repeats, s.faults.replays = nil, 0
 	clear(s.faults.swallow)
 	s.faults.mu.Unlock()
 	s.storage.mu.Lock()

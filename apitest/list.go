@@ -32,7 +32,7 @@ func (r *Replica) list(ctx context.Context, t *table, sel selection, opts *inter
 		// resourceVersionMatch.
 		// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
 		opts.ResourceVersionMatch == "" && limit > 0 && rv > 0:
-		return r.listExact(t, sel, rv, limit)
+		return r.listExact(ctx, t, sel, rv, limit)
 	}
 	if rv == 0 {
 		limit = 0 // kube-apiserver ignores the limit of a list from its cache
@@ -41,7 +41,7 @@ func (r *Replica) list(ctx context.Context, t *table, sel selection, opts *inter
 		return nil, err
 	}
 	defer r.srv.storage.mu.RUnlock()
-	return t.page(sel, sel.prefix(), r.rv(), limit), nil
+	return r.table(t).page(sel, sel.prefix(), r.rv(), limit), nil
 }
 
 // listLatest waits until the cache has caught up with the storage. If it does not, listLatest reads the storage.
@@ -53,7 +53,7 @@ func (r *Replica) listLatest(ctx context.Context, t *table, sel selection, limit
 	err := r.waitFor(ctx, rv)
 	if err == nil {
 		defer s.mu.RUnlock()
-		return t.page(sel, sel.prefix(), r.rv(), limit), nil
+		return r.table(t).page(sel, sel.prefix(), r.rv(), limit), nil
 	}
 	if !apierrors.IsTimeout(err) {
 		return nil, err
@@ -63,18 +63,27 @@ func (r *Replica) listLatest(ctx context.Context, t *table, sel selection, limit
 	return t.page(sel, sel.prefix(), s.rv, limit), nil
 }
 
-// listExact lists the state at rv.
-func (r *Replica) listExact(t *table, sel selection, rv uint64, limit int64) (*page, error) {
+// listExact lists the state at rv. kube-apiserver reads one object from etcd, and anything else from its watch cache, if it
+// has a snapshot of it. So a cache that is behind makes the client wait, and then gives the version of the cache.
+func (r *Replica) listExact(ctx context.Context, t *table, sel selection, rv uint64, limit int64) (*page, error) {
 	s := r.srv.storage
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if rv > s.rv {
-		return nil, tooLarge(rv, s.rv)
+	h := &s.history
+	if sel.named() {
+		s.mu.RLock()
+	} else {
+		if err := r.waitFor(ctx, rv); err != nil {
+			return nil, err
+		}
+		h = r.history()
 	}
-	if rv < s.compacted {
+	defer s.mu.RUnlock()
+	switch {
+	case rv > h.rv:
+		return nil, tooLarge(rv, h.rv)
+	case rv < h.compacted:
 		return nil, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	}
-	return t.page(sel, sel.prefix(), rv, limit), nil
+	return h.tables[t.res.ID()].page(sel, sel.prefix(), rv, limit), nil
 }
 
 // listContinue returns the next page of a list, at the version in the continue token.
@@ -89,12 +98,13 @@ func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.Li
 	s := r.srv.storage
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	at := s.rv
+	h := r.history()
+	at := h.rv
 	if rv > 0 {
-		if at = uint64(rv); at > s.rv {
-			return nil, tooLarge(at, s.rv)
+		if at = uint64(rv); at > h.rv {
+			return nil, tooLarge(at, h.rv)
 		}
-		if at < s.compacted || at <= s.tokens {
+		if at < h.compacted || at <= h.tokens {
 			return nil, expiredContinue(start, sel.prefix())
 		}
 	}
@@ -102,7 +112,7 @@ func (r *Replica) listContinue(t *table, sel selection, opts *internalversion.Li
 	if opts.ResourceVersion == "0" {
 		limit = 0 // kube-apiserver ignores the limit of a list from its cache
 	}
-	return t.page(sel, start, at, limit), nil
+	return h.tables[t.res.ID()].page(sel, start, at, limit), nil
 }
 
 // page collects up to limit objects. The caller holds the read lock.

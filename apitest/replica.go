@@ -21,6 +21,7 @@ type Replica struct {
 	// Under the lock of storage.
 	born   uint64 // the watch cache has only changes after this version
 	frozen *frozen
+	stale  *history // what the watch cache has since only the storage was restored; nil if it has what the storage has
 }
 
 // frozen is the state that a replica had when it was frozen.
@@ -50,12 +51,12 @@ func (r *Replica) Freeze() {
 	if r.frozen != nil {
 		return
 	}
-	f := &frozen{rv: s.rv, logs: make(map[*table]window, len(s.tables))}
+	f := &frozen{rv: r.rv(), logs: make(map[*table]window, len(s.tables))}
 	for _, t := range s.tables { // the order does not matter: the windows go into a map
 		f.logs[t] = r.window(t)
 	}
 	r.frozen = f
-	s.pins[r] = f.rv
+	r.history().pins[r] = f.rv
 }
 
 // Unfreeze lets the replica catch up. Its open watches get the changes that they missed. If a watch missed more than
@@ -65,7 +66,7 @@ func (r *Replica) Unfreeze() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.frozen = nil
-	delete(s.pins, r)
+	delete(r.history().pins, r)
 	s.wake()
 }
 
@@ -82,14 +83,26 @@ func (r *Replica) rv() uint64 {
 	if r.frozen != nil {
 		return r.frozen.rv
 	}
-	return r.srv.storage.rv
+	return r.history().rv
 }
+
+// history returns what the replica's watch cache is a position in. The caller holds the lock.
+func (r *Replica) history() *history {
+	if r.stale != nil {
+		return r.stale
+	}
+	return &r.srv.storage.history
+}
+
+// table returns t as the replica's watch cache has it. The caller holds the lock.
+func (r *Replica) table(t *table) *table { return r.history().tables[t.res.ID()] }
 
 // window returns the part of t that is in the replica's watch cache. The caller holds the lock.
 func (r *Replica) window(t *table) window {
 	if r.frozen != nil {
 		return r.frozen.logs[t]
 	}
+	t = r.table(t)
 	return window{log: t.log, floor: max(t.floor, r.born), lost: t.lost}
 }
 

@@ -36,8 +36,7 @@ func newSelection(res *Resource, namespace string, opts *internalversion.ListOpt
 			return sel, apierrors.NewBadRequest(unknownField(res, req.Field))
 		}
 	}
-	_, named := sel.fields.RequiresExactMatch("metadata.name")
-	sel.single = named && (res.ClusterScoped || namespace != "")
+	sel.single = sel.named() && (res.ClusterScoped || namespace != "")
 	return sel, nil
 }
 
@@ -70,6 +69,12 @@ func ownFields(res *Resource) bool { return res.Custom || len(res.Fields) > 0 }
 // selector here, as in kube-apiserver.
 func (s selection) everything() bool {
 	return s.labels.Empty() && s.fields.Empty()
+}
+
+// named reports whether the selection names its objects.
+func (s selection) named() bool {
+	_, named := s.fields.RequiresExactMatch("metadata.name")
+	return named
 }
 
 func (s selection) prefix() string {

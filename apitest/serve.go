@@ -44,6 +44,9 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	v := verb(req, t)
+	if !s.faults.awaitRelease(req, v) {
+		panic(http.ErrAbortHandler) // the client is gone, or the server is closed
+	}
 	if x, ok := s.faults.take(req, v, t.table.res.ID()); ok {
 		s.fail(w, req, t, v, x)
 		return
@@ -89,6 +92,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
+		s.faults.repeatItem(req, r, t.table, p)
 		writeList(s.faults.cutList(w, req), req, f, p)
 		return nil
 	case "get":
@@ -135,12 +139,12 @@ func (r *Replica) get(req *http.Request, t target) (*revision, error) {
 		return nil, err
 	}
 	defer s.mu.RUnlock()
-	at := s.rv
+	from, at := t.table, s.rv
 	if asked != "" {
-		at = r.rv()
+		from, at = r.table(t.table), r.rv()
 	}
-	if i, ok := t.table.find(objectKey(t.namespace, t.name)); ok {
-		if rev := t.table.items[i].at(at); rev != nil {
+	if i, ok := from.find(objectKey(t.namespace, t.name)); ok {
+		if rev := from.items[i].at(at); rev != nil {
 			return rev, nil
 		}
 	}

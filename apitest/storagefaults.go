@@ -23,9 +23,10 @@ func tooOld(rv, floor uint64) error {
 func (s *Server) Compact() {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
-	s.storage.compact()
-	for _, t := range s.storage.tables { // each is changed by itself: the order does not matter
-		t.floor = s.storage.rv
+	now := time.Now()
+	s.storage.compact(now)
+	for _, h := range s.storage.stale {
+		h.compact(now)
 	}
 }
 
@@ -37,6 +38,10 @@ func (s *Server) ExpireContinue() {
 	defer s.storage.mu.Unlock()
 	s.storage.tokens = s.storage.rv
 	s.storage.rv++
+	for _, h := range s.storage.stale {
+		h.tokens = h.rv
+		h.rv = max(h.rv+1, s.storage.rv)
+	}
 	s.storage.commits.add(time.Now())
 	s.storage.wake()
 }
@@ -52,38 +57,6 @@ func (s *Server) DropEvent(typ string, count int) error {
 		return nil
 	}
 	return fmt.Errorf("drop the next %q event: want ADDED, MODIFIED or DELETED", typ)
-}
-
-// RestoreBackup takes the storage back to the state at an earlier version, as the restoration of etcd from a backup does.
-// The counter goes back, too, and gives the same versions to other changes later. The server ends every watch, and every
-// replica begins again with an empty window. RestoreBackup returns an error if the version is newer than the current one,
-// or was compacted.
-func (s *Server) RestoreBackup(resourceVersion string) error {
-	rv, err := parseRV(resourceVersion)
-	if err != nil {
-		return fmt.Errorf("restore a backup: %w", err)
-	}
-	s.mu.Lock()
-	replicas := make([]*Replica, 0, len(s.replicas))
-	for _, r := range s.replicas { // all are reset: the order does not matter
-		replicas = append(replicas, r)
-	}
-	s.mu.Unlock()
-
-	st := s.storage
-	st.mu.Lock()
-	if rv < st.compacted || rv > st.rv {
-		have, oldest := st.rv, st.compacted
-		st.mu.Unlock()
-		return fmt.Errorf("restore the backup at resource version %d: only %d to %d are kept", rv, oldest, have)
-	}
-	st.restore(rv)
-	for _, r := range replicas {
-		r.born, r.frozen = rv, nil
-	}
-	st.mu.Unlock()
-	s.EndWatches()
-	return nil
 }
 
 // Refuse closes the listeners and every connection, so that new connections are refused. If d is positive, it ends

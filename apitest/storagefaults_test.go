@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -40,56 +39,6 @@ func TestDropEvent(t *testing.T) {
 		}
 		if err := f.DropEvent("BOOKMARK", 1); err == nil {
 			t.Error("BOOKMARK is no change")
-		}
-	})
-}
-
-// A server that was restored from a backup is another process: a watch of the one before hears nothing of what is written
-// to it, not even of versions that it has not seen.
-func TestWatchDoesNotOutliveARestoredBackup(t *testing.T) {
-	for range 50 { // the restoration and the watch are two goroutines
-		synctest.Test(t, func(t *testing.T) {
-			f := serve(t, Options{})
-			backup := f.create("d/a") // 2
-			f.touch("d/a")            // 3
-			w := f.watch(configMaps + "&resourceVersion=3")
-			if err := f.RestoreBackup(backup); err != nil {
-				t.Fatal(err)
-			}
-			f.create("d/b", "d/c", "d/e") // 5
-			w.wantEnd(io.EOF)
-		})
-	}
-}
-
-func TestRestoreBackup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := serve(t, Options{})
-		backup := f.create("d/a", "d/b") // 3
-		must[string](t)(f.Delete("configmaps", "d", "a"))
-		f.touch("d/b")
-		f.create("d/c") // 6
-		w := f.watch(configMaps + "&resourceVersion=6")
-		if err := f.RestoreBackup(backup); err != nil {
-			t.Fatal(err)
-		}
-		w.wantEnd(io.EOF)
-		if l := f.list("/api/v1/configmaps"); describe(l) != "3: d/a d/b" {
-			t.Errorf("restored: %s", describe(l))
-		}
-		if l := f.list("/api/v1/configmaps?resourceVersion=6"); l.Code != http.StatusGatewayTimeout {
-			t.Errorf("a client of the future gets %s", describe(l))
-		}
-		if rv := f.create("d/z"); rv != "4" {
-			t.Errorf("the counter goes on at %s", rv)
-		}
-		if _, ok := f.CommitTime("6"); ok {
-			t.Error("6 has a commit time")
-		}
-		for _, rv := range []string{"99", "x"} {
-			if err := f.RestoreBackup(rv); err == nil {
-				t.Errorf("a backup at %s was restored", rv)
-			}
 		}
 	})
 }

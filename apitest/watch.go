@@ -25,6 +25,7 @@ type watch struct {
 	start     uint64 // a bookmark must be newer than this version
 	restored  int    // storage.restored when the watch began
 	bookmarks bool
+	again     int // events that a fault sends a second time
 }
 
 // watchBatch is the largest number of changes that are encoded before they are written. So it limits the memory of a
@@ -46,7 +47,7 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	clock := newWatchClock(timeout, r.srv.faults.bookmarkPeriod(), opts.AllowWatchBookmarks)
 	defer clock.stop()
 
-	wa := &watch{replica: r, table: t, sel: sel, format: f, pos: rv, start: rv, bookmarks: opts.AllowWatchBookmarks}
+	wa := &watch{replica: r, table: t, sel: sel, format: f, pos: rv, start: rv, bookmarks: opts.AllowWatchBookmarks, again: r.srv.faults.replayed(req)}
 	initial, err := wa.begin(ctx, rv, opts)
 	serve := func(ctx context.Context, out output) {
 		switch {
@@ -100,14 +101,16 @@ func (wa *watch) begin(ctx context.Context, rv uint64, opts *internalversion.Lis
 	switch {
 	case withInitial:
 		wa.pos, wa.start = r.rv(), r.rv()
-		return wa.table.page(wa.sel, wa.sel.prefix(), wa.pos, 0), nil
+		return r.table(wa.table).page(wa.sel, wa.sel.prefix(), wa.pos, 0), nil
 	case rv == 0:
 		wa.pos, wa.start = r.rv(), r.rv() // no initial events: the watch begins with the current version
 		return nil, nil
 	}
-	if floor := r.window(wa.table).floor; rv < floor {
-		return nil, tooOld(rv, floor)
+	win := r.window(wa.table)
+	if rv < win.floor {
+		return nil, tooOld(rv, win.floor)
 	}
+	wa.rewind(win)
 	return nil, nil
 }
 
@@ -140,8 +143,12 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 		changed, restored := s.changed, s.restored != wa.restored
 		batch, more, ok := wa.next()
 		s.mu.RUnlock()
-		if !ok || restored {
-			return // the watch was too slow, or a backup was restored
+		if restored {
+			_ = wa.stream.write(nil) // it ends as the fault says
+			return
+		}
+		if !ok {
+			return // the watch was too slow
 		}
 		b = wa.append(b[:0], batch)
 		if bookmark && !more {

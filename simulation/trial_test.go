@@ -169,10 +169,10 @@ func (tr *trial) write() {
 	tr.look()
 }
 
-// restore takes the server back to a version.
+// restore takes the server back to a version. The front and the network break connections, if the fault is to break them.
 func (tr *trial) restore(version string) {
 	tr.t.Helper()
-	if err := tr.srv.RestoreBackup(version); err != nil {
+	if err := tr.srv.Restore(apitest.Restore{ResourceVersion: version, KeepConnections: true}); err != nil {
 		tr.t.Fatal(err)
 	}
 	items, _, err := tr.srv.List("configmaps", "")

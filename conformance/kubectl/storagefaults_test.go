@@ -13,7 +13,7 @@ func testStorageFaults(t *testing.T, flags []string) {
 		s.patch(t, "a", twoKeys) // from version 4 to 5; 2 is the namespace kube-system
 		watch := s.start(t, "get", "cm", "-w")
 		s.awaitWatch(t)
-		s.fault(t, "restore?resourceVersion=4")
+		s.fault(t, "restore?resourceVersion=4&keep-connections=true")
 		if got, want := s.hide(watch.end(t)), "NAME  DATA  AGE\na  2  AGE\nb  1  AGE\n"; got != want {
 			t.Errorf("get -w prints %q, want %q", got, want)
 		}

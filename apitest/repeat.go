@@ -1,0 +1,104 @@
+package apitest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// A Repeat is an object that a list has twice, as the list of a server does that goes through its objects while they
+// change.
+type Repeat struct {
+	// Lists is the number of lists, or of pages of lists. If zero, 1. A list that lacks the object does not count.
+	Lists int
+	// If Resource is set, only lists of that type have an object twice: "pods", "deployments.apps".
+	Resource string
+	// If Namespace or Name is set, it is an object with that namespace or name. Otherwise it is the first one of the list.
+	Namespace, Name string
+	// Older says that the list first has the state before the last change of the object. If that is not kept, or if Older
+	// is false, the list has the same state twice.
+	Older bool
+}
+
+// RepeatItem makes the next lists have an object twice: at its place, and once more at the end.
+func (s *Server) RepeatItem(x Repeat) error {
+	switch {
+	case x.Lists < 0:
+		return fmt.Errorf("repeat an item: %d lists: want 1 or more", x.Lists)
+	case x.Resource != "" && s.storage.tables[x.Resource] == nil:
+		return fmt.Errorf("repeat an item: resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", x.Resource)
+	}
+	x.Lists = max(x.Lists, 1)
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.repeats = append(s.faults.repeats, &x)
+	return nil
+}
+
+// repeatItem adds an object to a page that has it already.
+func (f *faults) repeatItem(req *http.Request, r *Replica, t *table, p *page) {
+	if spared(req) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, x := range f.repeats {
+		at := slices.IndexFunc(p.items, func(r *revision) bool {
+			return (x.Resource == "" || x.Resource == t.res.ID()) && (x.Namespace == "" || x.Namespace == r.namespace) && (x.Name == "" || x.Name == r.name)
+		})
+		if at < 0 {
+			continue
+		}
+		if x.Lists--; x.Lists == 0 {
+			f.repeats = slices.Delete(f.repeats, i, i+1)
+		}
+		again := p.items[at]
+		if older := r.before(t, again); x.Older && older != nil {
+			p.items[at] = older
+		}
+		p.items = append(p.items, again)
+		return
+	}
+}
+
+// before returns the state of an object that rev has replaced, or nil.
+func (r *Replica) before(t *table, rev *revision) *revision {
+	s := r.srv.storage
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	t = r.table(t)
+	if i, ok := t.find(rev.key); ok {
+		return t.items[i].at(rev.rv - 1)
+	}
+	return nil
+}
+
+// RepeatEvents makes each watch that begins at a version get up to so many of the events again that led to that version, the
+// last ones that are for this watch and in the window. So a client that resumes is told again what it knows. 0 ends it.
+func (s *Server) RepeatEvents(events int) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.replays = max(events, 0)
+}
+
+func (f *faults) replayed(req *http.Request) int {
+	if spared(req) {
+		return 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.replays
+}
+
+// rewind moves the position of a watch back before the last events for it, as many as a fault says. The caller holds the lock.
+func (wa *watch) rewind(win window) {
+	for _, c := range slices.Backward(win.log) {
+		if wa.again == 0 || c.cur.rv <= win.floor {
+			return
+		}
+		if c.cur.rv <= wa.pos && (wa.sel.matches(c.prev) || wa.sel.matches(c.cur)) {
+			wa.pos = c.cur.rv - 1
+			wa.again--
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package apitest
+
+import "fmt"
+
+// A Restore is the restoration of etcd from a backup.
+type Restore struct {
+	// ResourceVersion is the version of the last write in the backup.
+	ResourceVersion string
+	// KeepConnections says that clients lose no connection, as behind a proxy that keeps its connections to them. The
+	// server ends the open watches in good order. A list goes on with its next page, and that of the restored storage.
+	KeepConnections bool
+	// StorageOnly says that etcd is restored while the API servers keep running. Nothing that is open ends. The watch cache
+	// of every replica still has what the backup lacks, and never gets the writes that the restored storage numbers up to
+	// the version of the cache. Watches and lists come from that cache, a list without a resourceVersion and the pages of a
+	// list included. The storage answers a GET without a resourceVersion, a list of one name with
+	// resourceVersionMatch=Exact, and writes.
+	StorageOnly bool
+}
+
+// RestoreBackup restores a backup of an earlier version, and breaks every connection. It is Restore with a ResourceVersion
+// alone.
+func (s *Server) RestoreBackup(resourceVersion string) error {
+	return s.Restore(Restore{ResourceVersion: resourceVersion})
+}
+
+// Restore takes the storage back to the state at an earlier version, as the restoration of etcd from a backup does. The
+// counter goes back, too, and gives the same versions to other changes later. Then the API servers start again: every
+// replica begins with an empty window, and every connection breaks, unless x says otherwise. The current version is a
+// backup like any other; with that, Restore is a restart of the API servers alone.
+//
+// Restore breaks the connections of the Listeners before anything of the restored storage can be sent through them, except
+// those that HalfOpen spares. If a program serves this handler with an http.Server of its own, Restore can break only the
+// open watches.
+//
+// Restore returns an error if the version is newer than the current one, or was compacted.
+func (s *Server) Restore(x Restore) error {
+	rv, err := parseRV(x.ResourceVersion)
+	if err != nil {
+		return fmt.Errorf("restore a backup: %w", err)
+	}
+	s.mu.Lock()
+	replicas := make([]*Replica, 0, len(s.replicas))
+	for _, r := range s.replicas { // all are treated in the same way: the order does not matter
+		replicas = append(replicas, r)
+	}
+	s.mu.Unlock()
+	listeners := s.allListeners()
+
+	st := s.storage
+	st.mu.Lock()
+	defer st.mu.Unlock() // until the connections are broken, so that no request is answered through one of them
+	if rv < st.compacted || rv > st.rv {
+		return fmt.Errorf("restore the backup at resource version %d: only %d to %d are kept", rv, st.compacted, st.rv)
+	}
+	if x.StorageOnly {
+		st.restoreWithoutCaches(rv, replicas)
+		return nil
+	}
+	st.restore(rv)
+	st.commits.truncate(rv)
+	st.stale = nil
+	st.restored++
+	for _, r := range replicas {
+		r.born, r.frozen, r.stale = rv, nil, nil
+	}
+	if x.KeepConnections {
+		s.EndWatches()
+	} else {
+		for _, l := range listeners {
+			l.breakAll()
+		}
+		s.Cut(Cut{Reset: true})
+	}
+	st.wake()
+	return nil
+}
+
+// restoreWithoutCaches restores the storage, and leaves what there was to the watch caches. The caller holds the lock.
+func (s *storage) restoreWithoutCaches(rv uint64, replicas []*Replica) {
+	old := s.clone()
+	for _, r := range replicas {
+		if r.stale == nil { // otherwise the storage was restored before, and the cache still has what it had then
+			r.stale = old
+		}
+	}
+	s.stale = append(s.stale, old)
+	s.restore(rv)
+	s.commits.truncate(rv)
+	s.wake()
+}

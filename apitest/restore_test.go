@@ -1,0 +1,299 @@
+package apitest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+)
+
+// A server that was restored from a backup is another process: a watch of the one before hears nothing of what is written
+// to it, not even of versions that it has not seen.
+func TestWatchDoesNotOutliveARestoredBackup(t *testing.T) {
+	for range 50 { // the restoration and the watch are two goroutines
+		synctest.Test(t, func(t *testing.T) {
+			f := serve(t, Options{})
+			backup := f.create("d/a") // 2
+			f.touch("d/a")            // 3
+			w := f.watch(configMaps + "&resourceVersion=3")
+			if err := f.RestoreBackup(backup); err != nil {
+				t.Fatal(err)
+			}
+			f.create("d/b", "d/c", "d/e") // 5
+			w.wantEnd(io.ErrUnexpectedEOF)
+		})
+	}
+}
+
+func TestRestoreBackup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		backup := f.create("d/a", "d/b") // 3
+		must[string](t)(f.Delete("configmaps", "d", "a"))
+		f.touch("d/b")
+		f.create("d/c") // 6
+		w := f.watch(configMaps + "&resourceVersion=6")
+		if err := f.RestoreBackup(backup); err != nil {
+			t.Fatal(err)
+		}
+		w.wantEnd(io.ErrUnexpectedEOF)
+		if l := f.list("/api/v1/configmaps"); describe(l) != "3: d/a d/b" {
+			t.Errorf("restored: %s", describe(l))
+		}
+		if l := f.list("/api/v1/configmaps?resourceVersion=6"); l.Code != http.StatusGatewayTimeout {
+			t.Errorf("a client of the future gets %s", describe(l))
+		}
+		if rv := f.create("d/z"); rv != "4" {
+			t.Errorf("the counter goes on at %s", rv)
+		}
+		if _, ok := f.CommitTime("6"); ok {
+			t.Error("6 has a commit time")
+		}
+		for _, rv := range []string{"99", "x"} {
+			if err := f.RestoreBackup(rv); err == nil {
+				t.Errorf("a backup at %s was restored", rv)
+			}
+		}
+	})
+}
+
+// countingConnections starts a server with a listener, whose connections a restoration can break, and a client of it.
+func countingConnections(t *testing.T) (f *fixture, connections func() int) {
+	t.Helper()
+	server, listener := StartInMemory(t, Options{})
+	n := 0
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		n++
+		return listener.Dial(ctx, network, addr)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &fixture{t, server, &http.Client{Transport: transport}}, func() int { return n }
+}
+
+// A restoration breaks every connection: what the client sends next, it sends on another one. With KeepConnections it
+// gets the next page on the same connection, of the restored storage.
+func TestRestoreBetweenPages(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f, connections := countingConnections(t)
+			backup := f.create("d/a", "d/b")
+			f.create("d/c")
+			was := f.touch("d/a")
+			first := f.list("/api/v1/configmaps?limit=2")
+			if describe(first) != was+": d/a d/b ...1" {
+				t.Fatal(describe(first))
+			}
+			if err := f.Restore(Restore{ResourceVersion: backup, KeepConnections: keep}); err != nil {
+				t.Fatal(err)
+			}
+			f.create("d/x")
+			f.create("d/y") // the version of the first page again
+			if l := f.list("/api/v1/configmaps?limit=2&continue=" + first.Metadata.Continue); describe(l) != was+": d/x d/y" {
+				t.Errorf("the second page: %s", describe(l))
+			}
+			if got, want := connections(), map[bool]int{false: 2, true: 1}[keep]; got != want {
+				t.Errorf("connections kept: %v: %d connections, want %d", keep, got, want)
+			}
+		})
+	}
+}
+
+// A request that waits while a backup is restored is one of a conversation that breaks; with KeepConnections it is answered
+// with what was restored.
+func TestRestoreBeforeAWatch(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f, _ := countingConnections(t)
+			backup := f.create("d/a")
+			was := f.touch("d/a")
+			held, err := f.Hold("watch")
+			if err != nil {
+				t.Fatal(err)
+			}
+			opened := make(chan error, 1)
+			var w *watcher
+			go func() {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://192.0.2.2:16443"+configMaps+"&resourceVersion="+was, nil)
+				if err != nil {
+					opened <- err
+					return
+				}
+				resp, err := f.client.Do(req)
+				if err == nil {
+					t.Cleanup(func() { _ = resp.Body.Close() })
+					w = &watcher{t, bufio.NewReader(resp.Body)}
+				}
+				opened <- err
+			}()
+			<-held
+			if a := f.get("/_faults/"); !strings.Contains(a.body, "a watch waits") {
+				t.Error(a.body)
+			}
+			if err := f.Restore(Restore{ResourceVersion: backup, KeepConnections: keep}); err != nil {
+				t.Fatal(err)
+			}
+			f.touch("d/a") // the version that the client knows
+			if err := f.Resume(); err != nil {
+				t.Fatal(err)
+			}
+			err = <-opened
+			if !keep {
+				if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
+					t.Errorf("the watch got %v, want an end of its connection", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.touch("d/a")
+			w.want("MODIFIED a@4")
+		})
+	}
+}
+
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a", "d/b")
+		for _, verb := range []string{"", "discover", "wach"} {
+			if _, err := f.Hold(verb); err == nil {
+				t.Errorf("verb %q is held", verb)
+			}
+		}
+		held, err := f.Hold("page")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := f.list("/api/v1/configmaps?limit=1") // which is no page after another
+		next := "/api/v1/configmaps?limit=1&continue=" + first.Metadata.Continue
+		if a := f.get(next, spareHeader+": off"); a.code != http.StatusOK {
+			t.Errorf("a spared page: %d", a.code)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := make(chan error)
+		go func() {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server"+next, nil)
+			if err == nil {
+				_, err = f.client.Do(req) //nolint:bodyclose // it fails
+			}
+			gone <- err
+		}()
+		<-held
+		cancel()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("a client that does not wait gets %v", err)
+		}
+		synctest.Wait()
+		if a := f.get("/_faults/"); strings.Contains(a.body, "waits") || strings.Contains(a.body, "hold the next") {
+			t.Errorf("nobody waits:\n%s", a.body)
+		}
+	})
+}
+
+// Only etcd was restored: the watch cache keeps what it had, and gets what is written after its version. Exact lists of one
+// name, GETs without a resourceVersion and writes meet the storage.
+func TestRestoreStorageOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		backup := f.create("d/a", "d/b") // 2, 3
+		f.touch("d/a")                   // 4
+		must[string](t)(f.Delete("configmaps", "d", "b"))
+		was := f.create("d/c") // 6
+		w := f.watch(configMaps + "&resourceVersion=" + was)
+		page := f.list("/api/v1/namespaces/d/configmaps?limit=1")
+		if err := f.Restore(Restore{ResourceVersion: backup, StorageOnly: true}); err != nil {
+			t.Fatal(err)
+		}
+
+		in := "/api/v1/namespaces/d/configmaps"
+		a := "fieldSelector=metadata.name%3Da"
+		expect := func(when string, answers ...string) {
+			t.Helper()
+			for i := 0; i < len(answers); i += 2 {
+				if got := describe(f.list(in + answers[i])); got != answers[i+1] {
+					t.Errorf("%s: %s: %s, want %s", when, answers[i], got, answers[i+1])
+				}
+			}
+		}
+		get := func(when, query, version string) {
+			t.Helper()
+			if r := f.get(in + "/a" + query); !strings.Contains(r.body, `"resourceVersion":"`+version+`"`) {
+				t.Errorf("%s: GET a%s: %s, want it at %s", when, query, r.body, version)
+			}
+		}
+		expect("restored",
+			"", "6: d/a d/c",
+			"?resourceVersion=0", "6: d/a d/c",
+			"?limit=1&continue="+page.Metadata.Continue, "6: d/c",
+			"?resourceVersion=3&resourceVersionMatch=Exact&limit=1", "3: d/a ...1",
+			"?resourceVersion=6&resourceVersionMatch=Exact", "6: d/a d/c",
+			"?resourceVersion=6&resourceVersionMatch=Exact&"+a, "504 Timeout",
+			"?resourceVersion=3&resourceVersionMatch=Exact&"+a, "3: d/a",
+			"?"+a, "6: d/a",
+		)
+		get("restored", "", "2")
+		get("restored", "?resourceVersion=0", "4")
+
+		f.touch("d/b")      // 4, which the cache has had
+		f.create("d/x")     // 5
+		f.touch("d/a")      // 6
+		f.touch("d/b")      // 7: the cache has no b
+		f.touch("d/a")      // 8
+		w.want("ADDED b@7") // it is a change in the storage
+		w.want("MODIFIED a@8")
+		must[string](t)(f.Delete("configmaps", "d", "x")) // 9: the cache never had it, so nobody is told
+		must[string](t)(f.Delete("configmaps", "d", "b")) // 10
+		w.want("DELETED b@10")
+		expect("passed",
+			"", "10: d/a d/c",
+			"?resourceVersion=6&resourceVersionMatch=Exact", "6: d/a d/c",
+			"?resourceVersion=6&resourceVersionMatch=Exact&"+a, "6: d/a",
+			"?resourceVersion=6&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Dc", "6:",
+		)
+		get("passed", "", "8")
+
+		again := f.watch(configMaps + "&resourceVersion=3") // the window is of the old history
+		again.want("MODIFIED a@4", "DELETED b@5", "ADDED c@6", "ADDED b@7", "MODIFIED a@8", "DELETED b@10")
+
+		// An API server that starts now has what the storage has, and so have all of them once they are started again.
+		f.Route(f.Replica("new"))
+		expect("another server", "", "10: d/a")
+		f.Route(f.Replica(""))
+		if err := f.RestoreBackup(f.ResourceVersion()); err != nil {
+			t.Fatal(err)
+		}
+		w.wantEnd(io.ErrUnexpectedEOF)
+		expect("started again", "", "10: d/a", "?resourceVersion=0", "10: d/a")
+	})
+}
+
+// A frozen replica keeps its version when the storage alone is restored, and catches up with the cache that the others have.
+func TestRestoreStorageOnlyOfAFrozenReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		backup := f.create("d/a") // 2
+		f.create("d/b")           // 3
+		b := f.Replica("b")
+		b.Freeze()
+		must[string](t)(f.Delete("configmaps", "d", "b")) // 4
+		if err := f.Restore(Restore{ResourceVersion: backup, StorageOnly: true}); err != nil {
+			t.Fatal(err)
+		}
+		f.Compact() // does not take the frozen state away
+		f.Route(b)
+		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "3: d/a d/b" {
+			t.Errorf("frozen: %s", describe(l))
+		}
+		b.Unfreeze()
+		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "4: d/a" {
+			t.Errorf("caught up: %s", describe(l))
+		}
+	})
+}
