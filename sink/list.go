@@ -163,7 +163,7 @@ func (w *writer[T]) writeList() error {
 	if err := l.commit(w.ctx, w.state); err != nil {
 		return w.die(fmt.Errorf("commit a part of a list of %s: %w", w.state.Stream, err))
 	}
-	w.committed(w.state, began, Commit{Changes: l.pending + l.written, List: true, Since: l.began, part: true})
+	w.committed(w.state, began, Commit{Changes: l.pending + l.written, List: true, Since: l.began, Part: true})
 	w.batch.drop(l.pending)
 	w.follow()
 	l.pending, l.written = 0, 0

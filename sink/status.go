@@ -81,7 +81,7 @@ func (b *board[T]) committed(state State, c Commit, now time.Time) {
 	defer b.mu.Unlock()
 	b.s.Committed, b.s.CommittedAt = state, now
 	b.s.Changes += int64(c.Changes)
-	if !c.part {
+	if !c.Part {
 		b.n++
 		b.s.FailingSince = time.Time{}
 	}
@@ -131,10 +131,9 @@ type Commit struct {
 	Point    reflector.Point
 	Changes  int           // of rows
 	List     bool          // they are of a list
+	Part     bool          // the list has not ended. Such a commit does not end a failure, because the next part may fail as before
 	Since    time.Time     // when the first change came, or when the list began; zero if there was no change
 	Duration time.Duration // of the transaction
-
-	part bool // of a list that has not ended. Such a commit does not end a failure: the next part may fail as before
 }
 
 // Failed is given to [Trace.Failed].
@@ -164,10 +163,10 @@ func (t *Trace) withLog(logger *slog.Logger) *Trace {
 			}
 		},
 		Commit: func(c Commit) {
-			if failing && !c.part {
+			if failing && !c.Part {
 				logger.Info("copy written again", "resourceVersion", c.Point.Version)
 			}
-			failing = failing && c.part
+			failing = failing && c.Part
 			if own.Commit != nil {
 				own.Commit(c)
 			}

@@ -67,14 +67,14 @@ func (r *mirrorRun) sinkTrace(t *target) *sink.Trace {
 		ListPart: func(objects int) { listed = objects },
 		Opened: func(s sink.State) {
 			t.committed.Store(s.Point.Version)
-			if s.Point.Version != "" {
+			if s.Point.Version != "" && !t.failing.Load() {
 				r.say(t, "goes on at %s%s", report.Word(s.Point.Version), doubts(len(s.Point.Doubts)))
 			}
 		},
 		Commit: func(c sink.Commit) {
 			t.commits.Add(1)
 			t.committed.Store(c.Point.Version)
-			if t.failing.Swap(false) {
+			if !c.Part && t.failing.Swap(false) {
 				r.warn(t, "is written again")
 			}
 			if c.List && c.Point.Version != "" {

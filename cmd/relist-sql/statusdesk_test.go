@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	driver "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/reflector"
 )
@@ -111,6 +114,35 @@ func TestDatabaseAway(t *testing.T) {
 	w.awaitRow(p, "a/meanwhile")
 	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stderr, "cannot be written") != 1 {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
+	}
+}
+
+// A first list is committed in parts. If the file takes the first ones, and not the rest, the command says once that it cannot be written,
+// and once that it can.
+func TestFirstListThatDoesNotFit(t *testing.T) {
+	w := newWorld(t, 700)
+	w.once("--field-selector", "metadata.name=c0000")
+	conn, err := driver.OpenConn(w.file, driver.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	statement := func(text string) {
+		t.Helper()
+		if err := sqlitex.ExecuteTransient(conn, text, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	statement("CREATE TRIGGER full BEFORE INSERT ON configmaps WHEN new.name = 'c0699' BEGIN SELECT RAISE(ABORT, 'no room'); END")
+	p := start(t, w.mirror("--status-listen", "127.0.0.1:0")...) // without the selector: the copy is listed, and has no version until that is whole
+	p.awaitAnswer("/status", `"commitFailures": 4,`)
+	statement("DROP TRIGGER full")
+	p.out.await(t, "700 objects at ")
+	r := p.interrupt()
+	for _, once := range []string{"cannot be written, and is tried again until it can: ", "is written again\n"} {
+		if r.status != cli.ExitOK || strings.Count(r.stderr, once) != 1 {
+			t.Errorf("status %d, want %q once in stderr:\n%s", r.status, once, r.stderr)
+		}
 	}
 }
 

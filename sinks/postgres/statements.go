@@ -35,7 +35,9 @@ func (db *DB) statements(table string) statements {
 		// overlap.
 		begin: sql(`UPDATE $S SET epoch = epoch WHERE table_name = $1 AND cluster = $2 AND epoch = $3 AND version = $4
 			RETURNING greatest(now(), committed), current_at, recorded, recorded_version, recorded_at`),
-		commit: sql(`UPDATE $S SET epoch = $3, version = $4, current_at = $5, committed = $6, state = $7, recorded = $8, recorded_version = $9, recorded_at = $10
+		// Opening the copy, which changes the epoch, says nothing about its rows: a program that opens it again and again and writes
+		// nothing must not look alive.
+		commit: sql(`UPDATE $S SET epoch = $3, version = $4, current_at = $5, committed = CASE WHEN epoch = $3 THEN $6 ELSE committed END, state = $7, recorded = $8, recorded_version = $9, recorded_at = $10
 			WHERE table_name = $1 AND cluster = $2`),
 
 		// A row that is equal already is left out before the INSERT: ON CONFLICT would lock it, which writes it. Objects are compared

@@ -134,6 +134,7 @@ func (c *Copy[T]) during(ctx context.Context, doing string, limit time.Duration,
 		return err
 	case !stopped(driver.ErrCode(err).ToPrimary()):
 		c.failed = true
+		rollback(c.conn) // until the next Load, which may be half a minute away, everything else that writes to the file would wait
 	}
 	return c.db.explain(ctx, doing, err)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -108,6 +110,32 @@ func TestFence(t *testing.T) {
 	if !begins(state(3, "9")) {
 		t.Error("fenced at the state that was committed")
 	}
+}
+
+// A program that opens a copy again and again, and can write nothing, does not make it look fresh.
+func TestCommittedStaysWhenACopyIsOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, sqlite.Table{})
+		r.at.Epoch = 0
+		r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
+		committed := func() string { return r.query("SELECT committed FROM relist_state")[0] }
+		first := committed()
+		<-time.After(time.Hour)
+		r.begin(false)
+		next := state(r.at.Epoch+1, r.at.Point.Version)
+		if err := r.tx.Commit(t.Context(), next); err != nil {
+			t.Fatal(err)
+		}
+		if got := committed(); first == "" || got != first {
+			t.Errorf("the copy was committed at %q, and opened: %q", first, got)
+		}
+		r.at = next
+		r.commit(false, "5") // such as a bookmark
+		if got := committed(); got <= first {
+			t.Errorf("a commit an hour after %q is at %q", first, got)
+		}
+		r.db.Close()
+	})
 }
 
 // Two programs that open an empty file must not both write the first list.

@@ -146,6 +146,25 @@ func TestFullDisk(t *testing.T) {
 	r.commit(false, "6", big)
 }
 
+// A transaction that has failed does not keep others waiting until the next Load.
+func TestFailedTransactionLetsOthersWrite(t *testing.T) {
+	r := newRigWith(t, sqlite.Table{}, sqlite.Options{Shared: true})
+	r.other("CREATE TRIGGER refuse BEFORE INSERT ON pods BEGIN SELECT RAISE(ABORT, 'no'); END")
+	r.begin(true)
+	if err := r.tx.Write(t.Context(), []sink.Change[text]{put("shop/a", "u1", "1", "n1")}); err == nil {
+		t.Fatal("the trigger refuses nothing")
+	}
+	conn, err := driver.OpenConn(r.path, driver.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetBusyTimeout(0)
+	query(t, conn, "DROP TRIGGER refuse")
+	r.load()
+	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
+}
+
 // A damaged page is told as such, by whichever call comes to it.
 func TestCorruptPage(t *testing.T) {
 	r := newRig(t, sqlite.Table{})

@@ -173,9 +173,13 @@ func (t *tx[T]) commit(next sink.State) error {
 		}
 		t.recordedTo = place{next.Point.Version, at}
 	}
+	committed := now
+	if next.Epoch != t.current.Epoch && t.committed != "" {
+		committed = t.committed // opening the copy says nothing about its rows: a program that opens it again and again and writes nothing must not look alive
+	}
 	err = exec(c.conn, `UPDATE relist_state SET epoch = ?, version = ?, current_at = ?, committed = ?, state = ?,
 		recorded = ?, recorded_version = ?, recorded_at = ? WHERE table_name = ? AND cluster = ?`, nil,
-		next.Epoch, next.Point.Version, at, now, string(rest),
+		next.Epoch, next.Point.Version, at, committed, string(rest),
 		recorded, t.recordedTo.version, t.recordedTo.at, c.table.Name, c.table.Cluster)
 	if err != nil {
 		return err

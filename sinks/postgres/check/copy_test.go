@@ -40,6 +40,31 @@ func TestLoadKeepsTheState(t *testing.T) {
 	}
 }
 
+// A program that opens a copy again and again, and can write nothing, does not make it look fresh.
+func TestCommittedStaysWhenACopyIsOpened(t *testing.T) {
+	r := newRig(t)
+	c, state := r.new()
+	state = write(t, c, state, "5", put("shop/web", 1, 1))
+	committed := func() (at time.Time) {
+		t.Helper()
+		if err := r.admin.QueryRow(t.Context(), "SELECT committed FROM "+r.schema+".relist_state").Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	first := committed()
+	next := state
+	next.Epoch++
+	transact(t, c, state, next, false)
+	if got := committed(); !got.Equal(first) {
+		t.Errorf("the copy was committed at %v, and opened: %v", first, got)
+	}
+	transact(t, c, next, next, false) // such as a bookmark
+	if got := committed(); !got.After(first) {
+		t.Errorf("a commit after %v is at %v", first, got)
+	}
+}
+
 func TestWrite(t *testing.T) {
 	r := newRig(t)
 	c, state := r.new()
