@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,15 +25,10 @@ type recordFlags struct {
 	runFor  time.Duration
 	output  string
 	scrub   bool
-	full    bool
 	verbose bool
 
-	encoding  string
 	transport transport.WatchTransport
 }
-
-// recordEncodings are the values of --encoding of relist record.
-var recordEncodings = []string{string(record.JSON), string(record.Protobuf), string(record.CBOR)}
 
 func newRecord() *cobra.Command {
 	f := &recordFlags{Selection: cli.Selection{Program: "relist"}}
@@ -47,17 +40,12 @@ reflector and the answers of the API server, with every chunk, pause and broken
 connection. The file is a trace that relist replay runs. docs/trace-format.md
 describes the language.
 
-The trace has the namespace, name, uid and version of each object. --full keeps
-whole objects, except with protobuf. --encoding and --transport choose what the
-client asks for; the trace shows what the server sent. Credentials are never
-recorded. With --scrub, FILE has no text of an object. These stay: the
-resource, its group, version and kind; versions that are numbers; the names
-metadata, spec, status and data, and the names of the fields of metadata; true,
-false, null, and how many digits a number has; the codes, reasons and waits of
-a Status; and those words of its message that API servers use. Names,
-namespaces, uids and selectors become pseudonyms that sort in the same order.
-Other keys and strings become key-1, value-1. Text that is not JSON keeps its
-length and punctuation. With -v, the terminal shows the unscrubbed
+The trace has the namespace, name, uid and version of each object, and nothing
+else of it. The client asks for JSON; --transport chooses how watches come.
+Credentials are never recorded. --scrub replaces names, namespaces, uids,
+selectors and continue tokens with pseudonyms that sort in the same order. Of
+an error it keeps the code, the reason if Kubernetes has it, the seconds to
+wait, and a message about versions. With -v, the terminal shows the unscrubbed
 conversation. Read the file before you give it away.
 
 At the end, relist replays the conversation. If the replay leads to other
@@ -74,13 +62,10 @@ exit status is 1.`,
 	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`file` to write the trace to")
 	cli.AddFor(flags, &f.runFor)
-	flags.BoolVar(&f.scrub, "scrub", false, "replace all text of the objects; the text above lists what stays")
-	flags.BoolVar(&f.full, "full", false, "keep every field of the objects, also of Secrets")
+	flags.BoolVar(&f.scrub, "scrub", false, "replace names with pseudonyms; the text above lists what stays")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, unscrubbed")
 	f.Add(flags, "record")
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
-	flags.StringVar(&f.encoding, "encoding", recordEncodings[0], "ask for objects as json, protobuf or cbor; the server decides")
-	cli.CompleteWords(cmd, "encoding", recordEncodings...)
 	cli.AddTransport(cmd, &f.transport)
 	f.Connect.Add(flags)
 	f.Complete(cmd, false)
@@ -94,10 +79,6 @@ func (f *recordFlags) check() error {
 	switch {
 	case f.output == "":
 		return cli.Usage("name a file for the trace with -o")
-	case !slices.Contains(recordEncodings, f.encoding):
-		return cli.Usage("--encoding %s: want one of %s", f.encoding, strings.Join(recordEncodings, ", "))
-	case f.full && f.encoding == string(record.Protobuf):
-		return cli.Usage("--full and --encoding protobuf cannot be used together: only its type says what an object in protobuf means")
 	case f.PageSize < 0:
 		return cli.Usage("--page-size %d: want 1 or more", f.PageSize)
 	}
@@ -172,9 +153,7 @@ func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *tra
 		LabelSelector: f.Labels,
 		FieldSelector: f.Fields,
 		PageSize:      f.PageSize,
-		Full:          f.full,
 		Scrub:         f.scrub,
-		Encoding:      record.Encoding(f.encoding),
 		WebSocket:     f.transport == transport.WatchWebSocket,
 	}, err
 }

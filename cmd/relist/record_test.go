@@ -11,22 +11,19 @@ import (
 	"github.com/relist-go/relist/internal/cli"
 )
 
-// A recording can be replayed: also a scrubbed one, in each encoding, and over WebSocket.
+// A recording can be replayed: also a scrubbed one, and over WebSocket.
 func TestRecord(t *testing.T) {
-	for _, tt := range []struct{ scrub, encoding, transport, begins string }{
-		{"--scrub=false", "json", "http", "< 200 watch"},
-		{"--scrub", "json", "websocket", "< 101"},
-		{"--scrub", "protobuf", "http", "< 200 watch"},
-		{"--scrub=false", "protobuf", "websocket", "< 101"},
-		{"--scrub", "cbor", "websocket", "< 101"},
+	for _, tt := range []struct{ scrub, transport, begins string }{
+		{"--scrub=false", "http", "< 200 watch"},
+		{"--scrub", "websocket", "< 101"},
 	} {
 		scrub := tt.scrub
-		server, url := newServer(t, apitest.Options{Token: "secret-token", CBOR: true})
+		server, url := newServer(t, apitest.Options{Token: "secret-token"})
 		createConfigMap(t, server, "default", "alice")
 		createConfigMap(t, server, "payments", "bob")
 		path := filepath.Join(t.TempDir(), "recorded.txt")
 		p := start(t, "record", "cm", "-A", "--server", url, "--token", "secret-token", "-o", path, scrub, "-v",
-			"--encoding", tt.encoding, "--transport", tt.transport)
+			"--transport", tt.transport)
 		p.await(tt.begins)
 		createConfigMap(t, server, "payments", "carol")
 		p.await("ADDED payments/carol")
@@ -69,8 +66,6 @@ func TestRecordErrors(t *testing.T) {
 		"name a file for the trace":         {[]string{"pods"}, cli.ExitUsage},
 		"cannot be used together":           {[]string{"pods", "-o", "x", "-n", "a", "-A"}, cli.ExitUsage},
 		"want a positive time":              {[]string{"pods", "-o", "x", "--for", "-1s"}, cli.ExitUsage},
-		"want one of json, protobuf, cbor":  {[]string{"pods", "-o", "x", "--encoding", "yaml"}, cli.ExitUsage},
-		"--full and --encoding protobuf":    {[]string{"pods", "-o", "x", "--encoding", "protobuf", "--full"}, cli.ExitUsage},
 		"want 1 or more":                    {[]string{"pods", "-o", "x", "--page-size", "-1"}, cli.ExitUsage},
 		"no such file or directory":         {[]string{"pods", "-o", dir + "/none/x", "--server", url}, cli.ExitError},
 		`the server has no resource "podz"`: {[]string{"podz", "-o", dir + "/x", "--server", url}, cli.ExitError},

@@ -32,9 +32,6 @@ func (a *about) start() string {
 	if a.socket {
 		line += " transport=websocket"
 	}
-	if a.encoding != "" && a.encoding != JSON {
-		line += " encoding=" + string(a.encoding)
-	}
 	return line
 }
 

@@ -18,12 +18,10 @@ type conversation struct {
 // about says which objects the client asked for.
 type about struct {
 	path, kind          string
-	apiVersion          string
 	resource, namespace string // as path names them
 	labels, fields      string
 	pageSize            int
-	encoding            Encoding // of lists and watches
-	socket              bool     // watches came over WebSocket
+	socket              bool // watches came over WebSocket
 }
 
 // step is a request, or something that happened to one.

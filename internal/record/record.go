@@ -13,7 +13,8 @@
 // both clients are compared. If they differ, the trace would not show what was
 // recorded, so the result is a [DivergedError] and the raw recording.
 //
-// Unless Options.Full is set, a trace has only the identities of objects. Credentials
+// A trace has only the identities of objects, and the conversation is in JSON: a trace
+// shows how list and watch work, and the same rules hold for every encoding. Credentials
 // are not recorded: the transport behind the tap adds them to requests, and removes
 // them from answers.
 //
@@ -46,22 +47,12 @@ type Options struct {
 	// client's default is used.
 	PageSize int
 
-	// Full keeps every field of objects. The trace of Secrets then contains the secrets.
-	Full bool
-
-	// Scrub replaces all text of objects in the whole trace. Each name, namespace and
-	// UID gets one pseudonym, and pseudonyms sort like the originals, so keys stay in
-	// their order. Other strings become value-1 and so on, keys of maps become key-1 and
-	// so on, and each digit of a number becomes 1. These stay: the resource, its group,
-	// version and kind; versions that are numbers; the names metadata, spec, status and
-	// data, and the names of the fields of metadata; true, false and null; the codes,
-	// reasons and waits of a Status; and those words of its message that API servers
-	// use. Text that is not JSON keeps its length and punctuation.
+	// Scrub replaces names, namespaces, UIDs, selectors and continue tokens by pseudonyms,
+	// which sort like the originals, so keys stay in their order. Of a Status it keeps the
+	// code, the reason if Kubernetes has it, the seconds to wait, and a message about
+	// resourceVersions. The resource, its group, version and kind stay, and versions that
+	// are numbers.
 	Scrub bool
-
-	// Encoding is the format in which the client asks for objects. If empty, JSON is
-	// used.
-	Encoding Encoding
 
 	// WebSocket makes the client ask for watches over WebSocket. The transport.Client
 	// must be configured with WatchWebSocket, too. The trace has the content of each
@@ -148,24 +139,18 @@ func listen(ctx context.Context, upstream *transport.Client, opts Options) (*con
 	if err != nil {
 		return nil, err
 	}
-	if opts.Full && opts.Encoding == Protobuf {
-		return nil, errors.New("objects in protobuf cannot be recorded in full, since only their type says what the bytes mean: record them in JSON")
-	}
 	t := &tap{
 		upstream: upstream, log: newLog(), path: opts.Path,
-		kind: opts.Kind, version: resource.GroupVersion().String(), full: opts.Full,
+		reduce: &reducer{kind: opts.Kind, apiVersion: resource.GroupVersion().String()},
 	}
 	c, err := t.listen(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	c.about = about{
-		path: opts.Path, kind: opts.Kind, apiVersion: t.version, resource: resource.Resource, namespace: namespace,
+		path: opts.Path, kind: opts.Kind, resource: resource.Resource, namespace: namespace,
 		labels: opts.LabelSelector, fields: opts.FieldSelector, pageSize: opts.PageSize,
 		socket: opts.WebSocket,
-	}
-	if t.encoding != nil { // all goroutines that set it have ended
-		c.about.encoding = t.encoding.name()
 	}
 	return c, nil
 }
@@ -195,8 +180,6 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 			Limit:         opts.PageSize,
 			LabelSelector: opts.LabelSelector,
 			FieldSelector: opts.FieldSelector,
-			Protobuf:      opts.Encoding == Protobuf,
-			CBOR:          opts.Encoding == CBOR,
 			WebSocket:     opts.WebSocket,
 		},
 		Problem: func(string, string) {}, // the replay reports them

@@ -72,7 +72,7 @@ func TestExpired(t *testing.T) {
 	recorded(t, c,
 		"start path=/api/v1/namespaces/payments/configmaps\n",
 		"\tpayments/alice@2 uid=5d5c4d2e-alice\n",
-		"< raw `{\"type\":\"MODIFIED\",\"object\":{`\n< cut\n> GET",
+		"< raw `{\"type\":`\n< cut\n> GET",
 		"< refuse\n", "> refused\n",
 		"< ERROR 410 Expired \"too old resource version: 8 (9)\"\n> close\n",
 		"= payments/carol Deleted@5 (final state unknown)\n",
@@ -115,7 +115,7 @@ func TestContinueExpired(t *testing.T) {
 	)
 }
 
-// What is no list, no watch and no Status is in the trace byte by byte.
+// What is no list, no watch and no Status is in the trace as something that cannot be read either.
 func TestProxies(t *testing.T) {
 	page := []byte("<html>gateway of payments</html>\n")
 	c := listenTo(t, apitest.Options{}, payments, func(w *world) {
@@ -131,8 +131,8 @@ func TestProxies(t *testing.T) {
 		after(20 * time.Second)
 	})
 	recorded(t, c,
-		"< 200 body \"text/html\" \"<html>gateway of payments</html>\\n\"\n",
-		"< 503 ServiceUnavailable ", "< raw ",
+		"< 200 body \"text/html\" \"(33 bytes)\"\n", "< 503 ServiceUnavailable ",
+		`< raw "{\"type\":\"UNKNOWN\",\"object\":{}}\n"`, "< raw \"unreadable\\n\"\n",
 	)
 }
 
@@ -146,7 +146,7 @@ func TestUndecodable(t *testing.T) {
 		w.put("payments", "carol", map[string]any{"pass": []any{"hunter2"}})
 		after(20 * time.Second)
 	})
-	recorded(t, c, "\tpayments/bob@6 uid=5d5c4d2e-bob {\"data\":{\"pass\":5},", "! object payments/bob\n", "! object payments/carol\n")
+	recorded(t, c, "\tpayments/bob@6 uid=5d5c4d2e-bob {\"metadata\":{\"labels\":\"unreadable\"}}\n", "! object payments/bob\n", "! object payments/carol\n")
 }
 
 // A watch that brings nothing at all is given up in time.
@@ -192,21 +192,41 @@ func TestOtherResources(t *testing.T) {
 	recorded(t, c, "\t/alice@2 uid=", "= alice Replaced@2\n")
 }
 
-// With Full the objects are whole; scrubbed, their fields are there and their
-// contents are not.
-func TestFull(t *testing.T) {
+// following is a watch over WebSocket that is cut, that ends, and that expires during an outage.
+func following(t *testing.T) *conversation {
+	t.Helper()
 	opts := payments
-	opts.Full = true
-	c := listenTo(t, apitest.Options{}, opts, fill, func(w *world) {
+	opts.WebSocket = true
+	return listenTo(t, apitest.Options{}, opts, fill, func(w *world) {
+		after(10 * time.Second)
+		w.put("payments", "dora", nil)
+		w.remove("payments", "bob")
+		after(90 * time.Second)
+		w.server.CutWatches(40)
+		w.put("payments", "alice", nil)
+		after(20 * time.Second)
+		w.server.EndWatches()
 		after(2 * time.Second)
-		w.server.CutWatches(100)
-		w.put("payments", "bob", map[string]any{"pass": "hunter2"})
+		w.put("payments", "bob", nil)
+		after(2 * time.Second)
+		w.crash(true)
+		w.remove("payments", "carol")
+		w.server.Compact()
+		after(3 * time.Second)
+		w.crash(false)
 		after(20 * time.Second)
 	})
-	text := passes(t, c)
-	contain(t, text, "\tpayments/alice@2 uid=5d5c4d2e-alice {\"data\":{\"pass\":\"hunter2\"},\"metadata\":{\"")
-	recorded(t, listenTo(t, apitest.Options{}, opts, fill, func(*world) {}))
-	contain(t, passes(t, scrub(c)), "\tconfigmap-1@2 {\"data\":{\"key-1\":\"value-1\"},\"metadata\":{")
+}
+
+func TestWebSocket(t *testing.T) {
+	c := following(t)
+	recorded(t, c, "start path=/api/v1/namespaces/payments/configmaps transport=websocket\n", "\tpayments/alice@2 uid=5d5c4d2e-alice\n", "< 101\n",
+		"< ADDED payments/dora@6 uid=5d5c4d2e-dora\n", "< DELETED payments/bob@7", "< BOOKMARK @7\n", "< cut\n",
+		"< MODIFIED payments/alice@8 uid=5d5c4d2e-alice\n", "< close 1000\n", "< ADDED payments/bob@9",
+		"< refuse\n", "< ERROR 410 Expired \"too old resource version: 9 (10)\"\n",
+		"= payments/carol Deleted@5 (final state unknown)\n",
+	)
+	golden(t, "websocket.txt", passes(t, scrub(c)))
 }
 
 // A recording whose replay does something else is no trace.

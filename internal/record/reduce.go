@@ -2,9 +2,10 @@ package record
 
 import (
 	"bytes"
-	"encoding/binary"
+	"errors"
+	"fmt"
 	"net/http"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -14,313 +15,191 @@ import (
 	"github.com/relist-go/relist/trace"
 )
 
-// reducer turns the bytes of a server into items for a trace.
-type reducer struct {
-	kind, apiVersion string
-	full             bool     // keep every field
-	encoding         encoding // of the answer
+// reducer turns the bytes of a server into items for a trace. Of an object it keeps the identity. Of bytes that the
+// client cannot use it keeps only what makes them useless, so a recording never contains the rest of an object.
+type reducer struct{ kind, apiVersion string }
+
+// lenient holds the rules for reading a server's JSON: a name may occur twice.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// listBody is what a reducer reads of a list.
+type listBody struct {
+	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"`
+	Metadata   *struct {
+		ResourceVersion string `json:"resourceVersion"`
+		Continue        string `json:"continue"`
+	} `json:"metadata"`
+	Items []jsontext.Value `json:"items"`
 }
 
-// eventTypes are the words of events.
-var eventTypes = []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"}
-
-// list returns the item for an answer to a list request. It is a list line if it has the same encoding as all other
-// answers.
-func (r *reducer) list(contentType string, body []byte, same bool) said {
-	text, err := r.encoding.object(body)
-	if err == nil && same {
-		if contentType == r.encoding.MediaType() {
-			if l := r.parseList(text); l != nil {
-				return l
-			}
-		}
-	}
-	w := &whole{code: http.StatusOK, contentType: contentType, body: body}
-	switch r.encoding.name() {
-	case Protobuf:
-		w.scrubbed = append([]byte(protobufMagic), crossedOut(len(body))...)
-	case CBOR:
-		w.scrubbed = r.encoding.unreadable(body)
-	case JSON: // the scrubber reads it
-	}
-	return w
+// objectBody is what a reducer reads of an object.
+type objectBody struct {
+	Kind       *string `json:"kind"`
+	APIVersion *string `json:"apiVersion"`
+	Metadata   *struct {
+		Namespace       string         `json:"namespace"`
+		Name            string         `json:"name"`
+		ResourceVersion string         `json:"resourceVersion"`
+		UID             string         `json:"uid"`
+		Annotations     jsontext.Value `json:"annotations"` // read of bookmarks only: they may be of the wrong type
+	} `json:"metadata"`
 }
 
-// other returns the item for an answer that is neither a list nor a watch, such as an object, or the page of a proxy.
-func (r *reducer) other(code int, contentType string, body []byte) said {
-	if o, ok := r.object(body); ok && !r.full && o.extra == nil {
-		body = r.encode(o)
+// list returns the item for an answer to a list request. A list that the language of traces cannot express becomes a
+// body that no client can read.
+func (r *reducer) list(contentType string, body []byte) said {
+	unreadable := &whole{code: http.StatusOK, contentType: contentType, size: len(body)}
+	var from listBody
+	if contentType != jsonMediaType || json.Unmarshal(body, &from, lenient) != nil || from.Metadata == nil ||
+		from.Kind != r.kind+"List" || from.APIVersion != r.apiVersion {
+		return unreadable
 	}
-	return &whole{code: code, contentType: contentType, body: body}
-}
-
-// encode returns an object with nothing but its identity.
-func (r *reducer) encode(o object) []byte {
-	meta := members{}
-	meta.set("name", o.name)
-	meta.set("uid", o.uid)
-	meta.set("resourceVersion", o.version)
-	if o.namespace != "" {
-		meta.set("namespace", o.namespace)
-	}
-	m := members{}
-	m.set("kind", r.kind)
-	m.set("apiVersion", r.apiVersion)
-	m.set("metadata", meta)
-	return m.patch()
-}
-
-// parseList returns nil if the language of traces cannot express the list.
-func (r *reducer) parseList(body []byte) *list {
-	m, ok := open(bytes.TrimSpace(body))
-	if !ok {
-		return nil
-	}
-	kind, kindOK := m.take("kind")
-	version, versionOK := m.take("apiVersion")
-	meta, metaOK := open(m["metadata"])
-	if !kindOK || !versionOK || !metaOK || !strings.HasSuffix(kind, "List") {
-		return nil
-	}
-	l := &list{}
-	var rvOK, tokenOK bool
-	l.version, rvOK = meta.take("resourceVersion")
-	l.token, tokenOK = meta.take("continue")
-	var items []jsontext.Value
-	if err := json.Unmarshal(m["items"], &items, lenient); err != nil || !rvOK || !tokenOK {
-		return nil
-	}
-	for _, item := range items {
+	l := &list{version: from.Metadata.ResourceVersion, token: from.Metadata.Continue}
+	for _, item := range from.Items {
 		o, ok := r.object(item)
 		if !ok {
-			return nil
+			return unreadable
 		}
 		l.objects = append(l.objects, o)
 	}
-	delete(m, "items")
-	delete(m, "metadata")
-	if !r.full {
-		m, meta = members{}, members{}
-	}
-	if kind != r.kind+"List" {
-		m.set("kind", kind)
-	}
-	if version != r.apiVersion {
-		m.set("apiVersion", version)
-	}
-	if len(meta) > 0 {
-		m.set("metadata", meta)
-	}
-	l.extra = m.patch()
 	return l
 }
 
-// object reduces an object to its identity. It keeps the whole of an object that Mirror cannot decode, so that the
-// decoding fails in a replay, too.
+// object reduces an object to its identity. It returns false if the object has none.
 func (r *reducer) object(data jsontext.Value) (o object, ok bool) {
-	m, ok := open(data)
-	if !ok {
+	var from objectBody
+	if json.Unmarshal(data, &from, lenient) != nil || from.Metadata == nil {
 		return o, false
 	}
-	meta, ok := open(m["metadata"])
-	if !ok {
+	o = object{namespace: from.Metadata.Namespace, name: from.Metadata.Name, version: from.Metadata.ResourceVersion, uid: from.Metadata.UID}
+	if o.name == "" || strings.ContainsAny(o.name+o.namespace, "/@") {
 		return o, false
 	}
-	var oks [6]bool
-	o.namespace, oks[0] = meta.take("namespace")
-	o.name, oks[1] = meta.take("name")
-	o.version, oks[2] = meta.take("resourceVersion")
-	o.uid, oks[3] = meta.take("uid")
-	kind, hasKind := m["kind"]
-	apiVersion, hasVersion := m["apiVersion"]
-	_, oks[4] = m.take("kind")
-	_, oks[5] = m.take("apiVersion")
-	if oks != [6]bool{true, true, true, true, true, true} || o.name == "" || strings.ContainsAny(o.name+o.namespace, "/@") {
-		return o, false
-	}
-	if !r.full && trace.Decodes(r.kind, data) == nil {
-		m, meta = members{}, members{}
-	}
-	delete(m, "metadata")
-	if o.uid == "" {
-		meta.set("uid", nil)
-	}
-	if len(meta) > 0 {
-		m.set("metadata", meta)
-	}
-	if hasKind && string(kind) != `"`+r.kind+`"` {
-		m["kind"] = kind
-	}
-	if hasVersion && string(apiVersion) != `"`+r.apiVersion+`"` {
-		m["apiVersion"] = apiVersion
-	}
-	o.extra = m.patch()
+	o.undecodable = trace.Decodes(r.kind, data) != nil
+	o.foreign = from.Kind != nil && *from.Kind != r.kind || from.APIVersion != nil && *from.APIVersion != r.apiVersion
 	return o, true
 }
 
-// event returns the item for an event of a watch. Its message begins after length bytes. split says where its pieces
-// ended.
-func (r *reducer) event(frame []byte, length int, split []float64) said {
-	message := frame[min(length, len(frame)):]
-	asIs := &raw{data: bytes.Clone(frame), text: r.encoding.name() == JSON}
-	if !asIs.text {
-		unreadable := r.encoding.unreadable(message)
-		if length > 0 {
-			asIs.scrubbed = binary.BigEndian.AppendUint32(nil, uint32(len(unreadable))) // the bytes came with a length of 32 bits
-		}
-		asIs.scrubbed = append(asIs.scrubbed, unreadable...)
+// event returns the item for an event of a watch. split says where its pieces ended.
+func (r *reducer) event(message []byte, split []float64) said {
+	var from struct {
+		Type   string         `json:"type"`
+		Object jsontext.Value `json:"object"`
 	}
-	text, err := r.encoding.event(message)
-	if err != nil {
-		return asIs
+	if json.Unmarshal(message, &from, lenient) != nil {
+		return unreadableEvent
 	}
-	m, ok := open(bytes.TrimSpace(text))
-	if !ok || len(m) != 2 {
-		return asIs
-	}
-	typ, ok := m.take("type")
-	if !ok {
-		return asIs
-	}
-	data := m["object"]
-	switch typ {
+	switch from.Type {
 	case "ADDED", "MODIFIED", "DELETED":
-		if o, ok := r.object(data); ok {
-			return &event{typ: typ, object: o, split: split, text: asIs.text}
+		if o, ok := r.object(from.Object); ok {
+			return &event{typ: from.Type, object: o, split: split}
 		}
 	case "BOOKMARK":
-		if b := r.bookmark(data, split); b != nil {
-			b.text = asIs.text
-			return b
+		var of objectBody
+		if json.Unmarshal(from.Object, &of, lenient) == nil && of.Metadata != nil {
+			var annotations map[string]string
+			_ = json.Unmarshal(of.Metadata.Annotations, &annotations, lenient) // if they cannot be read, they end nothing
+			return &bookmark{version: of.Metadata.ResourceVersion, end: annotations[metav1.InitialEventsAnnotationKey] == "true", split: split}
 		}
 	case "ERROR":
-		if s := r.errorEvent(data); s != nil {
-			return s
+		var s metav1.Status
+		if json.Unmarshal(from.Object, &s, lenient) == nil && s.Kind == "Status" && s.Status == metav1.StatusFailure &&
+			s.Code >= 100 && s.Code <= 999 {
+			out := r.status(&s)
+			out.event = true
+			return out
 		}
 	}
-	return asIs
+	if !slices.Contains([]string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"}, from.Type) {
+		from.Type = "UNKNOWN"
+	}
+	return raw(fmt.Sprintf(`{"type":%q,"object":{}}`+"\n", from.Type))
 }
 
-func (r *reducer) bookmark(data jsontext.Value, split []float64) *bookmark {
-	m, ok := open(data)
-	if !ok {
-		return nil
+// status keeps the parts of a Status that a client can act on: the seconds to wait, the reasons of the causes, and the
+// token with which a list continues.
+func (r *reducer) status(s *metav1.Status) *status {
+	out := &status{code: int(s.Code), reason: string(s.Reason), message: s.Message, token: s.Continue}
+	if s.Details != nil {
+		out.retryAfter = s.Details.RetryAfterSeconds
+		for _, cause := range s.Details.Causes {
+			out.causes = append(out.causes, string(cause.Type))
+		}
 	}
-	meta, ok := open(m["metadata"])
-	if !ok {
-		return nil
+	return out
+}
+
+// statusOf reads the Status of a refusal.
+func statusOf(body []byte) (s metav1.Status, err error) {
+	if err = json.Unmarshal(body, &s, lenient); err == nil && s.Kind != "Status" {
+		err = errors.New("no Status")
 	}
-	b := &bookmark{split: split}
-	if b.version, ok = meta.take("resourceVersion"); !ok {
-		return nil
+	return s, err
+}
+
+const (
+	// unreadableEvent stands for a message that is not JSON.
+	unreadableEvent raw = "unreadable\n"
+
+	// begunEvent and begunList stand for an event and a list that were cut off.
+	begunEvent raw = `{"type":`
+	begunList  raw = `{"kind":`
+)
+
+// object holds the parts of an object that are written to a trace.
+type object struct {
+	namespace, name, version, uid string
+
+	undecodable bool // the client cannot decode it
+	foreign     bool // it is of another kind than what was asked for
+}
+
+// key returns the object's key, as in stores.
+func (o *object) key() string {
+	if o.namespace == "" {
+		return o.name
 	}
-	if annotations, ok := meta["annotations"]; ok && !r.full {
-		meta = members{"annotations": annotations}
-	} else if !r.full {
-		meta = members{}
+	return o.namespace + "/" + o.name
+}
+
+// String returns the object as it is written on a line.
+func (o *object) String() string {
+	key := o.namespace + "/" + o.name
+	if o.namespace == "default" {
+		key = o.name
 	}
-	delete(m, "metadata")
-	if !r.full {
-		m = members{}
+	text := word(key + "@" + o.version)
+	if o.uid != "" && o.uid != "uid-"+o.name {
+		text += " uid=" + value(o.uid)
+	}
+	extra := map[string]any{}
+	if o.foreign {
+		extra["kind"] = "Other"
+	}
+	meta := map[string]any{}
+	if o.undecodable {
+		meta["labels"] = "unreadable"
+	}
+	if o.uid == "" {
+		meta["uid"] = nil
 	}
 	if len(meta) > 0 {
-		m.set("metadata", meta)
+		extra["metadata"] = meta
 	}
-	b.extra = m.patch()
-	return b
+	return withJSON(text, extra)
 }
 
-// errorEvent returns the item for a Status in an event.
-func (r *reducer) errorEvent(data jsontext.Value) said {
-	var s metav1.Status
-	if json.Unmarshal(data, &s, lenient) != nil || s.Kind != "Status" || s.Status != metav1.StatusFailure {
-		return nil
-	}
-	out := r.status(&s)
-	if out.code < 100 || out.code > 999 {
-		return nil
-	}
-	out.event = true
-	return out
+// size returns a lower bound of the bytes of an event with the object.
+func (o *object) size() int {
+	least := len(`{"type":"ADDED","object":{"metadata":{"name":"","uid":""}}}`)
+	return least + len(o.name) + len(o.namespace) + len(o.uid)
 }
 
-// status keeps the parts of a Status that a client can act on: the details, and the token with which a list
-// continues.
-func (r *reducer) status(s *metav1.Status) *status {
-	out := &status{code: int(s.Code), reason: string(s.Reason), message: s.Message}
-	extra := members{}
-	if s.Details != nil {
-		extra.set("details", s.Details)
+// nextEvent returns how many bytes of data belong to the event at its beginning, and whether the event is then complete.
+func nextEvent(data []byte) (n int, whole bool) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, true
 	}
-	if s.Continue != "" {
-		extra.set("metadata", map[string]string{"continue": s.Continue})
-	}
-	out.extra = extra.patch()
-	return out
-}
-
-// The functions below handle events and lists that were cut off. They are raw in a trace. If one ends at any byte,
-// names cannot be told from the rest, so it is shortened to a place where they can.
-
-// eventStart is the first bytes of an event from any API server.
-var eventStart = regexp.MustCompile(`^\{"type":"(?:ADDED|MODIFIED|DELETED|BOOKMARK|ERROR)","object":\{`)
-
-// begunEvent returns the beginning of an event that was cut off.
-func (r *reducer) begunEvent(data []byte) said {
-	if r.encoding.name() != JSON {
-		begun := r.encoding.begun(data, false)
-		return &raw{data: begun, scrubbed: begun}
-	}
-	if start := eventStart.Find(data); start != nil && !r.full {
-		data = start
-	}
-	return &raw{data: bytes.Clone(data), text: true}
-}
-
-// begunList is a list that was cut off: its own members, and the objects that are complete.
-func (r *reducer) begunList(data []byte) said {
-	if r.full {
-		return &raw{data: data, text: true}
-	}
-	dec := jsontext.NewDecoder(bytes.NewReader(data), lenient)
-	if dec.PeekKind() != '{' {
-		return &raw{data: data, text: true}
-	}
-	_, _ = dec.ReadToken()
-	b := &begunList{of: r}
-	for {
-		name, err := dec.ReadToken()
-		if err != nil || name.Kind() != '"' {
-			return b
-		}
-		switch key := name.String(); {
-		case key == "items" && dec.PeekKind() == '[':
-			_, _ = dec.ReadToken()
-			for {
-				v, err := dec.ReadValue()
-				if err != nil {
-					return b
-				}
-				if o, ok := r.object(v); ok {
-					b.objects = append(b.objects, o)
-				}
-			}
-		case dec.SkipValue() != nil:
-			return b
-		}
-	}
-}
-
-// lines writes the list as raw bytes.
-type begunList struct {
-	of      *reducer
-	objects []object
-}
-
-func (b *begunList) lines() []string {
-	text := []byte(`{"kind":"` + b.of.kind + `List","apiVersion":"` + b.of.apiVersion + `","metadata":{},"items":[`)
-	for _, o := range b.objects {
-		text = append(append(text, b.of.encode(o)...), ',')
-	}
-	return (&raw{data: text}).lines()
+	return len(data), false
 }

@@ -5,16 +5,16 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // list is a whole list.
 type list struct {
 	version, token string
 	objects        []object
-	extra          jsontext.Value // merged over the list
 }
 
 // status is a Status, as an answer or as an event.
@@ -22,19 +22,17 @@ type status struct {
 	event           bool
 	code            int
 	reason, message string
-	extra           jsontext.Value // merged over the Status
+	retryAfter      int32 // seconds
+	causes          []string
+	token           string // with which a list continues
 }
 
-// whole is any other answer that is complete.
+// whole is any other answer that is complete. Its body is not recorded.
 type whole struct {
 	code        int
 	contentType string
-	body        []byte
-	scrubbed    []byte // the body without text of objects; nil if the scrubber can read it
+	size        int // of the body, in bytes
 }
-
-// wire is an answer that was cut off, with its head.
-type wire struct{ data []byte }
 
 // head is the beginning of a watch, in a body or over WebSocket.
 type head struct{ socket bool }
@@ -44,23 +42,17 @@ type event struct {
 	typ    string
 	object object
 	split  []float64 // where pieces ended, as fractions of the whole; ascending, in (0, 1)
-	text   bool      // it came as JSON
 }
 
 // bookmark is a bookmark, with or without a version.
 type bookmark struct {
 	version string
-	extra   jsontext.Value
+	end     bool // it ends initial events
 	split   []float64
-	text    bool
 }
 
-// raw is a chunk that is none of the above.
-type raw struct {
-	data     []byte
-	text     bool   // it came as JSON
-	scrubbed []byte // the same without text of objects, if it is not text
-}
+// raw is a chunk that is none of the above. It contains no text of an object.
+type raw string
 
 // closing is how a WebSocket was closed.
 type closing struct {
@@ -85,7 +77,7 @@ func (l *list) lines() []string {
 	if l.token != "" {
 		line += " continue=" + value(l.token)
 	}
-	lines := []string{withJSON(line, l.extra)}
+	lines := []string{line}
 	for i := range l.objects {
 		lines = append(lines, "\t"+l.objects[i].String())
 	}
@@ -101,11 +93,28 @@ func (s *status) lines() []string {
 	if s.event {
 		line = "ERROR " + line
 	}
-	return []string{withJSON("< "+line, s.extra)}
+	extra, details := map[string]any{}, map[string]any{}
+	if s.retryAfter != 0 {
+		details["retryAfterSeconds"] = s.retryAfter
+	}
+	if len(s.causes) > 0 {
+		causes := make([]map[string]string, len(s.causes))
+		for i, reason := range s.causes {
+			causes[i] = map[string]string{"reason": reason}
+		}
+		details["causes"] = causes
+	}
+	if len(details) > 0 {
+		extra["details"] = details
+	}
+	if s.token != "" {
+		extra["metadata"] = map[string]string{"continue": s.token}
+	}
+	return []string{withJSON("< "+line, extra)}
 }
 
 func (w *whole) lines() []string {
-	return []string{fmt.Sprintf("< %d body %s %s", w.code, strconv.Quote(w.contentType), quoteBytes(w.body))}
+	return []string{fmt.Sprintf(`< %d body %s "(%d bytes)"`, w.code, strconv.Quote(w.contentType), w.size)}
 }
 
 func (h head) lines() []string {
@@ -115,8 +124,6 @@ func (h head) lines() []string {
 	return []string{"< 200 watch"}
 }
 
-func (w *wire) lines() []string { return []string{"< wire " + strconv.Quote(string(w.data))} }
-
 func (c *closing) lines() []string {
 	if c.reason == "" {
 		return []string{fmt.Sprintf("< close %d", c.code)}
@@ -124,26 +131,20 @@ func (c *closing) lines() []string {
 	return []string{fmt.Sprintf("< close %d %s", c.code, strconv.Quote(c.reason))}
 }
 
-// leastBinary is the least number of bytes of an event in protobuf or CBOR, without its names.
-const leastBinary = 30
-
 func (e *event) lines() []string {
-	least := leastBinary + len(e.object.name) + len(e.object.namespace) + len(e.object.uid)
-	if e.text {
-		least = e.object.size()
-	}
-	return []string{"< " + e.typ + " " + e.object.String() + splitOption(e.split, least)}
+	return []string{"< " + e.typ + " " + e.object.String() + splitOption(e.split, e.object.size())}
 }
 
 func (b *bookmark) lines() []string {
-	least := leastBinary
-	if b.text {
-		least = len(`{"type":"BOOKMARK","object":{"kind":"","apiVersion":"","metadata":{}}}`)
+	least := len(`{"type":"BOOKMARK","object":{"kind":"","apiVersion":"","metadata":{}}}`)
+	extra := map[string]any{}
+	if b.end {
+		extra["metadata"] = map[string]any{"annotations": map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
 	}
-	return []string{withJSON("< BOOKMARK "+word("@"+b.version), b.extra) + splitOption(b.split, least)}
+	return []string{withJSON("< BOOKMARK "+word("@"+b.version), extra) + splitOption(b.split, least)}
 }
 
-func (r *raw) lines() []string { return []string{"< raw " + quoteBytes(r.data)} }
+func (r raw) lines() []string { return []string{"< raw " + quoteText(string(r))} }
 
 func (e ending) lines() []string {
 	switch e {
@@ -180,11 +181,16 @@ func splitOption(split []float64, size int) string {
 	return " split=" + strings.Join(offsets, ",")
 }
 
-func withJSON(line string, extra jsontext.Value) string {
-	if extra == nil {
+// withJSON adds JSON that is merged over what the line says, if there is any.
+func withJSON(line string, extra map[string]any) string {
+	if len(extra) == 0 {
 		return line
 	}
-	return line + " " + string(extra)
+	data, err := json.Marshal(extra, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		panic("record: unreachable: strings and numbers can be encoded: " + err.Error())
+	}
+	return line + " " + string(data)
 }
 
 var (
@@ -208,10 +214,9 @@ func value(text string) string {
 	return strconv.Quote(text)
 }
 
-// quoteBytes prefers backquotes, because JSON stays readable between them.
-func quoteBytes(data []byte) string {
-	text := string(data)
-	if strings.Contains(text, `"`) && utf8.ValidString(text) && strconv.CanBackquote(text) {
+// quoteText prefers backquotes, because JSON stays readable between them.
+func quoteText(text string) string {
+	if strings.Contains(text, `"`) && strconv.CanBackquote(text) {
 		return "`" + text + "`"
 	}
 	return strconv.Quote(text)

@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scrubber replaces the text of objects with pseudonyms. The same text in the same role always gets the same
-// pseudonym. It keeps only what the help of relist record and [Options.Scrub] name. It replaces everything else, even
-// if it does not know what the text is.
+// scrubber replaces what is left of objects in a recording with pseudonyms. The same text in the same role always gets
+// the same pseudonym. It keeps only what the help of relist record and [Options.Scrub] name.
 type scrubber struct {
 	about about // as it was recorded, because the scrubber keeps its resource, kind and version
 
@@ -107,10 +108,6 @@ func (c *conversation) everyObject() []*object {
 			for i := range what.objects {
 				objects = append(objects, &what.objects[i])
 			}
-		case *begunList:
-			for i := range what.objects {
-				objects = append(objects, &what.objects[i])
-			}
 		case *event:
 			objects = append(objects, &what.object)
 		}
@@ -162,6 +159,8 @@ func (s *scrubber) word(text string) string {
 	}
 	return s.nameOr(s.namespaces, text)
 }
+
+var digits = regexp.MustCompile(`^[0-9]+$`)
 
 // version keeps a resourceVersion that is a number, as servers write it. Any other text may be private, and gets a
 // pseudonym.
@@ -253,36 +252,57 @@ func (s *scrubber) selector(text string) string {
 func (s *scrubber) said(what said) said {
 	switch what := what.(type) {
 	case *list:
-		return &list{version: s.version(what.version), token: s.token(what.token), objects: s.objects(what.objects), extra: s.patch(what.extra)}
-	case *begunList:
-		return &begunList{of: what.of, objects: s.objects(what.objects)}
+		return &list{version: s.version(what.version), token: s.token(what.token), objects: s.objects(what.objects)}
 	case *event:
-		return &event{typ: what.typ, object: s.object(what.object), split: what.split, text: what.text}
+		return &event{typ: what.typ, object: s.object(what.object), split: what.split}
 	case *bookmark:
-		return &bookmark{version: s.version(what.version), extra: s.patch(what.extra), split: what.split, text: what.text}
+		return &bookmark{version: s.version(what.version), end: what.end, split: what.split}
 	case *status:
-		return &status{
-			event: what.event, code: what.code, reason: s.reason(what.reason), message: s.message(what.message),
-			extra: s.statusPatch(what.extra),
+		out := *what
+		out.reason, out.message, out.token = known(what.reason), message(what.message), s.token(what.token)
+		out.causes = nil
+		for _, reason := range what.causes {
+			out.causes = append(out.causes, known(reason))
 		}
+		return &out
 	case *whole:
-		body := what.scrubbed
-		if body == nil {
-			body = s.bytes(what.body)
-		}
-		return &whole{code: what.code, contentType: contentType(what.contentType), body: body}
+		return &whole{code: what.code, contentType: contentType(what.contentType), size: what.size}
 	case *closing:
-		return &closing{code: what.code, reason: s.message(what.reason)}
-	case *raw:
-		if !what.text {
-			return &raw{data: what.scrubbed}
-		}
-		if eventStart.FindString(string(what.data)) == string(what.data) {
-			return what // it is cut off before the object begins
-		}
-		return &raw{data: s.bytes(what.data)}
+		return &closing{code: what.code}
 	}
-	return what // head, wire and ending have no text of objects
+	return what // head, raw and ending have no text of objects
+}
+
+// versionMessage matches the messages of a Status about resourceVersions. A client may decide by
+// them, because old servers send no reason. They contain nothing but numbers that vary.
+var versionMessage = regexp.MustCompile(`^(Timeout: )?(too old resource version: \d+ \(\d+\)|Too large resource version: \d+, current: \d+|` +
+	`The resourceVersion for the provided (watch|list) is too old\.)$`)
+
+// message keeps a message about versions. Any other message may name an object or a user, so nothing of it stays.
+func message(text string) string {
+	if versionMessage.MatchString(text) {
+		return text
+	}
+	return ""
+}
+
+// reasons are the reasons that a Status can have. They stay, because a client acts on them.
+var reasons = []metav1.StatusReason{
+	metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists,
+	metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid, metav1.StatusReasonServerTimeout,
+	metav1.StatusReasonStoreReadError, metav1.StatusReasonTimeout, metav1.StatusReasonTooManyRequests, metav1.StatusReasonBadRequest,
+	metav1.StatusReasonMethodNotAllowed, metav1.StatusReasonNotAcceptable, metav1.StatusReasonRequestEntityTooLarge,
+	metav1.StatusReasonUnsupportedMediaType, metav1.StatusReasonInternalError, metav1.StatusReasonExpired,
+	metav1.StatusReasonServiceUnavailable,
+	metav1.StatusReason(metav1.CauseTypeResourceVersionTooLarge),
+}
+
+// known keeps a reason of the list above, and removes any other text.
+func known(reason string) string {
+	if slices.Contains(reasons, metav1.StatusReason(reason)) {
+		return reason
+	}
+	return ""
 }
 
 func (s *scrubber) objects(objects []object) []object {
@@ -294,13 +314,8 @@ func (s *scrubber) objects(objects []object) []object {
 }
 
 func (s *scrubber) object(o object) object {
-	return object{
-		namespace: s.namespaces[o.namespace],
-		name:      s.names[o.name],
-		version:   s.version(o.version),
-		uid:       s.uids[o.uid],
-		extra:     s.patch(o.extra),
-	}
+	o.namespace, o.name, o.version, o.uid = s.namespaces[o.namespace], s.names[o.name], s.version(o.version), s.uids[o.uid]
+	return o
 }
 
 // contentType keeps a media type of this list, and the charset utf-8. It replaces any other media type, because that
@@ -308,7 +323,7 @@ func (s *scrubber) object(o object) object {
 func contentType(text string) string {
 	typ, params, err := mime.ParseMediaType(text)
 	if err != nil || !slices.Contains([]string{
-		jsonMediaType, "application/cbor", "application/vnd.kubernetes.protobuf", "text/html", "text/plain",
+		jsonMediaType, "text/html", "text/plain",
 	}, typ) {
 		return "application/octet-stream"
 	}

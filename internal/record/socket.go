@@ -54,12 +54,8 @@ func (x *live) socket(ctx context.Context, req *http.Request, asked transport.Re
 		if err != nil {
 			return x.closed(ctx, ws, err)
 		}
-		reduce, same := x.reducer(encodingOf(stream.MediaType(), true))
-		if !same { // the first byte shows the encoding of a message, and this byte is of no encoding
-			reduce, _ = x.reducer(x.settled())
-		}
-		x.log.add(x.exchange, reduce.event(frame.Data, 0, nil))
-		if !x.message(ctx, ws, reduce.encoding.name() == JSON, frame.Data) {
+		x.log.add(x.exchange, x.reduce.event(frame.Data, nil))
+		if !x.message(ctx, ws, frame.Data) {
 			return false
 		}
 	}
@@ -69,12 +65,8 @@ func (x *live) socket(ctx context.Context, req *http.Request, asked transport.Re
 var errNoWebSocket = errors.New("watches of this server cannot be had over WebSocket, and came over HTTP: record them over HTTP")
 
 // message does the same as send for a message of a WebSocket.
-func (x *live) message(ctx context.Context, ws *websocket.Conn, text bool, data []byte) bool {
-	typ := websocket.BinaryMessage
-	if text {
-		typ = websocket.TextMessage
-	}
-	_ = ws.WriteMessage(typ, data) // what the client no longer wants is found next
+func (x *live) message(ctx context.Context, ws *websocket.Conn, data []byte) bool {
+	_ = ws.WriteMessage(websocket.TextMessage, data) // what the client no longer wants is found next
 	return x.conn.Settle(ctx) || x.end(hungUp)
 }
 
@@ -90,9 +82,8 @@ func (x *live) closed(ctx context.Context, ws *websocket.Conn, err error) bool {
 		end = closing{code: code.Code, reason: code.Text}
 	case errors.As(err, &frame) && frame.Head != "":
 		// The client refuses this message, as the tap's own client did, and hangs up.
-		garbage := []byte(frame.Head)
-		x.log.add(x.exchange, &raw{data: garbage, text: true})
-		if x.message(ctx, ws, true, garbage) {
+		x.log.add(x.exchange, unreadableEvent)
+		if x.message(ctx, ws, []byte(unreadableEvent)) {
 			<-x.conn.HungUp()
 			x.end(hungUp)
 		}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -19,7 +18,9 @@ import (
 
 	"github.com/relist-go/relist/internal/pipe"
 	"github.com/relist-go/relist/internal/target"
+	relistjson "github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // tap is a proxy in memory between the recorded client and the API server. To the client it is a server, and to the
@@ -27,14 +28,9 @@ import (
 type tap struct {
 	upstream *transport.Client
 	log      *log
-	kind     string
-	version  string         // the apiVersion of objects
-	full     bool           // the recording keeps every field of objects
+	reduce   *reducer
 	path     string         // of the collection
 	links    sync.WaitGroup // the goroutines of the connections
-
-	mu       sync.Mutex
-	encoding encoding // of the first list or watch; nil before that
 }
 
 // dialer returns a function that makes connections to the tap. All requests on the connections end with ctx. The
@@ -80,29 +76,6 @@ type live struct {
 	in   *bufio.Reader // of conn
 }
 
-// reducer returns the reducer for an answer in an encoding. A trace has only one encoding. If e is not the encoding
-// of the trace, reducer returns false.
-func (t *tap) reducer(e encoding) (*reducer, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.encoding == nil {
-		t.encoding = e
-	}
-	return &reducer{kind: t.kind, apiVersion: t.version, full: t.full, encoding: e}, t.encoding == e
-}
-
-// settled returns the encoding of the trace.
-func (t *tap) settled() encoding {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.encoding
-}
-
-// plain returns a reducer that reads JSON. It does not decide the encoding of the trace.
-func (t *tap) plain() *reducer {
-	return &reducer{kind: t.kind, apiVersion: t.version, full: t.full, encoding: jsonFormat{}}
-}
-
 // answer sends a request to the server, and passes the answer on to the client. It returns false if the connection
 // must not be used again.
 func (x *live) answer(ctx context.Context, req *http.Request) bool {
@@ -110,7 +83,7 @@ func (x *live) answer(ctx context.Context, req *http.Request) bool {
 		Path:   req.URL.EscapedPath(),
 		Query:  req.URL.Query(),
 		Accept: req.Header.Get("Accept"),
-		Frames: framesOf(req.Header.Get("Accept")),
+		Frames: []frames.Format{relistjson.Format{}},
 		Status: statusOf,
 	}
 	if websocket.IsWebSocketUpgrade(req) {
@@ -128,8 +101,8 @@ func (x *live) answer(ctx context.Context, req *http.Request) bool {
 	}
 	defer resp.Body.Close()
 	watch := req.URL.Query().Get("watch") == "true"
-	if e := encodingOf(resp.MediaType, true); watch && resp.StatusCode == http.StatusOK && e != nil {
-		return x.stream(ctx, resp, e)
+	if watch && resp.StatusCode == http.StatusOK && resp.MediaType == jsonMediaType {
+		return x.stream(ctx, resp)
 	}
 	return x.whole(ctx, resp, !watch && req.URL.EscapedPath() == x.path)
 }
@@ -143,7 +116,7 @@ func (x *live) failed(ctx context.Context, err error) bool {
 		if err != nil {
 			return x.end(cut) // unreachable: a Status can be encoded
 		}
-		x.log.add(x.exchange, x.plain().status(&s))
+		x.log.add(x.exchange, x.reduce.status(&s))
 		return x.sendLast(ctx, response(int(s.Code), jsonMediaType, body))
 	}
 	var dial *net.OpError
@@ -171,42 +144,28 @@ func (x *live) whole(ctx context.Context, resp *transport.Response, isList bool)
 		return x.end(hungUp)
 	}
 	if err != nil {
-		return x.broken(ctx, resp, data, err)
+		return x.broken(ctx, data, err)
 	}
 	contentType := resp.Header.Get("Content-Type")
 	if contentType == "" {
 		contentType = resp.MediaType
 	}
-	e := encodingOf(resp.MediaType, false)
-	if isList && resp.StatusCode == http.StatusOK && e != nil {
-		reduce, same := x.reducer(e)
-		x.log.add(x.exchange, reduce.list(contentType, data, same))
+	if isList && resp.StatusCode == http.StatusOK {
+		x.log.add(x.exchange, x.reduce.list(contentType, data))
 	} else {
-		x.log.add(x.exchange, x.plain().other(resp.StatusCode, contentType, data))
+		x.log.add(x.exchange, &whole{code: resp.StatusCode, contentType: contentType, size: len(data)})
 	}
 	return x.sendLast(ctx, response(resp.StatusCode, contentType, data))
 }
 
-// broken passes on an answer that broke off. In JSON, the trace shows it as a watch, in chunks. In the other encodings
-// a watch has another Content-Type, so the trace shows the bytes of the head, too.
-func (x *live) broken(ctx context.Context, resp *transport.Response, data []byte, err error) bool {
-	e := encodingOf(resp.MediaType, false)
-	if e == nil || e.name() == JSON {
-		x.log.add(x.exchange, head{})
-		answer := []byte(chunkedHead(jsonMediaType))
-		if len(data) > 0 {
-			x.log.add(x.exchange, x.plain().begunList(data))
-			answer = append(answer, chunk(data)...)
-		}
-		return x.send(ctx, answer) && x.end(howEnded(err))
-	}
-	answer := []byte(chunkedHead(resp.MediaType))
-	said := answer
+// broken passes on an answer that broke off. The trace shows it as a watch, in chunks.
+func (x *live) broken(ctx context.Context, data []byte, err error) bool {
+	x.log.add(x.exchange, head{})
+	answer := []byte(chunkedHead)
 	if len(data) > 0 {
-		begun := e.begun(data, true)
-		answer, said = append(answer, chunk(data)...), append(slices.Clone(said), chunk(begun)...)
+		x.log.add(x.exchange, begunList)
+		answer = append(answer, chunk(data)...)
 	}
-	x.log.add(x.exchange, &wire{data: said})
 	return x.send(ctx, answer) && x.end(howEnded(err))
 }
 
@@ -244,12 +203,10 @@ func howEnded(err error) ending {
 
 const jsonMediaType = "application/json"
 
-// chunkedHead returns the head of a watch, and response returns a whole answer. Both have the same bytes as in a
-// replay of a trace.
-func chunkedHead(contentType string) string {
-	return "HTTP/1.1 200 OK\r\nContent-Type: " + contentType + "\r\nTransfer-Encoding: chunked\r\n\r\n"
-}
+// chunkedHead is the head of a watch. It has the same bytes as in a replay of a trace.
+const chunkedHead = "HTTP/1.1 200 OK\r\nContent-Type: " + jsonMediaType + "\r\nTransfer-Encoding: chunked\r\n\r\n"
 
+// response returns a whole answer, with the same bytes as in a replay of a trace.
 func response(code int, contentType string, body []byte) []byte {
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", code, http.StatusText(code), contentType, len(body))
 	return append([]byte(head), body...)
@@ -258,21 +215,12 @@ func response(code int, contentType string, body []byte) []byte {
 func chunk(data []byte) []byte { return fmt.Appendf(nil, "%x\r\n%s\r\n", len(data), data) }
 
 // stream passes a watch on, piece by piece.
-func (x *live) stream(ctx context.Context, resp *transport.Response, e encoding) bool {
-	reduce, same := x.reducer(e)
-	if !same {
-		x.log.fail(errEncodings)
-		return x.end(cut)
-	}
+func (x *live) stream(ctx context.Context, resp *transport.Response) bool {
 	x.log.add(x.exchange, head{})
-	contentType := resp.MediaType
-	if e.name() == Protobuf {
-		contentType += ";stream=watch"
-	}
-	if !x.send(ctx, []byte(chunkedHead(contentType))) {
+	if !x.send(ctx, []byte(chunkedHead)) {
 		return false
 	}
-	frame, cutter := assembly{}, e.cutter()
+	frame := assembly{}
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := resp.Body.Read(buf)
@@ -281,11 +229,11 @@ func (x *live) stream(ctx context.Context, resp *transport.Response, e encoding)
 				return x.end(hungUp)
 			}
 			// A trace has a chunk for each event, so the client gets a chunk for each event, too.
-			n, ends := cutter(rest)
+			n, ends := nextEvent(rest)
 			piece := rest[:n]
 			rest = rest[n:]
 			if whole, split := frame.add(piece, ends); whole != nil {
-				x.log.add(x.exchange, reduce.event(whole, e.length(), split))
+				x.log.add(x.exchange, x.reduce.event(whole, split))
 			}
 			if !x.send(ctx, chunk(piece)) {
 				return false
@@ -297,8 +245,8 @@ func (x *live) stream(ctx context.Context, resp *transport.Response, e encoding)
 		if ctx.Err() != nil || !x.log.turn(x.exchange, ctx.Done()) {
 			return x.end(hungUp)
 		}
-		if begun := frame.bytes; len(begun) > 0 {
-			x.log.add(x.exchange, reduce.begunEvent(begun))
+		if len(frame.bytes) > 0 {
+			x.log.add(x.exchange, begunEvent)
 		}
 		if !errors.Is(err, io.EOF) {
 			return x.end(howEnded(err))
@@ -309,9 +257,6 @@ func (x *live) stream(ctx context.Context, resp *transport.Response, e encoding)
 }
 
 const lastChunk = "0\r\n\r\n"
-
-// errEncodings ends a recording, because all events of a trace have the same encoding.
-var errEncodings = errors.New("the server answered in one encoding and then in another, for which a trace has no word: record it with --encoding json")
 
 // assembly puts events together from the pieces in which they came.
 type assembly struct {
