@@ -77,15 +77,15 @@ type Options struct {
 	// the server nothing.
 	//
 	// BackoffBase also decides two other things. The first is how many requests the
-	// reflector sends: at 800 ms, no more than 24 watches, and no more than 24 lists and
-	// asks, in any minute. The second is the time over which many reflectors spread their
-	// lists after an outage: at 800 ms, it is 7 s. A longer base means fewer requests and a
-	// longer time.
+	// reflector sends: at 800 ms, no more than 24 watches, and no more than 24 lists, in
+	// any minute. Lists of single objects and of [Verify] count. The further pages of a list
+	// do not, and a call of [Reflector.Relist] adds a list and a watch. The second is the
+	// time over which many reflectors spread their lists after an outage: at 800 ms, it is
+	// 7 s. A longer base means fewer requests and a longer time.
 	//
-	// If BackoffBase is negative, there are no pauses after failures; do that in tests only.
-	// The reflector then sends up to about 240 watches in a second, and as many lists and
-	// asks. If BackoffCap is negative, the longest pause is zero, and the two other things
-	// stay the same.
+	// If BackoffBase is negative, there is no backoff; do that in tests only. The reflector
+	// then sends up to about 240 watches in a second, and as many lists. If BackoffCap is
+	// negative, the longest backoff is zero, and the two other things stay the same.
 	BackoffBase time.Duration
 	BackoffCap  time.Duration
 

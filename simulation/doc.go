@@ -12,11 +12,11 @@
 //     object comes before an older one of it, nothing that was deleted comes back,
 //     nothing is deleted twice, and another object of the same name is another object.
 //   - Rate: in no minute are there more requests than the backoff curve allows, whatever
-//     the server answers: 50 lists and watches, of which 24 watches. To come near, a
-//     server has to let one watch in four live for ten seconds; the same fault again
-//     and again gets no more than 18 requests out of a reflector once five minutes have
-//     passed, and most get 6. Pages of a list are not counted, and nor is the fetching of
-//     objects that cannot be decoded, which is ten in a second at most.
+//     the server answers: 24 watches, and 24 lists, those of single objects and of
+//     verifications included. To come near, a server has to let one watch in four live
+//     for ten seconds; the same fault again and again gets no more than 18 requests out
+//     of a reflector once five minutes have passed, and most get 6. Later pages of a list
+//     are not counted.
 //   - Recovery: each fault has a time within which the copy is fresh again, at the median
 //     and at worst. The times are in the table faults of recovery_test.go.
 //   - Herds: reflectors that lose their server together do not list together, and those

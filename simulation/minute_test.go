@@ -1,41 +1,55 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 )
 
 // tormentor is a server that does the same wrong thing for ever, or several in turn.
 type tormentor struct {
-	what string
-	make func(s *server, r *rand.Rand) adversary
+	what   string
+	make   func(s *server, r *rand.Rand) adversary
+	verify time.Duration // reflector.Verify.Every
 }
 
 var tormentors = []tormentor{
-	{"ends each watch at once, in good order", always(answer{}, plan{err: io.EOF})},
-	{"ends each watch after 10 s, in good order", always(answer{}, plan{err: io.EOF, after: 10 * time.Second})},
-	{"cuts each watch at once", always(answer{}, plan{err: io.ErrUnexpectedEOF})},
-	{"answers each watch with 410", always(answer{}, plan{refused: refusalNamed("410 Expired")})},
-	{"answers each watch with 410 as its first event", always(answer{}, plan{err: refusalNamed("410 Expired")})},
-	{"answers each watch and every second list with 410", func(*server, *rand.Rand) adversary { return &forgetful{} }},
-	{"answers each watch with 500", always(answer{}, plan{refused: refusalNamed("500")})},
-	{"answers everything with 500", always(answer{refused: refusalNamed("500")}, plan{refused: refusalNamed("500")})},
-	{"answers everything with 502", always(answer{refused: refusalNamed("502")}, plan{refused: refusalNamed("502")})},
-	{"answers everything with HTML", always(answer{refused: refusalNamed("HTML of a proxy")}, plan{refused: refusalNamed("HTML of a proxy")})},
-	{"refuses every connection", always(answer{refused: errRefused}, plan{refused: errRefused})},
-	{"sends one event to each watch and ends it", always(answer{}, plan{changes: true, err: io.EOF, events: 1, after: time.Hour})},
-	{"sends one event to each watch and cuts it", always(answer{}, plan{changes: true, err: io.ErrUnexpectedEOF, events: 1, after: time.Hour})},
-	{"sends one event to each watch, and then 410", always(answer{}, plan{changes: true, err: refusalNamed("410 Expired"), events: 1, after: time.Hour})},
-	{"does one of these at a time, for up to a minute, chosen by dice", func(s *server, r *rand.Rand) adversary {
+	{what: "ends each watch at once, in good order", make: always(answer{}, plan{err: io.EOF})},
+	{what: "ends each watch after 10 s, in good order", make: always(answer{}, plan{err: io.EOF, after: 10 * time.Second})},
+	{what: "cuts each watch at once", make: always(answer{}, plan{err: io.ErrUnexpectedEOF})},
+	{what: "answers each watch with 410", make: always(answer{}, plan{refused: refusalNamed("410 Expired")})},
+	{what: "answers each watch with 410 as its first event", make: always(answer{}, plan{err: refusalNamed("410 Expired")})},
+	{what: "answers each watch and every second list with 410", make: func(*server, *rand.Rand) adversary { return &forgetful{} }},
+	{what: "answers each watch with 500", make: always(answer{}, plan{refused: refusalNamed("500")})},
+	{what: "answers everything with 500", make: always(answer{refused: refusalNamed("500")}, plan{refused: refusalNamed("500")})},
+	{what: "answers everything with 502", make: always(answer{refused: refusalNamed("502")}, plan{refused: refusalNamed("502")})},
+	{what: "answers everything with HTML", make: always(answer{refused: refusalNamed("HTML of a proxy")}, plan{refused: refusalNamed("HTML of a proxy")})},
+	{what: "refuses every connection", make: always(answer{refused: errRefused}, plan{refused: errRefused})},
+	{what: "sends one event to each watch and ends it", make: always(answer{}, plan{changes: true, err: io.EOF, events: 1, after: time.Hour})},
+	{what: "sends one event to each watch and cuts it", make: always(answer{}, plan{changes: true, err: io.ErrUnexpectedEOF, events: 1, after: time.Hour})},
+	{what: "sends one event to each watch, and then 410", make: always(answer{}, plan{changes: true, err: refusalNamed("410 Expired"), events: 1, after: time.Hour})},
+	{
+		what: "ends watches after 10 s or one event, and refuses lists at an exact version, while the copy is verified each second",
+		make: func(*server, *rand.Rand) adversary {
+			short := plan{changes: true, err: io.EOF, events: 1, after: time.Hour}
+			return &script{plans: []plan{{err: io.EOF, after: 10 * time.Second}, short, short}, answers: []answer{{}}}
+		},
+		verify: time.Second,
+	},
+	{what: "does one of these at a time, for up to a minute, chosen by dice", make: func(s *server, r *rand.Rand) adversary {
 		return &fickle{server: s, rand: r, longest: time.Minute}
 	}},
-	{"does one of these to each request, chosen by dice", func(s *server, r *rand.Rand) adversary { return &fickle{server: s, rand: r} }},
+	{what: "does one of these to each request, chosen by dice", make: func(s *server, r *rand.Rand) adversary { return &fickle{server: s, rand: r} }},
 }
 
 // refusalNamed returns the error of a refusal.
@@ -89,8 +103,33 @@ func (f *fickle) list() answer { return f.turn().list() }
 func (f *fickle) watch() plan  { return f.turn().watch() }
 func (f *fickle) ask() error   { return f.turn().ask() }
 
-// Whatever a server does, it gets no more than 24 watches and 50 requests out of a
-// reflector in a minute, pages of lists aside.
+// metadata lists the metadata of a server's objects, but never at an exact version.
+type metadata struct{ *server }
+
+func (m metadata) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		asked(m.server, "list", func(adversary) (answer, string) { return answer{}, "" })
+		return nil, status(http.StatusBadRequest, metav1.StatusReasonBadRequest, "resourceVersionMatch")
+	}
+	page, err := m.server.List(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	of := &listwatch.Page[*metav1.PartialObjectMetadata]{ResourceVersion: page.ResourceVersion, Continue: page.Continue, Errors: page.Errors}
+	for _, obj := range page.Items {
+		of.Items = append(of.Items, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
+		}})
+	}
+	return of, nil
+}
+
+func (metadata) Watch(context.Context, metav1.ListOptions) (listwatch.Watch[*metav1.PartialObjectMetadata], error) {
+	panic("a verification does not watch")
+}
+
+// Whatever a server does, it gets no more than 24 watches and 48 requests out of a
+// reflector in a minute, verifications included, and pages of lists aside.
 func TestMostInAMinute(t *testing.T) {
 	t.Parallel()
 	type counts struct{ watches, requests, runs int }
@@ -125,6 +164,9 @@ func torment(t *testing.T, who tormentor, seed uint64) (watching, requests int) 
 		opts.Rand = noJitter
 	}
 	s := newServer(dice(seed, 1))
+	if who.verify > 0 {
+		opts.Verify = reflector.Verify{Every: who.verify, Metadata: metadata{s}}
+	}
 	s.adverse = who.make(s, dice(seed, 7))
 	asked := s.rated(t, opts, time.Hour)
 	if len(asked) < 60 {

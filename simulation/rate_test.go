@@ -12,6 +12,7 @@ import (
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/store"
 )
 
 // What the documentation says of the pace: docs/states.md and reflector/internal/protocol/pause.go.
@@ -89,8 +90,11 @@ func (s *server) rated(t *testing.T, opts reflector.Options, life time.Duration)
 	for i := range 3 {
 		s.put(fmt.Sprintf("o%d", i), time.Time{})
 	}
-	q := deltafifo.New(deltafifo.Options[*object]{Coalesce: true})
-	r := reflector.New(s, reflector.Sink[*object](q), opts)
+	var sink reflector.Sink[*object] = deltafifo.New(deltafifo.Options[*object]{Coalesce: true})
+	if opts.Verify.Metadata != nil {
+		sink = store.New(store.Options[*object]{}) // it says what it holds, which a verification needs
+	}
+	r := reflector.New(s, sink, opts)
 	ctx, cancel := context.WithTimeout(context.Background(), life)
 	defer cancel()
 	if err := r.Run(ctx); err != context.DeadlineExceeded { //nolint:errorlint // it is that very error

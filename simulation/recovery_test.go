@@ -297,7 +297,7 @@ func (m *measured) check(t *testing.T, f fault) {
 // not counted where a server is in memory.
 const (
 	watchesAMinute  = 24
-	requestsAMinute = 50
+	requestsAMinute = 48
 )
 
 func checkMinute(t *testing.T, watches, requests int) {

@@ -29,7 +29,8 @@ type (
 	// matters.
 	Ask struct{ Key string }
 
-	// ListMetadata asks for the metadata of everything, exactly at a version if the server still has it.
+	// ListMetadata asks for the metadata of everything, exactly at a version. If the server refuses that, it asks for any version that
+	// is not older. So it is at most two requests.
 	ListMetadata struct{ Version string }
 
 	// HangUp closes the list or watch that is open.

@@ -31,7 +31,6 @@ func (m *Machine) becomeStreaming(now time.Time) {
 	}
 	p.deadline = deadline(now, p.timeout)
 	m.phase = p
-	m.pauses.take(m.rules, toWatch, now)
 	m.emit(Watch{Version: p.version, Timeout: p.timeout, Initial: true})
 }
 
@@ -82,7 +81,7 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 		m.emit(HangUp{WentBack, err})
 		m.emit(Problem{Class: VersionProblem, Err: err})
 		m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
-		m.becomeStreaming(now)
+		m.sync(now)
 		return
 	case err != nil && m.resume != "":
 		m.emit(Problem{Class: VersionProblem, Err: err})
@@ -115,7 +114,7 @@ func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
 		m.mostRecentNext = true
 		if p.version != "" {
 			m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
-			m.becomeStreaming(now)
+			m.sync(now)
 			return
 		}
 	case Denied, NotFound:

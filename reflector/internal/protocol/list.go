@@ -31,7 +31,8 @@ type lists struct {
 
 const defaultPageSize = 500
 
-// sync asks for the whole state, by a list or by initial events. If there is no token for the request, sync waits for one.
+// sync asks for the whole state, by a list or by initial events. If there is no token for the request, sync waits for one, whatever
+// the request is for.
 func (m *Machine) sync(now time.Time) {
 	kind := m.wholeState(now)
 	if wait := m.pauses.until(m.rules, kind, now); wait > 0 {
@@ -39,6 +40,7 @@ func (m *Machine) sync(now time.Time) {
 		return
 	}
 	m.cancelBeside()
+	m.pauses.take(m.rules, kind, now)
 	if kind == toWatch {
 		m.becomeStreaming(now)
 		return
@@ -81,7 +83,6 @@ func (m *Machine) becomeListing(now time.Time) {
 		p.version, p.ticket = "", m.wantedTicket
 	}
 	m.phase = p
-	m.pauses.take(m.rules, toList, now)
 	m.emit(List{Version: p.version, Limit: m.limit(p.version), Reuse: reuse})
 }
 
@@ -148,7 +149,8 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 	m.servedTicket = max(m.servedTicket, p.ticket)
 	if p.anotherWanted {
 		m.mostRecentNext = true
-		m.becomeListing(now)
+		m.pauses.credit(&m.rules)
+		m.sync(now)
 		return
 	}
 	m.becomeWatching(now)
@@ -225,7 +227,7 @@ func (m *Machine) listWentBack(now time.Time, err error) {
 	m.emit(ListUnused{err})
 	m.emit(Problem{Class: VersionProblem, Err: err})
 	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
-	m.becomeListing(now)
+	m.sync(now)
 }
 
 // listFailed asks at once for the most recent state, if the server no longer has the version or does not have it yet. It does so
@@ -239,7 +241,7 @@ func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 		m.mostRecentNext = true
 		if p.version != "" {
 			m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
-			m.becomeListing(now)
+			m.sync(now)
 			return
 		}
 	case Failed:

@@ -20,7 +20,7 @@ type pauses struct {
 	// event.
 	failures, emptyWatches int
 
-	// There are two buckets of tokens, one for watches, and one for lists and asks. These are the times when they are full.
+	// There are two buckets of tokens, one for watches, and one for lists of every kind. These are the times when they are full.
 	watchesFullAt, listsFullAt time.Time
 }
 
@@ -46,7 +46,8 @@ const (
 	spread = 7 * time.Second
 
 	// A bucket holds burst tokens, and gets a new one after each refill. So there are no more than 24 watches in any minute,
-	// whatever their causes, and no more than 24 lists and asks. refill is scaled by Base, see [Rules.scaled].
+	// whatever their causes, and no more than 24 lists, asks and lists of verifications. The further pages of a list take no token.
+	// A call of Relist brings its own, see [pauses.credit]. refill is scaled by Base, see [Rules.scaled].
 	burst  = 6
 	refill = (10*time.Second + 2) / 3 // rounded up
 )

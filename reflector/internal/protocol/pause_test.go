@@ -170,7 +170,43 @@ func TestBucketOfTokens(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, no more than 24 watches are opened in any minute, and no more than 24 lists and asks are sent.
+// A list waits for a token, also if it follows another one that was of no use. If the program has asked for it, it comes at once.
+func TestListAfterAListWaitsForAToken(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		inputs []Input
+		atOnce bool
+	}{
+		{what: "the version is gone", inputs: []Input{ListFailed{failed(Expired, 410)}}},
+		{what: "the server is behind", inputs: []Input{ListFailed{failed(TooLarge, 504)}}},
+		{what: "the list is older", inputs: []Input{Listed{Sum{Version: "90"}}}},
+		{what: "the list has another history", inputs: []Input{Listed{Sum{Version: "110", Conflict: errOtherHistory}}}},
+		{what: "the program wants another list", inputs: []Input{ListWanted{1}, Listed{Sum{Version: "110"}}}, atOnce: true},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			s := newStage()
+			s.settled()
+			s.step(Ended{failed(Expired, 410)})
+			s.tick()
+			s.m.pauses.listsFullAt = s.at.Add(burst * refill)
+			for _, in := range c.inputs {
+				s.step(in)
+			}
+			if list, ok := sent[List](s); ok != c.atOnce {
+				t.Fatalf("%+v is sent: %v, want %v", list, ok, c.atOnce)
+			}
+			if !c.atOnce {
+				s.pass(refill)
+			}
+			if list, ok := sent[List](s); !ok || list.Version != "" {
+				t.Errorf("%+v is sent: %v, want a list of the most recent state", list, ok)
+			}
+		})
+	}
+}
+
+// Whatever goes wrong, no more than 24 watches are opened in any minute, and no more than 24 lists are sent, those of single objects and
+// of verifications included.
 func TestNoMinuteHasMoreThan24Requests(t *testing.T) {
 	for seed := range uint64(24) {
 		for _, initial := range []Initial{ListAny, ListMostRecent, InitialEvents} {
@@ -180,7 +216,7 @@ func TestNoMinuteHasMoreThan24Requests(t *testing.T) {
 					storm.next()
 				}
 				storm.check(t, "watches", storm.watches)
-				storm.check(t, "lists and asks", storm.lists)
+				storm.check(t, "lists", storm.lists)
 				if len(storm.watches)+len(storm.lists) < 10 {
 					t.Errorf("%d requests in half an hour, want the machine to go on", len(storm.watches)+len(storm.lists))
 				}
@@ -196,6 +232,7 @@ type storm struct {
 	version        int
 	watches, lists []time.Time
 	asking         bool
+	verifying      bool
 	asked          string  // the key of the last ask
 	ends, fails    float64 // how often a stream ends, and an answer is none
 	keys           int     // of objects that cannot be decoded
@@ -203,7 +240,10 @@ type storm struct {
 
 func newStorm(seed uint64, initial Initial) *storm {
 	dice := rand.New(rand.NewPCG(seed, uint64(initial)))
-	s := newStage(func(r *Rules) { r.Initial, r.Rand = initial, dice.Float64 })
+	s := newStage(func(r *Rules) {
+		r.Initial, r.Rand = initial, dice.Float64
+		r.Verify = time.Duration(seed%2) * 5 * time.Second
+	})
 	return &storm{
 		stage: s, dice: dice, version: 100,
 		ends: []float64{0.003, 0.03, 0.5}[seed%3], fails: []float64{0.01, 0.5}[seed/3%2], keys: []int{20, 1000}[seed/6%2],
@@ -225,6 +265,11 @@ func (s *storm) next() {
 	if s.asking && s.dice.IntN(2) == 0 {
 		s.asking = false
 		s.take(s.answer())
+		return
+	}
+	if s.verifying && s.dice.IntN(2) == 0 {
+		s.verifying = false
+		s.take(s.metadata())
 		return
 	}
 	switch p := s.m.phase.(type) {
@@ -266,6 +311,9 @@ func (s *storm) take(in Input) {
 				s.note()
 				return
 			}
+		case Compare:
+			s.note()
+			s.step(Compared{Differences{Objects: s.dice.IntN(2)}, time.Second})
 		}
 	}
 	s.note()
@@ -282,6 +330,10 @@ func (s *storm) note() {
 			s.lists, s.asking, s.asked = append(s.lists, s.at), true, e.Key
 		case CancelAsk:
 			s.asking = false
+		case ListMetadata: // the driver may send two
+			s.lists, s.verifying = append(s.lists, s.at, s.at), true
+		case CancelVerification:
+			s.verifying = false
 		}
 	}
 }
@@ -302,6 +354,13 @@ func (s *storm) answer() Answered {
 	default:
 		return Answered{Version: s.newer(), Items: []Item{bad(s.asked, s.newer(), "")}}
 	}
+}
+
+func (s *storm) metadata() MetadataListed {
+	if s.dice.Float64() < s.fails {
+		return MetadataListed{Failure: s.failure()}
+	}
+	return MetadataListed{Version: fmt.Sprint(s.version)}
 }
 
 func (s *storm) failure() Failure {

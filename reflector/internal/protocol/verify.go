@@ -63,16 +63,22 @@ func (m *Machine) beginVerification(now time.Time) {
 		return
 	}
 	m.verify.asked, m.verify.heard, m.verify.keysWithEvents = true, now, map[string]bool{}
-	m.pauses.take(m.rules, toList, now)
+	for range verificationTokens {
+		m.pauses.take(m.rules, toList, now)
+	}
 	m.emit(ListMetadata{m.resume})
 }
 
-// verificationAt returns when the next verification may begin; zero for never. It waits for a token.
+// verificationTokens is how many lists a verification may be: if the server no longer has the version, the driver sends a second
+// one, for any version that is not older.
+const verificationTokens = 2
+
+// verificationAt returns when the next verification may begin; zero for never. It waits for its tokens.
 func (m *Machine) verificationAt() time.Time {
 	if m.verify.next.IsZero() {
 		return m.verify.next
 	}
-	return latest(m.verify.next, m.pauses.nextToken(&m.rules, toList))
+	return latest(m.verify.next, m.pauses.nextToken(&m.rules, toList).Add((verificationTokens-1)*m.rules.scaled(refill)))
 }
 
 // verifyTimers gives up a list of metadata that has been silent for too long.

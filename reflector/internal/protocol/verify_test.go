@@ -41,8 +41,8 @@ func TestDifferencesDoNotCutAWaitShort(t *testing.T) {
 	}
 }
 
-// A verification takes its turn among lists and asks, and takes a token as they do.
-func TestVerificationTakesAToken(t *testing.T) {
+// A verification takes its turn among lists and asks, and takes two tokens, because it may be two lists.
+func TestVerificationTakesTokens(t *testing.T) {
 	s := newStage(func(r *Rules) { r.Verify = time.Minute })
 	s.settled()
 	s.step(markAt("101"))
@@ -53,10 +53,14 @@ func TestVerificationTakesAToken(t *testing.T) {
 	}
 	full := s.m.pauses.listsFullAt
 	s.pass(refill)
-	if _, ok := sent[ListMetadata](s); !ok {
-		t.Fatalf("no verification when there is a token, but %+v", s.effects)
+	if list, ok := sent[ListMetadata](s); ok {
+		t.Fatalf("%+v, with one token", list)
 	}
-	if got := s.m.pauses.listsFullAt; !got.Equal(full.Add(refill)) {
-		t.Errorf("the bucket is full at %v, want %v: a verification takes a token", got, full.Add(refill))
+	s.pass(refill)
+	if _, ok := sent[ListMetadata](s); !ok {
+		t.Fatalf("no verification when there are two tokens, but %+v", s.effects)
+	}
+	if got := s.m.pauses.listsFullAt; !got.Equal(full.Add(2 * refill)) {
+		t.Errorf("the bucket is full at %v, want %v: a verification takes two tokens", got, full.Add(2*refill))
 	}
 }
