@@ -23,7 +23,7 @@ type progress struct {
 	taken uint64     // entries that Pop has taken
 	done  uint64     // entries that are processed, and whose marks Options.Passed was called with
 	marks ring[mark] // the marks that are not reached, oldest first; at most one between two entries
-	last  string     // the version of the newest mark
+	last  mark       // the newest mark
 
 	reached string              // the newest reached version that failed objects keep from being passed, or ""
 	failed  map[string]struct{} // keys for whose last entry process failed
@@ -50,34 +50,45 @@ type waiter struct {
 // joined an entry before the mark. If process has failed for an object, no mark is passed until process has succeeded
 // for that object, or until the object is gone and the consumer never had it.
 //
+// Replace sets the mark of its list itself. A Mark of the same version right after it changes nothing.
+//
 // If a version of Mark or Replace is lower than the one before, the server's storage went back, for example to a
 // backup. The marks that still wait belong to another history, so the queue removes them. If the version is empty or
 // "0", Mark does nothing.
 func (q *Queue[T]) Mark(resourceVersion string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if object.Any(resourceVersion) || q.closed {
+	if q.closed {
 		return
 	}
 	q.wentBack(resourceVersion)
-	q.last = resourceVersion
-	m := mark{after: q.taken + uint64(q.order.len), version: resourceVersion}
+	q.mark(resourceVersion)
+	q.advance()
+}
+
+// mark sets a mark behind the entries that wait. It needs mu.
+func (q *Queue[T]) mark(version string) {
+	m := mark{after: q.taken + uint64(q.order.len), version: version}
+	if object.Any(version) || m == q.last {
+		return
+	}
+	q.last = m
 	if n := q.marks.len; n > 0 && q.marks.at(n-1).after == m.after {
 		q.marks.set(n-1, m)
-		return // entries before the mark still wait, because otherwise the replaced mark would have been reached
+		return
 	}
 	q.marks.push(m)
-	q.advance()
 }
 
 // wentBack removes the marks that wait, if version is older than the last of them. It needs mu.
 func (q *Queue[T]) wentBack(version string) {
-	if object.Older(version, q.last) {
-		q.last, q.marks, q.reached = version, ring[mark]{}, ""
+	if object.Older(version, q.last.version) {
+		q.last, q.marks, q.reached = mark{}, ring[mark]{}, ""
 	}
 }
 
-// advance removes the marks that are reached, and lets the calls that wait for them return. It needs mu.
+// advance removes the marks that are reached, and lets the calls that wait for them return. If the first list has been
+// processed and Options.Passed was called with its version, advance closes synced. It needs mu.
 func (q *Queue[T]) advance() {
 	processed := q.taken
 	if q.processing != nil {
@@ -98,6 +109,9 @@ func (q *Queue[T]) advance() {
 	}
 	if !q.handing {
 		q.done = processed
+		if q.lists > 0 && q.initial == 0 && !q.HasSynced() {
+			close(q.synced)
+		}
 	}
 	q.release()
 }

@@ -61,9 +61,9 @@ func TestMarksOfAnotherHistoryAreRemoved(t *testing.T) {
 		f.list("7", "a@5", "b@4")
 		f.pop()
 		f.passed("10")
-		f.pop()
-		f.passed("10")
 		f.q.Mark("7")
+		f.passed("10")
+		f.pop()
 		f.passed("7")
 		f.add("c@8")
 		f.q.Mark("8")
@@ -130,7 +130,7 @@ func TestFailedEntryKeepsMarksFromBeingPassed(t *testing.T) {
 			f.pop()
 			f.passed("1")
 			f.pop()
-		}, "3"},
+		}, "4"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t, options{}, test.known...)

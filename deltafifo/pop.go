@@ -91,9 +91,6 @@ func (q *Queue[T]) finish(initial, failed bool) error {
 	}
 	if initial {
 		q.initial--
-		if q.initial == 0 {
-			close(q.synced)
-		}
 	}
 	q.account(e.key, failed)
 	q.leave(e)

@@ -48,8 +48,8 @@ type Options[T object.Object] struct {
 //  5. What is being processed counts as there, or as gone if it is being deleted: for Replace, Delete and Resync.
 //  6. Resync queues a Sync for every known key that is neither queued nor being processed.
 //  7. No user code runs under the queue's lock. A process function that fails or panics loses no entry: see [Queue.Pop].
-//  8. HasSynced is true once the last entry of the first Replace has been processed. If that list is empty and deletes
-//     nothing, HasSynced is true at once.
+//  8. HasSynced is true once the last entry of the first Replace has been processed, and [Options.Passed] has returned
+//     for the version of that list. If the list is empty and deletes nothing, only Passed is waited for.
 //  9. With [Options.Coalesce], an entry has at most 13 deltas. Of two deltas of one type in a row, the newer stays: Added,
 //     Updated, Updated become Added, Updated. The first delta of an object always stays. Of its later deltas, only the
 //     newest of each type stays. If several objects have had the name, those between the first and the last are left out.
@@ -107,8 +107,8 @@ func (q *Queue[T]) Len() int {
 	return q.order.len
 }
 
-// Synced returns a channel that is closed once the last entry of the first Replace has been processed; at once if that
-// list was empty and nothing had to be deleted. An entry that process failed on counts as processed.
+// Synced returns a channel that is closed once HasSynced is true, see rule 8 of [Queue]. An entry that process failed on
+// counts as processed; then Passed is not waited for.
 func (q *Queue[T]) Synced() <-chan struct{} { return q.synced }
 
 // Get returns the object that there will be under key once everything that waits has been processed. Known is read for a

@@ -14,8 +14,8 @@ import (
 // UID than the last object under its key, the object was deleted and made again, so a Deleted with a Tombstone comes
 // before its Replaced. If a key comes twice in the list, its entry has two Replaced, and the last one counts.
 //
-// Keys that are queued already keep their place. The resourceVersion is the list's. If it is lower than that of the
-// last mark, the server's storage went back, and Replace removes the marks that wait: see [Queue.Mark].
+// Keys that are queued already keep their place. The resourceVersion is the list's, and Replace sets a mark with it
+// behind the list: see [Queue.Mark].
 //
 // If an item has no key, or if Known panics, Replace returns an error and queues nothing, and the call does not count
 // as the first Replace.
@@ -32,8 +32,7 @@ func (q *Queue[T]) Replace(items []T, resourceVersion string) error {
 	var closed bool
 	err := q.withKnown(func(v *knownView[T]) {
 		if closed = q.closed; !closed {
-			q.wentBack(resourceVersion)
-			q.replace(items, ids, v)
+			q.replace(items, ids, resourceVersion, v)
 		}
 	})
 	switch {
@@ -64,7 +63,8 @@ type identity struct {
 }
 
 // replace queues the list, and the deletions of the objects that the list lacks. It needs mu.
-func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
+func (q *Queue[T]) replace(items []T, ids []identity, version string, v *knownView[T]) {
+	q.wentBack(version)
 	q.lists++
 	for i, obj := range items {
 		id := ids[i]
@@ -78,10 +78,9 @@ func (q *Queue[T]) replace(items []T, ids []identity, v *knownView[T]) {
 			q.bury(s)
 		}
 	}
+	q.mark(version)
 	q.forgive(func(string) bool { return true }) // all objects that exist, or that the consumer may have, are queued now
-	if q.lists == 1 && q.initial == 0 {
-		close(q.synced)
-	}
+	q.advance()
 }
 
 // expected returns the object that will be under key after all entries have been processed. It needs mu.

@@ -50,8 +50,8 @@ func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informe
 // Store returns the cache. Until [Informer.Synced], it is incomplete.
 func (in *Informer[T]) Store() Reader[T] { return in.store }
 
-// Synced returns a channel that is closed once the store holds the first list. Handlers may get the last of its objects later:
-// see [Registration.Synced].
+// Synced returns a channel that is closed once the store has the first list and its resourceVersion. Handlers may get the last of
+// its objects later: see [Registration.Synced].
 func (in *Informer[T]) Synced() <-chan struct{} { return in.queue.Synced() }
 
 // Loaded returns a channel that is closed once Run has loaded the copy of Options.Checkpoint, or has found that there is none. Then
