@@ -1,4 +1,4 @@
-package relist
+package docs
 
 import (
 	"io/fs"
