@@ -115,30 +115,30 @@ func (f sqliteFile) read(t *testing.T) (c contents) {
 	conn, err := sqlite.OpenReader(f.path)
 	must(t, err)
 	defer conn.Close()
-	must(t, each(conn, "BEGIN", nil))
+	must(t, each(conn.Conn, "BEGIN", nil))
 	tables := map[string]bool{}
-	must(t, each(conn, "SELECT name FROM sqlite_schema", func(s *driver.Stmt) { tables[s.ColumnText(0)] = true }))
+	must(t, each(conn.Conn, "SELECT name FROM sqlite_schema", func(s *driver.Stmt) { tables[s.ColumnText(0)] = true }))
 	if !tables["configmaps"] {
 		return c
 	}
-	must(t, each(conn, "SELECT epoch, version, state FROM relist_state WHERE state <> ''", func(s *driver.Stmt) {
+	must(t, each(conn.Conn, "SELECT epoch, version, state FROM relist_state WHERE state <> ''", func(s *driver.Stmt) {
 		c.opened = true
 		must(t, json.Unmarshal([]byte(s.ColumnText(2)), &c.state))
 		c.state.Epoch, c.state.Point.Version = s.ColumnInt64(0), s.ColumnText(1)
 	}))
 	c.rows = map[string]object{}
-	must(t, each(conn, "SELECT key, uid, resource_version, object FROM configmaps", func(s *driver.Stmt) {
+	must(t, each(conn.Conn, "SELECT key, uid, resource_version, object FROM configmaps", func(s *driver.Stmt) {
 		c.rows[s.ColumnText(0)] = object{uid: s.ColumnText(1), version: s.ColumnText(2), json: []byte(s.ColumnText(3))}
 	}))
 	if tables["configmaps_history"] {
-		must(t, each(conn, "SELECT key, uid, resource_version, from_time, to_time, to_version, ended FROM configmaps_history ORDER BY key, from_time, to_time IS NULL, to_time, rowid",
+		must(t, each(conn.Conn, "SELECT key, uid, resource_version, from_time, to_time, to_version, ended FROM configmaps_history ORDER BY key, from_time, to_time IS NULL, to_time, rowid",
 			func(s *driver.Stmt) {
 				c.states = append(c.states, interval{
 					s.ColumnText(0), s.ColumnText(1), s.ColumnText(2), s.ColumnText(3), s.ColumnText(4), s.ColumnText(5), s.ColumnText(6),
 				})
 			}))
 	}
-	must(t, each(conn, "SELECT kind, from_version, to_version, from_time, to_time FROM relist_gaps", func(s *driver.Stmt) {
+	must(t, each(conn.Conn, "SELECT kind, from_version, to_version, from_time, to_time FROM relist_gaps", func(s *driver.Stmt) {
 		c.gaps = append(c.gaps, gap{s.ColumnText(0), s.ColumnText(1), s.ColumnText(2), s.ColumnText(3), s.ColumnText(4)})
 	}))
 	return c

@@ -49,7 +49,7 @@ func rows(t testing.TB, path string) []sinktest.Row {
 	}
 	defer conn.Close()
 	var rows []sinktest.Row
-	err = sqlitex.Execute(conn, "SELECT key, uid, resource_version, object FROM pods", &sqlitex.ExecOptions{ResultFunc: func(s *driver.Stmt) error {
+	err = sqlitex.Execute(conn.Conn, "SELECT key, uid, resource_version, object FROM pods", &sqlitex.ExecOptions{ResultFunc: func(s *driver.Stmt) error {
 		rows = append(rows, sinktest.Row{
 			Meta:   listwatch.Meta{Key: s.ColumnText(0), UID: types.UID(s.ColumnText(1)), ResourceVersion: s.ColumnText(2)},
 			Object: []byte(s.ColumnText(3)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -42,7 +43,8 @@ type DB struct {
 type closer interface{ close() error }
 
 // Open opens the file, and makes it if there is none. It returns an error if another process has opened the file ([ErrLocked]), if the file
-// belongs to another program, or if a newer version of this package has made it. A file of an older version is migrated.
+// belongs to another program, or if a newer version of this package has made it. A file of an older version is migrated. Only the owner
+// of a new file can read it, because copies may have secrets; a file that is there keeps its permissions.
 //
 // While the DB is open, a file beside it, with ".lock" after its name, is locked. With Options.Shared, other
 // processes that set it can lock it, too. That file stays, and is empty.
@@ -101,6 +103,9 @@ func (db *DB) forget(c closer) {
 
 // connect returns a new connection to the file, which has the schema of this package, and what identifies the file.
 func (db *DB) connect(ctx context.Context) (_ *driver.Conn, _ os.FileInfo, err error) {
+	if err := makePrivate(db.path); err != nil {
+		return nil, nil, fmt.Errorf("sqlite: open: %w", err)
+	}
 	conn, err := driver.OpenConn(db.path, driver.OpenReadWrite|driver.OpenCreate)
 	if err != nil {
 		return nil, nil, db.explain(ctx, "open", err)
@@ -112,7 +117,7 @@ func (db *DB) connect(ctx context.Context) (_ *driver.Conn, _ os.FileInfo, err e
 	}()
 	defer interruptible(ctx, conn, db.opts.BusyTimeout)()
 
-	if err := db.checkFile(conn); err != nil {
+	if err := checkFile(conn); err != nil {
 		return nil, nil, db.explain(ctx, "open", err)
 	}
 	mode := ""
@@ -149,6 +154,18 @@ func (db *DB) connect(ctx context.Context) (_ *driver.Conn, _ os.FileInfo, err e
 		return nil, nil, fmt.Errorf("sqlite: open: %w", err)
 	}
 	return conn, info, nil
+}
+
+// makePrivate makes an empty file that only its owner can read, if there is no file. SQLite gives the files beside it the same rights.
+func makePrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // it keeps the rights that it has
+	}
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // interruptible lets the end of ctx interrupt what conn does, and the end of limit, too, if that is not negative. The caller

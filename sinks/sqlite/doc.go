@@ -53,8 +53,9 @@
 // A reader opens the file read-only, with [OpenReader], with the program sqlite3 or with anything else that knows SQLite 3.38 or
 // newer. Readers and the writer do not wait for each other, because the file has a write-ahead log beside it: file-wal and file-shm.
 // The newest commits are in the log, so make a backup with VACUUM INTO, and not with cp. The folder must be on a local disk. A
-// reader whose program may not write to the folder can read as long as a program has the copies open. A transaction of a reader
-// keeps the log from becoming empty, so it should be short: see [Options].WALSize.
+// reader that may not write to the folder sees what there is, and not what a program writes later if none had the copies open when the
+// reader began: see [Reader.Close]. A transaction of a reader keeps the log from becoming empty, so it should be short: see
+// [Options].WALSize.
 //
 // Commits are not forced to the disk one by one (synchronous=NORMAL): if the machine fails, the last ones may be lost, rows and state
 // together, and the mirror reads the same changes from the server again.

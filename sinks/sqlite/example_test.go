@@ -58,7 +58,7 @@ func printDrift() error {
 		return err
 	}
 	defer reader.Close()
-	return sqlitex.Execute(reader, `
+	return sqlitex.Execute(reader.Conn, `
 		SELECT key, a.image, b.image FROM deployments_apps a JOIN deployments_apps b USING (key)
 		WHERE a.cluster = 'east' AND b.cluster = 'west' AND a.image <> b.image`,
 		&sqlitex.ExecOptions{ResultFunc: func(row *driver.Stmt) error {

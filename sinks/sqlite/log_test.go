@@ -35,7 +35,7 @@ func (r *rig) reader() *driver.Conn {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { conn.Close() })
-	return conn
+	return conn.Conn
 }
 
 func (r *rig) logSize() int64 {

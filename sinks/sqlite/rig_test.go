@@ -114,7 +114,7 @@ func (r *rig) query(sql string, args ...any) []string {
 		r.t.Fatal(err)
 	}
 	defer conn.Close()
-	return query(r.t, conn, sql, args...)
+	return query(r.t, conn.Conn, sql, args...)
 }
 
 func query(t *testing.T, conn *driver.Conn, sql string, args ...any) []string {

@@ -49,7 +49,7 @@ var migrations = [][]string{
 }
 
 // checkFile returns an error if the file is not one of this package, and changes nothing.
-func (db *DB) checkFile(conn *driver.Conn) error {
+func checkFile(conn *driver.Conn) error {
 	var id, version, tables int64
 	if err := exec(conn, "PRAGMA application_id", number(&id)); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (db *DB) migrate(conn *driver.Conn) error {
 	}
 	return immediate(conn, func() error {
 		// Another connection may have been faster, and have made something else of an empty file.
-		if err := db.checkFile(conn); err != nil {
+		if err := checkFile(conn); err != nil {
 			return err
 		}
 		if err := exec(conn, "PRAGMA user_version", number(&version)); err != nil {

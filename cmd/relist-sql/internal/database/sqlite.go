@@ -46,7 +46,7 @@ func (*sqliteDB) Lead(context.Context, func(context.Context) error, func(error))
 func (d *sqliteDB) Close() error { return d.db.Close() }
 
 type sqliteReader struct {
-	conn  *driver.Conn
+	conn  *sqlite.Reader
 	place Place
 }
 
