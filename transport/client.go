@@ -105,6 +105,13 @@ func (c *Client) Close() {
 	c.watches.close()
 }
 
+// Authenticate makes sure that there is a credential: it runs the program of [Config.Exec] if a request would. It sends nothing. A
+// program may wait for a person, who logs in, so whoever gives the first request a timeout calls Authenticate before.
+func (c *Client) Authenticate(ctx context.Context) error {
+	_, err := c.credentials.get(ctx)
+	return err
+}
+
 // Get sends a request and returns the response, with the body still to be read, for any
 // 2xx status. For any other status it returns a [RequestError] over an
 // *apierrors.StatusError. It follows no redirects. When ctx ends, so do the request and

@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/relist-go/relist/internal/userfile"
 )
 
 // credential is what a request is authenticated with. Credentials are compared: one
@@ -162,7 +163,7 @@ func (f *tokenFile) renew(_ context.Context, refused credential) (credential, er
 
 // reread reads the file now.
 func (f *tokenFile) reread() (credential, error) {
-	data, err := os.ReadFile(f.path)
+	data, err := userfile.ReadRegular(f.path)
 	if err != nil {
 		return credential{}, fmt.Errorf("BearerTokenFile: %w", err)
 	}

@@ -29,7 +29,8 @@ const (
 	execPatience = time.Second
 )
 
-// run runs the program once and returns its credential. It is killed when ctx ends.
+// run runs the program once and returns its credential. It is killed when ctx ends; on Unix so are the programs that it has started,
+// if it does not talk to the user.
 func (p *execPlugin) run(ctx context.Context) (execOutcome, error) {
 	out, err := p.output(ctx)
 	if ctx.Err() != nil {
@@ -71,6 +72,8 @@ func (p *execPlugin) output(ctx context.Context) ([]byte, error) {
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = write, p.cfg.Stderr, execPatience
 	if interactive {
 		cmd.Stdin = os.Stdin
+	} else {
+		inGroup(cmd)
 	}
 	err = cmd.Start()
 	_ = write.Close() // the program has it
@@ -86,7 +89,7 @@ func (p *execPlugin) output(ctx context.Context) ([]byte, error) {
 		defer close(all)
 		out, readErr = io.ReadAll(io.LimitReader(read, maxExecOutput+1))
 		if len(out) > maxExecOutput {
-			_ = cmd.Process.Kill() // it may go on although nobody reads
+			_ = cmd.Cancel() // it may go on although nobody reads
 		}
 	}()
 	err = cmd.Wait()

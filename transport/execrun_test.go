@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,15 +78,11 @@ func TestExecThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Whoever waits for a program may go away. The program goes with the last one.
+// Whoever waits for a program may go away. The program goes with the last one, and on Unix whatever it has started.
 func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
 	// Another process holds the standard output, too.
-	cfg := script(t, `sleep 1000 & echo $! >"$DIR/child"; mkfifo "$DIR/fifo"; echo >"$DIR/started"; read line <"$DIR/fifo"`)
+	cfg := script(t, `mkfifo "$DIR/fifo" "$DIR/alive"; { exec 3>"$DIR/alive"; sleep 1000; } & echo >"$DIR/started"; read line <"$DIR/fifo"`)
 	dir := filepath.Dir(cfg.Command)
-	t.Cleanup(func() {
-		child, _ := os.ReadFile(filepath.Join(dir, "child"))
-		stopProcess(t, strings.TrimSpace(string(child)))
-	})
 	plugin, err := newExecPlugin(Config{Exec: cfg})
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +103,11 @@ func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
 		_, err := os.Stat(filepath.Join(dir, "started"))
 		return err == nil && plugin.running != nil && plugin.running.waiters == 2
 	})
+	alive, err := os.Open(filepath.Join(dir, "alive")) // as soon as the child has opened it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
 	leave()
 	if err := <-errs; !errors.Is(err, context.Canceled) {
 		t.Errorf("the first who left got %v", err)
@@ -128,6 +130,9 @@ func TestExecIsStoppedWithTheLastWhoWaits(t *testing.T) {
 	}
 	if plugin.last != nil {
 		t.Errorf("an outcome is kept: %v", plugin.last.err)
+	}
+	if _, err := io.Copy(io.Discard, alive); err != nil { // until the child has ended
+		t.Error(err)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
+
+	"github.com/relist-go/relist/internal/userfile"
 )
 
 // KubeconfigOptions says which file, and which of its contexts.
@@ -101,7 +103,7 @@ func kubeconfigPaths(path string) (paths []string, named bool, err error) {
 
 // readKubeconfig reads one file.
 func readKubeconfig(path string) (kubeconfig, error) {
-	data, err := os.ReadFile(path)
+	data, err := userfile.Read(path)
 	if err != nil {
 		return kubeconfig{}, err
 	}

@@ -6,9 +6,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
+
+	"github.com/relist-go/relist/internal/userfile"
 )
 
 // TLSConfig is what a connection over TLS is made with. If a Data field and a File
@@ -124,7 +125,7 @@ func fileOrData(field, path string, data []byte) ([]byte, error) {
 	if len(data) > 0 || path == "" {
 		return data, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := userfile.ReadRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}

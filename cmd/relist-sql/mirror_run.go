@@ -45,7 +45,10 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	defer desk.close()
-	cfg, client, err := f.Client(stderr, f.transport)
+	cfg, client, err := f.Client(ctx, stderr, f.transport)
+	if ctx.Err() != nil {
+		return nil // stopped before it began
+	}
 	if err != nil {
 		return err
 	}

@@ -39,18 +39,6 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
-// The time of --for begins with the command. Here it ends while the command waits for the
-// server: if it began later, there would be the error of a server that does not answer.
-func TestForCountsWhileConnecting(t *testing.T) {
-	r := command(t, "mirror", "cm", "-A", "--server", silentServer(t), "--for", "50ms", "-o", "json")
-	if r.status != cli.ExitOK || r.stderr != "" {
-		t.Errorf("status %d, stderr %q", r.status, r.stderr)
-	}
-	if s := summaryOf(t, r.stdout); s["objects"] != 0.0 {
-		t.Errorf("summary = %v", s)
-	}
-}
-
 func TestNamespaceOfWhatHasNone(t *testing.T) {
 	_, url := newServer(t, apitest.Options{})
 	r := command(t, "mirror", "nodes", "-n", "shop", "--server", url, "--exit-on-sync", "-o", "none")

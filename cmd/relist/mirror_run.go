@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,19 +35,18 @@ type target struct {
 
 // run connects, and then mirrors until it is stopped.
 func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
-	ctx, stop := context.WithCancel(cmd.Context())
+	ctx, stop := cli.For(cmd.Context(), f.runFor)
 	defer stop()
 	cmd.SetErr(cli.BesideLine(cmd.OutOrStdout(), cmd.ErrOrStderr()))
-	if f.runFor > 0 { // before the first request, so that a server that does not answer cannot prolong it
-		timer := time.AfterFunc(f.runFor, stop)
-		defer timer.Stop()
-	}
 	desk, err := f.status.open(ctx, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer desk.close()
-	cfg, client, err := f.Client(cmd.ErrOrStderr(), f.transport)
+	cfg, client, err := f.Client(ctx, cmd.ErrOrStderr(), f.transport)
+	if ctx.Err() != nil {
+		return f.stoppedEarly(ctx, cmd, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -56,7 +55,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 	for _, name := range names {
 		t, err := f.target(ctx, cmd, client, cfg, name)
 		if ctx.Err() != nil {
-			return f.stoppedEarly(cmd)
+			return f.stoppedEarly(ctx, cmd, err)
 		}
 		if err != nil {
 			return err
@@ -204,8 +203,12 @@ func (f *mirrorFlags) rules(source *listwatch.Resource[*listwatch.Raw]) (reflect
 	return opts, nil
 }
 
-// stoppedEarly prints the summary of a mirror that was stopped before it began.
-func (f *mirrorFlags) stoppedEarly(cmd *cobra.Command) error {
+// stoppedEarly prints the summary of a mirror that the user has stopped before it began. If the time of --for was too short for that, it
+// returns an error with what it was waiting for.
+func (f *mirrorFlags) stoppedEarly(ctx context.Context, cmd *cobra.Command, err error) error {
+	if errors.Is(context.Cause(ctx), cli.ErrForEnded) {
+		return err
+	}
 	out := report.NewPrinter(cmd.OutOrStdout(), report.Options{Format: f.output.format})
 	out.Print(mirror.New(mirror.Options{}).Summary())
 	return out.Close()

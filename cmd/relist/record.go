@@ -87,7 +87,8 @@ func (f *recordFlags) check() error {
 
 // run connects, records, and writes the file.
 func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
-	ctx := cmd.Context()
+	ctx, cancel := cli.For(cmd.Context(), f.runFor)
+	defer cancel()
 	// If the file cannot be created, the user learns that now, and not after an hour of recording.
 	file, err := os.CreateTemp(filepath.Dir(f.output), ".relist-record-*")
 	if err != nil {
@@ -99,7 +100,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 			err = errors.Join(err, removed)
 		}
 	}()
-	cfg, client, err := f.Client(cmd.ErrOrStderr(), f.transport)
+	cfg, client, err := f.Client(ctx, cmd.ErrOrStderr(), f.transport)
 	if err != nil {
 		return err
 	}
@@ -112,11 +113,6 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 	out.print("recording %s from %s\n", opts.Path, cfg.Server)
 	if f.verbose {
 		opts.Line = func(line string) { out.print("%s\n", line) }
-	}
-	if f.runFor > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.runFor)
-		defer cancel()
 	}
 	recording, err := record.Record(ctx, client, opts)
 	var diverged *record.DivergedError

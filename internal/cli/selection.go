@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ type Selection struct {
 }
 
 // StartTimeout bounds the first request, so that a user soon learns that a command
-// does not work.
+// does not work. A program that supplies the credential may take longer: it may wait for
+// the user to log in.
 const StartTimeout = 4 * time.Second
 
 // ResourceNames returns the resources that arguments name: pods,configmaps is two.
@@ -76,7 +78,27 @@ func (s *Selection) Check() error {
 // Client returns how to reach the server, and a client for it, which the caller closes.
 // The client prints two things on stderr: problems of the connection that let no request
 // fail, and the messages of a program that supplies the credential.
-func (s *Selection) Client(stderr io.Writer, watches transport.WatchTransport) (transport.Config, *transport.Client, error) {
+func (s *Selection) Client(ctx context.Context, stderr io.Writer, watches transport.WatchTransport) (transport.Config, *transport.Client, error) {
+	type result struct {
+		cfg    transport.Config
+		client *transport.Client
+		err    error
+	}
+	// A file may be a pipe to which nobody writes. Nothing ends the wait for that, so its goroutine ends with the process.
+	done := make(chan result, 1)
+	go func() {
+		cfg, client, err := s.client(stderr, watches)
+		done <- result{cfg, client, err}
+	}()
+	select {
+	case r := <-done:
+		return r.cfg, r.client, r.err
+	case <-ctx.Done():
+		return transport.Config{}, nil, fmt.Errorf("read the kubeconfig and the files of credentials: %w", context.Cause(ctx))
+	}
+}
+
+func (s *Selection) client(stderr io.Writer, watches transport.WatchTransport) (transport.Config, *transport.Client, error) {
 	cfg, err := s.Connect.Config()
 	if err != nil {
 		return cfg, nil, err
@@ -96,9 +118,15 @@ func (s *Selection) Client(stderr io.Writer, watches transport.WatchTransport) (
 // Find returns the resource that the server has under name, and the namespace to
 // mirror, or "" for all namespaces.
 func (s *Selection) Find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discovery.Resource, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
+	if err := s.authenticate(ctx, stderr, client, cfg); err != nil {
+		return nil, "", err
+	}
+	starting, cancel := context.WithTimeout(ctx, StartTimeout)
 	defer cancel()
-	found, err := discovery.Resolve(ctx, client, name)
+	found, err := discovery.Resolve(starting, client, name)
+	if ctx.Err() != nil {
+		return nil, "", err
+	}
 	if err != nil {
 		return nil, "", connect.Explain(err, cfg.Server, StartTimeout)
 	}
@@ -121,4 +149,20 @@ func (s *Selection) Find(ctx context.Context, stderr io.Writer, client *transpor
 		return found, cfg.Namespace, nil
 	}
 	return found, "default", nil
+}
+
+// authenticate waits for the credential, and says so if it takes long.
+func (s *Selection) authenticate(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config) error {
+	if cfg.Exec == nil {
+		return client.Authenticate(ctx)
+	}
+	name := filepath.Base(cfg.Exec.Command)
+	defer time.AfterFunc(StartTimeout, func() {
+		Complain(stderr, "%s: waiting for %s, which supplies the credential\n", s.Program, name)
+	}).Stop()
+	err := client.Authenticate(ctx)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("wait for %s, which supplies the credential: %w", name, err)
+	}
+	return err
 }

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/relist-go/relist/internal/userfile"
 )
 
 // Contexts returns the names of the contexts of the kubeconfig that the flags choose, sorted. A file that cannot be read
@@ -15,7 +17,7 @@ import (
 func (f *Flags) Contexts() []string {
 	var names []string
 	for _, path := range f.kubeconfigs() {
-		text, err := os.ReadFile(path) // the user has named the file
+		text, err := userfile.Read(path)
 		if err != nil {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/relist-go/relist/internal/userfile"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -139,6 +139,17 @@ func (f *Flags) readFiles(cfg *transport.Config) error {
 			cfg.BearerToken, cfg.BearerTokenFile = token, ""
 		}
 	}
+	for _, file := range []struct {
+		file *string
+		data *[]byte
+	}{{&cfg.TLS.CertFile, &cfg.TLS.CertData}, {&cfg.TLS.KeyFile, &cfg.TLS.KeyData}} {
+		if *file.file == "" {
+			continue
+		}
+		if data, once, err := read(*file.file); once && err == nil {
+			*file.file, *file.data = "", data
+		} // NewClient tells of a file that cannot be used
+	}
 	if f.CAFile == "" {
 		return nil
 	}
@@ -157,17 +168,10 @@ func (f *Flags) readFiles(cfg *transport.Config) error {
 
 // read reads a file, and reports whether it can be read only once.
 func read(path string) (data []byte, once bool, err error) {
-	file, err := os.Open(path) // the user has named the file
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, false, err
-	}
-	data, err = io.ReadAll(file)
-	return data, !info.Mode().IsRegular(), err
+	info, err := os.Stat(path)
+	once = err == nil && !info.Mode().IsRegular()
+	data, err = userfile.Read(path)
+	return data, once, err
 }
 
 // base is the Config before flags change it.
