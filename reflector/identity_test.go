@@ -3,6 +3,7 @@ package reflector_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,6 +125,69 @@ func (s *refusesOnce) Update(obj partial) error {
 		return errors.New("no room")
 	}
 	return s.Store.Update(obj)
+}
+
+// keepsAll is a store that refuses deletions as long as it is told to.
+type keepsAll struct {
+	*store.Store[partial]
+	yields bool
+}
+
+func (s *keepsAll) Delete(obj partial) error {
+	if !s.yields {
+		return errors.New("read-only")
+	}
+	return s.Store.Delete(obj)
+}
+
+// If the sink keeps refusing to delete an object, that is reported once, and the server is asked for the object less and less often,
+// although each answer has a newer version.
+func TestDeletionThatTheSinkKeepsRefusing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		version := 101
+		server := newScripted()
+		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+			return pageOf("100", newPartial("a", "u", "90"), newPartial("b", "v", "91")), nil
+		}
+		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+			return pageOf(fmt.Sprint(version)), nil
+		}
+		var refusals []reflector.Problem
+		sink := &keepsAll{Store: store.New(store.Options[partial]{})}
+		r := reflector.New[partial](server, sink, reflector.Options{
+			Rand: zero, MinWatchTimeout: 3 * time.Hour,
+			Trace: &reflector.Trace{Problem: func(p reflector.Problem) { refusals = append(refusals, p) }},
+		})
+		stop := running(t, r)
+		stream := <-server.streams
+		stream.event(listwatch.Deleted, newPartial("a", "u", "101"))
+		for range 120 {
+			later(30 * time.Second)
+			version += 10
+			stream.bookmark(fmt.Sprint(version))
+		}
+		synctest.Wait()
+		lists, asks, watches := server.count()
+		if lists != 1 || watches != 1 {
+			t.Fatalf("%d lists and %d watches, want one of each", lists, watches)
+		}
+		if asks < 10 || asks > 16 { // 10 within 17 minutes, and then one every 10 minutes
+			t.Errorf("the server was asked %d times in an hour, want 14", asks)
+		}
+		if len(refusals) != 1 || refusals[0].Class != reflector.SinkProblem || refusals[0].Key != "a" {
+			t.Errorf("reported are %v, want one problem of a", refusals)
+		}
+
+		sink.yields = true
+		for range 25 {
+			later(30 * time.Second)
+			stream.bookmark(fmt.Sprint(version))
+		}
+		if _, ok := sink.Get("a"); ok || len(r.Status().Quarantined) > 0 {
+			t.Errorf("a is held: %v, and in quarantine: %v, although the sink deletes again", ok, r.Status().Quarantined)
+		}
+		stop()
+	})
 }
 
 // Nobody can ask for an object that has no key. If the sink refuses it, a list brings it.

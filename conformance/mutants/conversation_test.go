@@ -54,8 +54,8 @@ var ofConversations = []mutation{
 	{
 		what: "never fall back to the most recent state after a 410",
 		dir:  protocol,
-		edits: one("case Expired, TooLarge:\n\t\tm.mostRecentNext = true\n\t\tif p.version != \"\" {\n\t\t\tm.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})\n\t\t\tm.becomeListing(now)",
-			"case TooLarge:\n\t\tm.mostRecentNext = true\n\t\tif p.version != \"\" {\n\t\t\tm.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})\n\t\t\tm.becomeListing(now)"),
+		edits: one("case Expired, TooLarge:\n\t\tm.mostRecentNext = true\n\t\tif p.version != \"\" {\n\t\t\tm.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})\n\t\t\tm.sync(now)\n\t\t\treturn\n\t\t}\n\tcase Failed:\n\t\t// The server may",
+			"case TooLarge:\n\t\tm.mostRecentNext = true\n\t\tif p.version != \"\" {\n\t\t\tm.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})\n\t\t\tm.sync(now)\n\t\t\treturn\n\t\t}\n\tcase Failed:\n\t\t// The server may"),
 		trace: "expired",
 	},
 	{
@@ -247,8 +247,8 @@ var ofConversations = []mutation{
 	{
 		what: "drop the version of an event",
 		dir:  protocol,
-		edits: one("come in no order.\n\t\tm.moveResume(resume)",
-			"come in no order.\n\t\t_ = resume"),
+		edits: one("if !object.Any(m.resume) || e.Type != Added {\n\t\tm.moveResume(resume)",
+			"if !object.Any(m.resume) || e.Type != Added {\n\t\t_ = resume"),
 		trace: "watch-cut",
 	},
 	{

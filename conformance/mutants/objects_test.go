@@ -20,8 +20,8 @@ var ofObjects = []mutation{
 	{
 		what: "ignore an event without a readable name",
 		dir:  protocol,
-		edits: one("m.repair.want(&m.rules, now)\n\t\tm.moveResume(resume)",
-			"m.moveResume(resume)"),
+		edits: one("m.repair.want(&m.rules, now)\n\t\tm.moveResumePast(e, resume)",
+			"m.moveResumePast(e, resume)"),
 		trace: "event-without-name",
 	},
 	{

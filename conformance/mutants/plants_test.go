@@ -18,8 +18,8 @@ type plant struct {
 var plants = []plant{
 	{
 		what: "an event without a readable name is dropped, and the resume point moves on",
-		edits: one("m.repair.want(&m.rules, now)\n\t\tm.moveResume(resume)",
-			"m.moveResume(resume)"),
+		edits: one("m.repair.want(&m.rules, now)\n\t\tm.moveResumePast(e, resume)",
+			"m.moveResumePast(e, resume)"),
 		search: "nameless",
 	},
 	{

@@ -170,9 +170,12 @@ func (m *Machine) absent(now time.Time, e *entry, in Answered) {
 		m.repair.want(&m.rules, now) // there is no object to call Delete with, so a list has to say what is gone
 		m.quarantine.postpone(&m.rules, now, e)
 	case in.IsHeld:
-		m.applyAnswer(Deleted, in.Version, Item{
-			Meta: object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}, Err: errAbsent, Held: in.Held, IsHeld: true,
-		})
+		meta := object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}
+		if e.why == deletionRefused {
+			meta = e.meta // the same deletion again: it is reported once, and the backoff of its asks goes on
+		}
+		e.minVersion = object.Newer(e.minVersion, in.Version)
+		m.applyAnswer(Deleted, in.Version, Item{Meta: meta, Err: errAbsent, Held: in.Held, IsHeld: true})
 	default:
 		m.recent.note(object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}, true)
 		m.quarantine.release(e.meta.Key)

@@ -72,9 +72,10 @@ type undo struct {
 	recent   recent // if the step had a Replace
 
 	// If the step had an Apply:
-	key   string
-	item  Item
-	entry *entry // the key's entry in quarantine before; nil if there was none
+	key      string
+	item     Item
+	deletion bool
+	entry    *entry // the key's entry in quarantine before; nil if there was none
 
 	// If it had a Replace:
 	quarantine   quarantine

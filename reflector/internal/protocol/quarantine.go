@@ -55,10 +55,11 @@ type entry struct {
 type cause uint8
 
 const (
-	unusable    cause = iota + 1 // it cannot be decoded or transformed
-	sinkRefused                  // the sink did not take it
-	outOfOrder                   // an event was older than the resume point, so that it may no longer be true
-	differs                      // a verification found it to differ
+	unusable        cause = iota + 1 // it cannot be decoded or transformed
+	sinkRefused                      // the sink did not take it
+	deletionRefused                  // the sink did not delete it
+	outOfOrder                       // an event was older than the resume point, so that it may no longer be true
+	differs                          // a verification found it to differ
 )
 
 const (
@@ -203,7 +204,7 @@ func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
 func (q *quarantine) sinkRefusals() int {
 	n := 0
 	for _, e := range q.entries { // the order does not matter for a sum
-		if e.why == sinkRefused {
+		if e.why == sinkRefused || e.why == deletionRefused {
 			n++
 		}
 	}
@@ -232,11 +233,15 @@ func (q *quarantine) due(now time.Time) (key string, ok bool) {
 // applyRefused puts an object into quarantine that the sink has refused.
 func (m *Machine) applyRefused(now time.Time, undone undo, err error) {
 	m.safe = undone.position.safe
-	firstRefusal := undone.entry == nil || undone.entry.meta != undone.item.Meta || undone.entry.why != sinkRefused
+	why := sinkRefused
+	if undone.deletion {
+		why = deletionRefused
+	}
+	firstRefusal := undone.entry == nil || undone.entry.meta != undone.item.Meta || undone.entry.why != why
 	if undone.entry != nil {
 		m.quarantine.entries[undone.key] = undone.entry
 	}
-	m.toQuarantine(now, undone.item, err, sinkRefused)
+	m.toQuarantine(now, undone.item, err, why)
 	if m.quarantine.sinkRefusals() > maxRefused {
 		if m.resume != undone.position.resume {
 			m.resume, m.fences = undone.position.resume, undone.position.fences

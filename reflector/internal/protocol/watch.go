@@ -114,7 +114,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	if item.Err != nil && item.Meta.Key == "" {
 		m.emit(Problem{Class: ObjectProblem, Err: item.Err})
 		m.repair.want(&m.rules, now)
-		m.moveResume(resume)
+		m.moveResumePast(e, resume)
 		return
 	}
 	if m.doubt != nil && err == nil {
@@ -137,8 +137,13 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		m.emit(Problem{Class: VersionProblem, Key: item.Meta.Key, Err: err})
 		return
 	}
+	m.moveResumePast(e, resume)
+}
+
+// moveResumePast moves the resume point past an event, unless it is one of the objects that a watch without a version begins with,
+// because these come in no order.
+func (m *Machine) moveResumePast(e *Seen, resume string) {
 	if !object.Any(m.resume) || e.Type != Added {
-		// The initial events of a watch without a version come in no order.
 		m.moveResume(resume)
 	}
 }
@@ -202,7 +207,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 func (m *Machine) apply(typ Type, item Item) {
 	m.undo = undo{
 		sink: applied, position: m.position,
-		key: item.Meta.Key, item: item, entry: m.quarantine.release(item.Meta.Key),
+		key: item.Meta.Key, item: item, deletion: typ == Deleted, entry: m.quarantine.release(item.Meta.Key),
 	}
 	another := item.IsHeld && object.Another(item.Held.UID, item.Meta.UID)
 	switch {
