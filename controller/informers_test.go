@@ -97,13 +97,6 @@ func TestInformerFails(t *testing.T) {
 		}
 		r.expect("")
 	})
-	synctest.Test(t, func(t *testing.T) { // by a function of the program
-		r := run(t, 1, nil, controller.Watches(cache(newFake("b")), func(*thing) []string { panic("no keys") }))
-		var panicked *informer.PanicError
-		if err := r.result(); !errors.As(err, &panicked) || panicked.Value != "no keys" {
-			t.Errorf("Run returned %v", err)
-		}
-	})
 }
 
 func TestRunRefuses(t *testing.T) {

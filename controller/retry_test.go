@@ -3,7 +3,6 @@ package controller_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -70,7 +69,6 @@ func TestPanicsAreErrors(t *testing.T) {
 	cause := errors.New("cause")
 	for name, bad := range map[string]func(){
 		"panic":   func() { panic(cause) },
-		"goexit":  runtime.Goexit,
 		"runtime": func() { clear([]int{}[len(cause.Error()):]) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +87,7 @@ func TestPanicsAreErrors(t *testing.T) {
 				if !strings.Contains(log, "level=ERROR") || !strings.Contains(log, `controller: reconcile \"a\": panic: `) {
 					t.Errorf("logged %s", log)
 				}
-				if name != "goexit" && !strings.Contains(log, "run_test.go") {
+				if !strings.Contains(log, "run_test.go") {
 					t.Errorf("logged no stack: %s", log)
 				}
 				r.becomes(nil)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,7 +60,7 @@ type Reconciled struct {
 	Err      error         // what it returned, or a [*PanicError]
 }
 
-// PanicError says that [Reconcile] panicked, or ended its goroutine with runtime.Goexit.
+// PanicError says that [Reconcile] panicked.
 type PanicError struct {
 	Key   string
 	Value any    // what it panicked with
@@ -79,7 +78,6 @@ func (e *PanicError) Unwrap() error {
 }
 
 var (
-	errGoexit     = errors.New("Reconcile called runtime.Goexit (t.FailNow does)")
 	errNoFunction = errors.New("controller: the Reconcile function is nil")
 	errNoSource   = errors.New("controller: no source and no queue, so that there would be nothing to do: add controller.For(...)")
 	errNoKind     = errors.New("the type of the owners has no Kind: set Kind of the object.Type, such as ReplicaSet")
@@ -119,20 +117,13 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 		return err
 	}
 	var informers sync.WaitGroup
-	var failed atomic.Pointer[error] // the first failure of an informer
 	run := map[any]bool{}
 	for i, s := range sources {
 		if run[s.informer] {
 			continue // another source runs it
 		}
 		run[s.informer] = true
-		informers.Go(func() {
-			err := s.keepRunning(inner, registrations[i])
-			if isFailure(err) {
-				failed.CompareAndSwap(nil, &err)
-			}
-			fail(err)
-		})
+		informers.Go(func() { fail(s.keepRunning(inner, registrations[i])) })
 	}
 	if c.awaitSync(inner, sources, registrations) {
 		for range max(opts.Workers, 1) {
@@ -143,19 +134,10 @@ func Run(ctx context.Context, reconcile Reconcile, opts Options, sources ...Sour
 	fail(ErrClosed) // the workers end if inner has ended, and then this does nothing, or if the queue is closed
 	remove(registrations)
 	informers.Wait()
-	if err := failed.Load(); err != nil {
-		return *err
-	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return context.Cause(inner)
-}
-
-// isFailure reports whether an informer has ended for another reason than that it had to: because code of the program has panicked, or
-// because Fatal said so. Nothing else tells a panic, so Run returns a failure also if its context has ended.
-func isFailure(err error) bool {
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, informer.ErrStopped)
 }
 
 // observe lets the sources add keys. If one cannot, none does.
@@ -257,39 +239,35 @@ func (s Source) late(ctx context.Context) error {
 
 // work takes keys until ctx ends or the queue is closed.
 func (c *running) work(ctx context.Context) {
-	returned := false
-	defer func() {
-		if !returned { // reconcile has ended this goroutine
-			c.workers.Go(func() { c.work(ctx) })
-		}
-	}()
 	for {
 		key, waited, err := c.queue.get(ctx)
 		if err != nil {
-			break
+			return
 		}
 		c.process(ctx, key, waited)
 	}
-	returned = true
 }
 
-// process calls reconcile. Whatever that does, the key is accounted for.
+// process calls reconcile, and decides what follows.
 func (c *running) process(ctx context.Context, key string, waited time.Duration) {
 	began := time.Now()
-	var after time.Duration
-	var err error = &PanicError{Key: key, Value: errGoexit}
+	after, err := c.call(ctx, key)
+	r := Reconciled{Key: key, Waited: waited, Took: time.Since(began), Err: err}
+	c.settle(ctx, &r, after)
+	c.queue.Done(key)
+	if c.reconciled != nil {
+		c.reconciled(r)
+	}
+}
+
+// call calls reconcile, and returns its panic as an error: the object of another tenant must not end a program that looks after many.
+func (c *running) call(ctx context.Context, key string) (after time.Duration, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Key: key, Value: v, Stack: debug.Stack()}
-		}
-		r := Reconciled{Key: key, Waited: waited, Took: time.Since(began), Err: err}
-		c.settle(ctx, &r, after)
-		c.queue.Done(key)
-		if c.reconciled != nil {
-			c.reconciled(r)
+			after, err = 0, &PanicError{Key: key, Value: v, Stack: debug.Stack()}
 		}
 	}()
-	after, err = c.reconcile(ctx, key)
+	return c.reconcile(ctx, key)
 }
 
 // settle decides when the key is looked at again.

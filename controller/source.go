@@ -105,8 +105,7 @@ func keyOf(owner object.Type, namespace, name string) string {
 }
 
 // Watches makes the keys that a function returns: those that this object concerns. Empty keys are left out. The function runs on
-// the informer's goroutine, as index functions do: it must be quick, and may read stores. If it panics, [informer.Options].Problem
-// is told and the keys of that change are lost; without a Problem, Run ends.
+// the informer's goroutine, as index functions do: it must be quick, and may read stores.
 func Watches[T object.Object](in Informer[T], keys func(obj T) []string) Source {
 	return from("Watches", in, func(obj T) []string {
 		return slices.DeleteFunc(slices.Clone(keys(obj)), func(key string) bool { return key == "" })

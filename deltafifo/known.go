@@ -1,7 +1,6 @@
 package deltafifo
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -43,14 +42,12 @@ func (v *knownView[T]) get(key string) (state[T], bool) {
 // process an entry and change Known before or after withKnown has read that key. So the queue records the keys whose
 // processing ends, and withKnown reads these keys again until there are no more. This loop ends, because the one
 // producer is here and queues nothing, so only the entries that are queued now can end.
-func (q *Queue[T]) withKnown(f func(*knownView[T])) error {
+func (q *Queue[T]) withKnown(f func(*knownView[T])) {
 	v := &knownView[T]{fresh: map[string]known[T]{}}
 	if q.known != nil {
 		q.watch(true)
 		defer q.watch(false)
-		if err := guard(func() { v.states = q.readKnown(sorted(q.known.Keys())) }); err != nil {
-			return fmt.Errorf("known objects: %w", err)
-		}
+		v.states = q.readKnown(sorted(q.known.Keys()))
 	}
 	for {
 		q.mu.Lock()
@@ -59,16 +56,11 @@ func (q *Queue[T]) withKnown(f func(*knownView[T])) error {
 		if len(ended) == 0 {
 			defer q.mu.Unlock()
 			f(v)
-			return nil
+			return
 		}
 		q.mu.Unlock()
-		err := guard(func() {
-			for _, k := range q.readKnown(ended) {
-				v.fresh[k.key] = k
-			}
-		})
-		if err != nil {
-			return fmt.Errorf("known objects: %w", err)
+		for _, k := range q.readKnown(ended) {
+			v.fresh[k.key] = k
 		}
 	}
 }

@@ -117,21 +117,16 @@ func (q *Queue[T]) advance() {
 }
 
 // handOver calls Options.Passed with the version that is due. It needs mu, and releases it during the call.
-func (q *Queue[T]) handOver() error {
+func (q *Queue[T]) handOver() {
 	version := q.due
 	q.due, q.handing = "", true
-	defer func() {
-		q.mu.Lock()
-		q.handing, q.passed = false, version
-		q.handed++
-		q.advance()
-		q.signal()
-	}()
 	q.mu.Unlock()
-	if err := guard(func() { q.tell(version) }); err != nil {
-		return fmt.Errorf("deltafifo: Options.Passed of resourceVersion %s: %w", version, err)
-	}
-	return nil
+	q.tell(version)
+	q.mu.Lock()
+	q.handing, q.passed = false, version
+	q.handed++
+	q.advance()
+	q.signal()
 }
 
 // account records whether process failed for the last entry of a key. It needs mu.

@@ -147,19 +147,6 @@ func TestFailedEntryKeepsMarksFromBeingPassed(t *testing.T) {
 			f.passed(test.passed)
 		})
 	}
-	t.Run("a panic and Goexit are failures", func(t *testing.T) {
-		for _, end := range []func(){func() { panic("x") }, t.SkipNow} {
-			f := newFixture(t, options{})
-			f.add("a@2")
-			f.q.Mark("2")
-			var pop sync.WaitGroup
-			pop.Go(func() {
-				_ = f.q.Pop(t.Context(), func(deltafifo.Entry[*testObject]) error { end(); return nil })
-			})
-			pop.Wait()
-			f.passed("")
-		}
-	})
 }
 
 // Options.Passed is called between entries, by the Pop that processed the last entry before the mark, or by a Pop
@@ -223,21 +210,6 @@ func TestPassedIsToldBetweenEntries(t *testing.T) {
 		q.Close()
 		pops.Wait()
 	})
-}
-
-func TestPanicOfPassedIsAnErrorOfPop(t *testing.T) {
-	f := newFixture(t, options{Passed: func(string) { panic("odd") }})
-	f.add("a@1")
-	f.q.Mark("1")
-	var panicked *deltafifo.PanicError
-	err := f.q.Pop(t.Context(), f.apply)
-	if !errors.As(err, &panicked) || err.Error() != "deltafifo: Options.Passed of resourceVersion 1: panic: odd" {
-		t.Errorf("Pop: %v", err)
-	}
-	f.passed("1")
-	f.add("b@2")
-	f.pop()
-	f.want("b: Added@2")
 }
 
 // WaitFor and Wait return after Options.Passed has returned for the mark, and not when the mark is reached.

@@ -5,15 +5,15 @@ import "context"
 // Pop waits for an entry, takes the oldest one, calls process with it, and returns the error of process. It returns
 // ctx.Err() if ctx ends first, and [ErrClosed] if the queue is closed and empty.
 //
-// Pop removes the entry in any case. If process returns an error or panics, Pop does not put the entry back, and
-// HasSynced becomes true all the same; process can keep the entry to try again. Pop returns a panic as a [PanicError].
-// But no mark is passed while process has failed for an object's last entry, see [Queue.Mark].
+// Pop removes the entry in any case. If process returns an error, Pop does not put the entry back, and HasSynced becomes
+// true all the same; process can keep the entry to try again. But no mark is passed while process has failed for an
+// object's last entry, see [Queue.Mark].
 //
 // Pop also calls [Options].Passed, while it waits and after process.
 //
 // Pop holds no lock while process runs. process may call any method except Pop and Wait, which would never return.
 // Several goroutines may call Pop; their process functions run one after the other, in the order of the queue.
-func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) (err error) {
+func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) error {
 	if process == nil {
 		return errNoProcess
 	}
@@ -21,18 +21,8 @@ func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) (err e
 	if err := q.take(ctx, &e); err != nil {
 		return err
 	}
-	// Deferred, because process may end by a panic or by runtime.Goexit (t.FailNow in a test).
-	returned := false
-	defer func() {
-		if v := recover(); v != nil {
-			err = newPanicError(e.Key, v)
-		}
-		if told := q.finish(e.Initial, !returned || err != nil); err == nil {
-			err = told
-		}
-	}()
-	err = process(e)
-	returned = true
+	err := process(e)
+	q.finish(e.Initial, err != nil)
 	return err
 }
 
@@ -47,9 +37,7 @@ func (q *Queue[T]) take(ctx context.Context, e *Entry[T]) error {
 		}
 		turn := q.processing == nil && !q.handing
 		if turn && q.due != "" {
-			if err := q.handOver(); err != nil {
-				return err
-			}
+			q.handOver()
 			continue
 		}
 		if turn && q.order.len > 0 {
@@ -80,8 +68,8 @@ func (q *Queue[T]) begin(out *Entry[T]) {
 	q.taken++
 }
 
-// finish records that the entry that begin took has been processed. It returns an error if Options.Passed panics.
-func (q *Queue[T]) finish(initial, failed bool) error {
+// finish records that the entry that begin took has been processed.
+func (q *Queue[T]) finish(initial, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.processing
@@ -97,7 +85,6 @@ func (q *Queue[T]) finish(initial, failed bool) error {
 	q.advance()
 	q.signal()
 	if q.due != "" {
-		return q.handOver()
+		q.handOver()
 	}
-	return nil
 }

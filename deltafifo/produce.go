@@ -40,7 +40,7 @@ func (q *Queue[T]) produce(op string, t Type, obj T) error {
 // If the object under the key has another UID than obj, then it is gone, because a name has one object at a time, and
 // Delete queues its inferred deletion. The consumer never learned of obj, so Delete does not report its deletion.
 //
-// Delete returns the same errors as Add, and a [PanicError] if Known panics.
+// Delete returns the same errors as Add.
 func (q *Queue[T]) Delete(obj T) error { return q.delete(obj, false) }
 
 // DeleteInferred does what Delete does, but its Deleted delta has a Tombstone. It is for an object that is gone and
@@ -64,16 +64,10 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	}
 	known, k := false, string(key)
 	there := state[T]{key: k}
-	err = guard(func() {
-		if q.known == nil {
-			return
-		}
+	if q.known != nil {
 		if there.obj, known = q.get(k); known {
 			there.uid = there.obj.GetUID()
 		}
-	})
-	if err != nil {
-		return fmt.Errorf("deltafifo: delete %q: known objects: %w", k, err)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -114,17 +108,8 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bo
 }
 
 // identify appends the key of an object to buf, and returns the key and the UID. The queue calls it before it takes its
-// lock, because it runs user code. It returns an error for a nil object, for an object without a name, and if a getter
-// panics.
+// lock, because it runs user code. It returns an error for an object without a name.
 func identify[T object.Object](buf []byte, obj T) (key []byte, uid types.UID, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			_, err = object.KeyOf(obj) // returns the same error text as the store does
-			if err == nil {
-				err = newPanicError("", v)
-			}
-		}
-	}()
 	name := obj.GetName()
 	if name == "" {
 		_, err = object.KeyOf(obj)

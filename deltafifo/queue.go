@@ -29,7 +29,7 @@ type Options[T object.Object] struct {
 	// Passed is called with the version of a mark when the mark is passed, see [Queue.Mark]. Pop calls it while it waits
 	// for an entry, or after process has returned, and never while a process function runs. Like process, Passed may call
 	// any method except Pop and Wait. For [Queue.WaitFor] and [Queue.Passed], a mark is passed when Passed has returned.
-	// If Passed panics, Pop returns an error, and the mark counts as passed. If nil, no function is called.
+	// If nil, no function is called.
 	Passed func(resourceVersion string)
 }
 
@@ -47,7 +47,7 @@ type Options[T object.Object] struct {
 //     with a Tombstone comes before its Replaced.
 //  5. What is being processed counts as there, or as gone if it is being deleted: for Replace, Delete and Resync.
 //  6. Resync queues a Sync for every known key that is neither queued nor being processed.
-//  7. No user code runs under the queue's lock. A process function that fails or panics loses no entry: see [Queue.Pop].
+//  7. No user code runs under the queue's lock. A process function that fails loses no entry: see [Queue.Pop].
 //  8. HasSynced is true once the last entry of the first Replace has been processed, and [Options.Passed] has returned
 //     for the version of that list. If the list is empty and deletes nothing, only Passed is waited for.
 //  9. With [Options.Coalesce], an entry has at most 13 deltas. Of two deltas of one type in a row, the newer stays: Added,
@@ -128,19 +128,16 @@ func (q *Queue[T]) Get(key string) (T, bool) {
 }
 
 // Keys returns the keys of all objects that there will be once everything that waits has been processed, sorted. It is a
-// call of the producer's. If Known panics, there are none.
+// call of the producer's.
 func (q *Queue[T]) Keys() []string {
 	var keys []string
-	err := q.withKnown(func(v *knownView[T]) {
+	q.withKnown(func(v *knownView[T]) {
 		keys = q.keys(v, func(*entry[T]) bool { return true })
 		keys = slices.DeleteFunc(keys, func(key string) bool {
 			_, ok := q.expected(key, v)
 			return !ok
 		})
 	})
-	if err != nil {
-		return nil
-	}
 	return keys
 }
 

@@ -17,8 +17,7 @@ import (
 // Keys that are queued already keep their place. The resourceVersion is the list's, and Replace sets a mark with it
 // behind the list: see [Queue.Mark].
 //
-// If an item has no key, or if Known panics, Replace returns an error and queues nothing, and the call does not count
-// as the first Replace.
+// If an item has no key, Replace returns an error and queues nothing, and the call does not count as the first Replace.
 func (q *Queue[T]) Replace(items []T, resourceVersion string) error {
 	var buf [object.KeySize]byte
 	ids := make([]identity, len(items))
@@ -30,15 +29,12 @@ func (q *Queue[T]) Replace(items []T, resourceVersion string) error {
 		ids[i] = identity{string(key), uid}
 	}
 	var closed bool
-	err := q.withKnown(func(v *knownView[T]) {
+	q.withKnown(func(v *knownView[T]) {
 		if closed = q.closed; !closed {
 			q.replace(items, ids, resourceVersion, v)
 		}
 	})
-	switch {
-	case err != nil:
-		return fmt.Errorf("deltafifo: replace: %w", err)
-	case closed:
+	if closed {
 		return fmt.Errorf("replace: %w", ErrClosed)
 	}
 	return nil
@@ -145,18 +141,15 @@ func (q *Queue[T]) pushListed(key string, uid types.UID, d Delta[T]) {
 // Resync queues a Sync for every known object that is neither queued nor being processed, in the order of the keys. A
 // consumer that compares objects with a desired state thereby processes every object again from time to time.
 //
-// Without Known, Resync does nothing. If Known panics, Resync returns an error and queues nothing.
+// Without Known, Resync does nothing.
 func (q *Queue[T]) Resync() error {
 	var closed bool
-	err := q.withKnown(func(v *knownView[T]) {
+	q.withKnown(func(v *knownView[T]) {
 		if closed = q.closed; !closed {
 			q.resync(v)
 		}
 	})
-	switch {
-	case err != nil:
-		return fmt.Errorf("deltafifo: resync: %w", err)
-	case closed:
+	if closed {
 		return fmt.Errorf("resync: %w", ErrClosed)
 	}
 	return nil

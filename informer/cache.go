@@ -12,12 +12,11 @@ import (
 
 // cache is a store with its handlers and observers: everything of an informer except the way to the server.
 type cache[T object.Object] struct {
-	store   *store.Store[T]
-	problem func(error)
-	bell    bell
-	keyed   keyWaiters
-	ended   chan struct{} // closed when the consumer has taken its last entry
-	over    chan struct{} // closed when Run has nothing left to do, or will never begin
+	store *store.Store[T]
+	bell  bell
+	keyed keyWaiters
+	ended chan struct{} // closed when the consumer has taken its last entry
+	over  chan struct{} // closed when Run has nothing left to do, or will never begin
 
 	mu        sync.Mutex
 	phase     phase
@@ -40,15 +39,14 @@ const (
 
 func newCache[T object.Object](opts *Options[T]) *cache[T] {
 	return &cache[T]{
-		store:   store.New(store.Options[T]{Indexers: opts.Indexers, Bookmarked: true}),
-		problem: opts.Problem,
-		ended:   make(chan struct{}),
-		over:    make(chan struct{}),
+		store: store.New(store.Options[T]{Indexers: opts.Indexers, Bookmarked: true}),
+		ended: make(chan struct{}),
+		over:  make(chan struct{}),
 	}
 }
 
 func (c *cache[T]) addHandler(h Handler[T]) (*Registration, error) {
-	s := newSubscriber(h, c.report, c.bell.ring)
+	s := newSubscriber(h, c.bell.ring)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.phase == stopped {
@@ -58,18 +56,6 @@ func (c *cache[T]) addHandler(h Handler[T]) (*Registration, error) {
 	c.members = append(c.members, s)
 	c.bell.ring()
 	return s.Registration, nil
-}
-
-// report calls Options.Problem with a panic of the program's code. If Problem is nil, report ends Run with that panic.
-func (c *cache[T]) report(err error) {
-	if c.problem != nil {
-		c.problem(err)
-		return
-	}
-	c.mu.Lock()
-	fail := c.fail
-	c.mu.Unlock()
-	fail(err)
 }
 
 // start makes the phase running.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"maps"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,7 +20,7 @@ import (
 )
 
 // Checkpointer keeps a copy of a store for the next process: see [Options.Checkpoint]. [FileCheckpoint] is one. An informer makes one
-// call at a time. If a call panics, that counts as its error.
+// call at a time.
 //
 // The parameter named of says what the source of the copy is: the server, the resource, the namespace, the selectors, and the shape
 // of T. It is one line of JSON. A copy of another source must not be loaded.
@@ -134,9 +132,7 @@ func (in *Informer[T]) load(ctx context.Context) {
 	defer close(k.loaded)
 	k.due.Store(true) // without a copy, the first list is saved as soon as it has come
 	began := time.Now()
-	var objects []T
-	var at reflector.Point
-	err := guarded("Load", func() (err error) { objects, at, err = k.keeper.Load(ctx, k.of); return err })
+	objects, at, err := k.keeper.Load(ctx, k.of)
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -182,13 +178,13 @@ func (k *checkpoints[T]) run(ctx context.Context) {
 	}
 }
 
-// offer hands the store over to be saved, if that is due and the store is at a point. broken are the keys of objects that could not
-// be stored. Only the consumer calls it, between two entries.
-func (k *checkpoints[T]) offer(queue *deltafifo.Queue[T], from *store.Store[T], broken map[string]string) {
+// offer hands the store over to be saved, if that is due and the store is at a point. Only the consumer calls it, between two
+// entries.
+func (k *checkpoints[T]) offer(queue *deltafifo.Queue[T], from *store.Store[T]) {
 	if !k.due.Load() {
 		return
 	}
-	if s, ok := k.exact(queue, from, broken); ok {
+	if s, ok := k.exact(queue, from); ok {
 		select {
 		case k.saves <- s:
 			k.due.Store(false)
@@ -199,7 +195,7 @@ func (k *checkpoints[T]) offer(queue *deltafifo.Queue[T], from *store.Store[T], 
 
 // exact returns the store as it is, if it is at a point. Then the queue is empty, so everything that was given until the point has
 // been processed, and nothing was given after it.
-func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T], broken map[string]string) (savedStore[T], bool) {
+func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T]) (savedStore[T], bool) {
 	k.mu.Lock()
 	s := savedStore[T]{at: k.point, given: k.at}
 	k.mu.Unlock()
@@ -207,11 +203,6 @@ func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T], 
 		return s, false
 	}
 	s.snapshot = from.Snapshot()
-	if len(broken) > 0 {
-		s.at.Doubts = slices.Concat(s.at.Doubts, slices.Collect(maps.Keys(broken)))
-		slices.Sort(s.at.Doubts)
-		s.at.Doubts = slices.Compact(s.at.Doubts)
-	}
 	return s, true
 }
 
@@ -228,14 +219,12 @@ func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) error {
 		return nil
 	}
 	began := time.Now()
-	err := guarded("Save", func() error {
-		return k.keeper.Save(ctx, k.of, s.at, func(yield func(T) bool) {
-			for _, obj := range s.snapshot.All() {
-				if !yield(obj) {
-					return
-				}
+	err := k.keeper.Save(ctx, k.of, s.at, func(yield func(T) bool) {
+		for _, obj := range s.snapshot.All() {
+			if !yield(obj) {
+				return
 			}
-		})
+		}
 	})
 	if err == nil {
 		k.saved, k.savedAt, k.failing = s.given, s.at, false
@@ -253,16 +242,6 @@ func (k *checkpoints[T]) failed(err error) {
 	}
 }
 
-// guarded calls a method of the Checkpointer. A panic there must not end the program: the store does not depend on its copy.
-func guarded(method string, call func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s of the Checkpointer: panic: %v\n%s", method, p, debug.Stack())
-		}
-	}()
-	return call()
-}
-
 // begin starts the goroutine that saves. It runs until end.
 func (k *checkpoints[T]) begin(ctx context.Context) {
 	k.saving.Go(func() { k.run(ctx) })
@@ -278,7 +257,7 @@ func (k *checkpoints[T]) end(queue *deltafifo.Queue[T], c *consumer[T]) {
 	for queue.Len() > 0 && ctx.Err() == nil {
 		_ = queue.Pop(ctx, c.apply) // apply never fails, and the queue is open
 	}
-	s, ok := k.exact(queue, c.store, c.broken)
+	s, ok := k.exact(queue, c.store)
 	if !ok {
 		return
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/store"
 )
 
 // saving is an informer with a checkpoint in a file, and a diary.
@@ -115,33 +114,6 @@ func TestSavedCopyIsOfAnotherHistory(t *testing.T) {
 		second.start()
 		later(time.Minute)
 		d.expect(t, "add ns/a=0 initial; add ns/b=1 initial; add ns/y=8; add ns/x=7 initial; delete ns/b=1 unknown")
-		second.agree()
-	})
-}
-
-// What index functions panicked on is not in the store, and no event says so again: it is saved as a doubt, and asked for.
-func TestBrokenObjectIsADoubt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "things")
-		f := newFake("ns/a", "ns/b")
-		first, _ := saving(t, f, path, func(opts *informer.Options[*thing]) {
-			opts.Problem = func(error) {}
-			opts.Indexers = store.Indexers[*thing]{"bad": func(obj *thing) []string {
-				if obj.Value == 13 {
-					panic("unlucky")
-				}
-				return nil
-			}}
-		})
-		first.start()
-		f.set("ns/a", 13)
-		f.bookmark()
-		synctest.Wait()
-		first.end()
-		second, d := saving(t, f, path)
-		second.start()
-		later(time.Minute)
-		d.expect(t, "add ns/a=0 initial; add ns/b=0 initial; update ns/a=0->13")
 		second.agree()
 	})
 }

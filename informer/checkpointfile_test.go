@@ -2,6 +2,7 @@ package informer_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -380,4 +381,29 @@ func FuzzCheckpointFile(f *testing.F) {
 			t.Errorf("%d objects at %q beside %v", len(objects), at.Version, err)
 		}
 	})
+}
+
+// touchy is an object that cannot be written if its value is 13.
+type touchy struct{ thing }
+
+func (o *touchy) MarshalJSON() ([]byte, error) {
+	if o.Value == 13 {
+		panic("unlucky")
+	}
+	return json.Marshal(o.thing)
+}
+
+// An object whose code panics when it is written spoils the copy, and leaves no unfinished file.
+func TestFileOfAnObjectThatPanics(t *testing.T) {
+	folder := t.TempDir()
+	file := informer.FileCheckpoint[*touchy](filepath.Join(folder, "things"), informer.FileOptions{})
+	good, bad := &touchy{}, &touchy{}
+	good.Name, bad.Name, bad.Value = "good", "bad", 13
+	err := file.Save(t.Context(), `{}`, reflector.Point{Version: "1"}, func(yield func(*touchy) bool) { _ = yield(good) && yield(bad) })
+	if err == nil || !strings.Contains(err.Error(), "object bad") || !strings.Contains(err.Error(), "unlucky") {
+		t.Errorf("Save returned %v", err)
+	}
+	if left, _ := os.ReadDir(folder); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
 }

@@ -13,11 +13,16 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/store"
+	"github.com/relist-go/relist/object"
 )
 
-// opaque is a server whose versions are no numbers.
-type opaque struct{ *fake }
+// opaque is a server whose versions are no numbers. Objects with the value odd cannot be decoded.
+type opaque struct {
+	*fake
+	odd int
+}
+
+var errOdd = errors.New("odd")
 
 func veil(version string) string { return "v" + version }
 
@@ -35,8 +40,16 @@ func (o opaque) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.P
 	if err != nil {
 		return nil, err
 	}
-	for i, obj := range page.Items {
-		page.Items[i] = veiled(obj)
+	items := page.Items
+	page.Items = nil
+	for _, obj := range items {
+		obj = veiled(obj)
+		if o.odd != 0 && obj.Value == o.odd {
+			meta := listwatch.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
+			page.Errors = append(page.Errors, &listwatch.ObjectError{Meta: meta, Err: errOdd})
+		} else {
+			page.Items = append(page.Items, obj)
+		}
 	}
 	page.ResourceVersion = veil(page.ResourceVersion)
 	return page, nil
@@ -48,10 +61,13 @@ func (o opaque) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.W
 	if err != nil {
 		return nil, err
 	}
-	return opaqueStream{w}, nil
+	return opaqueStream{w, o.odd}, nil
 }
 
-type opaqueStream struct{ listwatch.Watch[*thing] }
+type opaqueStream struct {
+	listwatch.Watch[*thing]
+	odd int
+}
 
 func (s opaqueStream) Next() (listwatch.Event[*thing], error) {
 	e, err := s.Watch.Next()
@@ -59,17 +75,17 @@ func (s opaqueStream) Next() (listwatch.Event[*thing], error) {
 		return e, err
 	}
 	e.Object, e.Meta.ResourceVersion = veiled(e.Object), veil(e.Meta.ResourceVersion)
+	if s.odd != 0 && e.Object != nil && e.Object.Value == s.odd {
+		e.Object, e.Err = nil, &listwatch.ObjectError{Meta: e.Meta, Err: errOdd}
+	}
 	return e, nil
 }
 
-func savingOpaque(t *testing.T, f *fake, path string, change ...func(*informer.Options[*thing])) (*rig, *diary) {
+func savingOpaque(t *testing.T, f opaque, path string) (*rig, *diary) {
 	t.Helper()
 	opts := informer.Options[*thing]{Checkpoint: informer.FileCheckpoint[*thing](path, informer.FileOptions{}), Logger: silent}
 	opts.Reflector.Rand = func() float64 { return 0 }
-	for _, c := range change {
-		c(&opts)
-	}
-	r, d := &rig{Informer: informer.New(opaque{f}, opts), t: t, fake: f, done: make(chan error, 1)}, &diary{}
+	r, d := &rig{Informer: informer.New(f, opts), t: t, fake: f.fake, done: make(chan error, 1)}, &diary{}
 	r.add(d.handler())
 	return r, d
 }
@@ -80,15 +96,7 @@ func TestCopyOfAServerWithOpaqueVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things")
 		f := newFake("ns/a", "ns/b")
-		first, d := savingOpaque(t, f, path, func(opts *informer.Options[*thing]) {
-			opts.Problem = func(error) {}
-			opts.Indexers = store.Indexers[*thing]{"bad": func(obj *thing) []string {
-				if obj.Value == 13 {
-					panic("unlucky")
-				}
-				return nil
-			}}
-		})
+		first, d := savingOpaque(t, opaque{f, 13}, path)
 		first.start()
 		d.expect(t, "add ns/a=0 initial; add ns/b=0 initial")
 		f.set("ns/a", 13)
@@ -98,7 +106,7 @@ func TestCopyOfAServerWithOpaqueVersions(t *testing.T) {
 
 		f.fail(errors.New("away"))
 		f.set("ns/c", 3)
-		second, d := savingOpaque(t, f, path)
+		second, d := savingOpaque(t, opaque{fake: f}, path)
 		second.start()
 		d.expect(t, "add ns/a=0 initial; add ns/b=1 initial")
 		f.fail(nil)
@@ -108,7 +116,7 @@ func TestCopyOfAServerWithOpaqueVersions(t *testing.T) {
 		second.end()
 
 		f.gap(func() { f.remove("ns/b"); f.set("ns/d", 4) })
-		third, d := savingOpaque(t, f, path)
+		third, d := savingOpaque(t, opaque{fake: f}, path)
 		third.start()
 		later(time.Minute)
 		d.expect(t, "add ns/a=13 initial; add ns/b=1 initial; add ns/c=3 initial; add ns/d=4 initial; delete ns/b=1 unknown")

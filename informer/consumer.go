@@ -2,9 +2,8 @@ package informer
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -33,7 +32,7 @@ type supply[T object.Object] interface {
 
 // runFrom is Run: it lists, watches and tells handlers until ctx ends.
 func (c *cache[T]) runFrom(ctx context.Context, from supply[T]) error {
-	telling, fail, result := failable(ctx)
+	telling, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	working, quit := context.WithCancel(telling)
 	defer quit()
@@ -45,7 +44,13 @@ func (c *cache[T]) runFrom(ctx context.Context, from supply[T]) error {
 	con := consumer[T]{cache: c, from: from}
 	con.run(telling, working)
 	con.stop(telling)
-	return result()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := context.Cause(telling); !errors.Is(err, errCut) {
+		return err
+	}
+	return nil
 }
 
 // consumer is one Run: the goroutine that takes entries from the queue, writes to the store, and passes changes to the handlers.
@@ -56,11 +61,9 @@ type consumer[T object.Object] struct {
 	handlers   []*subscriber[T]
 	observers  []*observer[T]
 	goroutines sync.WaitGroup
-	reports    reports
 	synced     bool // the store holds the first list, and the handlers know
 	timer      *time.Timer
-	broken     map[string]string // by key, the resourceVersion of an object that could not be stored because code panicked
-	unlike     bool              // objects have fields that equality.Semantic cannot compare
+	unlike     bool // objects have fields that equality.Semantic cannot compare
 }
 
 // run has two contexts, working and telling. It takes entries until the context working ends. Callbacks may begin until the context
@@ -78,15 +81,9 @@ func (c *consumer[T]) run(telling, working context.Context) {
 	}
 }
 
-// apply brings the store up to date with an entry, and passes the changes to the handlers. apply never fails: if code of the
-// program panics on an object, apply reports that, and the object counts as processed, so that nobody waits for it.
+// apply brings the store up to date with an entry, and passes the changes to the handlers. It never fails.
 func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
 	c.markSynced() // if this is the first entry after the first list: run may not have heard yet that the list has come
-	defer func() {
-		if v := recover(); v != nil { // a getter of the object has panicked
-			c.broke(e.Key, "", &deltafifo.PanicError{Key: e.Key, Value: v, Stack: debug.Stack()})
-		}
-	}()
 	for _, d := range e.Deltas {
 		switch d.Type {
 		case deltafifo.Added, deltafifo.Updated, deltafifo.Replaced:
@@ -109,10 +106,9 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 		return // the store keeps the object that the handlers have
 	}
 	if err := c.store.Update(obj); err != nil {
-		c.broke(key, obj.GetResourceVersion(), err)
-		return
+		// unreachable: an object without a name has no entry.
+		panic("informer: " + err.Error())
 	}
-	delete(c.broken, key)
 	c.keyed.ring(key)
 	c.observe(Change[T]{Key: key, Old: old, Existed: known, New: obj, Exists: true, Initial: initial})
 	for _, s := range c.handlers {
@@ -124,30 +120,15 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 	}
 }
 
-// broke reports that code of the program has panicked on an object. The store then has the old state of the object. Every list
-// brings the object again, but broke reports each version only once. Otherwise a Problem function that calls Relist would cause
-// the next problem, and so on for ever.
-func (c *consumer[T]) broke(key, version string, err error) {
-	if before, reported := c.broken[key]; reported && before == version && version != "" {
-		return
-	}
-	if c.broken == nil {
-		c.broken = map[string]string{}
-	}
-	c.broken[key] = version
-	c.reportLater(key, fmt.Errorf("informer: %w", err))
-}
-
 // remove removes an object from the store.
 func (c *consumer[T]) remove(key string, final T, unknown bool) {
-	delete(c.broken, key)
 	old, known := c.store.Get(key)
 	if !known {
 		return // no handler was told that it exists
 	}
-	if err := c.store.Delete(final); err != nil { // a getter of the object has panicked
-		c.broke(key, "", err)
-		return
+	if err := c.store.Delete(final); err != nil {
+		// unreachable: an object without a name has no entry.
+		panic("informer: " + err.Error())
 	}
 	c.keyed.ring(key)
 	c.observe(Change[T]{Key: key, Old: old, Existed: true})
@@ -271,18 +252,6 @@ func (c *consumer[T]) remind(now time.Time) {
 	}
 }
 
-// reportLater reports a problem with an object, or ends Run with it. It does not wait for Options.Problem, which may itself wait
-// for the consumer.
-func (c *consumer[T]) reportLater(key string, err error) {
-	if c.problem == nil {
-		c.report(err)
-		return
-	}
-	if c.reports.add(key, err) {
-		c.goroutines.Go(func() { c.reports.tell(c.problem) })
-	}
-}
-
 // stop waits until nothing fills the queues any more. It then ends every handler, and waits until all of them have ended. If the
 // context telling has ended, no callback begins any more. If only the context working has ended, because Stop was called, handlers
 // are first told what is pending.
@@ -311,7 +280,6 @@ func (c *consumer[T]) stop(telling context.Context) {
 		o.end(ErrStopped)
 	}
 	c.dropObservers()
-	c.reports.end()
 	c.goroutines.Wait()
 }
 

@@ -23,47 +23,6 @@ func consume[T object.Object](t *testing.T, in *Informer[T]) (stop func()) {
 	}
 }
 
-// moody is an object whose getter may panic.
-type moody struct {
-	metav1.PartialObjectMetadata
-	panics bool
-}
-
-func (m *moody) GetResourceVersion() string {
-	if m.panics {
-		panic("moody")
-	}
-	return m.ResourceVersion
-}
-
-// An object whose getter panics is reported, like one that cannot be indexed, and nobody waits for it.
-func TestGetterThatPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told []string
-		in := New(nil, Options[*moody]{Problem: func(err error) { told = append(told, err.Error()) }})
-		defer consume(t, in)()
-		a := &moody{PartialObjectMetadata: metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}}}
-		bad := &moody{PartialObjectMetadata: a.PartialObjectMetadata, panics: true}
-		for _, obj := range []*moody{a, bad} {
-			if err := in.queue.Update(obj); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-		}
-		in.queue.Mark("2")
-		if err := in.WaitFor(t.Context(), "2"); err != nil {
-			t.Error(err)
-		}
-		if held, _ := in.Store().Get("a"); held != a {
-			t.Error("the store does not hold the good state")
-		}
-		synctest.Wait()
-		if want := `informer: process "a": panic: moody`; len(told) != 1 || told[0] != want {
-			t.Errorf("Problem was told %q, want %q", told, want)
-		}
-	})
-}
-
 // Only marks move the store's version, and no object does: one that was asked for out of turn may be ahead of others, and a
 // list may have it at a version that the watch has yet to reach.
 func TestObjectsDoNotMoveTheVersion(t *testing.T) {

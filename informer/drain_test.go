@@ -130,28 +130,6 @@ func TestStopThatIsCut(t *testing.T) {
 	}
 }
 
-// A panic during the drain is what Run returns, and no callback begins after it.
-func TestPanicWhileDraining(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
-		release := make(chan struct{})
-		var told int
-		r.add(informer.Handler[*thing]{OnAdd: func(*thing, bool) { told++; <-release; panic("no") }})
-		r.background()
-		done := inBackground(func() error { return r.Stop(t.Context()) })
-		synctest.Wait()
-		close(release)
-		if err := <-done; !errors.Is(err, informer.ErrStopped) {
-			t.Errorf("Stop returned %v", err)
-		}
-		synctest.Wait()
-		var panicked *informer.PanicError
-		if err := <-r.done; !errors.As(err, &panicked) || told != 1 {
-			t.Errorf("Run returned %v after %d callbacks", err, told)
-		}
-	})
-}
-
 func TestStopBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a"), informer.Options[*thing]{})

@@ -519,20 +519,6 @@ func Example_stopAndDrain() {
 	_ = err
 }
 
-func Example_panics() {
-	opts := informer.Options[*Pod]{
-		Problem: func(err error) {
-			var panicked *informer.PanicError
-			if errors.As(err, &panicked) {
-				slog.Error(err.Error(), "stack", string(panicked.Stack))
-				return
-			}
-			slog.Error(err.Error()) // the panic of an index function: err wraps a *store.IndexError
-		},
-	}
-	_ = opts
-}
-
 // Every block of Go in the document is part of a file that is compiled and tested.
 func TestEmbedding(t *testing.T) {
 	text := read(t, "../docs/embedding.md")

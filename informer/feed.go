@@ -3,7 +3,6 @@ package informer
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -186,7 +185,6 @@ func (m *Multi[T]) retire(f *feed[T], c *consumer[T]) {
 	for _, obj := range c.store.In(f.namespace) {
 		c.remove(object.Key(obj), obj, true)
 	}
-	maps.DeleteFunc(c.broken, func(key, _ string) bool { return strings.HasPrefix(key, f.namespace+"/") })
 	close(f.gone)
 	told := make([]chan struct{}, len(c.handlers))
 	for i, s := range c.handlers {

@@ -3,7 +3,6 @@ package informer_test
 import (
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -24,8 +23,6 @@ type fold struct {
 
 	pause  time.Duration     // how long a callback takes
 	passes func(*thing) bool // its filter; nil if it has none
-	panics int               // each callback of this number panics; 0 for none
-	exits  int               // the callback of this number ends the goroutine; 0 for none
 	tally  func(what string) // counts what happens
 	mu     sync.Mutex
 	copy   map[string]*thing
@@ -35,7 +32,7 @@ type fold struct {
 	lost   bool // the handler was removed before it was told everything, so its copy is what it was
 }
 
-// fill makes the fold a handler that is slow, or picks, or panics, as the dice say.
+// fill makes the fold a handler that is slow, or picks, as the dice say.
 func (f *fold) fill(dice func(n int) int) {
 	if dice(2) == 0 {
 		f.pause = time.Duration(dice(4000)) * time.Millisecond
@@ -43,12 +40,6 @@ func (f *fold) fill(dice func(n int) int) {
 	if dice(4) == 0 {
 		rest := dice(2)
 		f.passes = func(obj *thing) bool { return obj.Value%2 == rest }
-	}
-	switch dice(6) {
-	case 0:
-		f.panics = 1 + dice(4)
-	case 1:
-		f.exits = 1 + dice(10)
 	}
 }
 
@@ -87,23 +78,14 @@ func (f *fold) call(what, key string, before, after *thing) {
 		defer f.mu.Unlock()
 		f.inside = false
 	}()
-	n := f.tell(what, key, before, after)
+	f.tell(what, key, before, after)
 	if f.pause > 0 {
 		<-time.After(f.pause)
-	}
-	if n == f.exits {
-		f.tally("goexits")
-		f.retire(true)
-		runtime.Goexit()
-	}
-	if f.panics > 0 && n%f.panics == 0 {
-		f.tally("panics")
-		panic("told")
 	}
 }
 
 // tell checks what is told, and applies it.
-func (f *fold) tell(what, key string, before, after *thing) int {
+func (f *fold) tell(what, key string, before, after *thing) {
 	f.tally(what)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +109,6 @@ func (f *fold) tell(what, key string, before, after *thing) int {
 		f.copy[key] = after
 	}
 	f.calls++
-	return f.calls
 }
 
 // retire says that no callback may begin from now on.

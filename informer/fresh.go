@@ -23,9 +23,9 @@ func (in *Informer[T]) Status() reflector.Status { return in.reflector.Status() 
 //
 // If ctx ends first, WaitFor returns ctx.Err(). If Run ends or has ended, it returns an error that satisfies errors.Is with
 // [ErrStopped]. If the version is not a decimal number, it returns an error at once. A program may call WaitFor before Run.
-// WaitFor does not wait for objects that could not be used: [reflector.Status] and [Options.Problem] name them.
+// WaitFor does not wait for objects that could not be used: [reflector.Status] names them.
 //
-// Callbacks and [Options.Problem] may call WaitFor. Index functions and the functions of [reflector.Trace] must neither call it
+// Callbacks may call WaitFor. Index functions and the functions of [reflector.Trace] must neither call it
 // nor wait for another goroutine that calls it. The consumer runs the index functions, and the reflector runs the functions of the
 // trace, so each would wait for itself.
 func (in *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error {

@@ -73,7 +73,7 @@ func (g *Group) Add(name string, m Member) error {
 //
 // A group runs once: a second Run returns [ErrStarted].
 func (g *Group) Run(ctx context.Context) error {
-	inner, fail, result := failable(ctx)
+	inner, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var runs sync.WaitGroup
 	started := g.begin(func(m *member) {
@@ -87,7 +87,10 @@ func (g *Group) Run(ctx context.Context) error {
 	<-inner.Done()
 	g.end()
 	runs.Wait()
-	return result()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return context.Cause(inner)
 }
 
 // begin starts the members that were added, by start, and lets Add do so from then on. It returns false if Run was called before.
@@ -111,7 +114,7 @@ func (g *Group) run(ctx context.Context, m *member, fail context.CancelCauseFunc
 	asked := ctx.Err() != nil // Stop was called, or the group ends
 	m.stop()
 	g.remove(m, err)
-	if err != nil && (!asked || panicked(err)) {
+	if err != nil && !asked {
 		fail(fmt.Errorf("informer: %s: %w", m.name, err))
 	}
 }

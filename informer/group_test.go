@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/reflector"
 )
 
 // follow returns an informer of a fake server, for a group.
@@ -158,17 +159,18 @@ func TestGroupStopIsBounded(t *testing.T) {
 func TestGroupEndsWithTheFirstError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := informer.NewGroup()
-		broken := follow(newFake("a"), informer.Options[*thing]{})
-		if _, err := broken.AddHandler(informer.Handler[*thing]{Name: "h", OnAdd: func(*thing, bool) { panic("no") }}); err != nil {
-			t.Fatal(err)
-		}
+		gone := newFake()
+		gone.fail(errors.New("not found"))
+		opts := informer.Options[*thing]{}
+		opts.Reflector.Fatal = func(error) bool { return true }
+		broken := follow(gone, opts)
 		other := follow(newFake(), informer.Options[*thing]{})
 		join(t, g, "broken", broken)
 		join(t, g, "other", other)
 		err := g.Run(t.Context())
-		var panicked *informer.PanicError
-		if !errors.As(err, &panicked) || err.Error() != "informer: broken: "+panicked.Error() {
-			t.Errorf("Run returned %v, want the panic of broken", err)
+		var outage *reflector.Outage
+		if !errors.As(err, &outage) || err.Error() != "informer: broken: "+outage.Error() {
+			t.Errorf("Run returned %v, want the outage of broken", err)
 		}
 		if _, err := other.AddHandler(informer.Handler[*thing]{}); !errors.Is(err, informer.ErrStopped) {
 			t.Errorf("the other member still runs: %v", err)

@@ -60,7 +60,7 @@ type Handler[T object.Object] struct {
 	// last state that the handler was given, and with finalStateUnknown false, although the object still exists. The informer
 	// remembers the keys that have passed. So a handler gets an OnDelete for each object that it was told of, and for no other.
 	// Filter is called on the goroutine of the callbacks, for each change and each resync, but not for the last state of a deleted
-	// object. If it panics, that is a panic of a callback, and the handler is told nothing of that state.
+	// object.
 	Filter func(obj T) bool
 
 	// Resync is a period. In each period, the informer offers every object to the handler once more, as OnUpdate(obj, obj), and

@@ -74,14 +74,12 @@ func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 // If Run has ended or is about to end, AddHandler returns an error that satisfies errors.Is with [ErrStopped].
 func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) { return in.addHandler(h) }
 
-// Run lists, watches and calls handlers until ctx ends, and returns ctx.Err(). If Options.Problem is nil and code of the program
-// panics, Run ends, and returns a [*PanicError] or an error that wraps a [*store.IndexError]. Run returns that also if ctx has ended,
-// because nothing else tells it.
+// Run lists, watches and calls handlers until ctx ends, and returns ctx.Err().
 //
 // Errors of the server do not end Run, unless Options.Reflector.Fatal says so. They are reported to Options.Logger and
 // Options.Reflector.Trace, and the request is sent again.
 //
-// Once ctx has ended, or code has panicked, no further callback begins, and pending changes are dropped. Run waits for the
+// Once ctx has ended, no further callback begins, and pending changes are dropped. Run waits for the
 // callbacks that are running, so a callback that never returns keeps Run from returning. When Run returns, every goroutine that it
 // started has ended. The store stays as it is.
 //
@@ -128,7 +126,7 @@ func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) 
 
 func (in *Informer[T]) take(ctx context.Context, c *consumer[T]) {
 	if in.checkpoints != nil {
-		in.checkpoints.offer(in.queue, in.store, c.broken)
+		in.checkpoints.offer(in.queue, in.store)
 	}
 	_ = in.queue.Pop(ctx, c.apply) // an error says that the bell was rung or that ctx has ended
 }

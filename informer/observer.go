@@ -2,7 +2,6 @@ package informer
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"github.com/relist-go/relist/object"
 )
@@ -30,8 +29,7 @@ type Change[T object.Object] struct {
 //
 // observe runs on the informer's own goroutine, after the store has the change and before it has the next one. So observe must
 // be quick, and must not call what an index function must not call: [Informer.WaitFor], [Informer.Relist], and the Remove of a
-// registration. It may read the store, and call Cancel. If it panics, the error is a [*PanicError] with the Callback
-// "observer". It is treated like a panic of an index function: see [Options.Problem].
+// registration. It may read the store, and call Cancel.
 //
 // A program may call Observe at any time. If the informer runs already, the observer is first told of every object in the store,
 // with Initial set. These calls may begin before Observe has returned. [Registration.Synced] is closed when the observer has
@@ -43,7 +41,7 @@ func (in *Informer[T]) Observe(name string, observe func(Change[T])) (*Registrat
 }
 
 func (c *cache[T]) addObserver(name string, observe func(Change[T])) (*Registration, error) {
-	o := &observer[T]{Registration: newRegistration(), name: name, observe: observe}
+	o := &observer[T]{Registration: newRegistration(), observe: observe}
 	o.waiting = func() int { return 0 }
 	o.forget = c.bell.ring
 	c.mu.Lock()
@@ -56,40 +54,23 @@ func (c *cache[T]) addObserver(name string, observe func(Change[T])) (*Registrat
 	return o.Registration, nil
 }
 
-// observerCallback is the Callback of a [PanicError] of an observer.
-const observerCallback = "observer"
-
 // observer is a function that Observe was given. Only the consumer calls it, and only the consumer ends it.
 type observer[T object.Object] struct {
 	*Registration
-	name    string
 	observe func(Change[T])
 }
 
-// tell calls the function, and returns its panic as an error.
-func (o *observer[T]) tell(c Change[T]) (err error) {
-	if isClosed(o.quit) {
-		return nil
+// tell calls the function, unless it was removed.
+func (o *observer[T]) tell(c Change[T]) {
+	if !isClosed(o.quit) {
+		o.observe(c)
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Handler: o.name, Callback: observerCallback, Key: c.Key, Value: v, Stack: debug.Stack()}
-		}
-	}()
-	o.observe(c)
-	return nil
 }
 
 // observe tells every observer of a change of the store.
 func (c *consumer[T]) observe(change Change[T]) {
 	for _, o := range c.observers {
-		c.tell(o, change)
-	}
-}
-
-func (c *consumer[T]) tell(o *observer[T], change Change[T]) {
-	if err := o.tell(change); err != nil {
-		c.reportLater(change.Key, err)
+		o.tell(change)
 	}
 }
 
@@ -99,7 +80,7 @@ func (c *consumer[T]) admitObserver(o *observer[T]) {
 		return // it was removed before it began
 	}
 	for key, obj := range c.store.Snapshot().All() {
-		c.tell(o, Change[T]{Key: key, New: obj, Exists: true, Initial: true})
+		o.tell(Change[T]{Key: key, New: obj, Exists: true, Initial: true})
 	}
 	if c.synced {
 		close(o.synced)
@@ -110,7 +91,7 @@ func (c *consumer[T]) admitObserver(o *observer[T]) {
 // retractObserver tells an observer that all objects of the store are gone, and removes it.
 func (c *consumer[T]) retractObserver(o *observer[T]) {
 	for key, obj := range c.store.Snapshot().All() {
-		c.tell(o, Change[T]{Key: key, Old: obj, Existed: true})
+		o.tell(Change[T]{Key: key, Old: obj, Existed: true})
 	}
 	o.settle()
 }

@@ -1,7 +1,6 @@
 package informer_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -87,47 +86,6 @@ func TestObserverHearsWhatHandlersMerge(t *testing.T) {
 		d.expect(t, "a none->0 initial; b none->1; b 1->none")
 		close(free)
 		slow.expect(t, "add a=0 initial")
-	})
-}
-
-func TestObserverThatPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var problems []error
-		r := newRig(t, newFake("a"), informer.Options[*thing]{Problem: func(err error) { problems = append(problems, err) }})
-		r.observe(func(c informer.Change[*thing]) {
-			if c.Key == "a" {
-				panic("no a")
-			}
-		})
-		var d diary
-		r.observe(told(&d))
-		r.start()
-		r.fake.set("b", 1)
-		d.expect(t, "a none->0 initial; b none->1")
-		var panicked *informer.PanicError
-		if len(problems) != 1 || !errors.As(problems[0], &panicked) || panicked.Handler != "test" {
-			t.Fatalf("problems: %v", problems)
-		}
-		if got, want := panicked.Error(), `informer: observer "test" of "a": panic: no a`; got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	})
-}
-
-func TestObserverThatPanicsEndsRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newFake("a"), informer.Options[*thing]{})
-		reg := r.observe(func(informer.Change[*thing]) { panic("no a") })
-		var panicked *informer.PanicError
-		if err := r.Run(t.Context()); !errors.As(err, &panicked) || panicked.Callback != "observer" {
-			t.Errorf("Run returned %v", err)
-		}
-		if !closed(reg.Done()) {
-			t.Error("Run has returned and the observer is not done")
-		}
-		if _, err := r.Observe("late", func(informer.Change[*thing]) {}); !errors.Is(err, informer.ErrStopped) {
-			t.Errorf("Observe after Run returned %v", err)
-		}
 	})
 }
 

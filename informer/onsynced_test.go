@@ -3,8 +3,6 @@ package informer_test
 import (
 	"context"
 	"errors"
-	"io"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -263,51 +261,6 @@ func TestOnSyncedCancels(t *testing.T) {
 			t.Errorf("done: %v, synced: %v", closed(reg.Done()), reg.HasSynced())
 		}
 	})
-}
-
-// A panic of OnSynced is one of a callback, which has no object.
-func TestOnSyncedPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newFake("a"), informer.Options[*thing]{})
-		reg := r.add(informer.Handler[*thing]{Name: "dns", OnSynced: func() { panic(io.ErrShortWrite) }})
-		err := r.Run(t.Context())
-		if want := `informer: handler "dns": OnSynced: panic: short write`; err == nil || err.Error() != want || !errors.Is(err, io.ErrShortWrite) {
-			t.Errorf("Run returned %v, want %s", err, want)
-		}
-		if reg.HasSynced() {
-			t.Error("synced, although Run has ended before OnSynced has returned")
-		}
-	})
-	for _, test := range []struct {
-		name   string
-		end    func()
-		synced bool
-		want   string
-	}{
-		{"panic", func() { panic("boom") }, true, "add a=0 initial; update a=0->1"},
-		{"Goexit", runtime.Goexit, false, "add a=0 initial"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var told problems
-				r := newRig(t, newFake("a"), informer.Options[*thing]{Problem: told.add})
-				var d diary
-				h := d.handler()
-				h.OnSynced = test.end
-				reg := r.add(h)
-				r.start()
-				r.fake.set("a", 1)
-				d.expect(t, test.want)
-				var panicked *informer.PanicError
-				if len(told.all) != 1 || !errors.As(told.all[0], &panicked) || panicked.Callback != "OnSynced" || panicked.Key != "" {
-					t.Errorf("told of %v", told.all)
-				}
-				if reg.HasSynced() != test.synced {
-					t.Errorf("synced: %v, want %v", reg.HasSynced(), test.synced)
-				}
-			})
-		})
-	}
 }
 
 // In a Multi, OnSynced waits for every namespace that there is, and comes once: not for a namespace that comes later.

@@ -24,7 +24,7 @@ type Options[T object.Object] struct {
 	// rest at Debug. [reflector.LogTrace] says what they are. Each line has the attributes "resource" and "namespace", if the
 	// ListWatcher says what it lists, as [listwatch.Resource] and [listwatch.Funcs] do. If Logger is nil, the lines go to what
 	// slog.Default() returned when New was called. So a program that sets nothing is also told when the server is away.
-	// slog.New(slog.DiscardHandler) is silent. Panics of the program's code are not logged, because Run or Problem tells them.
+	// slog.New(slog.DiscardHandler) is silent.
 	// Reflector.Trace is called as well.
 	Logger *slog.Logger
 
@@ -38,9 +38,8 @@ type Options[T object.Object] struct {
 	// server's; that takes two small requests. Changes from the time when no process ran may come later. [Informer.Loaded] does not
 	// wait for the server: a program that may serve old objects waits for Loaded.
 	//
-	// The informer asks again for objects that were in quarantine when the copy was saved, and for objects on which an index
-	// function panicked. It does not run the transform again on saved objects. If Checkpoint is nil, nothing is saved. A [Multi]
-	// cannot have one.
+	// The informer asks again for objects that were in quarantine when the copy was saved. It does not run the transform again on
+	// saved objects. If Checkpoint is nil, nothing is saved. A [Multi] cannot have one.
 	Checkpoint Checkpointer[T]
 
 	// CheckpointEvery is how often the store is saved. If zero, every 5 minutes. If negative, only when Run ends. If Run begins
@@ -51,22 +50,6 @@ type Options[T object.Object] struct {
 	// The store is saved when it has caught up with the server's events, and not while the server may be another one than before:
 	// see [reflector.PointMarker]. What was saved before stays until then.
 	CheckpointEvery time.Duration
-
-	// Problem is called if code of the program panics. If a callback panicked, the error is a [*PanicError], and the handler goes
-	// on with the next object. If an index function panicked, the error wraps a [*store.IndexError]. The store then keeps the old
-	// state of the object, and no handler is called, until the object changes again. Every list brings such an object again, but
-	// Problem is called only once for each version of it.
-	//
-	// If an observer panicked, the error is a [*PanicError], too, and the observer is not told of that change again.
-	//
-	// After a panic of a callback, the callback's goroutine calls Problem, as a part of the callback. So several such calls may
-	// run at a time. After a panic of an index function or an observer, another goroutine calls Problem, one call after the
-	// other. If an object gets several problems while an earlier call is running, only the latest is kept. Problem may call
-	// Relist and WaitFor, as a callback may. When Run ends, it drops the problems that wait. If Problem itself panics, the
-	// program ends.
-	//
-	// If Problem is nil, the first panic ends Run. Run returns that panic, and no further callback begins.
-	Problem func(err error)
 }
 
 // logger returns the program's logger.

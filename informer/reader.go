@@ -42,8 +42,7 @@ type Reader[T object.Object] interface {
 	// Snapshot returns the state at this moment. It costs next to nothing.
 	Snapshot() *store.Snapshot[T]
 
-	// ResourceVersion returns the version up to which the store has everything, except objects that could not be decoded or
-	// indexed: [reflector.Status] and [Options.Problem] name those. Single objects may be newer. It is empty until the first
-	// list has been applied. It goes back only if the server was restored from a backup.
+	// ResourceVersion returns the version up to which the store has everything, except objects that could not be decoded, which
+	// [reflector.Status] names. Single objects may be newer. It is empty until the first list has been applied. It goes back only if the server was restored from a backup.
 	ResourceVersion() string
 }

@@ -3,7 +3,6 @@ package informer_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,30 +156,4 @@ func TestRetractThatFails(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A callback that ends its goroutine ends its handler, which cannot be told the rest.
-func TestRetractOfAHandlerThatGoexits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{Problem: func(error) {}})
-		reg := r.add(informer.Handler[*thing]{OnDelete: onNamed("a", runtime.Goexit)})
-		r.start()
-		if err := reg.Retract(t.Context()); !errors.Is(err, informer.ErrRemoved) {
-			t.Errorf("Retract returned %v, want %v", err, informer.ErrRemoved)
-		}
-	})
-}
-
-// A deletion whose callback panics counts as told.
-func TestRetractOfAHandlerThatPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var p problems
-		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{Problem: p.add})
-		deleted := 0
-		reg := r.add(informer.Handler[*thing]{OnDelete: func(*thing, bool) { deleted++; panic("no") }})
-		r.start()
-		if err := reg.Retract(t.Context()); err != nil || deleted != 2 || len(p.all) != 2 {
-			t.Errorf("Retract returned %v after %d deletions and %d problems", err, deleted, len(p.all))
-		}
-	})
 }

@@ -139,3 +139,11 @@ func closed(c <-chan struct{}) bool {
 		return false
 	}
 }
+
+func onNamed(name string, f func()) func(*thing, bool) {
+	return func(obj *thing, _ bool) {
+		if obj.Name == name {
+			f()
+		}
+	}
+}

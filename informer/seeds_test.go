@@ -20,9 +20,9 @@ var (
 	oneSeed   = flag.Int("seed", -1, "the one seed that TestSeeds and TestSimulationOfRestarts play; negative for all")
 )
 
-// TestSeeds plays random lives to a Multi and to an Informer: handlers and observers come late, are slow, panic, pick, are removed,
-// canceled and retracted; namespaces come and go, also several times at once, and are refused; objects change while nobody watches;
-// index functions panic. Whatever happens, no handler is told what cannot be true, two callbacks of one never run together, and none
+// TestSeeds plays random lives to a Multi and to an Informer: handlers and observers come late, are slow, pick, are removed,
+// canceled and retracted; namespaces come and go, also several times at once, and are refused; objects change while nobody watches.
+// Whatever happens, no handler is told what cannot be true, two callbacks of one never run together, and none
 // begins after its end. A namespace that was removed is gone from every handler. In the end every handler has what the store has,
 // which is what the server has; and after a Stop in the middle of changes, what the store has.
 //
@@ -42,7 +42,7 @@ func TestSeeds(t *testing.T) {
 	}
 	t.Logf("%d seeds: %v", last-first, total.counts)
 	for what, least := range map[string]int{
-		"add": 10, "update": 5, "delete": 5, "panics": 1, "handlers": 3, "observers": 1, "removed namespaces": 1, "scrambles": 1,
+		"add": 10, "update": 5, "delete": 5, "handlers": 3, "observers": 1, "removed namespaces": 1, "scrambles": 1,
 	} {
 		if got := total.counts[what]; *oneSeed < 0 && got < least*(last-first) {
 			t.Errorf("%d %s in %d seeds, want %d a seed: the test has become harmless", got, what, last-first, least)
@@ -88,21 +88,13 @@ type life struct {
 	halt  context.CancelFunc
 }
 
-// unlucky is the value on which the index function panics.
-const unlucky = 13
-
 func newLife(t *testing.T, seed uint64, total *tally) *life {
 	l := &life{t: t, dice: rand.New(rand.NewPCG(seed, 4)), tally: total, town: newTown(), run: make(chan error, 1)}
 	for range 5 {
 		l.town.set(l.key(), l.dice.IntN(100))
 	}
-	opts := informer.Options[*thing]{Logger: silent, Problem: func(error) { total.count("problems") }, Indexers: store.Indexers[*thing]{
-		"value": func(obj *thing) []string {
-			if obj.Value == unlucky {
-				panic("unlucky")
-			}
-			return []string{fmt.Sprint(obj.Value)}
-		},
+	opts := informer.Options[*thing]{Logger: silent, Indexers: store.Indexers[*thing]{
+		"value": func(obj *thing) []string { return []string{fmt.Sprint(obj.Value)} },
 	}}
 	opts.Reflector.Rand = func() float64 { return 0.5 }
 	if seed%4 == 0 {
@@ -185,8 +177,6 @@ func (l *life) changes(n int) {
 			f.repeat(key)
 		case what == 5 && exists:
 			f.removeUnreadably(key)
-		case what == 6:
-			f.set(key, unlucky)
 		default:
 			f.set(key, l.dice.IntN(100))
 		}

@@ -2,7 +2,6 @@ package informer
 
 import (
 	"context"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -14,8 +13,7 @@ import (
 type subscriber[T object.Object] struct {
 	*Registration
 	handler Handler[T]
-	report  func(error) // reports a panic of a callback
-	resync  *resync     // owned by the consumer; nil if there is none
+	resync  *resync // owned by the consumer; nil if there is none
 
 	passing map[string]bool // the keys that have passed the filter; owned by run
 
@@ -27,8 +25,8 @@ type subscriber[T object.Object] struct {
 	over    bool   // no more changes are added: the handler has ended, or its last changes are pending
 }
 
-func newSubscriber[T object.Object](h Handler[T], report func(error), forget func()) *subscriber[T] {
-	s := &subscriber[T]{Registration: newRegistration(), handler: h, report: report, wake: make(chan struct{}, 1)}
+func newSubscriber[T object.Object](h Handler[T], forget func()) *subscriber[T] {
+	s := &subscriber[T]{Registration: newRegistration(), handler: h, wake: make(chan struct{}, 1)}
 	s.waiting = s.len
 	s.forget = forget
 	return s
@@ -71,7 +69,7 @@ func (s *subscriber[T]) markSynced() {
 	s.tell(func(p *pending[T]) {
 		p.mark(func() {
 			if s.handler.OnSynced != nil && !s.isRetracting() {
-				s.call("OnSynced", "", s.handler.OnSynced)
+				s.handler.OnSynced()
 			}
 		})
 		p.mark(func() {
@@ -127,26 +125,18 @@ func (s *subscriber[T]) remind(now time.Time, objects *store.Store[T]) {
 
 // run calls the callbacks until the registration or ctx ends.
 func (s *subscriber[T]) run(ctx context.Context) {
-	// Deferred, because a callback may end the goroutine.
-	defer close(s.done)
-	defer s.drop()
-	defer func() {
-		if ctx.Err() != nil {
-			s.end(ErrStopped)
-		}
-		s.Cancel()
-	}()
-	for {
-		c := s.next(ctx)
-		switch {
-		case c == nil:
-			return
-		case c.mark != nil:
+	for c := s.next(ctx); c != nil; c = s.next(ctx) {
+		if c.mark != nil {
 			c.mark()
-		default:
+		} else {
 			s.deliver(ctx, c)
 		}
 	}
+	if ctx.Err() != nil {
+		s.end(ErrStopped)
+	}
+	s.drop()
+	close(s.done)
 }
 
 // hasQuit reports whether the registration has ended. A callback may still run.
@@ -197,31 +187,24 @@ func (s *subscriber[T]) deliver(ctx context.Context, c *change[T]) {
 		return
 	}
 	if c.gone && h.OnDelete != nil {
-		s.call("OnDelete", c.key, func() { h.OnDelete(c.final, c.unknown) })
+		h.OnDelete(c.final, c.unknown)
 	}
 	if !c.there || s.ends(ctx) {
 		return // OnDelete was the only callback, or the last one
 	}
 	switch known := c.told && !c.gone; {
 	case known && h.OnUpdate != nil:
-		s.call("OnUpdate", c.key, func() { h.OnUpdate(c.old, c.obj) })
+		h.OnUpdate(c.old, c.obj)
 	case !known && h.OnAdd != nil:
-		s.call("OnAdd", c.key, func() { h.OnAdd(c.obj, c.initial) })
+		h.OnAdd(c.obj, c.initial)
 	}
 }
 
 // filter rewrites a change for the handler, as if objects that do not pass the filter did not exist. It returns false if no
-// callback is needed. If the filter panics, the handler is told of a deletion or of nothing.
+// callback is needed.
 func (s *subscriber[T]) filter(c *change[T]) bool {
 	was := s.passing[c.key]
-	is := false
-	if c.there {
-		returned := false
-		s.call("Filter", c.key, func() { is = s.handler.Filter(c.obj); returned = true })
-		if !returned && !c.gone {
-			return false
-		}
-	}
+	is := c.there && s.handler.Filter(c.obj)
 	switch {
 	case is && s.passing == nil:
 		s.passing = map[string]bool{c.key: true}
@@ -235,21 +218,4 @@ func (s *subscriber[T]) filter(c *change[T]) bool {
 	}
 	c.told, c.gone, c.there = was, c.gone && was, is
 	return c.gone || c.there
-}
-
-// call calls a callback and reports its panic.
-func (s *subscriber[T]) call(callback, key string, f func()) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		value := recover()
-		if value == nil {
-			value = errGoexit
-		}
-		s.report(&PanicError{Handler: s.handler.Name, Callback: callback, Key: key, Value: value, Stack: debug.Stack()})
-	}()
-	f()
-	returned = true
 }

@@ -143,31 +143,3 @@ func TestFilterOfMergedChanges(t *testing.T) {
 		d.expect(t, "update busy=10->11; delete a=1")
 	})
 }
-
-func TestFilterThatPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var problems []error
-		f := newFake("a", "b")
-		r := newRig(t, f, informer.Options[*thing]{Problem: func(err error) { problems = append(problems, err) }})
-		var d diary
-		h := d.handler()
-		h.Filter = func(obj *thing) bool {
-			if obj.Name == "a" && obj.Value == 0 {
-				panic("no value")
-			}
-			return true
-		}
-		r.add(h)
-		r.start()
-		d.expect(t, "add b=0 initial")
-		var panicked *informer.PanicError
-		if len(problems) != 1 || !errors.As(problems[0], &panicked) || panicked.Callback != "Filter" || panicked.Key != "a" {
-			t.Errorf("problems %v, want a panic of Filter", problems)
-		}
-		f.set("a", 1)
-		d.expect(t, "add a=1")
-		f.gap(func() { f.remove("a"); f.set("a", 0) }) // the old object is gone, whatever the new one does
-		later(time.Minute)
-		d.expect(t, "delete a=1 unknown")
-	})
-}

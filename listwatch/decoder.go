@@ -83,10 +83,22 @@ func (d *decoder[T]) checkNamespace(encoding *encoded, data []byte, obj T) error
 
 // decode returns the object, and its metadata as they were before the transform. If
 // the object cannot be used, decode returns the reason and as much of the metadata
-// as can be read. decode calls code of T (UnmarshalJSON, the getters) with bytes
-// from a server, and recovers from a panic there, because one odd object must not
-// end the program.
-func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVersionKind) (obj T, meta Meta, bad *ObjectError) {
+// as can be read.
+func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVersionKind) (T, Meta, *ObjectError) {
+	obj, meta, bad := d.read(encoding, data, kind)
+	if bad == nil && d.transform != nil {
+		var err error
+		if obj, err = d.apply(obj); err != nil {
+			return *new(T), meta, &ObjectError{Meta: meta, Err: err}
+		}
+	}
+	return obj, meta, bad
+}
+
+// read does what decode does before the transform. It calls code of T (UnmarshalJSON, the
+// getters) with bytes from a server, and recovers from a panic there, because one odd
+// object must not end the program.
+func (d *decoder[T]) read(encoding *encoded, data []byte, kind schema.GroupVersionKind) (obj T, meta Meta, bad *ObjectError) {
 	defer func() {
 		if p := recover(); p != nil {
 			meta = encoding.Identify(data).Meta()
@@ -116,10 +128,6 @@ func (d *decoder[T]) decode(encoding *encoded, data []byte, kind schema.GroupVer
 	if d.kinds && !kind.Empty() {
 		setMissingKind(obj, kind)
 	}
-	obj, err = d.apply(obj)
-	if err != nil {
-		return *new(T), meta, &ObjectError{Meta: meta, Err: err}
-	}
 	return obj, meta, nil
 }
 
@@ -143,17 +151,8 @@ func refuse(encoding *encoded, data []byte, err error) *ObjectError {
 	return &ObjectError{Meta: encoding.Identify(data).Meta(), Err: err}
 }
 
-// apply runs the user's transform. If the transform panics, the error names the
-// transform, and so differs from the error for a panic in a method of T.
-func (d *decoder[T]) apply(obj T) (_ T, err error) {
-	if d.transform == nil {
-		return obj, nil
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("transform panicked: %v", p)
-		}
-	}()
+// apply runs the user's transform.
+func (d *decoder[T]) apply(obj T) (T, error) {
 	out, err := d.transform(obj)
 	if err != nil {
 		return out, fmt.Errorf("transform: %w", err)

@@ -98,7 +98,7 @@ type Options[T object.Object] struct {
 	// Transform changes an object before it is kept: it may remove parts that the program
 	// does not need, and may return another object. It runs once for every decoded object, on
 	// the goroutine that decodes. It does not run for a known object that [KnownLister]
-	// reuses. If it returns an error or panics, the result is an [ObjectError]. The metadata
+	// reuses. If it returns an error, the result is an [ObjectError]. The metadata
 	// of an object are read before the transform, so a transform that clears the
 	// resourceVersion hides no update.
 	Transform func(T) (T, error)

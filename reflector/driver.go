@@ -2,7 +2,6 @@ package reflector
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -32,8 +31,6 @@ type driver[T any] struct {
 	sinkCalled         bool   // the sink was given a change since then
 
 	end error // what Run is to return, if Options.Fatal says so
-
-	performing bool // step performs effects; if the program's code panics meanwhile, this is still true when Run ends
 }
 
 // subject has the objects that belong to an input. The machine does not see them, but the
@@ -94,20 +91,13 @@ func (d *driver[T]) run(ctx context.Context) error {
 	}
 }
 
-// errInterrupted is what suspend reports to the machine as the sink's error, if Run ends with a panic.
-var errInterrupted = errors.New("reflector: Run has ended with a panic before the sink had the change for certain")
-
 // suspend stops all requests, and leaves the machine in a state from which a later Run
-// can go on. If the program's code has panicked, the sink may lack the last change, so
-// suspend tells the machine that the sink has refused that change.
+// can go on.
 func (d *driver[T]) suspend() {
 	d.main.stop()
 	d.ask.stop()
 	d.verification.stop()
 	d.dropParts()
-	if d.performing {
-		d.machine.Step(time.Now(), protocol.SinkRefused{Err: errInterrupted})
-	}
 	d.machine.Step(time.Now(), protocol.Stopped{})
 	d.board.stopped(time.Now())
 }
@@ -145,7 +135,6 @@ func (d *driver[T]) mark() {
 
 // step gives one input to the machine, and performs the effects.
 func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input, s *subject[T]) {
-	d.performing = true
 	for in != nil {
 		effects := d.machine.Step(now, in)
 		in = nil
@@ -161,7 +150,6 @@ func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input, 
 			}
 		}
 	}
-	d.performing = false
 	d.board.follow(d.machine, now)
 }
 

@@ -94,9 +94,7 @@ func outletOf[T any](sink Sink[T]) outlet[T] {
 // each error through Trace, and sends the request again. A program may call Run again
 // after it has returned. The new Run goes on where the last one ended: if a watch was
 // open, or was about to be opened, Run opens a watch at the resume point; otherwise it
-// lists. A program may also recover from a panic of its sink, or of a function in
-// Options, and call Run again. The reflector then asks the server for the changes that
-// the sink may lack.
+// lists.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.TryLock() {
 		return ErrRunning

@@ -1,9 +1,7 @@
 package sink
 
 import (
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
@@ -161,19 +159,10 @@ func (w *writer[T]) tooMuchWaits() bool {
 	return len(w.batch.changes)/mostWaiting >= opts.BatchRows || w.batch.bytes/mostWaiting >= opts.BatchBytes
 }
 
-// errPanicked ends a writer whose Copy or Trace has panicked on the goroutine of the timer.
-var errPanicked = errors.New("sink: a panic, which Run is about to repeat")
-
-// timeIsUp commits on the goroutine of the timer. It leaves a panic to stop, which runs where the program can recover from it.
+// timeIsUp commits on the goroutine of the timer.
 func (w *writer[T]) timeIsUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	defer func() {
-		if v := recover(); v != nil {
-			w.panicked = fmt.Sprintf("sink: a panic in a commit of %s: %v\n\n%s", w.state.Stream, v, debug.Stack())
-			_ = w.die(errPanicked)
-		}
-	}()
 	w.timer = nil
 	if w.dead == nil && w.list == nil {
 		w.flush()

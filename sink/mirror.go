@@ -128,8 +128,7 @@ func New[T object.Object](lw listwatch.ListWatcher[T], to Copy[T], opts Options)
 //   - with a [*MismatchError], if the copy is of another cluster or another resource, see Options.Identify;
 //   - with a [*reflector.Outage], if Options.Reflector.Fatal says so.
 //
-// Any other error of the copy is told to Trace, and Run tries again after a pause. Run may be called again after it has returned. If the
-// Copy or Trace panics, Run panics. A program may recover from that, and call Run again.
+// Any other error of the copy is told to Trace, and Run tries again after a pause. Run may be called again after it has returned.
 func (m *Mirror[T]) Run(ctx context.Context) error {
 	if !m.running.TryLock() {
 		return ErrRunning

@@ -28,8 +28,6 @@ type writer[T object.Object] struct {
 	// object may be of another shard than the rows.
 	origin string
 
-	panicked string // what the goroutine of the timer has panicked with, and where; stop repeats it
-
 	unsure bool // another server may answer than the one that the rows are of, and Identify was not asked since
 
 	batch    batch[T]
@@ -58,8 +56,7 @@ func (w *writer[T]) die(err error) error {
 	return w.dead
 }
 
-// stop ends the writer for good. After it has returned, the copy is not called any more. If the timer's goroutine has panicked, stop
-// panics.
+// stop ends the writer for good. After it has returned, the copy is not called any more.
 func (w *writer[T]) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,9 +66,6 @@ func (w *writer[T]) stop() {
 	w.dropList()
 	if w.dead == nil {
 		w.dead = context.Canceled
-	}
-	if w.panicked != "" {
-		panic(w.panicked)
 	}
 }
 

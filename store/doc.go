@@ -10,8 +10,7 @@
 //	err = s.Update(pod)            // from a watch
 //	pods, err := s.ByIndex("node", "worker-1")
 //
-// Index functions are code of the program. They run before anything is written, while no lock is held. If one panics, the call
-// returns an [IndexError], and the store stays as it was.
+// Index functions are code of the program. They run before anything is written, while no lock is held.
 //
 // Objects are shared, not copied: a reader must not change them.
 //

@@ -2,8 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
 
 	"github.com/relist-go/relist/object"
@@ -16,44 +14,21 @@ type Indexers[T any] map[string]func(T) []string
 // ErrUnknownIndex is what ByIndex returns, wrapped, for an index that was never added.
 var ErrUnknownIndex = errors.New("unknown index")
 
-// IndexError says that an index function panicked. The call that ran it has changed nothing.
-type IndexError struct {
-	Key   string // of the object
-	Index string // its name
-	Value any    // what the function panicked with
-	Stack []byte // where, as runtime/debug.Stack formats it
-}
-
-func (e *IndexError) Error() string {
-	return fmt.Sprintf("index %q of object %q: panic: %v", e.Index, e.Key, e.Value)
-}
-
-// Unwrap returns the panic value if it is an error, so that errors.Is finds it.
-func (e *IndexError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
 // indexer is an index function and its name. A store's indexers are a slice ordered by name that is replaced, never
 // changed.
 type indexer[T object.Object] struct {
-	name string
-	fn   func(T) []string
+	name     string
+	fn       func(T) []string
+	building *building // nil once the index is complete; readers do not know it before
 }
 
 // run calls the function and appends its values to dst, sorted, and each once. It does not keep the slice that the function
 // returned.
-func (x *indexer[T]) run(dst []string, obj T) (values []string, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			key, _ := object.KeyOf(obj) // no error: the key was read before
-			err = &IndexError{Key: key, Index: x.name, Value: v, Stack: debug.Stack()}
-		}
-	}()
+func (x *indexer[T]) run(dst []string, obj T) []string {
 	at := len(dst)
 	dst = append(dst, x.fn(obj)...)
 	slices.Sort(dst[at:])
-	return dst[:at+len(slices.Compact(dst[at:]))], nil
+	return dst[:at+len(slices.Compact(dst[at:]))]
 }
 
 // index finds objects by value. It remembers the values of each object. To call the function again for the old object would be

@@ -38,22 +38,17 @@ func TestAddIndexer(t *testing.T) {
 
 func TestAddIndexerRefuses(t *testing.T) {
 	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"name": byName}})
-	must(t, s.Add(storetest.New("ns", "a", "1", "panic")))
 	for _, test := range []struct {
 		name, want string
 		fn         func(*testObject) []string
 	}{
 		{"name", "the name is taken", byName},
 		{"nothing", "the function is nil", nil},
-		{"color", `index "color" of object "ns/a": panic`, storetest.ByColor},
 	} {
 		if err := s.AddIndexer(test.name, test.fn); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("AddIndexer(%s): %v; want %s", test.name, err, test.want)
 		}
 	}
-	// A refused name is free again once the reason is gone.
-	must(t, s.Update(storetest.New("ns", "a", "2", "red")))
-	must(t, s.AddIndexer("color", storetest.ByColor))
 }
 
 // An index function may call the store, even to write: no lock is held. What is written while AddIndexer builds is in the
@@ -70,24 +65,19 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 		{"replace", func(s *store.Store[*testObject]) error {
 			return s.Replace([]*testObject{storetest.New("", "y", "9", "red")}, "9")
 		}, []string{"y"}},
-		{"add what panics, and delete it again", func(s *store.Store[*testObject]) error {
-			bad := storetest.New("", "bad", "9", "panic")
-			return errors.Join(s.Add(bad), s.Delete(bad))
-		}, []string{"a", "b"}},
-		{"replace with what panics, and delete it again", func(s *store.Store[*testObject]) error {
-			bad := storetest.New("", "bad", "9", "panic")
-			return errors.Join(s.Replace([]*testObject{bad, storetest.New("", "y", "9", "red")}, "9"), s.Delete(bad))
-		}, []string{"y"}},
-		{"replace with what panics, and mend it", func(s *store.Store[*testObject]) error {
-			bad, mended := storetest.New("", "bad", "9", "panic"), storetest.New("", "bad", "10", "red")
-			return errors.Join(s.Replace([]*testObject{bad}, "9"), s.Update(mended))
-		}, []string{"bad"}},
 		{"replace, and add", func(s *store.Store[*testObject]) error {
 			return errors.Join(s.Replace(nil, "9"), s.Add(storetest.New("", "y", "9", "red")))
 		}, []string{"y"}},
 		{"the same name", func(s *store.Store[*testObject]) error {
 			if err := s.AddIndexer("color", storetest.ByColor); err == nil {
 				return errors.New("a name that is being added was not refused")
+			}
+			for _, reader := range []interface {
+				ByIndex(name, value string) ([]*testObject, error)
+			}{s, s.Snapshot()} {
+				if _, err := reader.ByIndex("color", "red"); !errors.Is(err, store.ErrUnknownIndex) {
+					return fmt.Errorf("an index that is being added can be read: %w", err)
+				}
 			}
 			return nil
 		}, []string{"a", "b"}},
@@ -129,7 +119,7 @@ func TestAddIndexerEnds(t *testing.T) {
 			calls, writing := 0, false
 			must(t, s.AddIndexer("color", func(obj *testObject) []string {
 				if calls++; calls > 10*len(all)*len(all) {
-					panic("the function is called for ever")
+					t.Fatal("the function is called forever")
 				}
 				if !writing { // else it is called by that write
 					writing = true
@@ -187,61 +177,6 @@ func TestAddIndexerBesideBusyWriter(t *testing.T) {
 		if diff := cmp.Diff(want[color], keysOf(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", color, diff)
 		}
-	}
-}
-
-// What would have made the function panic is gone, or mended, before it is looked at.
-func TestAddIndexerForgivesWhatIsGone(t *testing.T) {
-	for name, mend := range map[string]func(s *store.Store[*testObject]) error{
-		"deleted":  func(s *store.Store[*testObject]) error { return s.Delete(storetest.New("", "z", "9")) },
-		"updated":  func(s *store.Store[*testObject]) error { return s.Update(storetest.New("", "z", "9", "red")) },
-		"replaced": func(s *store.Store[*testObject]) error { return s.Replace(reds(2), "9") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := store.New(store.Options[*testObject]{})
-			must(t, s.Replace(append(reds(2), storetest.New("", "z", "1", "panic")), "1"))
-			mended := false
-			must(t, s.AddIndexer("color", func(obj *testObject) []string {
-				if !mended {
-					mended = true
-					must(t, mend(s))
-				}
-				return storetest.ByColor(obj)
-			}))
-		})
-	}
-}
-
-// What makes the function panic while the index is being added is stored all the same: the index, which nobody can ask
-// yet, is what there will not be.
-func TestWriteThatEndsAddIndexer(t *testing.T) {
-	bad := storetest.New("", "bad", "2", "panic")
-	for _, test := range []struct {
-		name  string
-		write func(*store.Store[*testObject]) error
-	}{
-		{"add", func(s *store.Store[*testObject]) error { return s.Add(bad) }},
-		{"replace", func(s *store.Store[*testObject]) error { return s.Replace([]*testObject{bad}, "2") }},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := store.New(store.Options[*testObject]{})
-			must(t, s.Add(storetest.New("", "a", "1", "red")))
-			var written atomic.Bool
-			err := s.AddIndexer("color", func(obj *testObject) []string {
-				if written.CompareAndSwap(false, true) {
-					must(t, test.write(s))
-				}
-				return storetest.ByColor(obj)
-			})
-			var failed *store.IndexError
-			if !errors.As(err, &failed) || failed.Key != "bad" {
-				t.Fatalf("AddIndexer returned %v, want an IndexError of bad", err)
-			}
-			if _, err := s.ByIndex("color", "red"); !errors.Is(err, store.ErrUnknownIndex) {
-				t.Errorf("there is an index: %v", err)
-			}
-			must(t, s.Update(bad))
-		})
 	}
 }
 

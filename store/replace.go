@@ -8,7 +8,7 @@ import (
 )
 
 // Replace makes items the content of the store, and moves [Store.ResourceVersion] forward to resourceVersion. Of several items with
-// one key, the last wins. If an item has no key, or an index function panics, Replace returns an error, and nothing has changed.
+// one key, the last wins. If an item has no key, Replace returns an error, and nothing has changed.
 //
 // Replace builds the new state without a lock, and stops readers and other writers only to exchange it. What they have written
 // meanwhile is replaced, too.
@@ -31,46 +31,38 @@ func (s *Store[T]) Replace(items []T, resourceVersion string) error {
 		byKey.put(hashString(s.seed, c.key), nil, c)
 	}
 	for {
-		p := s.plan.Load()
-		next.indexers = p.indexers
+		indexers := s.indexers.Load()
+		next.indexers = *indexers
 		next.indexes = make([]index[T], len(next.indexers))
 		for i := range next.indexers {
-			var err error
-			if next.indexes[i], err = buildIndex(o, &next.indexers[i], all, nil); err != nil {
-				return fmt.Errorf("store: replace: %w", err)
-			}
+			next.indexes[i] = buildIndex(o, &next.indexers[i], all)
 		}
-		filings := p.fileAll(all)
 		s.mu.Lock()
-		if p == s.plan.Load() {
+		if indexers == s.indexers.Load() {
 			next.rv = later(s.view.rv, resourceVersion)
 			s.view, s.owner = next, o
 			s.byKey.exchange(&byKey)
 			s.shared.Store(false)
-			for i, b := range p.builds {
-				b.replace(filings[i])
+			for i := range next.indexers {
+				if b := next.indexers[i].building; b != nil {
+					b.replaced = true
+					clear(b.changed)
+				}
 			}
 			s.mu.Unlock()
 			return nil
 		}
-		s.mu.Unlock() // an index was added meanwhile, or is being added
+		s.mu.Unlock() // AddIndexer has begun or ended meanwhile
 	}
 }
 
-// buildIndex runs an index function on every object and files the results. The cells are in key order. If the function panics on an
-// object, and skip is not nil and returns true for its key, then the object is left out.
-func buildIndex[T object.Object](o *owner, x *indexer[T], all cells[T], skip func(key string) bool) (index[T], error) {
+// buildIndex runs an index function on every object and files the results. The cells are in key order.
+func buildIndex[T object.Object](o *owner, x *indexer[T], all cells[T]) index[T] {
 	filed := make(map[string][]string, len(all))
 	byValue := map[string]*gathered[T]{}
 	var buf [8]string
 	for _, c := range all {
-		values, err := x.run(buf[:0], c.get())
-		if err != nil {
-			if skip != nil && skip(c.key) {
-				continue
-			}
-			return index[T]{}, err
-		}
+		values := x.run(buf[:0], c.get())
 		var own []string
 		for i, value := range values {
 			g := byValue[value]
@@ -93,7 +85,7 @@ func buildIndex[T object.Object](o *owner, x *indexer[T], all cells[T], skip fun
 	for value, g := range byValue { // in any order: normalized sorts
 		sets = append(sets, newCell(o, value, set[T]{build(o, g.cells), g.alone}))
 	}
-	return index[T]{filed: filed, sets: build(o, sets.normalized())}, nil
+	return index[T]{filed: filed, sets: build(o, sets.normalized())}
 }
 
 // gathered is a set that is being built.

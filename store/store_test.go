@@ -93,16 +93,10 @@ func TestVersions(t *testing.T) {
 
 func TestErrorsSayWhat(t *testing.T) {
 	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
-	err := s.Add(storetest.New("ns", "a", "1", "panic"))
-	var indexError *store.IndexError
-	if !errors.As(err, &indexError) || indexError.Key != "ns/a" || indexError.Index != "color" || len(indexError.Stack) == 0 {
-		t.Errorf("a panic in an index function: %#v", err)
-	}
 	for _, test := range []struct {
 		err  error
 		want string
 	}{
-		{err, `store: add: index "color" of object "ns/a": panic: an index function that panics`},
 		{s.Replace([]*testObject{storetest.New("ns", "", "1")}, "1"), `store: replace: item 0 of 1: key of a *storetest.Object in namespace "ns" with uid "uid-": object has no name`},
 		{func() error { _, err := s.ByIndex("x", "y"); return err }(), `unknown index "x": the store has [color]`},
 	} {

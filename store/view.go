@@ -19,11 +19,11 @@ type view[T object.Object] struct {
 
 // byIndex returns the objects that the named index has under value, in key order.
 func (v *view[T]) byIndex(name, value string) ([]T, error) {
-	i, found := v.indexer(name)
-	if !found {
-		return nil, v.unknown(name)
+	x, err := v.index(name)
+	if err != nil {
+		return nil, err
 	}
-	under, _ := v.indexes[i].sets.get(value)
+	under, _ := x.sets.get(value)
 	return under.objects.values(), nil
 }
 
@@ -47,35 +47,41 @@ func (v *view[T]) namespaced(namespace string) iter.Seq2[string, T] {
 
 // indexKeys returns the keys of the objects that the named index has under value, sorted.
 func (v *view[T]) indexKeys(name, value string) ([]string, error) {
-	i, found := v.indexer(name)
-	if !found {
-		return nil, v.unknown(name)
+	x, err := v.index(name)
+	if err != nil {
+		return nil, err
 	}
-	under, _ := v.indexes[i].sets.get(value)
+	under, _ := x.sets.get(value)
 	return under.objects.keys(), nil
 }
 
 // indexValues returns the values under which the named index has objects, sorted.
 func (v *view[T]) indexValues(name string) ([]string, error) {
-	i, found := v.indexer(name)
-	if !found {
-		return nil, v.unknown(name)
+	x, err := v.index(name)
+	if err != nil {
+		return nil, err
 	}
-	return v.indexes[i].sets.keys(), nil
+	return x.sets.keys(), nil
 }
 
-// indexer returns the position of the named index, or where it would be.
+// indexer returns the position of the named index, complete or not, or where it would be.
 func (v *view[T]) indexer(name string) (int, bool) {
 	i := sort.Search(len(v.indexers), func(i int) bool { return v.indexers[i].name >= name })
 	return i, i < len(v.indexers) && v.indexers[i].name == name
 }
 
-func (v *view[T]) unknown(name string) error {
-	names := make([]string, len(v.indexers))
-	for i := range v.indexers {
-		names[i] = v.indexers[i].name
+// index returns the named index, if it is complete.
+func (v *view[T]) index(name string) (*index[T], error) {
+	if i, found := v.indexer(name); found && v.indexers[i].building == nil {
+		return &v.indexes[i], nil
 	}
-	return fmt.Errorf("%w %q: the store has [%s]", ErrUnknownIndex, name, strings.Join(names, " "))
+	var names []string
+	for i := range v.indexers {
+		if v.indexers[i].building == nil {
+			names = append(names, v.indexers[i].name)
+		}
+	}
+	return nil, fmt.Errorf("%w %q: the store has [%s]", ErrUnknownIndex, name, strings.Join(names, " "))
 }
 
 // Snapshot is the state of a [Store] at one moment. It never changes, and reading it takes no lock.
