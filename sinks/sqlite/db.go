@@ -44,7 +44,8 @@ type closer interface{ close() error }
 
 // Open opens the file, and makes it if there is none. It returns an error if another process has opened the file ([ErrLocked]), if the file
 // belongs to another program, or if a newer version of this package has made it. A file of an older version is migrated. Only the owner
-// of a new file can read it, because copies may have secrets; a file that is there keeps its permissions.
+// of a new file can read it, because copies may have secrets; a file that is there keeps its permissions. If a killed program has left a
+// write-ahead log, Open reads the whole file, and returns an error if the two do not fit together.
 //
 // While the DB is open, a file beside it, with ".lock" after its name, is locked. With Options.Shared, other
 // processes that set it can lock it, too. That file stays, and is empty.
@@ -66,9 +67,12 @@ func Open(path string, opts Options) (*DB, error) {
 	if db.lock, err = lock(path, opts.Shared); err != nil {
 		return nil, err
 	}
-	conn, _, err := db.connect(context.Background())
+	err = db.checkLog()
 	if err == nil {
-		err = conn.Close()
+		var conn *driver.Conn
+		if conn, _, err = db.connect(context.Background()); err == nil {
+			err = conn.Close()
+		}
 	}
 	if err != nil {
 		db.unlock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -198,6 +199,67 @@ func TestCorruptPage(t *testing.T) {
 	if _, err := r.copy.Keys(t.Context(), "", 1); err == nil || !strings.Contains(err.Error(), "Load was not called") {
 		t.Errorf("the next call: %v", err)
 	}
+}
+
+// A program was killed, and left its log. A backup that is copied over the file gets the commits of that log. It is as it was when
+// the log is deleted.
+func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
+	r := newRig(t, sqlite.Table{})
+	rows := func(version string, from, to int) {
+		t.Helper()
+		var changes []sink.Change[text]
+		for i := from; i < to; i++ {
+			changes = append(changes, put(fmt.Sprintf("shop/%04d", i), "u", version, strings.Repeat("n", 400)))
+		}
+		r.commit(true, version, changes...)
+	}
+	read := func(path string) []byte {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	rows("5", 0, 300)
+	r.db.Close() // moves the log into the file
+	backup := read(r.path)
+	r.open(sqlite.Table{})
+	rows("6", 300, 900)
+	r.db.Close()
+	r.open(sqlite.Table{})
+	rows("7", 800, 1000)
+
+	killed := &rig{t: t, path: filepath.Join(t.TempDir(), "copy.db")}
+	write(t, killed.path, read(r.path))
+	write(t, killed.path+"-wal", read(r.path+"-wal"))
+	killed.open(sqlite.Table{})
+	if killed.at.Point.Version != "7" {
+		t.Errorf("with its own log, the file is at %q", killed.at.Point.Version)
+	}
+	killed.db.Close()
+
+	restored := &rig{t: t, path: filepath.Join(t.TempDir(), "copy.db")}
+	write(t, restored.path, backup)
+	write(t, restored.path+"-wal", read(r.path+"-wal"))
+	db, err := sqlite.Open(restored.path, sqlite.Options{})
+	if err == nil {
+		db.Close()
+		t.Fatal("opened, with the commits of another file")
+	}
+	if want := "open " + restored.path + ": "; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "delete copy.db-wal and copy.db-shm") {
+		t.Errorf("error: %v", err)
+	}
+	for _, more := range []string{"-wal", "-shm"} {
+		if err := os.Remove(restored.path + more); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restored.open(sqlite.Table{})
+	if got := restored.query("SELECT count(*) FROM pods"); got[0] != "300" || restored.at.Point.Version != "5" {
+		t.Errorf("%s rows at %q, want those of the backup", got, restored.at.Point.Version)
+	}
+	restored.db.Close()
 }
 
 // Somebody deletes or replaces the file while it is open: the copy begins anew in the file that has the name.

@@ -86,6 +86,43 @@ func hasLog(path string) bool {
 	return err == nil && log.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
+// Check reads the whole file, and returns an error if it is damaged. It does not compare the rows with a server.
+func (r *Reader) Check(ctx context.Context) error {
+	defer interruptible(ctx, r.Conn, noLimit)()
+	found := ""
+	err := exec(r.Conn, "PRAGMA integrity_check(1)", text(&found))
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return err
+	case found != "ok":
+		return fmt.Errorf("%w: %s", driver.ResultCorrupt.ToError(), found[strings.LastIndexByte(found, '\n')+1:]) // the first line may only name the database
+	}
+	return nil
+}
+
+// checkLog returns an error if a program was killed, and the log that it has left is not that of the file. SQLite does not notice that, and
+// moves the log into the file. checkLog only reads.
+func (db *DB) checkLog() error {
+	if !hasLog(db.path) {
+		return nil
+	}
+	r, err := openReader(db.path)
+	if err == nil {
+		err = r.Check(context.Background())
+		if closeErr := r.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	switch driver.ErrCode(err).ToPrimary() {
+	case driver.ResultCorrupt, driver.ResultNotADB:
+		name := filepath.Base(db.path)
+		return fmt.Errorf("sqlite: open %s: %w (if the file is a backup that was put here, delete %s-wal and %s-shm, which belong to the file that was here before; otherwise move all three away: the next start makes a new file from the server, without the history of the old one)", db.path, err, name, name)
+	}
+	return nil // another error comes again when the file is opened for writing
+}
+
 var errChanged = errors.New("a program has begun to write to the file, and this one may not make the files that it needs to read it then: what was read may be of different times, so read it again")
 
 // Close closes the connection. It returns an error if what was read may be of different times.
