@@ -21,31 +21,37 @@ type model struct {
 
 	step   int            // the one at hand
 	begun  int            // modelEntry.at of what is being processed
-	marks  []int          // the steps after which there is a mark, whose version is the step
+	marks  []modelMark
 	failed map[string]int // modelEntry.at of what failed
-	passed int
+	passed int            // how many of marks
+}
+
+// modelMark is a mark behind the entries that were queued until a step.
+type modelMark struct {
+	step    int
+	version string
 }
 
 // mark adds a mark behind all entries.
-func (m *model) mark() {
-	m.marks = append(m.marks, m.step)
+func (m *model) mark(version string) {
+	m.marks = append(m.marks, modelMark{m.step, version})
 	m.pass()
 }
 
 // pass returns the newest mark whose entries have all been processed. While process has failed for an object, it
 // returns the same mark as before.
 func (m *model) pass() string {
-	for _, mark := range m.marks {
-		before := func(at int) bool { return at <= mark }
+	for i, mark := range m.marks {
+		before := func(at int) bool { return at <= mark.step }
 		waits := slices.ContainsFunc(m.queue, func(e modelEntry) bool { return before(e.at) })
 		if !waits && (m.processing == nil || !before(m.begun)) && len(m.failed) == 0 {
-			m.passed = max(m.passed, mark)
+			m.passed = max(m.passed, i+1)
 		}
 	}
 	if m.passed == 0 {
 		return ""
 	}
-	return fmt.Sprint(m.passed)
+	return m.marks[m.passed-1].version
 }
 
 // forgive removes failures of objects that are gone.
@@ -170,7 +176,7 @@ func (m *model) delete(s modelState, what string) {
 	m.forgive(s.key)
 }
 
-func (m *model) replace(list []modelState) {
+func (m *model) replace(list []modelState, version string) {
 	first := !m.listed
 	m.listed = true
 	for _, s := range list {
@@ -189,6 +195,7 @@ func (m *model) replace(list []modelState) {
 		}
 		m.forgive(key)
 	}
+	m.mark(version)
 }
 
 func (m *model) resync() {
@@ -260,7 +267,7 @@ func FuzzQueue(f *testing.F) {
 			if script[0]&(1<<7) != 0 {
 				defer func() {
 					m.step = version
-					m.mark()
+					m.mark(fmt.Sprint(version))
 					fx.q.Mark(fmt.Sprint(version))
 				}()
 			}
@@ -294,12 +301,12 @@ func FuzzQueue(f *testing.F) {
 				at := s.version
 				if script[0]&(1<<6) != 0 && len(m.marks) > 0 { // the storage went back
 					at = "1"
-					if m.marks[len(m.marks)-1] > 1 {
-						m.marks = slices.DeleteFunc(m.marks, func(mark int) bool { return mark > m.passed })
+					if m.marks[len(m.marks)-1].version != at {
+						m.marks = m.marks[:m.passed]
 					}
 				}
 				fx.must(fx.q.Replace(objs(specs...), at))
-				m.replace(list)
+				m.replace(list, at)
 			case 4:
 				fx.resync()
 				m.resync()

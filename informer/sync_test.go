@@ -52,33 +52,35 @@ func TestWaitForSync(t *testing.T) {
 	})
 }
 
-// Once the store has the first list, it also has the version of that list, even if the list was empty.
+// When the store has the first list, it also has the version of that list, even if the list was empty. The reflector is held up
+// after it has given the list to the queue.
 func TestWaitForSyncKnowsTheVersion(t *testing.T) {
 	for _, objects := range []int{0, 2} {
-		for range 20 { // each with an order of goroutines that may differ
-			synctest.Test(t, func(t *testing.T) {
-				f := newFake("a", "b")
-				for _, key := range []string{"a", "b"}[objects:] {
-					f.remove(key)
-				}
-				r := newRig(t, f, informer.Options[*thing]{})
-				told := ""
-				if _, err := r.AddHandler(informer.Handler[*thing]{OnSynced: func() { told = r.Store().ResourceVersion() }}); err != nil {
-					t.Fatal(err)
-				}
-				r.start()
-				if err := r.WaitForSync(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if r.Store().ResourceVersion() == "" {
-					t.Errorf("WaitForSync has returned, and the store of %d objects has no version", r.Store().Len())
-				}
-				synctest.Wait()
-				if told == "" {
-					t.Error("OnSynced was called before the store had a version")
-				}
-			})
-		}
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake("a", "b")
+			for _, key := range []string{"a", "b"}[objects:] {
+				f.remove(key)
+			}
+			held := make(chan struct{})
+			trace := &reflector.Trace{ListDone: func(reflector.ListDone) { <-held }}
+			r := newRig(t, f, informer.Options[*thing]{Reflector: reflector.Options{Trace: trace}})
+			told := ""
+			if _, err := r.AddHandler(informer.Handler[*thing]{OnSynced: func() { told = r.Store().ResourceVersion() }}); err != nil {
+				t.Fatal(err)
+			}
+			r.start()
+			if r.HasSynced() && r.Store().ResourceVersion() == "" {
+				t.Errorf("the informer has synced, and the store of %d objects has no version", r.Store().Len())
+			}
+			close(held)
+			if err := r.WaitForSync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if told == "" {
+				t.Error("OnSynced was called before the store had a version")
+			}
+		})
 	}
 }
 
