@@ -19,8 +19,8 @@ type model struct {
 	processing *modelState // what its key will be
 	listed     bool
 
-	step   int            // the one at hand
-	begun  int            // modelEntry.at of what is being processed
+	step   int // the one at hand
+	begun  int // modelEntry.at of what is being processed
 	marks  []modelMark
 	failed map[string]int // modelEntry.at of what failed
 	passed int            // how many of marks

@@ -51,6 +51,7 @@ func newFeed[T object.Object](m *Multi[T], namespace string, lw listwatch.ListWa
 	opts := m.opts.Reflector
 	opts.Resync = -1               // each handler has a resync of its own
 	opts.Start = reflector.Point{} // the store is empty
+	opts.TypeFits = func() bool { return m.store.Len() > 0 }
 	opts.Trace = m.opts.trace()
 	opts.Verify.Metadata = nil
 	if opts.Verify.Every > 0 {

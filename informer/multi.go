@@ -55,7 +55,8 @@ var (
 //
 // The options hold for each namespace. So the functions in Options.Reflector, such as Rand and those of Trace, are called for
 // several namespaces at the same time. Verify.Metadata is not used, because each namespace has metadata of its own. If Verify.Every
-// is positive, open must return a [*listwatch.Resource], whose method Metadata is used instead.
+// is positive, open must return a [*listwatch.Resource], whose method Metadata is used instead. TypeFits is not used either: T fits
+// as long as the store has an object of any namespace.
 func NewMulti[T object.Object](open func(namespace string) (listwatch.ListWatcher[T], error), opts Options[T]) *Multi[T] {
 	return &Multi[T]{
 		cache:   newCache(&opts),

@@ -48,6 +48,12 @@ type Options struct {
 	// error ends Run. The reflector's goroutine calls Fatal.
 	Fatal func(err error) bool
 
+	// TypeFits reports whether T is known to fit the objects of this resource: for example, another reflector has decoded some,
+	// of another namespace. If it does, a first list is used even if none of its objects can be decoded: they go into quarantine. If
+	// TypeFits is nil, or returns false, such a list is a failure, because the type of the program is probably wrong. The
+	// reflector's goroutine calls it.
+	TypeFits func() bool
+
 	// Verify compares the copy with the server periodically. The zero value does not.
 	Verify Verify
 
@@ -123,6 +129,7 @@ func (o Options) rules() protocol.Rules {
 		Patience:   orDefault(o.Patience, defaultPatience),
 		Base:       orDefault(o.BackoffBase, defaultBackoffBase),
 		Cap:        orDefault(o.BackoffCap, defaultBackoffCap),
+		TypeFits:   o.TypeFits,
 		Rand:       o.Rand,
 	}
 	if o.Verify.Metadata != nil {

@@ -49,6 +49,7 @@ var phaseSections = []section{
 				return Listed{sum}
 			})},
 			{"a first list none of whose objects can be decoded", "failure", both(fresh, timeIsUp), listCame("120", bad("a", "119", ""))},
+			{"the same, but the object type is known to be right", "list came", both(fresh, typeFits, timeIsUp), listCame("120", bad("a", "119", ""))},
 			{"a list with an object that cannot be decoded", "list came", nil, listCame("120", good("a", "119", ""), bad("b", "95", ""))},
 			{"a list with an object that has no readable name", "list came", nil, listCame("120", good("a", "119", ""), bad("", "", ""))},
 			{"a list at 99", "410, too large, older", nil, listCame("99")},

@@ -88,6 +88,9 @@ func fresh(s *stage) { s.m = New(s.m.rules) }
 
 func initialEvents(s *stage) { s.m.rules.Initial = InitialEvents }
 
+// typeFits says that the program's type is known to fit the objects.
+func typeFits(s *stage) { s.m.rules.TypeFits = func() bool { return true } }
+
 func listCame(version string, items ...Item) func(*stage) {
 	return inOf(func(s *stage) Input { return Listed{s.sum(version, items...)} })
 }

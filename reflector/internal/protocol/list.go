@@ -160,13 +160,14 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 }
 
 // errUndecodable is the failure of a first list if none of its objects can be decoded. If such a list counted as synced, the copy
-// would be empty, and nobody would see that the object type is wrong.
+// would be empty, and no user would see that the object type is wrong.
 var errUndecodable = errors.New("none of the objects in the list can be decoded")
 
-// undecodable returns an error if a first list has objects, and none of them can be decoded.
+// undecodable returns an error if a first list has objects, and none of them can be decoded, unless the object type is known to be
+// right.
 func (m *Machine) undecodable(sum Sum) error {
 	switch {
-	case m.synced || sum.Items > 0:
+	case m.synced, sum.Items > 0, m.rules.TypeFits != nil && m.rules.TypeFits():
 		return nil
 	case len(sum.Bad) > 0:
 		return fmt.Errorf("%w: %w", errUndecodable, sum.Bad[0].Err)

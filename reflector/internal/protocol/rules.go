@@ -15,6 +15,9 @@ type Rules struct {
 	// SinkTells says that the sink tells what it holds under a key. SinkCounts says that it also tells which keys it holds.
 	SinkTells, SinkCounts bool
 
+	// TypeFits reports whether the program's type is known to fit the objects; nil if nothing is known.
+	TypeFits func() bool
+
 	// Rand returns a number in [0, 1).
 	Rand func() float64
 }
