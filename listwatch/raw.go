@@ -157,6 +157,9 @@ func trimSpace(data []byte) []byte { return bytes.Trim(data, " \t\r\n") }
 
 var errNotObject = errors.New("not a JSON object")
 
+// lenient holds the rules for the inside of an object; see parse.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
 // parse keeps a copy of an object's JSON. If the object names neither kind nor apiVersion, the copy gets those of kind, unless kind
 // is empty.
 //
@@ -167,9 +170,9 @@ func (r *Raw) parse(object []byte, kind schema.GroupVersionKind) error {
 	if !isJSON(object) {
 		return errNotObject
 	}
-	if !JSON.Valid(object) { // the caller may have matched brackets only
+	if !jsontext.Value(object).IsValid(lenient) { // the caller may have matched brackets only
 		var value jsontext.Value
-		err := json.Unmarshal(object, &value, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // says what is wrong, and where
+		err := json.Unmarshal(object, &value, lenient) // says what is wrong, and where
 		return cmp.Or(err, errNotObject)
 	}
 	members := readTop(object)

@@ -64,7 +64,8 @@ type Format interface {
 
 	// Valid reports whether an object from ReadList or SplitEvent is one well-formed value. It
 	// is called for an object that could not be decoded. If the object is not even a value, the
-	// list or the event around it is malformed, too.
+	// list or the event around it is malformed, too. An object that is only nested too deeply
+	// for a decoder is a value.
 	Valid(object []byte) bool
 
 	// Kind returns the kind that an object names, or nil if it names none. If item is true, the

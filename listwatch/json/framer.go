@@ -11,13 +11,13 @@ import (
 // framer finds the JSON objects of a stream; white space may stand between them. It
 // reads each byte once, however the stream is split, and keeps its state from one piece
 // to the next. It only checks that braces and brackets outside of strings match. The
-// decoder checks the grammar, so an error of grammar costs one object and not the
-// stream.
+// decoder checks the grammar and the depth, so an error of either costs one object and
+// not the stream. Beyond maxDepth, the framer counts brackets of both kinds alike.
 type framer struct {
 	depth    int
 	inString bool
-	escaped  bool // inString, and the next byte is escaped by a backslash
-	squares  [maxDepth/64 + 1]uint64
+	escaped  bool                    // inString, and the next byte is escaped by a backslash
+	squares  [maxDepth/64 + 1]uint64 // of the outermost levels
 }
 
 var (
@@ -89,12 +89,9 @@ func (s *framer) scan(b []byte) (n int, done bool, err error) {
 		case classQuote:
 			s.inString = true
 		case classOpen:
-			if s.depth == maxDepth {
-				return i, false, fmt.Errorf("nested deeper than %d", maxDepth)
-			}
 			s.push(c == '[')
 		case classClose:
-			if square := s.pop(); square != (c == ']') {
+			if square := s.pop(c == ']'); square != (c == ']') {
 				return i, false, fmt.Errorf("%q closes what %q opened", c, opener(square))
 			}
 			if s.depth == 0 {
@@ -122,20 +119,26 @@ func (s *framer) scanString(b []byte, i int) int {
 // push enters an array or an object. One bit for each level says which of the two it
 // is.
 func (s *framer) push(square bool) {
-	word, bit := s.depth/64, uint64(1)<<(s.depth%64)
-	if square {
-		s.squares[word] |= bit
-	} else {
-		s.squares[word] &^= bit
+	if word, bit := s.depth/64, uint64(1)<<(s.depth%64); word < len(s.squares) {
+		if square {
+			s.squares[word] |= bit
+		} else {
+			s.squares[word] &^= bit
+		}
 	}
 	s.depth++
 }
 
-// pop leaves a level, and reports whether it was an array. The depth is never 0 here,
-// because the object's first brace makes it 1 and the object ends when it is 0 again.
-func (s *framer) pop() (square bool) {
+// pop leaves a level, and reports whether it was an array; guess is the answer for a
+// level that is too deep to be known. The depth is never 0 here, because the object's
+// first brace makes it 1 and the object ends when it is 0 again.
+func (s *framer) pop(guess bool) (square bool) {
 	s.depth--
-	return s.squares[s.depth/64]&(1<<(s.depth%64)) != 0
+	word := s.depth / 64
+	if word >= len(s.squares) {
+		return guess
+	}
+	return s.squares[word]&(1<<(s.depth%64)) != 0
 }
 
 func opener(square bool) byte {

@@ -9,9 +9,10 @@ import (
 	"github.com/relist-go/relist/listwatch/internal/wire"
 )
 
-// maxDepth is how deep frames and values may be nested. json/v2 and apimachinery have the same
-// limit.
+// maxDepth is how deep an object may be nested. json/v2 and apimachinery have the same limit.
 const maxDepth = 10000
+
+var errDepth = fmt.Errorf("nested deeper than %d", maxDepth)
 
 // node is what the first pass notes about an object or array.
 type node struct {
@@ -59,7 +60,7 @@ func (x *index) build(b []byte) error {
 			}
 		case nodeOpen:
 			if len(x.open) == maxDepth {
-				return syntaxError(i, fmt.Sprintf("nested deeper than %d", maxDepth))
+				return &jsontext.SyntacticError{ByteOffset: int64(i), Err: errDepth}
 			}
 			x.open = append(x.open, len(x.nodes))
 			x.nodes = append(x.nodes, node{end: i})

@@ -56,8 +56,12 @@ func (Format) Text() bool { return true }
 func (Format) NewFramer() frames.Framer { return new(framer) }
 
 // Valid implements [format.Format]. ReadList finds the end of an item by its brackets
-// alone, so the item need not be valid JSON.
-func (Format) Valid(object []byte) bool { return jsontext.Value(object).IsValid(lenient) }
+// alone, so the item need not be valid JSON. An object that is nested too deeply for a
+// decoder counts as valid: its brackets match, so it is one object, and the others of
+// the list are good.
+func (Format) Valid(object []byte) bool {
+	return jsontext.Value(object).IsValid(lenient) || errors.Is(new(index).build(object), errDepth)
+}
 
 // Identify implements [format.Format].
 func (Format) Identify(object []byte) format.Identity {
