@@ -2,7 +2,6 @@ package reflector
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,13 +104,6 @@ func (d *driver[T]) suspend() {
 // heard returns the time at which each open request last brought something.
 func (d *driver[T]) heard(now time.Time) protocol.Heard {
 	return protocol.Heard{Main: d.main.heard(now), Ask: d.ask.heard(now), Verification: d.verification.heard(now)}
-}
-
-// byteCame is called on the goroutines of requests.
-func (d *driver[T]) byteCame(of *atomic.Int64) {
-	now := time.Now().UnixNano()
-	of.Store(now)
-	d.board.lastByte.Store(now)
 }
 
 // mark tells the sink the point at which it can be saved, the resume point, and the safe version. It tells only those of the three
@@ -292,17 +284,17 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 		d.trace.ListStart(ListStart{ResourceVersion: eff.Version, Limit: eff.Limit})
 		if d.sink.remote != nil {
 			d.beginParts(eff.Reuse)
-			d.main = start(ctx, now, d.byteCame, listParts(d.lw, eff))
+			d.main = start(ctx, now, d.board.lastByte.note, listParts(d.lw, eff))
 			break
 		}
 		var known listwatch.Known[T]
 		if eff.Reuse {
 			known = d.known
 		}
-		d.main = start(ctx, now, d.byteCame, list(d.lw, eff, known))
+		d.main = start(ctx, now, d.board.lastByte.note, list(d.lw, eff, known))
 	case protocol.Watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.Version, Timeout: eff.Timeout, Initial: eff.Initial})
-		d.main = start(ctx, now, d.byteCame, watch(d.lw, eff))
+		d.main = start(ctx, now, d.board.lastByte.note, watch(d.lw, eff))
 		d.main.watch = true
 		d.initial = nil
 		if eff.Initial {
@@ -311,13 +303,13 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	case protocol.HangUp:
 		d.hangUp(now, eff.Reason, eff.Err)
 	case protocol.Ask:
-		d.ask = start(ctx, now, d.byteCame, askFor(d.lw, eff.Key))
+		d.ask = start(ctx, now, d.board.lastByte.note, askFor(d.lw, eff.Key))
 		d.ask.key = eff.Key
 	case protocol.CancelAsk:
 		d.ask.stop()
 		d.ask = nil
 	case protocol.ListMetadata:
-		d.verification = start(ctx, now, d.byteCame, listMetadata(d.check.Metadata, eff.Version))
+		d.verification = start(ctx, now, d.board.lastByte.note, listMetadata(d.check.Metadata, eff.Version))
 	case protocol.CancelVerification:
 		d.verification.stop()
 		d.verification, d.metadata = nil, nil

@@ -21,7 +21,7 @@ type request[T any] struct {
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when the goroutine has ended
 	waits    atomic.Bool   // a message waits for the driver
-	lastByte atomic.Int64  // Unix nanoseconds; zero before the first
+	lastByte lastRead
 
 	started time.Time
 	key     string // of an ask; the driver owns this field and those below
@@ -41,15 +41,19 @@ type message[T any] struct {
 }
 
 // start begins a request. hook is called whenever some of its bytes have come.
-func start[T any](ctx context.Context, now time.Time, hook func(*atomic.Int64), run func(context.Context, *request[T])) *request[T] {
+func start[T any](ctx context.Context, now time.Time, hook func(), run func(context.Context, *request[T])) *request[T] {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &request[T]{
 		messages: make(chan message[T]),
 		cancel:   cancel,
 		done:     make(chan struct{}),
+		lastByte: lastRead{start: now},
 		started:  now,
 	}
-	ctx = listwatch.WithReadHook(ctx, func(int) { hook(&r.lastByte) })
+	ctx = listwatch.WithReadHook(ctx, func(int) {
+		r.lastByte.note()
+		hook()
+	})
 	go func() {
 		defer close(r.done)
 		defer cancel()
@@ -77,10 +81,26 @@ func (r *request[T]) heard(now time.Time) time.Time {
 	if r.waits.Load() {
 		return now
 	}
-	if at := r.lastByte.Load(); at != 0 {
-		return time.Unix(0, at)
+	return r.lastByte.at(now)
+}
+
+// lastRead is the time of the last read of a connection. It counts from a start by the monotonic clock: the wall clock may be set
+// while a request is open.
+type lastRead struct {
+	start time.Time    // set before the first read
+	after atomic.Int64 // nanoseconds from start to the last read, plus one; zero before the first
+}
+
+// note is called on the goroutine that reads.
+func (l *lastRead) note() { l.after.Store(int64(time.Since(l.start)) + 1) }
+
+// at returns the time of the last read by the clock that shows now; zero if there was none.
+func (l *lastRead) at(now time.Time) time.Time {
+	after := l.after.Load()
+	if after == 0 {
+		return time.Time{}
 	}
-	return time.Time{}
+	return now.Add(time.Duration(after-1) - now.Sub(l.start))
 }
 
 // stop gives the request up and waits for its goroutine. A message that the driver has not

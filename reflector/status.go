@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
@@ -64,6 +63,9 @@ type Status struct {
 	// any byte, an event, and a bookmark. LastByte is zero if the requests do not go
 	// through package transport.
 	LastByte, LastEvent, LastBookmark time.Time
+
+	// WatchedUntil is when the server was last heard while a watch was open. While one is open, and before the first, it is zero.
+	WatchedUntil time.Time
 
 	// FailingSince is when requests began to fail: no watch has been open since. While a
 	// watch is open, it is zero. If that watch fails within 10 seconds, and has brought
@@ -138,24 +140,30 @@ func (s Status) Heard() time.Time {
 	return slices.MaxFunc(signs, time.Time.Compare)
 }
 
-// Staleness returns how long ago the copy was last known to be up to date. It is the
-// longer of two times: the time since the server last sent something, and the time for
-// which no watch has been open. An idle watch gets a bookmark about once a minute, so the
-// staleness of an idle watch grows up to a minute. Until the sink has a whole list, there
-// is no copy, and the staleness is the time since the first call of Run. Before that call
-// it is zero.
+// Staleness returns how long ago the copy was last known to be up to date: the time since
+// the server last sent something while a watch was open. An idle watch gets a bookmark
+// about once a minute, so the staleness of an idle watch grows up to a minute. While no
+// watch is open, it grows even if nothing fails and a list arrives: nobody knows yet what
+// the list will change. A watch that fails as [Status.FailingSince] says does not count.
+//
+// Until the sink has a whole list and a watch was open, the staleness is the time since
+// the first call of Run. Before that call it is zero.
 func (s Status) Staleness(now time.Time) time.Duration {
-	heard := s.Heard()
+	current := s.WatchedUntil
 	switch {
 	case s.Started.IsZero():
 		return 0
-	case !s.Synced || heard.IsZero():
-		heard = s.Started
+	case !s.Synced:
+		current = s.Started
+	case s.State == Watching:
+		current = s.Heard()
+	case current.IsZero():
+		current = s.Started
 	}
-	if !s.FailingSince.IsZero() && s.FailingSince.Before(heard) {
-		heard = s.FailingSince
+	if !s.FailingSince.IsZero() && s.FailingSince.Before(current) {
+		current = s.FailingSince
 	}
-	return now.Sub(heard)
+	return now.Sub(current)
 }
 
 // Status returns the status at this moment. It may be called from any goroutine,
@@ -164,15 +172,13 @@ func (r *Reflector[T]) Status() Status {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
 	status := r.board.status
-	if at := r.board.lastByte.Load(); at != 0 {
-		status.LastByte = time.Unix(0, at)
-	}
+	status.LastByte = r.board.lastByte.at(time.Now())
 	return status
 }
 
 // board is the status that Run writes and that other goroutines read and wait on.
 type board struct {
-	lastByte atomic.Int64 // Unix nanoseconds; written by the goroutines that read
+	lastByte lastRead // of all requests; its start is status.Started
 
 	mu      sync.Mutex
 	status  Status
@@ -205,8 +211,8 @@ func (b *board) change() <-chan struct{} {
 func (b *board) follow(m *protocol.Machine, now time.Time) {
 	b.update(func(status *Status) {
 		b.machine = m.Status()
-		if was := status.State; was != State(b.machine.State) {
-			status.State, status.Since = State(b.machine.State), now
+		if state := State(b.machine.State); state != status.State {
+			b.enter(state, now)
 		}
 		status.ResourceVersion, status.SafeVersion = b.machine.Resume, b.machine.Safe
 		status.Synced = b.machine.Synced
@@ -243,15 +249,30 @@ func (b *board) event(typ listwatch.Type, now time.Time) {
 func (b *board) started(now time.Time) {
 	b.update(func(status *Status) {
 		if status.Started.IsZero() {
-			status.Started = now
+			status.Started, b.lastByte.start = now, now
 		}
 	})
 }
 
 func (b *board) stopped(now time.Time) {
 	b.update(func(status *Status) {
-		status.State, status.Since, status.NextRetry = Stopped, now, time.Time{}
+		b.enter(Stopped, now)
+		status.NextRetry = time.Time{}
 	})
+}
+
+// enter changes the state, and notes until when a watch was open and heard. It needs mu.
+func (b *board) enter(state State, now time.Time) {
+	status := &b.status
+	switch {
+	case state == Watching:
+		status.WatchedUntil = time.Time{}
+	case status.State == Watching:
+		last := *status
+		last.LastByte = b.lastByte.at(now)
+		status.WatchedUntil = last.Heard()
+	}
+	status.State, status.Since = state, now
 }
 
 // failing notes a failure.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,7 +65,7 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 		later(time.Second)
 		s.events <- io.ErrUnexpectedEOF // forgiven: opened again at once
 		check(Status{
-			State: Opening, Since: at(5 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12",
+			State: Opening, Since: at(5 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12", WatchedUntil: at(4 * time.Second),
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 			FailingSince: at(5 * time.Second), LastError: io.ErrUnexpectedEOF, LastErrorTime: at(5 * time.Second),
 		})
@@ -77,7 +78,7 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 		later(time.Second)
 		r.fake.watches <- watchAnswer{err: forbidden}
 		check(Status{
-			State: Waiting, Since: at(6 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12",
+			State: Waiting, Since: at(6 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12", WatchedUntil: at(4 * time.Second),
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 			FailingSince: at(5 * time.Second), LastError: forbidden, LastErrorTime: at(6 * time.Second),
 			NextRetry: at(6*time.Second + 800*time.Millisecond),
@@ -129,7 +130,7 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 				r.fake.watches <- watchAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
 				later(20 * time.Second)
 				s = r.fake.open()
-				r.board.lastByte.Store(time.Now().UnixNano())
+				r.board.lastByte.note()
 				later(c.open)
 				if c.brief {
 					s.event(listwatch.Bookmark, "", "12")
@@ -138,7 +139,7 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 				if since := r.Status().FailingSince; !since.IsZero() {
 					t.Errorf("failing since %v, while a watch is open", since)
 				}
-				r.board.lastByte.Store(time.Now().UnixNano())
+				r.board.lastByte.note()
 				s.events <- statusErr(http.StatusGone, metav1.StatusReasonExpired, 0)
 				later(2 * time.Second)
 				if age := r.Status().Staleness(time.Now()); age != c.want {
@@ -162,17 +163,66 @@ func TestStalenessUntilTheFirstListIsWhole(t *testing.T) {
 			}
 		}
 		later(20 * time.Second)
-		r.board.lastByte.Store(time.Now().UnixNano())
+		r.board.lastByte.note()
 		stale(20 * time.Second)
 		r.fake.lists <- listAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
 		stale(20 * time.Second)
 		later(time.Second)
-		r.board.lastByte.Store(time.Now().UnixNano())
+		r.board.lastByte.note()
 		stale(21 * time.Second)
 		r.fake.page("10", "a")
 		r.fake.open()
 		stale(0)
 	})
+}
+
+// TestStalenessWhileNoWatchIsOpen: while no watch is open, the copy gets older, although nothing fails and bytes of other requests
+// come.
+func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
+	for name, ends := range map[string]func(r *rig, s *stream){
+		"Relist": func(r *rig, _ *stream) { go func() { _ = r.Relist(r.t.Context()) }() },
+		"a repair": func(_ *rig, s *stream) {
+			s.events <- listwatch.Event[string]{Type: listwatch.Modified, Err: badField(listwatch.Meta{})}
+		},
+		"a clean close": func(_ *rig, s *stream) { s.events <- io.EOF },
+		"Run returns":   func(r *rig, _ *stream) { _ = r.end() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			withRig(t, Options{Patience: -1, MinWatchTimeout: -1}, func(t *testing.T, r *rig) {
+				r.expect(`list "0" limit 500 continue ""`)
+				r.fake.page("10", "a", "b")
+				s := r.fake.open()
+				later(9 * time.Second)
+				s.event(listwatch.Bookmark, "", "11")
+				synctest.Wait()
+				if age := r.Status().Staleness(time.Now()); age != 0 {
+					t.Errorf("staleness of a watch that was heard now is %v", age)
+				}
+				ends(r, s)
+				later(9 * time.Minute)
+				r.board.lastByte.note()
+				if age := r.Status().Staleness(time.Now()); age < 9*time.Minute-2*time.Second || age > 9*time.Minute {
+					t.Errorf("staleness is %v, and no watch has been heard for 9 minutes", age)
+				}
+			})
+		})
+	}
+}
+
+// TestTimesOfBytesFollowTheMonotonicClock: the wall clock may be set while bytes come. It decides neither when a request has been
+// silent for too long, nor how stale the copy is. A bubble of synctest has no monotonic clock.
+func TestTimesOfBytesFollowTheMonotonicClock(t *testing.T) {
+	r := New(newFake(), &notes{}, Options{})
+	r.board.started(time.Now())
+	r.board.lastByte.note()
+	asked := start(t.Context(), time.Now(), r.board.lastByte.note, func(context.Context, *request[string]) {})
+	defer asked.stop()
+	asked.lastByte.note()
+	for what, at := range map[string]time.Time{"status": r.Status().LastByte, "request": asked.heard(time.Now())} {
+		if !strings.Contains(at.String(), " m=") {
+			t.Errorf("%s: the last byte came at %v, want a time with a monotonic reading", what, at)
+		}
+	}
 }
 
 func TestWaitFor(t *testing.T) {

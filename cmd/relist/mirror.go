@@ -88,13 +88,13 @@ so does HTTP:
             with key, uid, resourceVersion, since, nextTry, error
   /metrics  for Prometheus: lists, relists, watches, events, staleness,
             quarantine and others
-Times are RFC 3339. A field for something that has not happened is left out. The
-copy's staleness is the time since the last byte from the server, or the time
-since the last watch ended, if that is longer; until the first list, the time
-since the start. Everyone who can reach the address can read the status, so
-leave it on loopback or inside a cluster's network. Web pages cannot read it:
-relist refuses requests from other origins, and requests for a host other than
-localhost, an address or --status-host.`,
+Times are RFC 3339. A field for something that has not happened is left out.
+The copy's staleness is the time since the last byte from the server while a
+watch was open; until the first watch, the time since the start. Everyone who
+can reach the address can read the status, so leave it on loopback or inside a
+cluster's network. Web pages cannot read it: relist refuses requests from other
+origins, and requests for a host other than localhost, an address or
+--status-host.`,
 		Example: `  relist mirror pods -A
   relist mirror deploy -n web -l app=shop --diff --for 10m
   relist mirror pods,configmaps -A

@@ -70,7 +70,7 @@ func TestStatusListen(t *testing.T) {
 		t.Errorf("/readyz: %d %q", code, body)
 	}
 	server.Stall()
-	if body := askUntil(t, status+"/healthz", http.StatusServiceUnavailable); !strings.HasPrefix(body, "nothing has been heard for ") || !strings.HasSuffix(body, ", more than 300ms\n") {
+	if body := askUntil(t, status+"/healthz", http.StatusServiceUnavailable); !strings.HasPrefix(body, "no watch has been heard for ") || !strings.HasSuffix(body, ", more than 300ms\n") {
 		t.Errorf("/healthz says %q", body)
 	}
 	createConfigMap(t, server, "a", "two")

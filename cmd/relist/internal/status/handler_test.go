@@ -134,10 +134,10 @@ func TestStall(t *testing.T) {
 		pass(80 * time.Second)
 		f.wants("/healthz", 200, "ok\n") // no more than the limit
 		pass(time.Second)
-		f.wants("/healthz", 503, "nothing has been heard for 1m21s, more than 1m20s\n")
+		f.wants("/healthz", 503, "no watch has been heard for 1m21s, more than 1m20s\n")
 		f.wants("/readyz", 200, "ok\n")
 		s := f.status()
-		if s["healthy"] != false || s["reason"] != "nothing has been heard for 1m21s, more than 1m20s" || s["stalenessSeconds"] != 81.0 {
+		if s["healthy"] != false || s["reason"] != "no watch has been heard for 1m21s, more than 1m20s" || s["stalenessSeconds"] != 81.0 {
 			t.Errorf("status = %v", s)
 		}
 		if err := f.server.Resume(); err != nil {
@@ -172,7 +172,7 @@ func TestOutage(t *testing.T) {
 		f.server.CutWatches(0)
 		pass(2*time.Minute + 10*time.Second)
 		w := f.get("/healthz")
-		if w.Code != 503 || !strings.HasPrefix(w.Body.String(), "no watch has been open for 2m10s, more than 2m0s: ") || !strings.Contains(w.Body.String(), "etcd is") {
+		if w.Code != 503 || !strings.HasPrefix(w.Body.String(), "no watch has been heard for 2m10s, more than 2m0s: ") || !strings.Contains(w.Body.String(), "etcd is") {
 			t.Errorf("/healthz: %d %s", w.Code, w.Body)
 		}
 		s := f.status()
@@ -182,7 +182,7 @@ func TestOutage(t *testing.T) {
 			}
 		}
 		text := f.view.Now().Text()
-		for _, want := range []string{"NOT OK: no watch has been open", "waiting for", "next retry in", "failing since  ", "etcd is down"} {
+		for _, want := range []string{"NOT OK: no watch has been heard", "waiting for", "next retry in", "failing since  ", "etcd is down"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not in:\n%s", want, text)
 			}

@@ -19,11 +19,7 @@ func (v *View) problem(r reflector.Status, now time.Time) string {
 	if v.MaxStaleness <= 0 || stale <= v.MaxStaleness {
 		return ""
 	}
-	what := "nothing has been heard"
-	if !r.FailingSince.IsZero() && !r.FailingSince.After(r.Heard()) {
-		what = "no watch has been open"
-	}
-	text := fmt.Sprintf("%s for %s, more than %s", what, span(stale), v.MaxStaleness)
+	text := fmt.Sprintf("no watch has been heard for %s, more than %s", span(stale), v.MaxStaleness)
 	if !r.FailingSince.IsZero() {
 		text += lastError(r)
 	}

@@ -53,14 +53,14 @@ func TestText(t *testing.T) {
 			View{MaxStaleness: time.Minute},
 			reflector.Status{
 				Started: ago(2 * time.Hour), State: reflector.Waiting, Since: ago(time.Second), Synced: true, ResourceVersion: "7", LastByte: ago(time.Second),
-				FailingSince: ago(5 * time.Minute), LastError: errors.New("the server\nsaid \x1b[31mno"), LastErrorTime: ago(time.Second), NextRetry: ago(-10 * time.Second),
+				WatchedUntil: ago(5 * time.Minute), FailingSince: ago(5 * time.Minute), LastError: errors.New("the server\nsaid \x1b[31mno"), LastErrorTime: ago(time.Second), NextRetry: ago(-10 * time.Second),
 				Quarantined: []reflector.Quarantined{
 					{Meta: listwatch.Meta{Key: "a/b"}, Err: errors.New("bad\nlabel"), Since: ago(time.Hour)},
 					{Meta: listwatch.Meta{Key: "a/c", ResourceVersion: "6"}, Err: errors.New("bad"), Since: ago(time.Minute), NextTry: ago(-time.Second)},
 				},
 			},
 			`status of pods from http://api
-  health           NOT OK: no watch has been open for 5m0s, more than 1m0s: the server said \x1b[31mno
+  health           NOT OK: no watch has been heard for 5m0s, more than 1m0s: the server said \x1b[31mno
   state            waiting for 1s, next retry in 10s
   objects          0, pending 0
   resourceVersion  7
@@ -89,9 +89,11 @@ func TestHealth(t *testing.T) {
 	stopped := watching
 	stopped.State = reflector.Stopped
 	failing := watching
-	failing.State, failing.LastByte, failing.FailingSince = reflector.Waiting, ago(0), ago(time.Minute)
+	failing.State, failing.LastByte, failing.WatchedUntil, failing.FailingSince = reflector.Waiting, ago(0), ago(time.Minute), ago(time.Minute)
 	silent := failing
-	silent.LastByte, silent.LastError = ago(time.Hour), errors.New("no")
+	silent.WatchedUntil, silent.LastError = ago(time.Hour), errors.New("no")
+	listing := watching
+	listing.State, listing.LastByte, listing.WatchedUntil = reflector.Listing, ago(0), ago(time.Minute)
 	for _, tt := range []struct {
 		name   string
 		limit  time.Duration
@@ -100,12 +102,13 @@ func TestHealth(t *testing.T) {
 	}{
 		{"no limit", 0, watching, ""},
 		{"at the limit", time.Minute, watching, ""},
-		{"past the limit", time.Minute - 1, watching, "nothing has been heard for 1m0s, more than 59.999999999s"},
+		{"past the limit", time.Minute - 1, watching, "no watch has been heard for 1m0s, more than 59.999999999s"},
 		{"accepted since", time.Second, reopened, ""},
 		{"stopped", 0, stopped, "the mirror has stopped"},
 		{"failing, no limit", 0, failing, ""},
-		{"failing", time.Second, failing, "no watch has been open for 1m0s, more than 1s"},
-		{"silent, then failing", time.Second, silent, "nothing has been heard for 1h0m0s, more than 1s: no"},
+		{"failing", time.Second, failing, "no watch has been heard for 1m0s, more than 1s"},
+		{"silent, then failing", time.Second, silent, "no watch has been heard for 1h0m0s, more than 1s: no"},
+		{"a long list", time.Second, listing, "no watch has been heard for 1m0s, more than 1s"},
 		{"not synced", 0, reflector.Status{State: reflector.Listing, LastError: errors.New("no")}, "the first list has not been applied: no"},
 	} {
 		v := View{MaxStaleness: tt.limit}
