@@ -81,7 +81,7 @@ func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) { return 
 //
 // Once ctx has ended, no further callback begins, and pending changes are dropped. Run waits for the
 // callbacks that are running, so a callback that never returns keeps Run from returning. When Run returns, every goroutine that it
-// started has ended. The store stays as it is.
+// started has ended; a connection that was just being made is given up, and may end a moment later. The store stays as it is.
 //
 // [Informer.Stop] ends Run without dropping what is pending, and then Run returns nil.
 func (in *Informer[T]) Run(ctx context.Context) error { return in.runFrom(ctx, in) }

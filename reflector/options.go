@@ -41,8 +41,8 @@ type Options struct {
 	// If Start.Version is empty, the reflector begins with a list.
 	Start Point
 
-	// Fatal is called for each list and watch that fails. If it returns true, Run ends
-	// with that error. Use it if another try is hopeless: a type was removed
+	// Fatal is called for each list and watch that fails, and also if the sink refuses a
+	// list, a resync or more than 100 objects. If it returns true, Run ends with that error. Use it if another try is hopeless: a type was removed
 	// (apierrors.IsNotFound), or a right was taken away (IsForbidden). The error is an
 	// [*Outage], which says since when requests have been failing. If Fatal is nil, no
 	// error ends Run. The reflector's goroutine calls Fatal.

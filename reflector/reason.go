@@ -29,7 +29,7 @@ const (
 	// TimedOut: the stream was still open 10 s after its timeout, so the connection is
 	// taken for dead.
 	TimedOut = Reason(protocol.TimedOut)
-	// Unreachable: no answer came at all.
+	// Unreachable: no answer came, or the answer to a list broke off.
 	Unreachable = Reason(protocol.Unreachable)
 	// Unavailable: 502, 503 or 504, often of a proxy.
 	Unavailable = Reason(protocol.Unavailable)

@@ -88,7 +88,8 @@ func outletOf[T any](sink Sink[T]) outlet[T] {
 }
 
 // Run lists and watches until ctx ends, and returns ctx.Err(). Every goroutine it
-// started has ended by then. If [Options.Start] has a point, it begins with a watch there.
+// started has ended by then; a connection that the client was just making is given up,
+// and may end a moment later. If [Options.Start] has a point, it begins with a watch there.
 //
 // No error of the server ends Run, unless [Options.Fatal] says so. The reflector reports
 // each error through Trace, and sends the request again. A program may call Run again

@@ -166,8 +166,9 @@ func askFor[T any](lw listwatch.ListWatcher[T], key string) func(context.Context
 	}
 }
 
-// askOptions returns the options of a list of one key. They select by namespace and name:
-// every API server has these field selectors for every resource. They have no
+// askOptions returns the options of a list of one key. They select by namespace and name.
+// kube-apiserver has these field selectors for every resource; a server that ignores them,
+// as OpenShift does for projects, is recognised by what it sends. They have no
 // resourceVersion, because a list without one is of the most recent state. The limit is
 // 2, because a second object shows that the server ignores the selectors. Source:
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/

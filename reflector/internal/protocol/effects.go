@@ -95,7 +95,7 @@ type (
 	// ListUnused tells that a list has come and is not used.
 	ListUnused struct{ Err error }
 
-	// Failing tells that a list or a watch has failed.
+	// Failing tells that a list or a watch has failed, or that the sink has refused so much that a list follows.
 	Failing struct{ Err error }
 
 	// Relist tells that the resume point is given up, and a list will follow.

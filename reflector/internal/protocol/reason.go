@@ -10,7 +10,7 @@ const (
 	Closed      Reason = iota + 1 // the server ended the stream in good order
 	Cut                           // the connection broke under an open stream
 	TimedOut                      // the server kept the stream open for longer than its timeout
-	Unreachable                   // no answer came at all
+	Unreachable                   // no answer came, or a list broke off
 	Unavailable                   // 502, 503 or 504, often of a proxy
 	Throttled                     // 429
 	Expired                       // 410: the server no longer has the resourceVersion asked for
