@@ -145,7 +145,7 @@ func (in *Informer[T]) load(ctx context.Context) {
 		k.log.Warn("the saved copy is not used; begins with a list", "error", err)
 		return
 	}
-	k.log.Info("begins with a saved copy", "objects", len(objects), "resourceVersion", at.Version, "doubts", len(at.Doubts),
+	k.log.Info("begins with a saved copy", "objects", len(objects), "resourceVersion", at.Version, "doubts", len(at.Doubts)+at.MoreDoubts,
 		"duration", time.Since(began).Round(time.Millisecond))
 	in.reflector.StartAt(at)
 	k.due.Store(false)
@@ -208,7 +208,7 @@ func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T]) 
 
 // save saves the store, unless the last copy is the same.
 func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) error {
-	if !k.failing && k.savedAt.Version == s.at.Version && k.saved == s.given && slices.Equal(k.savedAt.Doubts, s.at.Doubts) {
+	if !k.failing && k.savedAt.Version == s.at.Version && k.savedAt.MoreDoubts == s.at.MoreDoubts && k.saved == s.given && slices.Equal(k.savedAt.Doubts, s.at.Doubts) {
 		return nil
 	}
 	if k.now() != k.of { // SetShardSelector was called

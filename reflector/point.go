@@ -13,7 +13,8 @@ import (
 // Point is a place in the history of a server at which a copy was saved, and from which a reflector can go on: see
 // [Options.Start]. A Sink learns the points from [PointMarker].
 //
-// A copy at a point keeps a promise: for every key that is not among Doubts, the copy equals the server at Version. A program
+// A copy at a point keeps a promise: for every key that is not among Doubts, except for MoreDoubts others, the copy equals the server
+// at Version. A program
 // that saves a copy on its own must keep this promise, too. Version is the version of a list or of a bookmark, or of an event up
 // to which everything was applied. It is never the highest version of an object.
 type Point struct {
@@ -21,8 +22,12 @@ type Point struct {
 	Version string `json:"version"`
 
 	// Doubts are the keys whose objects may be older or newer in the copy than at Version, or may be missing there: see
-	// [Status.Quarantined]. The reflector asks the server for each of them. If there are more than 1,000, it lists.
+	// [Status.Quarantined]. The reflector asks the server for each of them. There are about 1,000 at most.
 	Doubts []string `json:"doubts,omitempty"`
+
+	// MoreDoubts counts further objects of this kind, see [Status.MoreQuarantined]. Their keys are not told, so the reflector lists,
+	// less and less often: in the end, every 10 to 20 minutes.
+	MoreDoubts int `json:"moreDoubts,omitempty"`
 
 	// Newest are the objects with the highest versions that the server had sent, the highest version first. A deleted object
 	// counts, too. There are at most eight. They show whether the server was restored from a backup since. If there are none,
@@ -51,7 +56,7 @@ func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 	if !d.sink.tells() || d.sink.keys == nil {
 		return errStart
 	}
-	saved := protocol.Saved{Version: d.start.Version, Doubts: slices.Clone(d.start.Doubts)}
+	saved := protocol.Saved{Version: d.start.Version, Doubts: slices.Clone(d.start.Doubts), MoreDoubts: d.start.MoreDoubts}
 	for _, n := range d.start.Newest {
 		saved.Newest = append(saved.Newest, protocol.Newest{Meta: n.Meta, Gone: n.Gone})
 	}
@@ -72,7 +77,7 @@ func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 // markPoint tells the sink the point at which it can be saved, if the point or the sink has changed.
 func (d *driver[T]) markPoint() {
 	saved := d.machine.Saved()
-	p := Point{Version: saved.Version, Doubts: saved.Doubts}
+	p := Point{Version: saved.Version, Doubts: saved.Doubts, MoreDoubts: saved.MoreDoubts}
 	for _, n := range saved.Newest {
 		p.Newest = append(p.Newest, Newest{Meta: n.Meta, Gone: n.Gone})
 	}
@@ -84,5 +89,5 @@ func (d *driver[T]) markPoint() {
 }
 
 func equalPoints(a, b Point) bool {
-	return a.Version == b.Version && slices.Equal(a.Doubts, b.Doubts) && slices.Equal(a.Newest, b.Newest)
+	return a.Version == b.Version && a.MoreDoubts == b.MoreDoubts && slices.Equal(a.Doubts, b.Doubts) && slices.Equal(a.Newest, b.Newest)
 }

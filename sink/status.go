@@ -152,7 +152,7 @@ func (t *Trace) withLog(logger *slog.Logger) *Trace {
 	failing := false
 	return &Trace{
 		Opened: func(s State) {
-			logger.Info("copy opened", "epoch", s.Epoch, "resourceVersion", s.Point.Version, "doubts", len(s.Point.Doubts), "afterFailure", failing)
+			logger.Info("copy opened", "epoch", s.Epoch, "resourceVersion", s.Point.Version, "doubts", len(s.Point.Doubts)+s.Point.MoreDoubts, "afterFailure", failing)
 			if own.Opened != nil {
 				own.Opened(s)
 			}

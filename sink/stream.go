@@ -109,12 +109,12 @@ func (m *Mirror[T]) origin() string {
 // moveTo makes p the point. keptAll says that a list has just kept what it lacks.
 func (s *State) moveTo(p reflector.Point, keptAll bool) {
 	s.Point = p
-	s.Reshaped = s.Reshaped && (keptAll || p.Version == "" || len(p.Doubts) > 0)
+	s.Reshaped = s.Reshaped && (keptAll || p.Version == "" || len(p.Doubts)+p.MoreDoubts > 0)
 }
 
 // reshaped reports whether the row of a key may be of another shape.
 func (s *State) reshaped(key string) bool {
-	return s.Reshaped && (s.Point.Version == "" || slices.Contains(s.Point.Doubts, key))
+	return s.Reshaped && (s.Point.Version == "" || s.Point.MoreDoubts > 0 || slices.Contains(s.Point.Doubts, key))
 }
 
 // openedFor returns the state as it is once a writer has opened the copy for a stream. If the rows were written for another namespace,

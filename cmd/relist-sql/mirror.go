@@ -80,7 +80,8 @@ With --status-listen, HTTP says how the copies are:
   /status   a JSON object; "copies" has an object for each resource, with
             committedVersion, committedAt, pending (changes that wait for their
             commit), lagSeconds (for how long they do), doubts (keys whose rows
-            may be wrong), changes (rows written), commits, commitFailures,
+            may be wrong), moreDoubts (how many more there are, of which no key
+            is known), changes (rows written), commits, commitFailures,
             state, stalenessSeconds, lastByte, lastEvent, lastBookmark,
             failingSince, lastError
   /metrics  for Prometheus: those of the reflector, and relist_sink_...

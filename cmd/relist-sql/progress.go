@@ -31,21 +31,29 @@ func (r *mirrorRun) warn(t *target, format string, args ...any) {
 	cli.Complain(r.stderr, "%s: %s\n", t.label, visible.OneLine(fmt.Sprintf(format, args...)))
 }
 
-// problem tells of what is wrong with an object or a version, once: one without a key again when a watch has been open in between. What
-// the sink refuses is told by the mirror, and lists and watches that fail are told by an awayLog.
+// mostTold is how many objects are named that cannot be copied: one tenant can have a million of them.
+const mostTold = 20
+
+// problem tells of what is wrong with an object or a version, once: one without a key again when a watch has been open in between, and
+// all objects again when no key has been in doubt in between. What the sink refuses is told by the mirror, and lists and watches that
+// fail are told by an awayLog.
 func (r *mirrorRun) problem(t *target, p reflector.Problem) {
 	switch p.Class {
 	case reflector.SinkProblem, reflector.ListProblem, reflector.WatchProblem:
 		return
 	case reflector.ObjectProblem, reflector.VersionProblem, reflector.DriftProblem:
 	}
-	if t.told[p.Key] {
-		return
-	}
-	if len(t.told) > 1000 {
+	if t.doubtsEnded.Swap(false) {
 		clear(t.told)
 	}
+	if t.told[p.Key] || p.Key != "" && len(t.told) > mostTold {
+		return
+	}
 	t.told[p.Key] = true
+	if len(t.told) > mostTold {
+		r.warn(t, "more objects cannot be copied; relist-sql status counts the doubts, and names some of them")
+		return
+	}
 	if p.Key == "" {
 		r.warn(t, "%v", p.Err)
 		return
@@ -68,17 +76,20 @@ func (r *mirrorRun) sinkTrace(t *target) *sink.Trace {
 		Opened: func(s sink.State) {
 			t.committed.Store(s.Point.Version)
 			if s.Point.Version != "" && !t.failing.Load() {
-				r.say(t, "goes on at %s%s", report.Word(s.Point.Version), doubts(len(s.Point.Doubts)))
+				r.say(t, "goes on at %s%s", report.Word(s.Point.Version), doubts(unsure(s.Point)))
 			}
 		},
 		Commit: func(c sink.Commit) {
 			t.commits.Add(1)
 			t.committed.Store(c.Point.Version)
+			if now := unsure(c.Point); t.unsure.Swap(int64(now)) > 0 && now == 0 {
+				t.doubtsEnded.Store(true)
+			}
 			if !c.Part && t.failing.Swap(false) {
 				r.warn(t, "is written again")
 			}
 			if c.List && c.Point.Version != "" {
-				r.say(t, "%s at %s%s, took %s", count(listed, "object"), report.Word(c.Point.Version), doubts(len(c.Point.Doubts)), span(time.Since(c.Since)))
+				r.say(t, "%s at %s%s, took %s", count(listed, "object"), report.Word(c.Point.Version), doubts(unsure(c.Point)), span(time.Since(c.Since)))
 				listed = 0
 			}
 		},
@@ -98,7 +109,7 @@ func (r *mirrorRun) conclude(t *target) {
 		r.say(t, "the first copy is not whole; the next start goes on with it")
 		return
 	}
-	r.say(t, "stopped at %s%s, %s written", report.Word(s.Committed.Point.Version), doubts(len(s.Committed.Point.Doubts)), count(int(s.Changes), "row"))
+	r.say(t, "stopped at %s%s, %s written", report.Word(s.Committed.Point.Version), doubts(unsure(s.Committed.Point)), count(int(s.Changes), "row"))
 }
 
 // awaitCurrent waits until every copy is what the server had when the command was started.
@@ -170,7 +181,7 @@ func (t *target) line(s sink.Status, now time.Time) string {
 	if s.Committed.Point.Version == "" {
 		return state
 	}
-	text := fmt.Sprintf("%s, at %s%s", state, report.Word(s.Committed.Point.Version), doubts(len(s.Committed.Point.Doubts)))
+	text := fmt.Sprintf("%s, at %s%s", state, report.Word(s.Committed.Point.Version), doubts(unsure(s.Committed.Point)))
 	if lag := s.Lag(now); lag > time.Second {
 		text += fmt.Sprintf(", %s behind", lag.Round(time.Second))
 	}
@@ -194,6 +205,9 @@ func copied(n int, total int64) string {
 	}
 	return fmt.Sprintf("%d of %s copied", n, count(int(total), "object"))
 }
+
+// unsure is the number of keys whose rows may be wrong.
+func unsure(p reflector.Point) int { return len(p.Doubts) + p.MoreDoubts }
 
 func doubts(n int) string {
 	if n == 0 {

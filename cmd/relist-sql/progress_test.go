@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +43,33 @@ func TestProgressLine(t *testing.T) {
 		if got := (&target{total: tt.total}).line(tt.status, now); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.status, got, tt.want)
 		}
+	}
+}
+
+// Objects that cannot be copied are named, but not a thousand of them. They are named again after a time without doubts.
+func TestProblemsAreNamedOnce(t *testing.T) {
+	var out, errs bytes.Buffer
+	r := &mirrorRun{out: report.NewPrinter(&out, report.Options{}), stderr: &errs}
+	pods := &target{label: "pods", told: map[string]bool{}}
+	trace := r.sinkTrace(pods)
+	problems := func() {
+		for i := range 3000 {
+			r.problem(pods, reflector.Problem{Class: reflector.ObjectProblem, Key: fmt.Sprint("a/", i%1500), Err: errors.New("a string has NUL")})
+		}
+		trace.Commit(sink.Commit{Point: reflector.Point{Version: "7", Doubts: []string{"a/0"}, MoreDoubts: 1499}})
+	}
+	problems()
+	problems()
+	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+	if len(lines) != 21 || !strings.Contains(lines[19], "pods: a/19 cannot be copied, and is among the doubts until it can: a string has NUL") ||
+		!strings.Contains(lines[20], "pods: more objects cannot be copied; relist-sql status counts") {
+		t.Errorf("%d lines:\n%s", len(lines), errs.String())
+	}
+	errs.Reset()
+	trace.Commit(sink.Commit{Point: reflector.Point{Version: "8"}})
+	problems()
+	if got := strings.Count(errs.String(), "\n"); got != 21 {
+		t.Errorf("after a time without doubts there are %d lines, want 21", got)
 	}
 }
 

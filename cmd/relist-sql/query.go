@@ -160,7 +160,7 @@ func overview(ctx context.Context, r database.Reader, out rows, now time.Time) e
 			version = text(s.State.Point.Version)
 		}
 		err := out.row([]database.Cell{
-			text(s.Table), text(s.Label), number(s.Rows), version, number(int64(len(s.State.Point.Doubts))),
+			text(s.Table), text(s.Label), number(s.Rows), version, number(int64(unsure(s.State.Point))),
 			text(duration.HumanDuration(now.Sub(s.Committed))),
 		})
 		if err != nil {

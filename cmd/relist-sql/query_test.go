@@ -105,7 +105,7 @@ func streams(now time.Time) []database.Stream {
 		{
 			Table: "deployments_apps", Label: "east", Rows: 2, CurrentAt: now.Add(-time.Hour), Committed: now.Add(-2 * time.Hour),
 			State: sink.State{
-				Epoch: 3, Point: reflector.Point{Version: "9", Doubts: doubts}, Unselected: true, Reshaped: true,
+				Epoch: 3, Point: reflector.Point{Version: "9", Doubts: doubts, MoreDoubts: 100}, Unselected: true, Reshaped: true,
 				Stream: sink.Stream{Cluster: "u-1", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", LabelSelector: "app=web", FieldSelector: "metadata.name=x"},
 			},
 		},
@@ -144,7 +144,7 @@ deployments_apps
   rows         2
   version      9, since 1h0m0s ago
   last commit  2h0m0s ago
-  doubts       12
+  doubts       112
                a/a
                a/b
                a/c
@@ -155,7 +155,7 @@ deployments_apps
                a/h
                a/i
                a/j
-               and 2 more
+               and 102 more
   selectors    they were changed: some rows may be of others until the next list
   shape        it was changed, by --drop for example: the rows of doubts may have the old one
   opened       3 times
@@ -201,12 +201,12 @@ func TestOverviewScreen(t *testing.T) {
 	for output, want := range map[string]string{
 		"table": `TABLE              CLUSTER   ROWS   VERSION   DOUBTS   AGE
 configmaps                   3      7         0        1s
-deployments_apps   east      2      9         12       120m
+deployments_apps   east      2      9         112      120m
 nodes                        1      <null>    0        0s
 pods                         4      <null>    0        1s
 `,
 		"json": `{"table":"configmaps","cluster":"","rows":3,"version":"7","doubts":0,"age":"1s"}
-{"table":"deployments_apps","cluster":"east","rows":2,"version":"9","doubts":12,"age":"120m"}
+{"table":"deployments_apps","cluster":"east","rows":2,"version":"9","doubts":112,"age":"120m"}
 {"table":"nodes","cluster":"","rows":1,"version":null,"doubts":0,"age":"0s"}
 {"table":"pods","cluster":"","rows":4,"version":null,"doubts":0,"age":"1s"}
 `,

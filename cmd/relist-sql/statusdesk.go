@@ -71,6 +71,7 @@ type copyStatus struct {
 	CommittedVersion string    `json:"committedVersion,omitempty"`
 	CommittedAt      time.Time `json:"committedAt,omitzero"`
 	Doubts           []string  `json:"doubts"`
+	MoreDoubts       int       `json:"moreDoubts"`
 	Pending          int       `json:"pending"`
 	LagSeconds       float64   `json:"lagSeconds"`
 	Listed           int       `json:"listed,omitempty"`
@@ -109,8 +110,9 @@ func (r *mirrorRun) statusOf(t *target, now time.Time) *copyStatus {
 	c := &copyStatus{
 		Resource: t.label, Table: t.table,
 		CommittedVersion: s.Committed.Point.Version, CommittedAt: s.CommittedAt.UTC(),
-		Doubts:  append([]string{}, s.Committed.Point.Doubts...), // null would be a third case for who reads it
-		Pending: s.Pending, LagSeconds: report.Seconds(s.Lag(now)), Listed: s.Listed,
+		Doubts:     append([]string{}, s.Committed.Point.Doubts...), // null would be a third case for who reads it
+		MoreDoubts: s.Committed.Point.MoreDoubts,
+		Pending:    s.Pending, LagSeconds: report.Seconds(s.Lag(now)), Listed: s.Listed,
 		Changes: s.Changes, Commits: t.commits.Load(), CommitFailures: t.commitFailures.Load(),
 		CopyFailingSince: s.FailingSince.UTC(),
 		State:            s.Reflector.State.String(), Since: s.Reflector.Since.UTC(),
@@ -220,7 +222,7 @@ func (r *mirrorRun) metrics(now time.Time) *metrics.Text {
 		m.Gauge("relist_sink_failing_seconds", "For how long nothing could be committed; 0 if that is not so.", metrics.Since(s.FailingSince, now))
 		m.Gauge("relist_sink_lag_seconds", "For how long the oldest change has been waiting for its commit.", s.Lag(now).Seconds())
 		m.Gauge("relist_sink_pending_changes", "Changes that wait for their commit.", float64(s.Pending))
-		m.Gauge("relist_sink_doubts", "Keys whose rows may not be what the server has.", float64(len(s.Committed.Point.Doubts)))
+		m.Gauge("relist_sink_doubts", "Keys whose rows may not be what the server has.", float64(unsure(s.Committed.Point)))
 		m.Gauge("relist_sink_synced", "1 if the rows have a version, and 0 while a first copy is written.", metrics.Truth(s.Committed.Point.Version != ""))
 	}
 	return text

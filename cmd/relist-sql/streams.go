@@ -93,13 +93,13 @@ func streamRows(s database.Stream, now time.Time) []report.Row {
 		add("version", "(none) since %s ago: rows are of different times, and some may be missing", span(now.Sub(s.CurrentAt)))
 	}
 	add("last commit", "%s", age)
-	add("doubts", "%d", len(point.Doubts))
-	for i, key := range point.Doubts {
-		if i == shownDoubts {
-			add("", "and %d more", len(point.Doubts)-i)
-			break
-		}
+	add("doubts", "%d", unsure(point))
+	shown := point.Doubts[:min(len(point.Doubts), shownDoubts)]
+	for _, key := range shown {
 		add("", "%s", report.Word(key))
+	}
+	if more := unsure(point) - len(shown); more > 0 {
+		add("", "and %d more", more)
 	}
 	if s.State.Unselected {
 		add("selectors", "they were changed: some rows may be of others until the next list")

@@ -50,6 +50,9 @@ type target struct {
 	settled atomic.Bool     // a watch that was open has ended in good order
 	told    map[string]bool // problems; the reflector's goroutine has it
 
+	unsure      atomic.Int64 // keys in doubt at the last commit
+	doubtsEnded atomic.Bool  // no key is in doubt any more, since told was looked at last
+
 	// What the server had when the command was started.
 	total   int64 // objects; -1 if unknown
 	version string

@@ -42,6 +42,7 @@ func (e *encoder) machine(m *Machine) {
 	e.armed(m.unaskableUntil)
 	e.doubt(m.doubt)
 	e.armed(m.repair.at)
+	e.bool(m.repair.unnamed)
 	e.armed(m.verify.next)
 	e.bool(m.verify.asked)
 	e.bool(m.verify.arrived)
@@ -137,7 +138,7 @@ quarantine: entries soonest beyondLimit changes
 entry: meta why err askErr minVersion since next step answersUnused
 ask: key probe asked heard eventSince doubted unplanned
 doubt: resume recent asking most probeAt answersBehind answersAbsent failures unchanged
-repair: at step last
+repair: at step last unnamed
 verification: next asked arrived heard version keysWithEvents
 waiting: until then
 listing: version anotherWanted ticket asked heard

@@ -89,8 +89,11 @@ func (m *Machine) becomeListing(now time.Time) {
 // mostRecent reports whether the next list must be of the most recent state. While a call of Relist waits for its list, every
 // list is of the most recent state.
 func (m *Machine) mostRecent() bool {
-	return m.mostRecentNext || m.repair.due() || m.wantedTicket > m.servedTicket
+	return m.suspected() || m.repair.due()
 }
+
+// suspected reports whether a list of the most recent state is due for a reason other than a repair.
+func (m *Machine) suspected() bool { return m.mostRecentNext || m.wantedTicket > m.servedTicket }
 
 // limit is the page size of a list at version.
 //
@@ -195,7 +198,10 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	m.pauses.listed()
 	m.quarantine = m.quarantine.relisted(m, now, sum)
 	m.repair.listed(now)
-	if sum.Nameless > 0 || m.quarantine.beyondLimit > 0 {
+	if sum.Nameless > 0 {
+		m.repair.wantUnnamed(&m.rules, now)
+	}
+	if m.quarantine.beyondLimit > 0 {
 		m.repair.want(&m.rules, now)
 	}
 	m.repairUnaskable(now)

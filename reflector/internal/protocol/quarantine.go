@@ -122,7 +122,7 @@ func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
 // toQuarantine puts the key of an item into quarantine. If the key is there already, its entry is brought up to date.
 func (m *Machine) toQuarantine(now time.Time, item Item, err error, why cause) {
 	if item.Meta.Key == "" { // nobody can ask for it
-		m.repair.want(&m.rules, now)
+		m.repair.wantUnnamed(&m.rules, now)
 		return
 	}
 	e, ok := m.quarantine.entries[item.Meta.Key]

@@ -12,6 +12,8 @@ type repair struct {
 	at   time.Time // when to list; zero if no repair is due
 	step int
 	last time.Time // when a list was last applied
+
+	unnamed bool // an event or an item had no readable name, so nobody knows which keys differ
 }
 
 // repairPauses are the pauses before the first repair, the second and so on. Each is drawn from [b, 2b). If the last list is
@@ -40,8 +42,14 @@ func (r *repair) want(rules *Rules, now time.Time) {
 	r.at = now.Add(pause + rules.jitter(pause))
 }
 
+// wantUnnamed plans a list, because something had no readable name.
+func (r *repair) wantUnnamed(rules *Rules, now time.Time) {
+	r.unnamed = true
+	r.want(rules, now)
+}
+
 // listed notes that the sink has got a list.
-func (r *repair) listed(now time.Time) { r.at, r.last = time.Time{}, now }
+func (r *repair) listed(now time.Time) { r.at, r.last, r.unnamed = time.Time{}, now, false }
 
 // repairAt returns when to give the watch up for a repair; zero if none is due. The watch goes on until there is a token for the
 // list, so that it ends as late as possible.

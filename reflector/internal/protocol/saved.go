@@ -12,12 +12,16 @@ import (
 // Saved is a place in the history of the server at which a copy can be saved, so that another machine goes on from there. The copy
 // has what the sink was given until then.
 type Saved struct {
-	// Version is the resume point: for every key that is not among Doubts, the copy equals the server at this version. It is empty
-	// if there is no such place.
+	// Version is the resume point: for every key that is not among Doubts, except for MoreDoubts others, the copy equals the server at
+	// this version. It is empty if there is no such place.
 	Version string
 
 	// Doubts are the keys whose objects may be older or newer in the copy than at Version, or may be missing there.
 	Doubts []string
+
+	// MoreDoubts is how many more objects there are like those of Doubts, for which the quarantine has no room. One object may count
+	// several times.
+	MoreDoubts int
 
 	// Newest are the newest objects that the server had sent, the newest first.
 	Newest []Newest
@@ -33,12 +37,12 @@ type Newest struct {
 //
 //   - before the first list;
 //   - while another server may have answered: the sink may have the objects of two histories;
-//   - while a list of the most recent state is due, because nobody knows which keys differ, or because somebody suspects the copy.
+//   - while a list of the most recent state is due, because something had no readable name, or because somebody suspects the copy.
 func (m *Machine) Saved() Saved {
-	if object.Any(m.resume) || !m.synced || m.doubt != nil || m.distrusted || m.mostRecent() {
+	if object.Any(m.resume) || !m.synced || m.doubt != nil || m.distrusted || m.suspected() || m.repair.unnamed {
 		return Saved{}
 	}
-	s := Saved{Version: m.resume}
+	s := Saved{Version: m.resume, MoreDoubts: m.quarantine.beyondLimit}
 	if len(m.quarantine.entries)+len(m.fences) > 0 {
 		doubts := map[string]bool{}
 		for key := range m.quarantine.entries { // the order does not matter: sorted below
@@ -82,7 +86,8 @@ func (s *Saved) NoteHeld(meta object.Meta) {
 var errSaved = errors.New("the saved copy may lack the latest state of it")
 
 // resumeSaved goes on from a saved copy, which the sink holds: the next request is a watch from its version. Another server may
-// answer, so the newest objects are asked for as after an outage, and each doubt is asked for by itself.
+// answer, so the newest objects are asked for as after an outage, and each doubt is asked for by itself. If there are more doubts than
+// have names, a list follows.
 func (m *Machine) resumeSaved(now time.Time, s Saved) {
 	if m.synced || m.resume != "" || object.Any(s.Version) {
 		return // a machine that has begun goes on; without a version, it begins with a list
@@ -94,6 +99,9 @@ func (m *Machine) resumeSaved(now time.Time, s Saved) {
 	m.doubtServer()
 	for _, key := range s.Doubts {
 		m.toQuarantine(now, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
+	}
+	if m.quarantine.beyondLimit += s.MoreDoubts; s.MoreDoubts > 0 {
+		m.repair.want(&m.rules, now)
 	}
 	m.waitUntil(time.Time{}, toWatch)
 }

@@ -113,7 +113,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	resume, err := advance(m.resume, version)
 	if item.Err != nil && item.Meta.Key == "" {
 		m.emit(Problem{Class: ObjectProblem, Err: item.Err})
-		m.repair.want(&m.rules, now)
+		m.repair.wantUnnamed(&m.rules, now)
 		m.moveResumePast(e, resume)
 		return
 	}
