@@ -105,8 +105,9 @@ type State struct {
 	// Epoch counts how often the copy was opened. It is 0 before the first time.
 	Epoch int64 `json:"epoch"`
 
-	// Writer is a random text that stands for the Run which has opened the copy. So a Run that opens the copy again after a failure
-	// finds out whether another program has opened it meanwhile.
+	// Claim and Writer say which Run or [RunAll] has opened the copy: a number that grows from one to the next, and a random text. If
+	// several programs open the copy at the same time, the highest Claim keeps it, and the greatest Writer among equal ones.
+	Claim  int64  `json:"claim,omitempty"`
 	Writer string `json:"writer,omitempty"`
 
 	// Point is the place in the server's history that the rows are at. If Point.Version is empty, there is no such place: a list is

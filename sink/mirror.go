@@ -2,7 +2,6 @@ package sink
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,7 +29,8 @@ type Mirror[T object.Object] struct {
 	opts Options
 
 	running sync.Mutex // held by Run
-	writer  string     // of this Run, see State.Writer; owned by Run
+	claim   *claim     // of this Run; owned by Run
+	loaded  bool       // claim knows the state; owned by Run
 	opened  int64      // the epoch at which this Run has opened the copy last; 0 if it has not
 	board   board[T]
 }
@@ -129,12 +129,16 @@ func New[T object.Object](lw listwatch.ListWatcher[T], to Copy[T], opts Options)
 //   - with a [*reflector.Outage], if Options.Reflector.Fatal says so.
 //
 // Any other error of the copy is told to Trace, and Run tries again after a pause. Run may be called again after it has returned.
-func (m *Mirror[T]) Run(ctx context.Context) error {
+//
+// Run several mirrors of one program by [RunAll].
+func (m *Mirror[T]) Run(ctx context.Context) error { return m.run(ctx, newClaim(1)) }
+
+func (m *Mirror[T]) run(ctx context.Context, c *claim) error {
 	if !m.running.TryLock() {
 		return ErrRunning
 	}
 	defer m.running.Unlock()
-	m.writer, m.opened = rand.Text(), 0
+	m.claim, m.loaded, m.opened = c, false, 0
 	pause := firstPause
 	for {
 		began := m.board.commits()
@@ -196,17 +200,25 @@ func (m *Mirror[T]) session(ctx context.Context) error {
 	return context.Cause(runCtx)
 }
 
-// open loads the state, and makes this Mirror the one that writes. An earlier Mirror may commit after the load and before this
-// Mirror's own commit. Then the version has changed, and the epoch is still the same. In this case open tries again, so that the Mirror
-// that opens the copy last is the one that goes on.
+// open loads the state, and makes this Mirror the one that writes, unless a program with a higher claim does. Another Mirror may commit
+// after the load and before this Mirror's own commit. Then open tries again.
 func (m *Mirror[T]) open(ctx context.Context, stream Stream) (State, error) {
 	old, err := m.load(ctx)
-	for err == nil {
-		if m.opened > 0 && old.Epoch > m.opened && old.Writer != m.writer {
-			return State{}, fmt.Errorf("open the copy of %s again: %w", m.opts.Stream, ErrFenced)
+	if err != nil {
+		return State{}, err
+	}
+	if !m.loaded {
+		m.loaded = true
+		if err := m.claim.loaded(ctx, old); err != nil {
+			return State{}, err
 		}
-		var next State
-		if next, err = old.openedFor(stream, m.writer); err != nil {
+	}
+	for {
+		if m.claim.beatenBy(old) {
+			return State{}, fmt.Errorf("open the copy of %s: %w", m.opts.Stream, ErrFenced)
+		}
+		next, err := old.openedFor(stream, m.claim)
+		if err != nil {
 			return State{}, err
 		}
 		failed := m.commit(ctx, old, next)
@@ -216,20 +228,21 @@ func (m *Mirror[T]) open(ctx context.Context, stream Stream) (State, error) {
 		}
 		before := old
 		if errors.Is(failed, ErrFenced) {
-			old, err = m.load(ctx)
+			if old, err = m.load(ctx); err != nil {
+				return State{}, err
+			}
 		}
-		if err == nil && (old.Epoch != before.Epoch || old.Point.Version == before.Point.Version) {
-			err = fmt.Errorf("open the copy of %s: %w", m.opts.Stream, failed)
+		if old.Epoch == before.Epoch && old.Point.Version == before.Point.Version {
+			return State{}, fmt.Errorf("open the copy of %s: %w", m.opts.Stream, failed)
 		}
 	}
-	return State{}, err
 }
 
 // isOurs reports whether this Run is still the one that has opened the copy last. Then it was fenced by no program: the version was
 // changed by somebody else, as a Copy does that finds its table dropped and makes it again.
 func (m *Mirror[T]) isOurs(ctx context.Context) bool {
 	state, err := m.copy.Load(ctx)
-	return err == nil && m.opened > 0 && state.Epoch == m.opened && state.Writer == m.writer
+	return err == nil && m.opened > 0 && state.Epoch == m.opened && state.Writer == m.claim.writer
 }
 
 func (m *Mirror[T]) load(ctx context.Context) (State, error) {

@@ -120,10 +120,10 @@ func (s *State) reshaped(key string) bool {
 // openedFor returns the state as it is once a writer has opened the copy for a stream. If the rows were written for another namespace,
 // other selectors, another version of the API or another shape, the version becomes empty, so that everything is listed. If the rows
 // are of another cluster or resource, openedFor returns a [*MismatchError].
-func (s State) openedFor(stream Stream, writer string) (State, error) {
+func (s State) openedFor(stream Stream, by *claim) (State, error) {
 	next := s
 	next.Epoch++
-	next.Writer = writer
+	next.Claim, next.Writer = by.number, by.writer
 	next.Stream = stream
 	if s.Epoch == 0 {
 		return next, nil

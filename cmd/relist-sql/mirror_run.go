@@ -152,17 +152,7 @@ func (r *mirrorRun) mirror(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r.out.Say("copying %s from %s to %s", labels(r.targets), r.server, r.flags.place)
-	errs := make(chan error, len(r.targets))
-	var mirrors, beside sync.WaitGroup
-	for _, t := range r.targets {
-		mirrors.Go(func() {
-			err := t.mirror.Run(ctx)
-			if ctx.Err() == nil {
-				errs <- r.explain(t, err)
-				stop(nil)
-			}
-		})
-	}
+	var beside sync.WaitGroup
 	shown, hide := context.WithCancel(context.WithoutCancel(ctx))
 	beside.Go(func() { r.showProgress(shown) })
 	if r.flags.once {
@@ -172,14 +162,16 @@ func (r *mirrorRun) mirror(ctx context.Context) error {
 			}
 		})
 	}
-	mirrors.Wait()
+	mirrors := make([]*sink.Mirror[*listwatch.Raw], len(r.targets))
+	for i, t := range r.targets {
+		mirrors[i] = t.mirror
+	}
+	ended, err := sink.RunAll(ctx, mirrors...)
 	stop(nil)
 	hide()
 	beside.Wait()
-	select {
-	case err := <-errs:
-		return err
-	default:
+	if ended >= 0 {
+		return r.explain(r.targets[ended], err)
 	}
 	for _, t := range r.targets {
 		r.conclude(t)
