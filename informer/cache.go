@@ -12,11 +12,12 @@ import (
 
 // cache is a store with its handlers and observers: everything of an informer except the way to the server.
 type cache[T object.Object] struct {
-	store *store.Store[T]
-	bell  bell
-	keyed keyWaiters
-	ended chan struct{} // closed when the consumer has taken its last entry
-	over  chan struct{} // closed when Run has nothing left to do, or will never begin
+	store   *store.Store[T]
+	ordered bool // no handler is told of a later change before its OnSynced
+	bell    bell
+	keyed   keyWaiters
+	ended   chan struct{} // closed when the consumer has taken its last entry
+	over    chan struct{} // closed when Run has nothing left to do, or will never begin
 
 	mu        sync.Mutex
 	phase     phase

@@ -83,12 +83,17 @@ func (c *consumer[T]) run(telling, working context.Context) {
 
 // apply brings the store up to date with an entry, and passes the changes to the handlers. It never fails.
 func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
-	c.markSynced() // if this is the first entry after the first list: run may not have heard yet that the list has come
+	c.markSynced()                      // if this is the first entry after the first list: run may not have heard yet that the list has come
+	initial, listed := e.Initial, false // an event of an object in the first list may have joined the entry of the list
 	for _, d := range e.Deltas {
 		switch d.Type {
-		case deltafifo.Added, deltafifo.Updated, deltafifo.Replaced:
-			c.put(e.Key, d.Object, e.Initial)
+		case deltafifo.Added, deltafifo.Updated:
+			c.put(e.Key, d.Object, false)
+		case deltafifo.Replaced:
+			c.put(e.Key, d.Object, initial)
+			listed = true
 		case deltafifo.Deleted:
+			initial = initial && !listed // the next object of this name is of a later list
 			c.remove(e.Key, d.Object, d.Tombstone != nil)
 		case deltafifo.Sync:
 			// unreachable: the reflector's resync is off.
@@ -210,8 +215,11 @@ func (c *consumer[T]) admit(ctx context.Context, s *subscriber[T]) {
 	}
 	s.resync = newResync(s.handler.Resync, time.Now())
 	s.replay(c.store.Snapshot())
-	if c.synced {
+	switch {
+	case c.synced:
 		s.markSynced()
+	case c.ordered:
+		s.awaitSynced()
 	}
 	c.handlers = append(c.handlers, s)
 	c.goroutines.Go(func() { s.run(ctx) })

@@ -30,6 +30,7 @@ var ErrStopped = errors.New("the informer has stopped")
 // New returns an Informer that has not started.
 func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer[T] {
 	in := &Informer[T]{cache: newCache(&opts)}
+	in.ordered = opts.Checkpoint == nil
 	in.queue = deltafifo.New(deltafifo.Options[T]{
 		Known:    in.store,
 		Coalesce: true, // handlers get only the latest state of an object, so the queue need not keep earlier ones

@@ -148,6 +148,133 @@ func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 	}
 }
 
+// What happens to an object of the first list while the list is on its way to the store comes after OnSynced, and is not initial.
+func TestOnSyncedComesBeforeChangesOfTheFirstList(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		change         func(f *fake)
+		busy           bool // the handler is busy meanwhile, so that changes are merged
+		told, observed string
+	}{
+		{
+			"updated", func(f *fake) { f.set("b", 1) }, false,
+			"add a=0 initial; add b=0 initial; add c=0 initial; synced; update b=0->1",
+			"a none->0 initial; b none->0 initial; b 0->1; c none->0 initial",
+		},
+		{
+			"updated, and the handler is busy", func(f *fake) { f.set("b", 1) }, true,
+			"add a=0 initial; add b=1 initial; add c=0 initial; synced",
+			"a none->0 initial; b none->0 initial; b 0->1; c none->0 initial",
+		},
+		{
+			"deleted", func(f *fake) { f.remove("b") }, false,
+			"add a=0 initial; add b=0 initial; add c=0 initial; synced; delete b=0",
+			"a none->0 initial; b none->0 initial; b 0->none; c none->0 initial",
+		},
+		{
+			"deleted, and the handler is busy", func(f *fake) { f.remove("b") }, true,
+			"add a=0 initial; add c=0 initial; synced",
+			"a none->0 initial; b none->0 initial; b 0->none; c none->0 initial",
+		},
+		{
+			"created again", func(f *fake) { f.remove("b"); f.set("b", 1) }, false,
+			"add a=0 initial; add b=0 initial; add c=0 initial; synced; delete b=0; add b=1",
+			"a none->0 initial; b none->0 initial; b 0->none; b none->1; c none->0 initial",
+		},
+		{
+			"created again, and the handler is busy", func(f *fake) { f.remove("b"); f.set("b", 1) }, true,
+			"add a=0 initial; add c=0 initial; synced; add b=1",
+			"a none->0 initial; b none->0 initial; b 0->none; b none->1; c none->0 initial",
+		},
+		{
+			"created again in a gap", func(f *fake) { f.gap(func() { f.remove("b"); f.set("b", 1) }) }, false,
+			"add a=0 initial; add b=0 initial; add c=0 initial; synced; delete b=0 unknown; add b=1",
+			"a none->0 initial; b none->0 initial; b 0->none; b none->1; c none->0 initial",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, newFake("a", "b", "c"), informer.Options[*thing]{})
+				var d, observer diary
+				release, changed := make(chan struct{}), make(chan struct{})
+				if test.busy {
+					d.hold = func(string) { <-release }
+				}
+				r.add(d.withSynced())
+				r.observe(func(c informer.Change[*thing]) {
+					told(&observer)(c)
+					<-changed
+					<-time.After(time.Millisecond) // the handler is faster than the consumer
+				})
+				r.start()
+				test.change(r.fake)
+				later(time.Minute) // the queue has the change
+				close(changed)
+				later(time.Second)
+				close(release)
+				d.expect(t, test.told)
+				observer.expect(t, test.observed)
+			})
+		})
+	}
+}
+
+// A handler that is retracted, or an informer that is stopped, before the store has the first list: what waits for OnSynced comes
+// without it.
+func TestEndBeforeOnSynced(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(*rig, *informer.Registration) error
+		want string
+	}{
+		"Retract": {
+			func(_ *rig, reg *informer.Registration) error { return reg.Retract(context.Background()) },
+			"delete b=0; delete a=0 unknown",
+		},
+		"Stop": {
+			func(r *rig, _ *informer.Registration) error { return r.Stop(context.Background()) },
+			"delete b=0; add b=1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, newFake("a", "b", "c", "d"), informer.Options[*thing]{})
+				var d diary
+				h := d.withSynced()
+				h.Filter = func(obj *thing) bool { return obj.Name < "c" }
+				reg := r.add(h)
+				release := map[string]chan struct{}{"a": make(chan struct{}), "c": make(chan struct{})}
+				r.observe(func(c informer.Change[*thing]) {
+					if wait := release[c.Key]; wait != nil {
+						<-wait
+					}
+					<-time.After(time.Millisecond) // the handler is faster than the consumer
+				})
+				r.background()
+				r.fake.remove("b")
+				r.fake.set("b", 1)
+				synctest.Wait()
+				close(release["a"])
+				later(time.Second) // the consumer is at c
+				d.expect(t, "add a=0 initial; add b=0 initial")
+				ended := inBackground(func() error { return test.end(r, reg) })
+				synctest.Wait()
+				close(release["c"])
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				d.expect(t, test.want)
+				if reg.HasSynced() {
+					t.Error("synced")
+				}
+				r.stop()
+				if err := <-r.done; err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("Run returned %v", err)
+				}
+			})
+		})
+	}
+}
+
 // Objects that do not pass the filter are not waited for, and keep nothing from being synced.
 func TestOnSyncedWithAFilter(t *testing.T) {
 	for _, test := range []struct {

@@ -60,6 +60,10 @@ type pending[T any] struct {
 	byKey       map[string]*change[T]
 	first, last *change[T]
 	peak        int
+
+	// border is nil, or a mark behind which changes wait until it is lifted. While the first list is on its way, the initial
+	// objects go before it, and everything else behind it.
+	border *change[T]
 }
 
 // add, update and remove record what happened to an object. If no change of the object is pending, the parameter old is the state
@@ -67,7 +71,11 @@ type pending[T any] struct {
 func (p *pending[T]) add(key string, obj T, initial bool) {
 	c := p.byKey[key]
 	if c == nil {
-		c = p.enter(&change[T]{key: key})
+		var next *change[T]
+		if initial {
+			next = p.border
+		}
+		c = p.enter(&change[T]{key: key}, next)
 	}
 	c.add(obj, initial)
 }
@@ -75,7 +83,7 @@ func (p *pending[T]) add(key string, obj T, initial bool) {
 func (p *pending[T]) update(key string, old, obj T) {
 	c := p.byKey[key]
 	if c == nil {
-		c = p.enter(&change[T]{key: key, told: true, old: old, there: true})
+		c = p.enter(&change[T]{key: key, told: true, old: old, there: true}, nil)
 	}
 	c.update(obj)
 }
@@ -83,7 +91,7 @@ func (p *pending[T]) update(key string, old, obj T) {
 func (p *pending[T]) remove(key string, old, final T, unknown bool) {
 	c := p.byKey[key]
 	if c == nil {
-		c = p.enter(&change[T]{key: key, told: true, old: old})
+		c = p.enter(&change[T]{key: key, told: true, old: old}, nil)
 	}
 	c.remove(final, unknown)
 	if c.empty() {
@@ -91,8 +99,26 @@ func (p *pending[T]) remove(key string, old, final T, unknown bool) {
 	}
 }
 
-// mark makes the handler call f when it has been told of everything that is pending now. f must not panic.
-func (p *pending[T]) mark(f func()) { p.push(&change[T]{mark: f}) }
+// mark makes the handler call f when it has been told of everything that is pending now.
+func (p *pending[T]) mark(f func()) { p.insert(&change[T]{mark: f}, nil) }
+
+// hold sets the border behind what is pending now.
+func (p *pending[T]) hold() {
+	p.mark(func() {}) // it is never called
+	p.border = p.last
+}
+
+// lift makes the handler call each of fs when it has been told of what is before the border, and then removes the border. If there
+// is none, fs come last.
+func (p *pending[T]) lift(fs ...func()) {
+	for _, f := range fs {
+		p.insert(&change[T]{mark: f}, p.border)
+	}
+	if p.border != nil {
+		p.leave(p.border)
+		p.border = nil
+	}
+}
 
 // has reports whether a change of key is pending.
 func (p *pending[T]) has(key string) bool { return p.byKey[key] != nil }
@@ -100,33 +126,39 @@ func (p *pending[T]) has(key string) bool { return p.byKey[key] != nil }
 // len returns the number of objects with a pending change.
 func (p *pending[T]) len() int { return len(p.byKey) }
 
-// take removes the oldest change; nil if there is none.
+// take removes the oldest change; nil if there is none before the border.
 func (p *pending[T]) take() *change[T] {
 	c := p.first
-	if c != nil {
-		p.leave(c)
+	if c == p.border {
+		return nil
 	}
+	p.leave(c)
 	return c
 }
 
-func (p *pending[T]) enter(c *change[T]) *change[T] {
+// enter adds a change of an object before next, or at the end if next is nil.
+func (p *pending[T]) enter(c, next *change[T]) *change[T] {
 	if p.byKey == nil {
 		p.byKey = map[string]*change[T]{}
 	}
 	p.byKey[c.key] = c
 	p.peak = max(p.peak, len(p.byKey))
-	p.push(c)
+	p.insert(c, next)
 	return c
 }
 
-func (p *pending[T]) push(c *change[T]) {
-	c.prev = p.last
-	if p.last == nil {
+func (p *pending[T]) insert(c, next *change[T]) {
+	c.next = next
+	if next == nil {
+		c.prev, p.last = p.last, c
+	} else {
+		c.prev, next.prev = next.prev, c
+	}
+	if c.prev == nil {
 		p.first = c
 	} else {
-		p.last.next = c
+		c.prev.next = c
 	}
-	p.last = c
 }
 
 func (p *pending[T]) leave(c *change[T]) {

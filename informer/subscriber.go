@@ -63,16 +63,18 @@ func (s *subscriber[T]) deleted(key string, old, final T, unknown bool) {
 	s.tell(func(p *pending[T]) { p.remove(key, old, final, unknown) })
 }
 
+// awaitSynced makes later changes wait until markSynced is called: only initial objects are told before.
+func (s *subscriber[T]) awaitSynced() { s.tell((*pending[T]).hold) }
+
 // markSynced records that no more initial objects come. There are two marks, because OnSynced may end the handler, and then the
 // second mark is dropped.
 func (s *subscriber[T]) markSynced() {
 	s.tell(func(p *pending[T]) {
-		p.mark(func() {
+		p.lift(func() {
 			if s.handler.OnSynced != nil && !s.isRetracting() {
 				s.handler.OnSynced()
 			}
-		})
-		p.mark(func() {
+		}, func() {
 			if !s.isRetracting() {
 				close(s.synced)
 			}
@@ -86,6 +88,7 @@ func (s *subscriber[T]) retract(all *store.Snapshot[T]) {
 		for key, obj := range all.All() {
 			p.remove(key, obj, obj, true)
 		}
+		p.lift()
 		p.mark(s.settle)
 		s.over = true
 	})
@@ -103,6 +106,7 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 // finish lets the handler be told what is pending now, and nothing after that. Then the handler ends.
 func (s *subscriber[T]) finish() {
 	s.tell(func(p *pending[T]) {
+		p.lift()
 		p.mark(func() { s.end(ErrStopped) })
 		s.over = true
 	})
