@@ -16,7 +16,7 @@ PLATFORMS = linux/amd64 linux/arm64
 BUILDER = docker
 PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
 
-.PHONY: help demo demo-sql test lint audit fuzz bench bench-smoke bench-micro recovery size postgres conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
+.PHONY: help demo demo-sql test test-long lint audit fuzz bench bench-smoke bench-micro recovery size postgres conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -35,10 +35,10 @@ demo-sql: ## copy a server's objects into a file of SQLite, and query it
 	$$dir/relist-sql query $$dir/demo.db 'SELECT node, count(*) FROM pods GROUP BY node'; \
 	$$dir/relist-sql status $$dir/demo.db
 
-# The race detector needs a C compiler that can find its headers. It cannot do thousands of
-# reflectors in one bubble, which is TestHerd, and explores millions of states too slowly.
-# Of two -run, the last counts: one in TESTFLAGS chooses the tests of both commands.
-test: ## run all tests of the library, the command, the metrics and the copies in databases
+# The race detector needs a C compiler that can find its headers. With -short, simulations play fewer seeds. The explorer
+# searches less with the race detector, and TestHerd, thousands of reflectors in one bubble, is too much for it: test-long
+# does without the detector, and plays everything.
+test: ## run the tests of the library, the command, the metrics and the copies in databases
 	@race=-race; dir=$$(mktemp -d) || exit 1; \
 	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >$$dir/probe.c; \
 	if $$(go env CC) -o $$dir/probe $$dir/probe.c >/dev/null 2>&1; then \
@@ -47,10 +47,13 @@ test: ## run all tests of the library, the command, the metrics and the copies i
 		race=; echo 'make test: no C compiler that works, so without the race detector'; \
 	fi; \
 	rm -rf $$dir; set -x; \
-	go test $$race -shuffle=on $(TESTFLAGS) ./... && \
-	if [ -n "$$race" ]; then go test -shuffle=on -run '^(TestHerd|TestExplore)$$' $(TESTFLAGS) ./simulation ./reflector/internal/protocol; fi && \
-	(cd prometheus && go test $$race -shuffle=on $(TESTFLAGS) ./... && cd check && go test $(TESTFLAGS) ./...) && \
-	for module in sinks/postgres sinks/sqlite cmd/relist-sql; do (cd $$module && go test $$race -shuffle=on $(TESTFLAGS) ./...) || exit 1; done
+	go test $$race -short -shuffle=on $(TESTFLAGS) ./... && \
+	(cd prometheus && go test $$race -short -shuffle=on $(TESTFLAGS) ./... && cd check && go test -short $(TESTFLAGS) ./...) && \
+	for module in sinks/postgres sinks/sqlite cmd/relist-sql; do (cd $$module && go test $$race -short -shuffle=on $(TESTFLAGS) ./...) || exit 1; done
+
+test-long: ## run every simulation with all its seeds, and every search of the explorer
+	go test -shuffle=on -timeout 30m $(TESTFLAGS) ./reflector/... ./informer ./sink/... ./simulation ./examples/sink
+	for module in sinks/postgres sinks/sqlite cmd/relist-sql; do (cd $$module && go test -shuffle=on -timeout 30m $(TESTFLAGS) ./...) || exit 1; done
 
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...

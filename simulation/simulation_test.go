@@ -20,6 +20,9 @@ var (
 // processor meanwhile.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if testing.Short() {
+		*seeds, *trials = min(*seeds, 12), min(*trials, 10)
+	}
 	if f := flag.Lookup("test.parallel"); f.Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
 		if err := f.Value.Set(fmt.Sprint(runtime.GOMAXPROCS(0) + 2)); err != nil {
 			panic(err)
