@@ -3,6 +3,7 @@ package relist_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"strings"
@@ -198,7 +199,7 @@ func TestCreateOrPatchOfAnOldState(t *testing.T) {
 	})
 }
 
-// While the cache is behind, a write waits for it no longer than a second.
+// While the cache is behind, a write waits for it no longer than a second, and says that it was in vain.
 func TestPatchWaitsForTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChildren(t)
@@ -209,8 +210,9 @@ func TestPatchWaitsForTheCache(t *testing.T) {
 		c.server.Stall()
 		began := time.Now()
 		written, err := c.Patch(t.Context(), bakery, func(m *ConfigMap) { m.Data = nil })
-		if took := time.Since(began); took != time.Second || err != nil || len(written.Data) > 0 {
-			t.Errorf("%+v and %v after %v", written, err, took)
+		want := "configmaps town/bakery was written, but is not in the cache: context deadline exceeded"
+		if took := time.Since(began); took != time.Second || !errors.Is(err, relist.ErrUnconfirmed) || err.Error() != want || len(written.Data) > 0 {
+			t.Errorf("%+v and %v after %v, want %s", written, err, took, want)
 		}
 		time.AfterFunc(time.Second/2, func() {
 			if err := c.server.Resume(); err != nil {
@@ -229,6 +231,42 @@ func TestPatchWaitsForTheCache(t *testing.T) {
 		c.wantData(map[string]string{"bread": "4"})
 		if _, err := c.Patch(t.Context(), nil, func(*ConfigMap) {}); err == nil {
 			t.Error("no object was patched")
+		}
+	})
+}
+
+// While the watch is down, a controller creates an object, and another client deletes it. The list that follows lacks the object as the
+// cache did, so no change brings the key back; the error of the write does.
+func TestWriteThatIsNotConfirmedBringsItsKeyBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newChildren(t)
+		queue := controller.NewQueue[string](controller.QueueOptions{})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			ended <- controller.Run(ctx, func(ctx context.Context, _ string) (time.Duration, error) {
+				_, err := c.CreateOrPatch(ctx, metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(*ConfigMap) {})
+				return 0, err
+			}, controller.Options{Queue: queue, Logger: slog.New(slog.DiscardHandler)}, controller.For(c))
+		}()
+		synctest.Wait()
+		if err := c.server.FailNext(apitest.Failure{Verb: "watch", For: 20 * time.Second, Status: http.StatusServiceUnavailable}); err != nil {
+			t.Fatal(err)
+		}
+		c.server.EndWatches()
+		queue.Add("town/bakery")
+		synctest.Wait()
+		if _, err := c.server.Delete("configmaps", "town", "bakery"); err != nil {
+			t.Fatalf("it was not created: %v", err)
+		}
+		c.server.Compact()
+		<-time.After(time.Minute)
+		if _, err := c.server.Get("configmaps", "town", "bakery"); err != nil {
+			t.Errorf("a minute later: %v", err)
+		}
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
 		}
 	})
 }

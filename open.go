@@ -20,7 +20,7 @@ import (
 //
 // Run keeps the cache live, and Store reads it. Create, Apply and the other writes send a request each, and change only the server.
 // The cache learns of a write by its watch: to read what was written, wait by WaitFor. CreateOrPatch, Patch and PatchStatus wait
-// for a moment by themselves.
+// for a moment by themselves, and return [ErrUnconfirmed] if that is in vain.
 type Objects[T object.Object] struct {
 	*informer.Informer[T]
 	*writer.Writer[T]
@@ -59,6 +59,13 @@ func Open[T object.Object](client *transport.Client, typ object.Type, opts Optio
 	return &Objects[T]{Informer: informer.New(resource, opts.Informer), Writer: writes, Resource: resource}, nil
 }
 
+// ErrUnconfirmed is in the error of [Objects.CreateOrPatch], [Objects.Patch] and [Objects.PatchStatus] if the server has made the
+// write, and the cache did not have it within a second. The object that they return is as the server has it.
+//
+// A controller returns this error, so that it looks at the key again. Otherwise a created object that another client deletes before the
+// cache has it would never be created again: the cache lacks it before and after, so there is no change that brings the key back.
+var ErrUnconfirmed = errors.New("was written, but is not in the cache")
+
 // ErrNotOwned is the error of [Objects.CreateOrPatch] if the object is controlled by another owner, or by none.
 var ErrNotOwned = errors.New("controlled by another owner, or by none")
 
@@ -70,14 +77,15 @@ var ErrNotOwned = errors.New("controlled by another owner, or by none")
 // have also written to. The maps of a new object may be nil. The labels and annotations of meta are only for a new object.
 //
 // The cache should have every object that CreateOrPatch is called for, so no selector that such an object may cease to match.
-// Otherwise CreateOrPatch would try to create the object again, and get apierrors.IsAlreadyExists, for ever.
+// Otherwise CreateOrPatch would try to create the object again, and get apierrors.IsAlreadyExists each time.
 //
 // If meta has a reference to a controlling owner, as the metadata of [controller.OwnedMeta] does, an object that this owner does not
 // control is left alone, and the error is [ErrNotOwned]. The UID of the owner counts.
 //
 // The cache may be behind. Then apierrors.IsAlreadyExists, IsConflict or IsNotFound is true for the error, and nothing is changed.
-// In a controller, return the error: the key comes back after a pause, or as soon as the cache has the change. After a write,
-// CreateOrPatch waits until the cache has it, for a second at most, so that the next call for this object begins with that state.
+// In a controller, return the error: the key comes back after a backoff, or as soon as the cache has the change. After a write,
+// CreateOrPatch waits until the cache has it, so that the next call for this object starts with that state. After a second it returns
+// [ErrUnconfirmed] with the object.
 //
 // The answer is the object as the server has it; if no request was necessary, the cache's own object, which must not be changed.
 //
@@ -92,7 +100,7 @@ func (o *Objects[T]) CreateOrPatch(ctx context.Context, meta metav1.ObjectMeta, 
 	if !exists {
 		made, err := o.CreateFrom(ctx, meta, change)
 		if err == nil {
-			o.await(ctx, made, "", false)
+			err = o.await(ctx, made, "", false)
 		}
 		return made, err
 	}
@@ -102,28 +110,29 @@ func (o *Objects[T]) CreateOrPatch(ctx context.Context, meta metav1.ObjectMeta, 
 	return o.Patch(ctx, have, change)
 }
 
-// Patch is [writer.Writer.Patch]. Then it waits until the cache has the new state, for a second at most.
+// Patch is [writer.Writer.Patch]. Then it waits until the cache has the new state. After a second it returns [ErrUnconfirmed] with the
+// object.
 func (o *Objects[T]) Patch(ctx context.Context, have T, change func(obj T)) (T, error) {
 	cached := o.caches(have)
 	written, err := o.Writer.Patch(ctx, have, change)
 	if err == nil {
-		o.await(ctx, written, have.GetResourceVersion(), cached)
+		err = o.await(ctx, written, have.GetResourceVersion(), cached)
 	}
 	return written, err
 }
 
-// PatchStatus is [writer.Writer.PatchStatus]. Then it waits until the cache has the new state, for a second at most.
+// PatchStatus is [writer.Writer.PatchStatus]. Then it waits as Patch does.
 func (o *Objects[T]) PatchStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
 	cached := o.caches(have)
 	written, err := o.Writer.PatchStatus(ctx, have, change)
 	if err == nil {
-		o.await(ctx, written, have.GetResourceVersion(), cached)
+		err = o.await(ctx, written, have.GetResourceVersion(), cached)
 	}
 	return written, err
 }
 
 // awaitWithin is how long a write waits for the cache. The event of a write comes within milliseconds. If it does not, the cache
-// is behind for a reason of its own, and then the server refuses a write from the old state.
+// is behind, for example because the watch is down.
 const awaitWithin = time.Second
 
 // caches reports whether the cache has an object of this name.
@@ -139,19 +148,25 @@ func (o *Objects[T]) caches(obj T) bool {
 // await waits until the cache has an object as it was written, or newer. If versions cannot be ordered, it waits until the cache
 // has another state of the object than the one before the write. If the cache had the object before the write and has lost it since,
 // because it was deleted or a selector no longer matches it, await does not wait for more.
-func (o *Objects[T]) await(ctx context.Context, written T, before string, cached bool) {
+func (o *Objects[T]) await(ctx context.Context, written T, before string, cached bool) error {
 	if written.GetResourceVersion() == before {
-		return // nothing was written, or it was the end of the object
+		return nil // nothing was written, or it was the end of the object
 	}
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
-	_ = o.WaitUntil(ctx, object.Key(written), func(now T, exists bool) bool { // the write was made, whatever comes of this
+	key := object.Key(written)
+	err := o.WaitUntil(ctx, key, func(now T, exists bool) bool {
 		if !exists {
 			return cached
 		}
 		version := now.GetResourceVersion()
 		return version != before && !object.Older(version, written.GetResourceVersion())
 	})
+	if err != nil {
+		what, _ := o.Resource.Scope()
+		return fmt.Errorf("%s %s %w: %w", what, key, ErrUnconfirmed, err)
+	}
+	return nil
 }
 
 // ownedBy returns an error unless an object is controlled by an owner, if there is one.
