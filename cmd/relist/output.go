@@ -75,7 +75,7 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 			return cli.Usage("-o table= has no column: want HEADING:PATH, such as NAME:.metadata.name")
 		}
 	}
-	objects, err := show.ParseFormat(f.word, false, false)
+	objects, err := show.ParseFormat(f.word, false)
 	if err != nil {
 		return &cli.UsageError{Err: err}
 	}
@@ -132,7 +132,7 @@ func (f *outputFlags) open(cmd *cobra.Command, targets []*target, once bool, sto
 		}
 		o.screen = newScreen(o.printer, terminal, f.columns, targets)
 	case f.format == report.Bytes:
-		o.format, _ = show.ParseFormat(f.word, terminal != nil, len(targets) > 1) // check has parsed it
+		o.format, _ = show.ParseFormat(f.word, len(targets) > 1) // check has parsed it
 	}
 	return o
 }

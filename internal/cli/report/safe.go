@@ -2,8 +2,10 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -22,21 +24,27 @@ func Word(s string) string {
 	return s
 }
 
-// SafeJSON escapes what JSON may hold as it is and a terminal obeys: DEL, and the control
-// characters from U+0080 to U+009F.
+// SafeJSON escapes what JSON may hold as it is and nobody can see: DEL and the control characters from U+0080 to U+009F, which a
+// terminal obeys; marks that change the direction of a text, so that it reads as another; and characters without a width.
+// https://trojansource.codes
 func SafeJSON(text []byte) []byte {
-	if !bytes.ContainsFunc(text, isControl) {
+	if !bytes.ContainsFunc(text, isHidden) {
 		return text
 	}
-	var b bytes.Buffer
+	var b []byte
 	for _, r := range string(text) { // it is UTF-8: encoding/json has made it
-		if isControl(r) {
-			b.WriteString(`\u00` + strconv.FormatInt(int64(r), 16))
-		} else {
-			b.WriteRune(r)
+		switch {
+		case !isHidden(r):
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
 		}
 	}
-	return b.Bytes()
+	return b
 }
 
-func isControl(r rune) bool { return r >= 0x7f && r < 0xa0 }
+// isHidden reports whether a character cannot be seen. encoding/json escapes those of ASCII.
+func isHidden(r rune) bool { return r >= 0x7f && !unicode.IsPrint(r) }

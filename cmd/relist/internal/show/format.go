@@ -1,6 +1,8 @@
 package show
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -12,7 +14,6 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/jsonpath"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/cli/table"
-	"github.com/relist-go/relist/internal/visible"
 )
 
 // Change is an object that was added, changed or deleted.
@@ -44,14 +45,13 @@ func (each) Flush() string { return "" }
 // Formats are the words of -o that print objects, as messages list them.
 const Formats = "yaml, json-object, jsonpath=TEMPLATE, custom-columns=HEADING:PATH,... or table"
 
-// ParseFormat returns the Format of a value of -o, or nil if the word is not one of them. terminal says that the output is
-// a terminal: then YAML, too, has only characters that can be seen. several says that there are objects of several
-// resources.
-func ParseFormat(output string, terminal, several bool) (Format, error) {
+// ParseFormat returns the Format of a value of -o, or nil if the word is not one of them. several says that there are objects of
+// several resources.
+func ParseFormat(output string, several bool) (Format, error) {
 	word, argument, hasArgument := strings.Cut(output, "=")
 	switch {
 	case output == "yaml":
-		return each(func(c Change) string { return yamlOf(c, terminal) }), nil
+		return each(yamlOf), nil
 	case output == "json-object":
 		return each(jsonOf), nil
 	case word == "jsonpath" && hasArgument:
@@ -77,31 +77,39 @@ func ParseFormat(output string, terminal, several bool) (Format, error) {
 	return nil, nil // no format of objects
 }
 
-// yamlOf returns a document, with what happened in a comment.
-func yamlOf(c Change, terminal bool) string {
-	text, err := yaml.JSONToYAML(escapeHidden(encode(c.Object)))
-	if err != nil { // JSON is YAML, too
-		text = append(encode(c.Object), '\n')
+// yamlOf returns a document, with what happened in a comment. JSON is YAML, too, and the document is JSON if YAML would hold characters
+// that cannot be seen: only JSON can escape all of them.
+func yamlOf(c Change) string {
+	object := plain(c.Object)
+	text, err := yaml.JSONToYAML(object)
+	if err != nil || bytes.ContainsFunc(text, isHidden) {
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, object, "", "  "); err != nil {
+			panic("show: " + err.Error()) // unreachable: encoding/json has made it
+		}
+		text = append(escapeHidden(indented.Bytes()), '\n')
 	}
 	about := c.Type + " " + report.Word(c.Key) + " at " + report.Word(c.Version)
 	if c.Resource != "" {
 		about = c.Resource + ": " + about
 	}
-	document := string(text)
-	if terminal {
-		document = visible.Lines(document)
-	}
-	return "---\n# " + about + "\n" + document
+	return "---\n# " + about + "\n" + string(text)
 }
 
-// escapeHidden escapes invisible characters. YAML forbids some of them.
+func isHidden(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }
+
+// escapeHidden escapes characters of JSON that cannot be seen, as YAML does: JSON has two escapes for a character beyond U+FFFF, which
+// are no character in YAML.
 func escapeHidden(text []byte) []byte {
 	var b []byte
 	for _, r := range string(text) { // it is UTF-8: encoding/json has made it
-		if r <= 0xffff && !unicode.IsPrint(r) {
-			b = fmt.Appendf(b, `\u%04x`, r)
-		} else {
+		switch {
+		case !isHidden(r):
 			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			b = fmt.Appendf(b, `\U%08x`, r)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
 		}
 	}
 	return b

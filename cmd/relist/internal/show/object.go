@@ -53,8 +53,11 @@ func Value(v any) string {
 // quote returns a value as JSON in which everything can be seen.
 func quote(v any) string { return visible.OneLine(string(encode(v))) }
 
-// encode returns a value as JSON on one line. Whatever stands in it, no byte of it is a control character.
-func encode(v any) []byte {
+// encode returns a value as JSON on one line. Whatever is in it, all characters can be seen.
+func encode(v any) []byte { return report.SafeJSON(plain(v)) }
+
+// plain returns a value as JSON on one line, with its characters as they are, except for the control characters of ASCII.
+func plain(v any) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -62,5 +65,5 @@ func encode(v any) []byte {
 		// unreachable: the value was decoded from JSON.
 		panic("show: " + err.Error())
 	}
-	return report.SafeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
