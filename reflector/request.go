@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector/internal/protocol"
 )
 
@@ -214,6 +215,7 @@ func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch) func(context.
 // that is not older.
 func listMetadata(lw listwatch.ListWatcher[*metav1.PartialObjectMetadata], version string) func(context.Context, *request[*metav1.PartialObjectMetadata]) {
 	return func(ctx context.Context, r *request[*metav1.PartialObjectMetadata]) {
+		lw := identities{lw}
 		all, err := listwatch.All(ctx, lw, metav1.ListOptions{
 			ResourceVersion:      version,
 			ResourceVersionMatch: metav1.ResourceVersionMatchExact,
@@ -233,6 +235,26 @@ func listMetadata(lw listwatch.ListWatcher[*metav1.PartialObjectMetadata], versi
 }
 
 const metadataPageSize = 500
+
+// identities keeps only the keys, UIDs and versions of a page: the rest of a typical Pod's metadata takes 4 KB.
+type identities struct {
+	listwatch.ListWatcher[*metav1.PartialObjectMetadata]
+}
+
+func (l identities) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+	page, err := l.ListWatcher.List(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Metas) != len(page.Items) { // not every ListWatcher has them
+		page.Metas = make([]listwatch.Meta, len(page.Items))
+		for i, obj := range page.Items {
+			page.Metas[i] = listwatch.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
+		}
+	}
+	clear(page.Items)
+	return page, nil
+}
 
 // Events come in batches. If a resource is busy, one TCP segment brings many events. A
 // batch holds one event and the events behind it that have come already. To wake the driver

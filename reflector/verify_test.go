@@ -365,6 +365,41 @@ func TestVerifyLetsGoOfWhatItListed(t *testing.T) {
 	})
 }
 
+// Of the metadata of a page, only what is compared is kept, so that a verification of 100,000 Pods does not take 400 MB.
+func TestVerifyKeepsOnlyIdentities(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, metadata := newScripted(), newScripted()
+		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+			return pageOf("100", newPartial("x", "u", "90"), newPartial("y", "v", "91")), nil
+		}
+		var first weak.Pointer[metav1.PartialObjectMetadata]
+		kept := false
+		metadata.list = func(opts metav1.ListOptions) (*listwatch.Page[partial], error) {
+			if opts.Continue != "" {
+				runtime.GC()
+				kept = first.Value() != nil
+				return pageOf("100", newPartial("y", "v", "91")), nil
+			}
+			obj := newPartial("x", "u", "90")
+			first = weak.Make(obj)
+			page := pageOf("100", obj)
+			page.Continue = "more"
+			return page, nil
+		}
+		var verified []reflector.Verified
+		r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
+			Trace: &reflector.Trace{Verified: func(v reflector.Verified) { verified = append(verified, v) }},
+		})
+		stop := running(t, r)
+		later(61 * time.Second)
+		if len(verified) != 1 || verified[0].Objects != 2 || verified[0].Differences != 0 || kept {
+			t.Errorf("verified %v, the first page was kept: %t; want 2 objects, no difference, and false", verified, kept)
+		}
+		stop()
+	})
+}
+
 // An object whose metadata cannot be read is there all the same, and one without a name may be any that is held.
 func TestVerifyInfersNothingFromWhatItCannotRead(t *testing.T) {
 	for name, bad := range map[string]listwatch.Meta{"with a name": {Key: "x"}, "without": {}} {

@@ -46,6 +46,11 @@ func (a *awayLog) Handle(_ context.Context, line slog.Record) error {
 			a.told = true
 			a.run.warn(a.of, "cannot be read from %s (%s), and is tried again until it can; %s%s", a.run.server, reason, a.of.rows(), because(err))
 		}
+	case "relist: verification failed":
+		err, _ := has["error"].Any().(error)
+		a.run.warn(a.of, "cannot be compared with the server, and is tried again after --verify%s", because(err))
+	case "relist: verification works again":
+		a.run.warn(a.of, "is compared with the server again")
 	case "relist: recovered":
 		if a.told {
 			a.run.warn(a.of, "is read again, after %s", span(has["after"].Duration()))

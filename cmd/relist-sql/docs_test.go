@@ -108,7 +108,7 @@ func TestDocsFirstCommands(t *testing.T) {
 		}
 		ran++
 	}
-	if ran != 4 {
+	if ran != 5 {
 		t.Errorf("%d commands were run", ran)
 	}
 }

@@ -29,6 +29,7 @@ type mirrorFlags struct {
 	keepManaged bool
 	history     time.Duration
 	once        bool
+	verify      time.Duration
 	status      statusFlags
 
 	place database.Place
@@ -114,6 +115,7 @@ inside a cluster's network.`,
 	flags.BoolVar(&f.standby, "standby", false, "wait until no other program with --standby writes to the schema (PostgreSQL)")
 	flags.BoolVar(&f.shared, "shared", false, "other programs with --shared may write other copies to the file (SQLite)")
 	flags.BoolVar(&f.once, "once", false, "end when every copy is what the server has")
+	flags.DurationVar(&f.verify, "verify", 6*time.Hour, "compare the rows with the server after each period of this length, by a list of\nmetadata, and repair what differs; 0: never")
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
 	f.status.Add(flags, "a copy")
 	cli.AddTransport(cmd, &f.transport)
@@ -143,6 +145,8 @@ func (f *mirrorFlags) check(args []string) (err error) {
 		return cli.Usage("--standby is for PostgreSQL: a program on another machine cannot take over a file")
 	case !sqlite && f.shared:
 		return cli.Usage("--shared is for SQLite: a database of PostgreSQL is always shared")
+	case f.verify < 0:
+		return cli.Usage("--verify %s: want a positive time, such as 6h, or 0", f.verify)
 	case f.once && f.standby:
 		return cli.Usage("--once and --standby cannot be used together")
 	}

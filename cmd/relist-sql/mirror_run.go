@@ -79,7 +79,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 // open asks the server about each resource, and opens the database. The server comes first, so that no file is made for a resource that
 // cannot be read.
 func (r *mirrorRun) open(ctx context.Context, client *transport.Client, cfg transport.Config) error {
-	r.identify = func(ctx context.Context) (string, error) { return r.flags.clusterID(ctx, client, cfg) }
+	r.identify = func(ctx context.Context) (string, error) { return clusterID(ctx, r.flags.cluster, client, cfg) }
 	cluster, err := r.identify(ctx)
 	if err != nil {
 		return err
@@ -115,12 +115,20 @@ func (r *mirrorRun) open(ctx context.Context, client *transport.Client, cfg tran
 // newMirror makes the mirror of a target.
 func (r *mirrorRun) newMirror(t *target) error {
 	opts := reflector.Options{PageSize: r.flags.PageSize, Trace: t.trace(), Fatal: t.fatal}
+	if r.flags.verify > 0 {
+		metadata, err := t.source.Metadata()
+		if err != nil {
+			return err
+		}
+		opts.Verify = reflector.Verify{Every: r.flags.verify, Metadata: metadata}
+	}
 	if r.flags.once {
 		opts.MinWatchTimeout = onceWatch
 	}
 	opts.Trace = reflector.JoinTraces(opts.Trace, &reflector.Trace{
-		Problem: func(p reflector.Problem) { r.problem(t, p) },
-		Relist:  func(l reflector.Relist) { r.say(t, "lists again: %s%s", l.Reason, because(l.Err)) },
+		Problem:  func(p reflector.Problem) { r.problem(t, p) },
+		Verified: func(v reflector.Verified) { r.verified(t, v) },
+		Relist:   func(l reflector.Relist) { r.say(t, "lists again: %s%s", l.Reason, because(l.Err)) },
 	})
 	m, err := sink.New[*listwatch.Raw](t.source, t.copy, sink.Options{
 		Stream: t.stream, Identify: r.identify, Reflector: opts, Trace: r.sinkTrace(t), Logger: slog.New(&awayLog{run: r, of: t}),

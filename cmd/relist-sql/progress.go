@@ -41,7 +41,12 @@ func (r *mirrorRun) problem(t *target, p reflector.Problem) {
 	switch p.Class {
 	case reflector.SinkProblem, reflector.ListProblem, reflector.WatchProblem:
 		return
-	case reflector.ObjectProblem, reflector.VersionProblem, reflector.DriftProblem:
+	case reflector.DriftProblem:
+		if t.differ++; t.differ <= shownDrift {
+			r.warn(t, "%s %v", report.Word(p.Key), p.Err)
+		}
+		return
+	case reflector.ObjectProblem, reflector.VersionProblem:
 	}
 	if t.doubtsEnded.Swap(false) {
 		clear(t.told)
@@ -59,6 +64,17 @@ func (r *mirrorRun) problem(t *target, p reflector.Problem) {
 		return
 	}
 	r.warn(t, "%s cannot be copied, and is among the doubts until it can: %v", report.Word(p.Key), p.Err)
+}
+
+// shownDrift is how many objects that differ are named.
+const shownDrift = 10
+
+// verified tells of a comparison with the server that has found something.
+func (r *mirrorRun) verified(t *target, v reflector.Verified) {
+	t.differ = 0
+	if v.Differences > 0 {
+		r.warn(t, "%s of %d on the server differed from the copy, and the copy is repaired", count(v.Differences, "object"), v.Objects)
+	}
 }
 
 func because(err error) string {

@@ -49,6 +49,7 @@ type target struct {
 	opened  atomic.Bool     // a watch was opened, or a list has come
 	settled atomic.Bool     // a watch that was open has ended in good order
 	told    map[string]bool // problems; the reflector's goroutine has it
+	differ  int             // how many objects the verification that is under way has found to differ; the same goroutine has it
 
 	unsure      atomic.Int64 // keys in doubt at the last commit
 	doubtsEnded atomic.Bool  // no key is in doubt any more, since told was looked at last
@@ -133,10 +134,10 @@ func (t *target) ask(ctx context.Context, cfg transport.Config) error {
 	return nil
 }
 
-// clusterID identifies the cluster.
-func (f *mirrorFlags) clusterID(ctx context.Context, client *transport.Client, cfg transport.Config) (string, error) {
-	if f.cluster != "" {
-		return f.cluster, nil
+// clusterID identifies the cluster, if it was not named.
+func clusterID(ctx context.Context, named string, client *transport.Client, cfg transport.Config) (string, error) {
+	if named != "" {
+		return named, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cli.StartTimeout)
 	defer cancel()

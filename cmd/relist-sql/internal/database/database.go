@@ -150,6 +150,12 @@ type Reader interface {
 	// Streams returns the copies, by table and label, all as they were at one moment.
 	Streams(ctx context.Context) ([]Stream, error)
 
+	// Identities returns the state of a copy, and what identifies the row of each key, both as they were at one moment.
+	Identities(ctx context.Context, of Stream) (sink.State, map[string]listwatch.Meta, error)
+
+	// Check returns an error if a file is damaged.
+	Check(ctx context.Context) error
+
 	Close() error
 }
 
