@@ -43,6 +43,9 @@ func (c *faultConn) silence() bool {
 		return false
 	}
 	c.silent = true
+	if m, ok := c.Conn.(*memoryConn); ok {
+		m.lose()
+	}
 	return true
 }
 

@@ -112,6 +112,15 @@ func TestStall(t *testing.T) {
 		synctest.Wait()
 		f.CutWatches(0) // reaches a stalled watch
 		w.wantEnd(io.ErrUnexpectedEOF)
+
+		if err := f.Resume(); err != nil {
+			t.Error(err)
+		}
+		w = f.watch(configMaps + "&resourceVersion=4")
+		synctest.Wait()
+		f.Stall()
+		f.EndWatches() // reaches a watch that has nothing to send, too
+		w.wantEnd(io.EOF)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // StartInMemory is Start without a port: the server's connections are pieces of memory, and the client makes them with the
@@ -73,10 +74,10 @@ func newMemoryPort() *memoryPort {
 
 func (p *memoryPort) dial(ctx context.Context) (net.Conn, error) {
 	near, far := net.Pipe()
-	reset := new(atomic.Bool)
+	s := &memoryState{client: near}
 	select {
-	case p.conns <- &memoryConn{Conn: far, reset: reset}:
-		return &memoryConn{Conn: near, reset: reset}, nil
+	case p.conns <- &memoryConn{Conn: far, memoryState: s}:
+		return &memoryConn{Conn: near, memoryState: s}, nil
 	case <-p.done:
 		return nil, errRefused
 	case <-ctx.Done():
@@ -108,11 +109,24 @@ type memoryAddr struct{}
 func (memoryAddr) Network() string { return "memory" }
 func (memoryAddr) String() string  { return "memory" }
 
-// A memoryConn is one end of a connection. Its two ends share reset: if it is set, the end of the connection is a reset of
-// TCP, which a [net.Pipe] does not have.
+// A memoryConn is one end of a connection.
 type memoryConn struct {
 	net.Conn
-	reset *atomic.Bool
+	*memoryState
+}
+
+// A memoryState is what the two ends of a connection share, and a [net.Pipe] does not have.
+type memoryState struct {
+	client net.Conn
+	reset  atomic.Bool // the end of the connection is a reset of TCP
+	lost   atomic.Bool // the network loses every byte
+}
+
+// lose makes the network lose every byte. A client that writes does not wait for a server that reads no more: TCP takes its
+// bytes, too.
+func (s *memoryState) lose() {
+	s.lost.Store(true)
+	_ = s.client.SetWriteDeadline(time.Unix(1, 0)) // for a Write that waits; a pipe has deadlines
 }
 
 func (c *memoryConn) Read(p []byte) (int, error) {
@@ -125,7 +139,13 @@ func (c *memoryConn) Read(p []byte) (int, error) {
 
 // Write returns the error of TCP if the other side has closed the connection.
 func (c *memoryConn) Write(p []byte) (int, error) {
+	if c.lost.Load() {
+		return len(p), nil
+	}
 	n, err := c.Conn.Write(p)
+	if c.lost.Load() {
+		return len(p), nil
+	}
 	if errors.Is(err, io.ErrClosedPipe) {
 		err = &net.OpError{Op: "write", Net: "memory", Err: os.NewSyscallError("write", syscall.EPIPE)}
 	}

@@ -52,15 +52,15 @@ func (st *stream) awaitResume(ctx context.Context, done <-chan struct{}) error {
 		if resumed == nil || st.spared {
 			return nil
 		}
+		st.mu.Lock()
+		now := st.ended || st.cut != nil && st.left <= 0
+		st.mu.Unlock()
+		if now {
+			return st.write(nil)
+		}
 		select {
 		case <-resumed:
 		case <-st.wake:
-			st.mu.Lock()
-			now := st.ended || st.cut != nil && st.left <= 0
-			st.mu.Unlock()
-			if now {
-				return st.write(nil)
-			}
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-done:

@@ -85,12 +85,20 @@ func (f *faults) upgrade(w http.ResponseWriter, req *http.Request, out *messages
 
 // hijacked is a ResponseWriter whose connection the WebSocket library takes over. It keeps the connection. While watches
 // are stalled, it writes nothing to the connection, not even pongs.
+//
+// The library writes events, pongs and the close frame under a lock. So Write only queues, and drain waits for the network
+// without that lock: whoever waits for a lock keeps the clock of a synctest bubble from going on.
 type hijacked struct {
 	http.ResponseWriter
 	net.Conn
 	faults *faults
 	spared bool
 	gone   chan struct{} // closed when the client is gone
+
+	mu      sync.Mutex
+	queue   []byte
+	written chan struct{} // closed when flush has ended; nil if it does not run
+	err     error         // of the connection
 }
 
 // Hijack implements [http.Hijacker].
@@ -106,18 +114,74 @@ func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return h, bufio.NewReadWriter(buf.Reader, bufio.NewWriter(h)), nil
 }
 
-// Write writes to the connection, not to the ResponseWriter. While watches are stalled, it waits.
+// Write queues bytes for the connection, not for the ResponseWriter.
 func (h *hijacked) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return 0, h.err
+	}
+	h.queue = append(h.queue, p...)
+	if h.written == nil {
+		h.written = make(chan struct{})
+		go h.flush()
+	}
+	return len(p), nil
+}
+
+// flush writes the queue to the connection, until it is empty. While watches are stalled, it waits.
+func (h *hijacked) flush() {
+	for {
+		h.mu.Lock()
+		b := h.queue
+		h.queue = nil
+		if len(b) == 0 || h.err != nil {
+			close(h.written)
+			h.written = nil
+			h.mu.Unlock()
+			return
+		}
+		h.mu.Unlock()
+		err := h.awaitResume()
+		if err == nil {
+			_, err = h.Conn.Write(b)
+		}
+		h.mu.Lock()
+		h.err = err
+		h.mu.Unlock()
+	}
+}
+
+func (h *hijacked) awaitResume() error {
 	for resumed := h.faults.stalledUntil(); resumed != nil && !h.spared; resumed = h.faults.stalledUntil() {
 		select {
 		case <-resumed:
 		case <-h.gone:
-			return 0, net.ErrClosed
+			return net.ErrClosed
 		case <-h.faults.done:
-			return 0, net.ErrClosed
+			return net.ErrClosed
 		}
 	}
-	return h.Conn.Write(p)
+	return nil
+}
+
+// drain waits until the queue is written.
+func (h *hijacked) drain() error {
+	h.mu.Lock()
+	written := h.written
+	h.mu.Unlock()
+	if written != nil {
+		<-written
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// Close closes the connection when the close frame is written.
+func (h *hijacked) Close() error {
+	_ = h.drain() // an error is one of a connection that has ended
+	return h.Conn.Close()
 }
 
 // errCut ends the handler of a WebSocket after a cut.

@@ -73,10 +73,14 @@ func cutLength(events []byte) (event, rest []byte, whole bool) {
 const lengthBytes = 4
 
 func (o *messages) send(event []byte) error {
+	var message any = event
 	if o.text {
-		return websocket.Message.Send(o.ws, string(event))
+		message = string(event)
 	}
-	return websocket.Message.Send(o.ws, event)
+	if err := websocket.Message.Send(o.ws, message); err != nil {
+		return err
+	}
+	return o.conn.drain()
 }
 
 // writeCut sends events before a cut. If the last event is not complete, writeCut sends only a part of its message.
@@ -103,8 +107,10 @@ func (o *messages) sendPart(event []byte) error {
 	}
 	const final = 0x80
 	head := appendFrameLength([]byte{final | opcode}, len(event)+1)
-	_, err := o.conn.Write(append(head, event...))
-	return err
+	if _, err := o.conn.Write(append(head, event...)); err != nil {
+		return err
+	}
+	return o.conn.drain()
 }
 
 // appendFrameLength appends the length of a frame. There are three forms; the standard allows only the shortest one
