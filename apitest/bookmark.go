@@ -15,7 +15,11 @@ type watchClock struct {
 	bookmark *time.Timer
 }
 
-func newWatchClock(timeout, period time.Duration, bookmarks bool) *watchClock {
+// secondBookmark is when a watch with initial events gets a bookmark if there have been changes by then. kube-apiserver looks each second
+// whether the bookmark that ends initial events can be sent, and once more after it was.
+const secondBookmark = time.Second
+
+func newWatchClock(timeout, period time.Duration, bookmarks, initial bool) *watchClock {
 	c := &watchClock{period: period, wanted: bookmarks}
 	if timeout > 0 {
 		c.end = time.Now().Add(timeout)
@@ -25,6 +29,9 @@ func newWatchClock(timeout, period time.Duration, bookmarks bool) *watchClock {
 	c.bookmark = time.NewTimer(time.Hour)
 	c.bookmark.Stop()
 	c.nextBookmark()
+	if initial && bookmarks && period > secondBookmark {
+		c.bookmark.Reset(secondBookmark)
+	}
 	return c
 }
 

@@ -43,14 +43,19 @@ func (s *Server) missing(w http.ResponseWriter, req *http.Request) {
 		known = known || parts[0] == "apis" && len(parts) > 2 && t.res.Group == parts[1] && !t.res.Custom
 	}
 	if !known {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		http.NotFound(w, req)
+		noPage(w, req)
 		return
 	}
 	writeError(w, &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 		Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
 	}})
+}
+
+// noPage answers a path that is none of the API.
+func noPage(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	http.NotFound(w, req)
 }
 
 // write returns the description of a change of the target.

@@ -25,6 +25,10 @@ func (s *Server) serve(r *Replica, w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	s.faults.connection(w, req)
+	if strings.HasPrefix(req.URL.Path, "//") {
+		noPage(w, req)
+		return
+	}
 	w.Header().Set("Cache-Control", "no-cache, private")
 	switch req.URL.Path {
 	case "/healthz", "/livez", "/readyz":

@@ -44,7 +44,9 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
 		timeout = time.Duration(*opts.TimeoutSeconds) * time.Second
 	}
-	clock := newWatchClock(timeout, r.srv.faults.bookmarkPeriod(), opts.AllowWatchBookmarks)
+	over := opts.TimeoutSeconds != nil && *opts.TimeoutSeconds < 0 // the timeout of the watch, when it begins
+	withInitial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
+	clock := newWatchClock(timeout, r.srv.faults.bookmarkPeriod(), opts.AllowWatchBookmarks, withInitial)
 	defer clock.stop()
 
 	wa := &watch{replica: r, table: t, sel: sel, format: f, pos: rv, start: rv, bookmarks: opts.AllowWatchBookmarks, again: r.srv.faults.replayed(req)}
@@ -57,7 +59,7 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 			_ = wa.write(ctx, f.status(nil, statusOf(err)))
 		default:
 			r.srv.faults.markOpen(wa.stream)
-			if initial == nil || wa.sendInitial(ctx, initial.items) == nil {
+			if (initial == nil || wa.sendInitial(ctx, initial.items) == nil) && !over {
 				wa.run(ctx, clock)
 			}
 		}

@@ -257,3 +257,55 @@ func TestWatchOfANameIsAGet(t *testing.T) {
 		}
 	})
 }
+
+// kube-apiserver sends a watch with initial events one more bookmark a second after it began, if something changed by then.
+func TestSecondBookmark(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			f := serve(t, Options{})
+			f.create("d/a")
+			began := time.Now()
+			w := f.watch(configMaps + "&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan")
+			w.want("ADDED a@2", "BOOKMARK@2 end")
+			pass(map[bool]time.Duration{true: 200 * time.Millisecond, false: 3 * time.Second}[early])
+			f.touch("d/a")
+			w.want("MODIFIED a@3", "BOOKMARK@3")
+			want := time.Minute + time.Second
+			if early {
+				want = time.Second
+			}
+			if took := time.Since(began); took != want {
+				t.Errorf("the bookmark came after %v, want %v", took, want)
+			}
+		})
+	}
+}
+
+func TestNegativeTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		began := time.Now()
+		w := f.watch(configMaps + "&timeoutSeconds=-1&resourceVersion=0")
+		w.want("ADDED a@2")
+		w.wantEnd(io.EOF)
+		f.watch(configMaps + "&timeoutSeconds=-1&resourceVersion=2").wantEnd(io.EOF)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the watches took %v", took)
+		}
+	})
+}
+
+func TestPathsWithSlashes(t *testing.T) {
+	f := serve(t, Options{})
+	f.create("d/a")
+	for path, want := range map[string]int{
+		"//api/v1/namespaces/d/configmaps": 404, "//api/v1": 404, "//apis": 404, "//healthz": 404,
+		"/api//v1/configmaps": 404, "/api/v1//configmaps": 404, "/api/v1/namespaces/d//configmaps": 404,
+		"/api/v1/namespaces/d/configmaps/": 200, "/api/v1/namespaces/d/configmaps//": 200, "/api/v1/namespaces/d/configmaps/a/": 200, "/api/v1/": 200, "/apis/": 200,
+	} {
+		if a := f.get(path); a.code != want {
+			t.Errorf("%s: %d, want %d", path, a.code, want)
+		}
+	}
+}
