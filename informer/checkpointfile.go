@@ -44,8 +44,9 @@ type FileOptions struct {
 // Objects are written as T, after the transform, one after the other: in protobuf if T has the methods that generated types have
 // (Marshal and Unmarshal), otherwise in JSON as encoding/json writes it. If a transform has given a kind to an object, all of them
 // are written in JSON, because an object in protobuf has none. Load reads them as package listwatch reads objects, so equal strings of
-// several objects take memory once, as in a list. A field with the tag `json:"-"` is not saved. Save returns an error if Load would
-// make another object of the bytes.
+// several objects take memory once, as in a list. Save reads every object that it has written. It returns an error if Load could not
+// read one, or would make an object of it that T writes in another way. What T writes in the same way comes back as the same: a field
+// with the tag `json:"-"` is not saved.
 func FileCheckpoint[T object.Object](path string, opts FileOptions) Checkpointer[T] {
 	return &file[T]{path: path, opts: opts, codings: codingsOf[T]()}
 }
@@ -183,7 +184,7 @@ func (c *coding[T]) write(ctx context.Context, to io.Writer, head header, object
 	for obj := range objects {
 		came++
 		data, err := c.bytes(obj)
-		if err == nil && came == 1 {
+		if err == nil {
 			err = c.check(obj, data)
 		}
 		switch {

@@ -176,6 +176,39 @@ func TestFileOfAnObjectThatDoesNotComeBack(t *testing.T) {
 	}
 }
 
+// picky has a mode that it writes and does not read, and one that it reads as another.
+type picky struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Mode mode `json:"mode"`
+}
+
+type mode string
+
+func (m *mode) UnmarshalJSON(data []byte) error {
+	switch string(data) {
+	case `"refused"`:
+		return errors.New("no such mode")
+	case `"changed"`:
+		*m = "another"
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(m))
+}
+
+// Each object is looked at, and not only the first.
+func TestFileOfOneObjectThatDoesNotComeBack(t *testing.T) {
+	for _, last := range []mode{"refused", "changed", "good"} {
+		file := informer.FileCheckpoint[*picky](filepath.Join(t.TempDir(), "picky"), informer.FileOptions{})
+		a, b := &picky{Mode: "good"}, &picky{Mode: last}
+		a.Name, b.Name = "a", "b"
+		err := file.Save(t.Context(), ofThings, point("7"), slices.Values([]*picky{a, b}))
+		if saved := err == nil; saved != (last == "good") || !saved && !strings.Contains(err.Error(), "object b") {
+			t.Errorf("an object whose mode is %s: %v", last, err)
+		}
+	}
+}
+
 // reading decodes itself from protobuf, and has the Marshal of its metadata.
 type reading struct {
 	metav1.ObjectMeta `json:"metadata" protobuf:"bytes,1,opt,name=metadata"`
