@@ -239,10 +239,11 @@ func (m *Mirror[T]) open(ctx context.Context, stream Stream) (State, error) {
 }
 
 // isOurs reports whether this Run is still the one that has opened the copy last. Then it was fenced by no program: the version was
-// changed by somebody else, as a Copy does that finds its table dropped and makes it again.
+// changed by somebody else, as a Copy does that finds its table dropped and makes it again. The same is true if there is no state any
+// more.
 func (m *Mirror[T]) isOurs(ctx context.Context) bool {
 	state, err := m.copy.Load(ctx)
-	return err == nil && m.opened > 0 && state.Epoch == m.opened && state.Writer == m.claim.writer
+	return err == nil && m.opened > 0 && (state.Epoch == 0 || state.Epoch == m.opened && state.Writer == m.claim.writer)
 }
 
 func (m *Mirror[T]) load(ctx context.Context) (State, error) {

@@ -160,8 +160,13 @@ func TestFailureDoesNotTakeOver(t *testing.T) {
 }
 
 // Somebody drops a table of several clusters while programs write to it. The one that notices first makes it again, and takes the version
-// away from the copies of all clusters. The others have not been fenced: they list.
+// away from the copies of all clusters. The others have not been fenced: they list. If the states are dropped, too, they begin again.
 func TestVersionTakenAway(t *testing.T) {
+	t.Run("version", func(t *testing.T) { testTakenAway(t, func(s *sink.State) { s.Point = reflector.Point{} }, 2) })
+	t.Run("state", func(t *testing.T) { testTakenAway(t, func(s *sink.State) { *s = sink.State{} }, 1) })
+}
+
+func testTakenAway(t *testing.T, drop func(*sink.State), epoch int64) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.create("a", "web", nil)
@@ -169,7 +174,7 @@ func TestVersionTakenAway(t *testing.T) {
 		err := r.run(listwatch.Options[*thing]{}, nil, func(m *sink.Mirror[*thing]) {
 			r.place.mu.Lock()
 			clear(r.place.rows)
-			r.place.state.Point = reflector.Point{}
+			drop(&r.place.state)
 			r.place.mu.Unlock()
 			later(time.Minute)
 			r.create("a", "last", nil)
@@ -181,7 +186,7 @@ func TestVersionTakenAway(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, sink.ErrFenced) {
 			t.Errorf("Run has ended with %v", err)
 		}
-		if r.rows() != "a/db a/last a/web" || r.place.state.Epoch != 2 {
+		if r.rows() != "a/db a/last a/web" || r.place.state.Epoch != epoch {
 			t.Errorf("the rows are %s, the epoch is %d", r.rows(), r.place.state.Epoch)
 		}
 	})

@@ -105,7 +105,7 @@ func (c *Copy[T]) during(ctx context.Context, doing string, f func(context.Conte
 		err = fmt.Errorf("%w: %w", context.Cause(timed), err)
 	}
 	var from *pgconn.PgError
-	if errors.As(err, &from) && from.Code == "42P01" { // undefined_table: Load makes it again, as for every new connection
+	if errors.As(err, &from) && (from.Code == "42P01" || from.Code == "3F000") { // undefined_table, invalid_schema_name: Load makes it again, as for every new connection
 		closeConn(ctx, c.conn)
 	}
 	return c.wrap(doing, err)

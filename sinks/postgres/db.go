@@ -88,7 +88,7 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	if err := db.checkServer(timed, conn); err != nil {
 		return nil, db.wrap("open", err)
 	}
-	if err := db.migrate(ctx, conn); err != nil {
+	if err := db.alone(ctx, conn, func(tx pgx.Tx) error { return db.migrate(ctx, tx) }); err != nil {
 		return nil, db.wrap("open", err)
 	}
 	return db, nil

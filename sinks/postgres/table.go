@@ -109,7 +109,7 @@ const historySQL = `
 // make makes the tables of t, or changes their columns.
 func (db *DB) make(ctx context.Context, conn *pgx.Conn, t table) error {
 	return db.alone(ctx, conn, func(tx pgx.Tx) error {
-		if err := db.checkLayout(ctx, tx); err != nil { // another version may have changed it since Open
+		if err := db.migrate(ctx, tx); err != nil { // somebody may have changed it since Open
 			return err
 		}
 		had, known, err := db.register(ctx, tx, t)

@@ -10,18 +10,19 @@ import (
 const applicationID = 0x726c7374
 
 // migrations lead from one version of the schema to the next. PRAGMA user_version says how many of them a file has had. A
-// migration is never changed after a release: a new one is added. Tables of resources come and go with [New].
+// migration is never changed after a release: a new one is added. If somebody has dropped a table, all of them run again, so they leave
+// alone what is there. Tables of resources come and go with [New].
 var migrations = [][]string{
 	{
 		// One row for each table of a resource.
-		`CREATE TABLE relist_tables (
+		`CREATE TABLE IF NOT EXISTS relist_tables (
 			table_name TEXT NOT NULL PRIMARY KEY,
 			api_group  TEXT NOT NULL,
 			resource   TEXT NOT NULL,
 			columns    TEXT NOT NULL -- JSON: the columns that the program has named, and their paths
 		) WITHOUT ROWID`,
 		// One row for each copy, made by its first transaction.
-		`CREATE TABLE relist_state (
+		`CREATE TABLE IF NOT EXISTS relist_state (
 			table_name TEXT NOT NULL,
 			cluster    TEXT NOT NULL,
 			epoch      INTEGER NOT NULL,
@@ -35,7 +36,7 @@ var migrations = [][]string{
 			PRIMARY KEY (table_name, cluster)
 		) WITHOUT ROWID`,
 		// What the history does not know. Copies without a history write nothing here.
-		`CREATE TABLE relist_gaps (
+		`CREATE TABLE IF NOT EXISTS relist_gaps (
 			table_name TEXT NOT NULL,
 			cluster    TEXT NOT NULL,
 			kind       TEXT NOT NULL, -- list, pause, off
@@ -44,7 +45,7 @@ var migrations = [][]string{
 			from_time    TEXT NOT NULL, -- empty: the history begins with this gap
 			to_time      TEXT
 		)`,
-		`CREATE INDEX "relist_gaps.time" ON relist_gaps (table_name, cluster, to_time)`,
+		`CREATE INDEX IF NOT EXISTS "relist_gaps.time" ON relist_gaps (table_name, cluster, to_time)`,
 	},
 }
 
@@ -73,9 +74,16 @@ func checkFile(conn *driver.Conn) error {
 
 // migrate makes the schema what this version of the package needs, in one transaction.
 func (db *DB) migrate(conn *driver.Conn) error {
-	version := int64(0)
-	if err := exec(conn, "PRAGMA user_version", number(&version)); err != nil || version == int64(len(migrations)) {
+	version, shared := int64(0), int64(0)
+	if err := exec(conn, "PRAGMA user_version", number(&version)); err != nil {
 		return err
+	}
+	// Somebody may have dropped a table.
+	if err := exec(conn, "SELECT count(*) FROM sqlite_schema WHERE name IN ('relist_tables', 'relist_state', 'relist_gaps')", number(&shared)); err != nil {
+		return err
+	}
+	if version == int64(len(migrations)) && shared == 3 {
+		return nil
 	}
 	return immediate(conn, func() error {
 		// Another connection may have been faster, and have made something else of an empty file.
@@ -85,8 +93,8 @@ func (db *DB) migrate(conn *driver.Conn) error {
 		if err := exec(conn, "PRAGMA user_version", number(&version)); err != nil {
 			return err
 		}
-		if version >= int64(len(migrations)) {
-			return nil
+		if shared < 3 {
+			version = 0
 		}
 		for _, migration := range migrations[version:] {
 			for _, statement := range migration {

@@ -136,6 +136,27 @@ func TestDroppedTable(t *testing.T) {
 	}
 }
 
+// If somebody drops a table that all copies share, Load makes it again.
+func TestDroppedSharedTable(t *testing.T) {
+	for table, want := range map[string]string{"relist_state": "", "relist_gaps": "10"} {
+		r := newRig(t, sqlite.Table{History: true, Retention: time.Hour})
+		r.commit(true, "10", put("a/b", "u1", "1", "n1"))
+		r.other("DROP TABLE " + table)
+		if tx, err := r.copy.Begin(t.Context(), r.at, true); err == nil {
+			if err := tx.Commit(t.Context(), state(0, "11")); err == nil {
+				t.Errorf("%s: no error", table)
+			}
+		}
+		r.load()
+		if r.at.Point.Version != want {
+			t.Errorf("%s: the copy is at version %q, want %q", table, r.at.Point.Version, want)
+		}
+		r.commit(true, "20", put("a/b", "u1", "1", "n1"), put("a/c", "u2", "2", "n1"))
+		r.want("present states", "SELECT key FROM pods_history WHERE to_time IS NULL ORDER BY key", "a/b", "a/c")
+		r.db.Close()
+	}
+}
+
 func TestCheck(t *testing.T) {
 	deep := func(n int) string {
 		return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + "}"

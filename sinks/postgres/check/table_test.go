@@ -217,6 +217,35 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
+// Somebody drops one of the tables that all copies share, or the schema, while a program writes.
+func TestDroppedBesideAWriter(t *testing.T) {
+	for _, drop := range []string{"TABLE $.relist_state", "TABLE $.relist_gaps", "TABLE $.relist_state, $.relist_gaps, $.pods", "SCHEMA $ CASCADE"} {
+		r := newRig(t)
+		table := pods
+		table.History, table.Retention, table.Columns = true, time.Hour, []string{"app=.app"}
+		c := r.copy(r.open(), table)
+		state := load(t, c)
+		state = transact(t, c, state, at(opened(state), "1"), true, put("a", 1, 1), put("b", 1, 1))
+		exec1(t, r.admin, "DROP "+strings.ReplaceAll(drop, "$", r.schema))
+		tx, err := c.Begin(t.Context(), state, true)
+		if err == nil {
+			err = tx.Commit(t.Context(), at(state, "2"))
+		}
+		if err == nil {
+			t.Errorf("%s: no error", drop)
+		}
+		state = load(t, c)
+		if gaps := drop == "TABLE $.relist_gaps"; (state.Point.Version == "1") != gaps || (state.Epoch == 0) == gaps {
+			t.Errorf("%s: the state is %+v", drop, state)
+		}
+		state = transact(t, c, state, opened(state), false)
+		transact(t, c, state, at(state, "3"), true, put("a", 1, 1), put("c", 1, 3, `"app":"x"`), sink.Change[[]byte]{Meta: meta("b", 1, 1), How: sink.Missing})
+		is(t, drop+": rows", query(t, r.admin, `SELECT key, coalesce(app, '-') FROM `+r.schema+`.pods ORDER BY key`), "a -\nc x")
+		is(t, drop+": version", r.version(), "3")
+		is(t, drop+": present states", query(t, r.admin, `SELECT key FROM `+r.schema+`.pods_history WHERE to_time IS NULL ORDER BY key`), "a\nc")
+	}
+}
+
 func TestRights(t *testing.T) {
 	r := newRig(t)
 	role := r.schema + "_role"
