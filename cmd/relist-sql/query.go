@@ -161,7 +161,7 @@ func overview(ctx context.Context, r database.Reader, out rows, now time.Time) e
 		}
 		err := out.row([]database.Cell{
 			text(s.Table), text(s.Label), number(s.Rows), version, number(int64(unsure(s.State.Point))),
-			text(duration.HumanDuration(now.Sub(s.Committed))),
+			text(duration.HumanDuration(max(0, now.Sub(s.Committed)))),
 		})
 		if err != nil {
 			return err

@@ -114,7 +114,7 @@ func streams(now time.Time) []database.Stream {
 			State: sink.State{Epoch: 1, Stream: sink.Stream{Cluster: "bad\x1b[2J", Version: "v1", Resource: "nodes"}},
 		},
 		{
-			Table: "pods", Rows: 4, CurrentAt: now.Add(-time.Minute), Committed: now.Add(-time.Second),
+			Table: "pods", Rows: 4, CurrentAt: now.Add(-time.Minute), Committed: now.Add(8760 * time.Hour), History: true, Off: true, Gaps: 2,
 			State: sink.State{Epoch: 2, Stream: sink.Stream{Cluster: "u-1", Version: "v1", Resource: "pods"}},
 		},
 	}
@@ -174,8 +174,9 @@ pods
   cluster      u-1
   rows         4
   version      (none) since 1m0s ago: rows are of different times, and some may be missing
-  last commit  1s ago
+  last commit  8760h0m0s from now (a clock is wrong)
   doubts       0
+  history      pods_history, off: the states that it has as present may have ended; 2 gaps
   opened       2 times
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -203,12 +204,12 @@ func TestOverviewScreen(t *testing.T) {
 configmaps                   3      7         0        1s
 deployments_apps   east      2      9         112      120m
 nodes                        1      <null>    0        0s
-pods                         4      <null>    0        1s
+pods                         4      <null>    0        0s
 `,
 		"json": `{"table":"configmaps","cluster":"","rows":3,"version":"7","doubts":0,"age":"1s"}
 {"table":"deployments_apps","cluster":"east","rows":2,"version":"9","doubts":112,"age":"120m"}
 {"table":"nodes","cluster":"","rows":1,"version":null,"doubts":0,"age":"0s"}
-{"table":"pods","cluster":"","rows":4,"version":null,"doubts":0,"age":"1s"}
+{"table":"pods","cluster":"","rows":4,"version":null,"doubts":0,"age":"0s"}
 `,
 	} {
 		var out bytes.Buffer

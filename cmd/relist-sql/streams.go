@@ -83,16 +83,15 @@ func streamRows(s database.Stream, now time.Time) []report.Row {
 		}
 	}
 	add("rows", "%d", s.Rows)
-	age := span(now.Sub(s.Committed)) + " ago"
 	switch {
 	case point.Version != "":
-		add("version", "%s, since %s ago", report.Word(point.Version), span(now.Sub(s.CurrentAt)))
+		add("version", "%s, since %s", report.Word(point.Version), ago(now, s.CurrentAt))
 	case s.CurrentAt.IsZero():
 		add("version", "(none): the first list is not whole; rows may be missing")
 	default:
-		add("version", "(none) since %s ago: rows are of different times, and some may be missing", span(now.Sub(s.CurrentAt)))
+		add("version", "(none) since %s: rows are of different times, and some may be missing", ago(now, s.CurrentAt))
 	}
-	add("last commit", "%s", age)
+	add("last commit", "%s", ago(now, s.Committed))
 	add("doubts", "%d", unsure(point))
 	shown := point.Doubts[:min(len(point.Doubts), shownDoubts)]
 	for _, key := range shown {
@@ -107,9 +106,23 @@ func streamRows(s database.Stream, now time.Time) []report.Row {
 	if s.State.Reshaped {
 		add("shape", "it was changed, by --drop for example: the rows of doubts may have the old one")
 	}
-	if s.History {
+	switch {
+	case s.History && s.Off:
+		add("history", "%s_history, off: the states that it has as present may have ended; %s", s.Table, count(int(s.Gaps), "gap"))
+	case s.History:
 		add("history", "%s_history, %s", s.Table, count(int(s.Gaps), "gap"))
 	}
 	add("opened", "%s", count(int(s.State.Epoch), "time"))
 	return rows
+}
+
+// clocksDiffer is by how much the clocks of two machines that are right may differ.
+const clocksDiffer = time.Minute
+
+// ago says when something was written.
+func ago(now, at time.Time) string {
+	if ahead := at.Sub(now); ahead > clocksDiffer {
+		return span(ahead) + " from now (a clock is wrong)"
+	}
+	return span(max(0, now.Sub(at))) + " ago"
 }

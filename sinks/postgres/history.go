@@ -32,7 +32,7 @@ func (t *tx[T]) queueHistory(batch *pgx.Batch, change sink.Change[T], object []b
 //
 //   - list: states between two versions may be missing, because a list has brought the later one.
 //   - pause: no state is missing, but nobody watched for a while. Changes of that time have the time at which they were seen.
-//   - off: the copy was written without a history, see recordAgain.
+//   - off: the copy was written without a history, see tx.commit and mendHistory.
 func (t *tx[T]) queueGap(batch *pgx.Batch, next sink.State) {
 	from, to := t.current.Point.Version, next.Point.Version
 	switch {
@@ -54,22 +54,31 @@ func (t *tx[T]) addGap(batch *pgx.Batch, kind string, from place, to *string, at
 	batch.Queue(t.c.sql.addGap, t.c.table.Name, t.c.table.Cluster, kind, from.version, from.at, to, at)
 }
 
-// recordAgain makes the present states of the history those of the rows, after transactions that wrote no history.
-func (t *tx[T]) recordAgain(ctx context.Context) error {
+// mendHistory corrects the history at the beginning of a transaction.
+//
+// After transactions that wrote no history, the present states become those of the rows. If the clock was set back, nothing can have been
+// seen later than now: otherwise such states would stay until the clock comes there again.
+func (t *tx[T]) mendHistory(ctx context.Context) error {
 	c, batch := t.c, &pgx.Batch{}
-	for _, setting := range wholeTables { // these two read all rows
+	for _, setting := range wholeTables { // these read all present states, or all rows
 		batch.Queue("SET LOCAL " + setting + " = on")
 	}
-	batch.Queue(c.sql.endUnrecorded, c.table.Cluster, t.now)
-	batch.Queue(c.sql.recordRows, c.table.Cluster, t.now)
+	batch.Queue(c.sql.clamp[0], c.table.Cluster, t.now)
+	batch.Queue(c.sql.clamp[1], c.table.Cluster, t.now)
+	batch.Queue(c.sql.clamp[2], c.table.Cluster, t.now, c.table.Name)
+	batch.Queue(c.sql.clamp[3], c.table.Cluster, t.now, c.table.Name)
+	if !t.recorded {
+		batch.Queue(c.sql.endUnrecorded, c.table.Cluster, t.now)
+		batch.Queue(c.sql.recordRows, c.table.Cluster, t.now)
+		// If there was no history at all before, the gap has not been written down when it began. Without a version, it lasts until
+		// the list ends.
+		batch.Queue(c.sql.beginOff, c.table.Name, c.table.Cluster, t.recordedTo.version, t.recordedTo.at)
+		if version := t.current.Point.Version; version != "" {
+			batch.Queue(c.sql.endGaps, c.table.Name, c.table.Cluster, version, t.now)
+		}
+	}
 	for _, setting := range wholeTables {
 		batch.Queue("SET LOCAL " + setting + " = off")
-	}
-	if version := t.current.Point.Version; version != "" {
-		batch.Queue(c.sql.endGaps, c.table.Name, c.table.Cluster, version, t.now) // of a list that ended meanwhile
-		t.addGap(batch, "off", t.recordedTo, &version, &t.now)
-	} else {
-		t.addGap(batch, "off", t.recordedTo, nil, nil) // until the list ends
 	}
 	return c.conn.SendBatch(ctx, batch).Close()
 }

@@ -8,9 +8,10 @@ import "strings"
 // table, and one statement with arrays, cost the server more for every number of rows, because each object is copied once or twice
 // more: BenchmarkWays in check/ compares them.
 type statements struct {
-	held, keys, load, first, begin, put, remove, commit string
-	reform, end, record, endUnrecorded, recordRows      string
-	addGap, endGaps, endList, prune, pruneGaps          string
+	held, keys, load, first, begin, put, remove, commit  string
+	reform, end, record, endUnrecorded, recordRows       string
+	addGap, endGaps, endList, beginOff, prune, pruneGaps string
+	clamp                                                []string // with the cluster, the time and the table
 }
 
 // endGaps ends every gap that lasts.
@@ -31,10 +32,9 @@ func (db *DB) statements(table string) statements {
 		// If another transaction has changed the row and has not ended, this waits. Then READ COMMITTED looks at the WHERE again,
 		// with the row as it was committed. From here on, this transaction has the row, so no other program changes the rows of the
 		// copy, and each later statement sees all that was committed before. A stricter level would guard nothing more, and fail more
-		// often. The time is never before the last commit, even if the clock was set back, so that states of the history do not
-		// overlap.
+		// often.
 		begin: sql(`UPDATE $S SET epoch = epoch WHERE table_name = $1 AND cluster = $2 AND epoch = $3 AND version = $4
-			RETURNING greatest(now(), committed), current_at, recorded, recorded_version, recorded_at`),
+			RETURNING now(), committed > now(), least(current_at, now()), recorded, recorded_version, CASE WHEN recorded_at > now() THEN now() ELSE recorded_at END`),
 		// Opening the copy, which changes the epoch, says nothing about its rows: a program that opens it again and again and writes
 		// nothing must not look alive.
 		commit: sql(`UPDATE $S SET epoch = $3, version = $4, current_at = $5, committed = CASE WHEN epoch = $3 THEN $6 ELSE committed END, state = $7, recorded = $8, recorded_version = $9, recorded_at = $10
@@ -69,6 +69,14 @@ func (db *DB) statements(table string) statements {
 		endList: sql(`WITH ended AS (` + endGaps + ` RETURNING kind)
 			INSERT INTO $G (table_name, cluster, kind, from_version, to_version, to_time)
 			SELECT $1, $2, 'list', '', $3, $4 WHERE NOT EXISTS (SELECT FROM ended)`),
+		beginOff: sql(`INSERT INTO $G (table_name, cluster, kind, from_version, from_time) SELECT $1, $2, 'off', $3, $4
+			WHERE NOT EXISTS (SELECT FROM $G WHERE table_name = $1 AND cluster = $2 AND kind = 'off' AND to_time IS NULL)`),
+		clamp: []string{
+			sql(`UPDATE $H SET from_time = least(from_time, $2), to_time = $2 WHERE cluster = $1 AND to_time > $2`),
+			sql(`UPDATE $H SET from_time = $2 WHERE cluster = $1 AND to_time IS NULL AND from_time > $2`),
+			sql(`UPDATE $G SET from_time = CASE WHEN from_time > $2 THEN $2 ELSE from_time END, to_time = $2 WHERE cluster = $1 AND to_time > $2 AND table_name = $3`),
+			sql(`UPDATE $G SET from_time = $2 WHERE cluster = $1 AND to_time IS NULL AND from_time > $2 AND table_name = $3`),
+		},
 		prune:     sql(`DELETE FROM $H WHERE ctid = ANY(ARRAY(SELECT ctid FROM $H WHERE cluster = $1 AND to_time < $2 ORDER BY to_time LIMIT $3))`),
 		pruneGaps: sql(`DELETE FROM $G WHERE table_name = $1 AND cluster = $2 AND to_time < $3`),
 	}

@@ -19,6 +19,7 @@ type tx[T any] struct {
 	list    bool
 
 	now        time.Time // of the transaction
+	ahead      bool      // the clock was set back: the last commit is later than now
 	currentAt  time.Time // when the rows came to current.Point.Version
 	recorded   bool      // the last commit wrote the history, too, or there was none
 	recordedTo place     // up to where the history goes
@@ -46,8 +47,8 @@ func (c *Copy[T]) Begin(ctx context.Context, current sink.State, list bool) (sin
 	}
 	t := &tx[T]{c: c, current: current, list: list}
 	err := c.during(ctx, doing, t.begin)
-	if err == nil && c.table.History && !t.recorded {
-		err = c.wrap(doing, t.recordAgain(ctx)) // without a limit: it may have to write all rows
+	if err == nil && c.table.History && (t.ahead || !t.recorded) {
+		err = c.wrap(doing, t.mendHistory(ctx)) // without a limit: it may have to write all rows
 	}
 	if err != nil {
 		c.rollback(ctx)
@@ -67,7 +68,7 @@ func (t *tx[T]) begin(ctx context.Context) error {
 		batch.Queue(c.sql.first, c.table.Name, c.table.Cluster)
 	}
 	batch.Queue(c.sql.begin, c.table.Name, c.table.Cluster, t.current.Epoch, t.current.Point.Version).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&t.now, &t.currentAt, &t.recorded, &t.recordedTo.version, &t.recordedTo.at)
+		err := row.Scan(&t.now, &t.ahead, &t.currentAt, &t.recorded, &t.recordedTo.version, &t.recordedTo.at)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return sink.ErrFenced
 		}
@@ -170,6 +171,8 @@ func (t *tx[T]) commit(ctx context.Context, next sink.State) error {
 		t.queueGap(batch, next)
 		t.queuePrune(batch)
 		t.recordedTo = place{next.Point.Version, &at}
+	} else if t.recorded && t.recordedTo.at != nil {
+		batch.Queue(c.sql.beginOff, c.table.Name, c.table.Cluster, t.recordedTo.version, t.recordedTo.at)
 	}
 	batch.Queue(c.sql.commit, c.table.Name, c.table.Cluster, next.Epoch, next.Point.Version, at, t.now, string(rest),
 		c.table.History, t.recordedTo.version, t.recordedTo.at)

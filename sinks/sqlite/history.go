@@ -41,7 +41,7 @@ func (t *tx[T]) end(now string, change sink.Change[T]) error {
 //
 //   - list: states between two versions may be missing, because a list has brought the later one.
 //   - pause: no state is missing, but nobody watched for a while. Changes of that time have the time at which they were seen.
-//   - off: the copy was written without a history, see recordAgain.
+//   - off: the copy was written without a history, see tx.commit and recordAgain.
 func (t *tx[T]) recordGap(next sink.State, now string) error {
 	from, to := t.current.Point.Version, next.Point.Version
 	switch {
@@ -87,13 +87,20 @@ func (t *tx[T]) recordAgain() error {
 		return err
 	}
 	t.recorded = true
-	if t.current.Point.Version == "" {
-		return t.addGap("off", t.recordedTo, nil, nil) // until the list ends
-	}
-	if _, err := t.closeGaps(t.current.Point.Version, now); err != nil {
+	// If there was no history at all before, the gap has not been written down when it began.
+	if err := t.beginOff(); err != nil || t.current.Point.Version == "" { // without a version, it lasts until the list ends
 		return err
 	}
-	return t.addGap("off", t.recordedTo, t.current.Point.Version, now)
+	_, err := t.closeGaps(t.current.Point.Version, now)
+	return err
+}
+
+// beginOff writes down that from here on there is no history, unless that was written already.
+func (t *tx[T]) beginOff() error {
+	c := t.c
+	return exec(c.conn, `INSERT INTO relist_gaps (table_name, cluster, kind, from_version, from_time) SELECT ?1, ?2, 'off', ?3, ?4
+		WHERE NOT EXISTS (SELECT 1 FROM relist_gaps WHERE table_name = ?1 AND cluster = ?2 AND kind = 'off' AND to_time IS NULL)`,
+		nil, c.table.Name, c.table.Cluster, t.recordedTo.version, t.recordedTo.at)
 }
 
 // prune removes some of what is older than the retention.

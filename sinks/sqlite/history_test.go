@@ -147,6 +147,7 @@ func TestHistoryOff(t *testing.T) {
 		r.want("gaps", gaps, "off|||10|00:01")
 		reopen(r, off)
 		r.commit(false, "12", gone(sink.Deleted, "a/b", "u1", "11"), put("a/c", "u2", "12", "n2"))
+		r.want("gaps while it is off", gaps, "off|||10|00:01", "off|10|00:00|NULL|NULL")
 		reopen(r, withHistory)
 		r.commit(false, "12")
 		r.want("states", states, "a/b|u1|1|n1|00:01|NULL|00:03|unrecorded", "a/c|u2|12|n2|00:03|NULL|NULL|NULL")

@@ -172,6 +172,10 @@ func (t *tx[T]) commit(next sink.State) error {
 			return err
 		}
 		t.recordedTo = place{next.Point.Version, at}
+	} else if t.recorded && t.recordedTo.at != "" {
+		if err := t.beginOff(); err != nil {
+			return err
+		}
 	}
 	committed := now
 	if next.Epoch != t.current.Epoch && t.committed != "" {

@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,7 +78,10 @@ g u1 15 - - -`)
 	// Without a history for a while.
 	plain := r.copy(r.open(), pods)
 	state = transact(t, plain, load(t, plain), opened(state), false)
+	const offGap = "list \"\" \"10\" true false\nlist \"20\" \"30\" false false\npause \"30\" \"40\" false false\noff \"41\" - false true"
+	is(t, "gaps at the beginning of a time without a history", r.gaps(), offGap)
 	state = write(t, plain, state, "50", put("a", 1, 45), gone(sink.Deleted, "b"), put("h", 1, 46))
+	is(t, "gaps in a time without a history", r.gaps(), offGap)
 	c = r.copy(r.open(), recorded)
 	state = transact(t, c, load(t, c), opened(state), false)
 	is(t, "gaps after a time without a history", r.gaps(), "list \"\" \"10\" true false\nlist \"20\" \"30\" false false\npause \"30\" \"40\" false false\noff \"41\" \"50\" false false")
@@ -189,6 +193,38 @@ func TestHistoryOffWhileListing(t *testing.T) {
 	c = r.copy(r.open(), recorded)
 	transact(t, c, load(t, c), opened(state), false)
 	is(t, "gaps after it", r.gaps(), "list \"\" \"10\" true false\nlist \"10\" \"20\" false false\noff \"\" \"20\" false false")
+}
+
+// The clock was a year ahead for a while, and is right again.
+func TestClockSetBack(t *testing.T) {
+	r := newRig(t)
+	recorded := pods
+	recorded.History, recorded.Retention = true, time.Hour
+	c := r.copy(r.open(), recorded)
+	state := load(t, c)
+	state = transact(t, c, state, at(opened(state), "1"), true, put("a", 1, 1), put("b", 1, 1), put("c", 1, 1))
+	state = write(t, c, state, "2", put("a", 1, 2))
+	exec1(t, r.admin, strings.NewReplacer("$", r.schema+".").Replace(`
+		UPDATE $pods_history SET to_time = to_time + interval '1 year' WHERE to_time IS NOT NULL;
+		UPDATE $pods_history SET from_time = from_time + interval '1 year' WHERE to_time IS NULL AND key <> 'c';
+		UPDATE $relist_gaps SET to_time = to_time + interval '1 year';
+		UPDATE $relist_state SET committed = committed + interval '1 year', current_at = current_at + interval '1 year'`))
+	state = write(t, c, state, "3", put("b", 1, 3))
+	state = write(t, c, state, "4", put("b", 1, 4))
+	is(t, "times to come", query(t, r.admin, strings.NewReplacer("$", r.schema+".").Replace(`
+		SELECT 'state', key FROM $pods_history WHERE greatest(from_time, to_time) > clock_timestamp()
+		UNION ALL SELECT 'gap', kind FROM $relist_gaps WHERE greatest(from_time, to_time) > clock_timestamp()
+		UNION ALL SELECT 'copy', version FROM $relist_state WHERE greatest(committed, current_at, recorded_at) > clock_timestamp()`)), "")
+	is(t, "times of b's states", query(t, r.admin, `SELECT count(DISTINCT from_time), bool_and(from_time <= coalesce(to_time, from_time)) FROM `+r.schema+`.pods_history WHERE key = 'b' AND resource_version <> '1'`), "2 true")
+	is(t, "present states", query(t, r.admin, `SELECT key, resource_version FROM `+r.schema+`.pods_history WHERE to_time IS NULL ORDER BY key`), "a 2\nb 4\nc 1")
+
+	is(t, "gaps", r.gaps(), "list \"\" \"1\" true false")
+
+	// What has ended goes an hour later.
+	exec1(t, r.admin, `UPDATE `+r.schema+`.pods_history SET from_time = from_time - interval '61 minutes', to_time = to_time - interval '61 minutes'`)
+	c = r.copy(r.open(), recorded)
+	write(t, c, load(t, c), "5")
+	is(t, "states", query(t, r.admin, `SELECT key, resource_version FROM `+r.schema+`.pods_history ORDER BY key`), "a 2\nb 4\nc 1")
 }
 
 // TestRetentionOfMany has more old states than one commit removes.

@@ -139,6 +139,7 @@ type Stream struct {
 	Committed time.Time // the last commit
 	Rows      int64
 	History   bool
+	Off       bool  // the copy is kept without its history now
 	Gaps      int64 // of the history
 }
 

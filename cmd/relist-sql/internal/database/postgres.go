@@ -207,7 +207,7 @@ func (r *postgresReader) Streams(ctx context.Context) (streams []Stream, err err
 	name := func(table string) string { return pgx.Identifier{r.schema, table}.Sanitize() }
 	rows, err := tx.Query(ctx, strings.NewReplacer("$S", name("relist_state"), "$G", name("relist_gaps")).Replace(`
 		SELECT s.table_name, s.cluster, s.epoch, s.version, s.current_at, s.committed, s.state::text,
-			to_regclass(quote_ident($1) || '.' || quote_ident(s.table_name || '_history')) IS NOT NULL,
+			to_regclass(quote_ident($1) || '.' || quote_ident(s.table_name || '_history')) IS NOT NULL, NOT s.recorded,
 			(SELECT count(*) FROM $G g WHERE g.table_name = s.table_name AND g.cluster = s.cluster)
 		FROM $S s ORDER BY s.table_name COLLATE "C", s.cluster COLLATE "C"`), r.schema)
 	if err != nil {
@@ -217,7 +217,7 @@ func (r *postgresReader) Streams(ctx context.Context) (streams []Stream, err err
 	var state []byte
 	var epoch int64
 	var version string
-	_, err = pgx.ForEachRow(rows, []any{&one.Table, &one.Label, &epoch, &version, &one.CurrentAt, &one.Committed, &state, &one.History, &one.Gaps}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&one.Table, &one.Label, &epoch, &version, &one.CurrentAt, &one.Committed, &state, &one.History, &one.Off, &one.Gaps}, func() error {
 		if err := json.Unmarshal(state, &one.State); err != nil {
 			return fmt.Errorf("relist_state.state of %s: %w", one.Table, err)
 		}
