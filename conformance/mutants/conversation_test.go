@@ -75,8 +75,8 @@ var ofConversations = []mutation{
 	{
 		what: "take an empty state for the first, because nothing in it can be decoded",
 		dir:  protocol,
-		edits: one("case m.synced || sum.Items > 0:",
-			"case true:"),
+		edits: one("case m.synced, sum.Items > 0, ",
+			"case true, "),
 		trace: "list-nothing-decodable",
 	},
 	{
@@ -275,8 +275,8 @@ var ofConversations = []mutation{
 	{
 		what: "take a list that is older than it was asked to be",
 		dir:  protocol,
-		edits: one(`if p.version != "" && errors.Is(err, errOlder) {`,
-			`if p.version == "never" && errors.Is(err, errOlder) {`),
+		edits: one(`if asked != "" && errors.Is(err, errOlder) {`,
+			`if asked == "never" && errors.Is(err, errOlder) {`),
 		trace: "list-goes-back",
 	},
 	{

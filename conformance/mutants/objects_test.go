@@ -104,8 +104,8 @@ var ofObjects = []mutation{
 	{
 		what: "keep what an ask has said is gone",
 		dir:  protocol,
-		edits: one("case in.IsHeld:\n\t\tm.applyAnswer(",
-			"case false:\n\t\tm.applyAnswer("),
+		edits: one("case in.IsHeld:\n\t\tmeta := ",
+			"case false:\n\t\tmeta := "),
 		trace: "ask-left-the-selector",
 	},
 	{

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"errors"
 	"time"
 
 	"github.com/relist-go/relist/object"
@@ -69,37 +68,17 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	if !e.EndsInitial {
 		return
 	}
-	version := e.Item.Meta.ResourceVersion
-	resume, err := advance(m.floor(), version)
-	switch {
-	case object.Any(version):
+	sum := *e.Sum
+	sum.Version = e.Item.Meta.ResourceVersion
+	if object.Any(sum.Version) {
 		m.emit(HangUp{Incomplete, errNoVersion})
 		m.listInstead(now, p, Failure{Err: errNoVersion})
 		return
-	case p.version != "" && errors.Is(err, errOlder):
-		m.mostRecentNext, m.distrusted = true, true
-		m.emit(HangUp{WentBack, err})
-		m.emit(Problem{Class: VersionProblem, Err: err})
-		m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
-		m.sync(now)
-		return
-	case err != nil && m.resume != "":
-		m.emit(Problem{Class: VersionProblem, Err: err})
-		resume = version
 	}
-	sum := *e.Sum
-	sum.Version = resume
-	if err := m.undecodable(sum); err != nil {
-		failure := Failure{Reason: Malformed, Err: err}
-		m.fail(now, failure.Err)
-		m.emit(HangUp{failure.Reason, failure.Err})
-		m.emit(Problem{Class: ListProblem, Err: failure.Err})
-		m.becomeWaiting(now, toList, failure)
+	if !m.wholeStateCame(now, p.version, p.ticket, sum) {
 		return
 	}
-	m.replace(now, sum)
 	m.lists.incompleteStreams = 0
-	m.servedTicket = max(m.servedTicket, p.ticket)
 	m.streamComplete(now, p)
 	if p.anotherWanted {
 		m.listWanted(now, m.wantedTicket)

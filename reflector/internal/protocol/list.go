@@ -120,27 +120,12 @@ func (m *Machine) silentTooLong(heard time.Time) time.Time {
 
 // listed gives the list to the sink, and then opens a watch at the version of the list.
 func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
-	if sum.Conflict != nil {
-		m.listWentBack(now, sum.Conflict)
-		return
-	}
 	if object.Any(sum.Version) {
 		sum.Version = ""
 	}
-	if _, err := advance(m.floor(), sum.Version); err != nil && m.floor() != "" || sum.Version == "" {
-		if p.version != "" && errors.Is(err, errOlder) {
-			m.listWentBack(now, err)
-			return
-		}
-		m.emit(Problem{Class: VersionProblem, Err: err})
-	}
-	if err := m.undecodable(sum); err != nil {
-		failure := Failure{Reason: Malformed, Err: err}
-		m.emit(ListUnused{failure.Err})
-		m.listFailed(now, p, failure)
+	if !m.wholeStateCame(now, p.version, p.ticket, sum) {
 		return
 	}
-	m.replace(now, sum)
 	m.lists.sameVersionListed = ""
 	switch sum.Version {
 	case "":
@@ -149,7 +134,6 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 		m.lists.sameVersionListed = sum.Version
 	}
 	m.lists.paged = m.lists.paged || p.version == "0" && sum.Pages > 1
-	m.servedTicket = max(m.servedTicket, p.ticket)
 	if p.anotherWanted {
 		m.mostRecentNext = true
 		m.pauses.credit(&m.rules)
@@ -160,6 +144,43 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 	if w, ok := m.phase.(*watching); ok {
 		w.afterLongList = now.Sub(p.asked) >= short
 	}
+}
+
+// wholeStateCame takes the whole state, from a list or from initial events that are complete. asked is the version that it was
+// asked for at. wholeStateCame gives the state to the sink, and reports whether it has: if the state cannot be used, it asks again.
+func (m *Machine) wholeStateCame(now time.Time, asked string, ticket int, sum Sum) bool {
+	older := sum.Conflict
+	if _, err := advance(m.floor(), sum.Version); older == nil && err != nil {
+		if asked != "" && errors.Is(err, errOlder) {
+			older = err
+		} else {
+			m.emit(Problem{Class: VersionProblem, Err: err})
+		}
+	}
+	if older != nil {
+		m.stateWentBack(now, older)
+		return false
+	}
+	if err := m.undecodable(sum); err != nil {
+		failure := Failure{Reason: Malformed, Err: err}
+		m.stateUnused(failure)
+		m.fail(now, failure.Err)
+		m.emit(Problem{Class: ListProblem, Err: failure.Err})
+		m.becomeWaiting(now, toList, failure)
+		return false
+	}
+	m.replace(now, sum)
+	m.servedTicket = max(m.servedTicket, ticket)
+	return true
+}
+
+// stateUnused reports that the whole state has come and is not used. If it came as initial events, their stream is closed.
+func (m *Machine) stateUnused(failure Failure) {
+	if _, ok := m.phase.(*streaming); ok {
+		m.emit(HangUp{failure.Reason, failure.Err})
+		return
+	}
+	m.emit(ListUnused{failure.Err})
 }
 
 // errUndecodable is the failure of a first list if none of its objects can be decoded. If such a list counted as synced, the copy
@@ -189,7 +210,7 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	}
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: m.keepsUnlisted(sum)})
 	if object.Older(sum.Version, m.safe) || m.distrusted {
-		m.safe = "" // the old version is of another history; settle sets a new one once nothing is in quarantine
+		m.safe = "" // the old version is of another history; a new one is set once nothing is in quarantine
 	}
 	m.resume, m.fences = sum.Version, nil
 	m.mostRecentNext, m.distrusted = false, false
@@ -226,12 +247,12 @@ func (m *Machine) keepsUnlisted(sum Sum) bool {
 	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)
 }
 
-// listWentBack drops a list, and asks for the most recent state. Either the list is older than the version that the machine asked
-// for; or some of its objects were taken from the sink, and may be of another history. If the most recent state is older, too,
-// then the server's storage went back, for example because it was restored from a backup. The sink then gets that state.
-func (m *Machine) listWentBack(now time.Time, err error) {
+// stateWentBack drops a list or initial events, and asks for the most recent state. Either what came is older than the version that
+// the machine asked for; or some of its objects were taken from the sink, and may be of another history. If the most recent state is
+// older, too, then the server's storage went back, for example because it was restored from a backup. The sink then gets that state.
+func (m *Machine) stateWentBack(now time.Time, err error) {
 	m.mostRecentNext, m.distrusted = true, true
-	m.emit(ListUnused{err})
+	m.stateUnused(Failure{Reason: WentBack, Err: err})
 	m.emit(Problem{Class: VersionProblem, Err: err})
 	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
 	m.sync(now)

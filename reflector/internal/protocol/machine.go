@@ -3,6 +3,8 @@ package protocol
 import (
 	"maps"
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // Machine makes every decision of a reflector, and remembers what it needs for that. It does no I/O, starts no goroutine and reads
@@ -133,13 +135,11 @@ func (m *Machine) Clone() *Machine {
 func (m *Machine) Step(now time.Time, in Input) []Effect {
 	clear(m.out)
 	m.out = m.out[:0]
-	if refused, ok := in.(SinkRefused); ok {
-		m.takeBack(now, refused.Err)
-		m.settle()
-		return m.out
-	}
+	undone := m.undo
 	m.undo = undo{}
 	switch in := in.(type) {
+	case SinkRefused:
+		m.takeBack(now, undone, in.Err)
 	case *Seen:
 		m.seen(now, in)
 	case Tick:
@@ -169,20 +169,27 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 	case Stopped:
 		m.stopped(now)
 	}
-	m.syncSaved(now)
-	m.settle()
+	m.conclude(now)
 	return m.out
 }
 
 // emit adds an effect to those of the step.
 func (m *Machine) emit(e Effect) { m.out = append(m.out, e) }
 
-// settle moves the safe version up to the resume point, if nothing is in quarantine and no repair is due.
-func (m *Machine) settle() {
+// conclude does what follows from the state after a step, whatever the input was. Each of its rules depends on several things that
+// change in many places, so it is applied after each step:
+//
+//   - If a saved copy waits, and a watch from its version is open without a sign of another server, it counts as the first list.
+//   - If nothing is in quarantine and no repair is due, the sink has everything up to the resume point: this is the safe version.
+//   - If the resume point has reached the version of a verification's list, the sink can be compared with that list.
+func (m *Machine) conclude(now time.Time) {
+	m.syncSaved(now)
 	if m.quarantine.len() == 0 && !m.repair.due() {
 		m.safe = m.resume
 	}
-	m.compareWhenReached()
+	if m.verify.arrived && !object.Older(m.resume, m.verify.version) {
+		m.emit(Compare{})
+	}
 }
 
 // tick does what is due. The resync comes last: if the sink refuses it, the effects behind it are dropped.

@@ -4,11 +4,7 @@ import "time"
 
 // takeBack undoes a step if the sink refused a change of that step, and decides what to do instead. If the sink refused an
 // object, its key goes into quarantine: see [Machine.applyRefused]. If it refused a list or a resync, the machine lists.
-func (m *Machine) takeBack(now time.Time, err error) {
-	undone := m.undo
-	m.undo = undo{}
-	clear(m.out)
-	m.out = m.out[:0]
+func (m *Machine) takeBack(now time.Time, undone undo, err error) {
 	switch undone.sink {
 	case applied:
 		m.applyRefused(now, undone, err)

@@ -101,13 +101,6 @@ func (m *Machine) metadataListed(now time.Time, in MetadataListed) {
 	}
 }
 
-// compareWhenReached asks the driver to compare the sink, once the resume point has reached the version of the list of metadata.
-func (m *Machine) compareWhenReached() {
-	if m.verify.arrived && !object.Older(m.resume, m.verify.version) {
-		m.emit(Compare{})
-	}
-}
-
 // compared puts the keys that differ into quarantine, so that the server is asked for them. If there are too many, it lists.
 func (m *Machine) compared(now time.Time, in Compared) {
 	if !m.verify.arrived {
