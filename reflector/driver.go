@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,6 +105,26 @@ func (d *driver[T]) suspend() {
 // heard returns the time at which each open request last brought something.
 func (d *driver[T]) heard(now time.Time) protocol.Heard {
 	return protocol.Heard{Main: d.main.heard(now), Ask: d.ask.heard(now), Verification: d.verification.heard(now)}
+}
+
+// lastRead is the time of the last read of a connection. It counts from a start by the monotonic clock, because the wall clock may
+// be set while a request is open.
+type lastRead struct {
+	start time.Time    // set before the first read
+	after atomic.Int64 // nanoseconds from start to the last read, plus one; zero before the first
+}
+
+// note is called on the goroutine that reads.
+func (l *lastRead) note() { l.after.Store(int64(time.Since(l.start)) + 1) }
+
+// at returns the time of the last read as the wall clock has it now; zero if there was none.
+func (l *lastRead) at() time.Time {
+	after := l.after.Load()
+	if after == 0 {
+		return time.Time{}
+	}
+	now := time.Now()
+	return now.Add(time.Duration(after-1) - now.Sub(l.start))
 }
 
 // mark tells the sink the point at which it can be saved, the resume point, and the safe version. It tells only those of the three

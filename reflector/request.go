@@ -82,26 +82,7 @@ func (r *request[T]) heard(now time.Time) time.Time {
 	if r.waits.Load() {
 		return now
 	}
-	return r.lastByte.at(now)
-}
-
-// lastRead is the time of the last read of a connection. It counts from a start by the monotonic clock: the wall clock may be set
-// while a request is open.
-type lastRead struct {
-	start time.Time    // set before the first read
-	after atomic.Int64 // nanoseconds from start to the last read, plus one; zero before the first
-}
-
-// note is called on the goroutine that reads.
-func (l *lastRead) note() { l.after.Store(int64(time.Since(l.start)) + 1) }
-
-// at returns the time of the last read by the clock that shows now; zero if there was none.
-func (l *lastRead) at(now time.Time) time.Time {
-	after := l.after.Load()
-	if after == 0 {
-		return time.Time{}
-	}
-	return now.Add(time.Duration(after-1) - now.Sub(l.start))
+	return r.lastByte.at()
 }
 
 // stop gives the request up and waits for its goroutine. A message that the driver has not

@@ -172,7 +172,7 @@ func (r *Reflector[T]) Status() Status {
 	r.board.mu.Lock()
 	defer r.board.mu.Unlock()
 	status := r.board.status
-	status.LastByte = r.board.lastByte.at(time.Now())
+	status.LastByte = r.board.lastByte.at()
 	return status
 }
 
@@ -269,7 +269,7 @@ func (b *board) enter(state State, now time.Time) {
 		status.WatchedUntil = time.Time{}
 	case status.State == Watching:
 		last := *status
-		last.LastByte = b.lastByte.at(now)
+		last.LastByte = b.lastByte.at()
 		status.WatchedUntil = last.Heard()
 	}
 	status.State, status.Since = state, now

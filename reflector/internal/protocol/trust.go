@@ -296,8 +296,8 @@ func (m *Machine) sameServer(a *ask, d *doubt, was known, items []Item) (bool, e
 }
 
 // errOtherHistory is reported if the server's versions have passed the resume point, and its storage has another history. The
-// machine cannot tell this from a watch that has left out an event.
-var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch has left something out")
+// machine cannot tell this from an event that a watch has left out, or that the sink has taken and lost.
+var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch or the sink has lost a change")
 
 // otherThanHeld takes an object that has not changed since the resume point. It returns an error if the sink does not hold this
 // version of the object.
