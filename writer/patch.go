@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,9 +28,10 @@ import (
 // Fields that T lacks stay as they are. A merge patch replaces a list whole. So if change writes to a list of objects, such as the
 // containers of a Pod, Patch first asks for the object as it is, by a patch that changes nothing, and keeps the fields that T lacks
 // of each item. Items of one name are the same item. Items without names are the same if T has equal values of them: so they may be
-// added, removed, or put in another order. But if there are as many items as before, and one has no equal, then change has written to
-// them: items of one place are the same. So do not add one item without a name and remove another in one call. There is no such
-// request if [Options].Complete is set.
+// added, removed, or put in another order. Or they may be changed, each in its place. If a call does both, or removes one of several
+// items that T cannot tell apart, Patch returns an error and sends nothing, because it would remove fields that T lacks. But if an
+// item takes the place of another that is removed, Patch cannot tell that from a change, and the new item keeps those fields. There is
+// no such request if [Options].Complete is set.
 //
 // A field that is no longer in the JSON of the object is removed whole, with all that it has on the server. So a struct that change
 // may empty must not have the tag omitzero, and a number to which the server gives a default must not have omitempty.
@@ -65,7 +67,11 @@ func (w *Writer[T]) patch(ctx context.Context, c call, have T, change func(obj T
 		if err != nil {
 			return *new(T), err
 		}
-		before, after = whole, overlay(whole, before, after).(map[string]any) //nolint:forcetypeassert // as the last argument is
+		merged, err := overlay("", whole, before, after)
+		if err != nil {
+			return *new(T), w.describe(c.verb, c.key, err)
+		}
+		before, after = whole, merged.(map[string]any) //nolint:forcetypeassert // as the last argument is
 	}
 	patch := mergePatchOf(before, after)
 	if len(patch) == 0 {
@@ -254,14 +260,14 @@ func hasMap(value any) bool {
 	return false
 }
 
-// overlay returns whole with the difference between before and after, which are parts of the same object.
-func overlay(whole, before, after any) any {
+// overlay returns whole with the difference between before and after, which are parts of the same object, at a path.
+func overlay(path string, whole, before, after any) (any, error) {
 	switch now := after.(type) {
 	case map[string]any:
 		all, _ := whole.(map[string]any)
 		was, _ := before.(map[string]any) // nil if T leaves out a struct that is empty
 		if all == nil {
-			return after
+			return after, nil
 		}
 		result := maps.Clone(all)
 		for name := range was {
@@ -269,58 +275,125 @@ func overlay(whole, before, after any) any {
 				delete(result, name)
 			}
 		}
+		var err error
 		for name := range now {
-			if now[name] != nil && !reflect.DeepEqual(was[name], now[name]) {
-				result[name] = overlay(all[name], was[name], now[name])
+			if now[name] == nil || reflect.DeepEqual(was[name], now[name]) {
+				continue
+			}
+			if result[name], err = overlay(path+"."+name, all[name], was[name], now[name]); err != nil {
+				return nil, err
 			}
 		}
-		return result
+		return result, nil
 	case []any:
 		all, _ := whole.([]any)
 		was, _ := before.([]any)
 		if len(all) != len(was) { // T leaves out items
-			return after
+			return after, nil
 		}
-		result := slices.Clone(now)
-		for i, place := range places(was, now) {
-			switch {
-			case place < 0:
-			case reflect.DeepEqual(was[place], now[i]):
-				result[i] = all[place]
-			default:
-				result[i] = overlay(all[place], was[place], now[i])
-			}
-		}
-		return result
+		return overlayItems(path, all, was, now)
 	}
-	return after
+	return after, nil
 }
 
-// places returns, of each item of a list, its place in the earlier list, or -1 if the item is new.
-func places(before, after []any) []int {
-	result := make([]int, len(after))
+func overlayItems(path string, all, was, now []any) (any, error) {
+	places, ok := places(all, was, now)
+	if !ok {
+		return nil, fmt.Errorf("the items of %s have no names, and it is not clear which of them are still there: "+
+			"change items, and add or remove others, in separate calls, or use MergePatch", strings.TrimPrefix(path, "."))
+	}
+	result := slices.Clone(now)
+	for i, place := range places {
+		switch {
+		case place < 0:
+		case reflect.DeepEqual(was[place], now[i]):
+			result[i] = all[place]
+		default:
+			item, err := overlay(path, all[place], was[place], now[i])
+			if err != nil {
+				return nil, err
+			}
+			result[i] = item
+		}
+	}
+	return result, nil
+}
+
+// places returns, of each item of a list, its place in the earlier list, or -1 if the item is new. all is the earlier list with the
+// fields that T lacks. If fields would be lost because items cannot be told apart, places returns false.
+func places(all, before, after []any) (places []int, ok bool) {
+	places = make([]int, len(after))
 	if was, now := names(before), names(after); was != nil && now != nil {
 		for i := range now {
-			result[i] = slices.Index(was, now[i])
+			places[i] = slices.Index(was, now[i])
 		}
-		return result
+		return places, true
 	}
 	used := make([]bool, len(before))
+	match := func(i, j int) bool {
+		if used[j] || !reflect.DeepEqual(before[j], after[i]) {
+			return false
+		}
+		places[i], used[j] = j, true
+		return true
+	}
+	inPlace := len(before) == len(after)
 	for i := range after {
-		result[i] = -1
-		for j := range before {
-			if !used[j] && reflect.DeepEqual(before[j], after[i]) {
-				result[i], used[j] = j, true
-				break
+		places[i] = -1
+		if inPlace { // of items that look alike, one that has not moved
+			match(i, i)
+		}
+	}
+	for i := range after {
+		for j := 0; places[i] < 0 && j < len(before); j++ {
+			match(i, j)
+		}
+		inPlace = inPlace && (places[i] < 0 || places[i] == i)
+	}
+	if inPlace { // so what has no equal was changed
+		for i := range places {
+			places[i] = i
+		}
+		return places, true
+	}
+	added := slices.Contains(places, -1)
+	for j := range before {
+		if !used[j] && (added && lacks(before[j], all[j]) || hasDouble(j, all, before)) {
+			return nil, false
+		}
+	}
+	return places, true
+}
+
+// lacks reports whether a value, as T has it, lacks fields of the whole value.
+func lacks(has, whole any) bool {
+	switch all := whole.(type) {
+	case map[string]any:
+		fields, ok := has.(map[string]any)
+		for name, value := range all {
+			if ok && value != nil && (fields[name] == nil || lacks(fields[name], value)) {
+				return true
+			}
+		}
+	case []any:
+		items, ok := has.([]any)
+		for i := range all {
+			if ok && (len(items) != len(all) || lacks(items[i], all[i])) {
+				return true
 			}
 		}
 	}
-	if len(before) == len(after) && slices.Contains(result, -1) { // items were changed, not put in another order
-		for i := range result {
-			result[i] = i
+	return false
+}
+
+// hasDouble reports whether T cannot tell an item from another one with other fields.
+func hasDouble(j int, all, before []any) bool {
+	for k := range before {
+		if reflect.DeepEqual(before[k], before[j]) && !reflect.DeepEqual(all[k], all[j]) {
+			return true
 		}
 	}
-	return result
+	return false
 }
 
 // names returns the names of the items of a list, or nil if an item has none or two have the same.

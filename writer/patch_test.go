@@ -1,6 +1,7 @@
 package writer_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -238,13 +239,25 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 		"another order of items without names": {
 			[]any{numbered("1", 1), numbered("2", 2), numbered("2", 3)},
 			func(p *pod) { slices.Reverse(p.Spec.Containers) },
-			[]any{numbered("2", 2), numbered("2", 3), numbered("1", 1)},
+			[]any{numbered("2", 3), numbered("2", 2), numbered("1", 1)},
 			2,
 		},
 		"all of them": {
 			[]any{numbered("1", 1), numbered("2", 2)},
-			func(p *pod) { p.Spec.Containers[0].Image, p.Spec.Containers[1].Image = "2", "3" },
-			[]any{numbered("2", 1), numbered("3", 2)},
+			func(p *pod) { p.Spec.Containers[0].Image, p.Spec.Containers[1].Image = "3", "4" },
+			[]any{numbered("3", 1), numbered("4", 2)},
+			2,
+		},
+		"one less, without fields that the type lacks, and another is changed": {
+			[]any{map[string]any{"image": "1"}, map[string]any{"image": "2"}},
+			func(p *pod) { p.Spec.Containers = []C{{Image: "3"}} },
+			[]any{map[string]any{"image": "3"}},
+			2,
+		},
+		"one of two that are the same": {
+			[]any{nameless("1"), nameless("1")},
+			func(p *pod) { p.Spec.Containers = p.Spec.Containers[1:] },
+			[]any{nameless("1")},
 			2,
 		},
 		"a struct that was left out": {
@@ -282,6 +295,39 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got["spec"]); diff != "" {
 				t.Errorf("spec (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Where items without names cannot be matched, fields that the type lacks would be lost, or would go to another item. So nothing is sent.
+func TestPatchRefusesItemsThatCannotBeMatched(t *testing.T) {
+	for name, tt := range map[string]struct {
+		images string
+		change func(items []container) []container
+	}{
+		"one is changed, and one added":             {"12", func(l []container) []container { l[0].Image = "3"; return append(l, container{Image: "4"}) }},
+		"one is changed, and another removed":       {"123", func(l []container) []container { l[0].Image = "4"; return l[:2] }},
+		"one of two that look alike is removed":     {"11", func(l []container) []container { return l[1:] }},
+		"one is changed, and two change places":     {"12", func(l []container) []container { l[1].Image = "3"; slices.Reverse(l); return l }},
+		"one is changed to what another was before": {"12", func(l []container) []container { l[0].Image, l[1].Image = "2", "3"; return l }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newWire(t)
+			have := &pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "7"}}
+			var items []string
+			for i, image := range strings.Split(tt.images, "") {
+				have.Spec.Containers = append(have.Spec.Containers, container{Image: image})
+				items = append(items, fmt.Sprintf(`{"image":%q,"port":%d}`, image, i))
+			}
+			server.answer = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"shop","name":"web","resourceVersion":"7"},"spec":{"containers":[` + strings.Join(items, ",") + `]}}`
+			_, err := newWriter[*pod](t, server.Client, deployments, writer.Options{}).Patch(t.Context(), have, func(p *pod) {
+				p.Spec.Containers = tt.change(p.Spec.Containers)
+			})
+			wantError(t, err, "patch deployments.apps shop/web: the items of spec.containers have no names, and it is not clear which of them are still there: "+
+				"change items, and add or remove others, in separate calls, or use MergePatch")
+			if want := `{"metadata":{"resourceVersion":"7"}}`; len(server.requests) != 1 || !strings.HasSuffix(server.requests[0], want) {
+				t.Errorf("sent %q, want only the request that changes nothing", server.requests)
 			}
 		})
 	}

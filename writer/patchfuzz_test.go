@@ -29,7 +29,11 @@ func FuzzPatch(f *testing.F) {
 		now, _ := seen(want).(map[string]any)
 		before, after := was, now
 		if rewritesItems(before, after) {
-			before, after = whole, overlay(whole, before, after).(map[string]any)
+			result, err := overlay("", whole, before, after)
+			if err != nil {
+				t.Fatalf("%s\nis seen as %s\nand made    %s\nerror       %v", text(whole), text(was), text(now), err)
+			}
+			before, after = whole, result.(map[string]any)
 		}
 		patch := mergePatchOf(before, after)
 		if got := merged(whole, patch); !cmp.Equal(prune(want), prune(got)) {
