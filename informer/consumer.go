@@ -2,7 +2,6 @@ package informer
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"slices"
 	"sync"
@@ -30,29 +29,6 @@ type supply[T object.Object] interface {
 	end(c *consumer[T])
 }
 
-// runFrom is Run: it lists, watches and tells handlers until ctx ends.
-func (c *cache[T]) runFrom(ctx context.Context, from supply[T]) error {
-	telling, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	working, quit := context.WithCancel(telling)
-	defer quit()
-	if err := c.start(fail, quit); err != nil {
-		return err
-	}
-	defer close(c.over)
-	from.begin(working, fail)
-	con := consumer[T]{cache: c, from: from}
-	con.run(telling, working)
-	con.stop(telling)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := context.Cause(telling); !errors.Is(err, errCut) {
-		return err
-	}
-	return nil
-}
-
 // consumer is one Run: the goroutine that takes entries from the queue, writes to the store, and passes changes to the handlers.
 // Between two entries, every handler has been given exactly what is in the store.
 type consumer[T object.Object] struct {
@@ -66,14 +42,13 @@ type consumer[T object.Object] struct {
 	unlike     bool // objects have fields that equality.Semantic cannot compare
 }
 
-// run has two contexts, working and telling. It takes entries until the context working ends. Callbacks may begin until the context
-// telling ends.
-func (c *consumer[T]) run(telling, working context.Context) {
-	waiting := working
+// run takes entries until the context feeding ends: see [lifetime].
+func (c *consumer[T]) run(telling, feeding context.Context) {
+	waiting := feeding
 	c.bell.ring() // for the handlers that were added before Run
-	for working.Err() == nil {
+	for feeding.Err() == nil {
 		var rung bool
-		if waiting, rung = c.bell.hear(working, waiting); rung {
+		if waiting, rung = c.bell.hear(feeding, waiting); rung {
 			c.attend(telling)
 		}
 		c.markSynced()
@@ -258,49 +233,4 @@ func (c *consumer[T]) remind(now time.Time) {
 	default:
 		c.timer.Reset(next.Sub(now))
 	}
-}
-
-// stop waits until nothing fills the queues any more. It then ends every handler, and waits until all of them have ended. If the
-// context telling has ended, no callback begins any more. If only the context working has ended, because Stop was called, handlers
-// are first told what is pending.
-func (c *consumer[T]) stop(telling context.Context) {
-	c.mu.Lock()
-	c.phase, c.members = stopped, nil
-	c.mu.Unlock()
-	c.from.end(c)
-	if telling.Err() == nil {
-		c.attend(telling)
-		c.markSynced()
-		for _, s := range c.handlers {
-			s.finish()
-		}
-	}
-	if c.timer != nil {
-		c.timer.Stop()
-	}
-	close(c.ended) // a callback may be waiting for it
-	c.drain(telling)
-	joining, observing := c.takeJoining()
-	for _, s := range slices.Concat(c.handlers, joining) {
-		s.end(ErrStopped)
-	}
-	for _, o := range slices.Concat(c.observers, observing) {
-		o.end(ErrStopped)
-	}
-	c.dropObservers()
-	c.goroutines.Wait()
-}
-
-// drain waits until every handler has ended, or until the context telling has ended.
-func (c *consumer[T]) drain(telling context.Context) {
-	for _, s := range c.handlers {
-		select {
-		case <-s.done:
-		case <-telling.Done():
-			return
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.drained = telling.Err() == nil
 }

@@ -105,7 +105,7 @@ func (m *Multi[T]) has(namespace string) (bool, error) {
 	switch {
 	case namespace == "":
 		return false, fmt.Errorf("informer: add namespace: %w", errNoNamespace)
-	case m.phase == stopped:
+	case m.stopped:
 		return false, fmt.Errorf("informer: add namespace %q: %w", namespace, ErrStopped)
 	}
 	return m.feeds[namespace] != nil, nil
@@ -167,7 +167,7 @@ func (m *Multi[T]) takeOut(namespace string) *feed[T] {
 		m.late--
 		m.bell.ring() // the others may have synced
 	}
-	if m.phase == fresh {
+	if m.endFeeding == nil && !m.stopped {
 		m.coming = slices.DeleteFunc(m.coming, func(other *feed[T]) bool { return other == f })
 		f.queue.Close()
 		close(f.gone) // nobody was told of it

@@ -46,7 +46,7 @@ func (c *cache[T]) addObserver(name string, observe func(Change[T])) (*Registrat
 	o.forget = c.bell.ring
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase == stopped {
+	if c.stopped {
 		return nil, fmt.Errorf("informer: add observer %q: %w", name, ErrStopped)
 	}
 	c.observing = append(c.observing, o)
