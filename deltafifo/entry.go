@@ -100,7 +100,7 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 //
 // The deltas of an entry belong to one object, or to several objects that had the name one after the other. The
 // consumer may know the first object, but none of the others. So merge leaves out the objects between the first and the
-// last. Each object keeps its first delta, and the last delta of each type among those that follow. If two deltas in a
+// last. Each object keeps the type of its first delta, and the last delta of each type among those that follow. If two deltas in a
 // row have the same type, the second one stays.
 func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 	n := len(e.deltas)

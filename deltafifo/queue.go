@@ -51,7 +51,7 @@ type Options[T object.Object] struct {
 //  8. HasSynced is true once the last entry of the first Replace has been processed, and [Options.Passed] has returned
 //     for the version of that list. If the list is empty and deletes nothing, only Passed is waited for.
 //  9. With [Options.Coalesce], an entry has at most 13 deltas. Of two deltas of one type in a row, the newer stays: Added,
-//     Updated, Updated become Added, Updated. The first delta of an object always stays. Of its later deltas, only the
+//     Updated, Updated become Added, Updated. The type of an object's first delta always stays. Of its later deltas, only the
 //     newest of each type stays. If several objects have had the name, those between the first and the last are left out.
 //     The first stays with its deletion, because the consumer may know that object.
 //

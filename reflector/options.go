@@ -175,8 +175,10 @@ const (
 	//
 	// In each of these cases the reflector asks for lists instead, for an hour:
 	//
-	//   - The server refuses such a watch.
-	//   - Two streams in a row end before the state is complete.
+	//   - The server refuses such a watch as wrong, for example with 400 or 422, but not
+	//     with 401, 403 or 404.
+	//   - Two streams in a row end before the state is complete, or are refused with 410,
+	//     429 or 500.
 	//   - A stream is silent for 30 seconds before the state is complete.
 	//   - 30 seconds after the first event that is not part of the state, the state is
 	//     still not complete.

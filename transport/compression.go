@@ -23,7 +23,7 @@ const (
 	CompressionOff
 
 	// CompressionGzip asks for gzip, in watches too. kube-apiserver compresses lists
-	// larger than 128 KiB, and no watches before 1.37; a watch that comes compressed
+	// larger than 128 KiB and, since 1.37, initial events; a watch that comes compressed
 	// delivers each event as soon as the server flushes it.
 	CompressionGzip
 )

@@ -57,8 +57,8 @@ type Config struct {
 	TLS TLSConfig
 
 	// BearerToken is sent as "Authorization: Bearer". BearerTokenFile names a file
-	// that holds it: the file is read again every 10 s and at once after a 401, so that
-	// a rotated token is picked up. If both are set, the file wins; BearerToken is used
+	// that holds it: the file is read again when a request is sent 10 s or more after the
+	// last time, and immediately after a 401, so that a rotated token is picked up. If both are set, the file wins; BearerToken is used
 	// until the file can be read.
 	BearerToken     string
 	BearerTokenFile string
