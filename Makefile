@@ -94,7 +94,7 @@ bench-micro: ## measure the queue and the store beside those of client-go
 	done
 
 recovery: ## measure how soon a copy is fresh again after a fault, and what a server is asked for; ARGS=-update writes it down
-	go test -count=1 -v -run '^(TestRecovery|TestMostInAMinute|TestHerd)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
+	go test -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
 
 size: ## count lines, exported names, words, modules, traces and mutations
 	@go run ./tools/size

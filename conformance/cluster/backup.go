@@ -13,8 +13,9 @@ func (c *Cluster) SaveEtcd(dir string) error {
 	return c.copyEtcd("save", dir, c.etcdDir())
 }
 
-// RestoreEtcd replaces etcd's data by what SaveEtcd saved. etcd must not run, and the
-// API server should not either: it would go on from a cache of what is no more.
+// RestoreEtcd replaces etcd's data by what SaveEtcd saved. etcd must not run. An API server
+// that runs meanwhile does not notice, and serves what it has cached: lists and watches of
+// what is no more, until it is started again.
 //
 // The revision goes back to the one of the backup, and the next writes are given
 // numbers that clients have seen before. `etcdutl snapshot restore` does the same unless it is told to
