@@ -108,11 +108,6 @@ func discover(r *Resource) resourceDiscovery {
 	if r.Status {
 		d.Subresources = []subresourceDiscovery{{Subresource: "status", ResponseKind: d.ResponseKind, Verbs: statusVerbs}}
 	}
-	if r.hasScale() {
-		d.Subresources = append(d.Subresources, subresourceDiscovery{
-			Subresource: "scale", ResponseKind: responseKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Verbs: statusVerbs,
-		})
-	}
 	return d
 }
 

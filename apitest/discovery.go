@@ -126,11 +126,6 @@ func resourceList(in []*Resource) metav1.APIResourceList {
 				Name: r.Plural + "/status", Namespaced: !r.ClusterScoped, Kind: r.Kind, Verbs: statusVerbs,
 			})
 		}
-		if r.hasScale() {
-			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: r.Plural + "/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: statusVerbs,
-			})
-		}
 	}
 	return list
 }

@@ -40,15 +40,14 @@
 //
 // There is no schema: an object is any JSON with valid metadata, defaults are not filled in, unknown fields are kept,
 // and fieldValidation is accepted because there is nothing to validate against. There are no admission, authorization,
-// controllers or garbage collection; a namespace need not exist, and deleting a namespace leaves its objects. Strategic
-// merge patches and server-side apply know lists by their names. docs/apitest.md has a table of the differences from
+// controllers or garbage collection; a namespace need not exist, and deleting a namespace leaves its objects. Server-side
+// apply knows lists by their names. docs/apitest.md has a table of the differences from
 // kube-apiserver; conformance/apiserver compares the two.
 //
 // Watches can be had over WebSocket, too, with the handshake of the library that kube-apiserver uses.
 //
 // The bodies of requests are JSON, YAML or protobuf. Answers are JSON, YAML, protobuf for built-in types and for metadata, and
-// CBOR if [Options] say so. kubectl's get, describe, apply, create -f, patch, label, annotate, edit, replace,
-// diff, wait and delete work, and print what they print of a kube-apiserver. Tables have the columns of ConfigMaps, Secrets,
-// Pods, Deployments and Namespaces; other types have a name and an age. "kubectl create deployment" and the like, which send
-// protobuf, and "kubectl scale" work. "kubectl explain" shows the fields and their types, without descriptions. There are no logs and no exec.
+// CBOR if [Options] say so. kubectl's get, describe, apply, create, patch, label, annotate, replace, diff, wait and delete work. A
+// strategic merge patch is a merge patch; one with lists is refused. Tables have the columns of ConfigMaps, Secrets, Deployments
+// and Namespaces; other types have a name and an age. kubectl's scale, explain, logs and exec do not work.
 package apitest

@@ -10,9 +10,8 @@ import (
 // The OpenAPI documents describe only this server: which paths can be patched, for which kinds, and that these paths take
 // the query parameter fieldValidation. kubectl looks for that before it leaves validation to the server.
 //
-// The schemas are for kubectl explain. They have the fields and their types, from the table of protobuf messages. They do
-// not describe the meaning of a field, and the server checks nothing against them. No path offers strategic merge patches,
-// so kubectl does not look for list types in the schemas, and uses those that it knows.
+// There are no schemas. No path offers strategic merge patches, so kubectl does not look for list types in the schemas, and
+// uses those that it knows.
 
 func (s *Server) openAPIIndex() map[string]any {
 	paths := make(map[string]any)
@@ -46,100 +45,11 @@ func (s *Server) serveOpenAPIv3(w http.ResponseWriter, root string) bool {
 		}}
 	}
 	writeJSON(w, http.StatusOK, map[string]any{
-		"openapi":    "3.0.0",
-		"info":       openAPIInfo(),
-		"paths":      paths,
-		"components": map[string]any{"schemas": schemasOf(in)},
+		"openapi": "3.0.0",
+		"info":    openAPIInfo(),
+		"paths":   paths,
 	})
 	return true
-}
-
-// schemasOf returns the schemas of types and of all that is in their fields, by name.
-func schemasOf(in []*Resource) map[string]any {
-	all := make(map[string]any)
-	for _, r := range in {
-		gvk := schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
-		m := messageOf(gvk)
-		if m == nil { // a custom type: the server knows only the fields that every object has
-			m = &message{name: r.Group + "/" + r.Version + "." + r.Kind, fields: []messageField{{name: "metadata", kind: objectMetaMessage}}}
-		}
-		s := addSchema(all, m)
-		s["description"] = r.Kind + " is a type whose fields this server knows; it does not know what they mean."
-		s["x-kubernetes-group-version-kind"] = []any{map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}}
-		properties, _ := s["properties"].(map[string]any)
-		properties["kind"], properties["apiVersion"] = map[string]any{"type": "string"}, map[string]any{"type": "string"}
-	}
-	return all
-}
-
-const objectMetaMessage = "meta/v1.ObjectMeta"
-
-// schemaName returns the name of a schema, such as io.k8s.api.core.v1.Pod. kubectl shows the last part of it.
-func schemaName(m string) string { return "io.k8s.api." + strings.ReplaceAll(m, "/", ".") }
-
-// addSchema adds the schema of a message, and the schemas of the messages in its fields. If the schema is there
-// already, addSchema returns that.
-func addSchema(all map[string]any, m *message) map[string]any {
-	if s, ok := all[schemaName(m.name)].(map[string]any); ok {
-		return s
-	}
-	properties := make(map[string]any)
-	s := map[string]any{"type": "object", "properties": properties}
-	all[schemaName(m.name)] = s // before its fields, because a field may have the same type
-	addProperties(all, properties, m)
-	return s
-}
-
-func addProperties(all, properties map[string]any, m *message) {
-	for _, f := range m.fields {
-		if inner := messageTypes()[f.kind]; f.name == "" && inner != nil {
-			addProperties(all, properties, inner)
-			continue
-		}
-		of := fieldSchema(all, f)
-		if f.mapped {
-			of = map[string]any{"type": "object", "additionalProperties": of}
-		}
-		if f.repeated && f.kind != "bytes" {
-			of = map[string]any{"type": "array", "items": of}
-		}
-		properties[f.name] = of
-	}
-}
-
-// fieldSchema returns the schema of one value of a field.
-func fieldSchema(all map[string]any, f messageField) map[string]any {
-	switch f.kind {
-	case "string":
-		return map[string]any{"type": "string"}
-	case "bytes":
-		return map[string]any{"type": "string", "format": "byte"}
-	case "bool":
-		return map[string]any{"type": "boolean"}
-	case "int":
-		return map[string]any{"type": "integer", "format": "int64"}
-	case "time":
-		return named(all, "Time", map[string]any{"type": "string", "format": "date-time"})
-	case "microtime":
-		return named(all, "MicroTime", map[string]any{"type": "string", "format": "date-time"})
-	case "quantity":
-		return named(all, "Quantity", map[string]any{"oneOf": []any{map[string]any{"type": "string"}, map[string]any{"type": "number"}}})
-	case "intstr":
-		return named(all, "IntOrString", map[string]any{"oneOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}}})
-	}
-	inner := messageTypes()[f.kind]
-	if inner == nil { // raw
-		return named(all, "FieldsV1", map[string]any{"type": "object"})
-	}
-	addSchema(all, inner)
-	return map[string]any{"$ref": "#/components/schemas/" + schemaName(inner.name)}
-}
-
-// named adds a schema that is not that of a message, and returns a reference to it. kubectl shows its name.
-func named(all map[string]any, name string, s map[string]any) map[string]any {
-	name = "io.k8s.apimachinery." + name
-	all[name] = s
-	return map[string]any{"$ref": "#/components/schemas/" + name}
 }
 
 func queryParameter(name string) map[string]any {

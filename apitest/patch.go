@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,10 +41,14 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 				return nil, 0, badPatch(err)
 			}
 		}
+		if !isPlain(patch) {
+			return nil, 0, unsupportedMediaType(media, "application/merge-patch+json, application/json-patch+json or application/apply-patch+yaml, because "+
+				"this server does not know how a strategic merge patch merges lists")
+		}
 		// The path decides the type, and the patch cannot change it.
 		delete(patch, "kind")
 		delete(patch, "apiVersion")
-		change = always(func(obj map[string]any) map[string]any { return strategicMerge(obj, patch) })
+		change = always(func(obj map[string]any) map[string]any { return mergePatch(obj, patch) })
 	case types.ApplyYAMLPatchType:
 		return s.apply(t, body)
 	default:
@@ -51,13 +56,6 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 			"application/strategic-merge-patch+json, application/apply-patch+yaml")
 	}
 	r, err := s.modify(t.table, t.write(true), func(obj map[string]any) (map[string]any, error) {
-		if t.subresource == "scale" {
-			scale, err := change(scaleOf(obj))
-			if err != nil {
-				return nil, err
-			}
-			return rescale(obj, scale)
-		}
 		out, err := change(obj)
 		if err != nil {
 			return nil, err
@@ -65,6 +63,22 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		return out, t.checkPatched(out)
 	})
 	return r, http.StatusOK, err
+}
+
+// isPlain reports whether a strategic merge patch has neither lists nor directives, and so is a merge patch. How lists are
+// merged depends on the Go type of an object, and this server has no such types.
+func isPlain(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return false
+	case map[string]any:
+		for k, member := range v { // the order does not matter: all have to be plain
+			if strings.HasPrefix(k, "$") || !isPlain(member) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // always adds a nil error to the result of change.

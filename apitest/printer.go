@@ -3,7 +3,6 @@ package apitest
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,9 +13,7 @@ import (
 // printer prints the default.
 type printer struct {
 	columns []string // between Name and Age
-	wide    []string // after Age, in "kubectl get -o wide" only
-	// cells returns the cells of columns, then those of wide.
-	cells func(object []byte, now time.Time) ([]any, error)
+	cells   func(object []byte) ([]any, error)
 }
 
 // printers has the printer of each type; the key is Resource.ID. A type that is not here has only Name and Age.
@@ -27,23 +24,18 @@ var printers = map[string]printer{
 		cells:   deploymentCells,
 	},
 	"namespaces": {columns: []string{"Status"}, cells: namespaceCells},
-	"pods": {
-		columns: []string{"Ready", "Status", "Restarts"},
-		wide:    []string{"IP", "Node", "Nominated Node", "Readiness Gates"},
-		cells:   podCells,
-	},
-	"secrets": {columns: []string{"Type", "Data"}, cells: secretCells},
+	"secrets":    {columns: []string{"Type", "Data"}, cells: secretCells},
 }
 
 // row returns the cells of an object. If the object cannot be read, each cell is "<invalid>". There are such objects,
 // because this server checks no schema.
-func (p printer) row(r *revision, now time.Time) []any {
+func (p printer) row(r *revision) []any {
 	if p.cells == nil {
 		return nil
 	}
-	cells, err := p.cells(append([]byte{'{'}, r.body...), now)
+	cells, err := p.cells(append([]byte{'{'}, r.body...))
 	if err != nil {
-		cells = make([]any, len(p.columns)+len(p.wide))
+		cells = make([]any, len(p.columns))
 		for i := range cells {
 			cells[i] = "<invalid>"
 		}
@@ -59,12 +51,12 @@ func view[T any](object []byte) (T, error) {
 	return v, err
 }
 
-func configMapCells(object []byte, _ time.Time) ([]any, error) {
+func configMapCells(object []byte) ([]any, error) {
 	v, err := view[struct{ Data, BinaryData map[string]jsontext.Value }](object)
 	return []any{len(v.Data) + len(v.BinaryData)}, err
 }
 
-func secretCells(object []byte, _ time.Time) ([]any, error) {
+func secretCells(object []byte) ([]any, error) {
 	v, err := view[struct {
 		Type string
 		Data map[string]jsontext.Value
@@ -72,12 +64,12 @@ func secretCells(object []byte, _ time.Time) ([]any, error) {
 	return []any{cmp.Or(v.Type, "Opaque"), len(v.Data)}, err
 }
 
-func namespaceCells(object []byte, _ time.Time) ([]any, error) {
+func namespaceCells(object []byte) ([]any, error) {
 	v, err := view[struct{ Status struct{ Phase string } }](object)
 	return []any{cmp.Or(v.Status.Phase, "Active")}, err
 }
 
-func deploymentCells(object []byte, _ time.Time) ([]any, error) {
+func deploymentCells(object []byte) ([]any, error) {
 	v, err := view[struct {
 		Spec   struct{ Replicas *int }
 		Status struct{ ReadyReplicas, UpdatedReplicas, AvailableReplicas int }

@@ -24,8 +24,6 @@ func (r *Resource) has(subresource string) bool {
 		return r.Status
 	case "finalize":
 		return r.ID() == "namespaces"
-	case "scale":
-		return r.hasScale()
 	}
 	return false
 }

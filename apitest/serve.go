@@ -107,9 +107,6 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		if t.subresource == "scale" {
-			return writeScale(w, req, t.table.res, http.StatusOK, rev)
-		}
 		s.writeObject(w, f, http.StatusOK, rev)
 		return nil
 	case "create", "update", "patch", "delete", "deletecollection":

@@ -64,9 +64,6 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	if dryRun && r.rv > before {
 		r = r.undated(t)
 	}
-	if t.subresource == "scale" {
-		return writeScale(w, req, t.table.res, code, r)
-	}
 	s.writeObject(w, f, code, r)
 	return nil
 }
@@ -82,17 +79,6 @@ func (s *storage) write(t target, v string, del deletion, body []byte, media str
 		r, err := s.create(t.table, t.write(false), obj)
 		return r, http.StatusCreated, err
 	case "update":
-		if t.subresource == "scale" {
-			scale, err := readObject(&Resource{Group: "autoscaling", Version: "v1", Kind: "Scale"}, body, media)
-			if err != nil {
-				return nil, 0, err
-			}
-			if n := str(metadataOf(scale), "name"); n != t.name {
-				return nil, 0, nameMismatch(n, t.name)
-			}
-			r, err := s.modify(t.table, t.write(false), func(obj map[string]any) (map[string]any, error) { return rescale(obj, scale) })
-			return r, http.StatusOK, err
-		}
 		obj, err := readObject(t.table.res, body, media)
 		if err != nil {
 			return nil, 0, err

@@ -40,9 +40,6 @@ func (p printer) definitions() []byte {
 		all = append(all, metav1.TableColumnDefinition{Name: name})
 	}
 	all = append(all, metav1.TableColumnDefinition{Name: "Age", Description: "Time since the object was created."})
-	for _, name := range p.wide {
-		all = append(all, metav1.TableColumnDefinition{Name: name, Priority: 1})
-	}
 	for i := range all {
 		all[i].Type = "string" // kube-apiserver uses string for most numbers, too
 	}
@@ -60,7 +57,7 @@ func (f tableFormat) row(b []byte, r *revision) []byte {
 	if t, err := time.Parse(time.RFC3339, r.created); err == nil {
 		age = duration.HumanDuration(f.now.Sub(t))
 	}
-	cells := slices.Insert(f.printer.row(r, f.now), len(f.printer.columns), any(age))
+	cells := slices.Insert(f.printer.row(r), len(f.printer.columns), any(age))
 	cells = slices.Insert(cells, 0, any(r.name))
 	b = append(append(b, `{"cells":`...), mustJSON(cells)...)
 	if f.rowObject != nil {

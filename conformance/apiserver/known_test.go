@@ -11,6 +11,7 @@ var known = []struct {
 	{"namespaces", regexp.MustCompile(`namespaces/none/|^namespaces: .*(\?gone|POST /api/v1/namespaces/\{ns\}x/)`)},
 	{"schema", regexp.MustCompile(`^patches of (configmaps|secrets|services|leases|deployments): .* \{"status":\{"phase":"Running"\}\} |POST \S+/(deployments|services|pods) (null|\{\})$|` +
 		`"not base64"|"bad key"|"data":\{"n":5\}|POST \S+/pods \{"metadata":\{"name":"r"\}|secrets/s \{.*("type":"other"|"patched")|"immutable":true,"data":\{"a":"c"\}`)},
+	{"strategic patches", regexp.MustCompile(`^patches of [^w].*"finalizers":\["nope"\]\}\} \[Content-Type: application/strategic`)},
 	{"defaults", regexp.MustCompile(`/persistentvolumeclaims |/jobs |/jobs/j|/jobs\?`)},
 	{"deprecations", regexp.MustCompile(`/endpoints[ /]|(POST|PATCH) \S+widgets.*"finalizers":\["nope"\].*(\}|\[Content-Type: application/merge-patch\+json\])$`)},
 	{"validation", regexp.MustCompile(`"ownerReferences":\[\{"name":"x"\}\]`)},

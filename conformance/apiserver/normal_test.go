@@ -281,7 +281,7 @@ func place(seen map[string][]string, object, s string) string {
 // ours are the names that both sides have to describe; kube-apiserver has more.
 var ours = []string{
 	"configmaps", "secrets", "pods", "pods/status", "namespaces", "namespaces/status", "nodes", "services", "leases",
-	"deployments", "deployments/status", "deployments/scale", "widgets", "widgets/status", "jobs", "jobs/status", "clusterroles",
+	"deployments", "deployments/status", "widgets", "widgets/status", "jobs", "jobs/status", "clusterroles",
 }
 
 var ourGroups = []string{"apps", "batch", "coordination.k8s.io", "example.com", "rbac.authorization.k8s.io"}

@@ -28,7 +28,7 @@ func discovery() []request {
 		"/apis/example.com", "/apis/example.com/v1", "/apis/example.com/v9", "/apis/coordination.k8s.io/v1", "/apis/rbac.authorization.k8s.io/v1", "/nonsense", "/healthz", "/livez", "/readyz",
 		"/api/v1/nope", "/api/v1/namespaces/{ns}/nope", "/api/v1/namespaces/{ns}/nope/x", "/apis/apps/v1/nope", "/apis/apps/v9/deployments", "/apis/nope/v1/x", "/apis/example.com/v1/nope",
 		"/apis/example.com/v9/widgets", "/api/v9/pods", "/api/v1/namespaces/{ns}/nodes", "/api/v1/namespaces/{ns}/configmaps/a/b/c", "/api/v1/configmaps/a", "/api/v1/pods/a",
-		"/apis/example.com/v1/widgets/a", "/api/v1/namespaces/{ns}/pods/none/log", "/api/v1/namespaces/{ns}/pods/none/scale",
+		"/apis/example.com/v1/widgets/a", "/api/v1/namespaces/{ns}/pods/none/log",
 	} {
 		r = append(r, get(path))
 	}
@@ -70,10 +70,7 @@ func specialRules() []request {
 		del(ns+"/pods/p", ``), get(ns + "/pods/p"), del(ns+"/pods/p", `{"gracePeriodSeconds":5}`), del(ns+"/pods/p", `{"gracePeriodSeconds":0}`), get(ns + "/pods/p"),
 		post(ns+"/pods", pod("q", ``)), del(ns+"/pods/q", ``), get(ns + "/pods/q"),
 		post(ns+"/pods", `{"metadata":{"name":"r"},"spec":{"containers":[]}}`), post(ns+"/pods", `{"metadata":{"name":"r"}}`),
-		post("/apis/apps/v1/namespaces/{ns}/deployments", kinds[5].object("web")), get("/apis/apps/v1/namespaces/{ns}/deployments/web/scale"),
-		patch("merge-patch+json", "/apis/apps/v1/namespaces/{ns}/deployments/web/scale", `{"spec":{"replicas":4}}`),
-		put("/apis/apps/v1/namespaces/{ns}/deployments/web/scale", `{"metadata":{"name":"web"},"spec":{"replicas":0}}`), get("/apis/apps/v1/namespaces/{ns}/deployments/none/scale"),
-		get("/apis/apps/v1/namespaces/{ns}/deployments/web/scale"), del("/apis/apps/v1/namespaces/{ns}/deployments/web/scale", ``),
+		post("/apis/apps/v1/namespaces/{ns}/deployments", kinds[5].object("web")),
 		post(ns+"/endpoints", `{"metadata":{"name":"e"}}`), put(ns+"/endpoints/made", `{"metadata":{"name":"made"}}`),
 		post("/api/v1/nodes", `{"metadata":{"name":"{ns}"}}`), get("/api/v1/nodes/{ns}"), patch("merge-patch+json", "/api/v1/nodes/{ns}", `{"spec":{"unschedulable":true}}`), del("/api/v1/nodes/{ns}", ``),
 		post(ns+"/persistentvolumeclaims", `{"metadata":{"name":"pvc"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`),

@@ -34,7 +34,7 @@ func writes(k kind) []request {
 		put(k.path("a"), o("a", `"deletionTimestamp":"1999-01-01T00:00:00Z"`)), put(k.path("a"), o("a", `"generation":77`)),
 
 		put(k.path("a/status"), o("a", `"labels":{"by":"status"}`)), get(k.path("a")), put(k.path("a/status"), o("b")), put(k.path("none/status"), o("none")), put(k.path("a/none"), o("a")),
-		get(k.path("a/status")), post(k.path("a/status"), o("a")), del(k.path("a/status"), ``), put(k.path("a/scale"), o("a")), get(k.path("a/scale")),
+		get(k.path("a/status")), post(k.path("a/status"), o("a")), del(k.path("a/status"), ``),
 		get(k.path("a") + "?afterwards=1"),
 		{method: "OPTIONS", path: p},
 		{method: "PURGE", path: p},
