@@ -65,6 +65,26 @@ func (t *tx[T]) recordGap(next sink.State, now string) error {
 	return nil
 }
 
+// clamp makes times that are later than now the present one, because the clock was set back. Otherwise such states would stay until the
+// clock comes there again, and all that follow would have the same time.
+func (t *tx[T]) clamp() error {
+	c := t.c
+	for _, statement := range c.sql.clamp {
+		if err := exec(c.conn, statement, nil, c.table.Cluster, t.began); err != nil {
+			return err
+		}
+	}
+	for _, statement := range []string{
+		"UPDATE relist_gaps SET from_time = min(from_time, ?3), to_time = ?3 WHERE table_name = ?1 AND cluster = ?2 AND to_time > ?3",
+		"UPDATE relist_gaps SET from_time = ?3 WHERE table_name = ?1 AND cluster = ?2 AND to_time IS NULL AND from_time > ?3",
+	} {
+		if err := exec(c.conn, statement, nil, c.table.Name, c.table.Cluster, t.began); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t *tx[T]) closeGaps(version, now string) (closed int, err error) {
 	c := t.c
 	err = exec(c.conn, `UPDATE relist_gaps SET to_version = ?, to_time = ? WHERE table_name = ? AND cluster = ? AND to_time IS NULL`,

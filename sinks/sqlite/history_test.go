@@ -199,15 +199,26 @@ func TestRetentionOfLargeTransactions(t *testing.T) {
 	})
 }
 
-// If the clock is set back, states still follow each other.
+// The clock was a year ahead for a while. When it is right again, states still follow each other, have times of their own, and are pruned.
 func TestHistoryWithAClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, withHistory)
 		r.commit(true, "10", put("a/b", "u1", "1", "n1"))
-		r.other("UPDATE relist_state SET committed = '2000-01-01T05:00:00.000Z'", "UPDATE pods_history SET from_time = '2000-01-01T05:00:00.000Z'")
-		r.commit(false, "11", put("a/b", "u1", "11", "n2"), gone(sink.Deleted, "a/b", "u1", "12"), put("a/b", "u2", "13", "n2"))
+		r.commit(false, "11", put("a/b", "u1", "11", "n2"))
+		r.other("UPDATE relist_state SET current_at = '2001-01-01T00:00:00.000Z', committed = '2001-01-01T05:00:00.000Z', recorded_at = '2001-01-01T00:00:00.000Z'",
+			"UPDATE pods_history SET from_time = '2001-01-01T03:00:00.000Z'", "UPDATE pods_history SET to_time = '2001-01-01T04:00:00.000Z' WHERE to_time IS NOT NULL",
+			"UPDATE relist_gaps SET to_time = '2001-01-01T02:00:00.000Z'")
+		<-time.After(time.Minute)
+		r.commit(false, "12", put("a/b", "u1", "12", "n3"))
+		<-time.After(time.Minute)
+		r.commit(false, "13", gone(sink.Deleted, "a/b", "u1", "13"))
 		r.want("states that end before they begin", "SELECT key FROM pods_history WHERE to_time < from_time")
-		r.want("states", states, "a/b|u1|1|n1|05:00|11|05:00|put", "a/b|u1|11|n2|05:00|12|05:00|deleted", "a/b|u2|13|n2|05:00|NULL|NULL|NULL")
+		r.want("states", states, "a/b|u1|1|n1|00:01|11|00:01|put", "a/b|u1|11|n2|00:01|12|00:01|put", "a/b|u1|12|n3|00:01|13|00:02|deleted")
+		r.want("gaps", gaps, "list|||10|00:01")
+		r.want("the state", "SELECT current_at, committed, recorded_at FROM relist_state", "00:02|00:02|00:02")
+		<-time.After(25 * time.Hour)
+		r.commit(false, "14")
+		r.want("states after the retention", states)
 		r.db.Close()
 	})
 }

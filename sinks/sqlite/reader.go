@@ -50,6 +50,7 @@ func OpenReader(path string) (*Reader, error) {
 		return nil, fmt.Errorf("sqlite: %s: open for reading: %w (the program must be allowed to read the file, and those beside it with -wal and -shm after its name)", path, err)
 	case driver.ResultOK:
 		return r, nil
+	default:
 	}
 	db := &DB{path: path, opts: Options{BusyTimeout: readersWait}}
 	return nil, db.explain(context.Background(), "open for reading", err)
@@ -116,11 +117,12 @@ func (db *DB) checkLog() error {
 		}
 	}
 	switch driver.ErrCode(err).ToPrimary() {
+	default:
+		return nil // another error comes again when the file is opened for writing
 	case driver.ResultCorrupt, driver.ResultNotADB:
 		name := filepath.Base(db.path)
 		return fmt.Errorf("sqlite: open %s: %w (if the file is a backup that was put here, delete %s-wal and %s-shm, which belong to the file that was here before; otherwise move all three away: the next start makes a new file from the server, without the history of the old one)", db.path, err, name, name)
 	}
-	return nil // another error comes again when the file is opened for writing
 }
 
 var errChanged = errors.New("a program has begun to write to the file, and this one may not make the files that it needs to read it then: what was read may be of different times, so read it again")

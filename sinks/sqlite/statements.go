@@ -6,6 +6,7 @@ import "strings"
 type statements struct {
 	held, keys, same, put, remove                         string
 	reform, end, record, endUnrecorded, recordRows, prune string
+	clamp                                                 []string
 }
 
 // statementsOf writes the name of the table for $T, and that of its history for $H.
@@ -36,6 +37,10 @@ func statementsOf(name string) statements {
 		recordRows: sql(`INSERT INTO $H (cluster, key, namespace, name, uid, resource_version, from_time, object)
 			SELECT t.cluster, t.key, t.namespace, t.name, t.uid, t.resource_version, ?2, t.object FROM $T t
 			WHERE t.cluster = ?1 AND NOT EXISTS (SELECT 1 FROM $H h WHERE h.cluster = ?1 AND h.key = t.key AND h.to_time IS NULL)`),
+		clamp: []string{
+			sql(`UPDATE $H SET from_time = min(from_time, ?2), to_time = ?2 WHERE cluster = ?1 AND to_time > ?2`),
+			sql(`UPDATE $H SET from_time = ?2 WHERE cluster = ?1 AND to_time IS NULL AND from_time > ?2`),
+		},
 		prune: sql(`DELETE FROM $H WHERE rowid IN (SELECT rowid FROM $H WHERE cluster = ?1 AND to_time < ?2 ORDER BY to_time LIMIT ?3)`),
 	}
 }

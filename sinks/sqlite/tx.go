@@ -21,6 +21,7 @@ type tx[T any] struct {
 	list    bool
 	failed  bool // SQLite may have rolled it back, so nothing more is written
 
+	began      string // when it began
 	currentAt  string // when the rows came to current.Point.Version
 	committed  string // the last commit
 	recorded   bool   // that commit wrote the history, too, or there was none
@@ -39,7 +40,7 @@ const timeFormat = "2006-01-02T15:04:05.000Z"
 // begin makes sure that no other program writes to the copy: the first statement changes the state's row, and must change one.
 func (t *tx[T]) begin() error {
 	c := t.c
-	t.recorded = true
+	t.recorded, t.began = true, clock()
 	found := false
 	err := exec(c.conn, `UPDATE relist_state SET epoch = epoch WHERE table_name = ? AND cluster = ? AND epoch = ? AND version = ?
 		RETURNING current_at, committed, recorded, recorded_version, recorded_at`, func(s *driver.Stmt) {
@@ -65,6 +66,13 @@ func (t *tx[T]) begin() error {
 			return t.fenced()
 		}
 	}
+	ahead := t.committed > t.began
+	t.currentAt, t.committed, t.recordedTo.at = min(t.currentAt, t.began), min(t.committed, t.began), min(t.recordedTo.at, t.began)
+	if c.table.History && (ahead || !t.recorded) {
+		if err := t.clamp(); err != nil {
+			return err
+		}
+	}
 	if c.table.History && !t.recorded {
 		return t.recordAgain()
 	}
@@ -75,11 +83,11 @@ func (t *tx[T]) fenced() error {
 	return fmt.Errorf("sqlite: %s: table %s, cluster %q: %w", t.c.db.path, t.c.table.Name, t.c.table.Cluster, sink.ErrFenced)
 }
 
-// now returns the time as it is written. It is never before the last commit, even if the clock was set back, so that states of
+// now returns the time as it is written. It is never before the transaction began, even if the clock is set back, so that states of
 // the history do not overlap.
-func (t *tx[T]) now() string {
-	return max(time.Now().UTC().Format(timeFormat), t.committed)
-}
+func (t *tx[T]) now() string { return max(clock(), t.began) }
+
+func clock() string { return time.Now().UTC().Format(timeFormat) }
 
 // during is that of the Copy, if the transaction is still open.
 func (t *tx[T]) during(ctx context.Context, doing string, f func() error) error {
