@@ -51,7 +51,9 @@ type options struct {
 	database, schema string
 	server, token    string
 	ca, cluster      string
+	columns          string
 	history, share   bool
+	two              bool
 	page, batch      int
 	delay, timeout   time.Duration
 }
@@ -66,6 +68,8 @@ func main() {
 	flag.StringVar(&o.cluster, "cluster", "test", "`name` of the cluster")
 	flag.BoolVar(&o.history, "history", false, "keep former states")
 	flag.BoolVar(&o.share, "share", false, "open a file of SQLite that another program has opened")
+	flag.StringVar(&o.columns, "columns", "", "more columns (PostgreSQL), with a comma between two")
+	flag.BoolVar(&o.two, "two", false, "keep the same objects in a second table, named again (PostgreSQL)")
 	flag.IntVar(&o.page, "page", 0, "objects a page of a list")
 	flag.IntVar(&o.batch, "batch", 0, "changes a transaction")
 	flag.DurationVar(&o.delay, "delay", 0, "the longest time before a commit")
@@ -90,7 +94,7 @@ func main() {
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 func run(ctx context.Context, o options) error {
-	to, check, closeDB, err := openCopy(ctx, o)
+	to, check, closeDB, err := openCopies(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -112,22 +116,27 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return errors.Join(err, closeDB())
 	}
-	trace, reflected := tell()
-	m, err := sink.New(source, to, sink.Options{
-		Stream:    sink.StreamOf(o.cluster, configMaps, opts, "json"),
-		Reflector: reflector.Options{PageSize: o.page, Trace: reflected},
-		BatchRows: o.batch, BatchDelay: o.delay,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Trace:  trace,
-	})
-	if err == nil {
-		err = m.Run(ctx)
+	var mirrors []*sink.Mirror[*listwatch.Raw]
+	for _, c := range to {
+		trace, reflected := tell()
+		m, err := sink.New(source, c, sink.Options{
+			Stream:    sink.StreamOf(o.cluster, configMaps, opts, "json"),
+			Reflector: reflector.Options{PageSize: o.page, Trace: reflected},
+			BatchRows: o.batch, BatchDelay: o.delay,
+			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Trace:  trace,
+		})
+		if err != nil {
+			return errors.Join(err, closeDB())
+		}
+		mirrors = append(mirrors, m)
 	}
+	_, err = sink.RunAll(ctx, mirrors...)
 	return errors.Join(err, closeDB())
 }
 
-// openCopy opens the table, and says which objects it cannot have.
-func openCopy(ctx context.Context, o options) (sink.Copy[*listwatch.Raw], func([]byte) error, func() error, error) {
+// openCopies opens the tables, and says which objects they cannot have.
+func openCopies(ctx context.Context, o options) ([]sink.Copy[*listwatch.Raw], func([]byte) error, func() error, error) {
 	retention := time.Duration(0)
 	if o.history {
 		retention = time.Hour
@@ -138,15 +147,30 @@ func openCopy(ctx context.Context, o options) (sink.Copy[*listwatch.Raw], func([
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		to, err := postgres.New(db, postgres.Table{Resource: configMaps, History: o.history, Retention: retention}, encode)
-		return to, postgres.Check, db.Close, err
+		names := []string{"configmaps"}
+		if o.two {
+			names = append(names, "again")
+		}
+		var to []sink.Copy[*listwatch.Raw]
+		for _, name := range names {
+			table := postgres.Table{Resource: configMaps, Name: name, History: o.history, Retention: retention}
+			if o.columns != "" {
+				table.Columns = strings.Split(o.columns, ",")
+			}
+			c, err := postgres.New(db, table, encode)
+			if err != nil {
+				return nil, nil, nil, errors.Join(err, db.Close())
+			}
+			to = append(to, c)
+		}
+		return to, postgres.Check, db.Close, nil
 	}
 	db, err := sqlite.Open(o.database, sqlite.Options{Shared: o.share, BusyTimeout: o.timeout}) //nolint:contextcheck // it has no context
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	to, err := sqlite.New(db, sqlite.Table{Resource: configMaps, History: o.history, Retention: retention}, encode)
-	return to, sqlite.Check, db.Close, err
+	return []sink.Copy[*listwatch.Raw]{to}, sqlite.Check, db.Close, err
 }
 
 // tell returns traces that print.
