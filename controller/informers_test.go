@@ -99,6 +99,12 @@ func TestInformerFails(t *testing.T) {
 	})
 }
 
+// incomparable is an informer that is no pointer, and cannot be the key of a map.
+type incomparable struct {
+	*informer.Informer[*thing]
+	_ []string
+}
+
 func TestRunRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := cache(newFake("a"))
@@ -112,6 +118,9 @@ func TestRunRefuses(t *testing.T) {
 			"no source": func() error { return controller.Run(t.Context(), nothing, controller.Options{}) },
 			"Owns(*controller_test.thing): the type of the owners has no Kind": func() error {
 				return controller.Run(t.Context(), nothing, controller.Options{}, controller.Owns(in, object.Type{Group: "apps"}))
+			},
+			"For(*controller_test.thing): the informer is a controller_test.incomparable, whose values cannot be compared: pass a pointer": func() error {
+				return controller.Run(t.Context(), nothing, controller.Options{}, controller.For(in), controller.For(incomparable{Informer: in}))
 			},
 			"closed": func() error { return controller.Run(t.Context(), nothing, controller.Options{Queue: closed}) },
 		} {

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,6 +132,11 @@ func from[T object.Object](rule string, in Informer[T], concerns func(obj T) []s
 				q.Add(keys...)
 			}
 		})
+	}
+	if !reflect.ValueOf(&in).Elem().Comparable() { // Run compares the informers of its sources
+		observe = func(*Queue[string]) (*informer.Registration, error) {
+			return nil, fmt.Errorf("the informer is a %T, whose values cannot be compared: pass a pointer", in)
+		}
 	}
 	return Source{name: name, informer: in, run: in.Run, await: in.WaitForSync, observe: observe}
 }

@@ -49,7 +49,10 @@ func adviceFor(err error, server string, timeout time.Duration) string {
 		record    tls.RecordHeaderError
 		network   net.Error
 	)
+	_, proxy, atProxy := strings.Cut(err.Error(), "TLS with the proxy ")
 	switch {
+	case atProxy: // before the cases that would be about the server
+		return fmt.Sprintf("cannot reach %s: TLS with the proxy %s: check the address of the proxy, and whether it is an http:// one (HTTPS_PROXY, or proxy-url in the kubeconfig)", server, proxy)
 	case errors.Is(err, transport.ErrCleartext):
 		return fmt.Sprintf("%s is spoken to without TLS, so that everybody on the way could read the credential: use an https:// address, leave the credential out, or give --allow-insecure-credentials", server)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout() && !errors.As(err, &dns):

@@ -76,6 +76,35 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// What is wrong with a proxy is not put down to the server.
+func TestExplainAProxy(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = discard()
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	for proxy, want := range map[string]string{
+		"https" + strings.TrimPrefix(plain.URL, "http"): "first record does not look like a TLS handshake: check the address of the proxy, and whether it is an http:// one",
+		secure.URL: "certificate signed by unknown authority: check the address of the proxy",
+	} {
+		client, err := transport.NewClient(transport.Config{Server: "https://api.example", ProxyURL: proxy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(client.Close)
+		_, cause := client.Get(t.Context(), transport.Request{Path: "/api"})
+		if cause == nil {
+			t.Fatal("the request succeeded")
+		}
+		err = Explain(cause, "https://api.example", time.Second)
+		at := "cannot reach https://api.example: TLS with the proxy " + strings.TrimPrefix(proxy, "https://") + ": "
+		if !strings.HasPrefix(err.Error(), at) || !strings.Contains(err.Error(), want) {
+			t.Errorf("explained as %q, want %q and %q in it", err, at, want)
+		}
+	}
+}
+
 // closedPort returns an address at which nobody listens, and nobody else can until the test ends: its port is that of a connection.
 func closedPort(t *testing.T) string {
 	t.Helper()
