@@ -113,7 +113,7 @@ func TestSavedCopyIsOfAnotherHistory(t *testing.T) {
 		second, d := saving(t, f, path)
 		second.start()
 		later(time.Minute)
-		d.expect(t, "add ns/a=0 initial; add ns/b=1 initial; add ns/y=8; add ns/x=7 initial; delete ns/b=1 unknown")
+		d.expect(t, "add ns/a=0 initial; add ns/b=1 initial; add ns/x=7 initial; add ns/y=8 initial; delete ns/b=1 unknown")
 		second.agree()
 	})
 }

@@ -190,7 +190,14 @@ func (f *fake) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page
 	if opts.FieldSelector == "" {
 		f.lists++
 	}
-	items := f.items()
+	items, version := f.items(), strconv.Itoa(f.version)
+	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		at, _ := strconv.Atoi(opts.ResourceVersion)
+		if at < f.oldest || at > f.version {
+			return nil, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", at, f.oldest))
+		}
+		items, version = f.at(at), opts.ResourceVersion
+	}
 	if opts.FieldSelector != "" {
 		selector := fields.ParseSelectorOrDie(opts.FieldSelector)
 		items = slices.DeleteFunc(items, func(obj *thing) bool {
@@ -201,7 +208,29 @@ func (f *fake) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page
 		again := *f.transformed(obj) // decoded anew for every list, as over HTTP
 		items[i] = &again
 	}
-	return &listwatch.Page[*thing]{Items: items, ResourceVersion: strconv.Itoa(f.version)}, nil
+	return &listwatch.Page[*thing]{Items: items, ResourceVersion: version}, nil
+}
+
+// at returns the objects at a version. It needs mu.
+func (f *fake) at(version int) []*thing {
+	now := f.objects
+	defer func() { f.objects = now }()
+	f.objects = map[string]*thing{}
+	for key, obj := range now {
+		if at, _ := strconv.Atoi(obj.ResourceVersion); at <= version {
+			f.objects[key] = obj // the log does not have it if it is older than a restored backup
+		}
+	}
+	for _, e := range f.log {
+		switch {
+		case versionOf(e) > version || e.Type == listwatch.Bookmark:
+		case e.Type == listwatch.Deleted:
+			delete(f.objects, e.Meta.Key)
+		default:
+			f.objects[e.Meta.Key] = e.Object
+		}
+	}
+	return f.items()
 }
 
 func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[*thing], error) {

@@ -112,7 +112,10 @@ func TestEndBehindABatch(t *testing.T) {
 		b := r.syncedBursting()
 		b.send("+c@11 ~a@12", io.EOF)
 		r.told("add c; update a")
-		r.expect(`watch "12" for 300s`)
+		r.expect(`watch "10" for 300s`) // which has to repeat the two events
+		if got := r.Status().ResourceVersion; got != "12" {
+			t.Errorf("the resume point is %s, want 12", got)
+		}
 		if !b.closed {
 			t.Error("the stream that ended was not closed")
 		}
@@ -151,8 +154,11 @@ func TestStopWithinABatch(t *testing.T) {
 		b.send("+c@11 ~a@12 ~b@13", nil)
 		r.told("add c; update a")
 		_ = r.end()
+		if got := r.Status().ResourceVersion; got != "12" {
+			t.Errorf("the resume point is %s, want 12", got)
+		}
 		r.run()
-		r.expect(`watch "12" for 300s`)
+		r.expect(`watch "10" for 300s`) // which has to repeat the two events
 	})
 }
 

@@ -324,7 +324,7 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	case protocol.HangUp:
 		d.hangUp(now, eff.Reason, eff.Err)
 	case protocol.Ask:
-		d.ask = start(ctx, now, d.board.lastByte.note, askFor(d.lw, eff.Key))
+		d.ask = start(ctx, now, d.board.lastByte.note, askFor(d.lw, eff))
 		d.ask.key = eff.Key
 	case protocol.CancelAsk:
 		d.ask.stop()

@@ -47,10 +47,11 @@ func (f *fake) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Pa
 	answers := f.lists
 	if opts.FieldSelector != "" || opts.Limit == 1 {
 		answers = f.asks
-		f.asked <- fmt.Sprintf("ask %q limit %d", opts.FieldSelector, opts.Limit)
-		if opts.ResourceVersion != "" || opts.Continue != "" {
-			panic(fmt.Sprintf("asked with %+v, want the most recent state", opts))
+		asked := fmt.Sprintf("ask %q limit %d", opts.FieldSelector, opts.Limit)
+		if opts.ResourceVersion != "" {
+			asked += fmt.Sprintf(" %s %q", opts.ResourceVersionMatch, opts.ResourceVersion)
 		}
+		f.asked <- asked
 	} else {
 		f.asked <- fmt.Sprintf("list %q limit %d continue %q", opts.ResourceVersion, opts.Limit, opts.Continue)
 	}

@@ -27,8 +27,9 @@ func TestRunAgainKnowsWhatWasAskedFor(t *testing.T) {
 			t.Errorf("the resume point is %s, and %s is safe; want 11: the answer speaks of a alone", status.ResourceVersion, status.SafeVersion)
 		}
 		r.run()
-		r.expect(`watch "11" for 300s`)
+		r.expect(`watch "10" for 300s`)
 		s := r.fake.open()
+		s.event(listwatch.Modified, "a", "11")
 		s.event(listwatch.Modified, "b", "15")
 		s.event(listwatch.Deleted, "a", "16")
 		s.event(listwatch.Added, "a", "19")

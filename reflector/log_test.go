@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -233,15 +234,18 @@ func TestLogOfShortStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelWarn)
 		r.synced2()
-		for range 3 { // the first is opened again at once, without a pause
+		short := func(newest int) { // the server repeats the last events, and adds one
 			s := r.fake.open()
-			s.event(listwatch.Modified, "a", "11")
+			for version := 11; version <= newest; version++ {
+				s.event(listwatch.Modified, "a", strconv.Itoa(version))
+			}
 			s.events <- io.EOF
 		}
+		for n := range 3 { // the first is opened again at once, without a pause
+			short(11 + n)
+		}
 		book.expect(t)
-		s := r.fake.open()
-		s.event(listwatch.Modified, "a", "11")
-		s.events <- io.EOF
+		short(14)
 		book.expect(t, `level=WARN msg="relist: failing" reason=closed error=EOF pause=800ms`)
 	})
 }

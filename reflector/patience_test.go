@@ -136,8 +136,8 @@ func TestVerificationThatHangsIsGivenUp(t *testing.T) {
 		if n := metadata.lists.count(); n < 15 || n > 25 {
 			t.Errorf("%d verifications were begun in an hour, want one in about three minutes", n)
 		}
-		if len(problems) < 15 {
-			t.Errorf("%d problems were reported, want one for each", len(problems))
+		if len(problems) < 10 { // some are given up because the watch was silent, and another server may answer
+			t.Errorf("%d problems were reported, want one for most", len(problems))
 		}
 	})
 }

@@ -29,13 +29,17 @@ type Point struct {
 	// less and less often: in the end, every 10 to 20 minutes.
 	MoreDoubts int `json:"moreDoubts,omitempty"`
 
-	// Newest are the objects with the highest versions that the server had sent, the highest version first. A deleted object
-	// counts, too. There are at most eight. They show whether the server was restored from a backup since. If there are none,
-	// the reflector looks at every object that the sink holds, and takes the newest at or below Version.
+	// Newest are the newest states that the server had sent, the highest version first. A deletion counts, too. There are at most
+	// four. They show whether the server was restored from a backup since. If there are none, the reflector looks at every object
+	// that the sink holds, and takes the newest at or below Version.
 	Newest []Newest `json:"newest,omitempty"`
+
+	// Since is a version, or empty. If it is a version, those of Newest that are newer are all events that the server had sent
+	// after it. The watch then begins there, and the server has to repeat these events.
+	Since string `json:"since,omitempty"`
 }
 
-// Newest is one of the newest objects of a [Point].
+// Newest is one of the newest states of a [Point].
 type Newest struct {
 	Meta listwatch.Meta `json:"meta"`
 	Gone bool           `json:"gone,omitempty"` // it was deleted
@@ -56,7 +60,9 @@ func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 	if !d.sink.tells() || d.sink.keys == nil {
 		return errStart
 	}
-	saved := protocol.Saved{Version: d.start.Version, Doubts: slices.Clone(d.start.Doubts), MoreDoubts: d.start.MoreDoubts}
+	saved := protocol.Saved{
+		Version: d.start.Version, Doubts: slices.Clone(d.start.Doubts), MoreDoubts: d.start.MoreDoubts, Since: d.start.Since,
+	}
 	for _, n := range d.start.Newest {
 		saved.Newest = append(saved.Newest, protocol.Newest{Meta: n.Meta, Gone: n.Gone})
 	}
@@ -77,7 +83,7 @@ func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 // markPoint tells the sink the point at which it can be saved, if the point or the sink has changed.
 func (d *driver[T]) markPoint() {
 	saved := d.machine.Saved()
-	p := Point{Version: saved.Version, Doubts: saved.Doubts, MoreDoubts: saved.MoreDoubts}
+	p := Point{Version: saved.Version, Doubts: saved.Doubts, MoreDoubts: saved.MoreDoubts, Since: saved.Since}
 	for _, n := range saved.Newest {
 		p.Newest = append(p.Newest, Newest{Meta: n.Meta, Gone: n.Gone})
 	}
@@ -89,5 +95,6 @@ func (d *driver[T]) markPoint() {
 }
 
 func equalPoints(a, b Point) bool {
-	return a.Version == b.Version && a.MoreDoubts == b.MoreDoubts && slices.Equal(a.Doubts, b.Doubts) && slices.Equal(a.Newest, b.Newest)
+	return a.Version == b.Version && a.Since == b.Since && a.MoreDoubts == b.MoreDoubts &&
+		slices.Equal(a.Doubts, b.Doubts) && slices.Equal(a.Newest, b.Newest)
 }

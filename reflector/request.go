@@ -135,10 +135,10 @@ func listParts[T any](lw listwatch.ListWatcher[T], eff protocol.List) func(conte
 	}
 }
 
-// askFor asks for the one object under a key, or for any one object if key is empty.
-func askFor[T any](lw listwatch.ListWatcher[T], key string) func(context.Context, *request[T]) {
+// askFor asks for the one object under a key, or for any one object if the key is empty.
+func askFor[T any](lw listwatch.ListWatcher[T], eff protocol.Ask) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
-		page, err := lw.List(ctx, askOptions(key))
+		page, err := lw.List(ctx, askOptions(eff))
 		if err != nil {
 			r.send(ctx, message[T]{in: protocol.Answered{Failure: requestFailureOf(err)}})
 			return
@@ -150,20 +150,24 @@ func askFor[T any](lw listwatch.ListWatcher[T], key string) func(context.Context
 
 // askOptions returns the options of a list of one key. They select by namespace and name.
 // kube-apiserver has these field selectors for every resource; a server that ignores them,
-// as OpenShift does for projects, is recognised by what it sends. They have no
-// resourceVersion, because a list without one is of the most recent state. The limit is
-// 2, because a second object shows that the server ignores the selectors. Source:
+// as OpenShift does for projects, is recognised by what it sends. A list without a
+// resourceVersion is of the most recent state. The limit is 2, because a second object
+// shows that the server ignores the selectors. Source:
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
-func askOptions(key string) metav1.ListOptions {
-	if key == "" {
-		return metav1.ListOptions{Limit: 1}
+func askOptions(eff protocol.Ask) metav1.ListOptions {
+	opts := metav1.ListOptions{Limit: 2}
+	if eff.At != "" {
+		opts.ResourceVersion, opts.ResourceVersionMatch = eff.At, metav1.ResourceVersionMatchExact
 	}
-	namespace, name, namespaced := strings.Cut(key, "/")
-	if !namespaced {
-		return metav1.ListOptions{Limit: 2, FieldSelector: "metadata.name=" + fields.EscapeValue(key)}
+	switch namespace, name, namespaced := strings.Cut(eff.Key, "/"); {
+	case eff.Key == "":
+		opts.Limit = 1
+	case !namespaced:
+		opts.FieldSelector = "metadata.name=" + fields.EscapeValue(eff.Key)
+	default:
+		opts.FieldSelector = "metadata.namespace=" + fields.EscapeValue(namespace) + ",metadata.name=" + fields.EscapeValue(name)
 	}
-	selector := "metadata.namespace=" + fields.EscapeValue(namespace) + ",metadata.name=" + fields.EscapeValue(name)
-	return metav1.ListOptions{Limit: 2, FieldSelector: selector}
+	return opts
 }
 
 // watch opens a stream and reads it to its end.

@@ -34,6 +34,9 @@ type told struct {
 type whole struct{ at, a, b string }
 
 func (s *told) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+	if opts.FieldSelector != "" {
+		return nil, apierrors.NewBadRequest("no object can be asked for by itself")
+	}
 	return s.ListKnown(ctx, opts, nil)
 }
 

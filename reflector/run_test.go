@@ -96,10 +96,11 @@ func TestRunAgainGoesOnWithTheWatch(t *testing.T) {
 		r := newRig(t, Options{})
 		s := r.synced()
 		s.event(listwatch.Added, "c", "11")
+		s.event(listwatch.Bookmark, "", "12")
 		r.told("add c")
 		_ = r.end()
 		r.run()
-		r.expect(`watch "11" for 300s`)
+		r.expect(`watch "12" for 300s`)
 	})
 }
 

@@ -124,6 +124,7 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 				r := newRig(t, Options{BackoffBase: 20 * time.Second, BackoffCap: 20 * time.Second})
 				s := r.synced()
 				s.event(listwatch.Added, "c", "11")
+				s.event(listwatch.Bookmark, "", "12")
 				synctest.Wait()
 				s.events <- io.ErrUnexpectedEOF // forgiven: opened again at once
 				synctest.Wait()
@@ -133,7 +134,7 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 				r.board.lastByte.note()
 				later(c.open)
 				if c.brief {
-					s.event(listwatch.Bookmark, "", "12")
+					s.event(listwatch.Bookmark, "", "13")
 				}
 				synctest.Wait()
 				if since := r.Status().FailingSince; !since.IsZero() {

@@ -345,6 +345,9 @@ func TestVerifyLetsGoOfWhatItListed(t *testing.T) {
 		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
 			return pageOf("100", newPartial("x", "u", "90")), nil
 		}
+		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+			return pageOf("100", newPartial("x", "u", "90")), nil
+		}
 		metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
 			obj := newPartial("x", "u", "90")
 			listed = weak.Make(obj)
@@ -371,6 +374,9 @@ func TestVerifyKeepsOnlyIdentities(t *testing.T) {
 		server, metadata := newScripted(), newScripted()
 		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
 			return pageOf("100", newPartial("x", "u", "90"), newPartial("y", "v", "91")), nil
+		}
+		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+			return pageOf("100", newPartial("y", "v", "91")), nil
 		}
 		var first weak.Pointer[metav1.PartialObjectMetadata]
 		kept := false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,8 +59,8 @@ func TestStreamsThatDieYoungSlowDown(t *testing.T) {
 		s := r.synced()
 		begin := time.Now()
 		var gaps []time.Duration
-		for range 10 {
-			s.event(listwatch.Modified, "a", "11")
+		for n := range 10 {
+			s.event(listwatch.Bookmark, "", strconv.Itoa(11+n))
 			s.events <- io.ErrUnexpectedEOF
 			<-r.fake.asked
 			gaps = append(gaps, time.Since(begin))

@@ -112,7 +112,7 @@ func pass(ctx context.Context, d time.Duration) error {
 // List implements listwatch.ListWatcher.
 func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*object], error) {
 	if name, ok := strings.CutPrefix(opts.FieldSelector, "metadata.name="); ok {
-		return s.ask(ctx, name)
+		return s.ask(ctx, name, opts)
 	}
 	verb := "list"
 	switch {
@@ -225,7 +225,7 @@ func (s *server) page(version, offset uint64, limit int64, a answer) *listwatch.
 }
 
 // ask answers a list of one object by its name: with the most recent state, as no list of that kind comes from a cache.
-func (s *server) ask(ctx context.Context, name string) (*listwatch.Page[*object], error) {
+func (s *server) ask(ctx context.Context, name string, opts metav1.ListOptions) (*listwatch.Page[*object], error) {
 	fault := asked(s, "ask", func(adv adversary) (error, string) { //nolint:staticcheck // the error is the fault, not the outcome
 		if err := adv.ask(); err != nil {
 			return err, "ask refused"
@@ -240,13 +240,26 @@ func (s *server) ask(ctx context.Context, name string) (*listwatch.Page[*object]
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	page := &listwatch.Page[*object]{ResourceVersion: format(s.version())}
-	switch obj, ok := s.objects[name]; {
-	case !ok:
-	case obj.ill():
-		page.Errors = append(page.Errors, &listwatch.ObjectError{Meta: obj.meta(), Err: errIll})
-	default:
-		page.Items = append(page.Items, obj)
+	version := s.version()
+	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		switch at := parse(opts.ResourceVersion); {
+		case at > version:
+			return nil, tooLarge()
+		case at < s.floor:
+			return nil, status(http.StatusGone, metav1.StatusReasonExpired, "too old resource version")
+		default:
+			version = at
+		}
+	}
+	page := &listwatch.Page[*object]{ResourceVersion: format(version)}
+	for _, obj := range s.at(version) {
+		switch {
+		case obj.name != name:
+		case obj.ill():
+			page.Errors = append(page.Errors, &listwatch.ObjectError{Meta: obj.meta(), Err: errIll})
+		default:
+			page.Items = append(page.Items, obj)
+		}
 	}
 	return page, nil
 }

@@ -32,7 +32,7 @@ func TestRecord(t *testing.T) {
 		createConfigMap(t, server, "payments", "dora")
 		p.await("ADDED payments/dora")
 		r := p.interrupt()
-		if r.status != cli.ExitOK || r.stderr != "" || !strings.Contains(r.stdout, "recorded "+path+": 3 requests, 4 objects") {
+		if r.status != cli.ExitOK || r.stderr != "" || !strings.Contains(r.stdout, "recorded "+path+": 3 requests, 5 objects") {
 			t.Fatalf("status %d, stderr %q, stdout\n%s", r.status, r.stderr, r.stdout)
 		}
 		text, err := os.ReadFile(path)

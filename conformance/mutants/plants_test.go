@@ -18,8 +18,8 @@ type plant struct {
 var plants = []plant{
 	{
 		what: "an event without a readable name is dropped, and the resume point moves on",
-		edits: one("m.repair.want(&m.rules, now)\n\t\tm.moveResumePast(e, resume)",
-			"m.moveResumePast(e, resume)"),
+		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.recent.passed()\n\t\tm.moveResumePast(e, resume)",
+			"m.recent.passed()\n\t\tm.moveResumePast(e, resume)"),
 		search: "nameless",
 	},
 	{
@@ -59,7 +59,7 @@ var plants = []plant{
 	},
 	{
 		what:   "what is absent and held is no sign of another history",
-		edits:  one("if was.Key == \"\" || was.gone {\n\t\t\treturn false, nil", "if true {\n\t\t\treturn false, nil"),
+		edits:  one("case q.Key == \"\", len(items) == 0 && q.gone:", "case q.Key == \"\", len(items) == 0:"),
 		search: "restored",
 	},
 }

@@ -233,7 +233,7 @@ func tooLarge() error {
 	return err
 }
 
-// list answers with the present state, or with the next page of an earlier one.
+// list answers with the present state, with an earlier one that is asked for, or with the next page of one.
 func (s *server[T]) list(ctx context.Context, selector string, opts metav1.ListOptions) (*listwatch.Page[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +245,16 @@ func (s *server[T]) list(ctx context.Context, selector string, opts metav1.ListO
 		if _, err := fmt.Sscanf(opts.Continue, "%d/%d", &version, &offset); err != nil || version < s.floor || version > len(s.log) {
 			return nil, expired()
 		}
-	} else if asked, err := strconv.Atoi(opts.ResourceVersion); err == nil && asked > version {
-		return nil, tooLarge()
+	} else if asked, err := strconv.Atoi(opts.ResourceVersion); err == nil {
+		exact := opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact
+		switch {
+		case asked > version:
+			return nil, tooLarge()
+		case exact && asked < s.floor:
+			return nil, expired()
+		case exact:
+			version = asked
+		}
 	}
 	state := s.at(s.log, version, selector)
 	keys := sortedKeys(state)

@@ -14,12 +14,11 @@ import (
 // nothing about other keys.
 type ask struct {
 	key        string
-	probe      bool // the answer shows whether the server is still the same, see trust.go
+	at         string // the version of a question of the history check, see history.go; "" asks for the most recent state
 	asked      time.Time
 	heard      time.Time
-	eventSince bool // an event of the key has come since; if key is empty, an event of any key
+	eventSince bool // an event of the key has come since
 	doubted    bool // since then, another server may have taken the place of the one that was asked
-	unplanned  bool // the watch has ended since then, see unplanProbe
 }
 
 const (
@@ -39,11 +38,11 @@ func (m *Machine) askTimers(now time.Time) {
 	}
 }
 
-// nextAsk returns when to send the next probe or ask beside an open watch; zero for never.
+// nextAsk returns when to send the next question or ask beside an open watch; zero for never.
 func (m *Machine) nextAsk() time.Time {
 	at := m.quarantine.soonest
-	if m.doubt != nil {
-		at = earliest(at, m.doubt.probeAt)
+	if m.unverified != nil {
+		at = earliest(at, m.unverified.at)
 	}
 	if at.IsZero() {
 		return at
@@ -52,21 +51,13 @@ func (m *Machine) nextAsk() time.Time {
 	return latest(at, m.pauses.nextToken(&m.rules, toList))
 }
 
-// probeOrAsk sends the probe or the ask that is due.
-func (m *Machine) probeOrAsk(now time.Time) {
+// checkOrAsk sends the question or the ask that is due.
+func (m *Machine) checkOrAsk(now time.Time) {
 	if m.ask != nil || !due(now, m.nextAsk()) {
 		return
 	}
-	if d := m.doubt; d != nil && due(now, d.probeAt) {
-		d.probeAt = time.Time{}
-		a := &ask{probe: true}
-		if d.recent[d.asking].eventSince {
-			d.next()
-		}
-		if !now.Before(m.unaskableUntil) {
-			a.key = d.recent[d.asking].Key
-		}
-		m.send(now, a)
+	if u := m.unverified; u != nil && due(now, u.at) {
+		m.check(now)
 		return
 	}
 	switch key, ok := m.quarantine.due(now); {
@@ -83,16 +74,13 @@ func (m *Machine) send(now time.Time, a *ask) {
 	a.asked, a.heard = now, now
 	m.ask = a
 	m.pauses.take(m.rules, toList, now)
-	m.emit(Ask{a.key})
+	m.emit(Ask{a.key, a.at})
 }
 
 // eventCame notes that an event of a key has come: an answer that is on its way may be older.
 func (m *Machine) eventCame(key string) {
-	if m.ask != nil && (m.ask.key == key || m.ask.key == "") {
+	if m.ask != nil && m.ask.key == key {
 		m.ask.eventSince = true
-	}
-	if m.doubt != nil {
-		m.doubt.eventCame(key)
 	}
 	if m.verify.running() {
 		m.verify.keysWithEvents[key] = true
@@ -110,8 +98,8 @@ func (m *Machine) answered(now time.Time, in Answered) {
 		m.askNotBefore = now.Add(in.Failure.retryAfter())
 	}
 	switch {
-	case a.probe:
-		m.probed(now, a, in)
+	case a.at != "":
+		m.checked(now, a, in)
 	default:
 		m.askAnswered(now, a, in)
 	}
@@ -124,7 +112,7 @@ func (a *ask) answers(in Answered) bool {
 	case in.Failure.Code == 400, !object.Ordered(in.Version) && in.Failure.Reason == 0:
 		return false
 	case a.key == "":
-		return true
+		return true // the version says all
 	}
 	return !in.More && len(in.Items) <= 1 && (len(in.Items) == 0 || in.Items[0].Meta.Key == a.key)
 }
@@ -177,7 +165,6 @@ func (m *Machine) absent(now time.Time, e *entry, in Answered) {
 		e.minVersion = object.Newer(e.minVersion, in.Version)
 		m.applyAnswer(Deleted, in.Version, Item{Meta: meta, Err: errAbsent, Held: in.Held, IsHeld: true})
 	default:
-		m.recent.note(object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}, true)
 		m.quarantine.release(e.meta.Key)
 		m.fence(e.meta.Key, in.Version)
 	}
@@ -190,7 +177,6 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 	same := item.IsHeld && !object.Another(item.Held.UID, item.Meta.UID)
 	switch {
 	case item.Err != nil:
-		m.recent.note(item.Meta, false)
 		if e.meta != item.Meta {
 			m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 			e.step, e.why = 0, unusable
@@ -199,7 +185,6 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 		e.minVersion = object.Newer(e.minVersion, item.Meta.ResourceVersion)
 		m.quarantine.postpone(&m.rules, now, e)
 	case same && item.Held.ResourceVersion == item.Meta.ResourceVersion:
-		m.recent.note(item.Meta, false)
 		m.quarantine.release(e.meta.Key)
 		m.fence(e.meta.Key, version)
 	case same && object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion) && !object.Older(version, item.Held.ResourceVersion):
@@ -215,7 +200,6 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 // stays. The reason is that the answer may first delete an earlier object with the same name. If the sink has taken that deletion,
 // an older event must not bring the earlier object back.
 func (m *Machine) applyAnswer(typ Type, version string, item Item) {
-	m.recent.note(item.Meta, typ == Deleted)
 	m.apply(typ, item)
 	m.eventCame(item.Meta.Key)
 	m.fence(item.Meta.Key, version)

@@ -23,11 +23,11 @@ type (
 		Initial bool
 	}
 
-	// Ask asks for the most recent state of one key. It is a list with the resource's own selectors, two field selectors
-	// (metadata.namespace and metadata.name), no resourceVersion and a limit of 2. The list has a version L. It brings the object
-	// that the key has as of L, or no object if there is none. An empty Key asks for any one object; then only the version
-	// matters.
-	Ask struct{ Key string }
+	// Ask asks for the state of one key: exactly at the version At, or the most recent one if At is empty. It is a list with the
+	// resource's own selectors, two field selectors (metadata.namespace and metadata.name), and a limit of 2. The list has a version
+	// L. It brings the object that the key has as of L, or no object if there is none. An empty Key asks for any one object; then
+	// only the version matters.
+	Ask struct{ Key, At string }
 
 	// ListMetadata asks for the metadata of everything, exactly at a version. If the server refuses that, it asks for any version that
 	// is not older. So it is at most two requests.

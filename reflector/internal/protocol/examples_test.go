@@ -105,15 +105,36 @@ func asked(s *stage) {
 	s.tick()
 }
 
-func doubted(s *stage) {
+// unverifiedAt101 has a watch that has brought nothing after an event of b at 101 and a bookmark there.
+func unverifiedAt101(s *stage) {
 	s.settled()
-	s.step(event(Modified, good("a", "100", "90")))
+	s.step(event(Modified, good("b", "101", "95")))
+	s.step(markAt("102"))
 	s.step(Ended{failed(Unavailable, 503)})
 	s.tick()
 	s.step(Opened{})
 }
 
-func savedAndProbed(s *stage) {
+// repeatingTwo has a watch that has to repeat b at 101 and the deletion of c at 102.
+func repeatingTwo(s *stage) {
+	s.settled()
+	s.step(event(Modified, good("b", "101", "95")))
+	s.step(event(Deleted, good("c", "102", "95")))
+	s.step(Ended{failed(Unavailable, 503)})
+	s.tick()
+	s.step(Opened{})
+}
+
+// relistedAt90 has a list that followed another history, and a watch after it.
+func relistedAt90(s *stage) {
+	repeatingTwo(s)
+	s.step(event(Modified, good("a", "101", "90")))
+	s.tick()
+	listCame("90", good("a", "80", "90"))(s)
+	s.step(Opened{})
+}
+
+func savedAndAsked(s *stage) {
 	fresh(s)
 	s.step(ResumeSaved{savedAt100})
 	s.step(Tick{})

@@ -12,7 +12,13 @@ func (w *world) makeBeside(mv move) bool {
 			return false
 		}
 		failure := askFailureKinds[mv.b]
-		w.ask = question{}
+		if failure.Reason == Expired && (!w.ask.exact || w.ask.at >= w.srv.head()) {
+			return false
+		}
+		if failure.Reason != Unreachable && w.ask.exact {
+			w.unanswered = false
+		}
+		w.ask = inquiry{}
 		w.sayFailure(failure)
 		w.step(Answered{Failure: failure}, subject{})
 	case askArrives:
@@ -33,7 +39,7 @@ func (w *world) makeBeside(mv move) bool {
 		if !w.spend(askFailures) {
 			return false
 		}
-		w.check = question{}
+		w.check = inquiry{}
 		w.step(MetadataListed{Failure: failureOf(Unreachable, 0)}, subject{})
 	case checkArrives:
 		w.check.state = arrivedState
@@ -43,10 +49,23 @@ func (w *world) makeBeside(mv move) bool {
 	return true
 }
 
-// answerAsk has the server answer with its most recent state. The selectors are those of the reflector; a server that is deaf
+// answerAsk has the server answer with its most recent state, or with that of the version that is asked for. The selectors are those of the reflector; a server that is deaf
 // to field selectors answers with everything.
 func (w *world) answerAsk(spoil int8) bool {
-	a := arrived{objects: w.srv.at(w.srv.head()).selected}
+	at := w.srv.head()
+	if w.ask.exact {
+		at = w.ask.at
+	}
+	if at > w.srv.head() {
+		if spoil != whole {
+			return false
+		}
+		w.ask = inquiry{}
+		w.sayFailure(failureOf(TooLarge, 504))
+		w.step(Answered{Failure: failureOf(TooLarge, 504)}, subject{})
+		return true
+	}
+	a := arrived{objects: w.srv.at(at).selected}
 	for k := range int8(keys) {
 		if !w.s.deaf && w.ask.key != -1 && w.ask.key != k {
 			a.objects[k] = cell{}
@@ -61,15 +80,14 @@ func (w *world) answerAsk(spoil int8) bool {
 	if spoil > undecodableB || !w.spoil(&a, spoil) {
 		return false
 	}
-	w.ask.state, w.ask.at, w.ask.found = answered, w.srv.head(), a
+	w.ask.state, w.ask.at, w.ask.found = answered, at, a
 	return true
 }
 
 func (w *world) askArrives() {
 	q := w.ask
-	w.ask = question{}
+	w.ask = inquiry{}
 	w.sayAnswer(q)
-	w.wasAsked(q)
 	in := Answered{Version: q.at.String(), More: q.more}
 	s := subject{key: max(q.key, 0), object: cell{at: q.at}, old: q.old}
 	for k := range int8(keys) {

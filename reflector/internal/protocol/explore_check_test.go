@@ -20,15 +20,15 @@ type memory struct {
 	// relisted: since then the sink was given a list, so what it still holds of the old history is known to be doubtful.
 	relisted bool
 
-	// newest is the newest thing that the sink was given from the history before, and reached the newest version that the
-	// reflector knew of then. While unanswered is set, the server has not been asked for newest since, at a version from
-	// which nobody can tell a restored backup from an ordinary server but by that.
+	// newest is the newest thing that the server has sent of the history before, and reached the resume point then. While
+	// unanswered is set, the server has to be asked for newest at that version: nobody can tell a restored backup from an ordinary
+	// server but by that.
 	newest     thing
 	reached    version
 	unanswered bool
 }
 
-// thing is something that the sink was given.
+// thing is a state that the server has sent.
 type thing struct {
 	known bool
 	key   int8
@@ -36,16 +36,14 @@ type thing struct {
 	gone bool
 }
 
-// gave: the sink has taken an object, or the end of one.
-func (w *world) gave(s subject, gone bool) {
-	if w.mixed && !s.old {
-		if w.newest.known && w.newest.key == s.key {
-			w.unanswered = false // its key is of the new history now
-		}
-		return
-	}
-	if s.object.at >= w.newest.at {
-		w.newest = thing{true, s.key, s.object, gone}
+// sent: the server has sent an event of a key.
+func (w *world) sent(t thing) {
+	switch {
+	case w.mixed:
+	case t.at > max(versionOf(w.m.resume), w.newest.at):
+		w.newest = t
+	case t.key == w.newest.key && t != w.newest:
+		w.newest = thing{} // an event out of order
 	}
 }
 
@@ -63,7 +61,7 @@ func (w *world) replaced(s subject, kept bool) {
 	w.relisted, w.unanswered, w.reached = false, false, 0
 	w.newest = thing{}
 	for k, c := range s.list.objects {
-		if !s.list.bad[k] && c.at > w.newest.at {
+		if c.at > w.newest.at {
 			w.newest = thing{true, int8(k), c, false}
 		}
 	}
@@ -75,44 +73,28 @@ func (w *world) wasRestored() {
 		return
 	}
 	w.mixed, w.relisted = true, false
-	// While a doubt is looked into, the things from before it are those that are asked for, see Machine.doubtServer. Another
-	// restoration is not promised to be seen.
-	w.unanswered = w.m.doubt == nil
-	w.reached = max(versionOf(w.m.floor()), w.newest.at)
+	// While the server is unverified, what is asked for is from before. Another restoration is not promised to be seen.
+	w.unanswered = w.m.unverified == nil
+	w.reached = versionOf(w.m.resume)
 }
 
-// wasAsked: an ask was answered.
-func (w *world) wasAsked(q question) {
-	if w.mixed && !q.old && q.at >= versionOf(w.m.resume) && (q.key == -1 || q.key == w.newest.key) && !w.shows() {
-		w.unanswered = false
-	}
-}
-
-// shows reports whether the newest thing that is held shows that the server has another history.
+// shows reports whether the server shows that it has another history: it has not come to the resume point, or the newest state that it
+// has sent is not what it has there.
 func (w *world) shows() bool {
-	if !w.newest.known || !w.m.unaskableUntil.IsZero() || w.s.deaf {
-		return false // the server cannot be asked for one key
-	}
-	switch has := w.srv.at(w.srv.head()).selected[w.newest.key]; {
-	case has == cell{}:
-		return !w.newest.gone
-	case has.at > w.reached:
+	switch {
+	case w.srv.head() < w.reached:
+		return true
+	case !w.newest.known, w.s.deaf: // a server that is deaf cannot be asked for one key
 		return false
-	default:
-		return w.newest.gone || has != w.newest.cell
 	}
+	has := w.srv.at(w.reached).selected[w.newest.key]
+	return w.newest.gone && has != cell{} || !w.newest.gone && has != w.newest.cell
 }
 
 // mustConverge reports whether a server that behaves must lead to a sink that equals it. After a restored backup that can be
-// asked for only if there is something to see: the server is behind, or the newest thing that is held is not as it was.
-// Otherwise nothing but a verification can tell.
+// asked for only if there is something to see. Otherwise nothing but a verification can tell.
 func (w *world) mustConverge() bool {
-	switch {
-	case w.s.rules.Verify > 0, !w.mixed, w.relisted:
-		return true
-	default:
-		return w.unanswered && (w.srv.head() < versionOf(w.m.resume) || w.shows())
-	}
+	return w.s.rules.Verify > 0 || !w.mixed || w.relisted || w.unanswered && w.shows()
 }
 
 // equal reports whether the sink has what the server has.

@@ -83,10 +83,21 @@ func (w *world) lowest() version {
 		return 0
 	}
 	for _, v := range [...]version{
-		versionOf(w.m.resume), versionOf(w.m.safe), w.asOf[0], w.asOf[1], w.main.version, w.main.pos, w.main.upTo, w.check.at,
+		versionOf(w.m.resume), versionOf(w.m.safe), w.asOf[0], w.asOf[1], w.main.version, w.main.pos, w.main.upTo, w.check.at, w.ask.at,
 	} {
 		if v > 0 {
 			low = min(low, v)
+		}
+	}
+	if w.unanswered {
+		low = min(low, w.reached)
+	}
+	if w.m.recent.events > 0 {
+		low = min(low, versionOf(w.m.recent.since))
+	}
+	if u := w.m.unverified; u != nil {
+		for _, q := range u.questions {
+			low = min(low, versionOf(q.at))
 		}
 	}
 	return low
@@ -214,12 +225,13 @@ func (e *encoder) arrived(a *arrived) {
 	e.bool(a.nameless)
 }
 
-func (e *encoder) question(q *question) {
+func (e *encoder) question(q *inquiry) {
 	e.byte(byte(q.state))
 	if q.state == unasked {
 		return
 	}
 	e.key(q.key)
+	e.bool(q.exact)
 	e.version(q.at)
 	e.arrived(&q.found)
 	e.bool(q.more)

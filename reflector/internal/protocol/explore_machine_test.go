@@ -34,13 +34,12 @@ func (e *encoder) machine(m *Machine) {
 	e.bool(m.ask != nil)
 	if a := m.ask; a != nil {
 		e.key(keyOf(a.key))
-		e.bool(a.probe)
+		e.versionText(a.at)
 		e.bool(a.eventSince)
 		e.bool(a.doubted)
-		e.bool(a.unplanned)
 	}
 	e.armed(m.unaskableUntil)
-	e.doubt(m.doubt)
+	e.unverified(m.unverified)
 	e.armed(m.repair.at)
 	e.bool(m.repair.unnamed)
 	e.armed(m.verify.next)
@@ -73,6 +72,10 @@ func (e *encoder) phase(p phase) {
 	case *watching:
 		e.byte(4)
 		e.versionText(p.version)
+		e.byte(byte(len(p.repeats)))
+		for _, k := range p.repeats {
+			e.known(k)
+		}
 		e.bool(p.afterLongList)
 		e.bool(p.open)
 		e.bool(p.progress)
@@ -87,11 +90,17 @@ func (e *encoder) meta(meta object.Meta) {
 	e.versionText(meta.ResourceVersion)
 }
 
+func (e *encoder) known(k known) {
+	e.meta(k.Meta)
+	e.bool(k.gone)
+}
+
 func (e *encoder) recent(r recent) {
-	for _, k := range r[:keys] { // one a key, so the others are none
-		e.meta(k.Meta)
-		e.bool(k.gone)
-		e.bool(k.eventSince)
+	for _, k := range r.states {
+		e.known(k)
+	}
+	if e.byte(byte(r.events)); r.events > 0 {
+		e.versionText(r.since)
 	}
 }
 
@@ -107,28 +116,30 @@ func (e *encoder) entry(q *entry) {
 	e.byte(byte(q.answersUnused))
 }
 
-func (e *encoder) doubt(d *doubt) {
-	e.bool(d != nil)
-	if d == nil {
+func (e *encoder) unverified(u *unverified) {
+	e.bool(u != nil)
+	if u == nil {
 		return
 	}
-	e.versionText(d.resume)
-	e.recent(d.recent)
-	e.byte(byte(d.asking))
-	e.byte(byte(d.most))
-	e.armed(d.probeAt)
-	e.byte(byte(d.answersBehind))
-	e.byte(byte(d.answersAbsent))
-	e.byte(byte(d.unchanged))
+	e.versionText(u.resume)
+	e.byte(byte(len(u.questions)))
+	for _, q := range u.questions {
+		e.known(q.known)
+		e.versionText(q.at)
+	}
+	e.bool(u.relisted)
+	e.armed(u.at)
+	e.bool(u.behind)
 }
 
 // A field that the encoding leaves out would make two states one that behave differently, and hide what follows from one of
 // them. If this fails, think of the new field in encoder and in forget, and then say here that it was.
 func TestEncodingKnowsEveryField(t *testing.T) {
 	const want = `
-Machine: rules phase out position recent pauses silence health lists quarantine ask unaskableUntil askNotBefore doubt repair verify resyncAt wantedTicket servedTicket undo
+Machine: rules phase out position recent pauses silence health lists quarantine ask unaskableUntil askNotBefore unverified repair verify resyncAt wantedTicket servedTicket undo
 position: resume safe mostRecentNext distrusted synced fences
-known: Meta gone eventSince
+recent: states events since
+known: Meta gone
 Meta: Key UID ResourceVersion
 pauses: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches watchesFullAt listsFullAt
 silence: bookmarkGap learnedLimit
@@ -136,20 +147,22 @@ health: failing failingBefore watchAccepted
 lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil
 quarantine: entries soonest beyondLimit changes
 entry: meta why err askErr minVersion since next step answersUnused
-ask: key probe asked heard eventSince doubted unplanned
-doubt: resume recent asking most probeAt answersBehind answersAbsent failures unchanged
+ask: key at asked heard eventSince doubted
+unverified: resume questions relisted at failures behind
+question: known at
 repair: at step last unnamed
 verification: next asked arrived heard version keysWithEvents
 waiting: until then
 listing: version anotherWanted ticket asked heard
 streaming: version anotherWanted ticket asked heard deadline timeout open otherEventAt
-watching: version asked heard deadline timeout afterLongList open opened progress bookmark silence
+watching: version repeats asked heard deadline timeout afterLongList open opened progress bookmark silence
 `
 	var got strings.Builder
 	got.WriteString("\n")
 	all := []any{
 		Machine{},
 		position{},
+		recent{},
 		known{},
 		object.Meta{},
 		pauses{},
@@ -159,7 +172,8 @@ watching: version asked heard deadline timeout afterLongList open opened progres
 		quarantine{},
 		entry{},
 		ask{},
-		doubt{},
+		unverified{},
+		question{},
 		repair{},
 		verification{},
 		waiting{},

@@ -46,7 +46,7 @@ const (
 	wake
 	repairDue
 	askDue // a: the key
-	probeDue
+	checkDue
 	verifyDue
 
 	// Of the program.
@@ -80,7 +80,7 @@ func failureOf(reason Reason, code int) Failure {
 var (
 	listFailureKinds  = []Failure{failureOf(Unreachable, 0), failureOf(Failed, 400), failureOf(Expired, 410)}
 	watchFailureKinds = []Failure{failureOf(Unavailable, 503), failureOf(Failed, 500), failureOf(Expired, 410)}
-	askFailureKinds   = []Failure{failureOf(Unreachable, 0), failureOf(Failed, 400)}
+	askFailureKinds   = []Failure{failureOf(Unreachable, 0), failureOf(Failed, 400), failureOf(Expired, 410)}
 
 	// The machine looks at how long a watch lived. It does so by three limits, between which nothing differs.
 	watchEnds = []struct {
@@ -154,7 +154,7 @@ func (w *world) moves(all []move) []move {
 		for k := range int8(keys) {
 			add(askDue, k, 0)
 		}
-		add(probeDue, 0, 0)
+		add(checkDue, 0, 0)
 	}
 	switch w.check.state {
 	case awaited:
@@ -228,7 +228,7 @@ func (w *world) make(mv move) bool {
 		return w.makeWatch(mv)
 	case answerAsk, failAsk, askArrives, answerCheck, failCheck, checkArrives:
 		return w.makeBeside(mv)
-	case wake, repairDue, askDue, probeDue, verifyDue:
+	case wake, repairDue, askDue, checkDue, verifyDue:
 		return w.makeTimer(mv)
 	case wantList:
 		if !w.spend(relists) {
@@ -241,7 +241,7 @@ func (w *world) make(mv move) bool {
 			return false
 		}
 		w.say("stop")
-		w.main, w.ask, w.check = request{}, question{}, question{}
+		w.main, w.ask, w.check = request{}, inquiry{}, inquiry{}
 		w.step(Stopped{}, subject{})
 		w.say("restart")
 	}
@@ -298,16 +298,16 @@ func (w *world) makeRestore(v version, notice int8) bool {
 	if notice == sees503 {
 		failure = failureOf(Unavailable, 503)
 	}
-	for _, q := range []*question{&w.ask, &w.check} {
+	for _, q := range []*inquiry{&w.ask, &w.check} {
 		q.old = q.state != unasked
 	}
 	if w.ask.state == awaited {
-		w.ask = question{}
+		w.ask = inquiry{}
 		w.sayFailure(failureOf(Unreachable, 0))
 		w.step(Answered{Failure: failureOf(Unreachable, 0)}, subject{})
 	}
 	if w.check.state == awaited {
-		w.check = question{}
+		w.check = inquiry{}
 		w.step(MetadataListed{Failure: failureOf(Unreachable, 0)}, subject{})
 	}
 	if notice != seesEarlyEnd {
@@ -424,7 +424,7 @@ func (w *world) makeWatch(mv move) bool {
 		w.main.pos = place
 	case bookmark:
 		at := w.srv.quiet(w.main.pos)
-		if w.main.initial || at <= max(w.main.version, versionOf(w.m.resume)) {
+		if w.main.initial || at <= max(w.main.version, versionOf(w.m.resume)) && !w.passesRepeats(at) {
 			return false // a server sends none at or below the version that the watch began at
 		}
 		w.main.pos = at
@@ -454,6 +454,12 @@ func (w *world) makeWatch(mv move) bool {
 	default:
 	}
 	return true
+}
+
+// passesRepeats reports whether a bookmark says that the server does not have the event that it has to repeat.
+func (w *world) passesRepeats(at version) bool {
+	p, ok := w.m.phase.(*watching)
+	return ok && len(p.repeats) > 0 && at > w.main.version && at >= versionOf(p.repeats[0].ResourceVersion)
 }
 
 // end ends the watch that is open, or was to be, at an age.
@@ -508,6 +514,9 @@ func (w *world) deliver(spoil int8) bool {
 		return false
 	}
 	w.main.pos = place
+	if !w.main.initial && !a.nameless {
+		w.sent(thing{true, k, object, typ == Deleted})
+	}
 	e := &Seen{Type: typ, Item: w.item(k, object, a.bad[k])}
 	if a.nameless {
 		e.Item.Meta.Key, e.Item.Meta.UID, e.Item.Err = "", "", errBad
@@ -549,11 +558,11 @@ func (w *world) makeTimer(mv move) bool {
 			return false
 		}
 		return w.fire(func(m *Machine) { m.quarantine.entries[keyTexts[mv.a]].next, m.quarantine.soonest = now, now })
-	case probeDue:
-		if w.m.doubt == nil || w.m.doubt.probeAt.IsZero() {
+	case checkDue:
+		if w.m.unverified == nil || w.m.unverified.at.IsZero() {
 			return false
 		}
-		return w.fire(func(m *Machine) { m.doubt.probeAt = now })
+		return w.fire(func(m *Machine) { m.unverified.at = now })
 	case verifyDue:
 		// Only while no event is due. One that begins before them hears of them while it is under way, and then says nothing of
 		// their keys: it finds less.

@@ -182,8 +182,8 @@ func (p *pacer) encode() string {
 		min(u.failures, maxFailures), u.emptyWatches, in(u.watchesFullAt), in(u.listsFullAt))
 	l := m.lists
 	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.unaskableUntil))
-	if d := m.doubt; d != nil {
-		fmt.Fprint(&b, " ", in(d.probeAt), d.answersBehind, d.answersAbsent, d.unchanged, min(d.failures, 10))
+	if u := m.unverified; u != nil {
+		fmt.Fprint(&b, " ", in(u.at), len(u.questions), u.relisted, u.behind, min(u.failures, 10))
 	}
 	return b.String()
 }

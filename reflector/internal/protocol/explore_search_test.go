@@ -116,7 +116,7 @@ func (s *search) explore() found {
 const (
 	inOrderVerify = iota + 1
 	inOrderQuarantine
-	inOrderProbe
+	inOrderCheck
 	inOrderRepair
 	inOrderBookmark
 	inOrderEvent
@@ -157,8 +157,8 @@ func (w *world) behaving(mv move) int {
 		}
 	case bookmark:
 		return inOrderBookmark
-	case probeDue:
-		return inOrderProbe
+	case checkDue:
+		return inOrderCheck
 	case askDue:
 		return inOrderQuarantine
 	case repairDue:

@@ -60,9 +60,9 @@ func (w *world) forget() {
 	}
 	rearm(&m.unaskableUntil)
 	m.askNotBefore = time.Time{} // a pause
-	if d := m.doubt; d != nil {
-		d.failures = 0
-		rearm(&d.probeAt)
+	if u := m.unverified; u != nil {
+		u.failures = min(u.failures, 1) // a saved copy looks whether there was one
+		rearm(&u.at)
 	}
 	if m.ask != nil {
 		m.ask.asked, m.ask.heard = now, now

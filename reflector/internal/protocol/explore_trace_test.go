@@ -35,11 +35,14 @@ func (w *world) sayEffect(eff Effect, s subject) {
 		w.say("%s", resource+parameters("allowWatchBookmarks", "true", "resourceVersion", eff.Version,
 			"resourceVersionMatch", match, "sendInitialEvents", initial, "timeoutSeconds", "T", "watch", "true"))
 	case Ask:
-		if eff.Key == "" {
-			w.say("%slimit=1", resource)
-			return
+		selector, limit, match := "", "1", ""
+		if eff.Key != "" {
+			selector, limit = "metadata.namespace%3Ddefault%2Cmetadata.name%3D"+name(keyOf(eff.Key)), "2"
 		}
-		w.say("%sfieldSelector=metadata.namespace%%3Ddefault%%2Cmetadata.name%%3D%s&limit=2", resource, name(keyOf(eff.Key)))
+		if eff.At != "" {
+			match = "Exact"
+		}
+		w.say("%s", resource+parameters("fieldSelector", selector, "limit", limit, "resourceVersion", eff.At, "resourceVersionMatch", match))
 	case ListMetadata:
 		w.say("# The client asks for the metadata at %s.", eff.Version)
 	case HangUp:
@@ -176,7 +179,7 @@ func (w *world) sayBookmark(v version, end bool) {
 	w.say("< BOOKMARK @%s", v)
 }
 
-func (w *world) sayAnswer(q question) {
+func (w *world) sayAnswer(q inquiry) {
 	w.say("< 200 list rv=%s", q.at)
 	w.sayObjects(&q.found)
 }

@@ -21,8 +21,8 @@ type world struct {
 
 	sink  [keys]cell
 	main  request // the list or watch
-	ask   question
-	check question // a verification
+	ask   inquiry
+	check inquiry // a verification
 
 	left budget // the faults that may still happen
 	memory
@@ -58,20 +58,21 @@ const (
 	watchRequest
 )
 
-// question is an ask, or the list of a verification. The server answers at one moment, and the answer arrives at another.
-type question struct {
-	state questionState
+// inquiry is an ask, or the list of a verification. The server answers at one moment, and the answer arrives at another.
+type inquiry struct {
+	state inquiryState
 	key   int8 // of an ask; -1 for any
+	exact bool // an ask at a version, and not of the most recent state
 	at    version
 	found arrived
 	more  bool // a server that ignores field selectors
 	old   bool // the answer is from before a backup was restored
 }
 
-type questionState uint8
+type inquiryState uint8
 
 const (
-	unasked questionState = iota
+	unasked inquiryState = iota
 	awaited
 	answered
 	arrivedState // of a verification: it waits to be compared
@@ -309,14 +310,14 @@ func (w *world) perform(eff Effect, s subject) (Input, error) {
 		w.main = request{}
 	case Ask:
 		w.only(w.ask.state == unasked, "an ask", "an ask")
-		w.ask = question{state: awaited, key: keyOf(eff.Key)}
+		w.ask = inquiry{state: awaited, key: keyOf(eff.Key), exact: eff.At != "", at: versionOf(eff.At)}
 	case CancelAsk:
-		w.ask = question{}
+		w.ask = inquiry{}
 	case ListMetadata:
 		w.only(w.check.state == unasked, "a verification", "a verification")
-		w.check = question{state: awaited, key: -1, at: versionOf(eff.Version)}
+		w.check = inquiry{state: awaited, key: -1, at: versionOf(eff.Version)}
 	case CancelVerification:
-		w.check = question{}
+		w.check = inquiry{}
 	case Compare:
 		return Compared{Differences: w.compare()}, nil
 	case Applied, Passed, ListUnused, Failing, Relist, Backoff, Problem, Verified, Synced:
@@ -350,7 +351,6 @@ func (w *world) performApply(how Apply, s subject) error {
 		c = cell{}
 	}
 	w.sink[s.key] = c
-	w.gave(s, c == cell{})
 	return nil
 }
 
@@ -416,7 +416,7 @@ func (w *world) reuses(a *arrived) bool {
 func (w *world) compare() Differences {
 	comparison := w.m.Comparison()
 	found := w.check.found
-	w.check = question{}
+	w.check = inquiry{}
 	for k, c := range found.objects {
 		if c != (cell{}) {
 			comparison.Item(w.item(int8(k), c, false))

@@ -44,7 +44,7 @@ func (f *Fold) NeedsHeld() bool { return f.reuse }
 func (f *Fold) Item(item Item) {
 	f.sum.Items++
 	version := item.Meta.ResourceVersion
-	f.sum.Recent.noteListed(item.Meta)
+	f.sum.Recent.listed(item.Meta)
 	if !f.reuse || f.sum.Conflict != nil || !item.IsHeld || sameVersion(item) {
 		return
 	}
@@ -59,8 +59,8 @@ func (f *Fold) Anonymous() { f.sum.Items++ }
 // Bad takes an item that cannot be used. If the sink holds the same object, Bad returns true: the object was not deleted, so the sink
 // keeps it.
 func (f *Fold) Bad(item Item) (keep bool) {
-	if item.Meta.Key != "" && object.Ordered(item.Meta.ResourceVersion) {
-		f.sum.Recent.noteListed(item.Meta)
+	if item.Meta.Key != "" {
+		f.sum.Recent.listed(item.Meta)
 	}
 	switch {
 	case item.Meta.Key == "":

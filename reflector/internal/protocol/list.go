@@ -206,16 +206,17 @@ func (m *Machine) undecodable(sum Sum) error {
 func (m *Machine) replace(now time.Time, sum Sum) {
 	m.undo = undo{
 		sink: replaced, position: m.position, recent: m.recent,
-		quarantine: m.quarantine, repair: m.repair, doubt: m.doubt, health: m.health, servedTicket: m.servedTicket,
+		quarantine: m.quarantine, repair: m.repair, unverified: m.unverified, health: m.health, servedTicket: m.servedTicket,
 	}
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: m.keepsUnlisted(sum)})
 	if object.Older(sum.Version, m.safe) || m.distrusted {
 		m.safe = "" // the old version is of another history; a new one is set once nothing is in quarantine
 	}
-	m.resume, m.fences = sum.Version, nil
+	m.resume, m.fences, m.recent, m.unverified = sum.Version, nil, sum.Recent, nil
+	if m.distrusted {
+		m.suspectList()
+	}
 	m.mostRecentNext, m.distrusted = false, false
-	m.recent = sum.Recent
-	m.doubt = nil
 	m.pauses.listed()
 	m.quarantine = m.quarantine.relisted(m, now, sum)
 	m.repair.listed(now)

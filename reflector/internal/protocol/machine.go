@@ -16,7 +16,7 @@ type Machine struct {
 
 	// The version that the sink is at, see list.go and watch.go.
 	position
-	recent recent // the newest objects that the server has sent, see trust.go
+	recent recent // the newest states that the server has sent, see history.go
 
 	// How requests are paced, see pause.go and silence.go.
 	pauses  pauses
@@ -26,12 +26,12 @@ type Machine struct {
 	// What the machine has learned about lists of this server, see list.go and initial.go.
 	lists lists
 
-	// What is done beside the watch, see quarantine.go, ask.go, trust.go, repair.go, verify.go.
+	// What is done beside the watch, see quarantine.go, ask.go, history.go, repair.go, verify.go.
 	quarantine     quarantine
 	ask            *ask
-	unaskableUntil time.Time // no key is asked for before this, because an answer could not be used; zero if there was no such answer
-	askNotBefore   time.Time // no key is asked for before this, because the server sent Retry-After; zero if it has not
-	doubt          *doubt
+	unaskableUntil time.Time   // no key is asked for before this, because an answer could not be used; zero if there was no such answer
+	askNotBefore   time.Time   // no key is asked for before this, because the server sent Retry-After; zero if it has not
+	unverified     *unverified // nil while the server counts as verified
 	repair         repair
 	verify         verification
 
@@ -82,7 +82,7 @@ type undo struct {
 	// If it had a Replace:
 	quarantine   quarantine
 	repair       repair
-	doubt        *doubt
+	unverified   *unverified
 	health       health
 	servedTicket int
 }
@@ -113,9 +113,9 @@ func (m *Machine) Clone() *Machine {
 		a := *m.ask
 		c.ask = &a
 	}
-	if m.doubt != nil {
-		d := *m.doubt
-		c.doubt = &d
+	if m.unverified != nil {
+		u := *m.unverified
+		c.unverified = &u
 	}
 	c.verify.keysWithEvents = maps.Clone(m.verify.keysWithEvents)
 	c.undo.position.fences = maps.Clone(m.undo.position.fences)
@@ -124,9 +124,9 @@ func (m *Machine) Clone() *Machine {
 		e := *m.undo.entry
 		c.undo.entry = &e
 	}
-	if m.undo.doubt != nil {
-		d := *m.undo.doubt
-		c.undo.doubt = &d
+	if m.undo.unverified != nil {
+		u := *m.undo.unverified
+		c.undo.unverified = &u
 	}
 	return &c
 }
@@ -263,7 +263,7 @@ func (m *Machine) besideTimers(now time.Time) {
 		m.repairByList(now)
 		return
 	}
-	m.probeOrAsk(now)
+	m.checkOrAsk(now)
 	m.beginVerification(now)
 }
 
@@ -321,9 +321,9 @@ func (m *Machine) stopped(now time.Time) {
 	m.waitUntil(time.Time{}, then)
 	m.ask = nil
 	m.verify.cancel()
-	m.doubtServer()
-	m.doubtAnswers(now)
-	m.unplanProbe()
+	m.suspect()
+	m.suspectAnswers(now)
+	m.unplanCheck()
 }
 
 // due reports whether a time has come; the zero time never does.

@@ -51,7 +51,8 @@ type streaming struct {
 
 // watching: a watch was asked for. It is open, or the server has not answered yet.
 type watching struct {
-	version       string // the resourceVersion it was opened at
+	version       string  // the resourceVersion it was opened at
+	repeats       []known // the events that it still has to repeat first, see history.go
 	asked         time.Time
 	heard         time.Time     // when anything came last
 	deadline      time.Time     // when to give it up, because the server has not ended it; zero for never

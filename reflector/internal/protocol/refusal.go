@@ -10,7 +10,7 @@ func (m *Machine) takeBack(now time.Time, undone undo, err error) {
 		m.applyRefused(now, undone, err)
 	case replaced:
 		m.position, m.recent = undone.position, undone.recent
-		m.quarantine, m.repair, m.doubt = undone.quarantine, undone.repair, undone.doubt
+		m.quarantine, m.repair, m.unverified = undone.quarantine, undone.repair, undone.unverified
 		m.health, m.servedTicket = undone.health, undone.servedTicket
 		m.waitUntil(time.Time{}, toList) // the watch after the list does not begin, so its end resets no pauses
 		m.listAfterRefusal(now, err)

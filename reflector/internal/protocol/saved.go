@@ -23,11 +23,13 @@ type Saved struct {
 	// several times.
 	MoreDoubts int
 
-	// Newest are the newest objects that the server had sent, the newest first.
+	// Newest are the newest states that the server had sent, the newest first. Those that are newer than Since are all events that it
+	// had sent after Since. Since is empty if there are none.
 	Newest []Newest
+	Since  string
 }
 
-// Newest is one of the newest objects that a server has sent.
+// Newest is one of the newest states that a server has sent.
 type Newest struct {
 	object.Meta
 	Gone bool // it was deleted
@@ -39,7 +41,7 @@ type Newest struct {
 //   - while another server may have answered: the sink may have the objects of two histories;
 //   - while a list of the most recent state is due, because something had no readable name, or because somebody suspects the copy.
 func (m *Machine) Saved() Saved {
-	if object.Any(m.resume) || !m.synced || m.doubt != nil || m.distrusted || m.suspected() || m.repair.unnamed {
+	if object.Any(m.resume) || !m.synced || m.unverified != nil || m.distrusted || m.suspected() || m.repair.unnamed {
 		return Saved{}
 	}
 	s := Saved{Version: m.resume, MoreDoubts: m.quarantine.beyondLimit}
@@ -53,10 +55,13 @@ func (m *Machine) Saved() Saved {
 		}
 		s.Doubts = slices.Sorted(maps.Keys(doubts))
 	}
-	for _, k := range m.recent {
+	for _, k := range m.recent.states {
 		if k.Key != "" {
 			s.Newest = append(s.Newest, Newest{k.Meta, k.gone})
 		}
+	}
+	if m.recent.events > 0 {
+		s.Since = m.recent.since
 	}
 	return s
 }
@@ -77,26 +82,30 @@ func (s *Saved) NoteHeld(meta object.Meta) {
 		}
 		return 1
 	})
-	if at < len(recent{}) {
+	if most := len(recent{}.states); at < most {
 		s.Newest = slices.Insert(s.Newest, at, Newest{Meta: meta})
-		s.Newest = s.Newest[:min(len(s.Newest), len(recent{}))]
+		s.Newest = s.Newest[:min(len(s.Newest), most)]
 	}
 }
 
 var errSaved = errors.New("the saved copy may lack the latest state of it")
 
 // resumeSaved goes on from a saved copy, which the sink holds: the next request is a watch from its version. Another server may
-// answer, so the newest objects are asked for as after an outage, and each doubt is asked for by itself. If there are more doubts than
-// have names, a list follows.
+// answer, so it is unverified as after an outage, and each doubt is asked for by itself. If there are more doubts than have names, a
+// list follows.
 func (m *Machine) resumeSaved(now time.Time, s Saved) {
 	if m.synced || m.resume != "" || object.Any(s.Version) {
 		return // a machine that has begun goes on; without a version, it begins with a list
 	}
 	m.moveResume(s.Version)
-	for i, n := range s.Newest[:min(len(s.Newest), len(m.recent))] {
-		m.recent[i] = known{Meta: n.Meta, gone: n.Gone}
+	m.recent.since = s.Since
+	for i, n := range s.Newest[:min(len(s.Newest), len(m.recent.states))] {
+		m.recent.states[i] = known{n.Meta, n.Gone}
+		if object.Older(s.Since, n.Meta.ResourceVersion) && !object.Older(s.Version, n.Meta.ResourceVersion) {
+			m.recent.events++
+		}
 	}
-	m.doubtServer()
+	m.suspect()
 	for _, key := range s.Doubts {
 		m.toQuarantine(now, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
 	}
@@ -106,21 +115,11 @@ func (m *Machine) resumeSaved(now time.Time, s Saved) {
 	m.waitUntil(time.Time{}, toWatch)
 }
 
-// hastenProbe makes the next probe due at once, if a saved copy waits, and an event has come for the object that the probe asks
-// for. Such an event is usual: if an object was changed or deleted while no program ran, its event comes after the watch has
-// opened.
-func (m *Machine) hastenProbe(now time.Time, key string) {
-	if d := m.doubt; d != nil && !m.synced && !d.probeAt.IsZero() && d.recent[d.asking].Key == key {
-		d.probeAt = now
-	}
-}
-
-// syncSaved says that a saved copy counts as the first list, if the server has accepted a watch from its version, and the probes
-// have found no sign of another server. If a probe fails, the copy does not wait for the next probe, because the watch is open. A
-// step that emits these effects has no other call of the sink, so a refusal by the sink cannot drop them.
+// syncSaved says that a saved copy counts as the first list, if the server has accepted a watch from its version, and is verified. If
+// a question fails, the copy does not wait for the answer to the next, because the watch is open. A step that emits these effects has no other call of the sink, so a refusal by the sink cannot drop them.
 func (m *Machine) syncSaved(now time.Time) {
 	p, ok := m.phase.(*watching)
-	if m.synced || !ok || !p.open || m.doubt != nil && m.doubt.failures == 0 {
+	if m.synced || !ok || !p.open || m.unverified != nil && m.unverified.failures == 0 {
 		return
 	}
 	m.synced = true

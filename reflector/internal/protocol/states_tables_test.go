@@ -21,8 +21,8 @@ var queries = []struct{ what, query string }{
 	{"first initial events", "?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=T&watch=true"},
 	{"later initial events, not older than 130", "?allowWatchBookmarks=true&resourceVersion=130&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=T&watch=true"},
 	{"ask for default/a", "?fieldSelector=metadata.namespace%3Ddefault%2Cmetadata.name%3Da&limit=2"},
-	{"probe for default/a", "?fieldSelector=metadata.namespace%3Ddefault%2Cmetadata.name%3Da&limit=2"},
-	{"probe for any one object", "?limit=1"},
+	{"history check: default/b at 5000", "?fieldSelector=metadata.namespace%3Ddefault%2Cmetadata.name%3Db&limit=2&resourceVersion=5000&resourceVersionMatch=Exact"},
+	{"history check at 100 if no object is known", "?limit=1&resourceVersion=100&resourceVersionMatch=Exact"},
 	{"verification at 100, of metadata alone", "?limit=500&resourceVersion=100&resourceVersionMatch=Exact"},
 	{"the same, if the server no longer has 100", "?resourceVersion=100"},
 }
@@ -87,9 +87,9 @@ func printRanges() string {
 			s.step(Ended{failed(Expired, 410)})
 			return s.m.Wake().Sub(s.at)
 		}},
-		{"probe after a watch was opened", func(s *stage) time.Duration {
-			doubted(s)
-			return s.m.doubt.probeAt.Sub(s.at)
+		{"question of a history check after a watch was opened", func(s *stage) time.Duration {
+			unverifiedAt101(s)
+			return s.m.unverified.at.Sub(s.at)
 		}},
 		{"first ask for a key in quarantine", func(s *stage) time.Duration {
 			quarantined(s)

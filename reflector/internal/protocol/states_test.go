@@ -173,10 +173,10 @@ func describeNext(before, after *stage) string {
 		add(a.fences[key] == "", "no fence of %s", key)
 	}
 	add(a.repair.due() && !b.repair.due(), "a list for repair in %v", a.repair.at.Sub(after.at))
-	add(a.doubt != nil && b.doubt == nil, "the server is in doubt")
-	add(a.doubt == nil && b.doubt != nil, "the server is the one it was, or nobody can tell")
-	if a.doubt != nil && !a.doubt.probeAt.IsZero() && (b.doubt == nil || !a.doubt.probeAt.Equal(b.doubt.probeAt)) {
-		add(true, "a probe in %v", a.doubt.probeAt.Sub(after.at))
+	add(a.unverified != nil && b.unverified == nil, "the server is unverified")
+	add(a.unverified == nil && b.unverified != nil, "the server counts as verified")
+	if a.unverified != nil && !a.unverified.at.IsZero() && (b.unverified == nil || !a.unverified.at.Equal(b.unverified.at)) {
+		add(true, "a question in %v", a.unverified.at.Sub(after.at))
 	}
 	add(!a.verify.next.Equal(b.verify.next), "verifies in %v", a.verify.next.Sub(after.at))
 	return text

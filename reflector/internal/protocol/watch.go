@@ -11,7 +11,7 @@ import (
 // this timer, a half-open connection keeps a watch until the kernel gives up.
 const margin = 10 * time.Second
 
-// becomeWatching opens a stream at the resume point. If there is no token for the request, it waits for one. While nothing
+// becomeWatching opens a stream at the resume point, or before the last events if the server is unverified. If there is no token for the request, it waits for one. While nothing
 // changes, bookmarks keep the resume point among the versions that the server remembers. The timeout is spread evenly over
 // [MinTimeout, 2 MinTimeout), so that the watches of many clients do not end together.
 func (m *Machine) becomeWatching(now time.Time) {
@@ -21,11 +21,15 @@ func (m *Machine) becomeWatching(now time.Time) {
 	}
 	m.pauses.take(m.rules, toWatch, now)
 	timeout := m.timeout()
+	version, repeats := m.resume, []known(nil)
+	if u := m.unverified; u != nil && u.resume == m.resume {
+		version, repeats = m.recent.repeats(m.resume)
+	}
 	m.phase = &watching{
-		version: m.resume, asked: now, heard: now, timeout: timeout, deadline: deadline(now, timeout),
+		version: version, repeats: repeats, asked: now, heard: now, timeout: timeout, deadline: deadline(now, timeout),
 		silence: m.silence.limit(&m.rules),
 	}
-	m.emit(Watch{Version: m.resume, Timeout: timeout})
+	m.emit(Watch{Version: version, Timeout: timeout})
 }
 
 // streamComplete turns a stream into a watch, because its initial events are complete.
@@ -59,7 +63,7 @@ func (m *Machine) opened(now time.Time) {
 	case *watching:
 		p.open, p.opened, p.heard = true, now, now
 		m.health.opened(now)
-		m.planProbe(now)
+		m.planCheck(now, p)
 	case *streaming:
 		p.open, p.heard = true, now
 	}
@@ -71,8 +75,12 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 	case *streaming:
 		m.initialEvent(now, p, e)
 	case *watching:
+		p.heard = now
+		if m.repeated(now, p, e) {
+			return // it says nothing about what the server has sent since
+		}
 		m.silence.signOfLife(&m.rules, now, p)
-		p.progress, p.heard = true, now
+		p.progress = true
 		m.lists.listsOutrunByWindow = 0
 		m.health.good()
 		if e.Type == Bookmark {
@@ -95,13 +103,15 @@ func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 		return
 	}
 	m.emit(Passed{resume})
+	if resume != m.resume {
+		m.recent.passed()
+	}
 	m.moveResume(resume)
 }
 
 // event decides what becomes of an event that is no bookmark.
 //
 //   - If it has no readable name, nobody knows which object it is about: a list is due.
-//   - If the server is in doubt, and the event is not of the old server's history: see [doubt.otherHistory].
 //   - If it is not newer than the fence of its key, the sink has this state or a newer one: the event is ignored.
 //   - If it is older than the resume point: see [Machine.lateEvent].
 //   - If it cannot be used, its key goes into quarantine. A deletion can be used if its name can be read.
@@ -114,17 +124,16 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	if item.Err != nil && item.Meta.Key == "" {
 		m.emit(Problem{Class: ObjectProblem, Err: item.Err})
 		m.repair.wantUnnamed(&m.rules, now)
+		m.recent.passed()
 		m.moveResumePast(e, resume)
 		return
 	}
-	if m.doubt != nil && err == nil {
-		if err := m.doubt.otherHistory(e); err != nil {
-			m.wentBack(now, err)
-			return
-		}
+	if err == nil && object.Ordered(m.resume) && resume != m.resume {
+		m.recent.event(m.resume, known{item.Meta, e.Type == Deleted})
+	} else {
+		m.recent.late(item.Meta)
 	}
 	m.eventCame(item.Meta.Key)
-	m.hastenProbe(now, item.Meta.Key)
 	switch {
 	case m.fenced(item.Meta):
 	case m.unorderedReplay(item):
@@ -171,7 +180,6 @@ func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	case same && object.Ordered(item.Held.ResourceVersion):
 	case e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.Another(item.Held.UID, item.Meta.UID)):
 	default:
-		m.recent.forget(item.Meta.Key)
 		m.toQuarantine(now, item, errLate, outOfOrder)
 	}
 }
@@ -181,7 +189,6 @@ var errLate = errors.New("the event is older than the resume point, and what the
 // take applies an event, or puts its key into quarantine.
 func (m *Machine) take(now time.Time, e *Seen) {
 	item := e.Item
-	m.recent.note(item.Meta, e.Type == Deleted)
 	switch {
 	case item.Err == nil:
 		m.apply(e.Type, item)
@@ -246,10 +253,14 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 		m.fail(now, failure.Err)
 	}
 	m.pauses.after(p, now)
-	m.unplanProbe()
+	m.unplanCheck()
 	if m.mayBeAnotherServer(p, failure.Reason, now) {
-		m.doubtServer()
-		m.doubtAnswers(now)
+		m.suspect()
+		m.suspectAnswers(now)
+	}
+	if m.unrepeatable(p, failure.Reason) {
+		m.becomeWatching(now)
+		return
 	}
 	if object.Any(p.version) {
 		m.relist(now, Failure{Unanchored, failure.Code, failure.RetryAfter, failure.Err})

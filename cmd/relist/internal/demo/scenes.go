@@ -178,11 +178,17 @@ func silence(ctx context.Context, d *demo) (string, error) {
 	return "found by pings", nil
 }
 
-// failNext answers the next request of each of these verbs with 410.
+// failNext answers the next request of each of these verbs with 410. A watch after a cut begins before the last events. If the server
+// no longer has these, another watch begins behind them, so two watches are answered.
 func (d *demo) failNext(verbs ...string) error {
 	for _, verb := range verbs {
+		count := 1
+		if verb == "watch" {
+			count = 2
+		}
 		if err := d.server.FailNext(apitest.Failure{
 			Verb:     verb,
+			Count:    count,
 			Resource: churn.Resource,
 			Status:   http.StatusGone,
 			Reason:   metav1.StatusReasonExpired,

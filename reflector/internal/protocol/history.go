@@ -1,0 +1,400 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/relist-go/relist/object"
+)
+
+// If a server's storage was restored from a backup, the server has another history: the versions after the backup come again, with
+// other objects. As long as the server has not reached the resume point, a watch there is silent. Later the watch looks as if nothing
+// had happened, and the sink has objects of two histories.
+//
+// So if another server may answer from now on ([Machine.mayBeAnotherServer]), the server is unverified. Two things verify it:
+//
+//   - If events have come since the last bookmark or list, the next watch begins before the last of them. The server must repeat
+//     exactly these events, and they cost no request. If it does, its history has all that the sink has, because the last of them
+//     moved the resume point.
+//   - If these events do not come soon, or if there are none, the server is asked for the newest object that is known, exactly at
+//     the resume point. If it was deleted, the server is asked for the newest object that was not, too. If the server no longer has
+//     the events, but has the resume point, its watch cache may have begun with the backup: it is asked for all states that are known.
+//
+// Nothing else tells a restored server from the one before. It is not noticed if the last events, or that object, are the same in both
+// histories; only a verification tells then.
+
+// recent holds the newest states that the server has sent: of its last events, before that of the last list. The newest is the first,
+// and a key may have several. It does not matter whether the sink has taken them. A place without a key is empty.
+type recent struct {
+	states [4]known
+
+	// events is how many of the states are the last events. The server has sent no other event between the version since and the
+	// resume point. If events is zero, since means nothing.
+	events int
+	since  string
+}
+
+// known is one state of an object, as the server has sent it.
+type known struct {
+	object.Meta
+	gone bool // it was deleted
+}
+
+// event takes an event that has moved the resume point. from is where the resume point was before.
+func (r *recent) event(from string, k known) {
+	switch r.events {
+	case 0:
+		r.since = from
+	case len(r.states):
+		r.since = r.states[len(r.states)-1].ResourceVersion
+	}
+	copy(r.states[1:], r.states[:])
+	r.states[0], r.events = k, min(r.events+1, len(r.states))
+}
+
+// passed takes a bookmark that has moved the resume point. A server may not remember what came before for as long as it remembers
+// the bookmark's version, so the next watch begins at the bookmark.
+func (r *recent) passed() { r.events = 0 }
+
+// late takes an event that has not moved the resume point. Unless a newer state of its key is known, nobody knows which state the key
+// has at the resume point.
+func (r *recent) late(meta object.Meta) {
+	r.events = 0
+	kept := slices.DeleteFunc(r.states[:], func(k known) bool {
+		return k.Key == meta.Key && !object.Older(meta.ResourceVersion, k.ResourceVersion)
+	})
+	clear(r.states[len(kept):])
+}
+
+// listed takes an item of a list. Items are not ordered by version.
+func (r *recent) listed(meta object.Meta) {
+	if !object.Ordered(meta.ResourceVersion) {
+		return
+	}
+	k := known{Meta: meta}
+	for i, was := range r.states {
+		if was.Key == "" || object.Older(was.ResourceVersion, k.ResourceVersion) {
+			k, r.states[i] = was, k
+		}
+	}
+}
+
+// repeats returns where a watch begins that has to repeat the last events, and these events, the oldest first.
+func (r *recent) repeats(resume string) (version string, events []known) {
+	if r.events == 0 {
+		return resume, nil
+	}
+	events = slices.Clone(r.states[:r.events])
+	slices.Reverse(events)
+	return r.since, events
+}
+
+// question asks for a state exactly at a version. Without a key, only the version matters.
+type question struct {
+	known
+	at string
+}
+
+// all returns a question for the newest state of each key, as far as it is known at the resume point.
+func (r *recent) all(resume string) (all []question) {
+	for _, k := range r.states {
+		known := func(q question) bool { return q.Key == k.Key }
+		if k.Key != "" && !object.Older(resume, k.ResourceVersion) && !slices.ContainsFunc(all, known) {
+			all = append(all, question{k, resume})
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, question{at: resume})
+	}
+	return all
+}
+
+// newest returns the question for the newest state. If that is a deletion, it also returns that for the newest object.
+func (r *recent) newest(resume string) []question {
+	all := r.all(resume)
+	there := slices.IndexFunc(all, func(q question) bool { return !q.gone })
+	if there <= 0 {
+		return all[:1]
+	}
+	return []question{all[0], all[there]}
+}
+
+// answer returns an error if what the server has at the version of the question is not what it had before.
+func (q *question) answer(items []Item) error {
+	switch {
+	case q.Key == "", len(items) == 0 && q.gone:
+		return nil
+	case len(items) == 0:
+		return fmt.Errorf("%w: %s was not there at %s, and was at %s", errOtherHistory, q.Key, q.at, q.ResourceVersion)
+	case q.gone:
+		return fmt.Errorf("%w: %s was there at %s, and was deleted at %s", errOtherHistory, q.Key, items[0].Meta.ResourceVersion, q.ResourceVersion)
+	}
+	if meta := items[0].Meta; object.Another(q.UID, meta.UID) || q.ResourceVersion != meta.ResourceVersion {
+		return otherThan(q.Meta, meta)
+	}
+	return nil
+}
+
+// unverified says that another server may answer than before, and what is left to find out. Without it, the server counts as verified.
+type unverified struct {
+	resume    string     // the resume point when this began: while it is the same, a watch has to repeat the last events
+	questions []question // the first is asked next; there is at least one
+	relisted  bool       // a list has come since the server has shown another history
+
+	at       time.Time // when to ask; zero while no watch is open, and while an answer is on its way
+	failures int       // answers in a row that did not come, or that a list does not help against
+	behind   bool      // the last answer was older than the question
+}
+
+const (
+	// After a watch has opened, the machine waits between checkAfter and checkAfter + checkSpread, and then asks. So the questions of
+	// many clients do not come together, nor do the lists that follow if the events of a watch are not those that were expected.
+	checkAfter  = 500 * time.Millisecond
+	checkSpread = 2500 * time.Millisecond
+
+	// An answer that is older than the question may be that of a replica that is behind for a moment. So the machine asks once more
+	// after checkAgain. A server that is asked for one key exactly at a version gives no such answer: it reads its storage.
+	checkAgain = 5 * time.Second
+
+	// mostQuestions is how many questions there are at most, if another server may answer again and again.
+	mostQuestions = 4
+)
+
+// suspect records that another server may answer from now on. If the server is unverified already, what has come since may be of
+// another history, so it takes the place of no question.
+func (m *Machine) suspect() {
+	u := m.unverified
+	switch {
+	case !object.Ordered(m.resume):
+	case u == nil:
+		m.unverified = &unverified{resume: m.resume, questions: m.recent.newest(m.resume)}
+	case u.questions[len(u.questions)-1].at != m.resume:
+		all := slices.Concat(u.questions, m.recent.newest(m.resume))
+		u.questions = all[:min(len(all), mostQuestions)]
+		fallthrough
+	default:
+		u.relisted = false // a list may help now
+	}
+}
+
+// suspectList records that the storage may have something else than a list that follows another history.
+func (m *Machine) suspectList() {
+	if m.suspect(); m.unverified != nil {
+		m.unverified.relisted = true
+	}
+}
+
+// suspectAnswers puts every key with a fence into quarantine, so that the machine asks for it again. For such a key, the sink has an
+// answer of the old server that is newer than the resume point, which no check covers. If another server answers now, the fence would
+// hide its events. suspectAnswers also marks the ask that is in flight, so that its answer is not used, and drops a verification that has
+// begun.
+func (m *Machine) suspectAnswers(now time.Time) {
+	if m.ask != nil {
+		m.ask.doubted = true
+	}
+	if m.verify.running() {
+		m.verify.postpone(&m.rules, now)
+		m.emit(CancelVerification{})
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.fences)) {
+		if _, ok := m.quarantine.entries[key]; !ok {
+			m.toQuarantine(now, Item{Meta: object.Meta{Key: key, ResourceVersion: m.fences[key]}}, errAhead, outOfOrder)
+		}
+	}
+}
+
+var errAhead = errors.New("the server was asked for the object, and another server may answer now")
+
+// mayBeAnotherServer reports whether another server may answer after this end of a watch.
+func (m *Machine) mayBeAnotherServer(p *watching, reason Reason, now time.Time) bool {
+	switch reason {
+	case Unreachable, Unavailable, Silent, TimedOut:
+		return true
+	case Closed, Cut:
+		return p.timeout == 0 || p.alive(now) < p.timeout-margin
+	default:
+		return false
+	}
+}
+
+// planCheck sets the time of the next question, because a watch is open now. If a saved copy waits for the answer, and the watch
+// repeats nothing, the question is sent at once: this program has just started, and the server has not. Other programs started at
+// other times.
+func (m *Machine) planCheck(now time.Time, p *watching) {
+	switch {
+	case m.unverified == nil:
+	case !m.synced && len(p.repeats) == 0:
+		m.unverified.at = now
+	default:
+		m.unverified.at = now.Add(checkAfter + m.rules.jitter(checkSpread))
+	}
+}
+
+// unplanCheck puts the next question off until a watch is open.
+func (m *Machine) unplanCheck() {
+	if m.unverified != nil {
+		m.unverified.at = time.Time{}
+	}
+}
+
+// checkIn sets the time of the next question, if a watch is open. If not, planCheck sets it when the next one opens.
+func (m *Machine) checkIn(now time.Time, d time.Duration) {
+	if p, ok := m.phase.(*watching); ok && p.open {
+		m.unverified.at = now.Add(d)
+	}
+}
+
+// checkLater sets the time of the next question after a failure.
+func (m *Machine) checkLater(now time.Time) {
+	delay := askBase
+	for range m.unverified.failures {
+		delay = min(2*delay, askCap)
+	}
+	m.unverified.failures++
+	m.checkIn(now, delay+m.rules.jitter(delay))
+}
+
+// check asks the next question.
+func (m *Machine) check(now time.Time) {
+	u := m.unverified
+	u.at = time.Time{}
+	m.send(now, &ask{key: u.questions[0].Key, at: u.questions[0].at})
+}
+
+// checked takes the answer to a question.
+func (m *Machine) checked(now time.Time, a *ask, in Answered) {
+	u := m.unverified
+	if u == nil {
+		return // the events of the watch have verified the server
+	}
+	q := &u.questions[0]
+	failed := in.Failure.Reason
+	behind := failed == TooLarge || failed == 0 && object.Older(in.Version, q.at)
+	switch {
+	case a.doubted:
+		m.checkIn(now, 0) // the answer may be the old server's
+	case behind && !u.behind && (failed == 0 || q.Key == ""):
+		u.behind = true
+		m.checkIn(now, checkAgain)
+	case behind:
+		m.otherHistory(now, fmt.Errorf("%w: it has not reached %s", errOtherHistory, q.at))
+	case failed == Expired, failed == Failed && in.Failure.findsFault(), failed == 0 && (in.Version != q.at || !a.answers(in)):
+		m.nextQuestion(now) // the server no longer has the version, or it cannot be asked
+	case failed != 0:
+		m.checkLater(now)
+	default:
+		if err := q.answer(in.Items); err != nil {
+			m.otherHistory(now, err)
+			return
+		}
+		m.nextQuestion(now)
+	}
+}
+
+// nextQuestion drops a question that is settled. After the last one, the server counts as verified.
+func (m *Machine) nextQuestion(now time.Time) {
+	u := m.unverified
+	if len(u.questions) == 1 {
+		m.unverified = nil
+		return
+	}
+	u.questions, u.failures, u.behind = u.questions[1:], 0, false
+	m.checkIn(now, 0)
+}
+
+// repeated takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. An event at or
+// before the version at which the watch began says nothing.
+func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
+	meta := e.Item.Meta
+	if len(p.repeats) == 0 || !object.Ordered(meta.ResourceVersion) || !object.Older(p.version, meta.ResourceVersion) {
+		return false
+	}
+	want := p.repeats[0]
+	same := meta.ResourceVersion == want.ResourceVersion
+	switch {
+	case e.Type == Bookmark && object.Older(meta.ResourceVersion, want.ResourceVersion):
+	case same && meta.Key == want.Key && !object.Another(meta.UID, want.UID) && want.gone == (e.Type == Deleted) && e.Type != Bookmark:
+		if p.repeats = p.repeats[1:]; len(p.repeats) == 0 {
+			m.unverified = nil
+		}
+	default:
+		m.distrust(fmt.Errorf("%w: after %s it has an event of %q at %s, and had one of %q at %s",
+			errOtherHistory, p.version, meta.Key, meta.ResourceVersion, want.Key, want.ResourceVersion))
+		m.waitUntil(now.Add(m.rules.jitter(checkSpread)), toList)
+	}
+	return true
+}
+
+// unrepeatable reports whether a watch has failed because the server no longer has the events that the watch has to repeat. The next
+// watch begins at the resume point, and more is asked for beside it.
+func (m *Machine) unrepeatable(p *watching, reason Reason) bool {
+	if reason != Expired || len(p.repeats) == 0 {
+		return false
+	}
+	m.recent.passed()
+	if m.unverified != nil {
+		m.unverified.questions = m.recent.all(m.resume)
+	}
+	return true
+}
+
+// errOtherHistory is reported if the server has another history. The machine cannot tell this from an event that a watch has left out,
+// or that the sink has taken and lost.
+var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch or the sink has lost a change")
+
+// errStorageDiffers is reported if a list has come from a server that has shown another history, and the server's storage has something
+// else than the list. If the storage of etcd alone was restored, the watch cache of a running API server is such a list's source, and
+// no list helps until that server is started again.
+var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")
+
+// otherHistory takes the proof that the server has another history. It lists, unless a list has not helped.
+func (m *Machine) otherHistory(now time.Time, err error) {
+	if m.unverified != nil && m.unverified.relisted {
+		m.emit(Problem{Class: VersionProblem, Err: fmt.Errorf("%w: %w", errStorageDiffers, err)})
+		m.checkLater(now)
+		return
+	}
+	m.wentBack(now, err)
+}
+
+// wentBack lists the most recent state, and reuses no object of the sink. It lists at once, unless the machine is waiting. The questions
+// of many clients are spread over time, so the lists that follow are spread, too.
+func (m *Machine) wentBack(now time.Time, err error) {
+	m.distrust(err)
+	m.syncAfterWait(now)
+}
+
+// distrust gives the watch up, because the server has another history.
+func (m *Machine) distrust(err error) {
+	m.mostRecentNext, m.distrusted = true, true
+	m.emit(Problem{Class: VersionProblem, Err: err})
+	m.emit(HangUp{WentBack, err})
+	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
+}
+
+// unsettled reports whether the sink's object of a key may be older than the resume point (quarantine) or newer (fence).
+func (m *Machine) unsettled(key string) bool {
+	_, fenced := m.fences[key]
+	return fenced || m.quarantine.entries[key] != nil
+}
+
+// sameVersion reports whether the sink may hold the same state of this object. If a transform has cleared the UID or the version,
+// sameVersion does not compare that part.
+func sameVersion(item Item) bool {
+	return !object.Another(item.Held.UID, item.Meta.UID) &&
+		(item.Held.ResourceVersion == "" || item.Held.ResourceVersion == item.Meta.ResourceVersion)
+}
+
+// otherVersion is the error of an object that is not what the sink holds under its key.
+func otherVersion(item Item) error { return otherThan(item.Held, item.Meta) }
+
+// otherThan is the error of an object that is not what was known under its key. If it is another object, its version may be the same.
+func otherThan(was, meta object.Meta) error {
+	if object.Another(was.UID, meta.UID) {
+		return fmt.Errorf("%w: %s is another object at %s (UID %s) than at %s (UID %s)", errOtherHistory, meta.Key, meta.ResourceVersion, meta.UID, was.ResourceVersion, was.UID)
+	}
+	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, meta.Key, meta.ResourceVersion, was.ResourceVersion)
+}
