@@ -255,7 +255,7 @@ func (k *checkpoints[T]) end(queue *deltafifo.Queue[T], c *consumer[T]) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastSave) // the context of Run has ended
 	defer cancel()
 	for queue.Len() > 0 && ctx.Err() == nil {
-		_ = queue.Pop(ctx, c.apply) // apply never fails, and the queue is open
+		_ = queue.Pop(ctx, c.process) // process never fails, and the queue is open
 	}
 	s, ok := k.exact(queue, c.store)
 	if !ok {

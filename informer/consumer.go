@@ -56,8 +56,14 @@ func (c *consumer[T]) run(telling, feeding context.Context) {
 	}
 }
 
-// apply brings the store up to date with an entry, and passes the changes to the handlers. It never fails.
-func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
+// process is apply, for a queue. It never fails.
+func (c *consumer[T]) process(e deltafifo.Entry[T]) error {
+	c.apply(e)
+	return nil
+}
+
+// apply brings the store up to date with an entry, and passes the changes to the handlers.
+func (c *consumer[T]) apply(e deltafifo.Entry[T]) {
 	c.markSynced()                      // if this is the first entry after the first list: run may not have heard yet that the list has come
 	initial, listed := e.Initial, false // an event of an object in the first list may have joined the entry of the list
 	for _, d := range e.Deltas {
@@ -74,7 +80,6 @@ func (c *consumer[T]) apply(e deltafifo.Entry[T]) error {
 			// unreachable: the reflector's resync is off.
 		}
 	}
-	return nil
 }
 
 // put stores an object. The type of the delta does not say whether the object is new, changed or the same: a server may repeat

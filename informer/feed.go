@@ -173,7 +173,7 @@ func (m *Multi[T]) markFeedSynced(f *feed[T]) {
 func (m *Multi[T]) take(ctx context.Context, c *consumer[T]) {
 	select {
 	case d := <-m.entries:
-		_ = c.apply(d.entry) // it never fails
+		c.apply(d.entry)
 		d.feed.applied <- struct{}{}
 	case f := <-m.ending:
 		m.retire(f, c)

@@ -129,7 +129,7 @@ func (in *Informer[T]) take(ctx context.Context, c *consumer[T]) {
 	if in.checkpoints != nil {
 		in.checkpoints.offer(in.queue, in.store)
 	}
-	_ = in.queue.Pop(ctx, c.apply) // an error says that the bell was rung or that ctx has ended
+	_ = in.queue.Pop(ctx, c.process) // an error says that the bell was rung or that ctx has ended
 }
 
 func (in *Informer[T]) hasSynced() bool { return in.queue.HasSynced() }
