@@ -240,8 +240,8 @@ var ofConversations = []mutation{
 	{
 		what: "drop the version of a bookmark",
 		dir:  protocol,
-		edits: one("m.emit(Passed{resume})\n\tm.moveResume(resume)",
-			"m.emit(Passed{resume})"),
+		edits: one("m.recent.passed()\n\t}\n\tm.moveResume(resume)\n}",
+			"m.recent.passed()\n\t}\n}"),
 		trace: "bookmarks",
 	},
 	{

@@ -20,8 +20,8 @@ var ofObjects = []mutation{
 	{
 		what: "ignore an event without a readable name",
 		dir:  protocol,
-		edits: one("m.repair.want(&m.rules, now)\n\t\tm.moveResumePast(e, resume)",
-			"m.moveResumePast(e, resume)"),
+		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.recent.passed()\n\t\tm.moveResumePast(e, resume)",
+			"m.recent.passed()\n\t\tm.moveResumePast(e, resume)"),
 		trace: "event-without-name",
 	},
 	{
@@ -34,8 +34,8 @@ var ofObjects = []mutation{
 	{
 		what: "do not repeat a list whose items could not all be named",
 		dir:  protocol,
-		edits: one("if sum.Nameless > 0 || m.quarantine.beyondLimit > 0 {",
-			"if m.quarantine.beyondLimit > 0 {"),
+		edits: one("if sum.Nameless > 0 {\n\t\tm.repair.wantUnnamed",
+			"if false {\n\t\tm.repair.wantUnnamed"),
 		trace: "list-item-without-name",
 	},
 	{

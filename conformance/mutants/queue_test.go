@@ -33,8 +33,8 @@ var ofQueues = []mutation{
 	{
 		what: "be synced when the list has come",
 		dir:  "deltafifo",
-		edits: one("if q.lists == 1 && q.initial == 0 {\n",
-			"if q.lists == 1 {\n\t\tq.initial = 0\n"),
+		edits: one("if q.lists > 0 && q.initial == 0 && !q.HasSynced() {\n",
+			"if q.lists > 0 && !q.HasSynced() {\n"),
 		trace: "queue-synced",
 	},
 	{
