@@ -142,10 +142,10 @@ func (in *Informer[T]) load(ctx context.Context) {
 		err = in.store.Replace(objects, at.Version)
 	}
 	if err != nil {
-		k.log.Warn("the saved copy is not used; begins with a list", "error", err)
+		k.log.Warn("relist: the saved copy is not used; begins with a list", "error", err)
 		return
 	}
-	k.log.Info("begins with a saved copy", "objects", len(objects), "resourceVersion", at.Version, "doubts", len(at.Doubts)+at.MoreDoubts,
+	k.log.Info("relist: begins with a saved copy", "objects", len(objects), "resourceVersion", at.Version, "doubts", len(at.Doubts)+at.MoreDoubts,
 		"duration", time.Since(began).Round(time.Millisecond))
 	in.reflector.StartAt(at)
 	k.due.Store(false)
@@ -214,7 +214,7 @@ func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) error {
 	if k.now() != k.of { // SetShardSelector was called
 		if !k.moved {
 			k.moved = true
-			k.log.Warn("the copy is not saved any more, because the selectors have changed since New")
+			k.log.Warn("relist: the copy is not saved any more, because the selectors have changed since New")
 		}
 		return nil
 	}
@@ -228,7 +228,7 @@ func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) error {
 	})
 	if err == nil {
 		k.saved, k.savedAt, k.failing = s.given, s.at, false
-		k.log.Debug("saved a copy", "objects", s.snapshot.Len(), "resourceVersion", s.at.Version,
+		k.log.Debug("relist: saved a copy", "objects", s.snapshot.Len(), "resourceVersion", s.at.Version,
 			"duration", time.Since(began).Round(time.Millisecond))
 	}
 	return err
@@ -238,7 +238,7 @@ func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) error {
 func (k *checkpoints[T]) failed(err error) {
 	if !k.failing {
 		k.failing = true
-		k.log.Warn("the copy could not be saved", "error", err)
+		k.log.Warn("relist: the copy could not be saved", "error", err)
 	}
 }
 

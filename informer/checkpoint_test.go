@@ -283,7 +283,7 @@ func TestLastSaveThatHangsIsTold(t *testing.T) {
 		f.set("ns/a", 1)
 		synctest.Wait()
 		r.end()
-		if n := strings.Count(log.String(), "the copy could not be saved"); n != 1 {
+		if n := strings.Count(log.String(), "relist: the copy could not be saved"); n != 1 {
 			t.Errorf("the log says %d times that the last copy was not saved, want once:\n%s", n, log.String())
 		}
 	})
