@@ -42,7 +42,7 @@ type configMap struct {
 func (l *loop) Run(ctx context.Context) error {
 	for {
 		if err := l.once(ctx); err != nil && ctx.Err() == nil {
-			l.env.Problem("watch", "")
+			l.env.Problem("watch", "", err)
 		}
 		select {
 		case <-ctx.Done():

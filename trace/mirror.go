@@ -36,7 +36,7 @@ func newMirror[T object.Object](env Env, remote bool) (Client, error) {
 		Dial:           env.Dial,
 		Protocol:       transport.ProtocolHTTP1,
 		WatchTransport: watchTransport(env.Options),
-		OnProblem:      func(error) { env.Problem("transport", "") },
+		OnProblem:      func(err error) { env.Problem("transport", "", err) },
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func newMirror[T object.Object](env Env, remote bool) (Client, error) {
 		Verify:   reflector.Verify{Every: env.Options.Verify, Metadata: metadata},
 		Rand:     func() float64 { return 0 },
 		Trace: &reflector.Trace{
-			Problem: func(p reflector.Problem) { env.Problem(p.Class.String(), p.Key) },
+			Problem: func(p reflector.Problem) { env.Problem(p.Class.String(), p.Key, p.Err) },
 		},
 	})
 	return m, nil

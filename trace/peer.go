@@ -150,7 +150,7 @@ func (p *peer) note(n note) {
 }
 
 // problem records a problem that the program reports.
-func (p *peer) problem(class, key string) {
+func (p *peer) problem(class, key string, _ error) {
 	text := "! " + class
 	if key != "" {
 		text += " " + key

@@ -29,9 +29,10 @@ type Env struct {
 	Saved any
 
 	// Problem writes a "!" line for a problem that the client would report to its
-	// user. class is one word, and key is the key of the object, or "". Any
+	// user. class is one word, and key is the key of the object, or "". err says
+	// what is wrong; a trace does not have it, and a recording has it in a comment. Any
 	// goroutine may call Problem.
-	Problem func(class, key string)
+	Problem func(class, key string, err error)
 }
 
 // Options are the options on a trace's start line. If a Program does not

@@ -67,7 +67,7 @@ func (w *retryWatcher) Run(ctx context.Context) error {
 		event, err := events.Next()
 		if err != nil {
 			if ctx.Err() == nil {
-				w.env.Problem("watch", "")
+				w.env.Problem("watch", "", err)
 			}
 			return err
 		}
@@ -85,7 +85,7 @@ func (w *retryWatcher) start(items []*configMap) {
 
 func (w *retryWatcher) take(event listwatch.Event[*configMap]) {
 	if event.Err != nil {
-		w.env.Problem("object", event.Meta.Key)
+		w.env.Problem("object", event.Meta.Key, event.Err)
 		return
 	}
 	w.mu.Lock()

@@ -132,6 +132,9 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 	if diverged != nil {
 		return fmt.Errorf("%w; the raw recording is in %s", diverged, path)
 	}
+	if recording.Unsynced != nil {
+		out.print("the client had no whole list: %v\n", recording.Unsynced)
+	}
 	out.print("recorded %s: %d requests, %d objects; run it with: relist replay %s\n", path, recording.Requests, recording.Objects, path)
 	return out.err
 }

@@ -166,7 +166,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (c *client) Run(ctx context.Context) error {
 	err := c.run(ctx, c)
 	if err != nil && ctx.Err() == nil {
-		c.env.Problem("watch", "")
+		c.env.Problem("watch", "", err)
 	}
 	return err
 }

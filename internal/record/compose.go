@@ -21,6 +21,7 @@ type composer struct {
 	armed   bool // the next dial will be refused
 	stopped bool
 	queue   queue
+	reasons *explanations
 }
 
 // replay is an exchange in the replay.
@@ -34,8 +35,9 @@ type replay struct {
 // compose returns the trace.
 func (c *conversation) compose(program trace.Program) ([]byte, error) {
 	var diverged *DivergedError
-	text, err := trace.Compose(program, func(say *trace.Composer) error {
-		r := &composer{Composer: say, live: c, by: map[*exchange]*replay{}, queue: newQueue()}
+	why := new(explanations)
+	text, err := trace.Compose(why.of(program), func(say *trace.Composer) error {
+		r := &composer{Composer: say, live: c, by: map[*exchange]*replay{}, queue: newQueue(), reasons: why}
 		return r.all()
 	})
 	if err == nil {
@@ -210,7 +212,7 @@ func (r *composer) wait() error {
 		return err
 	}
 	began := time.Now()
-	came, err := r.Say("wait")
+	came, err := r.stimulate("wait")
 	if err == nil && len(came) == 0 {
 		err = &DivergedError{Live: r.next()}
 	}
@@ -272,11 +274,25 @@ func (r *composer) pop() error {
 // say plays lines, and records what the client does after them.
 func (r *composer) say(lines ...string) error {
 	began := time.Now()
-	came, err := r.Say(lines...)
+	came, err := r.stimulate(lines...)
 	if err != nil {
 		return err
 	}
 	return r.observe(came, began)
+}
+
+// stimulate plays lines, returns what the client does after them, and writes comments that say what its problems are.
+func (r *composer) stimulate(lines ...string) ([]string, error) {
+	came, err := r.Say(lines...)
+	if err != nil {
+		return came, err
+	}
+	for _, comment := range r.reasons.take() {
+		if _, err := r.Say(comment); err != nil {
+			return came, err
+		}
+	}
+	return came, nil
 }
 
 // observe compares what the client did since a time with what the live client

@@ -2,9 +2,13 @@ package record
 
 import (
 	"cmp"
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // conversation holds the recorded exchanges, in the order of their requests.
@@ -12,6 +16,7 @@ type conversation struct {
 	about     about
 	exchanges []*exchange
 	length    time.Duration // when the client was stopped
+	unsynced  error         // why the client had not synced then; nil if it had
 	scrubbed  bool
 }
 
@@ -83,6 +88,8 @@ type log struct {
 	lines     []string      // that take has not returned yet
 	changed   chan struct{} // closed, and replaced, when an exchange is over
 	failed    error         // why the recording cannot continue
+	last      error         // the last problem of the client
+	away      error         // why the last request did not reach the server; the client learns only that its connection has ended
 }
 
 // fail ends the recording.
@@ -97,6 +104,37 @@ func (l *log) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failed
+}
+
+// problem takes a problem of the client. It is not an item, because the replay reports it, too.
+func (l *log) problem(class, key string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = cmp.Or(l.away, err)
+	l.away = nil
+	l.tell(problemLine(class, key) + ": " + visible.OneLine(l.last.Error()))
+}
+
+// unreachable takes the error of a request that got no answer.
+func (l *log) unreachable(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.away = err
+}
+
+// problemLine returns the line that a trace has for a problem.
+func problemLine(class, key string) string {
+	return strings.TrimSuffix("! "+class+" "+key, " ")
+}
+
+// lastProblem returns the last problem of the client.
+func (l *log) lastProblem() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil {
+		return errors.New("the list has not come")
+	}
+	return l.last
 }
 
 // ends reports whether an item is the end of its exchange.

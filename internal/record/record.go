@@ -92,6 +92,10 @@ type Recording struct {
 	// but cannot be run, because it has no waits.
 	Raw []byte
 
+	// Unsynced says why the client has not got the whole state once: it is the last problem that the client had. It is nil if the
+	// client has synced. It is about the live conversation, so it is never scrubbed.
+	Unsynced error
+
 	// Requests is the number of requests. Objects is the number of objects in lists and
 	// events.
 	Requests int
@@ -157,7 +161,7 @@ func listen(ctx context.Context, upstream *transport.Client, opts Options) (*con
 
 // recording returns the Recording of a conversation.
 func (c *conversation) recording(program trace.Program) (*Recording, error) {
-	r := &Recording{Raw: c.raw(), Requests: len(c.exchanges), Objects: c.objects()}
+	r := &Recording{Raw: c.raw(), Unsynced: c.unsynced, Requests: len(c.exchanges), Objects: c.objects()}
 	text, err := c.compose(program)
 	r.Trace = text
 	return r, err
@@ -182,7 +186,7 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 			FieldSelector: opts.FieldSelector,
 			WebSocket:     opts.WebSocket,
 		},
-		Problem: func(string, string) {}, // the replay reports them
+		Problem: t.log.problem,
 	})
 	if err != nil {
 		return nil, err
@@ -194,6 +198,10 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 		select {
 		case <-ctx.Done():
 			c := t.log.stop()
+			popAll(client)
+			if !client.Synced() {
+				c.unsynced = t.log.lastProblem()
+			}
 			stop()
 			if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
 				return nil, fmt.Errorf("the client was stopped: %w", err)
@@ -214,10 +222,14 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 		for _, line := range t.log.take() {
 			opts.Line(line)
 		}
-		for { // without Pop, the queue would grow during the whole recording
-			if _, ok := client.Pop(); !ok {
-				break
-			}
+		popAll(client) // without that, the queue would grow during the whole recording
+	}
+}
+
+func popAll(client trace.Client) {
+	for {
+		if _, ok := client.Pop(); !ok {
+			return
 		}
 	}
 }

@@ -163,7 +163,30 @@ func TestNothingThere(t *testing.T) {
 	c := listenTo(t, apitest.Options{}, payments, func(w *world) { w.crash(true) }, func(*world) {
 		after(3 * time.Second)
 	})
-	recorded(t, c, "< refuse\nstart path=", "> refused\n! list\n")
+	recorded(t, c, "< refuse\nstart path=", "> refused\n! list\n# list configmaps in ")
+	if c.unsynced == nil || !strings.Contains(c.unsynced.Error(), "connection refused") {
+		t.Errorf("the client had no list, and the recording says: %v", c.unsynced)
+	}
+}
+
+// A trace and the recording say why the client does not use a list.
+func TestNothingDecodable(t *testing.T) {
+	c := listenTo(t, apitest.Options{}, payments, func(w *world) { w.put("payments", "alice", map[string]any{"pass": 5}) }, func(*world) {
+		after(500 * time.Millisecond)
+	})
+	text := passes(t, c)
+	contain(t, text, "! list\n# none of the objects in the list can be decoded: ")
+	if n := strings.Count(text, "none of the objects"); n != 1 {
+		t.Errorf("the reason is told %d times, want once:\n%s", n, text)
+	}
+	recorded(t, c)
+	if c.unsynced == nil || !strings.Contains(c.unsynced.Error(), "none of the objects in the list can be decoded: ") {
+		t.Errorf("the client used no list, and the recording says: %v", c.unsynced)
+	}
+	c = listenTo(t, apitest.Options{}, payments, fill, func(*world) { after(time.Second) })
+	if c.unsynced != nil {
+		t.Errorf("the client had a list, and the recording says: %v", c.unsynced)
+	}
 }
 
 func TestOtherResources(t *testing.T) {

@@ -29,7 +29,7 @@ type scrubber struct {
 // and so do the events and their order.
 func scrub(c *conversation) *conversation {
 	s := newScrubber(c)
-	out := &conversation{about: s.scrubbedAbout(), length: c.length, scrubbed: true}
+	out := &conversation{about: s.scrubbedAbout(), length: c.length, unsynced: c.unsynced, scrubbed: true}
 	for _, x := range c.exchanges {
 		y := &exchange{target: s.target(x.target), asked: x.asked, fresh: x.fresh, over: x.over}
 		for _, i := range x.items {

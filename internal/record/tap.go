@@ -119,6 +119,7 @@ func (x *live) failed(ctx context.Context, err error) bool {
 		x.log.add(x.exchange, x.reduce.status(&s))
 		return x.sendLast(ctx, response(int(s.Code), jsonMediaType, body))
 	}
+	x.log.unreachable(err)
 	var dial *net.OpError
 	switch {
 	case errors.Is(err, syscall.ECONNRESET):
