@@ -234,9 +234,9 @@ func TestLogOfShortStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelWarn)
 		r.synced2()
-		short := func(newest int) { // the server repeats the last events, and adds one
+		short := func(newest int) { // the server repeats the last event, and adds one
 			s := r.fake.open()
-			for version := 11; version <= newest; version++ {
+			for version := max(11, newest-1); version <= newest; version++ {
 				s.event(listwatch.Modified, "a", strconv.Itoa(version))
 			}
 			s.events <- io.EOF

@@ -59,6 +59,14 @@ func (r *recent) event(from string, k known) {
 // the bookmark's version, so the next watch begins at the bookmark.
 func (r *recent) passed() { r.events = 0 }
 
+// repeated takes an event that the server has repeated, and how many are left. If the watch ends now, the next begins behind this event,
+// so that a server that ends each watch after one event gets on.
+func (r *recent) repeated(k known, left int) {
+	if r.events == left+1 {
+		r.since, r.events = k.ResourceVersion, left
+	}
+}
+
 // late takes an event that has not moved the resume point. Unless a newer state of its key is known, nobody knows which state the key
 // has at the resume point.
 func (r *recent) late(meta object.Meta) {
@@ -317,7 +325,8 @@ func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
 	switch {
 	case e.Type == Bookmark && object.Older(meta.ResourceVersion, want.ResourceVersion):
 	case same && meta.Key == want.Key && !object.Another(meta.UID, want.UID) && want.gone == (e.Type == Deleted) && e.Type != Bookmark:
-		if p.repeats = p.repeats[1:]; len(p.repeats) == 0 {
+		p.repeats = p.repeats[1:]
+		if m.recent.repeated(want, len(p.repeats)); len(p.repeats) == 0 {
 			m.unverified = nil
 		}
 	default:
