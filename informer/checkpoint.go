@@ -53,7 +53,6 @@ type checkpoints[T object.Object] struct {
 	keeper Checkpointer[T]
 	every  time.Duration // zero for never
 	of     string
-	now    func() string // returns the source as it is now
 	log    *slog.Logger
 	ring   func() // the bell of the consumer
 	loaded chan struct{}
@@ -69,7 +68,6 @@ type checkpoints[T object.Object] struct {
 	saved   uint64
 	savedAt reflector.Point
 	failing bool
-	moved   bool // the selectors have changed since New, and the log says so
 
 	saves  chan savedStore[T] // from the consumer to the goroutine that saves; holds one
 	saving sync.WaitGroup     // that goroutine
@@ -94,8 +92,7 @@ func newCheckpoints[T object.Object](lw listwatch.ListWatcher[T], opts *Options[
 	if namespace != "" {
 		k.log = k.log.With("namespace", namespace)
 	}
-	k.now = func() string { return copyOf(lw) }
-	k.of = k.now()
+	k.of = copyOf(lw)
 	if k.every == 0 {
 		k.every = defaultCheckpointEvery
 	}
@@ -209,13 +206,6 @@ func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T]) 
 // save saves the store, unless the last copy is the same.
 func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) error {
 	if !k.failing && k.savedAt.Version == s.at.Version && k.savedAt.MoreDoubts == s.at.MoreDoubts && k.saved == s.given && slices.Equal(k.savedAt.Doubts, s.at.Doubts) {
-		return nil
-	}
-	if k.now() != k.of { // SetShardSelector was called
-		if !k.moved {
-			k.moved = true
-			k.log.Warn("relist: the copy is not saved any more, because the selectors have changed since New")
-		}
 		return nil
 	}
 	began := time.Now()

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -382,47 +381,4 @@ func TestStopTellsWhatItSaves(t *testing.T) {
 			}
 		})
 	}
-}
-
-// moving is a ListWatcher that can begin to deliver something else.
-type moving struct {
-	*fake
-
-	to atomic.Pointer[string]
-}
-
-func (m *moving) Origin() string {
-	if to := m.to.Load(); to != nil {
-		return *to
-	}
-	return "here"
-}
-
-// A copy must not be taken for one of other selectors. So nothing is saved after they have changed.
-func TestCopyOfOtherSelectorsIsNotSaved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		f, k := &moving{fake: newFake("ns/a")}, &keeper{}
-		opts := kept(k, time.Minute, slog.New(slog.NewTextHandler(&log, nil)))
-		r := &rig{Informer: informer.New(f, opts), t: t, fake: f.fake, done: make(chan error, 1)}
-		r.start()
-		before := k.look().saves
-		k.fail(errors.New("disk on fire"))
-		f.set("ns/a", 7)
-		later(2 * time.Minute)
-		tried := k.look().saves
-		elsewhere := "elsewhere"
-		f.to.Store(&elsewhere)
-		for i := range 3 {
-			f.set("ns/a", i)
-			later(2 * time.Minute)
-		}
-		r.end()
-		if got := k.look().saves; before != 1 || tried == before || got != tried {
-			t.Errorf("%d copies were saved before the selectors changed, want 1, and %d after, want none", before, got-tried)
-		}
-		if n := strings.Count(log.String(), "the selectors have changed"); n != 1 {
-			t.Errorf("the log says so %d times, want once:\n%s", n, log.String())
-		}
-	})
 }

@@ -214,20 +214,6 @@ func Example_shard() {
 	_ = open
 }
 
-func Example_setShardSelector() {
-	var ctx context.Context
-	var cache *informer.Informer[*Pod]
-	var pods *listwatch.Resource[*Pod]
-	change := func(shard string) error {
-		if err := pods.SetShardSelector(shard); err != nil {
-			return err
-		}
-		err := cache.Relist(ctx)
-		return err
-	}
-	_ = change
-}
-
 func Example_transform() {
 	opts := listwatch.Options[*Pod]{
 		Transform: func(pod *Pod) (*Pod, error) {

@@ -11,12 +11,8 @@ import (
 // and the members that are left out of each object. Two Resources with the same Origin bring the same objects, unless a Transform
 // changes them. A program that saves objects keeps the Origin beside them, and does not use saved objects of another Origin.
 //
-// If SetShardSelector has changed the selector, Origin also says how often. So it does not become again what it was: until another
-// list has come, the objects that the Resource has brought may be of the shard before.
-//
 // The URL of a server does not identify a cluster: inside of a cluster, the URL is usually the same as in every other one.
 func (r *Resource[T]) Origin() string {
-	shard, changes := r.sharding.origin()
 	text, err := json.Marshal(struct {
 		Server        string   `json:"server"`
 		Group         string   `json:"group,omitempty"`
@@ -26,13 +22,12 @@ func (r *Resource[T]) Origin() string {
 		LabelSelector string   `json:"labelSelector,omitempty"`
 		FieldSelector string   `json:"fieldSelector,omitempty"`
 		ShardSelector string   `json:"shardSelector,omitempty"`
-		ShardChanges  int      `json:"shardChanges,omitempty"`
 		Drop          []string `json:"drop,omitempty"`
 		MetadataOnly  bool     `json:"metadataOnly,omitempty"`
 		Transform     bool     `json:"transform,omitempty"`
 	}{
 		r.client.Server(), r.gvr.Group, r.gvr.Version, r.gvr.Resource, r.opts.Namespace,
-		canonical(r.opts.LabelSelector), r.opts.FieldSelector, shard, changes,
+		canonical(r.opts.LabelSelector), r.opts.FieldSelector, r.opts.ShardSelector,
 		r.drops(), r.decoder.partial, r.opts.Transform != nil,
 	})
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 )
 
 // request adds the resource's own selectors to those in opts.
-func (r *Resource[T]) request(opts metav1.ListOptions, of *shard, accept string) transport.Request {
-	if of.selector != "" {
-		opts.ShardSelector = of.selector
+func (r *Resource[T]) request(opts metav1.ListOptions, accept string) transport.Request {
+	if r.shard.selector != "" {
+		opts.ShardSelector = r.shard.selector
 	}
 	opts.LabelSelector = both(r.opts.LabelSelector, opts.LabelSelector)
 	opts.FieldSelector = both(r.opts.FieldSelector, opts.FieldSelector)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"sync"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,11 +29,7 @@ type Resource[T object.Object] struct {
 	// because a custom resource may be deleted and created again with another kind.
 	kind atomic.Pointer[string]
 
-	sharding *sharding
-
-	shardMu sync.Mutex
-	listing *shard // of the list that has begun, or of New
-	listed  *shard // of the last whole list, or of New; a watch needs this to be the present shard
+	shard *shard // of Options.ShardSelector
 }
 
 // Options of a [Resource]. With the zero value, a Resource delivers every object of every
@@ -52,7 +47,7 @@ type Options[T object.Object] struct {
 	// ShardSelector limits the objects to a range of hashes of their UIDs or namespaces, so that several replicas of a program
 	// split one resource between them; [Shard] writes one. It is an alpha feature of kube-apiserver 1.36, behind the feature
 	// gate ShardedListAndWatch. A server that does not know the feature sends everything. Then the request fails with
-	// [ErrShardIgnored] at the first object of another shard. [Resource.SetShardSelector] changes it.
+	// [ErrShardIgnored] at the first object of another shard.
 	// https://kep.k8s.io/5866
 	ShardSelector string
 
@@ -149,8 +144,7 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 		what += " in " + opts.Namespace
 	}
 	return &Resource[T]{
-		client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder,
-		sharding: &sharding{current: part}, listing: part, listed: part,
+		client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder, shard: part,
 	}, nil
 }
 
@@ -196,19 +190,15 @@ func (r *Resource[T]) ListParts(ctx context.Context, opts metav1.ListOptions, pa
 }
 
 func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, want pageOptions[T]) (*Page[T], error) {
-	part, err := r.beginList(&opts)
+	if err := r.checkShardOption(&opts); err != nil {
+		return nil, err
+	}
+	resp, err := r.client.Get(ctx, r.request(opts, r.decoder.acceptList()))
 	if err != nil {
 		return nil, err
 	}
-	resp, err := r.client.Get(ctx, r.request(opts, part, r.decoder.acceptList()))
-	if err != nil {
-		return nil, err
-	}
-	want.shard = part
+	want.shard = r.shard
 	page, err := decodePageWith(resp, r.decoder, want)
-	if err == nil {
-		r.endList(&opts, part, page.Continue != "")
-	}
 	if err == nil && (page.kind != "" || opts.Continue == "") {
 		kind := page.kind // a pointer into the page would keep its items alive
 		r.kind.Store(&kind)
@@ -228,26 +218,18 @@ func (r *Resource[T]) expected() expected {
 // Watch implements [ListWatcher]. It sets opts.Watch.
 func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T], error) {
 	opts.Watch = true
-	ctx, of, err := r.beginWatch(ctx, &opts)
-	if err != nil {
+	if err := r.checkShardOption(&opts); err != nil {
 		return nil, describe("watch", r.what, err)
 	}
-	stream, err := r.client.Watch(ctx, r.request(opts, of.shard, r.decoder.acceptObject()))
+	stream, err := r.client.Watch(ctx, r.request(opts, r.decoder.acceptObject()))
 	if err != nil {
-		if of.changed() {
-			err = errShardChanged()
-		}
-		of.close()
 		return nil, describe("watch", r.what, err)
 	}
 	kind := r.expected()
-	if initialEvents(&opts) {
+	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
 		kind = expected{partial: kind.partial, learned: &r.kind} // initial events replace a list, so they tell the kind anew
 	}
-	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind, of: of}
-	if initialEvents(&opts) {
-		w.whole = func() { r.endList(&opts, of.shard, false) }
-	}
+	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind, shard: r.shard}
 	if stream.MediaType() != "" { // the first frame of a WebSocket tells its media type
 		if err := w.chooseEncoding(); err != nil {
 			_ = w.Close() // the caller gets the error above
@@ -336,17 +318,11 @@ func (r *Resource[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, 
 // Metadata returns a Resource for the metadata alone of the same objects, with the same
 // selectors.
 func (r *Resource[T]) Metadata() (*Resource[*metav1.PartialObjectMetadata], error) {
-	metadata, err := New(r.client, r.gvr, Options[*metav1.PartialObjectMetadata]{
+	return New(r.client, r.gvr, Options[*metav1.PartialObjectMetadata]{
 		Namespace:     r.opts.Namespace,
 		LabelSelector: r.opts.LabelSelector,
 		FieldSelector: r.opts.FieldSelector,
+		ShardSelector: r.opts.ShardSelector,
 		Encoding:      r.opts.Encoding,
 	})
-	if err != nil {
-		return nil, err
-	}
-	metadata.sharding = r.sharding
-	metadata.listing = r.sharding.get()
-	metadata.listed = metadata.listing
-	return metadata, nil
 }

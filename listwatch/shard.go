@@ -1,16 +1,13 @@
 package listwatch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/bits"
 	"strconv"
 	"strings"
-	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/object"
@@ -146,166 +143,10 @@ func (s *shard) check(meta Meta) error {
 	return fmt.Errorf("%w: %s is not in %s", ErrShardIgnored, meta.Key, s.selector)
 }
 
-// sharding is the shard that a resource has at present, and the watches that have to end if it changes.
-type sharding struct {
-	mu      sync.Mutex
-	current *shard
-	changes int // how often current was replaced
-	watches map[*shardWatch]struct{}
-}
-
-// shardWatch is an open watch.
-type shardWatch struct {
-	of     *sharding
-	shard  *shard
-	cancel context.CancelFunc
-}
-
-func (s *sharding) get() *shard {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current
-}
-
-// origin returns the selector, and how often it has changed.
-func (s *sharding) origin() (selector string, changes int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current.selector, s.changes
-}
-
-func (s *sharding) set(to *shard) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.current.selector == to.selector {
-		return
-	}
-	s.current = to
-	s.changes++
-	for w := range s.watches { // all of them: the order does not matter
-		w.cancel()
-	}
-}
-
-// watch returns a context for a watch, which ends if the shard changes. It returns an error if shard is not the present one.
-func (s *sharding) watch(ctx context.Context, shard *shard) (context.Context, *shardWatch, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.current != shard {
-		return nil, nil, errShardChanged()
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	w := &shardWatch{of: s, shard: shard, cancel: cancel}
-	if s.watches == nil {
-		s.watches = make(map[*shardWatch]struct{})
-	}
-	s.watches[w] = struct{}{}
-	return ctx, w, nil
-}
-
-// check returns an error if an object that the server has sent is not in the watch's shard.
-func (w *shardWatch) check(meta Meta) error {
-	if w == nil {
-		return nil
-	}
-	return w.shard.check(meta)
-}
-
-// changed reports whether the shard is another one since the watch began.
-func (w *shardWatch) changed() bool { return w != nil && w.of.get() != w.shard }
-
-// close forgets the watch.
-func (w *shardWatch) close() {
-	if w == nil {
-		return
-	}
-	w.of.mu.Lock()
-	delete(w.of.watches, w)
-	w.of.mu.Unlock()
-	w.cancel()
-}
-
-// errShardChanged is the error of a watch whose shard has changed. A reflector treats it as an expired version, and lists.
-func errShardChanged() error {
-	return apierrors.NewResourceExpired("the shard selector has changed, so that another list must come first")
-}
-
-// SetShardSelector changes [Options.ShardSelector]. Open watches end with an error that satisfies apierrors.IsResourceExpired.
-// New watches fail with such an error until a list has brought the objects of the new shard. So a reflector lists, and tells what
-// differs: objects of the shard that it lacks are added, and those that no longer belong to it are deleted by inference, because
-// no event tells of them. A program that does not want to wait for the reflector's pause calls Relist of its informer after this.
-//
-// It is for a Resource that one reflector or informer uses. If there are several, call Relist of each of them, because the list
-// of one lets all of them watch. The resources of [Resource.Metadata] get the new selector, too. An empty selector selects
-// everything. If SetShardSelector cannot read the selector, it returns an error and changes nothing. It may be called from any
-// goroutine.
-func (r *Resource[T]) SetShardSelector(selector string) error {
-	to, err := parseShard(selector)
-	if err != nil {
-		return err
-	}
-	r.sharding.set(to)
-	return nil
-}
-
-// ShardSelector returns [Options.ShardSelector], or what SetShardSelector has set since. It may be called from any goroutine.
-func (r *Resource[T]) ShardSelector() string { return r.sharding.get().selector }
-
-// beginList returns the shard of a list request. Pages of two shards do not make one list, so a page that continues a list of
-// another shard is refused. A list with selectors of the caller does not bring the whole shard, and is allowed at any time.
-func (r *Resource[T]) beginList(opts *metav1.ListOptions) (*shard, error) {
-	if err := r.checkShardOption(opts); err != nil {
-		return nil, err
-	}
-	r.shardMu.Lock()
-	defer r.shardMu.Unlock()
-	current := r.sharding.get()
-	switch {
-	case partOfShard(opts):
-	case opts.Continue == "":
-		r.listing = current
-	case r.listing != current:
-		return nil, errShardChanged()
-	}
-	return current, nil
-}
-
-// endList notes that a list has brought its whole shard.
-func (r *Resource[T]) endList(opts *metav1.ListOptions, of *shard, more bool) {
-	if partOfShard(opts) || more {
-		return
-	}
-	r.shardMu.Lock()
-	defer r.shardMu.Unlock()
-	r.listed = of
-}
-
-// beginWatch returns the context of a watch. A watch with initial events needs no list before it.
-func (r *Resource[T]) beginWatch(ctx context.Context, opts *metav1.ListOptions) (context.Context, *shardWatch, error) {
-	if err := r.checkShardOption(opts); err != nil {
-		return nil, nil, err
-	}
-	r.shardMu.Lock()
-	listed := r.listed
-	r.shardMu.Unlock()
-	if initialEvents(opts) {
-		listed = r.sharding.get()
-	}
-	return r.sharding.watch(ctx, listed)
-}
-
 // checkShardOption returns an error if a request asks for a shard of a shard, which no server has.
 func (r *Resource[T]) checkShardOption(opts *metav1.ListOptions) error {
-	if opts.ShardSelector != "" && r.sharding.get().selector != "" && opts.ShardSelector != r.sharding.get().selector {
+	if opts.ShardSelector != "" && r.shard.selector != "" && opts.ShardSelector != r.shard.selector {
 		return fmt.Errorf("two shard selectors: %q and that of the resource", opts.ShardSelector)
 	}
 	return nil
-}
-
-func partOfShard(opts *metav1.ListOptions) bool {
-	return opts.LabelSelector != "" || opts.FieldSelector != ""
-}
-
-func initialEvents(opts *metav1.ListOptions) bool {
-	return opts.SendInitialEvents != nil && *opts.SendInitialEvents
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apisharding "k8s.io/apimachinery/pkg/sharding"
 	"k8s.io/apimachinery/pkg/types"
@@ -117,13 +117,9 @@ func TestNewRefusesShards(t *testing.T) {
 			t.Errorf("%q: error %v", selector, err)
 		}
 	}
-	r := mustNew(t, client, Options[*configMap]{})
-	if err := r.SetShardSelector("x"); err == nil {
-		t.Error("SetShardSelector takes x")
-	}
 }
 
-// shards answers lists in two pages and watches without an event, and writes down the selector of each request.
+// shards answers lists without an object and watches without an event, and writes down the selector of each request.
 type shards struct{ asked []string }
 
 func (s *shards) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -136,134 +132,40 @@ func (s *shards) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		<-req.Context().Done()
 		return
 	}
-	next := ""
-	if q.Get("limit") != "" && q.Get("continue") == "" {
-		next = "next"
-	}
-	_, _ = fmt.Fprintf(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5","continue":%q},"items":[]}`, next)
+	_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[]}`)
 }
 
-// A watch of the old shard ends, and none begins before there was a whole list of the new one.
-func TestSetShardSelector(t *testing.T) {
+// Every request of a Resource has its shard, and so has every request for the metadata.
+func TestShardIsAskedFor(t *testing.T) {
 	server := &shards{}
 	half := "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"
 	quarter := "shardRange(object.metadata.uid, '0x0000000000000000', '0x4000000000000000')"
 	r := mustNew(t, serve(t, server.ServeHTTP), Options[*configMap]{ShardSelector: half})
-	list := func(opts metav1.ListOptions) error {
-		_, err := r.List(t.Context(), opts)
-		return err
-	}
-	watch := func() (Watch[*configMap], error) {
-		return r.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "5"})
-	}
-
-	w, err := watch()
-	if err != nil {
-		t.Fatalf("a watch from a version of before: %v", err)
-	}
-	defer w.Close()
-	if err := list(metav1.ListOptions{Limit: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.SetShardSelector(quarter); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Next(); !apierrors.IsResourceExpired(err) {
-		t.Errorf("the open watch ends with %v, want one that has expired", err)
-	}
-	if err := list(metav1.ListOptions{Limit: 1, Continue: "next"}); !apierrors.IsResourceExpired(err) {
-		t.Errorf("a page after that of another shard: %v, want one that has expired", err)
-	}
-	refused := func(after string) {
-		t.Helper()
-		if _, err := watch(); !apierrors.IsResourceExpired(err) {
-			t.Errorf("a watch after %s: %v, want one that has expired", after, err)
-		}
-	}
-	refused("the change")
-	if err := list(metav1.ListOptions{FieldSelector: "metadata.name=a"}); err != nil {
-		t.Error(err)
-	}
-	refused("a list of one object")
-	if err := list(metav1.ListOptions{Limit: 1}); err != nil {
-		t.Error(err)
-	}
-	refused("a first page")
-	if err := list(metav1.ListOptions{Limit: 1, Continue: "next"}); err != nil {
-		t.Error(err)
-	}
-	w2, err := watch()
-	if err != nil {
-		t.Fatalf("a watch after the list: %v", err)
-	}
-	defer w2.Close()
-	if err := r.SetShardSelector(quarter); err != nil {
-		t.Fatal(err)
-	}
-	if w2.(*watchOf).of.changed() {
-		t.Error("the same selector ends a watch")
-	}
-	if err := list(metav1.ListOptions{ShardSelector: half}); err == nil || !strings.Contains(err.Error(), "two shard selectors") {
-		t.Errorf("two selectors: %v", err)
-	}
 	metadata, err := r.Metadata()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.SetShardSelector(half); err != nil {
+	if _, err := r.List(t.Context(), metav1.ListOptions{ShardSelector: half}); err != nil {
+		t.Error(err)
+	}
+	if _, err := metadata.List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+	w, err := r.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "5"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	server.asked = nil
-	if _, err := metadata.List(t.Context(), metav1.ListOptions{}); err != nil || server.asked[0] != half {
-		t.Errorf("the metadata of %q, %v", server.asked, err)
+	defer w.Close()
+	if want := []string{half, half, half}; !slices.Equal(server.asked, want) {
+		t.Errorf("asked for %q, want %q", server.asked, want)
 	}
-	if n := len(r.sharding.watches); n != 2 {
-		t.Errorf("%d watches are known, want 2", n)
+	if _, err := r.List(t.Context(), metav1.ListOptions{ShardSelector: quarter}); err == nil || !strings.Contains(err.Error(), "two shard selectors") {
+		t.Errorf("a list with two selectors: %v", err)
 	}
-	_, _ = w.Close(), w2.Close()
-	if n := len(r.sharding.watches); n != 0 {
-		t.Errorf("%d closed watches are known", n)
-	}
-}
-
-// A Resource continues a list that another one has begun, as a program does that begins again.
-func TestAFreshResourceContinuesAList(t *testing.T) {
-	for _, selector := range []string{"", "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"} {
-		r := mustNew(t, serve(t, new(shards).ServeHTTP), Options[*configMap]{ShardSelector: selector})
-		if _, err := r.List(t.Context(), metav1.ListOptions{Limit: 1, Continue: "next"}); err != nil {
-			t.Errorf("shard %q: %v", selector, err)
-		}
+	if _, err := r.Watch(t.Context(), metav1.ListOptions{ShardSelector: quarter}); err == nil || !strings.Contains(err.Error(), "two shard selectors") {
+		t.Errorf("a watch with two selectors: %v", err)
 	}
 }
-
-// A list in parts counts as the list of a new shard when it is whole, and its receiver has taken all of it.
-func TestSetShardSelectorAndParts(t *testing.T) {
-	r := mustNew(t, serve(t, new(shards).ServeHTTP), Options[*configMap]{})
-	if err := r.SetShardSelector("shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"); err != nil {
-		t.Fatal(err)
-	}
-	for _, fails := range []bool{true, false} {
-		calls := 0
-		_, err := Each(t.Context(), r, metav1.ListOptions{Limit: 1}, func(Part[*configMap]) error {
-			if calls++; fails && calls == 2 {
-				return errors.New("no room")
-			}
-			return nil
-		})
-		if (err != nil) != fails || calls != 2 {
-			t.Errorf("%d parts, %v", calls, err)
-		}
-		w, err := r.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "5"})
-		if apierrors.IsResourceExpired(err) != fails {
-			t.Errorf("a watch after a list that fails (%v): %v", fails, err)
-		}
-		if err == nil {
-			w.Close()
-		}
-	}
-}
-
-type watchOf = watch[*configMap]
 
 // Nothing of an answer is used that has an object of another shard.
 func TestShardIgnored(t *testing.T) {

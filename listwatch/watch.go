@@ -18,9 +18,8 @@ type watch[T object.Object] struct {
 	decoder  *decoder[T]
 	encoding *encoded // of the last frame; nil before the first frame of a WebSocket
 	kind     expected
-	of       *shardWatch // nil: the shard cannot change
-	whole    func()      // called when the initial events have ended; nil without any
-	end      error       // what Next returns from now on
+	shard    *shard // nil: any object
+	end      error  // what Next returns from now on
 }
 
 // Next implements [Watch].
@@ -29,9 +28,6 @@ func (w *watch[T]) Next() (Event[T], error) {
 		return Event[T]{}, w.end
 	}
 	event, err := w.next()
-	if err != nil && w.of.changed() {
-		err = errShardChanged()
-	}
 	switch {
 	case errors.Is(err, io.EOF):
 		w.end = io.EOF
@@ -87,7 +83,6 @@ func (w *watch[T]) Ready() bool {
 
 // Close implements [Watch].
 func (w *watch[T]) Close() error {
-	w.of.close()
 	return w.stream.Close()
 }
 
@@ -119,7 +114,7 @@ func (w *watch[T]) split(frame transport.Frame, careful bool) (event Event[T], o
 		return event, object, err
 	}
 	event = w.event(typ, object)
-	return event, object, w.of.check(event.Meta)
+	return event, object, w.shard.check(event.Meta)
 }
 
 func (w *watch[T]) event(typ Type, object []byte) Event[T] {
@@ -139,9 +134,6 @@ func (w *watch[T]) bookmark(object []byte) (Event[T], error) {
 	version, end, err := w.encoding.Bookmark(object)
 	if err != nil {
 		return Event[T]{}, fmt.Errorf("%w: decode a bookmark: %w", errMalformed, err)
-	}
-	if end && w.whole != nil {
-		w.whole()
 	}
 	return Event[T]{Type: Bookmark, Meta: Meta{ResourceVersion: version}, InitialEventsEnd: end}, nil
 }

@@ -169,10 +169,10 @@ func (w *writer[T]) timeIsUp() {
 	}
 }
 
-// flush commits the changes that belong to a point. If the shard has changed, they wait for the list of the new one.
+// flush commits the changes that belong to a point.
 func (w *writer[T]) flush() {
 	b := &w.batch
-	if !b.pointed || w.mirror.origin() != w.origin {
+	if !b.pointed {
 		return
 	}
 	began := time.Now()

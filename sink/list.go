@@ -2,7 +2,6 @@ package sink
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"time"
@@ -24,8 +23,7 @@ type list[T object.Object] struct {
 	pending int   // the number of changes that tx has from the writer's batch; they come before those of the list
 	written int
 
-	origin     string // the Origin of the Mirror's ListWatcher when the list began
-	identified bool   // the server that sends the list is of the copy's cluster
+	identified bool // the server that sends the list is of the copy's cluster
 
 	ended   bool // EndList has been called; the next point belongs to the list
 	keepAll bool
@@ -57,22 +55,7 @@ func (w *writer[T]) BeginList() {
 		return
 	}
 	w.flush()
-	stream, origin := w.mirror.stream()
-	w.list = &list[T]{began: time.Now(), seen: newKeySet(), origin: origin}
-	if w.state.Stream.ShardSelector != stream.ShardSelector {
-		w.state.Stream.ShardSelector, w.state.Unselected = stream.ShardSelector, true
-	}
-}
-
-// errShardChanged ends a writer, and the Mirror then opens the copy at once for the shard that there is now.
-var errShardChanged = errors.New("sink: the shard has changed while a list was read")
-
-// sameShard returns an error if the list may be of another shard than the state says.
-func (w *writer[T]) sameShard() error {
-	if w.mirror.origin() != w.list.origin {
-		return w.die(errShardChanged)
-	}
-	return nil
+	w.list = &list[T]{began: time.Now(), seen: newKeySet()}
 }
 
 // DropList implements [reflector.Remote].
@@ -155,9 +138,6 @@ func (w *writer[T]) writeList() error {
 	l.changes, l.bytes = l.changes[:0], 0
 	if w.state.Point.Version != "" {
 		return nil
-	}
-	if err := w.sameShard(); err != nil {
-		return err
 	}
 	began := time.Now()
 	if err := l.commit(w.ctx, w.state); err != nil {
@@ -249,9 +229,6 @@ func (w *writer[T]) sweep(keys []string) error {
 
 // commitList commits the rest of a list together with its point.
 func (w *writer[T]) commitList(p reflector.Point) {
-	if w.sameShard() != nil {
-		return
-	}
 	l := w.list
 	next := w.state
 	next.moveTo(p, l.keepAll)
@@ -264,7 +241,7 @@ func (w *writer[T]) commitList(p reflector.Point) {
 		_ = w.die(fmt.Errorf("commit a list of %s at version %s: %w", next.Stream, l.version, err))
 		return
 	}
-	w.list, w.origin = nil, l.origin
+	w.list = nil
 	w.batch.drop(l.pending)
 	w.batch.pointed = false
 	w.committed(next, began, Commit{Changes: l.pending + l.written, List: true, Since: l.began})

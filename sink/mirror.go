@@ -146,9 +146,6 @@ func (m *Mirror[T]) run(ctx context.Context, c *claim) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if errors.Is(err, errShardChanged) {
-			continue
-		}
 		if errors.Is(err, ErrFenced) && m.isOurs(ctx) {
 			err = fmt.Errorf("somebody has changed the state of the copy of %s, for example by dropping its table; no other program has opened it, so it is opened again", m.opts.Stream)
 		}
@@ -174,14 +171,13 @@ func (m *Mirror[T]) run(ctx context.Context, c *claim) error {
 
 // session opens the copy, and keeps it in step until something fails.
 func (m *Mirror[T]) session(ctx context.Context) error {
-	stream, origin := m.stream()
-	state, err := m.open(ctx, stream)
+	state, err := m.open(ctx, m.opts.Stream)
 	if err != nil {
 		return err
 	}
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := newWriter(runCtx, cancel, m, state, origin)
+	w := newWriter(runCtx, cancel, m, state)
 	opts := m.opts.Reflector
 	opts.Start = state.Point
 	r := reflector.New(m.lw, w, opts)

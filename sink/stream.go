@@ -81,31 +81,6 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("the copy is of %s, and not of %s: use another copy", e.Has, e.Wanted)
 }
 
-// sharded is what a [listwatch.Resource] tells of its shard.
-type sharded interface {
-	Origin() string // it changes with every change of the selector, also if that is changed back
-	ShardSelector() string
-}
-
-// stream returns the stream as it is now, and the Origin that belongs to it: if a later Origin is equal, everything that came since is
-// of this stream.
-func (m *Mirror[T]) stream() (stream Stream, origin string) {
-	stream = m.opts.Stream
-	of, ok := any(m.lw).(sharded)
-	if !ok {
-		return stream, ""
-	}
-	origin = of.Origin() // first: if the selector changes before the next line, a later Origin differs
-	stream.ShardSelector = of.ShardSelector()
-	return stream, origin
-}
-
-// origin returns the Origin as it is now.
-func (m *Mirror[T]) origin() string {
-	_, origin := m.stream()
-	return origin
-}
-
 // moveTo makes p the point. keptAll says that a list has just kept what it lacks.
 func (s *State) moveTo(p reflector.Point, keptAll bool) {
 	s.Point = p

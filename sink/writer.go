@@ -20,13 +20,8 @@ type writer[T object.Object] struct {
 
 	// mu guards everything below and the calls of the copy. The reflector's goroutine and the timer's take it.
 	mu    sync.Mutex
-	state State // of the last commit; from BeginList on, its shard is that of the list
+	state State // of the last commit
 	dead  error // why nothing more is committed; nil while the writer lives
-
-	// origin is the Origin of the Mirror's ListWatcher when the last list was begun, or when the copy was opened. If there is
-	// another Origin now, the shard has changed. Then the next list is the next commit, because the answer to a question about one
-	// object may be of another shard than the rows.
-	origin string
 
 	unsure bool // another server may answer than the one that the rows are of, and Identify was not asked since
 
@@ -43,8 +38,8 @@ var (
 	_ reflector.PointMarker           = (*writer[object.Object])(nil)
 )
 
-func newWriter[T object.Object](ctx context.Context, cancel context.CancelCauseFunc, m *Mirror[T], state State, origin string) *writer[T] {
-	return &writer[T]{mirror: m, ctx: ctx, cancel: cancel, state: state, origin: origin, batch: newBatch[T]()}
+func newWriter[T object.Object](ctx context.Context, cancel context.CancelCauseFunc, m *Mirror[T], state State) *writer[T] {
+	return &writer[T]{mirror: m, ctx: ctx, cancel: cancel, state: state, batch: newBatch[T]()}
 }
 
 // die ends the writer: nothing more is committed, and the reflector's Run ends.

@@ -29,10 +29,7 @@ var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmap
 type metadata = metav1.PartialObjectMetadata
 
 // replica is one of the programs that split the ConfigMaps between them.
-type replica struct {
-	*informer.Informer[*metadata]
-	resource *listwatch.Resource[*metadata]
-}
+type replica = informer.Informer[*metadata]
 
 // world is a server, those who write to it, and the replicas.
 type world struct {
@@ -87,9 +84,7 @@ func (w *world) resource(selector string, encoding listwatch.Encoding) *listwatc
 
 func (w *world) start(selector string, encoding listwatch.Encoding, initial reflector.Initial) {
 	w.Helper()
-	resource := w.resource(selector, encoding)
-	r := &replica{resource: resource}
-	r.Informer = informer.New(resource, informer.Options[*metadata]{
+	r := informer.New(w.resource(selector, encoding), informer.Options[*metadata]{
 		Logger: slog.New(slog.DiscardHandler), Reflector: reflector.Options{Initial: initial, PageSize: 7},
 	})
 	_, err := r.Observe("test", func(informer.Change[*metadata]) {
@@ -149,8 +144,7 @@ func shard(t *testing.T, index, count int) string {
 	return selector
 }
 
-// Three replicas have every object once: by list, by initial events, by watch, in JSON and protobuf, and after their ranges have
-// changed.
+// Three replicas have every object once: by list, by initial events, by watch, in JSON and protobuf.
 func TestThreeReplicas(t *testing.T) {
 	w := newWorld(t, true)
 	w.create(0, 60)
@@ -171,30 +165,6 @@ func TestThreeReplicas(t *testing.T) {
 		}
 	}
 	w.split(80)
-
-	// The third goes. Its range is given up first, and then taken: nobody has an object twice.
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	gone := w.replicas[2]
-	change := func(r *replica, selector string) {
-		t.Helper()
-		if err := r.resource.SetShardSelector(selector); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Relist(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	change(gone, "shardRange(object.metadata.uid, '0x0000000000000000', '0x0000000000000001')")
-	change(w.replicas[1], "shardRange(object.metadata.uid, '0x8000000000000000', '0xaaaaaaaaaaaaaaaa')")
-	change(w.replicas[0], shard(t, 0, 2))
-	change(w.replicas[1], shard(t, 1, 2))
-	w.split(80)
-	if n := gone.Store().Len(); n != 0 {
-		t.Errorf("the third has %d objects", n)
-	}
-	w.create(90, 120)
-	w.split(110)
 }
 
 // Without the feature gate, the server sends everything, and says nothing. That is an error of each list and each watch.
