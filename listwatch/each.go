@@ -38,7 +38,7 @@ func (p Part[T]) walk(path *trail) {
 }
 
 // PartLister is implemented by a [ListWatcher] that can hand over a page in parts, while its bytes arrive. [Resource] implements it.
-// As with [KnownLister], the ListParts that a type gets by embedding a Resource is not used.
+// As with [AllKnown], the ListParts that a type gets by embedding a Resource is not used.
 type PartLister[T any] interface {
 	// ListParts lists as List does, and calls part with the objects of the page: at least once, also if the page has none. The
 	// Page that it returns has none of them. If part returns an error, ListParts stops and returns that error.

@@ -13,8 +13,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// knownFrom returns the Known of a caller that holds these objects.
-func knownFrom(held ...*configMap) Known[*configMap] {
+// knownFrom returns what a caller that holds these objects tells of them.
+func knownFrom(held ...*configMap) func(key string) (*configMap, Meta, bool) {
 	return func(key string) (*configMap, Meta, bool) {
 		for _, obj := range held {
 			if object.Key(obj) == key {
@@ -58,8 +58,8 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 	}
 }
 
-// If a ListWatcher is no KnownLister, AllKnown returns its pages unchanged.
-func TestAllKnownWithoutKnownLister(t *testing.T) {
+// If a ListWatcher cannot take objects from its caller, AllKnown returns its pages unchanged.
+func TestAllKnownWithoutListKnown(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	held := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "u", ResourceVersion: "5"}}
 	list, err := AllKnown(t.Context(), struct{ ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held))
@@ -103,7 +103,7 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 	}
 }
 
-// If an item is taken for a known object, the key that Known was asked for is the key that
+// If an item is taken for a known object, the key that known was asked for is the key that
 // the decoded item has, however the item's JSON is written. The test leaves out members
 // that stand twice, because no server writes them.
 func FuzzKnown(f *testing.F) {
@@ -129,4 +129,4 @@ func FuzzKnown(f *testing.F) {
 	})
 }
 
-var _ KnownLister[*configMap] = (*Resource[*configMap])(nil)
+var _ knownLister[*configMap] = (*Resource[*configMap])(nil)

@@ -21,9 +21,9 @@ func decodePage[T object.Object](resp *transport.Response, d *decoder[T]) (*Page
 
 // pageOptions are what a caller wants of a page.
 type pageOptions[T any] struct {
-	known Known[T]            // nil: the caller has none of the objects
-	shard *shard              // nil: any object
-	part  func(Part[T]) error // takes the objects while they arrive; nil: they are in the page
+	known func(key string) (T, Meta, bool) // nil: the caller has none of the objects
+	shard *shard                           // nil: any object
+	part  func(Part[T]) error              // takes the objects while they arrive; nil: they are in the page
 }
 
 // decodePageWith is decodePage with options.
@@ -177,7 +177,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 
 // reuse returns the known object that has the UID and the resourceVersion of an item. It reads only
 // what identifies the item, and decodes nothing else.
-func reuse[T any](encoding *encoded, item []byte, known Known[T]) (obj T, meta Meta, ok bool) {
+func reuse[T any](encoding *encoded, item []byte, known func(key string) (T, Meta, bool)) (obj T, meta Meta, ok bool) {
 	if known == nil {
 		return obj, meta, false
 	}

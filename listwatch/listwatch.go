@@ -39,7 +39,7 @@ type Page[T any] struct {
 	Errors []*ObjectError
 
 	// Reused is the number of Items that were taken from the caller's known objects; see
-	// [KnownLister].
+	// [AllKnown].
 	Reused int
 
 	// ResourceVersion is the version of the collection. A watch continues from this version. It

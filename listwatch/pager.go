@@ -162,36 +162,27 @@ func (l *List[T]) add(p Part[T]) {
 	l.Errors = append(l.Errors, p.Errors...)
 }
 
-// Known returns the object that the caller of a list has under a key, and its metadata. It is called on the
-// goroutine that lists.
-type Known[T any] func(key string) (T, Meta, bool)
-
-// KnownLister is implemented by a [ListWatcher] that can take objects from its caller instead of decoding
-// them. [Resource] implements it. The ListKnown that a type gets by embedding a Resource is not used, because
-// the type may have its own List. A type that wants it to be used holds the Resource in a named field and
-// declares ListKnown itself.
-type KnownLister[T any] interface {
-	// ListKnown lists as List does. If an item has the UID and the resourceVersion of a known object, the page
-	// contains the known object itself, which is neither decoded nor transformed again.
-	//
-	// A resourceVersion is only meaningful within one history of the server. After the server's storage was
-	// restored from a backup, the same version may stand for another state. The caller can see this in two ways:
-	// the page's version is older than the version up to which the known objects are, or an item is not newer
-	// than that version and yet differs from the version of the known object. The caller must then not use a page
-	// with Reused items.
-	ListKnown(ctx context.Context, opts metav1.ListOptions, known Known[T]) (*Page[T], error)
-}
-
-// AllKnown is [All] with known objects. If lw is not a [KnownLister], or known is nil, AllKnown does the same
-// as All.
-func AllKnown[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, known Known[T]) (*List[T], error) {
+// AllKnown is [All] with objects that the caller has: known returns the one under a key, and its metadata, on the goroutine that lists.
+// If known is nil, or lw cannot take objects from its caller, AllKnown does the same as All. A [ListWatcher] that can do it has the
+// method of [Resource.ListKnown]:
+//
+//	ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*Page[T], error)
+//
+// The ListKnown that a type gets by embedding a Resource is not used, because the type may have its own List. A type that wants it to
+// be used holds the Resource in a named field and declares ListKnown itself.
+func AllKnown[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*List[T], error) {
 	list := lw.List
-	if k, ok := lw.(KnownLister[T]); ok && known != nil && !embedsResource(lw) {
+	if k, ok := lw.(knownLister[T]); ok && known != nil && !embedsResource(lw) {
 		list = func(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
 			return k.ListKnown(ctx, opts, known)
 		}
 	}
 	return all(ctx, list, opts)
+}
+
+// knownLister is a [ListWatcher] that can take objects from its caller.
+type knownLister[T any] interface {
+	ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*Page[T], error)
 }
 
 // embedsResource reports whether lw embeds a Resource. The methods that lw has from it beside those of a [ListWatcher] would bypass

@@ -92,7 +92,7 @@ type Options[T object.Object] struct {
 
 	// Transform changes an object before it is kept: it may remove parts that the program
 	// does not need, and may return another object. It runs once for every decoded object, on
-	// the goroutine that decodes. It does not run for a known object that [KnownLister]
+	// the goroutine that decodes. It does not run for a known object that [AllKnown]
 	// reuses. If it returns an error, the result is an [ObjectError]. The metadata
 	// of an object are read before the transform, so a transform that clears the
 	// resourceVersion hides no update.
@@ -164,8 +164,15 @@ func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[
 	return page, nil
 }
 
-// ListKnown implements [KnownLister].
-func (r *Resource[T]) ListKnown(ctx context.Context, opts metav1.ListOptions, known Known[T]) (*Page[T], error) {
+// ListKnown lists as List does. If an item has the UID and the resourceVersion of a known object, the page contains the known object
+// itself, which is neither decoded nor transformed again. known returns the object under a key, and its metadata. [AllKnown] calls
+// ListKnown for each page.
+//
+// A resourceVersion is only meaningful within one history of the server. After the server's storage was restored from a backup, the
+// same version may stand for another state. The caller can see this in two ways: the page's version is older than the version up to
+// which the known objects are, or an item is not newer than that version and yet differs from the version of the known object. The
+// caller must then not use a page with Reused items.
+func (r *Resource[T]) ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*Page[T], error) {
 	page, err := r.list(ctx, opts, pageOptions[T]{known: known})
 	if err != nil {
 		return nil, describe("list", r.what, err)

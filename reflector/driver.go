@@ -308,7 +308,7 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 			d.main = start(ctx, now, d.board.lastByte.note, listParts(d.lw, eff))
 			break
 		}
-		var known listwatch.Known[T]
+		var known func(key string) (T, listwatch.Meta, bool)
 		if eff.Reuse {
 			known = d.known
 		}

@@ -20,7 +20,7 @@ import (
 // reusing is a scripted server that takes unchanged objects from its caller.
 type reusing struct{ *scripted }
 
-func (s reusing) ListKnown(ctx context.Context, opts metav1.ListOptions, known listwatch.Known[partial]) (*listwatch.Page[partial], error) {
+func (s reusing) ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool)) (*listwatch.Page[partial], error) {
 	page, err := s.List(ctx, opts)
 	if err != nil || known == nil {
 		return page, err

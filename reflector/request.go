@@ -106,7 +106,7 @@ func (r *request[T]) send(ctx context.Context, m message[T]) bool {
 }
 
 // list asks for everything, page by page.
-func list[T any](lw listwatch.ListWatcher[T], eff protocol.List, known listwatch.Known[T]) func(context.Context, *request[T]) {
+func list[T any](lw listwatch.ListWatcher[T], eff protocol.List, known func(key string) (T, listwatch.Meta, bool)) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
 		all, err := listwatch.AllKnown(ctx, lw, metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}, known)
 		if err != nil {

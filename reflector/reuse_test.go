@@ -40,7 +40,7 @@ func (s *told) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Pa
 	return s.ListKnown(ctx, opts, nil)
 }
 
-func (s *told) ListKnown(_ context.Context, opts metav1.ListOptions, known listwatch.Known[*metav1.PartialObjectMetadata]) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+func (s *told) ListKnown(_ context.Context, opts metav1.ListOptions, known func(key string) (*metav1.PartialObjectMetadata, listwatch.Meta, bool)) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.lists[0]
