@@ -330,12 +330,10 @@ func places(all, before, after []any) (places []int, ok bool) {
 		return places, true
 	}
 	used := make([]bool, len(before))
-	match := func(i, j int) bool {
-		if used[j] || !reflect.DeepEqual(before[j], after[i]) {
-			return false
+	match := func(i, j int) {
+		if !used[j] && reflect.DeepEqual(before[j], after[i]) {
+			places[i], used[j] = j, true
 		}
-		places[i], used[j] = j, true
-		return true
 	}
 	inPlace := len(before) == len(after)
 	for i := range after {
