@@ -143,7 +143,12 @@ func (l *lagged) run(cfg transport.Config, s scenario) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.await("default/c998", last["metadata"].(map[string]any)["resourceVersion"].(string), time.Minute)
+	listed := last["metadata"].(map[string]any)["resourceVersion"].(string)
+	l.await("default/c998", listed, time.Minute)
+	// The consumer may be quicker than the status, which names the bad object.
+	if err := l.WaitFor(t.Context(), listed); err != nil {
+		t.Fatal(err)
+	}
 	l.expect("the list", objects-1, true)
 
 	l.changeOthersDuringAnAsk()
