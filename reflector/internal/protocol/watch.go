@@ -34,11 +34,13 @@ func (m *Machine) becomeWatching(now time.Time) {
 
 // streamComplete turns a stream into a watch, because its initial events are complete.
 func (m *Machine) streamComplete(now time.Time, p *streaming) {
-	m.phase = &watching{
+	w := &watching{
 		version: m.resume, asked: p.asked, heard: now, timeout: p.timeout, deadline: p.deadline,
 		open: true, opened: p.asked, progress: true, bookmark: now,
 	}
+	m.phase = w
 	m.health = health{}
+	m.planCheck(now, w)
 }
 
 // timeout is how long the server is asked to keep a watch open; zero leaves it to the server.
