@@ -313,17 +313,19 @@ func (m *Machine) nextQuestion(now time.Time) {
 	m.checkIn(now, 0)
 }
 
-// repeated takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. An event at or
-// before the version at which the watch began says nothing.
+// repeated takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. An object at or
+// before the version at which the watch began says nothing, nor does a bookmark before the event that has to come next.
 func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
 	meta := e.Item.Meta
-	if len(p.repeats) == 0 || !object.Ordered(meta.ResourceVersion) || !object.Older(p.version, meta.ResourceVersion) {
+	if len(p.repeats) == 0 || !object.Ordered(meta.ResourceVersion) {
 		return false
 	}
 	want := p.repeats[0]
 	same := meta.ResourceVersion == want.ResourceVersion
 	switch {
 	case e.Type == Bookmark && object.Older(meta.ResourceVersion, want.ResourceVersion):
+	case !object.Older(p.version, meta.ResourceVersion):
+		return false
 	case same && meta.Key == want.Key && !object.Another(meta.UID, want.UID) && want.gone == (e.Type == Deleted) && e.Type != Bookmark:
 		p.repeats = p.repeats[1:]
 		if m.recent.repeated(want, len(p.repeats)); len(p.repeats) == 0 {
