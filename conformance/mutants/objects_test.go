@@ -244,8 +244,8 @@ var ofObjects = []mutation{
 	{
 		what: "list if the server cannot repeat the events",
 		dir:  protocol,
-		edits: one("if reason != Expired || len(p.repeats) == 0 {",
-			"if true {"),
+		edits: one("if !forgotten || len(p.repeats) == 0 {",
+			"if !forgotten || true {"),
 		trace: "history-no-longer-there",
 	},
 	{

@@ -339,10 +339,11 @@ func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
 	return true
 }
 
-// unrepeatable reports whether a watch has failed because the server no longer has the events that the watch has to repeat. The next
-// watch begins at the resume point, and more is asked for beside it.
-func (m *Machine) unrepeatable(p *watching, reason Reason) bool {
-	if reason != Expired || len(p.repeats) == 0 {
+// unrepeatable reports whether a watch has ended because the server no longer has the events that the watch has to repeat. Some servers
+// say so by 410, and some end the watch at once, see [short]. The next watch begins at the resume point, and more is asked for beside it.
+func (m *Machine) unrepeatable(now time.Time, p *watching, reason Reason) bool {
+	forgotten := reason == Expired || reason == Closed && !p.progress && p.alive(now) < short
+	if !forgotten || len(p.repeats) == 0 {
 		return false
 	}
 	m.recent.passed()

@@ -260,7 +260,7 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 		m.suspect()
 		m.suspectAnswers(now)
 	}
-	if m.unrepeatable(p, failure.Reason) {
+	if m.unrepeatable(now, p, failure.Reason) {
 		m.becomeWatching(now)
 		return
 	}
