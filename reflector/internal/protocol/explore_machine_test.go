@@ -128,6 +128,7 @@ func (e *encoder) unverified(u *unverified) {
 		e.versionText(q.at)
 	}
 	e.bool(u.relisted)
+	e.bool(u.differs)
 	e.armed(u.at)
 	e.bool(u.behind)
 }
@@ -148,7 +149,7 @@ lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incomplete
 quarantine: entries soonest beyondLimit changes
 entry: meta why err askErr minVersion since next step answersUnused
 ask: key at asked heard eventSince doubted
-unverified: resume questions relisted at failures behind
+unverified: resume questions relisted differs at failures behind
 question: known at
 repair: at step last unnamed
 verification: next asked arrived heard version keysWithEvents

@@ -183,7 +183,7 @@ func (p *pacer) encode() string {
 	l := m.lists
 	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.unaskableUntil))
 	if u := m.unverified; u != nil {
-		fmt.Fprint(&b, " ", in(u.at), len(u.questions), u.relisted, u.behind, min(u.failures, 10))
+		fmt.Fprint(&b, " ", in(u.at), len(u.questions), u.relisted, u.differs, u.behind, min(u.failures, 10))
 	}
 	return b.String()
 }

@@ -151,6 +151,7 @@ type unverified struct {
 	resume    string     // the resume point when this began: while it is the same, a watch has to repeat the last events
 	questions []question // the first is asked next; there is at least one
 	relisted  bool       // a list has come since the server has shown another history
+	differs   bool       // the storage has shown something else than that list
 
 	at       time.Time // when to ask; zero while no watch is open, and while an answer is on its way
 	failures int       // answers in a row that did not come, or that a list does not help against
@@ -289,6 +290,8 @@ func (m *Machine) checked(now time.Time, a *ask, in Answered) {
 		m.checkIn(now, checkAgain)
 	case behind:
 		m.otherHistory(now, fmt.Errorf("%w: it has not reached %s", errOtherHistory, q.at))
+	case failed == Expired && u.differs:
+		m.otherHistory(now, fmt.Errorf("%w: it no longer has %s", errOtherHistory, q.at))
 	case failed == Expired, failed == Failed && in.Failure.findsFault(), failed == 0 && (in.Version != q.at || !a.answers(in)):
 		m.nextQuestion(now) // the server no longer has the version, or it cannot be asked
 	case failed != 0:
@@ -359,12 +362,14 @@ var errOtherHistory = errors.New("the server has another history: its storage wa
 
 // errStorageDiffers is reported if a list has come from a server that has shown another history, and the server's storage has something
 // else than the list. If the storage of etcd alone was restored, the watch cache of a running API server is such a list's source, and
-// no list helps until that server is started again.
+// no list helps until that server is started again. A 410 does not settle the question then, because the sink still has objects
+// of the old history.
 var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")
 
 // otherHistory takes the proof that the server has another history. It lists, unless a list has not helped.
 func (m *Machine) otherHistory(now time.Time, err error) {
 	if m.unverified != nil && m.unverified.relisted {
+		m.unverified.differs = true
 		m.emit(Problem{Class: VersionProblem, Err: fmt.Errorf("%w: %w", errStorageDiffers, err)})
 		m.checkLater(now)
 		return
