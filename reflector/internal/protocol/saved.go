@@ -101,7 +101,7 @@ func (m *Machine) resumeSaved(now time.Time, s Saved) {
 	m.recent.since = s.Since
 	for i, n := range s.Newest[:min(len(s.Newest), len(m.recent.states))] {
 		m.recent.states[i] = known{n.Meta, n.Gone}
-		if object.Older(s.Since, n.Meta.ResourceVersion) && !object.Older(s.Version, n.Meta.ResourceVersion) {
+		if object.Older(s.Since, n.ResourceVersion) && !object.Older(s.Version, n.ResourceVersion) {
 			m.recent.events++
 		}
 	}
@@ -116,7 +116,8 @@ func (m *Machine) resumeSaved(now time.Time, s Saved) {
 }
 
 // syncSaved says that a saved copy counts as the first list, if the server has accepted a watch from its version, and is verified. If
-// a question fails, the copy does not wait for the answer to the next, because the watch is open. A step that emits these effects has no other call of the sink, so a refusal by the sink cannot drop them.
+// a question fails, the copy does not wait for the answer to the next, because the watch is open. A step that emits these effects has
+// no other call of the sink, so a refusal by the sink cannot drop them.
 func (m *Machine) syncSaved(now time.Time) {
 	p, ok := m.phase.(*watching)
 	if m.synced || !ok || !p.open || m.unverified != nil && m.unverified.failures == 0 {

@@ -11,9 +11,9 @@ import (
 // this timer, a half-open connection keeps a watch until the kernel gives up.
 const margin = 10 * time.Second
 
-// becomeWatching opens a stream at the resume point, or before the last events if the server is unverified. If there is no token for the request, it waits for one. While nothing
-// changes, bookmarks keep the resume point among the versions that the server remembers. The timeout is spread evenly over
-// [MinTimeout, 2 MinTimeout), so that the watches of many clients do not end together.
+// becomeWatching opens a stream at the resume point, or before the last events if the server is unverified. If there is no token for
+// the request, it waits for one. While nothing changes, bookmarks keep the resume point among the versions that the server remembers.
+// The timeout is spread evenly over [MinTimeout, 2 MinTimeout), so that the watches of many clients do not end together.
 func (m *Machine) becomeWatching(now time.Time) {
 	if wait := m.pauses.until(m.rules, toWatch, now); wait > 0 {
 		m.waitUntil(now.Add(wait), toWatch)
