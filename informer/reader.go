@@ -43,6 +43,7 @@ type Reader[T object.Object] interface {
 	Snapshot() *store.Snapshot[T]
 
 	// ResourceVersion returns the version up to which the store has everything, except objects that could not be decoded, which
-	// [reflector.Status] names. Single objects may be newer. It is empty until the first list has been applied. It goes back only if the server was restored from a backup.
+	// [reflector.Status] names. Single objects may be newer. It is empty until the first list has been applied. It
+	// goes back only if the server was restored from a backup.
 	ResourceVersion() string
 }

@@ -99,7 +99,7 @@ type WatchEnd struct {
 	ResourceVersion string // the resume point
 	Reason          Reason
 	Err             error
-	Events          int           // received, without bookmarks
+	Events          int           // received, without bookmarks, and with those that the server repeated, of which Event is not told
 	Duration        time.Duration // since the watch was asked for
 }
 

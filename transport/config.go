@@ -58,8 +58,8 @@ type Config struct {
 
 	// BearerToken is sent as "Authorization: Bearer". BearerTokenFile names a file
 	// that holds it: the file is read again when a request is sent 10 s or more after the
-	// last time, and immediately after a 401, so that a rotated token is picked up. If both are set, the file wins; BearerToken is used
-	// until the file can be read.
+	// last time, and immediately after a 401, so that a rotated token is picked up. If
+	// both are set, the file wins; BearerToken is used until the file can be read.
 	BearerToken     string
 	BearerTokenFile string
 
