@@ -23,8 +23,8 @@ import (
 //     the resume point. If it was deleted, the server is asked for the newest object that was not, too. If the server no longer has
 //     the events, but has the resume point, its watch cache may have begun with the backup: it is asked for all states that are known.
 //
-// Nothing else tells a restored server from the one before. A restored backup is not noticed if the last events, or that object, are the same in both
-// histories; only a verification tells then.
+// Nothing else tells a restored server from the one before. A restored backup is not noticed if the last events, or that object, are
+// the same in both histories; only a verification tells then.
 
 // recent holds the newest states that the server has sent: of its last events, before that of the last list. The newest is the first,
 // and a key may have several. It does not matter whether the sink has taken them. A place without a key is empty.
