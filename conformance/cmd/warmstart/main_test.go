@@ -33,7 +33,7 @@ func TestWarmStartListsNothing(t *testing.T) {
 				listed[m[1]] = m[2] + " listed, " + m[3] + " asked"
 			}
 		}
-		if listed["cold"] != "300 listed, 0 asked" || listed["warm"] != "0 listed, 2 asked" {
+		if listed["cold"] != "300 listed, 0 asked" || listed["warm"] != "0 listed, 1 asked" {
 			t.Errorf("slim %v:\n%s", slim, &out)
 		}
 	}
