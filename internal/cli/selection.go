@@ -75,7 +75,8 @@ func (s *Selection) Check() error {
 	return CheckNamespace(s.Namespace)
 }
 
-// Client returns how to reach the server, and a client for it, which the caller closes.
+// Client returns how to reach the server, and a client for it, which the caller closes. The
+// client has its credential: Client waits for a program that supplies it.
 // The client prints two things on stderr: problems of the connection that let no request
 // fail, and the messages of a program that supplies the credential.
 func (s *Selection) Client(ctx context.Context, stderr io.Writer, watches transport.WatchTransport) (transport.Config, *transport.Client, error) {
@@ -92,6 +93,11 @@ func (s *Selection) Client(ctx context.Context, stderr io.Writer, watches transp
 	}()
 	select {
 	case r := <-done:
+		if r.err == nil {
+			if r.err = s.authenticate(ctx, stderr, r.client, r.cfg); r.err != nil {
+				r.client.Close()
+			}
+		}
 		return r.cfg, r.client, r.err
 	case <-ctx.Done():
 		return transport.Config{}, nil, fmt.Errorf("read the kubeconfig and the files of credentials: %w", context.Cause(ctx))
@@ -118,9 +124,6 @@ func (s *Selection) client(stderr io.Writer, watches transport.WatchTransport) (
 // Find returns the resource that the server has under name, and the namespace to
 // mirror, or "" for all namespaces.
 func (s *Selection) Find(ctx context.Context, stderr io.Writer, client *transport.Client, cfg transport.Config, name string) (*discovery.Resource, string, error) {
-	if err := s.authenticate(ctx, stderr, client, cfg); err != nil {
-		return nil, "", err
-	}
 	starting, cancel := context.WithTimeout(ctx, StartTimeout)
 	defer cancel()
 	found, err := discovery.Resolve(starting, client, name)
