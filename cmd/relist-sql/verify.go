@@ -36,10 +36,11 @@ func newVerify() *cobra.Command {
 		Short: "Compare the copies in a database with the server",
 		Long: `Compare each copy in a database of relist-sql mirror with its API server, by a
 list of metadata at the version of the copy, and say which objects differ: by
-key, UID and resourceVersion. Keys among the doubts are not compared. A file of
-SQLite is checked for damage first. DATABASE is a file of SQLite, or
-postgres://USER@HOST/DATABASE. The database is only read, and may be written to
-meanwhile. Copies of other clusters are left out.
+key, UID and resourceVersion. Keys among the doubts are not compared; and a copy
+with more doubts than about 1,000 is not compared, because the keys of the others
+are not known. A file of SQLite is checked for damage first. DATABASE is a file of
+SQLite, or postgres://USER@HOST/DATABASE. The database is only read, and may be
+written to meanwhile. Copies of other clusters are left out.
 
 The server must still have the version, which is so for some minutes: if nobody
 has written the copy for longer, start relist-sql mirror first.
@@ -141,8 +142,11 @@ func verify(ctx context.Context, out io.Writer, r database.Reader, s database.St
 		return 0, err
 	}
 	point, of := state.Point, state.Stream
-	if point.Version == "" {
+	switch {
+	case point.Version == "":
 		return 0, errNoVersion
+	case point.MoreDoubts > 0:
+		return 0, fmt.Errorf("it has doubts without a known key (%d), which would look like objects that differ", point.MoreDoubts)
 	}
 	resource, err := listwatch.New(client, schema.GroupVersionResource{Group: of.Group, Version: of.Version, Resource: of.Resource}, listwatch.Options[*metav1.PartialObjectMetadata]{
 		Namespace: of.Namespace, LabelSelector: of.LabelSelector, FieldSelector: of.FieldSelector, ShardSelector: of.ShardSelector,
