@@ -67,9 +67,11 @@ func (t *tx[T]) mendHistory(ctx context.Context) error {
 	batch.Queue(c.sql.clamp[1], c.table.Cluster, t.now)
 	batch.Queue(c.sql.clamp[2], c.table.Cluster, t.now, c.table.Name)
 	batch.Queue(c.sql.clamp[3], c.table.Cluster, t.now, c.table.Name)
-	if !t.recorded {
+	if t.first || !t.recorded {
 		batch.Queue(c.sql.endUnrecorded, c.table.Cluster, t.now)
 		batch.Queue(c.sql.recordRows, c.table.Cluster, t.now)
+	}
+	if !t.recorded {
 		// If there was no history at all before, the gap has not been written down when it began. Without a version, it lasts until
 		// the list ends.
 		batch.Queue(c.sql.beginOff, c.table.Name, c.table.Cluster, t.recordedTo.version, t.recordedTo.at)

@@ -18,6 +18,7 @@ type tx[T any] struct {
 	current sink.State
 	list    bool
 
+	first      bool      // of all; or somebody has dropped relist_state, so nobody knows whether the last commit wrote the history
 	now        time.Time // of the transaction
 	ahead      bool      // the clock was set back: the last commit is later than now
 	currentAt  time.Time // when the rows came to current.Point.Version
@@ -45,9 +46,9 @@ func (c *Copy[T]) Begin(ctx context.Context, current sink.State, list bool) (sin
 	if c.tx != nil {
 		return nil, c.wrap(doing, errIsOpen)
 	}
-	t := &tx[T]{c: c, current: current, list: list}
+	t := &tx[T]{c: c, current: current, list: list, first: current.Epoch == 0 && current.Point.Version == ""}
 	err := c.during(ctx, doing, t.begin)
-	if err == nil && c.table.History && (t.ahead || !t.recorded) {
+	if err == nil && c.table.History && (t.first || t.ahead || !t.recorded) {
 		err = c.wrap(doing, t.mendHistory(ctx)) // without a limit: it may have to write all rows
 	}
 	if err != nil {
@@ -63,7 +64,7 @@ func (t *tx[T]) begin(ctx context.Context) error {
 	c := t.c
 	batch := &pgx.Batch{}
 	batch.Queue("begin isolation level read committed")
-	if t.current.Epoch == 0 && t.current.Point.Version == "" {
+	if t.first {
 		// The first transaction of all. If two programs come here, the second one waits for the first, and is fenced.
 		batch.Queue(c.sql.first, c.table.Name, c.table.Cluster)
 	}

@@ -103,7 +103,7 @@ func (t *tx[T]) recordAgain() error {
 	if err := exec(c.conn, c.sql.endUnrecorded, nil, c.table.Cluster, now); err != nil {
 		return err
 	}
-	if err := exec(c.conn, c.sql.recordRows, nil, c.table.Cluster, now); err != nil {
+	if err := exec(c.conn, c.sql.recordRows, nil, c.table.Cluster, now); err != nil || t.recorded {
 		return err
 	}
 	t.recorded = true

@@ -158,6 +158,17 @@ func TestHistoryOff(t *testing.T) {
 	})
 }
 
+// The gap is also there if the history goes off while its first list is not whole.
+func TestHistoryOffInAFirstList(t *testing.T) {
+	r := newRig(t, withHistory)
+	r.commit(true, "", put("a/b", "u1", "1", "n1"))
+	r.db.Close()
+	r.open(sqlite.Table{Columns: withHistory.Columns})
+	r.commit(true, "10", gone(sink.Missing, "a/b", "u1", "1"))
+	r.want("gaps", "SELECT kind, from_version, to_version FROM relist_gaps", "off||NULL")
+	r.db.Close()
+}
+
 // Former states go when they are older than the retention, 1,000 in each commit at most; present ones stay.
 func TestRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -157,6 +157,22 @@ func TestDroppedSharedTable(t *testing.T) {
 	}
 }
 
+// If somebody drops relist_state while the history is off, the history goes on with the rows as they are.
+func TestDroppedStateOfACopyWithoutHistory(t *testing.T) {
+	table := sqlite.Table{History: true, Retention: time.Hour}
+	r := newRig(t, table)
+	r.commit(true, "10", put("a/b", "u1", "1", "n1"), put("a/c", "u2", "2", "n1"))
+	r.db.Close()
+	r.open(sqlite.Table{})
+	r.commit(false, "12", put("a/b", "u1", "11", "n1"), gone(sink.Deleted, "a/c", "u2", "12"))
+	r.db.Close()
+	r.other("DROP TABLE relist_state")
+	r.open(table)
+	r.commit(true, "20", put("a/b", "u1", "11", "n1"))
+	r.want("states", "SELECT key, resource_version, ended FROM pods_history ORDER BY rowid", "a/b|1|unrecorded", "a/c|2|unrecorded", "a/b|11|NULL")
+	r.want("gaps", "SELECT kind, from_version, to_version FROM relist_gaps ORDER BY rowid", "list||10", "off|10|20")
+}
+
 func TestCheck(t *testing.T) {
 	deep := func(n int) string {
 		return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + "}"

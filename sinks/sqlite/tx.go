@@ -21,6 +21,7 @@ type tx[T any] struct {
 	list    bool
 	failed  bool // SQLite may have rolled it back, so nothing more is written
 
+	first      bool   // of all; or somebody has dropped relist_state, so nobody knows whether the last commit wrote the history
 	began      string // when it began
 	currentAt  string // when the rows came to current.Point.Version
 	committed  string // the last commit
@@ -40,18 +41,17 @@ const timeFormat = "2006-01-02T15:04:05.000Z"
 // begin makes sure that no other program writes to the copy: the first statement changes the state's row, and must change one.
 func (t *tx[T]) begin() error {
 	c := t.c
-	t.recorded, t.began = true, clock()
-	found := false
+	t.first, t.recorded, t.began = true, true, clock()
 	err := exec(c.conn, `UPDATE relist_state SET epoch = epoch WHERE table_name = ? AND cluster = ? AND epoch = ? AND version = ?
 		RETURNING current_at, committed, recorded, recorded_version, recorded_at`, func(s *driver.Stmt) {
-		found = true
+		t.first = false
 		t.currentAt, t.committed, t.recorded = s.ColumnText(0), s.ColumnText(1), s.ColumnBool(2)
 		t.recordedTo = place{s.ColumnText(3), s.ColumnText(4)}
 	}, c.table.Name, c.table.Cluster, t.current.Epoch, t.current.Point.Version)
 	if err != nil {
 		return err
 	}
-	if !found {
+	if t.first {
 		if t.current.Epoch != 0 || t.current.Point.Version != "" {
 			return t.fenced()
 		}
@@ -68,15 +68,13 @@ func (t *tx[T]) begin() error {
 	}
 	ahead := t.committed > t.began
 	t.currentAt, t.committed, t.recordedTo.at = min(t.currentAt, t.began), min(t.committed, t.began), min(t.recordedTo.at, t.began)
-	if c.table.History && (ahead || !t.recorded) {
-		if err := t.clamp(); err != nil {
-			return err
-		}
+	if !c.table.History || !t.first && !ahead && t.recorded {
+		return nil
 	}
-	if c.table.History && !t.recorded {
-		return t.recordAgain()
+	if err := t.clamp(); err != nil || !t.first && t.recorded {
+		return err
 	}
-	return nil
+	return t.recordAgain()
 }
 
 func (t *tx[T]) fenced() error {
@@ -180,7 +178,7 @@ func (t *tx[T]) commit(next sink.State) error {
 			return err
 		}
 		t.recordedTo = place{next.Point.Version, at}
-	} else if t.recorded && t.recordedTo.at != "" {
+	} else if t.recorded && !t.first {
 		if err := t.beginOff(); err != nil {
 			return err
 		}

@@ -133,6 +133,23 @@ func TestDroppedTable(t *testing.T) {
 	is(t, "the last gap", query(t, r.admin, `SELECT kind, from_time, to_version FROM `+r.schema+`.relist_gaps ORDER BY ctid DESC LIMIT 1`), "off <nil> 20")
 }
 
+// Somebody drops relist_state while the history is off. The history goes on with the rows as they are.
+func TestDroppedStateOfACopyWithoutHistory(t *testing.T) {
+	r := newRig(t)
+	recorded := pods
+	recorded.History, recorded.Retention = true, time.Hour
+	c := r.copy(r.open(), recorded)
+	state := write(t, c, load(t, c), "10", put("a", 1, 1), put("b", 2, 2))
+	plain := r.copy(r.open(), pods)
+	load(t, plain)
+	write(t, plain, state, "12", put("a", 1, 11), gone(sink.Deleted, "b"))
+	exec1(t, r.admin, `DROP TABLE `+r.schema+`.relist_state`)
+	c = r.copy(r.open(), recorded)
+	state = load(t, c)
+	transact(t, c, state, at(state, "20"), true, put("a", 1, 11))
+	is(t, "states", query(t, r.admin, `SELECT key, resource_version, ended FROM `+r.schema+`.pods_history ORDER BY key, resource_version`), "a 1 unrecorded\na 11 <nil>\nb 2 unrecorded")
+}
+
 // Somebody drops a table of two clusters while programs write to it. The next Load makes it again, and no copy has a version.
 func TestTableDroppedBesideWriters(t *testing.T) {
 	r := newRig(t)
