@@ -146,8 +146,8 @@ func (m *Mirror[T]) run(ctx context.Context, c *claim) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if errors.Is(err, ErrFenced) && m.isOurs(ctx) {
-			err = fmt.Errorf("somebody has changed the state of the copy of %s, for example by dropping its table; no other program has opened it, so it is opened again", m.opts.Stream)
+		if errors.Is(err, ErrFenced) && m.opened > 0 {
+			err = m.whoFenced(ctx, err)
 		}
 		var mismatch *MismatchError
 		var outage *reflector.Outage
@@ -234,12 +234,18 @@ func (m *Mirror[T]) open(ctx context.Context, stream Stream) (State, error) {
 	}
 }
 
-// isOurs reports whether this Run is still the one that has opened the copy last. Then it was fenced by no program: the version was
-// changed by somebody else, as a Copy does that finds its table dropped and makes it again. The same is true if there is no state any
-// more.
-func (m *Mirror[T]) isOurs(ctx context.Context) bool {
-	state, err := m.copy.Load(ctx)
-	return err == nil && m.opened > 0 && (state.Epoch == 0 || state.Epoch == m.opened && state.Writer == m.claim.writer)
+// whoFenced returns fenced if another program has opened the copy since this Run has. If this Run is still the one that has opened it
+// last, somebody else has changed the version, as a Copy does that finds its table dropped and makes it again; the same is true if there
+// is no state any more. If the state cannot be loaded, the next open finds out: the claim of another program is higher.
+func (m *Mirror[T]) whoFenced(ctx context.Context, fenced error) error {
+	state, err := m.load(ctx)
+	switch {
+	case err != nil:
+		return err
+	case state.Epoch == 0 || state.Epoch == m.opened && state.Writer == m.claim.writer:
+		return fmt.Errorf("somebody has changed the state of the copy of %s, for example by dropping its table; no other program has opened it, so it is opened again", m.opts.Stream)
+	}
+	return fenced
 }
 
 func (m *Mirror[T]) load(ctx context.Context) (State, error) {

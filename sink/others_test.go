@@ -160,26 +160,47 @@ func TestFailureDoesNotTakeOver(t *testing.T) {
 }
 
 // Somebody drops a table of several clusters while programs write to it. The one that notices first makes it again, and takes the version
-// away from the copies of all clusters. The others have not been fenced: they list. If the states are dropped, too, they begin again.
+// away from the copies of all clusters. The others have not been fenced: they list. If the states are dropped, too, they begin again. It
+// does not matter if the database fails just then.
 func TestVersionTakenAway(t *testing.T) {
-	t.Run("version", func(t *testing.T) { testTakenAway(t, func(s *sink.State) { s.Point = reflector.Point{} }, 2) })
-	t.Run("state", func(t *testing.T) { testTakenAway(t, func(s *sink.State) { *s = sink.State{} }, 1) })
+	for _, failures := range []int{0, 1, 3} {
+		t.Run(fmt.Sprintf("version, %d failures", failures), func(t *testing.T) {
+			testTakenAway(t, func(s *sink.State) { s.Point = reflector.Point{} }, 2, failures)
+		})
+		t.Run(fmt.Sprintf("state, %d failures", failures), func(t *testing.T) {
+			testTakenAway(t, func(s *sink.State) { *s = sink.State{} }, 1, failures)
+		})
+	}
 }
 
-func testTakenAway(t *testing.T, drop func(*sink.State), epoch int64) {
+func testTakenAway(t *testing.T, drop func(*sink.State), epoch int64, failures int) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
+		failing := failures > 0
+		var dropped atomic.Bool
+		r.fail = func(call string) (before, after error) {
+			if dropped.Load() && call == "load" && failures > 0 {
+				failures--
+				return errDatabase, nil
+			}
+			return nil, nil
+		}
 		r.create("a", "web", nil)
 		r.create("a", "db", nil)
 		err := r.run(listwatch.Options[*thing]{}, nil, func(m *sink.Mirror[*thing]) {
 			r.place.mu.Lock()
 			clear(r.place.rows)
 			drop(&r.place.state)
+			dropped.Store(true)
 			r.place.mu.Unlock()
 			later(time.Minute)
 			r.create("a", "last", nil)
 			later(time.Minute)
-			if s := m.Status(); s.Err == nil || !strings.Contains(s.Err.Error(), "no other program has opened it") || !s.FailingSince.IsZero() {
+			want := "no other program has opened it"
+			if failing {
+				want = errDatabase.Error()
+			}
+			if s := m.Status(); s.Err == nil || !strings.Contains(s.Err.Error(), want) || !s.FailingSince.IsZero() {
 				t.Errorf("the error is %v, failing since %v", s.Err, s.FailingSince)
 			}
 		})
