@@ -121,6 +121,10 @@ func (r *mirrorRun) sinkTrace(t *target) *sink.Trace {
 // conclude prints the last line of a target.
 func (r *mirrorRun) conclude(t *target) {
 	s := t.mirror.Status()
+	if s.Committed.Epoch == 0 {
+		r.say(t, "was not opened, and is as it was")
+		return
+	}
 	if s.Committed.Point.Version == "" {
 		r.say(t, "the first copy is not whole; the next start goes on with it")
 		return

@@ -129,6 +129,11 @@ func (r *mirrorRun) statusOf(t *target, now time.Time) *copyStatus {
 	c.StalenessSeconds = report.Seconds(stale)
 	limit := r.flags.status.MaxStaleness
 	switch {
+	case s.Committed.Epoch == 0:
+		c.Reason = "the copy is not open; all copies are opened together"
+		if c.CopyError != "" {
+			c.Reason = "the copy is not open: " + c.CopyError
+		}
 	case c.CommittedVersion == "" && c.CopyError != "" && !s.FailingSince.IsZero():
 		c.Reason = "the first copy is not whole: " + c.CopyError
 	case c.CommittedVersion == "":

@@ -117,6 +117,30 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
+// The copies of a program are opened together. If one of them cannot be, the others are as they were, and the command does not say that
+// they are not whole.
+func TestCopyThatCannotBeOpened(t *testing.T) {
+	w := newWorld(t, 2)
+	mirror := []string{"mirror", "cm,nodes", "-A", "--server", w.url, "--to", "sqlite:" + w.file}
+	if r := command(t, append(mirror, "--once")...); r.status != cli.ExitOK {
+		t.Fatal(r.stderr)
+	}
+	conn, err := driver.OpenConn(w.file, driver.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := sqlitex.ExecuteTransient(conn, "UPDATE relist_state SET state = 'x' WHERE table_name = 'nodes'", nil); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, append(mirror, "--status-listen", "127.0.0.1:0")...)
+	p.awaitAnswer("/healthz", "configmaps: the copy is not open; all copies are opened together")
+	p.awaitAnswer("/status", "the copy is not open: load the state of the copy of nodes: ")
+	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stdout, "was not opened, and is as it was\n") != 2 {
+		t.Errorf("status %d, stdout %q", r.status, r.stdout)
+	}
+}
+
 // A first list is committed in parts. If the file takes the first ones, and not the rest, the command says once that it cannot be written,
 // and once that it can.
 func TestFirstListThatDoesNotFit(t *testing.T) {
