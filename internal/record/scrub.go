@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 )
 
 // scrubber replaces what is left of objects in a recording with pseudonyms. The same text in the same role always gets
@@ -179,7 +180,7 @@ func (s *scrubber) scrubbedAbout() about {
 	a.path = s.path(a.path)
 	a.namespace = s.namespaces[a.namespace]
 	a.labels = s.selector(a.labels)
-	a.fields = s.selector(a.fields)
+	a.fields = s.fieldSelector(a.fields)
 	return a
 }
 
@@ -199,8 +200,10 @@ func (s *scrubber) target(target string) string {
 		switch name {
 		case "continue":
 			replace = s.token
-		case "labelSelector", "fieldSelector":
+		case "labelSelector":
 			replace = s.selector
+		case "fieldSelector":
+			replace = s.fieldSelector
 		case "resourceVersion":
 			replace = s.version
 		case "allowWatchBookmarks", "limit", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch":
@@ -236,13 +239,27 @@ func (s *scrubber) path(path string) string {
 
 var selectorWord = regexp.MustCompile(`[^\s=!,()<>]+`)
 
-// selector replaces the words of a selector. It keeps the operators, and the names of the two fields that every
-// object has.
+// selector replaces the words of a label selector. It keeps the operators.
 func (s *scrubber) selector(text string) string {
 	return selectorWord.ReplaceAllStringFunc(text, func(word string) string {
-		switch word {
-		case "in", "notin", "metadata.name", "metadata.namespace":
+		if word == "in" || word == "notin" {
 			return word
+		}
+		return s.word(word)
+	})
+}
+
+// A name in a field selector may have =, a comma or a backslash in it, which are escaped, and ! without =.
+var fieldSelectorWord = regexp.MustCompile(`(\\.|[^\\=!,]|![^\\=!,])+`)
+
+// fieldSelector replaces the words of a field selector. It keeps the operators, and the names of the two fields that every object has.
+func (s *scrubber) fieldSelector(text string) string {
+	return fieldSelectorWord.ReplaceAllStringFunc(text, func(word string) string {
+		if word == "metadata.name" || word == "metadata.namespace" {
+			return word
+		}
+		if unescaped, err := fields.UnescapeValue(word); err == nil {
+			word = unescaped
 		}
 		return s.word(word)
 	})

@@ -52,7 +52,7 @@ func testScrubber() *scrubber {
 	return &scrubber{
 		about:      about{resource: "configmaps", kind: "ConfigMap"},
 		namespaces: map[string]string{"payments": "namespace-1"},
-		names:      map[string]string{"alice": "configmap-1"},
+		names:      map[string]string{"alice": "configmap-1", `cn=a,ou=b`: "configmap-2"},
 		uids:       map[string]string{"5d5c": "uid-1"},
 		rest:       map[string]map[string]string{},
 	}
@@ -80,12 +80,14 @@ func TestScrubRequests(t *testing.T) {
 	s := testScrubber()
 	s.about.resource = "configmaps"
 	for target, want := range map[string]string{
-		"/api/v1/namespaces/payments/configmaps?continue=abc&limit=1":     "/api/v1/namespaces/namespace-1/configmaps?continue=continue-1&limit=1",
-		"/api/v1/configmaps?fieldSelector=metadata.name%3Dalice":          "/api/v1/configmaps?fieldSelector=metadata.name%3Dconfigmap-1",
-		"/api/v1/configmaps?labelSelector=app+in+%28x%2Cy%29":             "/api/v1/configmaps?labelSelector=value-1+in+%28value-2%2Cvalue-3%29",
-		"/api/v1/namespaces/payments/configmaps/alice":                    "/api/v1/namespaces/namespace-1/configmaps/configmap-1",
-		"/apis/apps/v1/namespaces/payments/deployments?resourceVersion=0": "/apis/apps/v1/namespaces/namespace-1/deployments?resourceVersion=0",
-		"/api/v1/namespaces?watch=true":                                   "/api/v1/namespaces?watch=true",
+		"/api/v1/namespaces/payments/configmaps?continue=abc&limit=1":                 "/api/v1/namespaces/namespace-1/configmaps?continue=continue-1&limit=1",
+		"/api/v1/configmaps?fieldSelector=metadata.name%3Dalice":                      "/api/v1/configmaps?fieldSelector=metadata.name%3Dconfigmap-1",
+		"/api/v1/configmaps?fieldSelector=metadata.name%3Dcn%5C%3Da%5C%2Cou%5C%3Db":   "/api/v1/configmaps?fieldSelector=metadata.name%3Dconfigmap-2",
+		"/api/v1/configmaps?fieldSelector=a.b%21%3Dx%2Cmetadata.namespace%3Dpayments": "/api/v1/configmaps?fieldSelector=value-1%21%3Dvalue-2%2Cmetadata.namespace%3Dnamespace-1",
+		"/api/v1/configmaps?labelSelector=app+in+%28x%2Cy%29":                         "/api/v1/configmaps?labelSelector=value-1+in+%28value-2%2Cvalue-3%29",
+		"/api/v1/namespaces/payments/configmaps/alice":                                "/api/v1/namespaces/namespace-1/configmaps/configmap-1",
+		"/apis/apps/v1/namespaces/payments/deployments?resourceVersion=0":             "/apis/apps/v1/namespaces/namespace-1/deployments?resourceVersion=0",
+		"/api/v1/namespaces?watch=true":                                               "/api/v1/namespaces?watch=true",
 	} {
 		s.rest = map[string]map[string]string{}
 		s.about.resource, _, _ = strings.Cut(lastCollection(want), "?")
