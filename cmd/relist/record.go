@@ -133,7 +133,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 		return fmt.Errorf("%w; the raw recording is in %s", diverged, path)
 	}
 	if recording.Unsynced != nil {
-		out.print("the client had no whole list: %v\n", recording.Unsynced)
+		out.print("the client had no whole list: %s\n", visible.OneLine(recording.Unsynced.Error()))
 	}
 	out.print("recorded %s: %d requests, %d objects; run it with: relist replay %s\n", path, recording.Requests, recording.Objects, path)
 	return out.err

@@ -132,10 +132,10 @@ var ofConversations = []mutation{
 		what: "leave a stream open that brought an ERROR",
 		dir:  "reflector",
 		edits: []edit{
-			{"_ = stream.Close()", "r.lastByte.Store(-1)"},
+			{"_ = stream.Close()", "r.lastByte.after.Store(-1)"},
 			// The context of a request would close its stream, too: it is left alone once the stream has ended.
 			{"\t\tdefer cancel()\n", ""},
-			{"\t\tr.cancel()\n", "\t\tif r.lastByte.Load() != -1 {\n\t\t\tr.cancel()\n\t\t}\n"},
+			{"\t\tr.cancel()\n", "\t\tif r.lastByte.after.Load() != -1 {\n\t\t\tr.cancel()\n\t\t}\n"},
 		},
 		trace: "expired",
 	},
@@ -249,7 +249,7 @@ var ofConversations = []mutation{
 		dir:  protocol,
 		edits: one("if !object.Any(m.resume) || e.Type != Added {\n\t\tm.moveResume(resume)",
 			"if !object.Any(m.resume) || e.Type != Added {\n\t\t_ = resume"),
-		trace: "watch-cut",
+		trace: "incident-idle-close",
 	},
 	{
 		what: "resume at a version that is older than one seen before",
