@@ -57,7 +57,7 @@ func (c *consumer[T]) run(telling, feeding context.Context) {
 }
 
 // process is apply, for a queue. It never fails.
-func (c *consumer[T]) process(e deltafifo.Entry[T]) error {
+func (c *consumer[T]) process(e deltafifo.Entry[T]) error { //nolint:unparam // Pop takes a function with an error
 	c.apply(e)
 	return nil
 }

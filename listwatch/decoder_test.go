@@ -105,7 +105,8 @@ func TestPanicOfTheTransform(t *testing.T) {
 			t.Errorf("decode has ended with the panic %v, want that of the transform", v)
 		}
 	}()
-	decodeWith(t, func(*configMap) (*configMap, error) { panic("oops") }, objectJSON)
+	_, _, err := decodeWith(t, func(*configMap) (*configMap, error) { panic("oops") }, objectJSON)
+	t.Errorf("decode has returned the error %v", err)
 }
 
 func TestUnstructuredEqualsApimachinerys(t *testing.T) {

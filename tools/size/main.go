@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -26,7 +27,7 @@ func main() {
 }
 
 func run() error {
-	out, err := exec.Command("git", "ls-files", "-z").Output()
+	out, err := exec.CommandContext(context.Background(), "git", "ls-files", "-z").Output()
 	if err != nil {
 		return fmt.Errorf("list the files of the repository: %w", err)
 	}
