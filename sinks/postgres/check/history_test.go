@@ -227,7 +227,7 @@ func TestClockSetBack(t *testing.T) {
 		UPDATE $relist_gaps SET to_time = to_time + interval '1 year';
 		UPDATE $relist_state SET committed = committed + interval '1 year', current_at = current_at + interval '1 year'`))
 	state = write(t, c, state, "3", put("b", 1, 3))
-	state = write(t, c, state, "4", put("b", 1, 4))
+	write(t, c, state, "4", put("b", 1, 4))
 	is(t, "times to come", query(t, r.admin, strings.NewReplacer("$", r.schema+".").Replace(`
 		SELECT 'state', key FROM $pods_history WHERE greatest(from_time, to_time) > clock_timestamp()
 		UNION ALL SELECT 'gap', kind FROM $relist_gaps WHERE greatest(from_time, to_time) > clock_timestamp()
