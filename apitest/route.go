@@ -50,7 +50,7 @@ func (s *Server) missing(w http.ResponseWriter, req *http.Request) {
 	}})
 }
 
-// noPage answers a path that is none of the API.
+// noPage answers a path that does not belong to the API.
 func noPage(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	http.NotFound(w, req)

@@ -14,7 +14,7 @@ import (
 	"github.com/relist-go/relist/internal/cli"
 )
 
-// newPipe returns a pipe to which nobody writes.
+// newPipe returns a pipe without a writer.
 func newPipe(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pipe")
