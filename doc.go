@@ -22,5 +22,5 @@
 //
 // Begin with package informer for a live cache, with [Open] and package
 // controller for a controller, with package reflector for the protocol, and with
-// reflector/internal/protocol for the rules, all in one place.
+// protocol for the rules, all in one place.
 package relist

@@ -5,7 +5,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // apply gives an event, or the answer to an ask, to the sink.

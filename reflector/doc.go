@@ -6,11 +6,11 @@
 // longer has that version, the reflector lists again.
 //
 //	                facts                              effects
-//	list, watch,  ─────────▶  internal/protocol      ─────────▶  list, watch, ask
+//	list, watch,  ─────────▶  protocol               ─────────▶  list, watch, ask
 //	ask, clock,               (Machine.Step: every               sink.Add, Update, Delete,
 //	sink refused              rule, and no I/O)                  Replace; Trace; Status
 //
-// Every rule is in [github.com/relist-go/relist/reflector/internal/protocol]: a machine
+// Every rule is in [github.com/relist-go/relist/protocol]: a machine
 // that takes facts and returns effects, without I/O, clock or goroutine. docs/states.md
 // is the table of these rules, and a test prints it from the code. driver.go has the
 // goroutine that owns the machine and performs its effects. request.go has one more

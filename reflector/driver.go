@@ -9,7 +9,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // driver is one Run: the goroutine that owns the machine, tells it what happens, and

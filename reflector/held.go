@@ -5,7 +5,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // holds returns the object that the sink holds under key. It returns false if there is

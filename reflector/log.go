@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/visible"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // LogTrace returns a Trace that writes to logger what the reflector does. If logger is nil, each line goes to slog.Default().

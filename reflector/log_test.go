@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // logBook is what a logger has written since the last call of take. Only the reflector's goroutine writes to it, and the test

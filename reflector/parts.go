@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // A list for a [Remote] sink is never whole in memory. The driver gives each part of the list to the sink, and to the fold. The fold

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // Point is a place in the history of a server at which a copy was saved, and from which a reflector can go on: see

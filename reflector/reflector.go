@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // Reflector keeps a [Sink] in step with an API server.

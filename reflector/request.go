@@ -11,7 +11,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // request is an open request. It has a goroutine of its own, because reading blocks. The

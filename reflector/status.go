@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/reflector/internal/protocol"
+	"github.com/relist-go/relist/protocol"
 )
 
 // State says what a reflector is doing.

@@ -15,7 +15,7 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// What the documentation says of the pace: docs/states.md and reflector/internal/protocol/pause.go.
+// What the documentation says of the pace: docs/states.md and protocol/pause.go.
 const (
 	firstPause = 800 * time.Millisecond
 	lastPause  = 30 * time.Second

@@ -23,7 +23,7 @@ type edit struct{ old, by string }
 func one(old, by string) []edit { return []edit{{old, by}} }
 
 // protocol is the package that holds the rules of a reflector.
-const protocol = "reflector/internal/protocol"
+const protocol = "protocol"
 
 // mutations are all of them, as docs/reliability.md lists them.
 var mutations = slices.Concat(ofConversations, ofObjects, ofQueues)

@@ -16,7 +16,7 @@ func TestAnErrorIsClassifiedOnce(t *testing.T) {
 		"listwatch/retry.go":  "the watch of its own that a RetryWatcher is",
 	}
 	asked := map[string]bool{}
-	files := parse(t, "transport", "listwatch", "reflector", "reflector/internal/protocol", "deltafifo", "store", "informer", "object")
+	files := parse(t, "transport", "listwatch", "reflector", "protocol", "deltafifo", "store", "informer", "object")
 	for file, tree := range files {
 		calls := classifications(tree)
 		if len(calls) == 0 {

@@ -23,16 +23,16 @@ const versionMovers = 4
 func TestRoadOfAResourceVersion(t *testing.T) {
 	var ours []string
 	for _, f := range readRoad(t, "resourceversion").files() {
-		if strings.HasPrefix(f, "reflector/") {
+		if strings.HasPrefix(f, "reflector/") || strings.HasPrefix(f, "protocol/") {
 			ours = append(ours, f)
 		}
 	}
-	t.Logf("from a list to the next watch, a resourceVersion goes through %d files of the reflector:\n  %s", len(ours), strings.Join(ours, "\n  "))
+	t.Logf("from a list to the next watch, a resourceVersion goes through %d files of the reflector and the machine:\n  %s", len(ours), strings.Join(ours, "\n  "))
 	if len(ours) > versionFiles {
 		t.Errorf("want %d at most", versionFiles)
 	}
 	holders, movers := []string{}, []string{}
-	for file, tree := range parse(t, "reflector", "reflector/internal/protocol", "informer", "deltafifo", "store") {
+	for file, tree := range parse(t, "reflector", "protocol", "informer", "deltafifo", "store") {
 		if declares(tree, "position", "resume") {
 			holders = append(holders, file)
 		}
@@ -50,7 +50,7 @@ func TestRoadOfAResourceVersion(t *testing.T) {
 		t.Errorf("want %d at most", versionMovers)
 	}
 	for _, file := range movers {
-		if path.Dir(file) != "reflector/internal/protocol" {
+		if path.Dir(file) != "protocol" {
 			t.Errorf("%s assigns the resume point, which only the machine may", file)
 		}
 	}

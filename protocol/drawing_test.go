@@ -72,7 +72,7 @@ var routes = []struct {
 func draw(t *testing.T, taken map[arrow][]string) string {
 	t.Helper()
 	var b bytes.Buffer
-	drawing.Begin(&b, drawingWidth, drawingHeight, "The phases of the reflector", "go test ./reflector/internal/protocol -run TestStates -update")
+	drawing.Begin(&b, drawingWidth, drawingHeight, "The phases of the reflector", "go test ./protocol -run TestStates -update")
 	drawn := map[arrow]bool{}
 	for _, r := range routes {
 		drawing.Arrow(&b, r.path)

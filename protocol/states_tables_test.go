@@ -29,7 +29,7 @@ var queries = []struct{ what, query string }{
 
 // TestQueriesAreThoseOfTheTraces: the table of requests is written by hand, so it is compared with what was sent.
 func TestQueriesAreThoseOfTheTraces(t *testing.T) {
-	names, err := filepath.Glob("../../../testdata/*.txt")
+	names, err := filepath.Glob("../testdata/*.txt")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no golden traces: %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/states.md and docs/states.svg from the code")
 
-const docs = "../../../docs/"
+const docs = "../docs/"
 
 // TestStates prints the machine as a table, and draws it, and compares both with what people read. Every row is one call of
 // Step.
@@ -30,7 +30,7 @@ func TestStates(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("docs/%s differs from the code; run go test ./reflector/internal/protocol -run TestStates -update and read the diff (-file +code):\n%s", file, diff)
+			t.Errorf("docs/%s differs from the code; run go test ./protocol -run TestStates -update and read the diff (-file +code):\n%s", file, diff)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestExamplesHaveEveryEffect(t *testing.T) {
 
 const statesHead = `# The states of the reflector
 
-Printed from ` + "`reflector/internal/protocol`" + ` by ` + "`go test ./reflector/internal/protocol -run TestStates -update`" + `; do not edit.
+Printed from ` + "`protocol`" + ` by ` + "`go test ./protocol -run TestStates -update`" + `; do not edit.
 
 ![The phases of the reflector, and what leads from one to another](states.svg)
 

@@ -26,7 +26,7 @@
 //	silence.go      when a watch that brings nothing is given up
 //	quarantine.go   the keys whose latest state the sink may lack
 //	ask.go          the request for one such key, and what its answer means
-//	trust.go        the probe: whether this is still the same server, with the same history
+//	history.go      whether this is still the same server, with the same history
 //	saved.go        where a copy can be saved, and how a machine goes on from there
 //	refusal.go      what follows if the sink does not take a change
 //	repair.go       the list that is made if nothing smaller helps
@@ -36,5 +36,6 @@
 //
 // A test prints docs/states.md from this code. It is a table of each fact in each phase, and of what follows.
 //
-// Begin with [Machine.Step].
+// Begin with [Machine.Step]. The package is public because it is what people come to read, and it may change in every release
+// before v1: programs use package reflector, which drives it.
 package protocol
