@@ -57,10 +57,8 @@ func (t *tableRows) row(cells []database.Cell) error {
 }
 
 func (t *tableRows) end() error {
-	align := &table.Aligner{}
-	align.Fit(t.rows...)
-	for _, row := range t.rows {
-		_, _ = t.out.WriteString(align.Line(row) + "\n") // Flush returns the error
+	for _, line := range table.Lines(t.rows) {
+		_, _ = t.out.WriteString(line + "\n") // Flush returns the error
 	}
 	return t.out.Flush()
 }

@@ -46,15 +46,8 @@ that have changed: ~ changed, + added, - removed.
 Other outputs show the objects themselves, those of the first list too:
   yaml                 documents, each below a comment with what happened
   json-object          {"type":"Updated","object":{...}} on each line
-  jsonpath=TEMPLATE    fields, such as jsonpath='{.metadata.name}'; relist knows
-                       .field, ['field'], [0], [*], [?(@.field=="value")],
-                       {range}{end} and {"\n"}
-  custom-columns=HEADING:PATH,...
-                       a row for each change
   table                all objects, sorted: live on a terminal, and once at the
                        end on other outputs and with --exit-on-sync
-  table=HEADING:PATH,...
-                       the same with columns of your own
   none                 nothing but the summary
 Problems of the connection then go to stderr. A string that holds what a
 terminal would obey is printed in quotes or with escapes.
@@ -99,7 +92,7 @@ origins, and requests for a host other than localhost, an address or
   relist mirror deploy -n web -l app=shop --diff --for 10m
   relist mirror pods,configmaps -A
   relist mirror pods -A -o table
-  relist mirror pods -A -o custom-columns=POD:.metadata.name,NODE:.spec.nodeName
+  relist mirror pods -A -o json-object | jq -r '.object.spec.nodeName'
   relist mirror configmaps -A -o json | jq -c 'select(.kind == "delta")'
   relist mirror pods -A -o none --exit-on-sync   # how long, how much memory?
   relist mirror cm -A --server http://127.0.0.1:8001  # behind kubectl proxy

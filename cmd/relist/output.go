@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -45,20 +44,19 @@ type outputFlags struct {
 
 	initialSet bool          // --show-initial was given
 	format     report.Format // Bytes if objects are printed
-	columns    show.Columns  // of -o table, nil for the default ones
 }
 
 func (f *outputFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.word, "output", "o", "text", "text, json, none, yaml, json-object, jsonpath=TEMPLATE,\ncustom-columns=HEADING:PATH,... or table[=HEADING:PATH,...]; see above")
+	flags.StringVarP(&f.word, "output", "o", "text", "text, json, none, yaml, json-object or table; see above")
 	flags.BoolVar(&f.diff, "diff", false, "print which fields have changed, with -o text and -o json")
 	flags.BoolVar(&f.showInitial, "show-initial", false, "print each object of the first list, and of later lists also those that are as they\nwere, instead of their number (default: only with -o text they are not printed)")
 	addColor(cmd, &f.color)
-	cli.CompleteWords(cmd, "output", "text", "json", "none", "yaml", "json-object", "jsonpath=", "custom-columns=", "table", "table=")
+	cli.CompleteWords(cmd, "output", "text", "json", "none", "yaml", "json-object", "table")
 }
 
 // isTable reports whether the output is a table of all objects.
-func (f *outputFlags) isTable() bool { return f.word == "table" || strings.HasPrefix(f.word, "table=") }
+func (f *outputFlags) isTable() bool { return f.word == "table" }
 
 // needsJSON reports whether the output looks into objects, which is possible only in JSON.
 func (f *outputFlags) needsJSON() bool { return f.diff || f.format == report.Bytes }
@@ -66,25 +64,10 @@ func (f *outputFlags) needsJSON() bool { return f.diff || f.format == report.Byt
 // check parses the value of -o, and refuses flags that do not go with it.
 func (f *outputFlags) check(cmd *cobra.Command) error {
 	f.initialSet = cmd.Flags().Changed("show-initial")
-	if spec, ok := strings.CutPrefix(f.word, "table="); ok {
+	if f.format = report.Bytes; show.Formats[f.word] == nil && !f.isTable() {
 		var err error
-		if f.columns, err = show.ParseColumns(spec); err != nil {
-			return cli.Usage("-o table: %w", err)
-		}
-		if len(f.columns) == 0 {
-			return cli.Usage("-o table= has no column: want HEADING:PATH, such as NAME:.metadata.name")
-		}
-	}
-	objects, err := show.ParseFormat(f.word, false)
-	if err != nil {
-		return &cli.UsageError{Err: err}
-	}
-	switch {
-	case objects != nil || f.isTable():
-		f.format = report.Bytes
-	default:
 		if f.format, err = report.ParseFormat(f.word, report.Text, report.JSON, report.None); err != nil {
-			return cli.Usage("output format %q: want text, json, none, %s", f.word, show.Formats)
+			return cli.Usage("output format %q: want text, json, none, yaml, json-object or table", f.word)
 		}
 	}
 	switch {
@@ -111,10 +94,8 @@ type mirrorOutput struct {
 	name    string // of the command
 	printer *report.Printer
 	stderr  io.Writer
-	screen  *screen // with -o table
-
-	mu     sync.Mutex
-	format show.Format // nil unless objects are printed
+	screen  *screen                  // with -o table
+	object  func(show.Change) string // nil unless objects are printed
 }
 
 // open begins to print. If once is set, a table is printed only at the end, also on a terminal. stop ends the command when the
@@ -124,15 +105,12 @@ func (f *outputFlags) open(cmd *cobra.Command, targets []*target, once bool, sto
 	opts.Failed = func(error) { stop() } // Close returns the error
 	opts.Live = opts.Live && f.format != report.Bytes
 	terminal := report.TerminalOf(cmd.OutOrStdout())
-	o := &mirrorOutput{flags: f, name: cmd.CommandPath(), stderr: cmd.ErrOrStderr(), printer: report.NewPrinter(cmd.OutOrStdout(), opts)}
-	switch {
-	case f.isTable():
+	o := &mirrorOutput{flags: f, name: cmd.CommandPath(), stderr: cmd.ErrOrStderr(), object: show.Formats[f.word], printer: report.NewPrinter(cmd.OutOrStdout(), opts)}
+	if f.isTable() {
 		if once {
 			terminal = nil
 		}
-		o.screen = newScreen(o.printer, terminal, f.columns, targets)
-	case f.format == report.Bytes:
-		o.format, _ = show.ParseFormat(f.word, len(targets) > 1) // check has parsed it
+		o.screen = newScreen(o.printer, terminal, targets)
 	}
 	return o
 }
@@ -149,10 +127,8 @@ func (o *mirrorOutput) report(t *target, l report.Line) {
 			l = o.compared(t, d)
 		}
 		o.printer.PrintOf(t.label, l)
-	case isDelta && o.format != nil && o.flags.shows(d):
-		o.object(t, d)
-	case l.Kind() == report.Synced{}.Kind():
-		o.flush()
+	case isDelta && o.object != nil && o.flags.shows(d):
+		o.printObject(t, d)
 	case l.Kind() == report.Problem{}.Kind() && (o.screen == nil || o.screen.terminal == nil):
 		cli.Complain(o.stderr, "%s: %s\n", o.name, l.Text())
 	}
@@ -175,16 +151,14 @@ func (o *mirrorOutput) compared(t *target, d report.Delta) report.Delta {
 	return d
 }
 
-// object prints the object of a delta.
-func (o *mirrorOutput) object(t *target, d report.Delta) {
+// printObject prints the object of a delta.
+func (o *mirrorOutput) printObject(t *target, d report.Delta) {
 	object, err := show.Object(d.Object, t.gvk)
 	if err != nil {
 		cli.Complain(o.stderr, "%s: %s: %s\n", o.name, report.Word(d.Key), cli.OneLine(err))
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_, _ = io.WriteString(o.printer, o.format.Print(show.Change{
+	_, _ = io.WriteString(o.printer, o.object(show.Change{
 		Type:     d.Type,
 		Resource: strings.TrimSpace(t.label),
 		Key:      d.Key,
@@ -193,19 +167,8 @@ func (o *mirrorOutput) object(t *target, d report.Delta) {
 	})) // Close returns the error
 }
 
-// flush prints objects that wait for others.
-func (o *mirrorOutput) flush() {
-	if o.format == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_, _ = io.WriteString(o.printer, o.format.Flush()) // Close returns the error
-}
-
 // conclude prints what is left to say at the end.
 func (o *mirrorOutput) conclude(targets []*target) {
-	o.flush()
 	if o.screen != nil {
 		o.screen.conclude()
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,23 +36,18 @@ const (
 // screen shows the objects of mirrors as a table, sorted by key: on a terminal all the time on a screen of its own, and
 // on another output once, at the end.
 type screen struct {
-	out      io.Writer
-	terminal *os.File // nil if the output is none
-	columns  show.Columns
-	targets  []*target
-	several  bool
+	out        io.Writer
+	terminal   *os.File // nil if the output is none
+	targets    []*target
+	several    bool
+	namespaced bool // some objects have a namespace
 }
 
-func newScreen(out io.Writer, terminal *os.File, columns show.Columns, targets []*target) *screen {
-	s := &screen{out: out, terminal: terminal, columns: columns, targets: targets, several: len(targets) > 1}
-	if columns == nil {
-		namespaced := false
-		for _, t := range targets {
-			namespaced = namespaced || t.namespaced
-		}
-		s.columns = show.DefaultColumns(namespaced)
+func newScreen(out io.Writer, terminal *os.File, targets []*target) *screen {
+	return &screen{
+		out: out, terminal: terminal, targets: targets, several: len(targets) > 1,
+		namespaced: slices.ContainsFunc(targets, func(t *target) bool { return t.namespaced }),
 	}
-	return s
 }
 
 // run draws the table until ctx ends, and leaves nothing of it behind.
@@ -116,16 +112,20 @@ func (s *screen) count() int {
 
 // table returns the headings and at most limit rows, or all if limit is negative.
 func (s *screen) table(limit int, now time.Time) []string {
-	var rows [][]string
+	headings := show.Headings(s.namespaced)
+	if s.several {
+		headings = append([]string{"RESOURCE"}, headings...)
+	}
+	rows := [][]string{headings}
 	for _, t := range s.targets {
 		for key, o := range t.mirror.Store().Snapshot().All() {
-			if limit >= 0 && len(rows) >= limit {
+			if limit >= 0 && len(rows) > limit {
 				break
 			}
 			object, err := show.Object(o.Bytes(), t.gvk)
 			row := []string{report.Word(key) + ": " + visible.OneLine(fmt.Sprint(err))}
 			if err == nil {
-				row = s.columns.Row(object, now)
+				row = show.Row(object, s.namespaced, now)
 			}
 			if s.several {
 				row = append([]string{visible.OneLine(strings.TrimSpace(t.label))}, row...)
@@ -133,16 +133,5 @@ func (s *screen) table(limit int, now time.Time) []string {
 			rows = append(rows, row)
 		}
 	}
-	headings := s.columns.Headings()
-	if s.several {
-		headings = append([]string{"RESOURCE"}, headings...)
-	}
-	align := &table.Aligner{}
-	align.Fit(headings)
-	align.Fit(rows...)
-	lines := []string{align.Line(headings)}
-	for _, row := range rows {
-		lines = append(lines, align.Line(row))
-	}
-	return lines
+	return table.Lines(rows)
 }

@@ -56,7 +56,7 @@ func (d *differ) Report(r cmp.Result) {
 // plainName is a name that needs no quotes in a path.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// pathOf writes a path as the templates of -o jsonpath have it. The index of an element is its place in the new
+// pathOf writes a path as kubectl does: .spec.containers[0].image. The index of an element is its place in the new
 // state, or in the old state if the element is gone.
 func pathOf(path cmp.Path) string {
 	var b strings.Builder

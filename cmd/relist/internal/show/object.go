@@ -1,25 +1,20 @@
-// Package show prints objects: whole, by field, as rows of a table, and what has changed in
-// them.
+// Package show prints objects: whole, as rows of a table, and what has changed in them.
 //
 // What a server wrote into an object reaches a terminal only in a form in which the
 // terminal shows it and does not obey it.
 //
-// Begin with Object, Diff, Columns and Format.
+// Begin with Object, Diff, Row and Formats.
 package show
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/relist-go/relist/internal/cli/report"
-	"github.com/relist-go/relist/internal/visible"
 )
 
 // Object returns the JSON of an object as maps, slices and plain values, with whole numbers as int64. If the object
@@ -37,21 +32,6 @@ func Object(raw []byte, gvk schema.GroupVersionKind) (map[string]any, error) {
 	}
 	return object, nil
 }
-
-// Value returns a value for people: a string as it is, or in quotes if it holds anything that cannot be seen, such
-// as a line break; all else as JSON.
-func Value(v any) string {
-	if s, ok := v.(string); ok {
-		if strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
-			return quote(s)
-		}
-		return s
-	}
-	return quote(v)
-}
-
-// quote returns a value as JSON in which everything can be seen.
-func quote(v any) string { return visible.OneLine(string(encode(v))) }
 
 // encode returns a value as JSON on one line. Whatever is in it, all characters can be seen.
 func encode(v any) []byte { return report.SafeJSON(plain(v)) }

@@ -63,32 +63,10 @@ func TestFormats(t *testing.T) {
 	for _, tt := range []struct{ output, want string }{
 		{"yaml", "---\n# Added d/a at 7\napiVersion: v1\ndata:\n  k: <v>\n  l:\n  - x\n  - \"y\"\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: d\n"},
 		{"json-object", `{"type":"Added","object":{"apiVersion":"v1","data":{"k":"<v>","l":["x","y"]},"kind":"ConfigMap","metadata":{"name":"a","namespace":"d"}}}` + "\n"},
-		{"jsonpath={.data.k} {.data.l}", `<v> ["x","y"]` + "\n"},
-		{`jsonpath={.metadata.name}{"\n"}`, "a\n"},
-		{"custom-columns=NAME:.metadata.name,ALL:{.data.l[*]},NO:.none", "EVENT      NAME   ALL   NO\nAdded      a      x,y   <none>\n"},
-		{"custom-columns=A:.data.l[?(@.x==\"1,2\")]", "EVENT      A\nAdded      <none>\n"},
 	} {
-		format, err := ParseFormat(tt.output, false)
-		if err != nil {
-			t.Errorf("%s: %v", tt.output, err)
-			continue
-		}
-		if got := format.Print(c) + format.Flush() + format.Flush(); got != tt.want {
+		if got := Formats[tt.output](c); got != tt.want {
 			t.Errorf("%s: got\n%q\nwant\n%q", tt.output, got, tt.want)
 		}
-	}
-	format, err := ParseFormat("custom-columns=NAME:.metadata.name", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Resource = "configmaps"
-	_ = format.Print(c)
-	c.Object = parse(t, `{"metadata":{"name":"longer"}}`)
-	_ = format.Print(c)
-	c.Type = "Deleted"
-	got := format.Flush() + format.Print(c)
-	if want := "EVENT      RESOURCE     NAME\nAdded      configmaps   a\nAdded      configmaps   longer\nDeleted    configmaps   longer\n"; got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
@@ -100,12 +78,8 @@ func TestEverythingOfAnObjectCanBeSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Change{Type: "Added", Key: "d/" + strange, Version: strange, Object: parse(t, string(text))}
-	for _, output := range []string{"yaml", "json-object", "jsonpath={.data.k}{.metadata}", "custom-columns=K:.data.k,NAME:.metadata.name,ALL:.metadata"} {
-		format, err := ParseFormat(output, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := format.Print(c) + format.Flush()
+	for output, format := range Formats {
+		got := format(c)
 		for _, r := range got {
 			if r != '\n' && !unicode.IsPrint(r) {
 				t.Errorf("%s: %U is printed: %q", output, r, got)
@@ -116,15 +90,11 @@ func TestEverythingOfAnObjectCanBeSeen(t *testing.T) {
 			t.Errorf("%s: the server has made up a line:\n%s", output, got)
 		}
 	}
-	format, err := ParseFormat("yaml", false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var back map[string]any
-	if err := yaml.Unmarshal([]byte(format.Print(c)), &back); err != nil || !reflect.DeepEqual(back["data"], c.Object["data"]) {
+	if err := yaml.Unmarshal([]byte(Formats["yaml"](c)), &back); err != nil || !reflect.DeepEqual(back["data"], c.Object["data"]) {
 		t.Errorf("YAML of %q is read as %q (%v)", c.Object, back, err)
 	}
-	for _, row := range [][]string{DefaultColumns(true).Row(c.Object, time.Now()), {pathText(t, strange)}} {
+	for _, row := range [][]string{Row(c.Object, true, time.Now()), {pathText(t, strange)}} {
 		for _, cell := range row {
 			if strings.ContainsFunc(cell, func(r rune) bool { return !unicode.IsPrint(r) }) {
 				t.Errorf("a cell is %q", cell)
@@ -142,16 +112,15 @@ func pathText(t *testing.T, name string) string {
 	return changes[0].Path
 }
 
-func TestDefaultColumns(t *testing.T) {
+func TestRow(t *testing.T) {
 	object := parse(t, `{"metadata":{"name":"a","namespace":"d","creationTimestamp":"2000-01-01T00:00:00Z"}}`)
 	now := time.Date(2000, 1, 3, 12, 0, 0, 0, time.UTC)
 	for namespaced, want := range map[bool]string{true: "NAMESPACE,NAME,AGE d,a,2d12h", false: "NAME,AGE a,2d12h"} {
-		columns := DefaultColumns(namespaced)
-		if got := strings.Join(columns.Headings(), ",") + " " + strings.Join(columns.Row(object, now), ","); got != want {
+		if got := strings.Join(Headings(namespaced), ",") + " " + strings.Join(Row(object, namespaced, now), ","); got != want {
 			t.Errorf("got %s want %s", got, want)
 		}
 	}
-	if got := strings.Join(DefaultColumns(true).Row(map[string]any{"metadata": "none"}, now), ","); got != "<none>,<none>,<none>" {
+	if got := strings.Join(Row(map[string]any{"metadata": "none"}, true, now), ","); got != "<none>,<none>,<none>" {
 		t.Errorf("got %s", got)
 	}
 }
