@@ -36,8 +36,8 @@ demo-sql: ## copy a server's objects into a file of SQLite, and query it
 	$$dir/relist-sql status $$dir/demo.db
 
 # The race detector needs a C compiler that can find its headers. With -short, simulations play fewer seeds. The explorer
-# searches less with the race detector, and TestHerd, thousands of reflectors in one bubble, is too much for it: test-long
-# does without the detector, and plays everything.
+# searches less with the race detector, and TestHerd and TestFleet, thousands of reflectors in one bubble, are too much for it:
+# test-long does without the detector, and plays everything.
 test: ## run the tests of the library, the command, the metrics and the copies in databases
 	@race=-race; dir=$$(mktemp -d) || exit 1; \
 	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' >$$dir/probe.c; \
@@ -94,7 +94,7 @@ bench-micro: ## measure the queue and the store beside those of client-go
 	done
 
 recovery: ## measure how soon a copy is fresh again after a fault, and what a server is asked for; ARGS=-update writes it down
-	go test -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
+	go test -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd|TestFleet)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
 
 size: ## count lines, exported names, words, modules, traces and mutations
 	@go run ./tools/size

@@ -36,6 +36,7 @@ type asking struct {
 	who  int
 	at   time.Time
 	verb string // watch; list for everything there is; ask for less
+	etcd bool   // kube-apiserver may answer it from etcd; only in a fleet
 }
 
 func newCrowd() *crowd {
