@@ -117,7 +117,7 @@ inside a cluster's network.`,
 	flags.BoolVar(&f.once, "once", false, "end when every copy is what the server has")
 	flags.DurationVar(&f.verify, "verify", 6*time.Hour, "compare the rows with the server after each period of this length, by a list of\nmetadata, and repair what differs; 0: never")
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
-	f.status.Add(flags, "a copy")
+	f.status.Add(flags, "/status, /healthz, /readyz and /metrics", "a copy")
 	cli.AddTransport(cmd, &f.transport)
 	f.Connect.Add(flags)
 	f.Complete(cmd, true)

@@ -309,7 +309,7 @@ func everything(t *testing.T, quoted <-chan struct{}, args ...string) string {
 		}
 	}
 	if strings.Contains(strings.Join(args, " "), "--status-listen") {
-		for _, path := range []string{"/status", "/healthz", "/metrics"} {
+		for _, path := range []string{"/status", "/healthz"} {
 			_, body := ask(t, p.statusURL()+path)
 			asked += body
 		}

@@ -79,8 +79,6 @@ so does HTTP:
             lastEvent, lastBookmark, failingSince, lastError, lastErrorTime,
             nextRetry, and quarantined: the objects that could not be used, each
             with key, uid, resourceVersion, since, nextTry, error
-  /metrics  for Prometheus: lists, relists, watches, events, staleness,
-            quarantine and others
 Times are RFC 3339. A field for something that has not happened is left out.
 The copy's staleness is the time since the last byte from the server while a
 watch was open; until the first watch, the time since the start. Everyone who
@@ -115,7 +113,7 @@ origins, and requests for a host other than localhost, an address or
 	addInitial(cmd, &f.initial)
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
 	f.encoding.add(cmd)
-	f.status.Add(flags, "the copy")
+	f.status.Add(flags, "/status, /healthz and /readyz", "the copy")
 	cli.AddTransport(cmd, &f.transport)
 	f.Connect.Add(flags)
 	f.Complete(cmd, true)

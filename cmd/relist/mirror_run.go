@@ -16,7 +16,6 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/status"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/connect"
-	"github.com/relist-go/relist/internal/cli/metrics"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
@@ -130,8 +129,6 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 	unsynced.Store(int64(len(targets)))
 	var views []*status.View
 	for i, t := range targets {
-		var counts metrics.Counts
-		rules[i].Trace = counts.Trace()
 		t.mirror = mirror.New(mirror.Options{
 			Source:    t.source,
 			Reflector: rules[i],
@@ -144,7 +141,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 			FailEarly: true,
 		})
 		views = append(views, &status.View{
-			Mirror: t.mirror, Resource: t.resource, Server: cfg.Server, Counts: &counts, MaxStaleness: f.status.MaxStaleness,
+			Mirror: t.mirror, Resource: t.resource, Server: cfg.Server, MaxStaleness: f.status.MaxStaleness,
 		})
 	}
 	desk.serve(views...)

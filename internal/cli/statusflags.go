@@ -14,9 +14,9 @@ type StatusFlags struct {
 	MaxStaleness time.Duration // 0 for no limit
 }
 
-// Add adds the flags. which is "the copy", or "a copy" if the command has several.
-func (f *StatusFlags) Add(flags *pflag.FlagSet, which string) {
-	flags.StringVar(&f.Listen, "status-listen", "", "serve /status, /healthz, /readyz and /metrics on this `address`, such as 127.0.0.1:8081")
+// Add adds the flags. pages are those that the command serves; which is "the copy", or "a copy" if the command has several.
+func (f *StatusFlags) Add(flags *pflag.FlagSet, pages, which string) {
+	flags.StringVar(&f.Listen, "status-listen", "", "serve "+pages+" on this `address`, such as 127.0.0.1:8081")
 	flags.StringSliceVar(&f.Hosts, "status-host", nil, "`name` that requests for the status may be for, besides addresses and localhost;\nmay be given several times")
 	flags.DurationVar(&f.MaxStaleness, "max-staleness", 0, "let /healthz fail while "+which+" is staler than this. An idle watch gets a bookmark each minute; if\nthe server sends no bookmarks, it gets nothing for up to 10m (default: any copy is fresh enough)")
 }

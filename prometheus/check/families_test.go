@@ -26,14 +26,18 @@ func (quiet) Stats() informer.Stats {
 func registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	metrics := relistprom.New(r, relistprom.Options{})
-	trace := metrics.Trace("configmaps")
+	happen(metrics.Trace("configmaps"))
+	metrics.Informer("configmaps", quiet{})
+	metrics.Controller("configmaps", controller.Options{}).Reconciled(controller.Reconciled{})
+	return r
+}
+
+// happen tells of what makes the series that are not there from the start.
+func happen(trace *reflector.Trace) {
 	trace.Relist(reflector.Relist{Reason: reflector.Expired})
 	trace.WatchEnd(reflector.WatchEnd{Reason: reflector.Closed})
 	trace.Backoff(reflector.Backoff{Reason: reflector.Cut})
 	trace.ListDone(reflector.ListDone{})
-	metrics.Informer("configmaps", quiet{})
-	metrics.Controller("configmaps", controller.Options{}).Reconciled(controller.Reconciled{})
-	return r
 }
 
 // family is a metric: what it is, its help, and the labels of its series.

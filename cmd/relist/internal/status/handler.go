@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
-	"github.com/relist-go/relist/internal/cli/metrics"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/visible"
 )
@@ -16,19 +14,12 @@ import (
 //
 //   - /status is all of it, as JSON, and always 200;
 //   - /healthz is 200 while the mirror is healthy, and 503 with the reason otherwise;
-//   - /metrics is what Prometheus scrapes, always 200;
 //   - /readyz is 503 until the first list has been applied, and 200 from then on: to
 //     most readers an old copy is better than none.
 func (v *View) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, v.Now()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeCheck(w, v.Now().Reason) })
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		text := v.metrics()
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write(text.Bytes()) // who asked may have left
-	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if s := v.Now(); !s.Synced {
 			writeCheck(w, s.Reason)
@@ -37,17 +28,6 @@ func (v *View) Handler() http.Handler {
 		writeCheck(w, "")
 	})
 	return mux
-}
-
-// metrics returns all metrics of the mirror.
-func (v *View) metrics() *metrics.Text {
-	text := &metrics.Text{}
-	m := text.Of(v.Resource)
-	m.Status(v.Mirror.Status(), time.Now())
-	m.Gauge("relist_objects", "Objects in the store.", float64(v.Mirror.Store().Len()))
-	m.Gauge("relist_queue_depth", "Objects with changes that have come and are not in the store yet.", float64(v.Mirror.Pending()))
-	m.Counts(v.Counts)
-	return text
 }
 
 func writeJSON(w http.ResponseWriter, s Status) {

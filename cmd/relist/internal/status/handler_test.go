@@ -16,7 +16,6 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/internal/cli/metrics"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -53,10 +52,9 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := &metrics.Counts{}
 	m := mirror.New(mirror.Options{
 		Source:    source,
-		Reflector: reflector.Options{Rand: func() float64 { return 0.5 }, Trace: counts.Trace()}, // watches end after 7m30s
+		Reflector: reflector.Options{Rand: func() float64 { return 0.5 }}, // watches end after 7m30s
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -68,7 +66,7 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 		}
 	})
 	synctest.Wait()
-	return &fixture{t, server, &View{Mirror: m, Resource: source.String(), Server: "http://api.example", Counts: counts, MaxStaleness: maxStaleness}}
+	return &fixture{t, server, &View{Mirror: m, Resource: source.String(), Server: "http://api.example", MaxStaleness: maxStaleness}}
 }
 
 // pass lets time pass.

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/internal/cli/metrics"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/reflector"
 )
@@ -69,9 +68,6 @@ type View struct {
 	Mirror   *mirror.Mirror
 	Resource string
 	Server   string
-
-	// Counts is what Options.Reflector.Trace of the mirror counts in.
-	Counts *metrics.Counts
 
 	// MaxStaleness is from when on the copy is too old to be healthy. If zero, it
 	// never is.
