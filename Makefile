@@ -14,7 +14,7 @@ IMAGE = relist:latest
 SQLIMAGE = relist-sql:latest
 PLATFORMS = linux/amd64 linux/arm64
 BUILDER = docker
-PROGRAMS = conformance/bin/kubectl conformance/bin/kube-apiserver conformance/bin/etcd
+PROGRAMS = test/conformance/bin/kubectl test/conformance/bin/kube-apiserver test/conformance/bin/etcd
 
 .PHONY: help demo demo-sql test test-long lint audit fuzz bench bench-smoke bench-micro recovery size postgres conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
 
@@ -27,7 +27,7 @@ demo: ## mirror a server that misbehaves, and show what happens
 demo-sql: ## copy a server's objects into a file of SQLite, and query it
 	@set -e; dir=$$(mktemp -d); trap 'kill $$server 2>/dev/null || true; rm -rf "$$dir"' EXIT; \
 	go build -o $$dir/relist ./cmd/relist; \
-	(cd cmd/relist-sql && go build -o $$dir/relist-sql .); \
+	(cd durable && go build -o $$dir/relist-sql ./cmd/relist-sql); \
 	$$dir/relist serve --objects 1000 --pods 300 --rate 20 >$$dir/serve & server=$$!; \
 	until grep -q '^faults ' $$dir/serve; do kill -0 $$server; sleep 0.1; done; \
 	url=$$(sed -n 's/^serving //p' $$dir/serve | head -n 1); \
@@ -48,30 +48,27 @@ test: ## run the tests of the library, the command, the metrics and the copies i
 	fi; \
 	rm -rf $$dir; set -x; \
 	go test $$race -short -shuffle=on $(TESTFLAGS) ./... && \
-	(cd prometheus && go test $$race -short -shuffle=on $(TESTFLAGS) ./... && cd check && go test -short $(TESTFLAGS) ./...) && \
-	for module in sinks/postgres sinks/sqlite cmd/relist-sql; do (cd $$module && go test $$race -short -shuffle=on $(TESTFLAGS) ./...) || exit 1; done
+	(cd prometheus && go test $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
+	(cd durable && go test $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
+	(cd test/prometheus && go test -short $(TESTFLAGS) ./...) && \
+	cd test && go test $$race -short -shuffle=on $(TESTFLAGS) ./simulation
 
 test-long: ## run every simulation with all its seeds, and every search of the explorer
-	go test -shuffle=on -timeout 30m $(TESTFLAGS) ./reflector/... ./informer ./sink/... ./simulation ./examples/sink
-	for module in sinks/postgres sinks/sqlite cmd/relist-sql; do (cd $$module && go test -shuffle=on -timeout 30m $(TESTFLAGS) ./...) || exit 1; done
+	go test -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer
+	cd durable && go test -shuffle=on -timeout 30m $(TESTFLAGS) ./...
+	cd test && go test -shuffle=on -timeout 30m $(TESTFLAGS) ./simulation
 
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
-	cd conformance && ../$(LINT) run --config ../.golangci.yml ./...
-	cd bench && ../$(LINT) run --config ../.golangci.yml ./...
+	cd durable && ../$(LINT) run --config ../.golangci.yml ./...
 	cd prometheus && ../$(LINT) run --config ../.golangci.yml ./...
-	cd prometheus/check && ../../$(LINT) run --config ../../.golangci.yml ./...
-	cd sinks/postgres && ../../$(LINT) run --config ../../.golangci.yml ./...
-	cd sinks/postgres/check && ../../../$(LINT) run --config ../../../.golangci.yml ./...
-	cd sinks/sqlite && ../../$(LINT) run --config ../../.golangci.yml ./...
-	cd cmd/relist-sql && ../../$(LINT) run --config ../../.golangci.yml ./...
+	cd test && ../$(LINT) run --config ../.golangci.yml ./...
+	cd test/prometheus && ../../$(LINT) run --config ../../.golangci.yml ./...
 
 audit: $(AUDIT) ## look for known vulnerabilities and careless code: govulncheck, gosec, staticcheck
 	$(AUDIT)
 	cd prometheus && ../$(AUDIT) -tools ../bin/audit -accepted /dev/null
-	cd sinks/postgres && ../../$(AUDIT) -tools ../../bin/audit -accepted ../../tools/audit/accepted-postgres.txt
-	cd sinks/sqlite && ../../$(AUDIT) -tools ../../bin/audit -accepted /dev/null
-	cd cmd/relist-sql && ../../$(AUDIT) -tools ../../bin/audit -accepted /dev/null
+	cd durable && ../$(AUDIT) -tools ../bin/audit -accepted ../tools/audit/accepted-durable.txt
 
 fuzz: ## run each fuzz target for FUZZTIME (10s)
 	@for pkg in $$(go list ./...); do \
@@ -81,43 +78,43 @@ fuzz: ## run each fuzz target for FUZZTIME (10s)
 		done; \
 	done
 
-bench: ## measure relist beside client-go; ARGS are those of bench/cmd/compare
-	cd bench && go run ./cmd/compare $(ARGS)
+bench: ## measure relist beside client-go; ARGS are those of test/bench/cmd/compare
+	cd test/bench && go run ./cmd/compare $(ARGS)
 
 bench-smoke: ## run every benchmark with few objects, to see that it works
-	cd bench && go vet ./... && go test ./... && go test -run '^$$' -bench . -benchtime 1x ./micro && go run ./cmd/compare -smoke
+	cd test/bench && go test ./... && go test -run '^$$' -bench . -benchtime 1x ./micro && go run ./cmd/compare -smoke
 
 bench-micro: ## measure the queue and the store beside those of client-go
-	@cd bench && dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && for what in Queue Store; do \
+	@cd test/bench && dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && for what in Queue Store; do \
 		go test -run '^$$' -bench "^Benchmark$$what" -benchtime $(BENCHTIME) -count 6 ./micro >$$dir/$$what.txt || { cat $$dir/$$what.txt; exit 1; }; \
 		go tool benchstat -col /impl $$dir/$$what.txt; \
 	done
 
 recovery: ## measure how soon a copy is fresh again after a fault, and what a server is asked for; ARGS=-update writes it down
-	go test -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd|TestFleet)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
+	cd test && go test -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd|TestFleet)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
 
 size: ## count lines, exported names, words, modules, traces and mutations
 	@go run ./tools/size
 
-postgres: ## test the copies of sinks/postgres with a PostgreSQL of the tests' own; it must be installed
-	cd sinks/postgres/check && go test -count=1 $(TESTFLAGS) ./...
+postgres: ## test the copies of durable/postgres with a PostgreSQL of the tests' own; it must be installed
+	cd test && go test -count=1 $(TESTFLAGS) ./postgres
 
 conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl; PostgreSQL must be installed
-	cd conformance && go test -count=1 -timeout 20m $(TESTFLAGS) ./...
+	cd test && go test -count=1 -timeout 20m $(TESTFLAGS) ./conformance/...
 
 peers: ## play faults to relist and to other clients; PEERS=relist,client-go needs Go alone, ARGS='-runs 3 -update' writes docs/clients.md
-	cd conformance && go run ./peers -peers '$(PEERS)' $(ARGS)
+	cd test/conformance && go run ./peers -peers '$(PEERS)' $(ARGS)
 
 mutants: ## break the library in many ways, and see that the golden traces notice
-	cd conformance && go test -count=1 -v $(TESTFLAGS) ./mutants
+	cd test/conformance && go test -count=1 -v $(TESTFLAGS) ./mutants
 
 faultlab: ## count what is asked of servers that misbehave, beside what others ask
-	cd conformance && go test -count=1 -v $(TESTFLAGS) ./faultlab
+	cd test/conformance && go test -count=1 -v $(TESTFLAGS) ./faultlab
 
 conformance-bin: $(PROGRAMS) ## build kube-apiserver, etcd and kubectl; the first time takes 5 minutes
 
 cluster: conformance-bin ## run a real kube-apiserver on loopback until interrupted
-	cd conformance && go build -o bin/cluster ./cmd/cluster && exec bin/cluster $(ARGS)
+	cd test/conformance && go build -o bin/cluster ./cmd/cluster && exec bin/cluster $(ARGS)
 
 release-snapshot: $(RELEASE) ## build what a release has, into dist/: archives, checksums, lists of what is in them
 	$(RELEASE) release --snapshot --clean
@@ -129,24 +126,24 @@ image: ## build container images of the commands, called IMAGE (relist:latest) a
 	@set -e; for platform in $(PLATFORMS); do \
 		echo "build $$platform"; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o bin/image/$$platform/relist ./cmd/relist; \
-		(cd cmd/relist-sql && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o ../../bin/image/$$platform/relist-sql .); \
+		(cd durable && CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -ldflags '-s -w' -o ../bin/image/$$platform/relist-sql ./cmd/relist-sql); \
 	done
 	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(IMAGE) --file deploy/Dockerfile bin/image
-	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(SQLIMAGE) --file deploy/Dockerfile.sql bin/image
+	$(BUILDER) build --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --tag $(SQLIMAGE) --file durable/deploy/Dockerfile bin/image
 
 ci: ## what has to pass before a change goes in
 	.ci/run
 
 clean: ## remove everything that was built
-	rm -rf bin dist conformance/bin
+	rm -rf bin dist test/conformance/bin
 
-conformance/bin/kubectl conformance/bin/kube-apiserver: conformance/kubernetes/go.mod conformance/kubernetes/go.sum
-	cd conformance/kubernetes && version=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes) && \
+test/conformance/bin/kubectl test/conformance/bin/kube-apiserver: test/conformance/kubernetes/go.mod test/conformance/kubernetes/go.sum
+	cd test/conformance/kubernetes && version=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes) && \
 		go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" -o ../bin/$(@F) k8s.io/kubernetes/cmd/$(@F)
 	@touch $@
 
-conformance/bin/etcd: conformance/etcd/go.mod conformance/etcd/go.sum
-	cd conformance/etcd && go build -trimpath -ldflags '-s -w' -o ../bin/etcd go.etcd.io/etcd/server/v3
+test/conformance/bin/etcd: test/conformance/etcd/go.mod test/conformance/etcd/go.sum
+	cd test/conformance/etcd && go build -trimpath -ldflags '-s -w' -o ../bin/etcd go.etcd.io/etcd/server/v3
 	@touch $@
 
 $(AUDIT): tools/audit/go.mod tools/audit/go.sum tools/audit/main.go

@@ -31,7 +31,6 @@ import (
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
-	"github.com/relist-go/relist/sink"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/writer"
@@ -513,6 +512,7 @@ func TestEmbedding(t *testing.T) {
 		"example_test.go", "embedding_page_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
 		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go", "../examples/read-your-writes/main.go",
+		"../durable/example_test.go",
 	} {
 		code += flush(read(t, file))
 	}
@@ -600,24 +600,4 @@ func Example_group() {
 	err := group.Run(ctx)
 
 	slog.Error(err.Error())
-}
-
-func Example_sink() {
-	_ = func(ctx context.Context, client *transport.Client, table sink.Copy[*listwatch.Raw]) error {
-		opts := listwatch.Options[*listwatch.Raw]{Drop: []string{"metadata.managedFields"}}
-		pods, err := listwatch.New(client, podResource, opts)
-		if err != nil {
-			return err
-		}
-		identify := func(ctx context.Context) (string, error) { return sink.ClusterUID(ctx, client) }
-		cluster, err := identify(ctx)
-		if err != nil {
-			return err
-		}
-		mirror, err := sink.New(pods, table, sink.Options{Stream: sink.StreamOf(cluster, podResource, opts, ""), Identify: identify})
-		if err != nil {
-			return err
-		}
-		return mirror.Run(ctx)
-	}
 }

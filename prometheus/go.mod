@@ -7,7 +7,7 @@ require (
 	github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.70.1
-	github.com/relist-go/relist v0.0.0
+	github.com/relist-go/relist v0.1.0
 	k8s.io/apimachinery v0.37.2
 )
 
@@ -41,5 +41,3 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
-
-replace github.com/relist-go/relist => ../

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/internal/visible"
+	"github.com/relist-go/relist/reflector"
+)
+
+const (
+	// progressPeriod is short enough to look alive.
+	progressPeriod = 250 * time.Millisecond
+
+	// linePeriod is how often a first copy is told of where no line can be kept up to date.
+	linePeriod = 10 * time.Second
+)
+
+// say prints a line about a target.
+func (r *mirrorRun) say(t *target, format string, args ...any) {
+	r.out.Say("%s%s", t.pad(labelWidth(r.targets)), visible.OneLine(fmt.Sprintf(format, args...)))
+}
+
+// warn prints a line on stderr.
+func (r *mirrorRun) warn(t *target, format string, args ...any) {
+	cli.Complain(r.stderr, "%s: %s\n", t.label, visible.OneLine(fmt.Sprintf(format, args...)))
+}
+
+// mostTold is how many objects are named that cannot be copied: one tenant can have a million of them.
+const mostTold = 20
+
+// problem tells of what is wrong with an object or a version, once: one without a key again when a watch has been open in between, and
+// all objects again when no key has been in doubt in between. What the sink refuses is told by the mirror, and lists and watches that
+// fail are told by an awayLog.
+func (r *mirrorRun) problem(t *target, p reflector.Problem) {
+	switch p.Class {
+	case reflector.SinkProblem, reflector.ListProblem, reflector.WatchProblem:
+		return
+	case reflector.DriftProblem:
+		if t.differ++; t.differ <= shownDrift {
+			r.warn(t, "%s %v", report.Word(p.Key), p.Err)
+		}
+		return
+	case reflector.ObjectProblem, reflector.VersionProblem:
+	}
+	if t.doubtsEnded.Swap(false) {
+		clear(t.told)
+	}
+	if t.told[p.Key] || p.Key != "" && len(t.told) > mostTold {
+		return
+	}
+	t.told[p.Key] = true
+	if len(t.told) > mostTold {
+		r.warn(t, "more objects cannot be copied; relist-sql status counts the doubts, and names some of them")
+		return
+	}
+	if p.Key == "" {
+		r.warn(t, "%v", p.Err)
+		return
+	}
+	r.warn(t, "%s cannot be copied, and is among the doubts until it can: %v", report.Word(p.Key), p.Err)
+}
+
+// shownDrift is how many objects that differ are named.
+const shownDrift = 10
+
+// verified tells of a comparison with the server that has found something.
+func (r *mirrorRun) verified(t *target, v reflector.Verified) {
+	t.differ = 0
+	if v.Differences > 0 {
+		r.warn(t, "%s of %d on the server differed from the copy, and the copy is repaired", count(v.Differences, "object"), v.Objects)
+	}
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+// sinkTrace turns what the mirror of a target tells into lines and counts.
+func (r *mirrorRun) sinkTrace(t *target) *durable.Trace {
+	listed := 0
+	return &durable.Trace{
+		ListPart: func(objects int) { listed = objects },
+		Opened: func(s durable.State) {
+			t.committed.Store(s.Point.Version)
+			if s.Point.Version != "" && !t.failing.Load() {
+				r.say(t, "goes on at %s%s", report.Word(s.Point.Version), doubts(unsure(s.Point)))
+			}
+		},
+		Commit: func(c durable.Commit) {
+			t.commits.Add(1)
+			t.committed.Store(c.Point.Version)
+			if now := unsure(c.Point); t.unsure.Swap(int64(now)) > 0 && now == 0 {
+				t.doubtsEnded.Store(true)
+			}
+			if !c.Part && t.failing.Swap(false) {
+				r.warn(t, "is written again")
+			}
+			if c.List && c.Point.Version != "" {
+				r.say(t, "%s at %s%s, took %s", count(listed, "object"), report.Word(c.Point.Version), doubts(unsure(c.Point)), span(time.Since(c.Since)))
+				listed = 0
+			}
+		},
+		Failed: func(f durable.Failed) {
+			t.commitFailures.Add(1)
+			if !t.failing.Swap(true) {
+				r.warn(t, "cannot be written, and is tried again until it can: %v", f.Err)
+			}
+		},
+	}
+}
+
+// conclude prints the last line of a target.
+func (r *mirrorRun) conclude(t *target) {
+	s := t.mirror.Status()
+	if s.Committed.Epoch == 0 {
+		r.say(t, "was not opened, and is as it was")
+		return
+	}
+	if s.Committed.Point.Version == "" {
+		r.say(t, "the first copy is not whole; the next start goes on with it")
+		return
+	}
+	r.say(t, "stopped at %s%s, %s written", report.Word(s.Committed.Point.Version), doubts(unsure(s.Committed.Point)), count(int(s.Changes), "row"))
+}
+
+// awaitCurrent waits until every copy is what the server had when the command was started.
+func (r *mirrorRun) awaitCurrent(ctx context.Context) bool {
+	ticker := time.NewTicker(progressPeriod / 10)
+	defer ticker.Stop()
+	for _, t := range r.targets {
+		for !t.current() {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// showProgress keeps the last line of a terminal up to date until ctx ends. Where there is no such line, it prints one about each
+// first copy now and then.
+func (r *mirrorRun) showProgress(ctx context.Context) {
+	ticker := time.NewTicker(progressPeriod)
+	defer ticker.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			r.out.Progress("")
+			return
+		case now := <-ticker.C:
+			r.out.Progress(r.line(now))
+			if now.Sub(last) < linePeriod || r.live {
+				continue
+			}
+			last = now
+			for _, t := range r.targets {
+				if s := t.mirror.Status(); s.Listed > 0 {
+					r.say(t, "%s", copied(s.Listed, t.total))
+				}
+			}
+		}
+	}
+}
+
+// line says in which state the copies are.
+func (r *mirrorRun) line(now time.Time) string {
+	var parts []string
+	for _, t := range r.targets {
+		text := t.line(t.mirror.Status(), now)
+		if len(r.targets) > 1 {
+			text = t.label + " " + text
+		}
+		parts = append(parts, text)
+	}
+	return "  " + strings.Join(parts, "; ")
+}
+
+func (t *target) line(s durable.Status, now time.Time) string {
+	switch {
+	case !s.FailingSince.IsZero():
+		return fmt.Sprintf("cannot be written for %s", now.Sub(s.FailingSince).Round(time.Second))
+	case s.Listed > 0:
+		return bar(s.Listed, t.total) + copied(s.Listed, t.total)
+	}
+	state := s.Reflector.State.String()
+	if since := s.Reflector.FailingSince; !since.IsZero() {
+		state = fmt.Sprintf("cannot be read from the server for %s", now.Sub(since).Round(time.Second))
+	}
+	if s.Committed.Point.Version == "" {
+		return state
+	}
+	text := fmt.Sprintf("%s, at %s%s", state, report.Word(s.Committed.Point.Version), doubts(unsure(s.Committed.Point)))
+	if lag := s.Lag(now); lag > time.Second {
+		text += fmt.Sprintf(", %s behind", lag.Round(time.Second))
+	}
+	return text
+}
+
+// bar is a picture of how much of a list has come, or nothing if nobody knows how much there is.
+func bar(n int, total int64) string {
+	const width = 20
+	if total <= 0 {
+		return ""
+	}
+	full := int(min(int64(n), total) * width / total)
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] "
+}
+
+// copied says how much of a list has come. There may be more than the server has estimated.
+func copied(n int, total int64) string {
+	if total < int64(n) {
+		return count(n, "object") + " copied"
+	}
+	return fmt.Sprintf("%d of %s copied", n, count(int(total), "object"))
+}
+
+// unsure is the number of keys whose rows may be wrong.
+func unsure(p reflector.Point) int { return len(p.Doubts) + p.MoreDoubts }
+
+func doubts(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return " with " + count(n, "doubt")
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// span is a time with three digits that matter.
+func span(d time.Duration) string {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(100 * time.Microsecond).String()
+}

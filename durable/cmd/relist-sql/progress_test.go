@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/reflector"
+)
+
+// The line at the bottom of a terminal.
+func TestProgressLine(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(version string, doubts ...string) durable.State {
+		return durable.State{Point: reflector.Point{Version: version, Doubts: doubts}}
+	}
+	watching := reflector.Status{State: reflector.Watching}
+	away := reflector.Status{State: reflector.Waiting, FailingSince: now.Add(-35 * time.Second)}
+	for _, tt := range []struct {
+		total  int64
+		status durable.Status
+		want   string
+	}{
+		{-1, durable.Status{Reflector: reflector.Status{State: reflector.Listing}}, "listing"},
+		{-1, durable.Status{Listed: 500}, "500 objects copied"},
+		{0, durable.Status{Listed: 1}, "1 object copied"},
+		{2000, durable.Status{Listed: 500}, "[#####...............] 500 of 2000 objects copied"},
+		{400, durable.Status{Listed: 500}, "[####################] 500 objects copied"}, // more than the server has estimated
+		{10, durable.Status{Reflector: watching, Committed: at("7")}, "watching, at 7"},
+		{10, durable.Status{Reflector: watching, Committed: at("7\x1b", "a/b")}, `watching, at "7\x1b" with 1 doubt`},
+		{10, durable.Status{Reflector: watching, Committed: at("7"), Pending: 3, PendingSince: now.Add(-3 * time.Second)}, "watching, at 7, 3s behind"},
+		{10, durable.Status{Committed: at("7"), FailingSince: now.Add(-90 * time.Second)}, "cannot be written for 1m30s"},
+		{10, durable.Status{Reflector: away, Committed: at("7")}, "cannot be read from the server for 35s, at 7"},
+		{10, durable.Status{Reflector: away}, "cannot be read from the server for 35s"},
+		{10, durable.Status{Reflector: away, Listed: 5}, "[##########..........] 5 of 10 objects copied"},
+	} {
+		if got := (&target{total: tt.total}).line(tt.status, now); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.status, got, tt.want)
+		}
+	}
+}
+
+// Objects that cannot be copied are named, but not a thousand of them. They are named again after a time without doubts.
+func TestProblemsAreNamedOnce(t *testing.T) {
+	var out, errs bytes.Buffer
+	r := &mirrorRun{out: report.NewPrinter(&out, report.Options{}), stderr: &errs}
+	pods := &target{label: "pods", told: map[string]bool{}}
+	trace := r.sinkTrace(pods)
+	problems := func() {
+		for i := range 3000 {
+			r.problem(pods, reflector.Problem{Class: reflector.ObjectProblem, Key: fmt.Sprint("a/", i%1500), Err: errors.New("a string has NUL")})
+		}
+		trace.Commit(durable.Commit{Point: reflector.Point{Version: "7", Doubts: []string{"a/0"}, MoreDoubts: 1499}})
+	}
+	problems()
+	problems()
+	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+	if len(lines) != 21 || !strings.Contains(lines[19], "pods: a/19 cannot be copied, and is among the doubts until it can: a string has NUL") ||
+		!strings.Contains(lines[20], "pods: more objects cannot be copied; relist-sql status counts") {
+		t.Errorf("%d lines:\n%s", len(lines), errs.String())
+	}
+	errs.Reset()
+	trace.Commit(durable.Commit{Point: reflector.Point{Version: "8"}})
+	problems()
+	if got := strings.Count(errs.String(), "\n"); got != 21 {
+		t.Errorf("after a time without doubts there are %d lines, want 21", got)
+	}
+}
+
+// The time that a list took is that of the list, not the time since the copy was opened.
+func TestListTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		r := &mirrorRun{out: report.NewPrinter(&out, report.Options{})}
+		trace := r.sinkTrace(&target{})
+		trace.Opened(durable.State{})
+		<-time.After(time.Hour)
+		began := time.Now()
+		trace.ListPart(3)
+		<-time.After(2 * time.Second)
+		trace.Commit(durable.Commit{Point: reflector.Point{Version: "7"}, List: true, Since: began})
+		if err := r.out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := out.String(), "3 objects at 7, took 2s\n"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/database"
+	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/internal/cli/table"
+	"github.com/relist-go/relist/internal/visible"
+)
+
+// rows prints the result of a query. A slice of cells is valid during the call only.
+type rows interface {
+	begin(columns []string) error
+	row(cells []database.Cell) error
+	end() error
+}
+
+func newRows(out io.Writer, format string) rows {
+	b := bufio.NewWriterSize(out, 64<<10)
+	switch format {
+	case "csv":
+		return &csvRows{out: b}
+	case "json":
+		return &jsonRows{out: b}
+	}
+	return &tableRows{out: b}
+}
+
+// tableRows prints a table for people. It needs all rows before the first, because they decide how wide its columns are.
+type tableRows struct {
+	out  *bufio.Writer
+	rows [][]string
+}
+
+func (t *tableRows) begin(columns []string) error {
+	row := make([]string, len(columns))
+	for i, c := range columns {
+		row[i] = strings.ToUpper(visible.OneLine(c))
+	}
+	t.rows = append(t.rows, row)
+	return nil
+}
+
+func (t *tableRows) row(cells []database.Cell) error {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		if row[i] = visible.OneLine(c.Text); c.Kind == database.Null {
+			row[i] = "<null>"
+		}
+	}
+	t.rows = append(t.rows, row)
+	return nil
+}
+
+func (t *tableRows) end() error {
+	for _, line := range table.Lines(t.rows) {
+		_, _ = t.out.WriteString(line + "\n") // Flush returns the error
+	}
+	return t.out.Flush()
+}
+
+// csvRows prints RFC 4180. It tells NULL and an empty string apart, as the COPY of PostgreSQL does.
+type csvRows struct{ out *bufio.Writer }
+
+func (c *csvRows) begin(columns []string) error {
+	cells := make([]database.Cell, len(columns))
+	for i, name := range columns {
+		cells[i] = database.Cell{Kind: database.Text, Text: name}
+	}
+	return c.row(cells)
+}
+
+func (c *csvRows) row(cells []database.Cell) error {
+	for i, cell := range cells {
+		if i > 0 {
+			_ = c.out.WriteByte(',') // the last write returns the error
+		}
+		text := cell.Text
+		if cell.Kind != database.Null && (text == "" || strings.ContainsAny(text, ",\"\r\n")) {
+			text = `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+		}
+		_, _ = c.out.WriteString(text)
+	}
+	_, err := c.out.WriteString("\r\n")
+	return err
+}
+
+func (c *csvRows) end() error { return c.out.Flush() }
+
+// jsonRows prints an object for each row. If two columns have the same name, both are in it.
+type jsonRows struct {
+	out   *bufio.Writer
+	names [][]byte
+}
+
+func (j *jsonRows) begin(columns []string) error {
+	for _, c := range columns {
+		j.names = append(j.names, quoted(c))
+	}
+	return nil
+}
+
+func (j *jsonRows) row(cells []database.Cell) error {
+	line := []byte{'{'}
+	for i, c := range cells {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = append(append(line, j.names[i]...), ':')
+		switch c.Kind {
+		case database.Null:
+			line = append(line, "null"...)
+		case database.Text:
+			line = append(line, quoted(c.Text)...)
+		case database.JSON:
+			line = append(line, strings.ReplaceAll(c.Text, "\n", " ")...) // only white space: a string has no line break
+		case database.Number, database.Bool:
+			line = append(line, c.Text...)
+		}
+	}
+	_, err := j.out.Write(append(report.SafeJSON(line), '}', '\n'))
+	return err
+}
+
+func (j *jsonRows) end() error { return j.out.Flush() }
+
+// quoted is a text as a string of JSON.
+func quoted(s string) []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		// unreachable: every string can be encoded.
+		panic("relist-sql: " + err.Error())
+	}
+	return text
+}

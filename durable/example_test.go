@@ -1,0 +1,34 @@
+package durable_test
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/transport"
+)
+
+var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+// The example of docs/embedding.md.
+func Example() {
+	_ = func(ctx context.Context, client *transport.Client, table durable.Copy[*listwatch.Raw]) error {
+		opts := listwatch.Options[*listwatch.Raw]{Drop: []string{"metadata.managedFields"}}
+		pods, err := listwatch.New(client, podResource, opts)
+		if err != nil {
+			return err
+		}
+		identify := func(ctx context.Context) (string, error) { return durable.ClusterUID(ctx, client) }
+		cluster, err := identify(ctx)
+		if err != nil {
+			return err
+		}
+		mirror, err := durable.New(pods, table, durable.Options{Stream: durable.StreamOf(cluster, podResource, opts, ""), Identify: identify})
+		if err != nil {
+			return err
+		}
+		return mirror.Run(ctx)
+	}
+}

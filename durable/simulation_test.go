@@ -1,0 +1,439 @@
+package durable_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/transport"
+)
+
+var (
+	seedCount = flag.Int("seeds", 25, "how many seeds TestSimulation plays")
+	oneSeed   = flag.Int("seed", -1, "the one seed that TestSimulation plays; negative for all")
+)
+
+// TestSimulation plays random lives to programs that follow each other and share a place. Objects change, cannot be decoded, and
+// can again; watches are cut, versions expire, backups of the server are restored; the database fails before or after each kind of
+// call; programs are killed, and second ones take over. After each commit, every row whose key is not in doubt is what the server had
+// at the version of the commit. In the end, all rows are what the server has.
+//
+//	go test -race ./sink -run TestSimulation -v -seeds=2000
+//	go test -race ./sink -run TestSimulation -v -seed=42
+func TestSimulation(t *testing.T) {
+	first, last := 0, *seedCount
+	if *oneSeed >= 0 {
+		first, last = *oneSeed, *oneSeed+1
+	}
+	total := &tally{}
+	for seed := first; seed < last; seed++ {
+		synctest.Test(t, func(t *testing.T) { newSimulation(t, uint64(seed), total).play() })
+	}
+	t.Logf("%d seeds: %v", last-first, total.counts)
+	for _, what := range []string{"commits", "lists", "doubts", "restored", "fenced", "failed", "resumed", "no version"} {
+		if *oneSeed < 0 && total.counts[what] < (last-first)/10 {
+			t.Errorf("%d %s in %d seeds: the test has become harmless", total.counts[what], what, last-first)
+		}
+	}
+}
+
+// tally counts what has happened in all seeds.
+type tally struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (c *tally) count(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil {
+		c.counts = map[string]int{}
+	}
+	c.counts[what]++
+}
+
+// identity is what a row and an object of the server are compared by.
+type identity struct {
+	uid     types.UID
+	version string
+	value   string
+}
+
+// simulation is one seed.
+type simulation struct {
+	t     *testing.T
+	dice  *rand.Rand
+	total *tally
+
+	log      bytes.Buffer // is shown if the seed fails
+	logger   *slog.Logger
+	server   *apitest.Server
+	client   *transport.Client
+	selector string
+	place    *place
+
+	// histories are what the server had at each version. A restored backup begins another history, in which versions come again.
+	mu        sync.Mutex // a change of the server and its note in histories are one
+	histories []map[string]map[string]identity
+	backups   []string
+	restores  int
+	restored  bool // since a program has had time to find out
+}
+
+var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+func newSimulation(t *testing.T, seed uint64, total *tally) *simulation {
+	s := &simulation{t: t, dice: rand.New(rand.NewPCG(seed, 7)), total: total, place: newPlace()}
+	server, listener := apitest.StartInMemory(t, apitest.Options{Window: 40})
+	client, err := transport.NewClient(transport.Config{Server: listener.URL, Dial: listener.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	s.server, s.client = server, client
+	s.logger = slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("this was seed %d:\n%s", seed, s.log.String())
+		}
+	})
+	s.histories = []map[string]map[string]identity{{}}
+	s.place.checked = s.check
+	s.note()
+	return s
+}
+
+// note remembers what the server has.
+func (s *simulation) note() {
+	items, version, err := s.server.List("configmaps", "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	state := map[string]identity{}
+	for _, item := range items {
+		meta := item["metadata"].(map[string]any)
+		id := identity{types.UID(fmt.Sprint(meta["uid"])), fmt.Sprint(meta["resourceVersion"]), ""}
+		if data, ok := item["data"].(map[string]any); ok {
+			id.value = fmt.Sprint(data["value"])
+		}
+		state[fmt.Sprint(meta["namespace"], "/", meta["name"])] = id
+	}
+	s.histories[len(s.histories)-1][version] = state
+}
+
+// check compares the rows of a commit with what the server had at its version.
+func (s *simulation) check(rows map[string]row, state durable.State, changes []durable.Change[*thing], list bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total.count("commits")
+	if list {
+		s.total.count("lists")
+	}
+	if len(state.Point.Doubts) > 0 {
+		s.total.count("doubts")
+	}
+	if state.Point.Version == "" {
+		s.total.count("no version")
+		return
+	}
+	if state.Unselected {
+		s.t.Errorf("rows at version %s may be of other selectors", state.Point.Version)
+	}
+	doubts := map[string]bool{}
+	for _, key := range state.Point.Doubts {
+		doubts[key] = true
+	}
+	var last string
+	for _, history := range s.histories {
+		want, ok := history[state.Point.Version]
+		if !ok {
+			continue
+		}
+		if last = difference(rows, want, doubts); last == "" {
+			return
+		}
+	}
+	s.logger.Error(last)
+	s.t.Errorf("the commit of version %s with %d changes (of a list: %v), doubts %v: %s", state.Point.Version, len(changes), list, state.Point.Doubts, last)
+}
+
+func difference(rows map[string]row, want map[string]identity, doubts map[string]bool) string {
+	for key, r := range rows {
+		has := identity{r.meta.UID, r.meta.ResourceVersion, r.obj.Data["value"]}
+		if !doubts[key] && has != want[key] {
+			return fmt.Sprintf("the row of %s is %v, and the server has %v", key, has, want[key])
+		}
+	}
+	for key, w := range want {
+		if _, ok := rows[key]; !ok && !doubts[key] {
+			return fmt.Sprintf("there is no row of %s, and the server has %v", key, w)
+		}
+	}
+	return ""
+}
+
+var errBad = errors.New("bad luck")
+
+// start starts a program.
+func (s *simulation) start(fail func(string) (error, error)) *program {
+	opts := listwatch.Options[*thing]{Transform: func(o *thing) (*thing, error) {
+		if o.Data["value"] == "13" {
+			return nil, errBad
+		}
+		return o, nil
+	}}
+	configs, err := listwatch.New(s.client, configMaps, opts)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	to := s.place.open(s.t)
+	to.fail = fail
+	p := &program{ended: make(chan error, 1)}
+	m, err := durable.New(configs, to, durable.Options{
+		Stream:    durable.StreamOf("c1", configMaps, opts, s.selector),
+		Logger:    s.logger,
+		BatchRows: 5,
+		Trace: &durable.Trace{
+			Opened: func(state durable.State) {
+				if state.Point.Version != "" {
+					s.total.count("resumed")
+				}
+			},
+			Failed: func(f durable.Failed) {
+				s.total.count("failed")
+				if !errors.Is(f.Err, errDatabase) {
+					s.t.Errorf("failed: %v", f.Err)
+				}
+			},
+		},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(s.t.Context())
+	p.mirror, p.cancel = m, cancel
+	go func() { p.ended <- m.Run(ctx) }()
+	return p
+}
+
+// program is a process.
+type program struct {
+	mirror *durable.Mirror[*thing]
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// end ends a program, which returns want or has ended already.
+func (s *simulation) end(p *program, want error) {
+	p.cancel()
+	if err := <-p.ended; !errors.Is(err, want) && !errors.Is(err, context.Canceled) {
+		s.t.Errorf("the program has ended with %v, want %v", err, want)
+	} else if errors.Is(err, durable.ErrFenced) {
+		s.total.count("fenced")
+	}
+}
+
+func (s *simulation) play() {
+	for range 4 {
+		var dead atomic.Bool
+		unlucky := s.dice.IntN(3) == 0
+		luck := rand.New(rand.NewPCG(s.dice.Uint64(), 1))
+		p := s.start(func(string) (error, error) {
+			switch n := luck.IntN(60); {
+			case dead.Load():
+				return errDatabase, nil
+			case !unlucky || n > 1:
+				return nil, nil
+			case n == 0:
+				return errDatabase, nil
+			default:
+				return nil, errDatabase
+			}
+		})
+		for range 5 + s.dice.IntN(25) {
+			s.step()
+		}
+		switch s.dice.IntN(4) {
+		case 0: // another takes over, and the first may still write
+			second := s.start(nil)
+			synctest.Wait()
+			for range s.dice.IntN(10) {
+				s.step()
+			}
+			<-time.After(2 * time.Minute) // the first has written, or has tried to open again
+			s.end(p, durable.ErrFenced)
+			s.end(second, durable.ErrFenced)
+		case 1: // kill -9
+			dead.Store(true)
+			s.end(p, nil)
+		default:
+			s.end(p, nil)
+		}
+		for range s.dice.IntN(8) {
+			s.change()
+		}
+		if s.dice.IntN(4) == 0 {
+			s.restore()
+		}
+		if s.dice.IntN(4) == 0 {
+			s.server.Compact()
+		}
+	}
+	last := s.start(nil)
+	s.learn()
+	for range 60 {
+		s.change()
+	}
+	<-time.After(time.Hour)
+	s.settled()
+	s.end(last, nil)
+}
+
+// settled compares the rows with the server, after all is quiet.
+func (s *simulation) settled() {
+	s.place.mu.Lock()
+	defer s.place.mu.Unlock()
+	items, version, err := s.server.List("configmaps", "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	bad := map[string]bool{}
+	for _, item := range items {
+		if data, ok := item["data"].(map[string]any); ok && data["value"] == "13" {
+			meta := item["metadata"].(map[string]any)
+			bad[fmt.Sprint(meta["namespace"], "/", meta["name"])] = true
+		}
+	}
+	doubts := maps.Clone(bad)
+	for _, key := range s.place.state.Point.Doubts {
+		if !bad[key] {
+			s.t.Errorf("%s is in doubt after an hour", key)
+		}
+		delete(bad, key)
+	}
+	if len(bad) > 0 {
+		s.t.Errorf("the objects %v cannot be decoded, and are not in doubt", bad)
+	}
+	if diff := difference(s.place.rows, s.histories[len(s.histories)-1][version], doubts); diff != "" {
+		s.t.Errorf("at last, at version %s (the server is at %s): %s", s.place.state.Point.Version, version, diff)
+	}
+}
+
+// learn gives the program that runs the time to find out that a backup was restored. Until then, only objects change that the old
+// history does not have: if the newest objects of the old history are written again before the program looks at them, nobody can
+// tell the two apart.
+func (s *simulation) learn() {
+	if s.restored {
+		<-time.After(5 * time.Minute)
+		s.restored = false
+	}
+}
+
+func (s *simulation) step() {
+	s.learn()
+	switch s.dice.IntN(16) {
+	case 0:
+		s.server.CutWatches(int64(s.dice.IntN(300)))
+	case 1:
+		s.server.Compact()
+	case 2:
+		s.server.EndWatches()
+	case 3, 4:
+		<-time.After(time.Duration(s.dice.IntN(3000)) * time.Millisecond)
+	case 5:
+		<-time.After(time.Duration(s.dice.IntN(300)) * time.Second)
+	case 6:
+		synctest.Wait()
+	case 7:
+		if s.dice.IntN(4) == 0 {
+			<-time.After(20 * time.Second) // a program that has reconnected knows by then which server it is
+			s.restore()
+		}
+	case 8:
+		for range 50 {
+			s.change() // more than the window
+		}
+	default:
+		for range s.dice.IntN(9) {
+			s.change()
+		}
+	}
+}
+
+func (s *simulation) change() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := strconv.Itoa(s.dice.IntN(12))
+	if s.restored {
+		name = fmt.Sprintf("after-%d-%d", s.restores, s.dice.IntN(2))
+	}
+	if s.dice.IntN(3) == 0 {
+		_, _ = s.server.Delete("configmaps", "ns", name) // there may be none
+	} else {
+		obj := map[string]any{
+			"metadata": map[string]any{"namespace": "ns", "name": name},
+			"data":     map[string]any{"value": strconv.Itoa(s.dice.IntN(40)), "n": strconv.Itoa(s.dice.IntN(1 << 30))},
+		}
+		if _, err := s.server.Update("configmaps", obj); err != nil {
+			if _, err := s.server.Create("configmaps", obj); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+	s.note()
+	if s.dice.IntN(10) > 0 {
+		return
+	}
+	// Something is created after each backup, and stays: if the only difference were a deletion that a program has not seen, the
+	// program could not find out.
+	s.backups = append(s.backups, s.server.ResourceVersion())
+	mark := map[string]any{"metadata": map[string]any{"namespace": "ns", "name": "mark-" + s.server.ResourceVersion()}}
+	if _, err := s.server.Create("configmaps", mark); err != nil {
+		s.t.Fatal(err)
+	}
+	s.note()
+}
+
+// restore restores a backup of the server: versions come again, with other objects.
+func (s *simulation) restore() {
+	if len(s.backups) == 0 {
+		return
+	}
+	if err := s.server.Refuse(3 * time.Second); err != nil { // nobody restores a server that runs
+		s.t.Fatal(err)
+	}
+	<-time.After(2 * time.Second)
+	s.mu.Lock()
+	if err := s.server.RestoreBackup(s.backups[s.dice.IntN(len(s.backups))]); err != nil {
+		s.mu.Unlock()
+		return // it was compacted away
+	}
+	s.total.count("restored")
+	s.restores++
+	s.logger.Info("restored", "resourceVersion", s.server.ResourceVersion())
+	s.backups = nil
+	s.histories = append(s.histories, map[string]map[string]identity{})
+	s.note()
+	s.mu.Unlock()
+	s.restored = true
+	for range s.dice.IntN(40) {
+		s.change()
+	}
+}

@@ -1,0 +1,77 @@
+package cases
+
+import (
+	"context"
+
+	"github.com/relist-go/relist/test/bench/objects"
+)
+
+// Object is the Go type in which a program holds its objects.
+type Object uint8
+
+// The types. Slim has six fields of a Pod, and Dropped is a Pod without managedFields. relist decodes only these fields.
+// client-go decodes all fields, and removes the others in a transform. Raw is Dropped as JSON that relist does not decode; client-go
+// has no such type, and has a Dropped.
+const (
+	Typed Object = iota
+	Dropped
+	Slim
+	Unstructured
+	MetadataOnly
+	Raw
+)
+
+// Initial says how an informer gets its first state.
+type Initial uint8
+
+// The values of Initial. With ByDefault, each client uses its own default.
+const (
+	ByList Initial = iota
+	ByWatch
+	ByDefault
+)
+
+// Spec says which objects an informer gets, and how.
+type Spec struct {
+	Resource  string // pods or configmaps
+	Namespace string // if empty, all namespaces
+	Object    Object
+	Encoding  objects.Format
+	Initial   Initial
+	// ShareParts is for the option of relist that has this name.
+	ShareParts bool
+}
+
+// A Handler is called with each object that is added or updated. The argument is a pointer to an object of the type
+// that Spec.Object names.
+type Handler func(object any, added bool)
+
+// A Client is relist or client-go, connected to the load server.
+type Client interface {
+	// Start starts an informer, which ends with ctx.
+	Start(ctx context.Context, spec Spec, handlers ...Handler) (Informer, error)
+}
+
+// An Informer is what a Client has started.
+type Informer interface {
+	// Len is the number of objects in the store.
+	Len() int
+	// Version is a resourceVersion: the informer has received everything up to it. The store of the informer may be a little behind that version.
+	Version() string
+}
+
+// Access says where the load server is, and how to connect to it.
+type Access struct {
+	URL string
+	// Kubeconfig is the path of a kubeconfig, for a real API server. URL is empty then.
+	Kubeconfig string
+	// HTTP2 asks for HTTP/2 over TLS, with any certificate. Otherwise the client uses HTTP/1.1.
+	HTTP2 bool
+	// WebSocket asks for watches over WebSocket.
+	WebSocket bool
+	// Gzip asks for compressed lists. client-go always asks for them.
+	Gzip bool
+	// Database is the path of a file, or a URL. DatabasePID is the process whose children are the server of the database, or 0.
+	Database    string
+	DatabasePID int
+}

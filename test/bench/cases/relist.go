@@ -1,0 +1,63 @@
+package cases
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/relist-go/relist/test/bench/measure"
+)
+
+// The metrics of a second list.
+const (
+	steadyRSS = "RSS before, MB"
+	growthRSS = "growth of peak RSS, %"
+)
+
+// relistAgain measures a list for a full store, until the handler has been called for every difference.
+func relistAgain(ctx context.Context, e *env, percent int) error {
+	f, err := e.fill(ctx)
+	if err != nil {
+		return err
+	}
+	steady := measure.Settle()
+	m := measure.Start()
+	version, err := e.post(ctx, "expire", fmt.Sprintf("count=%d", e.objects*percent/100))
+	if err != nil {
+		return err
+	}
+	if err := f.awaitList(ctx, version); err != nil {
+		return err
+	}
+	// The last object of the list changes once more. When the handler has that change, it has all earlier ones.
+	version, err = e.post(ctx, "change", fmt.Sprintf("count=1&index=%d", e.objects-1))
+	if err != nil {
+		return err
+	}
+	if err := f.awaitVersion(ctx, version); err != nil {
+		return err
+	}
+	m.Stop(e.result)
+	peak, _ := e.result.Get(measure.PeakRSS)
+	e.result.Set(steadyRSS, float64(steady)/measure.MB)
+	e.result.Set(growthRSS, 100*(peak*measure.MB/float64(steady)-1))
+	return f.check(e.objects)
+}
+
+// awaitList waits until the informer has a list of this version, or later. There is no signal for this,
+// so it polls.
+func (f filled) awaitList(ctx context.Context, version uint64) error {
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if at, err := strconv.ParseUint(f.Version(), 10, 64); err == nil && at >= version {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waited for a list at version %d, and have %s: %w", version, f.Version(), ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,127 @@
+// Command clientgobench runs a case with client-go, in the way its users do. See package cases.
+package main
+
+import (
+	"context"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/relist-go/relist/test/bench/cases"
+	"github.com/relist-go/relist/test/bench/objects"
+)
+
+func main() { cases.Main("client-go", connect) }
+
+type client struct{ config *rest.Config }
+
+// mediaTypes has the values for rest.Config.ContentType.
+var mediaTypes = map[objects.Format]string{
+	objects.JSON:     "application/json",
+	objects.Protobuf: "application/vnd.kubernetes.protobuf",
+}
+
+func connect(access cases.Access, c cases.Case) (cases.Client, error) {
+	// By default, client-go gets the first state by watch. An environment variable changes that, if it is set before the
+	// first use.
+	if c.Spec.Initial == cases.ByList {
+		if err := os.Setenv("KUBE_FEATURE_WatchListClient", "false"); err != nil {
+			return nil, err
+		}
+	}
+	config := &rest.Config{Host: access.URL, QPS: -1} // the client does not limit its requests
+	config.Insecure = access.HTTP2
+	config.ContentType = mediaTypes[c.Spec.Encoding]
+	return client{config}, nil
+}
+
+// Start implements cases.Client.
+func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Handler) (cases.Informer, error) {
+	in, err := c.informer(spec)
+	if err != nil {
+		return nil, err
+	}
+	if strip := transforms[spec.Object]; strip != nil {
+		if err := in.SetTransform(strip); err != nil {
+			return nil, err
+		}
+	}
+	for _, handle := range handlers {
+		_, err := in.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(obj any) { handle(obj, true) },
+			UpdateFunc: func(_, obj any) { handle(obj, false) },
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	go in.RunWithContext(ctx)
+	return running{in}, nil
+}
+
+func (c client) informer(spec cases.Spec) (cache.SharedIndexInformer, error) {
+	resource := schema.GroupVersionResource{Version: "v1", Resource: spec.Resource}
+	switch spec.Object {
+	case cases.Unstructured:
+		client, err := dynamic.NewForConfig(c.config)
+		if err != nil {
+			return nil, err
+		}
+		factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, spec.Namespace, nil)
+		return factory.ForResource(resource).Informer(), nil
+	case cases.MetadataOnly:
+		client, err := metadata.NewForConfig(c.config)
+		if err != nil {
+			return nil, err
+		}
+		factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, spec.Namespace, nil)
+		return factory.ForResource(resource).Informer(), nil
+	case cases.Typed, cases.Dropped, cases.Slim, cases.Raw:
+	}
+	client, err := kubernetes.NewForConfig(c.config)
+	if err != nil {
+		return nil, err
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(spec.Namespace))
+	if spec.Resource == "configmaps" {
+		return factory.Core().V1().ConfigMaps().Informer(), nil
+	}
+	return factory.Core().V1().Pods().Informer(), nil
+}
+
+// transforms reduce a whole Pod to the type that the case asks for.
+var transforms = map[cases.Object]cache.TransformFunc{
+	cases.Dropped: func(obj any) (any, error) {
+		if pod, ok := obj.(*corev1.Pod); ok {
+			pod.ManagedFields = nil
+		}
+		return obj, nil
+	},
+	cases.Slim: func(obj any) (any, error) {
+		pod, ok := obj.(*corev1.Pod)
+		if !ok {
+			return obj, nil // a tombstone; its Pod was reduced before
+		}
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion},
+			Spec:       corev1.PodSpec{NodeName: pod.Spec.NodeName},
+			Status:     corev1.PodStatus{Phase: pod.Status.Phase},
+		}, nil
+	},
+}
+
+// running is a started informer.
+type running struct{ cache.SharedIndexInformer }
+
+func (r running) Len() int        { return len(r.GetStore().ListKeys()) }
+func (r running) Version() string { return r.LastSyncResourceVersion() }

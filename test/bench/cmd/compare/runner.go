@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/relist-go/relist/test/bench/cases"
+	"github.com/relist-go/relist/test/bench/measure"
+)
+
+// programs are compared. A ratio is the first program's value divided by the second program's.
+var programs = [2]string{"relistbench", "clientgobench"}
+
+// copiers are those for the cases with a database. The database makes them larger than the others.
+var copiers = [2]string{"relistcopy", "clientgocopy"}
+
+func programsOf(c cases.Case) [2]string {
+	if c.Database != cases.NoDatabase {
+		return copiers
+	}
+	return programs
+}
+
+// processors is the value of GOMAXPROCS for each program.
+const processors = 2
+
+// Without the flag -runs, both programs run up to mostRuns times, and no new run begins if it would end after budget. On
+// 2 cores, all cases together then take less than 10 minutes.
+const (
+	mostRuns = 5
+	budget   = 20 * time.Second
+)
+
+// build builds the load server and the programs.
+func build(ctx context.Context, bin string) error {
+	args := []string{"build", "-o", bin + string(os.PathSeparator), "./cmd/load"}
+	for _, program := range append(programs[:], copiers[:]...) {
+		args = append(args, "./cmd/"+program)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	return cmd.Run()
+}
+
+type runner struct {
+	options
+	bin string
+}
+
+// results are those of one case, by program, in the order in which they ran.
+type results [2][]measure.Result
+
+// compare runs both programs in turn.
+func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
+	a := r.amount(c)
+	var all results
+	_, err := r.repeat(budget, func(run string) error {
+		for i, program := range programsOf(c) {
+			progress(c, run, program)
+			result, err := r.once(ctx, c, program, a, way{http2: c.HTTP2, alike: c.Alike})
+			if err != nil {
+				return err
+			}
+			all[i] = append(all[i], result)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// repeat calls once as often as the flag -runs says. Without the flag, it calls once again while another call is likely
+// to end within the budget. It returns the number of calls, which is at least one.
+func (r *runner) repeat(budget time.Duration, once func(run string) error) (runs int, err error) {
+	most := cmp.Or(r.runs, mostRuns)
+	if r.smoke {
+		most = 1
+	}
+	begin := time.Now()
+	for runs < most {
+		began := time.Now()
+		if err := once(fmt.Sprintf("run %d of %d", runs+1, most)); err != nil {
+			return runs, err
+		}
+		runs++
+		if r.runs == 0 && time.Since(begin)+time.Since(began) > budget {
+			break
+		}
+	}
+	return runs, nil
+}
+
+func progress(c cases.Case, run, what string) {
+	fmt.Fprintf(os.Stderr, "%s: %s: %s\n", c.Name, run, what)
+}
+
+// amount has the numbers of objects and events of a run.
+type amount struct{ objects, events int }
+
+func (r *runner) amount(c cases.Case) amount {
+	if r.smoke {
+		return amount{c.SmokeObjects, c.SmokeEvents}
+	}
+	return amount{cmp.Or(r.objects, c.Objects), cmp.Or(r.events, c.Events)}
+}
+
+// once runs a program against a load server of its own.
+func (r *runner) once(ctx context.Context, c cases.Case, program string, a amount, w way) (result measure.Result, err error) {
+	pods, configMaps := c.ServerObjects(a.objects)
+	url, stop, err := r.serve(ctx, "-pods="+strconv.Itoa(pods), "-configmaps="+strconv.Itoa(configMaps),
+		fmt.Sprintf("-http2=%t", w.http2), fmt.Sprintf("-gzip=%t", w.gzip), fmt.Sprintf("-alike=%t", w.alike))
+	if err != nil {
+		return result, err
+	}
+	defer func() {
+		if stopErr := stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	return r.start(ctx, c, program, a, "-server="+url,
+		fmt.Sprintf("-websocket=%t", w.webSocket), fmt.Sprintf("-gzip=%t", w.gzip), fmt.Sprintf("-share-parts=%t", w.shareParts))
+}
+
+// start runs a program, with a database of its own if the case has one.
+func (r *runner) start(ctx context.Context, c cases.Case, program string, a amount, flags ...string) (result measure.Result, err error) {
+	args := append([]string{"-case=" + c.Name, "-objects=" + strconv.Itoa(a.objects), "-events=" + strconv.Itoa(a.events)}, flags...)
+	database, dropDatabase, err := newDatabase(ctx, c.Database)
+	if err != nil {
+		return result, err
+	}
+	defer func() {
+		if dropErr := dropDatabase(); err == nil {
+			err = dropErr
+		}
+	}()
+	args = append(args, database...)
+	if r.profile != "" {
+		if err := os.MkdirAll(r.profile, 0o755); err != nil {
+			return result, err
+		}
+		base := filepath.Join(r.profile, c.Name+"-"+program)
+		args = append(args, "-cpuprofile="+base+".cpu", "-memprofile="+base+".mem")
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, program), args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(processors))
+	var out, messages bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &messages
+	if err := cmd.Run(); err != nil {
+		return result, fmt.Errorf("%s: %w\n%s", program, err, messages.Bytes())
+	}
+	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
+		return result, fmt.Errorf("%s printed %q: %w", program, out.Bytes(), err)
+	}
+	return result, nil
+}
+
+// serve starts a load server. It ends when stop is called.
+func (r *runner) serve(ctx context.Context, args ...string) (url string, stop func() error, err error) {
+	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, "load"), append(args, "-data="+r.data)...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() error {
+		_ = in.Close() // the server ends when its standard input ends
+		_, _ = io.Copy(io.Discard, out)
+		return cmd.Wait()
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		_ = stop()
+		return "", nil, fmt.Errorf("the load server did not start: %w", err)
+	}
+	return strings.TrimSpace(line), stop, nil
+}

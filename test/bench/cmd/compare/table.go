@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/relist-go/relist/test/bench/cases"
+	"github.com/relist-go/relist/test/bench/measure"
+)
+
+// table shows the medians of both programs and their ratio. There is a ratio for each pair of runs that followed each
+// other; the table has the median, the least and the greatest of these.
+func table(all results) string {
+	if len(all[0]) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	text.WriteString("| | relist | client-go | ratio |\n| --- | ---: | ---: | --- |\n")
+	for _, m := range all[0][0].Metrics {
+		a, b := values(all[0], m.Name), values(all[1], m.Name)
+		fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", m.Name, number(median(a)), number(median(b)), ratio(a, b))
+	}
+	fmt.Fprintf(&text, "\nMedian of %d.\n", len(all[0]))
+	return text.String()
+}
+
+// perObject returns the rows for one number of objects in the table of growth. They show what each object takes.
+func perObject(all results, n int) string {
+	return growthRows(all, n, []growthRow{
+		{measure.CPU, "CPU per Pod, µs", 1e6 / float64(n)},
+		{measure.PeakRSS, "peak RSS per Pod, KB", 1e3 / float64(n)},
+		{measure.LiveHeap, "live heap per Pod, KB", 1e3 / float64(n)},
+	})
+}
+
+// perCopy is as perObject, for a copy in a database, whose memory does not grow with each object.
+func perCopy(all results, n int) string {
+	return growthRows(all, n, []growthRow{
+		{measure.CPU, "CPU per Pod, µs", 1e6 / float64(n)},
+		{cases.OverIdle, cases.OverIdle, 1},
+	})
+}
+
+type growthRow struct {
+	metric, title string
+	per           float64
+}
+
+func growthRows(all results, n int, rows []growthRow) string {
+	var text strings.Builder
+	for _, row := range rows {
+		a, b := values(all[0], row.metric), values(all[1], row.metric)
+		fmt.Fprintf(&text, "| %d | %s | %s | %s | %s |\n", n, row.title, number(median(a)*row.per), number(median(b)*row.per), ratio(a, b))
+	}
+	return text.String()
+}
+
+func values(runs []measure.Result, metric string) []float64 {
+	var all []float64
+	for _, r := range runs {
+		if v, ok := r.Get(metric); ok {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	v = slices.Clone(v)
+	slices.Sort(v)
+	if n := len(v); n%2 == 0 {
+		return (v[n/2-1] + v[n/2]) / 2
+	}
+	return v[len(v)/2]
+}
+
+// ratio returns a text such as "0.41 (0.38-0.45)".
+func ratio(a, b []float64) string {
+	var all []float64
+	for i := range min(len(a), len(b)) {
+		if b[i] > 0 && a[i] >= 0 {
+			all = append(all, a[i]/b[i])
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	if len(all) == 1 {
+		return "**" + number(all[0]) + "**"
+	}
+	return fmt.Sprintf("**%s** (%s to %s)", number(median(all)), number(slices.Min(all)), number(slices.Max(all)))
+}
+
+// number returns v with three digits, or with all digits before the point if these are more.
+func number(v float64) string {
+	switch size := math.Abs(v); {
+	case math.IsNaN(v):
+		return ""
+	case size >= 1000:
+		return thousands(int64(math.Round(v)))
+	case size >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case size >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case size >= 0.1, size == 0:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 3, 64)
+	}
+}
+
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

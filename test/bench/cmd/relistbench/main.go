@@ -1,0 +1,110 @@
+// Command relistbench runs a case with relist. See package cases.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/test/bench/cases"
+	"github.com/relist-go/relist/transport"
+)
+
+func main() { cases.Main("relist", connect) }
+
+// client runs its informers in a group.
+type client struct {
+	transport *transport.Client
+	group     *informer.Group
+	run       func(ctx context.Context) // runs the group
+}
+
+func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
+	config := transport.Config{Server: access.URL, TLS: transport.TLSConfig{Insecure: access.HTTP2}}
+	if access.Gzip {
+		config.Compression = transport.CompressionGzip
+	}
+	if access.WebSocket {
+		config.WatchTransport = transport.WatchWebSocket
+	}
+	c, err := transport.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	group := informer.NewGroup()
+	var once sync.Once
+	return client{c, group, func(ctx context.Context) {
+		once.Do(func() {
+			go func() {
+				if err := group.Run(ctx); !errors.Is(err, ctx.Err()) {
+					fmt.Fprintln(os.Stderr, "relistbench: an informer ended:", err)
+					os.Exit(1)
+				}
+			}()
+		})
+	}}, nil
+}
+
+// Start implements cases.Client.
+func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Handler) (cases.Informer, error) {
+	switch {
+	case spec.Object == cases.Unstructured:
+		return start[*unstructured.Unstructured](ctx, c, spec, handlers)
+	case spec.Object == cases.MetadataOnly:
+		return start[*metav1.PartialObjectMetadata](ctx, c, spec, handlers)
+	case spec.Object == cases.Slim:
+		return start[*slimPod](ctx, c, spec, handlers)
+	case spec.Resource == "configmaps":
+		return start[*corev1.ConfigMap](ctx, c, spec, handlers)
+	default:
+		return start[*corev1.Pod](ctx, c, spec, handlers)
+	}
+}
+
+// running is a started informer.
+type running[T object.Object] struct{ *informer.Informer[T] }
+
+func (r running[T]) Len() int        { return r.Store().Len() }
+func (r running[T]) Version() string { return r.Store().ResourceVersion() }
+
+func start[T object.Object](ctx context.Context, c client, spec cases.Spec, handlers []cases.Handler) (cases.Informer, error) {
+	opts := listwatch.Options[T]{Namespace: spec.Namespace, Encoding: encodings[spec.Encoding], ShareParts: spec.ShareParts}
+	if spec.Object == cases.Dropped {
+		opts.Drop = []string{"metadata.managedFields"}
+	}
+	resource, err := listwatch.New(c.transport, schema.GroupVersionResource{Version: "v1", Resource: spec.Resource}, opts)
+	if err != nil {
+		return nil, err
+	}
+	var reflectorOpts reflector.Options
+	if spec.Initial == cases.ByWatch {
+		reflectorOpts.Initial = reflector.Watch
+	}
+	in := informer.New(resource, informer.Options[T]{Reflector: reflectorOpts, Logger: slog.New(slog.DiscardHandler)})
+	for _, handle := range handlers {
+		_, err := in.AddHandler(informer.Handler[T]{
+			OnAdd:    func(obj T, _ bool) { handle(obj, true) },
+			OnUpdate: func(_, obj T) { handle(obj, false) },
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := c.group.Add(fmt.Sprint(resource, " #", len(c.group.Status())), in); err != nil {
+		return nil, err
+	}
+	c.run(ctx)
+	return running[T]{in}, nil
+}

@@ -1,0 +1,287 @@
+package decode
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/transport"
+)
+
+// lenient is how relist asks json/v2 to read.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// pods returns the 300 Pods of testdata, as a server sent them.
+func pods(tb testing.TB) (items []jsontext.Value, size int64) {
+	tb.Helper()
+	file, err := os.Open("../../../testdata/pods-300.json.gz")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer file.Close()
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	data, err := io.ReadAll(unpacked)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var list struct {
+		Items []jsontext.Value `json:"items"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		tb.Fatal(err)
+	}
+	for _, item := range list.Items {
+		size += int64(len(item))
+	}
+	return list.Items, size
+}
+
+func unmarshaler[T any](tb testing.TB) func(object []byte) (T, error) {
+	tb.Helper()
+	unmarshal, err := listwatch.JSON.Unmarshaler(reflect.TypeFor[T](), format.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return func(object []byte) (obj T, err error) {
+		err = unmarshal(object, &obj)
+		return obj, err
+	}
+}
+
+// Every Pod is, to the last field, what apimachinery's decoder makes of it.
+func TestPods(t *testing.T) {
+	items, _ := pods(t)
+	decode, decodeMaps := unmarshaler[*corev1.Pod](t), unmarshaler[*unstructured.Unstructured](t)
+	for i, item := range items {
+		var want corev1.Pod
+		if err := utiljson.Unmarshal(item, &want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := decode(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(&want, got) {
+			t.Fatalf("Pod %d: (-apimachinery +relist)\n%s", i, cmp.Diff(&want, got))
+		}
+		wantMaps := map[string]any{}
+		if err := utiljson.Unmarshal(item, &wantMaps); err != nil {
+			t.Fatal(err)
+		}
+		gotMaps, err := decodeMaps(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(wantMaps, gotMaps.Object) {
+			t.Fatalf("Pod %d, unstructured: (-apimachinery +relist)\n%s", i, cmp.Diff(wantMaps, gotMaps.Object))
+		}
+	}
+}
+
+// A list of them comes out the same, twice, although the second has half of its memory
+// from the first.
+func TestListedPods(t *testing.T) {
+	items, _ := pods(t)
+	pods, maps := listed[*corev1.Pod](t), listed[*unstructured.Unstructured](t)
+	for range 2 {
+		for i, got := range pods() {
+			var want corev1.Pod
+			if err := utiljson.Unmarshal(items[i], &want); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(&want, got) {
+				t.Fatalf("Pod %d: (-apimachinery +relist)\n%s", i, cmp.Diff(&want, got))
+			}
+		}
+		for i, got := range maps() {
+			want := map[string]any{"kind": "Pod", "apiVersion": "v1"}
+			if err := utiljson.Unmarshal(items[i], &want); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(want, got.Object) {
+				t.Fatalf("Pod %d, unstructured: (-apimachinery +relist)\n%s", i, cmp.Diff(want, got.Object))
+			}
+		}
+	}
+}
+
+// listed returns a function that lists the Pods over HTTP.
+func listed[T object.Object](t *testing.T) func() []T {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		file, err := os.Open("../../../testdata/pods-300.json.gz")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer file.Close()
+		unpacked, err := gzip.NewReader(file)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, unpacked)
+	}))
+	t.Cleanup(server.Close)
+	client, err := transport.NewClient(transport.Config{Server: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	resource, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[T]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() []T {
+		page, err := resource.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Items) != 300 || len(page.Errors) > 0 {
+			t.Fatalf("%d items, %d of which are bad", len(page.Items)+len(page.Errors), len(page.Errors))
+		}
+		return page.Items
+	}
+}
+
+// values are put in the place of others, and noise anywhere: bytes that do not match, or
+// are no text.
+var (
+	values = []string{
+		"null", "true", "0", "-1", "1.5", "1e400", "9223372036854775808", `""`, `"\u00e9\ud800"`, "\"\xff\"", `"2026-11-20T11:18:00Z"`, `"100m"`,
+		"[]", "{}", `[null]`, `{"a":null}`, ` null `, "tru", "01",
+	}
+	noise = []string{"{", "}", "[", "]", ",", ":", "\"", "\\", "\x00", "\x01", " ", "\n", "x", "é"}
+)
+
+// mutate returns a copy of data in which a few places are changed.
+func mutate(data []byte, rnd *rand.Rand) []byte {
+	for range 1 + rnd.IntN(2) {
+		at := rnd.IntN(len(data))
+		end, with := at, noise[rnd.IntN(len(noise))]
+		switch i := bytes.Index(data[at:], []byte(`":`)); {
+		case i >= 0 && rnd.IntN(8) > 0: // the value of a member
+			at += i + 2
+			end, with = valueEnd(data, at), values[rnd.IntN(len(values))]
+		case rnd.IntN(2) == 0: // something else of the same object
+			from := rnd.IntN(len(data))
+			with = string(data[from:min(from+rnd.IntN(200), len(data))])
+		}
+		data = append(append(bytes.Clone(data[:at]), with...), data[end:]...)
+	}
+	return data
+}
+
+func valueEnd(data []byte, at int) int {
+	dec := jsontext.NewDecoder(bytes.NewReader(data[at:]), lenient)
+	if dec.SkipValue() != nil {
+		return at
+	}
+	return at + int(dec.InputOffset())
+}
+
+// Mutated Pods are refused where json/v2 refuses them, and are otherwise what it makes
+// of them; unstructured ones the same with apimachinery.
+func TestMutatedPods(t *testing.T) {
+	items, _ := pods(t)
+	decode, decodeMaps := unmarshaler[*corev1.Pod](t), unmarshaler[*unstructured.Unstructured](t)
+	refused := 0
+	const rounds = 2000
+	for seed := range uint64(rounds) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		data := mutate(items[rnd.IntN(len(items))], rnd)
+		var want *corev1.Pod
+		wantErr := json.Unmarshal(data, &want, lenient)
+		got, err := decode(data)
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("seed %d: error %v, json/v2 says %v\n%s", seed, err, wantErr, data)
+		}
+		if wantErr != nil {
+			refused++
+		} else if !reflect.DeepEqual(want, got) {
+			t.Fatalf("seed %d: (-json/v2 +relist)\n%s\n%s", seed, cmp.Diff(want, got), data)
+		}
+		wantMaps := map[string]any{}
+		wantErr = utiljson.Unmarshal(data, &wantMaps)
+		gotMaps, err := decodeMaps(data)
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("seed %d, unstructured: error %v, apimachinery says %v\n%s", seed, err, wantErr, data)
+		}
+		if err == nil && !reflect.DeepEqual(wantMaps, gotMaps.Object) {
+			t.Fatalf("seed %d, unstructured: (-apimachinery +relist)\n%s\n%s", seed, cmp.Diff(wantMaps, gotMaps.Object), data)
+		}
+	}
+	if refused < rounds/10 || refused > rounds*9/10 {
+		t.Errorf("%d of %d were refused: the mutations test one side only", refused, rounds)
+	}
+}
+
+// BenchmarkPods decodes the 300 Pods. live-B/pod is what one that is kept takes.
+func BenchmarkPods(b *testing.B) {
+	typed, maps := unmarshaler[*corev1.Pod](b), unmarshaler[*unstructured.Unstructured](b)
+	for _, way := range []struct {
+		name   string
+		decode func([]byte) (any, error)
+	}{
+		{"relist", func(data []byte) (any, error) { return typed(data) }},
+		{"json-v2", func(data []byte) (any, error) {
+			pod := new(corev1.Pod)
+			return pod, json.Unmarshal(data, pod, lenient)
+		}},
+		{"apimachinery", func(data []byte) (any, error) {
+			pod := new(corev1.Pod)
+			return pod, utiljson.Unmarshal(data, pod)
+		}},
+		{"relist-unstructured", func(data []byte) (any, error) { return maps(data) }},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			items, size := pods(b)
+			b.SetBytes(size)
+			b.ReportAllocs()
+			kept := make([]any, len(items))
+			for b.Loop() {
+				for i, item := range items {
+					var err error
+					if kept[i], err = way.decode(item); err != nil {
+						b.Fatal(fmt.Errorf("Pod %d: %w", i, err))
+					}
+				}
+			}
+			with := heap()
+			clear(kept)
+			b.ReportMetric(float64(with-heap())/float64(len(items)), "live-B/pod")
+			runtime.KeepAlive(kept)
+		})
+	}
+}
+
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}

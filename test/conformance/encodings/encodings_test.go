@@ -1,0 +1,284 @@
+// Package encodings compares what listwatch makes of an object in each encoding with
+// what apimachinery's own decoders make of it, for the API's own types.
+package encodings
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/listwatch"
+	relistcbor "github.com/relist-go/relist/listwatch/cbor"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/transport"
+)
+
+var (
+	scheme = runtime.NewScheme()
+	pods   = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	codecs []codec
+)
+
+// codec is an encoding, and apimachinery's serializer of it.
+type codec struct {
+	name, mediaType string
+	encoding        listwatch.Encoding
+	serializer      runtime.Serializer
+}
+
+func init() {
+	if err := corev1.AddToScheme(scheme); err != nil {
+		panic(err)
+	}
+	codecs = []codec{
+		{"JSON", "application/json", listwatch.JSON, jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{})},
+		{"protobuf", "application/vnd.kubernetes.protobuf", listwatch.Auto, protobuf.NewSerializer(scheme, scheme)},
+		{"CBOR", "application/cbor", relistcbor.Encoding, cbor.NewSerializer(scheme, scheme)},
+	}
+}
+
+// realPods are 300 that a kube-apiserver sent.
+func realPods(t testing.TB) *corev1.PodList {
+	t.Helper()
+	file, err := os.Open("../../../testdata/pods-300.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &corev1.PodList{}
+	if err := json.NewDecoder(unzipped).Decode(list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != 300 {
+		t.Fatalf("%d pods", len(list.Items))
+	}
+	return list
+}
+
+// encode is what a kube-apiserver sends of an object.
+func (f codec) encode(t testing.TB, obj runtime.Object) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.serializer.Encode(obj, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// list reads a list by package listwatch.
+func list[T object.Object](t testing.TB, f codec, body []byte) *listwatch.Page[T] {
+	t.Helper()
+	return listWith(t, f, body, listwatch.Options[T]{})
+}
+
+// listWith reads a list by package listwatch, with options.
+func listWith[T object.Object](t testing.TB, f codec, body []byte, opts listwatch.Options[T]) *listwatch.Page[T] {
+	t.Helper()
+	opts.Encoding = f.encoding
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", f.mediaType)
+		_, _ = w.Write(body)
+	}))
+	defer server.Close()
+	client, err := transport.NewClient(transport.Config{Server: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	r, err := listwatch.New(client, pods, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := r.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatalf("%s: %v", f.name, err)
+	}
+	for _, bad := range page.Errors {
+		t.Errorf("%s: %v", f.name, bad)
+	}
+	return page
+}
+
+// TestRealPods: the same in each encoding, as apimachinery has it.
+func TestRealPods(t *testing.T) {
+	pods := realPods(t)
+	pods.Kind, pods.APIVersion, pods.ResourceVersion = "PodList", "v1", "77"
+	for _, f := range codecs {
+		page := list[*corev1.Pod](t, f, f.encode(t, pods))
+		if len(page.Items) != len(pods.Items) || page.ResourceVersion != "77" {
+			t.Fatalf("%s: %d pods at %s", f.name, len(page.Items), page.ResourceVersion)
+		}
+		for i, pod := range page.Items {
+			// Quantities remember how they were written, which is no difference.
+			if diff := cmp.Diff(text(t, &pods.Items[i]), text(t, pod)); diff != "" {
+				t.Fatalf("%s: pod %s differs (-apimachinery +relist):\n%s", f.name, pod.Name, diff)
+			}
+		}
+		partial := list[*metav1.PartialObjectMetadata](t, f, f.encode(t, pods))
+		for i, item := range partial.Items {
+			if diff := cmp.Diff(pods.Items[i].ObjectMeta, item.ObjectMeta); diff != "" {
+				t.Fatalf("%s: metadata differs (-apimachinery +relist):\n%s", f.name, diff)
+			}
+		}
+	}
+}
+
+func text(t testing.TB, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestRealPodsUnstructured: JSON and CBOR, with the numbers that apimachinery has.
+func TestRealPodsUnstructured(t *testing.T) {
+	pods := realPods(t)
+	pods.Kind, pods.APIVersion = "PodList", "v1"
+	var want []*unstructured.Unstructured
+	for i := range pods.Items {
+		pod := pods.Items[i].DeepCopy()
+		pod.Kind, pod.APIVersion = "Pod", "v1"
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON([]byte(text(t, pod))); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, u)
+	}
+	for _, f := range []codec{codecs[0], codecs[2]} {
+		page := list[*unstructured.Unstructured](t, f, f.encode(t, pods))
+		for i, u := range page.Items {
+			if !reflect.DeepEqual(want[i].Object, u.Object) {
+				t.Fatalf("%s: pod differs (-apimachinery +relist):\n%s", f.name, cmp.Diff(want[i].Object, u.Object))
+			}
+		}
+	}
+}
+
+// FuzzPods makes Pods of a seed, and sends them in each encoding.
+func FuzzPods(f *testing.F) {
+	for seed := range uint64(50) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		dice := rand.New(rand.NewPCG(seed, 1))
+		pods := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
+		for range 1 + dice.IntN(4) {
+			pods.Items = append(pods.Items, randomPod(dice))
+		}
+		for _, f := range codecs {
+			body := f.encode(t, pods)
+			// What apimachinery reads of it.
+			obj, _, err := f.serializer.Decode(body, nil, &corev1.PodList{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := list[*corev1.Pod](t, f, body)
+			if len(page.Items) != len(pods.Items) {
+				t.Fatalf("%s: %d pods of %d", f.name, len(page.Items), len(pods.Items))
+			}
+			for i, pod := range page.Items {
+				if diff := cmp.Diff(text(t, &obj.(*corev1.PodList).Items[i]), text(t, pod)); diff != "" {
+					t.Fatalf("%s: pod differs (-apimachinery +relist):\n%s", f.name, diff)
+				}
+			}
+		}
+	})
+}
+
+func randomPod(dice *rand.Rand) corev1.Pod {
+	word := func() string { return fmt.Sprintf("w%d-é\n\"", dice.IntN(1000)) }
+	pod := corev1.Pod{}
+	pod.Name, pod.Namespace, pod.UID, pod.ResourceVersion = fmt.Sprint("p", dice.IntN(100)), "n", "u", fmt.Sprint(dice.Uint64())
+	if dice.IntN(2) == 0 {
+		pod.Labels = map[string]string{word(): word(), "": ""}
+	}
+	if dice.IntN(2) == 0 {
+		now := metav1.Unix(dice.Int64N(1<<32), 0).Rfc3339Copy()
+		pod.DeletionTimestamp, pod.CreationTimestamp = &now, now
+		grace := dice.Int64()
+		pod.DeletionGracePeriodSeconds = &grace
+	}
+	if dice.IntN(2) == 0 {
+		pod.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: word(), FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{}}}`)}}
+	}
+	for range dice.IntN(3) {
+		container := corev1.Container{Name: word(), Args: []string{word(), ""}}
+		if dice.IntN(2) == 0 {
+			priority := dice.Int32() - 1<<30
+			pod.Spec.Priority = &priority
+		}
+		pod.Spec.Containers = append(pod.Spec.Containers, container)
+	}
+	return pod
+}
+
+// TestApitestWritesTheAPIsProtobuf: the two types that apitest encodes by hand, read by the API's own code.
+func TestApitestWritesTheAPIsProtobuf(t *testing.T) {
+	server := apitest.New(apitest.Options{})
+	defer server.Close()
+	immutable := true
+	meta := metav1.ObjectMeta{Name: "a", Namespace: "n", Labels: map[string]string{"k": "v"}}
+	for _, obj := range []runtime.Object{
+		&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"b": "2", "a": ""}, BinaryData: map[string][]byte{"x": {0, 255}}, Immutable: &immutable},
+		&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"b": []byte("2"), "a": {}}, Type: "Opaque", Immutable: &immutable},
+	} {
+		resource, into := "configmaps", runtime.Object(&corev1.ConfigMap{})
+		if _, ok := obj.(*corev1.Secret); ok {
+			resource, into = "secrets", &corev1.Secret{}
+		}
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.Create(resource, content); err != nil {
+			t.Fatal(err)
+		}
+		get := func(accept string) []byte {
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/namespaces/n/"+resource+"/a", http.NoBody)
+			req.Header.Set("Accept", accept)
+			w := httptest.NewRecorder()
+			server.ServeHTTP(w, req)
+			b, err := io.ReadAll(w.Body)
+			if err != nil || w.Code != http.StatusOK {
+				t.Fatalf("%d %q, %v", w.Code, b, err)
+			}
+			return b
+		}
+		got, _, err := codecs[1].serializer.Decode(get(codecs[1].mediaType), nil, into)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _, err := codecs[0].serializer.Decode(get(codecs[0].mediaType), nil, reflect.New(reflect.TypeOf(into).Elem()).Interface().(runtime.Object))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(text(t, want), text(t, got)); diff != "" {
+			t.Errorf("%s differs (-JSON +protobuf):\n%s", resource, diff)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package faultlab
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of docs/reliability.md")
+
+// The table of docs/reliability.md stands between these.
+const (
+	page  = "../../../docs/reliability.md"
+	begin = "<!-- written by test/conformance/faultlab -->\n"
+	end   = "<!-- end -->\n"
+)
+
+// checkPage prints the table, and compares its rows with those of the page: how many
+// requests there were differs a little from one run to the next.
+func checkPage(t *testing.T, measured [][2]count) {
+	t.Helper()
+	want := table(measured)
+	t.Logf("\n%s", want)
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	got, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks %q or %q", page, begin, end)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if strings.Count(got, "\n") != strings.Count(want, "\n") {
+		t.Errorf("%s has another number of shapes; run this test with -update", page)
+	}
+	for _, s := range shapes {
+		if !strings.Contains(got, "\n| "+s.what+" | ") {
+			t.Errorf("%s lacks the shape %q; run this test with -update", page, s.what)
+		}
+	}
+}
+
+func table(measured [][2]count) string {
+	var b strings.Builder
+	b.WriteString("\n| what the server does | relist, 15 s | relist, 10 minutes | client-go | JavaScript | Python (6 s) | Python's Watch (6 s) | VictoriaMetrics |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	for i, s := range shapes {
+		fmt.Fprintf(&b, "| %s | %v | %v | %s |\n", s.what, measured[i][0], measured[i][1], strings.Join(s.others[:], " | "))
+	}
+	b.WriteString("\n")
+	return b.String()
+}

@@ -1,0 +1,117 @@
+package mirror
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/test/conformance/command"
+)
+
+const (
+	pods     = 20000
+	patience = 2 * time.Minute // spent only when the test fails
+)
+
+// TestMemory mirrors 20,000 Pods as a kube-apiserver sent them, and compares the
+// most memory that was used on the way with what is used in the end.
+func TestMemory(t *testing.T) {
+	s := apitest.New(apitest.Options{})
+	fillPods(t, s)
+	listener, err := s.Listen("127.0.0.1:0")
+	must(t, err)
+	defer s.Close()
+
+	for _, output := range []string{"none", "json"} {
+		t.Run("-o "+output, func(t *testing.T) {
+			c := command.StartMirror(t, "pods", "-A", "-o", output, "--server", listener.URL)
+			pid := c.PID()
+			idle(t, pid)
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			must(t, err)
+			resident, peak := field(t, status, "VmRSS"), field(t, status, "VmHWM")
+			t.Logf("%d pods: RSS after sync %d MB, peak %d MB, ratio %.2f, %.2f s of CPU",
+				pods, resident>>10, peak>>10, float64(peak)/float64(resident), cpu(t, pid).Seconds())
+			if resident < 50<<10 {
+				t.Errorf("RSS is %d KB: the pods are not there", resident)
+			}
+			if 2*peak > 3*resident {
+				t.Errorf("peak RSS is %d KB, more than 1.5 times the %d KB after sync", peak, resident)
+			}
+		})
+	}
+}
+
+// idle waits until a process that had something to do does nothing any more.
+func idle(t *testing.T, pid int) {
+	t.Helper()
+	const quiet = 500 * time.Millisecond
+	before := cpu(t, pid)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		<-time.After(quiet)
+		now := cpu(t, pid)
+		if now-before <= quiet/50 && now > time.Second/5 {
+			return
+		}
+		before = now
+	}
+	t.Fatalf("process %d is busy after %v", pid, patience)
+}
+
+// cpu returns the CPU time that a process has used, in the kernel's ticks of 10 ms.
+func cpu(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	must(t, err)
+	_, rest, _ := strings.Cut(string(stat), ") ") // the name before may have spaces
+	fields := strings.Fields(rest)
+	var ticks int
+	for _, f := range fields[11:13] { // utime and stime
+		n, err := strconv.Atoi(f)
+		must(t, err)
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// fillPods stores the pods of the sample again and again, under unique names.
+func fillPods(t *testing.T, s *apitest.Server) {
+	t.Helper()
+	file, err := os.Open("../../../testdata/pods-300.json.gz")
+	must(t, err)
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	must(t, err)
+	var list struct{ Items []json.RawMessage }
+	must(t, json.NewDecoder(unzipped).Decode(&list))
+	for i := range pods {
+		var pod map[string]any
+		must(t, json.Unmarshal(list.Items[i%len(list.Items)], &pod))
+		metadata := pod["metadata"].(map[string]any)
+		metadata["name"] = fmt.Sprintf("%s-%05d", metadata["name"], i)
+		delete(metadata, "uid")
+		delete(metadata, "resourceVersion")
+		_, err := s.Create("pods", pod)
+		must(t, err)
+	}
+}
+
+// field returns a number of /proc/PID/status, in KB.
+func field(t *testing.T, status []byte, name string) int {
+	t.Helper()
+	for l := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(l, name+":"); ok {
+			n, err := strconv.Atoi(strings.Fields(value)[0])
+			must(t, err)
+			return n
+		}
+	}
+	t.Fatalf("no %s in /proc/PID/status", name)
+	return 0
+}

@@ -1,0 +1,164 @@
+package mutants
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// root is that of the module that is broken.
+const root = "../../.."
+
+// Each mutation is noticed by the trace that is about it.
+func TestMutants(t *testing.T) {
+	if failed := runTraces(t, ""); len(failed) > 0 {
+		t.Fatalf("these fail without any mutation: %s", strings.Join(failed, ", "))
+	}
+	for _, m := range mutations {
+		t.Run(strings.ReplaceAll(m.what, " ", "-"), func(t *testing.T) {
+			t.Parallel() // most of the time is the linker's
+			failed := runTraces(t, overlay(t, m))
+			t.Logf("%s: %s: caught by %s", m.dir, m.what, strings.Join(failed, ", "))
+			if !slices.Contains(failed, m.trace) {
+				t.Errorf("the trace %s does not notice: %s", m.trace, m.what)
+			}
+		})
+	}
+}
+
+// overlay writes the mutated file and what the go command has to know of it.
+func overlay(t *testing.T, m mutation) string {
+	t.Helper()
+	path, text := source(t, m.dir, m.edits[0].old)
+	for _, e := range m.edits {
+		if n := strings.Count(text, e.old); n != 1 {
+			t.Fatalf("%s has this %d times, want 1; bring the mutation up to date:\n%s", path, n, e.old)
+		}
+		text = strings.Replace(text, e.old, e.by, 1)
+	}
+	dir := t.TempDir()
+	mutant := filepath.Join(dir, filepath.Base(path))
+	spec, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutant}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "overlay.json")
+	if err := errors.Join(os.WriteFile(mutant, []byte(text), 0o666), os.WriteFile(name, spec, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// source finds the file of a package that has a text.
+func source(t *testing.T, dir, part string) (path, text string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(src), part) {
+			continue
+		}
+		if path != "" {
+			t.Fatalf("%s and %s both have this; bring the mutation up to date:\n%s", path, name, part)
+		}
+		path, text = name, string(src)
+	}
+	if path == "" {
+		t.Fatalf("no file of %s has this; bring the mutation up to date:\n%s", dir, part)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		t.Fatal(err)
+	}
+	return path, text
+}
+
+// patience is for one mutant: to compile it, and to run what may never end.
+const patience = 5 * time.Minute
+
+// runTraces runs the traces, with an overlay if there is one, and returns those
+// that failed, by name.
+func runTraces(t *testing.T, overlay string) []string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-vet=off", "-count=1", "-timeout=1m",
+		"-run=^TestTrace$", "-overlay="+overlay, "./trace")
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	failed, ran := failures(out)
+	if ran == 0 || (err != nil) != (len(failed) > 0) {
+		t.Fatalf("the traces did not run: %v\n%s%s", err, stderr.String(), tail(out))
+	}
+	return failed
+}
+
+// failures reads what go test -json says of subtests: the names of those that
+// failed, or never ended, and how many there were.
+func failures(out []byte) (failed []string, ran int) {
+	var begun string // and not ended: they run one after the other
+	for line := range bytes.Lines(out) {
+		var event struct{ Action, Test string }
+		if json.Unmarshal(line, &event) != nil {
+			continue
+		}
+		_, name, ok := strings.Cut(event.Test, "/")
+		if !ok {
+			continue
+		}
+		switch event.Action {
+		case "run":
+			ran++
+			begun = name
+		case "fail":
+			failed = append(failed, name)
+			begun = ""
+		case "pass":
+			begun = ""
+		}
+	}
+	if begun != "" {
+		failed = append(failed, begun)
+	}
+	return failed, ran
+}
+
+// tail is enough of an output to see what is wrong.
+func tail(out []byte) string {
+	const most = 4000
+	return string(out[max(0, len(out)-most):])
+}
+
+// A run that ends in the middle has a trace at fault, too.
+func TestFailures(t *testing.T) {
+	failed, ran := failures([]byte(`{"Action":"run","Test":"TestTrace"}
+{"Action":"run","Test":"TestTrace/a"}
+{"Action":"pass","Test":"TestTrace/a"}
+{"Action":"run","Test":"TestTrace/b"}
+{"Action":"fail","Test":"TestTrace/b"}
+{"Action":"run","Test":"TestTrace/c"}
+{"Action":"output","Test":"TestTrace/c","Output":"panic: ..."}
+{"Action":"fail"}
+`))
+	if ran != 3 || !slices.Equal(failed, []string{"b", "c"}) {
+		t.Errorf("%d ran, and %v failed; want 3, b and c", ran, failed)
+	}
+}

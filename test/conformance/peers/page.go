@@ -1,0 +1,238 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The tables of docs/clients.md stand between these.
+const (
+	page  = "../../../docs/clients.md" // from the folder of the programs
+	begin = "<!-- written by test/conformance/peers -->\n"
+	end   = "<!-- end -->\n"
+)
+
+// cell is what several trials of one fault and one client have shown.
+type cell []result
+
+// cells finds the trials.
+func cells(results []result) func(fault, client string) cell {
+	all := make(map[[2]string]cell)
+	for _, r := range results {
+		key := [2]string{r.Fault, r.Client}
+		all[key] = append(all[key], r)
+	}
+	return func(fault, client string) cell { return all[[2]string{fault, client}] }
+}
+
+// lasted is what a client that did not follow again is taken to have needed: longer than any other.
+const lasted = 1e9
+
+func (r result) took() float64 {
+	if r.Stale != "" {
+		return lasted
+	}
+	return r.Seconds
+}
+
+// worst is the longest that it took.
+func (c cell) worst() float64 {
+	worst := 0.0
+	for _, r := range c {
+		worst = max(worst, r.took())
+	}
+	return worst
+}
+
+// String is the time, the median and in brackets the longest if it is another; or what became of the client, with how often
+// if not every time.
+func (c cell) String() string {
+	if len(c) == 0 {
+		return ""
+	}
+	var took []float64
+	words := make(map[string]int)
+	for _, r := range c {
+		took = append(took, r.took())
+		if r.Stale != "" {
+			words[r.Stale]++
+		}
+	}
+	slices.Sort(took)
+	var parts []string
+	if recovered := slices.DeleteFunc(slices.Clone(took), func(s float64) bool { return s == lasted }); len(recovered) > 0 {
+		median, longest := seconds(recovered[len(recovered)/2]), seconds(recovered[len(recovered)-1])
+		if median != longest {
+			median += " (" + longest + ")"
+		}
+		parts = append(parts, median)
+	}
+	for _, word := range []string{stale, silent, stopped, died} {
+		switch n := words[word]; {
+		case n == len(c):
+			parts = append(parts, "**"+word+"**")
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("**%s** %d of %d times", word, n, len(c)))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func seconds(s float64) string {
+	if s >= 9.95 {
+		return fmt.Sprintf("%.0f", s)
+	}
+	return fmt.Sprintf("%.1f", s)
+}
+
+// requests is the most that were sent.
+func (c cell) requests() string {
+	if len(c) == 0 {
+		return ""
+	}
+	most := 0
+	for _, r := range c {
+		most = max(most, r.Requests)
+	}
+	return thousands(most)
+}
+
+func thousands(n int) string {
+	if n >= 1000 {
+		return thousands(n/1000) + fmt.Sprintf(",%03d", n%1000)
+	}
+	return fmt.Sprint(n)
+}
+
+// measured returns the clients that there are results of, those that meet every fault and those that meet some.
+func measured(results []result) (all, some []client) {
+	for _, c := range clients {
+		switch {
+		case !slices.ContainsFunc(results, func(r result) bool { return r.Client == c.name }):
+		case len(c.only) > 0:
+			some = append(some, c)
+		default:
+			all = append(all, c)
+		}
+	}
+	return all, some
+}
+
+// tables is what docs/clients.md has of the results.
+func tables(results []result) string {
+	var b strings.Builder
+	at := cells(results)
+	columns, extra := measured(results)
+	versions(&b, results)
+	head := func(title, first string) {
+		fmt.Fprintf(&b, "\n### %s\n\n| %s |", title, first)
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %s |", c.label)
+		}
+		b.WriteString("\n|" + strings.Repeat(" --- |", 1+len(columns)) + "\n")
+	}
+	played := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
+		return !slices.ContainsFunc(results, func(r result) bool { return r.Fault == f.name })
+	})
+	rows := func(text func(cell) string) {
+		for _, f := range played {
+			fmt.Fprintf(&b, "| %s |", f.what)
+			for _, c := range columns {
+				fmt.Fprintf(&b, " %s |", text(at(f.name, c.name)))
+			}
+			b.WriteString("\n")
+		}
+	}
+	head("Seconds until the copy is right again", "what happens")
+	rows(cell.String)
+	head("Requests meanwhile", "what happens")
+	rows(cell.requests)
+	if len(extra) > 0 {
+		b.WriteString("\n### With a comparison once a minute\n\n| what happens | with | seconds | requests |\n| --- | --- | --- | --- |\n")
+		for _, c := range extra {
+			for _, f := range faults {
+				if found := at(f.name, c.name); len(found) > 0 {
+					fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.what, c.label, found, found.requests())
+				}
+			}
+		}
+	}
+	b.WriteString("\n### The faults\n\n| name | what happens | where one meets it | by hand | the clock starts when |\n| --- | --- | --- | --- | --- |\n")
+	for _, f := range played {
+		since := f.since
+		if since == "" {
+			since = "it is over"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", f.name, f.what, f.user, f.curl, since)
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// versions names what was measured.
+func versions(b *strings.Builder, results []result) {
+	b.WriteString("\n| column | library | version | protocol of its watches | runs |\n| --- | --- | --- | --- | --- |\n")
+	for _, c := range clients {
+		release, runs := "", 0
+		var protos []string
+		for _, r := range results {
+			if r.Client != c.name {
+				continue
+			}
+			release, runs = r.Release, max(runs, r.Run)
+			if r.Proto != "" && !slices.Contains(protos, r.Proto) {
+				protos = append(protos, r.Proto)
+			}
+		}
+		if runs > 0 {
+			slices.Sort(protos)
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %d |\n", c.label, c.program.library, release, strings.Join(protos, ", "), runs)
+		}
+	}
+}
+
+// slowest names the faults after which relist was the slowest of all that recovered, and those after which it did not recover.
+func slowest(results []result) []string {
+	var lines []string
+	at := cells(results)
+	columns, _ := measured(results)
+	for _, f := range faults {
+		others, best := 0.0, lasted
+		for _, c := range columns {
+			if found := at(f.name, c.name); !c.isRelist() && len(found) > 0 {
+				others, best = max(others, found.worst()), min(best, found.worst())
+			}
+		}
+		for _, c := range columns {
+			found := at(f.name, c.name)
+			if !c.isRelist() || len(found) == 0 {
+				continue
+			}
+			switch worst := found.worst(); {
+			case worst == lasted:
+				lines = append(lines, fmt.Sprintf("%s: %s has no answer: %s", f.name, c.label, found))
+			case best < lasted && worst > others+1: // a second is noise
+				lines = append(lines, fmt.Sprintf("%s: %s is the slowest: %s; the others %s at most", f.name, c.label, found, seconds(others)))
+			}
+		}
+	}
+	return lines
+}
+
+// writePage puts the tables into docs/clients.md.
+func writePage(home, tables string) error {
+	file := filepath.Join(home, page)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s lacks %q or %q", page, begin, end)
+	}
+	return os.WriteFile(file, []byte(before+begin+tables+end+after), 0o644)
+}
