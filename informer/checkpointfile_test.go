@@ -22,6 +22,7 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -54,7 +55,7 @@ func TestFileComesBack(t *testing.T) {
 		file := informer.FileCheckpoint[*thing](path, informer.FileOptions{})
 		at := reflector.Point{
 			Version: "40", Doubts: []string{"ns/x"},
-			Newest: []reflector.Newest{{Meta: object.Meta{Key: "ns/y", UID: "u", ResourceVersion: "39"}, Gone: true}},
+			Newest: []protocol.Newest{{Meta: object.Meta{Key: "ns/y", UID: "u", ResourceVersion: "39"}, Gone: true}},
 		}
 		save(t, file, at, someThings(n)...)
 		objects, got, err := file.Load(t.Context(), ofThings)

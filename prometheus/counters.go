@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -85,7 +86,7 @@ func (m *Metrics) Trace(name string) *reflector.Trace {
 		WatchEnd: func(e reflector.WatchEnd) {
 			c.ended.WithLabelValues(name, e.Reason.String()).Inc()
 			switch e.Reason {
-			case reflector.Unreachable, reflector.Unavailable, reflector.Throttled:
+			case protocol.Unreachable, protocol.Unavailable, protocol.Throttled:
 				away.Inc()
 			default: // a watch that has ended is no problem, or the reflector tells of one
 			}
@@ -105,6 +106,6 @@ func (m *Metrics) Trace(name string) *reflector.Trace {
 const serverClass = "server"
 
 var classes = []reflector.ProblemClass{
-	reflector.ListProblem, reflector.WatchProblem, reflector.ObjectProblem, reflector.VersionProblem, reflector.SinkProblem,
-	reflector.DriftProblem,
+	protocol.ListProblem, protocol.WatchProblem, protocol.ObjectProblem, protocol.VersionProblem, protocol.SinkProblem,
+	protocol.DriftProblem,
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
 	relistprom "github.com/relist-go/relist/prometheus"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -134,7 +135,7 @@ func TestConcurrently(t *testing.T) {
 			all.Go(func() {
 				for ctx.Err() == nil {
 					trace := r.metrics.Trace(name)
-					trace.Relist(reflector.Relist{Reason: reflector.Expired})
+					trace.Relist(reflector.Relist{Reason: protocol.Expired})
 					r.metrics.Informer(name, fixed{})
 					r.metrics.Controller(name, controller.Options{}).Reconciled(controller.Reconciled{})
 					<-time.After(time.Millisecond)

@@ -121,8 +121,9 @@ type (
 
 	// Verified tells that a verification is over.
 	Verified struct {
-		Objects, Differences int
-		Duration             time.Duration
+		Objects     int // on the server
+		Differences int // each was reported as a problem, up to 100 of them
+		Duration    time.Duration
 	}
 
 	// Synced tells that the sink has its first whole list, or that a saved copy was resumed.

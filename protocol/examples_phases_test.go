@@ -27,7 +27,7 @@ var phaseSections = []section{
 			{"the same, and a list is due for repair", "time to list", both(toWatchAt100, func(s *stage) { s.m.repair.at = s.at }), timeIsUp},
 			{"the same, after six watches in short order", "too many lately", both(toWatchAt100, func(s *stage) { s.m.pauses.watchesFullAt = s.at.Add(7 * refill) }), timeIsUp},
 			{"before the first list: the sink holds a copy that was saved at 100", "", fresh, in(ResumeSaved{savedAt100})},
-			{"the same, and b was in quarantine", "", fresh, in(ResumeSaved{Saved{Version: "100", Doubts: []string{"b"}, Newest: savedAt100.Newest}})},
+			{"the same, and b was in quarantine", "", fresh, in(ResumeSaved{Point{Version: "100", Doubts: []string{"b"}, Newest: savedAt100.Newest}})},
 			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
 			{"a resync is due", "resync", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, in(Tick{})},
 			{"the same, and the sink refuses it", "resync", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, refusedBySink(in(Tick{}))},
@@ -186,7 +186,7 @@ var phaseSections = []section{
 }
 
 // savedAt100 is a copy whose newest object is a, at 90.
-var savedAt100 = Saved{Version: "100", Newest: []Newest{{Meta: good("a", "90", "").Meta}}}
+var savedAt100 = Point{Version: "100", Newest: []Newest{{Meta: good("a", "90", "").Meta}}}
 
 func mostRecentAsked(s *stage) { s.step(ListFailed{failed(Expired, 410)}) }
 func failedTwice(s *stage)     { s.m.pauses.failures, s.m.pauses.answeredStep = 2, 2 }

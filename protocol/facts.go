@@ -66,7 +66,7 @@ type (
 	ListWanted struct{ Ticket int }
 
 	// ResumeSaved says that the sink holds a saved copy. If it is not the first input, it changes nothing.
-	ResumeSaved struct{ Saved Saved }
+	ResumeSaved struct{ Point Point }
 
 	// SinkRefused says that the sink returned an error for the Apply, the Replace or the Resync of the last step. The driver has
 	// dropped the effects after that one.

@@ -165,7 +165,7 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 	case ListWanted:
 		m.listWanted(now, in.Ticket)
 	case ResumeSaved:
-		m.resumeSaved(now, in.Saved)
+		m.resumeSaved(now, in.Point)
 	case Stopped:
 		m.stopped(now)
 	}

@@ -76,13 +76,18 @@ const (
 	askCap  = 10 * time.Minute
 )
 
-// Quarantined is a key whose latest state the sink may lack.
+// Quarantined is an object whose latest version the sink may lack.
 type Quarantined struct {
-	Meta object.Meta // the version that could not be used, as far as it could be read
-	Err  error
+	// Meta is the version that could not be used, as far as it could be read.
+	Meta object.Meta
 
-	// Since is when that began, and Next when the server is asked for the object.
-	Since, Next time.Time
+	// Err is the cause: the object could not be decoded, a transform failed, the sink did not take the object, or the sink's object
+	// differs from the server's.
+	Err error
+
+	// Since is when the object came into quarantine, and NextTry is when the server is asked for it next. If somebody repairs the object
+	// before NextTry, the event of that change takes the object out of quarantine.
+	Since, NextTry time.Time
 }
 
 func newQuarantine() quarantine { return quarantine{entries: map[string]*entry{}} }
@@ -103,7 +108,7 @@ func (q *quarantine) clone() quarantine {
 func (m *Machine) Quarantine() (all []Quarantined, more int) {
 	for _, key := range slices.Sorted(maps.Keys(m.quarantine.entries)) {
 		e := m.quarantine.entries[key]
-		all = append(all, Quarantined{Meta: e.meta, Err: e.reported(), Since: e.since, Next: e.next})
+		all = append(all, Quarantined{Meta: e.meta, Err: e.reported(), Since: e.since, NextTry: e.next})
 	}
 	return all, m.quarantine.beyondLimit
 }

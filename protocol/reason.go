@@ -9,23 +9,23 @@ type Reason uint8
 const (
 	Closed      Reason = iota + 1 // the server ended the stream in good order
 	Cut                           // the connection broke under an open stream
-	TimedOut                      // the server kept the stream open for longer than its timeout
+	TimedOut                      // the stream was still open 10 s after its timeout, so the connection is taken for dead
 	Unreachable                   // no answer came, or a list broke off
 	Unavailable                   // 502, 503 or 504, often of a proxy
 	Throttled                     // 429
 	Expired                       // 410: the server no longer has the resourceVersion asked for
 	TooLarge                      // the server does not have the resourceVersion yet
-	Denied                        // 401 or 403
+	Denied                        // 401 or 403; somebody has to change something first
 	Failed                        // any other error status
-	Malformed                     // an answer that is not a list or a watch
-	Empty                         // streams that ended at once and without an event
+	Malformed                     // an answer that is not a list or a watch; or a first list with objects, none of which can be decoded
+	Empty                         // two streams in a row ended at once and without an event
 	Unanchored                    // a watch without a resourceVersion, which cannot be resumed
 	SinkFailed                    // the sink did not take a change
-	Asked                         // somebody asked for a list
-	Silent                        // nothing came for too long
+	Asked                         // the program asked for a list
+	Silent                        // nothing came for so long that the connection is taken for dead
 	Incomplete                    // the initial events of a watch did not come to an end
-	WentBack                      // the server's storage is older than before, or has another history
-	NotFound                      // 404
+	WentBack                      // the server's answer is older than what it gave before, or of another history
+	NotFound                      // 404: the type is not there yet, or no longer
 	Repair                        // a change could not be read, and its object could not be asked for
 	reasonsEnd                    // one past the last
 )
@@ -37,7 +37,7 @@ var reasonWords = [reasonsEnd]string{
 	Silent: "silent", Incomplete: "incomplete", WentBack: "wentBack", NotFound: "notFound", Repair: "repair",
 }
 
-// String returns the reason as one word.
+// String returns the reason as one word, for logs and for relist mirror -o json.
 func (r Reason) String() string {
 	if r == 0 || r >= reasonsEnd {
 		return "unknown"
@@ -66,12 +66,16 @@ type ProblemClass uint8
 
 // The classes of problems.
 const (
-	ListProblem    ProblemClass = iota + 1 // a list failed
-	WatchProblem                           // a watch failed, and another try may not help
-	ObjectProblem                          // an object could not be decoded or transformed
-	VersionProblem                         // a resourceVersion is missing, or older than what was seen
-	SinkProblem                            // the sink did not take a change
-	DriftProblem                           // a verification found an object that differs from the server's
+	ListProblem ProblemClass = iota + 1 // a list failed, and will be tried again
+
+	// WatchProblem: a watch failed, and another try may not help: the server refused it with a status other than 410, 429, 502, 503 and
+	// 504, sent something malformed, or did not complete the initial events.
+	WatchProblem
+
+	ObjectProblem  // an object could not be decoded or transformed, so the sink lacks its latest version
+	VersionProblem // a list, event or bookmark came without a resourceVersion, or with one that is older than what was seen
+	SinkProblem    // the sink did not take a change
+	DriftProblem   // a verification found an object that differs from the server's
 	classesEnd
 )
 

@@ -9,42 +9,49 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Saved is a place in the history of the server at which a copy can be saved, so that another machine goes on from there. The copy
-// has what the sink was given until then.
-type Saved struct {
-	// Version is the resume point: for every key that is not among Doubts, except for MoreDoubts others, the copy equals the server at
-	// this version. It is empty if there is no such place.
-	Version string
+// Point is a place in the history of a server at which a copy was saved, and from which another machine can go on.
+//
+// A copy at a point keeps a promise: for every key that is not among Doubts, except for MoreDoubts others, the copy equals the server
+// at Version. A program that saves a copy on its own must keep this promise, too. Version is the version of a list or of a bookmark, or
+// of an event up to which everything was applied. It is never the highest version of an object.
+type Point struct {
+	// Version is a resourceVersion. If it is empty, there is no such place.
+	Version string `json:"version"`
 
-	// Doubts are the keys whose objects may be older or newer in the copy than at Version, or may be missing there.
-	Doubts []string
+	// Doubts are the keys whose objects may be older or newer in the copy than at Version, or may be missing there: see
+	// [Quarantined]. The machine asks for each of them. There are about 1,000 at most.
+	Doubts []string `json:"doubts,omitempty"`
 
-	// MoreDoubts is how many more objects there are like those of Doubts, for which the quarantine has no room. One object may count
-	// several times.
-	MoreDoubts int
+	// MoreDoubts counts further objects of this kind, for which the quarantine has no room. One object may count several times. Their
+	// keys are not told, so the machine lists, less and less often: in the end, every 10 to 20 minutes.
+	MoreDoubts int `json:"moreDoubts,omitempty"`
 
-	// Newest are the newest states that the server had sent, the newest first. Those that are newer than Since are all events that it
-	// had sent after Since. Since is empty if there are none.
-	Newest []Newest
-	Since  string
+	// Newest are the newest states that the server had sent, the highest version first. A deletion counts, too. There are at most
+	// four. They show whether the server was restored from a backup since. If there are none, every object that the sink holds is
+	// looked at, see [Point.NoteHeld].
+	Newest []Newest `json:"newest,omitempty"`
+
+	// Since is a version, or empty. If it is a version, those of Newest that are newer are all events that the server had sent
+	// after it. The watch then begins there, and the server has to repeat these events.
+	Since string `json:"since,omitempty"`
 }
 
-// Newest is one of the newest states that a server has sent.
+// Newest is one of the newest states of a [Point].
 type Newest struct {
-	object.Meta
-	Gone bool // it was deleted
+	Meta object.Meta `json:"meta"`
+	Gone bool        `json:"gone,omitempty"` // it was deleted
 }
 
-// Saved returns the place at which the sink can be saved now. There is no such place
+// Point returns the place at which the sink can be saved now. There is no such place
 //
 //   - before the first list;
 //   - while another server may have answered: the sink may have the objects of two histories;
 //   - while a list of the most recent state is due, because something had no readable name, or because somebody suspects the copy.
-func (m *Machine) Saved() Saved {
+func (m *Machine) Point() Point {
 	if object.Any(m.resume) || !m.synced || m.unverified != nil || m.distrusted || m.suspected() || m.repair.unnamed {
-		return Saved{}
+		return Point{}
 	}
-	s := Saved{Version: m.resume, MoreDoubts: m.quarantine.beyondLimit}
+	p := Point{Version: m.resume, MoreDoubts: m.quarantine.beyondLimit}
 	if len(m.quarantine.entries)+len(m.fences) > 0 {
 		doubts := map[string]bool{}
 		for key := range m.quarantine.entries { // the order does not matter: sorted below
@@ -53,38 +60,38 @@ func (m *Machine) Saved() Saved {
 		for key := range m.fences { // the same
 			doubts[key] = true
 		}
-		s.Doubts = slices.Sorted(maps.Keys(doubts))
+		p.Doubts = slices.Sorted(maps.Keys(doubts))
 	}
 	for _, k := range m.recent.states {
 		if k.Key != "" {
-			s.Newest = append(s.Newest, Newest{k.Meta, k.gone})
+			p.Newest = append(p.Newest, Newest{k.Meta, k.gone})
 		}
 	}
 	if m.recent.events > 0 {
-		s.Since = m.recent.since
+		p.Since = m.recent.since
 	}
-	return s
+	return p
 }
 
 // NoteHeld looks at one object of the copy. If a copy was saved without Newest, NoteHeld finds its newest objects in this way. If
 // the object is newer than the copy, its key becomes a doubt. If its version cannot be compared, NoteHeld ignores the object.
-func (s *Saved) NoteHeld(meta object.Meta) {
+func (p *Point) NoteHeld(meta object.Meta) {
 	switch {
 	case !object.Ordered(meta.ResourceVersion):
 		return
-	case object.Older(s.Version, meta.ResourceVersion):
-		s.Doubts = append(s.Doubts, meta.Key)
+	case object.Older(p.Version, meta.ResourceVersion):
+		p.Doubts = append(p.Doubts, meta.Key)
 		return
 	}
-	at, _ := slices.BinarySearchFunc(s.Newest, meta, func(n Newest, meta object.Meta) int {
-		if object.Older(meta.ResourceVersion, n.ResourceVersion) {
+	at, _ := slices.BinarySearchFunc(p.Newest, meta, func(n Newest, meta object.Meta) int {
+		if object.Older(meta.ResourceVersion, n.Meta.ResourceVersion) {
 			return -1
 		}
 		return 1
 	})
 	if most := len(recent{}.states); at < most {
-		s.Newest = slices.Insert(s.Newest, at, Newest{Meta: meta})
-		s.Newest = s.Newest[:min(len(s.Newest), most)]
+		p.Newest = slices.Insert(p.Newest, at, Newest{Meta: meta})
+		p.Newest = p.Newest[:min(len(p.Newest), most)]
 	}
 }
 
@@ -93,23 +100,23 @@ var errSaved = errors.New("the saved copy may lack the latest state of it")
 // resumeSaved goes on from a saved copy, which the sink holds: the next request is a watch from its version. Another server may
 // answer, so it is unverified as after an outage, and each doubt is asked for by itself. If there are more doubts than have names, a
 // list follows.
-func (m *Machine) resumeSaved(now time.Time, s Saved) {
-	if m.synced || m.resume != "" || object.Any(s.Version) {
+func (m *Machine) resumeSaved(now time.Time, p Point) {
+	if m.synced || m.resume != "" || object.Any(p.Version) {
 		return // a machine that has begun goes on; without a version, it begins with a list
 	}
-	m.moveResume(s.Version)
-	m.recent.since = s.Since
-	for i, n := range s.Newest[:min(len(s.Newest), len(m.recent.states))] {
+	m.moveResume(p.Version)
+	m.recent.since = p.Since
+	for i, n := range p.Newest[:min(len(p.Newest), len(m.recent.states))] {
 		m.recent.states[i] = known{n.Meta, n.Gone}
-		if object.Older(s.Since, n.ResourceVersion) && !object.Older(s.Version, n.ResourceVersion) {
+		if object.Older(p.Since, n.Meta.ResourceVersion) && !object.Older(p.Version, n.Meta.ResourceVersion) {
 			m.recent.events++
 		}
 	}
 	m.suspect()
-	for _, key := range s.Doubts {
+	for _, key := range p.Doubts {
 		m.toQuarantine(now, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
 	}
-	if m.quarantine.beyondLimit += s.MoreDoubts; s.MoreDoubts > 0 {
+	if m.quarantine.beyondLimit += p.MoreDoubts; p.MoreDoubts > 0 {
 		m.repair.want(&m.rules, now)
 	}
 	m.waitUntil(time.Time{}, toWatch)

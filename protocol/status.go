@@ -25,11 +25,21 @@ type State uint8
 
 // The states.
 const (
-	Listing State = iota + 1
-	Opening
-	Watching
-	Waiting
+	Listing  State = iota + 1 // the whole state was asked for, by a list or as the start of a watch
+	Opening                   // a watch was asked for, and the server has not answered
+	Watching                  // a watch is open, so the copy is as fresh as the server's events
+	Waiting                   // nothing is asked for until Status.NextRetry
 )
+
+var stateWords = [...]string{0: "stopped", Listing: "listing", Opening: "opening", Watching: "watching", Waiting: "waiting"}
+
+// String returns the state as one word; "stopped" for zero.
+func (s State) String() string {
+	if int(s) >= len(stateWords) {
+		return "unknown"
+	}
+	return stateWords[s]
+}
 
 // Status returns a description of the machine as it is now.
 func (m *Machine) Status() Status {

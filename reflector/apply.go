@@ -81,7 +81,7 @@ func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
 		Err:             err,
 	})
 	for _, bad := range s.list.Errors {
-		d.trace.Problem(Problem{Class: ObjectProblem, Key: bad.Meta.Key, Err: bad})
+		d.trace.Problem(Problem{Class: protocol.ObjectProblem, Key: bad.Meta.Key, Err: bad})
 	}
 	if err != nil {
 		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", count, eff.Version, err)

@@ -347,13 +347,13 @@ func (d *driver[T]) tell(eff protocol.Effect, s *subject[T]) {
 	case protocol.Passed:
 		d.trace.Bookmark(eff.Version)
 	case protocol.Relist:
-		d.trace.Relist(Relist{ResourceVersion: eff.Version, Reason: Reason(eff.Reason), Err: eff.Err})
+		d.trace.Relist(Relist{ResourceVersion: eff.Version, Reason: eff.Reason, Err: eff.Err})
 	case protocol.Backoff:
-		d.trace.Backoff(Backoff{Delay: eff.Delay, Reason: Reason(eff.Reason), Err: eff.Err})
+		d.trace.Backoff(eff)
 	case protocol.Problem:
-		d.trace.Problem(Problem{Class: ProblemClass(eff.Class), Key: eff.Key, Err: eff.Err})
+		d.trace.Problem(eff)
 	case protocol.Verified:
-		d.trace.Verified(Verified{Objects: eff.Objects, Differences: eff.Differences, Duration: eff.Duration})
+		d.trace.Verified(eff)
 	case protocol.Synced:
 		d.trace.Synced()
 	}
@@ -372,7 +372,7 @@ func (d *driver[T]) hangUp(now time.Time, reason protocol.Reason, err error) {
 	}
 	d.trace.WatchEnd(WatchEnd{
 		ResourceVersion: d.machine.Resume(),
-		Reason:          Reason(reason),
+		Reason:          reason,
 		Err:             err,
 		Events:          r.events,
 		Duration:        now.Sub(r.started),

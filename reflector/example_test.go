@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -18,8 +19,8 @@ func ExampleLogTrace() {
 	trace := reflector.JoinTraces(count, reflector.LogTrace(logger))
 
 	refused := errors.New("list pods: 401 Unauthorized")
-	trace.Backoff(reflector.Backoff{Delay: time.Second, Reason: reflector.Denied, Err: refused})
-	trace.Backoff(reflector.Backoff{Delay: time.Second, Reason: reflector.Denied, Err: refused})
+	trace.Backoff(reflector.Backoff{Delay: time.Second, Reason: protocol.Denied, Err: refused})
+	trace.Backoff(reflector.Backoff{Delay: time.Second, Reason: protocol.Denied, Err: refused})
 	trace.ListDone(reflector.ListDone{ResourceVersion: "1000", Items: 20, Duration: 30 * time.Millisecond})
 	// Output:
 	// level=WARN msg="relist: failing" reason=denied error="list pods: 401 Unauthorized" pause=1s

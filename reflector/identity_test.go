@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -174,7 +175,7 @@ func TestDeletionThatTheSinkKeepsRefusing(t *testing.T) {
 		if asks < 10 || asks > 16 { // 10 within 17 minutes, and then one every 10 minutes
 			t.Errorf("the server was asked %d times in an hour, want 14", asks)
 		}
-		if len(refusals) != 1 || refusals[0].Class != reflector.SinkProblem || refusals[0].Key != "a" {
+		if len(refusals) != 1 || refusals[0].Class != protocol.SinkProblem || refusals[0].Key != "a" {
 			t.Errorf("reported are %v, want one problem of a", refusals)
 		}
 

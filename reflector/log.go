@@ -152,7 +152,7 @@ func (l *traceLog) listDone(e ListDone) {
 	case l.reason != 0:
 		reason = l.reason.String()
 	case l.listed:
-		reason = Asked.String() // Relist was called during a list, and another list follows
+		reason = protocol.Asked.String() // Relist was called during a list, and another list follows
 	}
 	l.listed, l.reason, l.outage.listed = true, 0, true
 	l.log(slog.LevelInfo, "relist: listed", slog.String("reason", reason), slog.Int("objects", e.Items), took(e.Duration),
@@ -239,7 +239,7 @@ func (l *traceLog) watchEnd(e WatchEnd) {
 func (l *traceLog) relist(e Relist) {
 	l.reason = e.Reason
 	level, message := slog.LevelDebug, "relist: lists again"
-	if e.Reason == Incomplete {
+	if e.Reason == protocol.Incomplete {
 		level, message = slog.LevelWarn, "relist: initial events failed, so it lists for an hour"
 	}
 	l.log(level, message, slog.String("reason", e.Reason.String()), quoted("resourceVersion", e.ResourceVersion), failure(e.Err))
@@ -265,12 +265,12 @@ func (l *traceLog) backoff(e Backoff) {
 // fails reports whether a pause for this reason means that something is wrong.
 func (l *traceLog) fails(reason Reason) bool {
 	switch reason {
-	case Expired, TooLarge:
+	case protocol.Expired, protocol.TooLarge:
 		return l.listFailed // if a watch has failed, a list follows, and usually works
-	case Closed, Cut:
+	case protocol.Closed, protocol.Cut:
 		l.shortStreams++
 		return l.shortStreams >= manyShortStreams || !l.outage.since.IsZero() || l.relapses()
-	case Asked, Repair, Unanchored, WentBack, Incomplete:
+	case protocol.Asked, protocol.Repair, protocol.Unanchored, protocol.WentBack, protocol.Incomplete:
 		return false // a list follows, and the line "relist: listed" has the reason
 	default:
 		return true
@@ -328,18 +328,18 @@ func (l *traceLog) problem(p Problem) {
 		if l.unverified.IsZero() {
 			level, message, l.unverified = slog.LevelWarn, "relist: verification failed", now
 		}
-	case p.Class == DriftProblem:
+	case p.Class == protocol.DriftProblem:
 		if !l.driftsPending {
 			l.drift, l.driftsPending = p, true
 		}
-	case (p.Class == ObjectProblem || p.Class == SinkProblem) && p.Key != "":
+	case (p.Class == protocol.ObjectProblem || p.Class == protocol.SinkProblem) && p.Key != "":
 		switch named, more := l.quarantine(now, p.Key); {
 		case named:
 			level, message = slog.LevelWarn, "relist: object in quarantine"
 		case more && l.isRare(now, p.Class):
 			level, message = slog.LevelWarn, "relist: more objects in quarantine"
 		}
-	case (p.Class == ObjectProblem || p.Class == VersionProblem) && l.isRare(now, p.Class):
+	case (p.Class == protocol.ObjectProblem || p.Class == protocol.VersionProblem) && l.isRare(now, p.Class):
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{slog.String("class", p.Class.String()), failure(p.Err)}

@@ -369,15 +369,15 @@ func TestLogOfVerifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := &logBook{}
 		trace := LogTrace(book.logger(slog.LevelWarn))
-		failed := Problem{Class: ListProblem, Err: fmt.Errorf("%w: list pods: 403", protocol.ErrVerification)}
+		failed := Problem{Class: protocol.ListProblem, Err: fmt.Errorf("%w: list pods: 403", protocol.ErrVerification)}
 		trace.Problem(failed)
 		trace.Problem(failed)
 		book.expect(t, `level=WARN msg="relist: verification failed" class=list error="verify: list pods: 403"`)
 		later(time.Minute)
 		trace.Verified(Verified{Objects: 7})
 		book.expect(t, `level=WARN msg="relist: verification works again" after=1m0s`)
-		trace.Problem(Problem{Class: DriftProblem, Key: "a", Err: errors.New("it is gone")})
-		trace.Problem(Problem{Class: DriftProblem, Key: "b", Err: errors.New("it is old")})
+		trace.Problem(Problem{Class: protocol.DriftProblem, Key: "a", Err: errors.New("it is gone")})
+		trace.Problem(Problem{Class: protocol.DriftProblem, Key: "b", Err: errors.New("it is old")})
 		trace.Verified(Verified{Objects: 7, Differences: 2})
 		book.expect(t, `level=WARN msg="relist: the copy differed from the server" objects=7 differences=2 took=0s key=a error="it is gone"`)
 		trace.Verified(Verified{Objects: 7})

@@ -123,7 +123,7 @@ const (
 func (o Options) rules() protocol.Rules {
 	r := protocol.Rules{
 		PageSize:   int64(o.PageSize),
-		Initial:    protocol.Initial(o.Initial),
+		Initial:    o.Initial,
 		Resync:     max(o.Resync, 0),
 		MinTimeout: orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
 		Patience:   orDefault(o.Patience, defaultPatience),
@@ -153,7 +153,7 @@ func orDefault(value, byDefault time.Duration) time.Duration {
 }
 
 // Initial is a way to get the whole state of a resource.
-type Initial protocol.Initial
+type Initial = protocol.Initial
 
 const (
 	// ListAny takes whatever state the server has cached (resourceVersion=0), which costs
@@ -164,10 +164,10 @@ const (
 	// server has forgotten events since the version of the list, and refuses a watch at
 	// that version. After two such lists in a row, ListAny and ListMostRecent do the same
 	// as Watch for an hour.
-	ListAny = Initial(protocol.ListAny)
+	ListAny = protocol.ListAny
 
 	// ListMostRecent asks for the most recent state in the first list.
-	ListMostRecent = Initial(protocol.ListMostRecent)
+	ListMostRecent = protocol.ListMostRecent
 
 	// Watch asks the server to send the state as the first events of a watch
 	// (sendInitialEvents), one by one. This costs the server the least memory. The state
@@ -184,7 +184,7 @@ const (
 	//     still not complete.
 	//
 	// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
-	Watch = Initial(protocol.InitialEvents)
+	Watch = protocol.InitialEvents
 )
 
 // Verify makes a reflector compare the objects of its sink with the server's,

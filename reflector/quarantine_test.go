@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 )
 
 var errFull = errors.New("disk full")
@@ -80,7 +81,7 @@ func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 				if status.SafeVersion != "10" {
 					t.Errorf("the sink is said to have everything up to %s, want 10: it lacks c at 11", status.SafeVersion)
 				}
-				if len(problems) != 1 || problems[0].Class != SinkProblem || problems[0].Key != "c" {
+				if len(problems) != 1 || problems[0].Class != protocol.SinkProblem || problems[0].Key != "c" {
 					t.Errorf("reported %v, want one problem of c", problems)
 				}
 				later(time.Second)

@@ -15,61 +15,8 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// Reason says why a request or a stream ended, and so why the reflector waits
-// or lists again.
-type Reason protocol.Reason
-
-// The reasons. Several causes share one reason if neither the reflector nor a reader of its
-// reports has to tell them apart.
-const (
-	// Closed: the server ended the stream in good order.
-	Closed = Reason(protocol.Closed)
-	// Cut: the connection broke under an open stream.
-	Cut = Reason(protocol.Cut)
-	// TimedOut: the stream was still open 10 s after its timeout, so the connection is
-	// taken for dead.
-	TimedOut = Reason(protocol.TimedOut)
-	// Unreachable: no answer came, or the answer to a list broke off.
-	Unreachable = Reason(protocol.Unreachable)
-	// Unavailable: 502, 503 or 504, often of a proxy.
-	Unavailable = Reason(protocol.Unavailable)
-	// Throttled: 429.
-	Throttled = Reason(protocol.Throttled)
-	// Expired: 410; the server no longer has the resourceVersion asked for.
-	Expired = Reason(protocol.Expired)
-	// TooLarge: the server does not have the resourceVersion yet.
-	TooLarge = Reason(protocol.TooLarge)
-	// Denied: 401 or 403; someone has to change something first.
-	Denied = Reason(protocol.Denied)
-	// NotFound: 404; the type is not there yet, or no longer.
-	NotFound = Reason(protocol.NotFound)
-	// Failed: any other error status.
-	Failed = Reason(protocol.Failed)
-	// Malformed: an answer that is not a list or a watch; or a first list that has
-	// objects, and none of them can be decoded.
-	Malformed = Reason(protocol.Malformed)
-	// Empty: two streams in a row ended at once and without an event.
-	Empty = Reason(protocol.Empty)
-	// Unanchored: a watch without a resourceVersion, which cannot be resumed.
-	Unanchored = Reason(protocol.Unanchored)
-	// SinkFailed: the sink did not take a change.
-	SinkFailed = Reason(protocol.SinkFailed)
-	// Asked: Relist was called.
-	Asked = Reason(protocol.Asked)
-	// Silent: nothing came for so long that the connection is taken for dead.
-	Silent = Reason(protocol.Silent)
-	// Incomplete: the initial events of a watch did not come to an end.
-	Incomplete = Reason(protocol.Incomplete)
-	// WentBack: the server's answer is older than what it gave before, or of another
-	// history.
-	WentBack = Reason(protocol.WentBack)
-	// Repair: the reflector could not read a change, and could not ask the server for
-	// that object alone.
-	Repair = Reason(protocol.Repair)
-)
-
-// String returns the reason as one word, for logs and for relist mirror -o json.
-func (r Reason) String() string { return protocol.Reason(r).String() }
+// Reason says why a request or a stream ended, and so why the reflector waits or lists again.
+type Reason = protocol.Reason
 
 // failureOf classifies an error of an open stream, or of a list that has begun.
 func failureOf(err error) protocol.Failure {

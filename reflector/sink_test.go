@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/protocol"
 )
 
 func TestSinkThatFailsAsAWholeIsListedAgain(t *testing.T) {
@@ -35,7 +37,7 @@ func TestSinkThatFailsAsAWholeIsListedAgain(t *testing.T) {
 				if got := <-r.fake.asked; got[:4] != "list" {
 					t.Errorf("after the sink failed, asked for %s, want a list", got)
 				}
-				if len(problems) != 1 || problems[0].Class != SinkProblem || !errors.Is(problems[0].Err, full) {
+				if len(problems) != 1 || problems[0].Class != protocol.SinkProblem || !errors.Is(problems[0].Err, full) {
 					t.Errorf("reported %v, want one problem of the sink", problems)
 				}
 			})

@@ -11,31 +11,18 @@ import (
 )
 
 // State says what a reflector is doing.
-type State uint8
+type State = protocol.State
 
 // The states of a reflector.
 const (
 	// Stopped: Run has not been called, or has returned.
-	Stopped State = iota
-	// Listing: the whole state was asked for, by list or as the start of a watch.
-	Listing = State(protocol.Listing)
-	// Opening: a watch was asked for, and the server has not answered.
-	Opening = State(protocol.Opening)
-	// Watching: a watch is open. The copy is as fresh as the server's events.
-	Watching = State(protocol.Watching)
-	// Waiting: no request is sent until [Status.NextRetry].
-	Waiting = State(protocol.Waiting)
+	Stopped State = 0
+
+	Listing  = protocol.Listing
+	Opening  = protocol.Opening
+	Watching = protocol.Watching
+	Waiting  = protocol.Waiting
 )
-
-var stateWords = [...]string{Stopped: "stopped", Listing: "listing", Opening: "opening", Watching: "watching", Waiting: "waiting"}
-
-// String returns the state as one word.
-func (s State) String() string {
-	if int(s) >= len(stateWords) {
-		return "unknown"
-	}
-	return stateWords[s]
-}
 
 // Status says how fresh the copy is, and what keeps it from being fresher. If something has
 // not happened yet, its time is zero.
@@ -90,19 +77,7 @@ type Status struct {
 }
 
 // Quarantined is an object whose latest version the sink may lack.
-type Quarantined struct {
-	// Meta is the version that could not be used, as far as it could be read.
-	Meta listwatch.Meta
-
-	// Err is the cause: the object could not be decoded, a transform failed, the sink did
-	// not take the object, or the sink's object differs from the server's.
-	Err error
-
-	// Since is when the object came into quarantine, and NextTry is when the server is
-	// asked for it next. If somebody repairs the object before NextTry, the event of that
-	// change takes the object out of quarantine.
-	Since, NextTry time.Time
-}
+type Quarantined = protocol.Quarantined
 
 // Outage is the error that [Options.Fatal] is called with. If Fatal returns true, Run
 // returns it.
@@ -211,7 +186,7 @@ func (b *board) change() <-chan struct{} {
 func (b *board) follow(m *protocol.Machine, now time.Time) {
 	b.update(func(status *Status) {
 		b.machine = m.Status()
-		if state := State(b.machine.State); state != status.State {
+		if state := b.machine.State; state != status.State {
 			b.enter(state, now)
 		}
 		status.ResourceVersion, status.SafeVersion = b.machine.Resume, b.machine.Safe
@@ -220,18 +195,9 @@ func (b *board) follow(m *protocol.Machine, now time.Time) {
 		status.NextRetry = b.machine.NextRetry
 		if changes := m.QuarantineChanges(); changes != b.changes {
 			b.changes = changes
-			status.Quarantined, status.MoreQuarantined = quarantined(m)
+			status.Quarantined, status.MoreQuarantined = m.Quarantine()
 		}
 	})
-}
-
-func quarantined(m *protocol.Machine) ([]Quarantined, int) {
-	entries, more := m.Quarantine()
-	var all []Quarantined
-	for _, e := range entries {
-		all = append(all, Quarantined{Meta: e.Meta, Err: e.Err, Since: e.Since, NextTry: e.Next})
-	}
-	return all, more
 }
 
 // event notes when an event came.

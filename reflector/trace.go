@@ -111,51 +111,16 @@ type Relist struct {
 }
 
 // Backoff is given to [Trace.Backoff].
-type Backoff struct {
-	Delay  time.Duration
-	Reason Reason
-	Err    error
-}
+type Backoff = protocol.Backoff
 
 // Verified is given to [Trace.Verified].
-type Verified struct {
-	Objects     int // on the server
-	Differences int // each was reported as a problem, up to 100 of them
-	Duration    time.Duration
-}
+type Verified = protocol.Verified
 
 // Problem is given to [Trace.Problem].
-type Problem struct {
-	Class ProblemClass
-	Key   string // of the object; "" if the problem concerns no object, or if the object has no readable name
-	Err   error
-}
+type Problem = protocol.Problem
 
 // ProblemClass says what a problem concerns.
-type ProblemClass protocol.ProblemClass
-
-// The classes of problems.
-const (
-	// ListProblem: a list failed, and will be tried again.
-	ListProblem = ProblemClass(protocol.ListProblem)
-	// WatchProblem: a watch failed, and another try may not help: the server refused it
-	// with a status other than 410, 429, 502, 503 and 504, sent something malformed, or did
-	// not complete the initial events.
-	WatchProblem = ProblemClass(protocol.WatchProblem)
-	// ObjectProblem: an object could not be decoded or transformed. The sink lacks its
-	// latest version.
-	ObjectProblem = ProblemClass(protocol.ObjectProblem)
-	// VersionProblem: a list, event or bookmark came without a
-	// resourceVersion, or with one that is older than what was seen.
-	VersionProblem = ProblemClass(protocol.VersionProblem)
-	// SinkProblem: the sink did not take a change.
-	SinkProblem = ProblemClass(protocol.SinkProblem)
-	// DriftProblem: a verification has found an object that differs from the server's.
-	DriftProblem = ProblemClass(protocol.DriftProblem)
-)
-
-// String returns the class as one word.
-func (c ProblemClass) String() string { return protocol.ProblemClass(c).String() }
+type ProblemClass = protocol.ProblemClass
 
 // withDefaults returns a Trace in which every function can be called.
 func (t *Trace) withDefaults() Trace {

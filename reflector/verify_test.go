@@ -22,6 +22,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 	"github.com/relist-go/relist/transport"
@@ -479,7 +480,7 @@ func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
 				return pageOf("100", all...), nil
 			})},
 			Trace: &reflector.Trace{Problem: func(p reflector.Problem) {
-				if p.Class == reflector.DriftProblem {
+				if p.Class == protocol.DriftProblem {
 					drift++
 				}
 			}},

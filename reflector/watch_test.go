@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 )
 
 // A server that accepts the watch and then says nothing at all is half-open.
@@ -30,7 +31,7 @@ func TestStreamThatOutlivesItsTimeoutIsReplaced(t *testing.T) {
 		if !s.closed {
 			t.Error("the dead stream was not closed")
 		}
-		if len(ends) != 1 || ends[0].Reason != TimedOut || ends[0].Events != 1 || ends[0].ResourceVersion != "17" {
+		if len(ends) != 1 || ends[0].Reason != protocol.TimedOut || ends[0].Events != 1 || ends[0].ResourceVersion != "17" {
 			t.Errorf("reported %+v, want one end: timed out after 1 event at 17", ends)
 		}
 	})

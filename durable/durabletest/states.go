@@ -10,6 +10,7 @@ import (
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -40,7 +41,7 @@ func states[T object.Object](r *rig[T]) {
 			Point: reflector.Point{
 				Version: "11",
 				Doubts:  []string{"default/a", "system:node", `it's 100% "ü" \ 日本 😀`},
-				Newest: []reflector.Newest{
+				Newest: []protocol.Newest{
 					{Meta: listwatch.Meta{Key: "default/a", UID: "u-1", ResourceVersion: "11"}},
 					{Meta: listwatch.Meta{Key: "default/ü", UID: "u-2", ResourceVersion: "9"}, Gone: true},
 				},
@@ -72,7 +73,7 @@ func states[T object.Object](r *rig[T]) {
 	// The name of a doubt need not be UTF-8, and no row has it then. It may be stored as another text, but must not stop the others.
 	odd := at(1<<40+3, "14")
 	odd.Point.Doubts = []string{"default/\x00", "default/\xff"}
-	odd.Point.Newest = []reflector.Newest{{Meta: listwatch.Meta{Key: "default/\xff", UID: "\xff", ResourceVersion: "14"}}}
+	odd.Point.Newest = []protocol.Newest{{Meta: listwatch.Meta{Key: "default/\xff", UID: "\xff", ResourceVersion: "14"}}}
 	c.commit(last, odd)
 	if got := c.load(); got.Point.Version != "14" || len(got.Point.Doubts) != 2 {
 		r.Fatalf("after Commit of a state with the doubts %q, Load returned\n%s", odd.Point.Doubts, asJSON(got))

@@ -15,6 +15,7 @@ import (
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -39,7 +40,7 @@ func TestState(t *testing.T) {
 		Epoch: 7,
 		Point: reflector.Point{
 			Version: "12", Doubts: []string{"a/b", "c"},
-			Newest: []reflector.Newest{{Meta: meta("a/b", "u", "11"), Gone: true}},
+			Newest: []protocol.Newest{{Meta: meta("a/b", "u", "11"), Gone: true}},
 		},
 		Stream: durable.Stream{
 			Cluster: "uid", Group: "g", Version: "v1", Resource: "pods", Namespace: "n",

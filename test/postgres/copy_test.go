@@ -11,6 +11,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -24,7 +25,7 @@ func TestLoadKeepsTheState(t *testing.T) {
 		Epoch: 1,
 		Point: reflector.Point{
 			Version: "7", Doubts: []string{"shop/\x00\U0001f642", "shop/web"},
-			Newest: []reflector.Newest{{Meta: meta("shop/web", 1, 7), Gone: true}},
+			Newest: []protocol.Newest{{Meta: meta("shop/web", 1, 7), Gone: true}},
 		},
 		Stream:     durable.Stream{Cluster: "c", Version: "v1", Resource: "pods", Shape: "drop"},
 		Unselected: true,

@@ -10,6 +10,7 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/informer"
 	relistprom "github.com/relist-go/relist/prometheus"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -34,9 +35,9 @@ func registry() *prometheus.Registry {
 
 // happen tells of what makes the series that are not there from the start.
 func happen(trace *reflector.Trace) {
-	trace.Relist(reflector.Relist{Reason: reflector.Expired})
-	trace.WatchEnd(reflector.WatchEnd{Reason: reflector.Closed})
-	trace.Backoff(reflector.Backoff{Reason: reflector.Cut})
+	trace.Relist(reflector.Relist{Reason: protocol.Expired})
+	trace.WatchEnd(reflector.WatchEnd{Reason: protocol.Closed})
+	trace.Backoff(reflector.Backoff{Reason: protocol.Cut})
 	trace.ListDone(reflector.ListDone{})
 }
 

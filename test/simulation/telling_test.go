@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -34,7 +35,7 @@ func telling(t *testing.T, n *counts) *reflector.Trace {
 			tell("relist: %v", e.Reason)
 		},
 		Problem: func(e reflector.Problem) {
-			if e.Class == reflector.ObjectProblem {
+			if e.Class == protocol.ObjectProblem {
 				n.quarantined++
 			}
 			tell("problem with %v %s: %v", e.Class, e.Key, e.Err)

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/relist-go/relist/internal/cli/report"
-	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/protocol"
 )
 
 // awayLog turns those lines of the log into lines on stderr that say that requests for a target fail, and that they work again. So
@@ -38,7 +38,7 @@ func (a *awayLog) Handle(_ context.Context, line slog.Record) error {
 		reason := has["reason"].String()
 		err, _ := has["error"].Any().(error)
 		switch {
-		case reason == reflector.SinkFailed.String(): // the mirror tells it
+		case reason == protocol.SinkFailed.String(): // the mirror tells it
 		case a.of.fatal(err): // the command ends with it
 		case a.told:
 			a.run.warn(a.of, "still cannot be read from %s (%s)%s", a.run.server, reason, because(err))

@@ -10,6 +10,7 @@ import (
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/visible"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -39,14 +40,14 @@ const mostTold = 20
 // fail are told by an awayLog.
 func (r *mirrorRun) problem(t *target, p reflector.Problem) {
 	switch p.Class {
-	case reflector.SinkProblem, reflector.ListProblem, reflector.WatchProblem:
+	case protocol.SinkProblem, protocol.ListProblem, protocol.WatchProblem:
 		return
-	case reflector.DriftProblem:
+	case protocol.DriftProblem:
 		if t.differ++; t.differ <= shownDrift {
 			r.warn(t, "%s %v", report.Word(p.Key), p.Err)
 		}
 		return
-	case reflector.ObjectProblem, reflector.VersionProblem:
+	case protocol.ObjectProblem, protocol.VersionProblem:
 	}
 	if t.doubtsEnded.Swap(false) {
 		clear(t.told)

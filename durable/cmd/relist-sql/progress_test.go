@@ -11,6 +11,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -54,7 +55,7 @@ func TestProblemsAreNamedOnce(t *testing.T) {
 	trace := r.sinkTrace(pods)
 	problems := func() {
 		for i := range 3000 {
-			r.problem(pods, reflector.Problem{Class: reflector.ObjectProblem, Key: fmt.Sprint("a/", i%1500), Err: errors.New("a string has NUL")})
+			r.problem(pods, reflector.Problem{Class: protocol.ObjectProblem, Key: fmt.Sprint("a/", i%1500), Err: errors.New("a string has NUL")})
 		}
 		trace.Commit(durable.Commit{Point: reflector.Point{Version: "7", Doubts: []string{"a/0"}, MoreDoubts: 1499}})
 	}

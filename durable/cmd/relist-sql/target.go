@@ -22,6 +22,7 @@ import (
 	"github.com/relist-go/relist/internal/cli/metrics"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -183,7 +184,7 @@ func (t *target) trace() *reflector.Trace {
 			delete(t.told, "")
 		},
 		WatchEnd: func(e reflector.WatchEnd) {
-			if e.Reason == reflector.Closed && e.Duration > settledAfter {
+			if e.Reason == protocol.Closed && e.Duration > settledAfter {
 				t.settled.Store(true)
 			}
 		},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -67,7 +68,7 @@ func (c *Counts) Trace() *reflector.Trace {
 		WatchEnd: func(e reflector.WatchEnd) {
 			c.add("relist_watches_ended_total", e.Reason.String(), 1)
 			switch e.Reason {
-			case reflector.Unreachable, reflector.Unavailable, reflector.Throttled:
+			case protocol.Unreachable, protocol.Unavailable, protocol.Throttled:
 				c.add("relist_problems_total", serverClass, 1)
 			default: // a watch that has ended is no problem, or the reflector tells of one
 			}

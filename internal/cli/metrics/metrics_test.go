@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -14,9 +15,9 @@ func TestCounts(t *testing.T) {
 	var c Counts
 	trace := c.Trace()
 	trace.Verified(reflector.Verified{Differences: 3})
-	trace.Relist(reflector.Relist{Reason: reflector.Expired})
+	trace.Relist(reflector.Relist{Reason: protocol.Expired})
 	trace.Bookmark("7")
-	for _, reason := range []reflector.Reason{reflector.Unreachable, reflector.Unavailable, reflector.Throttled, reflector.Cut} {
+	for _, reason := range []reflector.Reason{protocol.Unreachable, protocol.Unavailable, protocol.Throttled, protocol.Cut} {
 		trace.WatchEnd(reflector.WatchEnd{Reason: reason})
 	}
 	for _, d := range []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Hour} {

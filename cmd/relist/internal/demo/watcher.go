@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -129,7 +130,7 @@ func (w *watcher) trace() *reflector.Trace {
 			}
 		},
 		Relist: func(r reflector.Relist) {
-			if r.Reason == reflector.TooLarge {
+			if r.Reason == protocol.TooLarge {
 				w.change(func(v *view) { v.tooLarge++ })
 			}
 		},
@@ -139,11 +140,11 @@ func (w *watcher) trace() *reflector.Trace {
 func (v *view) ended(reason reflector.Reason, open bool) {
 	v.watching = false
 	switch reason { //nolint:exhaustive // the others are not shown
-	case reflector.Cut:
+	case protocol.Cut:
 		v.cuts++
-	case reflector.Unreachable:
+	case protocol.Unreachable:
 		v.unreachable++
-	case reflector.Expired:
+	case protocol.Expired:
 		if open {
 			v.inStream++
 		} else {
