@@ -164,6 +164,12 @@ const (
 	checkAfter  = 500 * time.Millisecond
 	checkSpread = 2500 * time.Millisecond
 
+	// After a list that follows another history, the machine waits longer, between checkAfterList and checkAfterList + checkSpread:
+	// the answer can only be reported, and if the watch ends with 410 before that, another list follows. checkAfterList is well above
+	// [healthy]: so if each watch of a server ends with 410, and each list at the resume point is older than that, the machine sends
+	// a watch and two lists each 10 s, or these and a question each 15 s.
+	checkAfterList = 15 * time.Second
+
 	// An answer that is older than the question may be that of a replica that is behind for a moment. So the machine asks once more
 	// after checkAgain. A server that is asked for one key exactly at a version gives no such answer: it reads its storage.
 	checkAgain = 5 * time.Second
@@ -237,6 +243,8 @@ func (m *Machine) planCheck(now time.Time, p *watching) {
 	case m.unverified == nil:
 	case !m.synced && len(p.repeats) == 0:
 		m.unverified.at = now
+	case m.unverified.relisted:
+		m.unverified.at = now.Add(checkAfterList + m.rules.jitter(checkSpread))
 	default:
 		m.unverified.at = now.Add(checkAfter + m.rules.jitter(checkSpread))
 	}
