@@ -13,6 +13,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 func shardOf(t *testing.T, index, count int) string {
@@ -31,7 +32,7 @@ func (r *rig) inShard(shard string) string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	list, err := listwatch.All(r.t.Context(), configs, metav1.ListOptions{})
+	list, err := source.All(r.t.Context(), configs, metav1.ListOptions{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

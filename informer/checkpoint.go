@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -85,7 +86,7 @@ func newCheckpoints[T object.Object](lw listwatch.ListWatcher[T], opts *Options[
 		keeper: opts.Checkpoint, every: opts.CheckpointEvery, log: opts.logger(), ring: ring,
 		loaded: make(chan struct{}), saves: make(chan savedStore[T], 1),
 	}
-	resource, namespace := listwatch.ScopeOf(lw)
+	resource, namespace := source.ScopeOf(lw)
 	if resource != "" {
 		k.log = k.log.With("resource", resource)
 	}

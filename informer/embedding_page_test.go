@@ -29,6 +29,7 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/informer/informertest"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -152,7 +153,7 @@ func Example_raw() {
 		if err != nil {
 			return err
 		}
-		list, err := listwatch.All(ctx, pods, metav1.ListOptions{Limit: 500})
+		list, err := source.All(ctx, pods, metav1.ListOptions{Limit: 500})
 		if err != nil {
 			return err
 		}
@@ -173,7 +174,7 @@ func Example_each() {
 		save  func([]*listwatch.Raw) error
 	)
 	_ = func() error {
-		list, err := listwatch.Each(ctx, pods, metav1.ListOptions{Limit: 500}, func(part listwatch.Part[*listwatch.Raw]) error {
+		list, err := source.Each(ctx, pods, metav1.ListOptions{Limit: 500}, func(part listwatch.Part[*listwatch.Raw]) error {
 			if part.Again {
 				return empty() // a continue token has expired, and the list begins again
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -39,12 +40,12 @@ func (a addresses) Replace(pods []*Pod, _ string) error {
 
 // A list without pages, and then a watch: what ListPager and RetryWatcher are for.
 func listAndWatch(ctx context.Context, pods *listwatch.Resource[*Pod]) error {
-	list, err := listwatch.All(ctx, pods, metav1.ListOptions{Limit: 500})
+	list, err := source.All(ctx, pods, metav1.ListOptions{Limit: 500})
 	if err != nil {
 		return err
 	}
 	fmt.Println(len(list.Items), "Pods")
-	events, err := listwatch.NewRetryWatcher(ctx, pods, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, listwatch.RetryOptions{})
+	events, err := source.NewRetryWatcher(ctx, pods, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, source.RetryOptions{})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 // that can hold a Kubernetes object.
 //
 //	pods, err := listwatch.New[*SlimPod](client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, listwatch.Options[*SlimPod]{})
-//	list, err := listwatch.All(ctx, pods, metav1.ListOptions{ResourceVersion: "0", Limit: 500})
+//	list, err := source.All(ctx, pods, metav1.ListOptions{ResourceVersion: "0", Limit: 500})
 //	watch, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion, AllowWatchBookmarks: true})
 //	for {
 //		event, err := watch.Next()

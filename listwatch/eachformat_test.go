@@ -13,6 +13,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/cbor"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // In every format, and in pages or in one answer, the parts of a list are together what All brings.
@@ -29,7 +30,7 @@ func TestEachInEveryFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := listwatch.All(t.Context(), r, metav1.ListOptions{})
+		all, err := source.All(t.Context(), r, metav1.ListOptions{})
 		if err != nil || len(all.Items) != 600 {
 			t.Fatal(len(all.Items), err)
 		}
@@ -40,7 +41,7 @@ func TestEachInEveryFormat(t *testing.T) {
 					metas []listwatch.Meta
 					parts []string
 				)
-				list, err := listwatch.Each(t.Context(), r, metav1.ListOptions{Limit: limit}, func(p listwatch.Part[*listwatch.Raw]) error {
+				list, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: limit}, func(p listwatch.Part[*listwatch.Raw]) error {
 					items, metas = append(items, p.Items...), append(metas, p.Metas...)
 					parts = append(parts, fmt.Sprint(len(p.Items)))
 					return nil

@@ -16,41 +16,22 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// ObjectError says that one object of a list or a watch could not be used.
-type ObjectError struct {
-	// Meta holds the parts of the object's metadata that could be read; any field may be
-	// empty.
-	Meta Meta
-
-	// Err says why the object could not be used.
-	Err error
-}
-
-func (e *ObjectError) Error() string {
-	key := e.Meta.Key
-	if key == "" {
-		key = "(no readable name)"
-	}
-	return fmt.Sprintf("object %s at resourceVersion %q: %v", key, e.Meta.ResourceVersion, e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *ObjectError) Unwrap() error { return e.Err }
-
 // ErrObjectTooLarge is the error for an object that is longer than 64 MiB, the most
 // that is read of one object.
 var ErrObjectTooLarge = format.ErrObjectTooLarge
 
-// ErrContinueLoop is the error for a list that would never end: a page continues at
-// itself, or 10 pages in a row bring no new object.
-var ErrContinueLoop = errors.New("the list would never end, because the server's continue tokens bring nothing new; list again from the start")
-
 var errMalformed = format.ErrMalformed
 
-// IsMalformed reports whether err says that an answer did not come from a working API server: it was, for example, a proxy's HTML,
+// malformed is an error that says that an answer did not come from a working API server, see [source.IsMalformed].
+type malformed struct{ error }
+
+func (malformed) Malformed() bool { return true }
+func (e malformed) Unwrap() error { return e.error }
+
+// isMalformed reports whether err says that an answer did not come from a working API server: it was, for example, a proxy's HTML,
 // invalid JSON, or a frame that is not an event; or it is not the answer to the request, as with [ErrShardIgnored]. A connection
 // that was cut in the middle of an answer is not malformed.
-func IsMalformed(err error) bool {
+func isMalformed(err error) bool {
 	var (
 		frame     *transport.FrameError
 		content   *transport.UnexpectedContentError
@@ -60,7 +41,7 @@ func IsMalformed(err error) bool {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return false
-	case errors.Is(err, errMalformed), errors.Is(err, ErrObjectTooLarge), errors.Is(err, ErrContinueLoop), errors.Is(err, ErrShardIgnored):
+	case errors.Is(err, errMalformed), errors.Is(err, ErrObjectTooLarge), errors.Is(err, ErrShardIgnored):
 		return true
 	}
 	return errors.As(err, &frame) || errors.As(err, &content) || errors.As(err, &syntactic) || errors.As(err, &semantic)
@@ -69,8 +50,11 @@ func IsMalformed(err error) bool {
 // describe adds to err what was being done. The text of a Status from inside a stream
 // is only its message, so describe adds the code and the reason, as transport does
 // for the others: "watch configmaps: 410 Expired: too old resource version: 160
-// (400)".
+// (400)". It marks what is malformed.
 func describe(verb, what string, err error) error {
+	if isMalformed(err) {
+		err = malformed{err}
+	}
 	if status, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // a wrapped one has a text of its own
 		if word := codeAndReason(status.ErrStatus); word != "" {
 			return fmt.Errorf("%s %s: %s: %w", verb, what, word, err)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -43,7 +44,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	list, err := listwatch.All(context.Background(), nodes, metav1.ListOptions{Limit: 500})
+	list, err := source.All(context.Background(), nodes, metav1.ListOptions{Limit: 500})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -80,7 +81,7 @@ func ExampleRaw() {
 		fmt.Println(err)
 		return
 	}
-	list, err := listwatch.All(context.Background(), configMaps, metav1.ListOptions{Limit: 500})
+	list, err := source.All(context.Background(), configMaps, metav1.ListOptions{Limit: 500})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 func TestGet(t *testing.T) {
@@ -36,7 +38,7 @@ func TestGetThatFails(t *testing.T) {
 	}{
 		"not there":      {"n/a", replay(t, "list-not-found.http"), apierrors.IsNotFound},
 		"undecodable":    {"n/a", body(strings.Replace(objectJSON, `{"k":"v"}`, "7", 1)), isObjectError},
-		"another object": {"n/b", body(objectJSON), IsMalformed},
+		"another object": {"n/b", body(objectJSON), source.IsMalformed},
 		"no JSON":        {"n/a", body("garbage"), isObjectError},
 		"no such key":    {"a/b/c", body(objectJSON), func(err error) bool { return err != nil }},
 	} {

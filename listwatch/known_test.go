@@ -2,6 +2,7 @@ package listwatch
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -43,7 +45,7 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 			transformed := 0
 			r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","metadata":{"resourceVersion":"9"},"items":[`+test.item+`]}`)),
 				Options[*configMap]{Transform: func(c *configMap) (*configMap, error) { transformed++; return c, nil }})
-			list, err := AllKnown(t.Context(), r, metav1.ListOptions{}, knownFrom(held))
+			list, err := source.AllKnown(t.Context(), r, metav1.ListOptions{}, knownFrom(held))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +64,7 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 func TestAllKnownWithoutListKnown(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	held := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "u", ResourceVersion: "5"}}
-	list, err := AllKnown(t.Context(), struct{ ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held))
+	list, err := source.AllKnown(t.Context(), struct{ ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held))
 	if err != nil || list.Reused != 0 || len(list.Items) != 1 {
 		t.Errorf("got %+v, %v", list, err)
 	}
@@ -129,4 +131,24 @@ func FuzzKnown(f *testing.F) {
 	})
 }
 
-var _ knownLister[*configMap] = (*Resource[*configMap])(nil)
+// AllKnown finds it by its method.
+var _ interface {
+	ListKnown(context.Context, metav1.ListOptions, func(key string) (*configMap, Meta, bool)) (*Page[*configMap], error)
+} = (*Resource[*configMap])(nil)
+
+// overriding embeds a Resource and declares its own List, which returns other
+// objects.
+type overriding struct{ *Resource[*configMap] }
+
+func (o *overriding) List(context.Context, metav1.ListOptions) (*Page[*configMap], error) {
+	return &Page[*configMap]{Items: []*configMap{{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}}}, nil
+}
+
+// If a type embeds a Resource and has its own List, AllKnown calls that List.
+func TestAllKnownUsesTheListOfATypeThatEmbedsAResource(t *testing.T) {
+	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
+	list, err := source.AllKnown(t.Context(), &overriding{r}, metav1.ListOptions{}, knownFrom())
+	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "mine" {
+		t.Errorf("got %+v, %v", list, err)
+	}
+}

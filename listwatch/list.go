@@ -24,6 +24,7 @@ type pageOptions[T any] struct {
 	known func(key string) (T, Meta, bool) // nil: the caller has none of the objects
 	shard *shard                           // nil: any object
 	part  func(Part[T]) error              // takes the objects while they arrive; nil: they are in the page
+	learn func(kind string)                // is told the kind of the items of a whole page, "" if it names none; may be nil
 }
 
 // decodePageWith is decodePage with options.
@@ -50,7 +51,9 @@ func decodePageWith[T object.Object](resp *transport.Response, d *decoder[T], op
 	}
 	meta := &p.list.ListMeta
 	p.page.ResourceVersion, p.page.Continue, p.page.Remaining = meta.ResourceVersion, meta.Continue, meta.RemainingItemCount
-	p.page.kind = p.kind.kind
+	if p.learn != nil {
+		p.learn(p.kind.kind)
+	}
 	if p.part != nil && (p.parts == 0 || len(p.page.Items)+len(p.page.Errors) > 0) {
 		return &p.page, p.handOver()
 	}

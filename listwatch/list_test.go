@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -139,8 +140,8 @@ func TestListBodies(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.err) || !strings.HasPrefix(err.Error(), "list configmaps: ") {
 				t.Fatalf("error is %v, want list configmaps: ... %s", err, test.err)
 			}
-			if cut := strings.Contains(test.err, "EOF"); IsMalformed(err) == cut || errors.Is(err, io.ErrUnexpectedEOF) != cut {
-				t.Errorf("%v: malformed %v, cut %v", err, IsMalformed(err), errors.Is(err, io.ErrUnexpectedEOF))
+			if cut := strings.Contains(test.err, "EOF"); source.IsMalformed(err) == cut || errors.Is(err, io.ErrUnexpectedEOF) != cut {
+				t.Errorf("%v: malformed %v, cut %v", err, source.IsMalformed(err), errors.Is(err, io.ErrUnexpectedEOF))
 			}
 		})
 	}
@@ -169,7 +170,7 @@ func TestListOfAProxysPage(t *testing.T) {
 	})
 	_, err := mustNew(t, client, Options[*configMap]{}).List(t.Context(), metav1.ListOptions{})
 	var content *transport.UnexpectedContentError
-	if !errors.As(err, &content) || !IsMalformed(err) || !strings.Contains(err.Error(), "Please log in") {
+	if !errors.As(err, &content) || !source.IsMalformed(err) || !strings.Contains(err.Error(), "Please log in") {
 		t.Errorf("error is %v, want one that quotes the page", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/frames"
 	"github.com/relist-go/relist/transport/frames/framestest"
@@ -147,7 +148,7 @@ func TestFormatOfAProgramsOwn(t *testing.T) {
 func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Resource[*note], text bool) {
 	t.Helper()
 	held := &note{Text: "held"}
-	list, err := listwatch.AllKnown(ctx, r, metav1.ListOptions{}, func(key string) (*note, listwatch.Meta, bool) {
+	list, err := source.AllKnown(ctx, r, metav1.ListOptions{}, func(key string) (*note, listwatch.Meta, bool) {
 		return held, listwatch.Meta{Key: "a", UID: "u", ResourceVersion: "3"}, key == "a"
 	})
 	if err != nil || list.Reused != 1 || len(list.Items) != 2 || list.Items[0] != held || (list.Items[1].Text == "two") != text || list.ResourceVersion != "5" {

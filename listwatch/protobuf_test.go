@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch/internal/protowire"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -121,17 +122,19 @@ func captureBytes(t testing.TB, name string) string {
 
 func TestProtobufListOfARealServer(t *testing.T) {
 	client := serve(t, protoBody(captureBytes(t, "list-protobuf.bin")))
-	page, err := mustNew(t, client, Options[*protoMap]{Encoding: Auto}).List(t.Context(), metav1.ListOptions{})
+	r := mustNew(t, client, Options[*protoMap]{Encoding: Auto})
+	page, err := r.List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	kind := r.expected().kind
 	var got []string
 	for _, item := range page.Items {
 		got = append(got, fmt.Sprint(item.Namespace, "/", item.Name, "@", item.ResourceVersion, " v=", item.Data["v"], item.Kind))
 	}
 	want := []string{"trace/a@40498 v=3", "trace/b@40515 v=3", "trace/c@40473 v=1", "trace/d@40474 v=1", "trace/f@40527 v=1"}
-	if diff := cmp.Diff(want, got); diff != "" || page.ResourceVersion != "40929" || page.kind != "ConfigMap" {
-		t.Errorf("list of %s at %s differs (-want +got):\n%s", page.kind, page.ResourceVersion, diff)
+	if diff := cmp.Diff(want, got); diff != "" || page.ResourceVersion != "40929" || kind != "ConfigMap" {
+		t.Errorf("list of %s at %s differs (-want +got):\n%s", kind, page.ResourceVersion, diff)
 	}
 	partial, err := mustNew(t, client, Options[*metav1.PartialObjectMetadata]{Encoding: Auto}).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(partial.Items) != 5 {
@@ -334,10 +337,10 @@ func TestProtobufIsNotTakenByWhoDidNotAsk(t *testing.T) {
 		}
 		protoBody(protoEvent("ADDED", enveloped("ConfigMap", protoObject("p", "5", "v"))))(w, req)
 	}), Options[*configMap]{})
-	if _, err := r.List(t.Context(), metav1.ListOptions{}); !IsMalformed(err) {
+	if _, err := r.List(t.Context(), metav1.ListOptions{}); !source.IsMalformed(err) {
 		t.Errorf("list: %v", err)
 	}
-	if w, err := r.Watch(t.Context(), metav1.ListOptions{}); !IsMalformed(err) {
+	if w, err := r.Watch(t.Context(), metav1.ListOptions{}); !source.IsMalformed(err) {
 		t.Errorf("watch: %v, %v", w, err)
 	}
 }

@@ -73,8 +73,8 @@ func TestProtobufListBodies(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.err) {
 				t.Fatalf("error is %v, want %q", err, test.err)
 			}
-			if cut := strings.Contains(test.err, "EOF"); IsMalformed(err) == cut || errors.Is(err, io.ErrUnexpectedEOF) != cut {
-				t.Errorf("%v: malformed %v, cut %v", err, IsMalformed(err), errors.Is(err, io.ErrUnexpectedEOF))
+			if cut := strings.Contains(test.err, "EOF"); isMalformed(err) == cut || errors.Is(err, io.ErrUnexpectedEOF) != cut {
+				t.Errorf("%v: malformed %v, cut %v", err, isMalformed(err), errors.Is(err, io.ErrUnexpectedEOF))
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestProtobufListCutAnywhere(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, io.ErrUnexpectedEOF) || IsMalformed(err) {
+		if !errors.Is(err, io.ErrUnexpectedEOF) || isMalformed(err) {
 			t.Fatalf("cut after %d of %d bytes: %v, want unexpected EOF", at, len(body), err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/cbor"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -138,7 +139,7 @@ func TestRawIsTheSameFromEverywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := listwatch.All(t.Context(), r, metav1.ListOptions{})
+			list, err := source.All(t.Context(), r, metav1.ListOptions{})
 			if err != nil || len(list.Items) != 2 || len(list.Errors) > 0 {
 				t.Fatalf("%+v, %v", list, err)
 			}

@@ -148,9 +148,9 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 	}, nil
 }
 
-// itself returns r. [AllKnown] compares it with a ListWatcher to find out if that is a
+// Itself returns r. [source.AllKnown] compares it with a ListWatcher to find out if that is a
 // Resource or a type that embeds one.
-func (r *Resource[T]) itself() any { return r }
+func (r *Resource[T]) Itself() any { return r }
 
 // String names the resource as errors do: "deployments.apps in default".
 func (r *Resource[T]) String() string { return r.what }
@@ -205,11 +205,12 @@ func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, want pa
 		return nil, err
 	}
 	want.shard = r.shard
-	page, err := decodePageWith(resp, r.decoder, want)
-	if err == nil && (page.kind != "" || opts.Continue == "") {
-		kind := page.kind // a pointer into the page would keep its items alive
-		r.kind.Store(&kind)
+	want.learn = func(kind string) {
+		if kind != "" || opts.Continue == "" {
+			r.kind.Store(&kind)
+		}
 	}
+	page, err := decodePageWith(resp, r.decoder, want)
 	return page, errors.Join(err, resp.Body.Close())
 }
 

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -31,7 +32,7 @@ func TestScopeOf(t *testing.T) {
 		{"Funcs", listwatch.Funcs[partial]{Name: "things"}, "things", ""},
 		{"a ListWatcher alone", struct{ listwatch.ListWatcher[partial] }{deployments}, "", ""},
 	} {
-		if resource, namespace := listwatch.ScopeOf(tt.lw); resource != tt.resource || namespace != tt.namespace {
+		if resource, namespace := source.ScopeOf(tt.lw); resource != tt.resource || namespace != tt.namespace {
 			t.Errorf("%s: %q, %q, want %q, %q", tt.name, resource, namespace, tt.resource, tt.namespace)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apisharding "k8s.io/apimachinery/pkg/sharding"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // Every hash is in exactly one part, and apimachinery sees it in the same.
@@ -181,7 +183,7 @@ func TestShardIgnored(t *testing.T) {
 	})
 	r := mustNew(t, client, Options[*configMap]{ShardSelector: none})
 	_, err := r.List(t.Context(), metav1.ListOptions{})
-	if !errors.Is(err, ErrShardIgnored) || !IsMalformed(err) || !strings.Contains(err.Error(), "shop/a is not in "+none) {
+	if !errors.Is(err, ErrShardIgnored) || !source.IsMalformed(err) || !strings.Contains(err.Error(), "shop/a is not in "+none) {
 		t.Errorf("list: %v", err)
 	}
 	known := func(string) (*configMap, Meta, bool) {
@@ -191,7 +193,7 @@ func TestShardIgnored(t *testing.T) {
 		t.Errorf("list of a known object: %v", err)
 	}
 	handedOver := func(Part[*configMap]) error { return errors.New("a part was handed over") }
-	if _, err := Each(t.Context(), r, metav1.ListOptions{}, handedOver); !errors.Is(err, ErrShardIgnored) {
+	if _, err := source.Each(t.Context(), r, metav1.ListOptions{}, handedOver); !errors.Is(err, ErrShardIgnored) {
 		t.Errorf("list in parts: %v", err)
 	}
 	w, err := r.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "3"})

@@ -152,3 +152,13 @@ func (w *watch[T]) lost(tooLarge *transport.FrameTooLargeError) Event[T] {
 	event.Err = &ObjectError{Meta: event.Meta, Err: tooLarge}
 	return event
 }
+
+// parseType is the inverse of Type.String.
+func parseType(word string) (Type, bool) {
+	for t := Added; t <= Bookmark; t++ {
+		if t.String() == word {
+			return t, true
+		}
+	}
+	return 0, false
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
@@ -96,7 +97,7 @@ func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
 }
 
 // unlisted returns the objects that the sink holds and a list lacks.
-func (d *driver[T]) unlisted(list *listwatch.List[T]) []T {
+func (d *driver[T]) unlisted(list *source.List[T]) []T {
 	listed := make(map[string]bool, len(list.Items)+len(list.Errors))
 	for i := range list.Items {
 		meta, _ := list.Meta(i)

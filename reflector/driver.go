@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
@@ -38,7 +39,7 @@ type driver[T any] struct {
 type subject[T any] struct {
 	event  listwatch.Event[T] // of the watch, or the answer to an ask
 	answer bool               // event is the answer to an ask; apply sets event.Type to what the sink was told (Added, Modified or Deleted)
-	list   *listwatch.List[T]
+	list   *source.List[T]
 	kept   []T           // objects that the sink holds and that stay beside those of the list
 	keep   []string      // their keys, if the sink is a Remote
 	parts  *parts        // what came before the list's end, if the sink is a Remote

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -68,8 +69,8 @@ func (c *initialEvents[T]) add(e listwatch.Event[T]) {
 }
 
 // list returns the state after all events.
-func (c *initialEvents[T]) list(version string) *listwatch.List[T] {
-	list := &listwatch.List[T]{ResourceVersion: version}
+func (c *initialEvents[T]) list(version string) *source.List[T] {
+	list := &source.List[T]{ResourceVersion: version}
 	for _, e := range c.events {
 		switch {
 		case e.Type == listwatch.Deleted && e.Meta.Key != "":
@@ -110,6 +111,6 @@ func (d *driver[T]) compare() protocol.Differences {
 
 // metadata is the list of a verification.
 type metadata struct {
-	list  *listwatch.List[*metav1.PartialObjectMetadata]
+	list  *source.List[*metav1.PartialObjectMetadata]
 	asked time.Time
 }

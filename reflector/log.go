@@ -28,7 +28,7 @@ import (
 //     the time that it took.
 //   - Debug: everything else.
 //
-// Each line has the attributes "resource" and "namespace", as far as the ListWatcher says them: see [listwatch.ScopeOf].
+// Each line has the attributes "resource" and "namespace", as far as the ListWatcher says them: see [source.ScopeOf].
 //
 // Names, versions and error texts may come from a server. LogTrace replaces their line breaks by spaces, and their
 // invisible characters by Go escapes such as \x1b. So no name can forge a line or control a terminal, whatever handler the

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -43,7 +44,7 @@ func (d *driver[T]) takePart(part listwatch.Part[T]) {
 		d.beginParts(p.fold.NeedsHeld())
 		return
 	}
-	came := &listwatch.List[T]{Items: part.Items, Metas: part.Metas}
+	came := &source.List[T]{Items: part.Items, Metas: part.Metas}
 	var objects []T
 	var metas []listwatch.Meta
 	var same []string

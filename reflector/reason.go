@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -50,7 +50,7 @@ func reasonOf(err error) protocol.Reason {
 		return protocol.Cut
 	case errors.Is(err, io.EOF):
 		return protocol.Closed
-	case listwatch.IsMalformed(err):
+	case source.IsMalformed(err):
 		return protocol.Malformed
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return protocol.Unreachable

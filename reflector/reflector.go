@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -101,7 +102,7 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		return ErrRunning
 	}
 	defer r.running.Unlock()
-	resource, namespace := listwatch.ScopeOf(r.lw)
+	resource, namespace := source.ScopeOf(r.lw)
 	r.trace.RunStart(RunStart{resource, namespace})
 	d := driver[T]{Reflector: r}
 	return d.run(ctx)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
@@ -36,7 +37,7 @@ type request[T any] struct {
 // the objects, which the machine does not see.
 type message[T any] struct {
 	in    protocol.Input
-	list  *listwatch.List[T]
+	list  *source.List[T]
 	batch []listwatch.Event[T]
 	part  *listwatch.Part[T]
 }
@@ -51,7 +52,7 @@ func start[T any](ctx context.Context, now time.Time, hook func(), run func(cont
 		lastByte: lastRead{start: now},
 		started:  now,
 	}
-	ctx = listwatch.WithReadHook(ctx, func(int) {
+	ctx = source.WithReadHook(ctx, func(int) {
 		r.lastByte.note()
 		hook()
 	})
@@ -108,7 +109,7 @@ func (r *request[T]) send(ctx context.Context, m message[T]) bool {
 // list asks for everything, page by page.
 func list[T any](lw listwatch.ListWatcher[T], eff protocol.List, known func(key string) (T, listwatch.Meta, bool)) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
-		all, err := listwatch.AllKnown(ctx, lw, metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}, known)
+		all, err := source.AllKnown(ctx, lw, metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}, known)
 		if err != nil {
 			r.send(ctx, message[T]{in: protocol.ListFailed{Failure: requestFailureOf(err)}})
 			return
@@ -121,7 +122,7 @@ func list[T any](lw listwatch.ListWatcher[T], eff protocol.List, known func(key 
 func listParts[T any](lw listwatch.ListWatcher[T], eff protocol.List) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
 		opts := metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}
-		rest, err := listwatch.Each(ctx, lw, opts, func(part listwatch.Part[T]) error {
+		rest, err := source.Each(ctx, lw, opts, func(part listwatch.Part[T]) error {
 			if !r.send(ctx, message[T]{part: &part}) {
 				return ctx.Err()
 			}
@@ -144,7 +145,7 @@ func askFor[T any](lw listwatch.ListWatcher[T], eff protocol.Ask) func(context.C
 			return
 		}
 		answer := protocol.Answered{Version: page.ResourceVersion, More: page.Continue != ""}
-		r.send(ctx, message[T]{in: answer, list: &listwatch.List[T]{Items: page.Items, Metas: page.Metas, Errors: page.Errors}})
+		r.send(ctx, message[T]{in: answer, list: &source.List[T]{Items: page.Items, Metas: page.Metas, Errors: page.Errors}})
 	}
 }
 
@@ -201,13 +202,13 @@ func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch) func(context.
 func listMetadata(lw listwatch.ListWatcher[*metav1.PartialObjectMetadata], version string) func(context.Context, *request[*metav1.PartialObjectMetadata]) {
 	return func(ctx context.Context, r *request[*metav1.PartialObjectMetadata]) {
 		lw := identities{lw}
-		all, err := listwatch.All(ctx, lw, metav1.ListOptions{
+		all, err := source.All(ctx, lw, metav1.ListOptions{
 			ResourceVersion:      version,
 			ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 			Limit:                metadataPageSize,
 		})
 		if err != nil {
-			all, err = listwatch.All(ctx, lw, metav1.ListOptions{ResourceVersion: version})
+			all, err = source.All(ctx, lw, metav1.ListOptions{ResourceVersion: version})
 		}
 		m := message[*metav1.PartialObjectMetadata]{list: all}
 		if err != nil {
@@ -272,7 +273,7 @@ func (r *request[T]) read(ctx context.Context, stream listwatch.Watch[T]) error 
 // have come already. If the stream ends, it returns the events before the end with the
 // error.
 func gather[T any](stream listwatch.Watch[T], batch []listwatch.Event[T]) ([]listwatch.Event[T], error) {
-	more, _ := stream.(listwatch.Readier)
+	more, _ := stream.(source.Readier)
 	for {
 		e, err := stream.Next()
 		if err != nil {

@@ -58,7 +58,7 @@ type Trace struct {
 	Problem func(Problem)
 }
 
-// RunStart is given to [Trace.RunStart]. It is what [listwatch.ScopeOf] says of the ListWatcher.
+// RunStart is given to [Trace.RunStart]. It is what [source.ScopeOf] says of the ListWatcher.
 type RunStart struct {
 	Resource  string // "deployments.apps"; "" if the ListWatcher does not say what it lists
 	Namespace string // "" for all namespaces; also "" if the text of Resource contains the namespace

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // mirrorName is the name of the program of traces that name none.
@@ -15,8 +15,8 @@ const mirrorName = "mirror"
 // named are the programs of this module, by the names that traces have for them.
 var named = map[string]Program{
 	mirrorName:               Mirror,
-	"retrywatcher":           RetryWatcher(listwatch.RetryOptions{}),
-	"retrywatcher-bookmarks": RetryWatcher(listwatch.RetryOptions{Bookmarks: true}),
+	"retrywatcher":           RetryWatcher(source.RetryOptions{}),
+	"retrywatcher-bookmarks": RetryWatcher(source.RetryOptions{Bookmarks: true}),
 }
 
 // ProgramNames returns the names of the programs of this module, sorted.

@@ -10,16 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
-// RetryWatcher is a Program that lists once, and then reads a [listwatch.RetryWatcher]
+// RetryWatcher is a Program that lists once, and then reads a [source.RetryWatcher]
 // from the list's version on, without jitter. Its entries are events. The objects of the
 // list do not become entries: the list gives only the version to watch from.
 //
 // It returns an error for an option of the start line, because the list and the
 // watch are those of ConfigMaps as they come, in JSON over HTTP/1.1.
-func RetryWatcher(retry listwatch.RetryOptions) Program {
+func RetryWatcher(retry source.RetryOptions) Program {
 	retry.Rand = func() float64 { return 0 }
 	return func(env Env) (Client, error) {
 		if env.Options != (Options{}) || env.Path != configMaps.path {
@@ -46,7 +47,7 @@ type retryWatcher struct {
 	env    Env
 	client *transport.Client
 	lw     listwatch.ListWatcher[*configMap]
-	retry  listwatch.RetryOptions
+	retry  source.RetryOptions
 
 	mu      sync.Mutex
 	entries []string
@@ -59,7 +60,7 @@ func (w *retryWatcher) Run(ctx context.Context) error {
 		return err
 	}
 	w.start(page.Items)
-	events, err := listwatch.NewRetryWatcher(ctx, w.lw, metav1.ListOptions{ResourceVersion: page.ResourceVersion}, w.retry)
+	events, err := source.NewRetryWatcher(ctx, w.lw, metav1.ListOptions{ResourceVersion: page.ResourceVersion}, w.retry)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func wantsGzip(cfg Config, server endpoint) (bool, error) {
 }
 
 // decompress returns the body with its content decompressed, and removes the headers
-// that are not true of that any more. [WithReadHook] counts the bytes as they arrive,
+// that are not true of that any more. A read hook counts the bytes as they arrive,
 // compressed.
 func (x *exchange) decompress(header http.Header, body io.ReadCloser) (io.ReadCloser, error) {
 	switch encoding := strings.ToLower(strings.TrimSpace(header.Get("Content-Encoding"))); encoding {

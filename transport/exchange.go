@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/relist-go/relist/internal/readhook"
 )
 
 // kind is what all exchanges of one sort have in common. A Client has one for Get, and
@@ -42,13 +44,13 @@ type exchange struct {
 	method  string      // "" is GET
 	content []byte      // of the request; nil for none
 	url     string      // for errors: without the query
-	onRead  func(n int) // see [WithReadHook]; nil if nobody asked
+	onRead  func(n int) // see package readhook; nil if nobody asked
 	last    *attempt    // nil before the first
 }
 
 // begin starts an exchange. The context that it returns is that of the exchange.
 func (c *Client) begin(ctx context.Context, k kind, req Request) (context.Context, *exchange) {
-	x := &exchange{kind: k, client: c, request: req, url: c.server.name + req.Path, onRead: readHook(ctx)}
+	x := &exchange{kind: k, client: c, request: req, url: c.server.name + req.Path, onRead: readhook.From(ctx)}
 	x.known = c.proxySecrets
 	ctx, x.lifetime = newLifetime(ctx)
 	return ctx, x
@@ -291,21 +293,6 @@ func (b *body) Read(p []byte) (int, error) {
 
 // Close ends the exchange.
 func (b *body) Close() error { return b.exchange.close(ErrClosed) }
-
-type readHookKey struct{}
-
-// WithReadHook returns a context whose requests call hook with the number of bytes
-// each time some of a response's body have arrived. A program learns from it that a
-// stream is alive while a frame is still arriving. The hook runs on the goroutine that
-// reads, and must be quick.
-func WithReadHook(ctx context.Context, hook func(n int)) context.Context {
-	return context.WithValue(ctx, readHookKey{}, hook)
-}
-
-func readHook(ctx context.Context) func(n int) {
-	hook, _ := ctx.Value(readHookKey{}).(func(int))
-	return hook
-}
 
 // lifetime is how long an exchange lasts: until it fails, its body is closed, or its
 // context ends. What the exchange holds is given back then, once.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/readhook"
 )
 
 // holdOpen sends frames and then nothing until the client goes.
@@ -281,7 +283,7 @@ func TestReadHookSeesBytesOfAnUnfinishedFrame(t *testing.T) {
 				<-finish
 			}))
 			read := make(chan int, 10)
-			stream, err := client.Watch(WithReadHook(t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
+			stream, err := client.Watch(readhook.With(t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
 			if err != nil {
 				t.Fatal(err)
 			}

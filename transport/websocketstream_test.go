@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/internal/readhook"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -121,7 +122,7 @@ func TestSocketGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 			cfg := sending(t, text(`{"n":1}`), data, text(`{"n":2}`), closing(1000, ""))
 			cfg.MaxFrameBytes = 100_000
 			read := 0
-			s, err := newTestClient(t, cfg).Watch(WithReadHook(t.Context(), func(n int) { read += n }), Request{Frames: formats, Path: "/"})
+			s, err := newTestClient(t, cfg).Watch(readhook.With(t.Context(), func(n int) { read += n }), Request{Frames: formats, Path: "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +217,7 @@ func TestReadHookSeesMessagesOnly(t *testing.T) {
 		s.drain()
 	})
 	read := make(chan int, 10)
-	stream, err := newTestClient(t, cfg).Watch(WithReadHook(t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
+	stream, err := newTestClient(t, cfg).Watch(readhook.With(t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

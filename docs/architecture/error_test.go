@@ -11,12 +11,12 @@ import (
 // below it only two files do, for things that the reflector never hears of.
 func TestAnErrorIsClassifiedOnce(t *testing.T) {
 	allowed := map[string]string{
-		"reflector/reason.go": "the one place",
-		"listwatch/pager.go":  "a continue token that has expired; the list goes on",
-		"listwatch/retry.go":  "the watch of its own that a RetryWatcher is",
+		"reflector/reason.go":       "the one place",
+		"listwatch/source/pager.go": "a continue token that has expired; the list goes on",
+		"listwatch/source/retry.go": "the watch of its own that a RetryWatcher is",
 	}
 	asked := map[string]bool{}
-	files := parse(t, "transport", "listwatch", "reflector", "protocol", "deltafifo", "store", "informer", "object")
+	files := parse(t, "transport", "listwatch", "listwatch/source", "reflector", "protocol", "deltafifo", "store", "informer", "object")
 	for file, tree := range files {
 		calls := classifications(tree)
 		if len(calls) == 0 {

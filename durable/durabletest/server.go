@@ -338,7 +338,7 @@ func (st *serverStream[T]) Next() (listwatch.Event[T], error) {
 	}
 }
 
-// Ready implements listwatch.Readier.
+// Ready implements source.Readier.
 func (st *serverStream[T]) Ready() bool {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()

@@ -24,6 +24,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -228,8 +229,8 @@ func TestListBodies(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.err) {
 				t.Fatalf("error is %v, want %q", err, test.err)
 			}
-			if cut := strings.Contains(test.err, "EOF"); listwatch.IsMalformed(err) == cut || errors.Is(err, io.ErrUnexpectedEOF) != cut {
-				t.Errorf("%v: malformed %v", err, listwatch.IsMalformed(err))
+			if cut := strings.Contains(test.err, "EOF"); source.IsMalformed(err) == cut || errors.Is(err, io.ErrUnexpectedEOF) != cut {
+				t.Errorf("%v: malformed %v", err, source.IsMalformed(err))
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 const twoMaps = `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[
@@ -21,7 +22,7 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 		return held, listwatch.Meta{Key: "n/a", UID: "u", ResourceVersion: "5"}, key == "n/a"
 	}
 	r := resource[*configMap](t, serve(t, marshal(t, fromJSON(t, twoMaps)), ""))
-	list, err := listwatch.AllKnown(t.Context(), r, metav1.ListOptions{}, known)
+	list, err := source.AllKnown(t.Context(), r, metav1.ListOptions{}, known)
 	if err != nil || len(list.Items) != 2 || list.Reused != 1 || list.Items[0] != held || list.Items[1].Data["k"] != "v" {
 		t.Errorf("got %+v, %v", list, err)
 	}

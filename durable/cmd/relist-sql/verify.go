@@ -18,6 +18,7 @@ import (
 	"github.com/relist-go/relist/internal/cli/connect"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -157,7 +158,7 @@ func verify(ctx context.Context, out io.Writer, r database.Reader, s database.St
 	if err != nil {
 		return 0, err
 	}
-	list, err := listwatch.All(ctx, resource, metav1.ListOptions{ResourceVersion: point.Version, ResourceVersionMatch: metav1.ResourceVersionMatchExact, Limit: 500})
+	list, err := source.All(ctx, resource, metav1.ListOptions{ResourceVersion: point.Version, ResourceVersionMatch: metav1.ResourceVersionMatchExact, Limit: 500})
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		return 0, fmt.Errorf("the server no longer has version %s: start relist-sql mirror, and verify when it has caught up", report.Word(point.Version))
@@ -192,7 +193,7 @@ func notCompared(doubts []string) string {
 }
 
 // differences says which keys differ, and how, in the order of keys.
-func differences(rows map[string]listwatch.Meta, list *listwatch.List[*metav1.PartialObjectMetadata], doubts []string) (found []string) {
+func differences(rows map[string]listwatch.Meta, list *source.List[*metav1.PartialObjectMetadata], doubts []string) (found []string) {
 	skip, nameless := map[string]bool{}, false
 	for _, key := range doubts {
 		skip[key] = true

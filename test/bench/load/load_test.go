@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/test/bench/objects"
 	"github.com/relist-go/relist/transport"
@@ -36,7 +37,7 @@ func TestEachWay(t *testing.T) {
 				resource, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
 					listwatch.Options[*corev1.ConfigMap]{Encoding: encoding.Encoding})
 				must(t, err)
-				list, err := listwatch.All(t.Context(), resource, metav1.ListOptions{Limit: 10})
+				list, err := source.All(t.Context(), resource, metav1.ListOptions{Limit: 10})
 				must(t, err)
 				if len(list.Items) != n || len(list.Errors) > 0 || list.Pages != 3 {
 					t.Fatalf("%d objects on %d pages, errors %v", len(list.Items), list.Pages, list.Errors)

@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // listText returns the JSON of a list of objects named o0000 and so on. If the map has an item, it stands instead of the object.
@@ -93,7 +96,7 @@ func TestEachOfOneAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := mustNew(t, serve(t, body(test.text)), Options[*configMap]{})
 			var got gathered
-			list, err := Each(t.Context(), r, metav1.ListOptions{}, got.take)
+			list, err := source.Each(t.Context(), r, metav1.ListOptions{}, got.take)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +110,7 @@ func TestEachOfOneAnswer(t *testing.T) {
 			if parts := strings.Join(got.parts, " "); parts != test.parts || last != test.last {
 				t.Errorf("parts %s, the last object is %q; want %s and %q", parts, last, test.parts, test.last)
 			}
-			whole, err := All(t.Context(), r, metav1.ListOptions{})
+			whole, err := source.All(t.Context(), r, metav1.ListOptions{})
 			if err != nil || len(whole.Items)+len(whole.Errors) != len(got.keys) {
 				t.Errorf("All has %d objects and %d errors, %v; Each has %d", len(whole.Items), len(whole.Errors), err, len(got.keys))
 			}
@@ -135,7 +138,7 @@ func TestEachOfPages(t *testing.T) {
 		got       gathered
 		remaining []string
 	)
-	list, err := Each(t.Context(), r, metav1.ListOptions{ResourceVersion: "0", Limit: 300}, func(p Part[*configMap]) error {
+	list, err := source.Each(t.Context(), r, metav1.ListOptions{ResourceVersion: "0", Limit: 300}, func(p Part[*configMap]) error {
 		word := "nil"
 		if p.Remaining != nil {
 			word = fmt.Sprint(*p.Remaining)
@@ -173,7 +176,7 @@ func TestEachBeginsAgainIfATokenHasExpired(t *testing.T) {
 		}
 	}), Options[*configMap]{})
 	var got gathered
-	list, err := Each(t.Context(), r, metav1.ListOptions{Limit: 300}, got.take)
+	list, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, got.take)
 	if err != nil || list.Pages != 2 || list.ResourceVersion != "12" || len(got.keys) != 257 {
 		t.Errorf("%+v, %v, %d objects", list, err, len(got.keys))
 	}
@@ -182,7 +185,7 @@ func TestEachBeginsAgainIfATokenHasExpired(t *testing.T) {
 	}
 
 	full := errors.New("no room")
-	_, err = Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(p Part[*configMap]) error {
+	_, err = source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(p Part[*configMap]) error {
 		if p.Again {
 			return full
 		}
@@ -210,8 +213,8 @@ func TestEachOfAnAnswerThatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := mustNew(t, serve(t, body(test.text)), Options[*configMap]{})
 			var got gathered
-			list, err := Each(t.Context(), r, metav1.ListOptions{}, got.take)
-			if err == nil || list != nil || IsMalformed(err) != test.malformed || !strings.HasPrefix(err.Error(), "list configmaps: ") {
+			list, err := source.Each(t.Context(), r, metav1.ListOptions{}, got.take)
+			if err == nil || list != nil || source.IsMalformed(err) != test.malformed || !strings.HasPrefix(err.Error(), "list configmaps: ") {
 				t.Errorf("%+v, %v", list, err)
 			}
 			if !test.malformed && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -226,7 +229,7 @@ func TestEachOfAnAnswerThatIsWrong(t *testing.T) {
 
 // An error of the receiver ends the list and comes back as it is, also one that would mean something if the server had sent it.
 func TestEachReturnsTheErrorOfAPart(t *testing.T) {
-	for _, refusal := range []error{errors.New("no room"), io.EOF, expired().err, fmt.Errorf("row: %w", io.ErrUnexpectedEOF)} {
+	for _, refusal := range []error{errors.New("no room"), io.EOF, apierrors.NewResourceExpired("too old"), fmt.Errorf("row: %w", io.ErrUnexpectedEOF)} {
 		for _, fails := range []int{1, 2, 3, 5} { // 5 is of a later page, where a 410 of the server begins the list again
 			requests := 0
 			r := mustNew(t, serve(t, func(w http.ResponseWriter, req *http.Request) {
@@ -235,7 +238,7 @@ func TestEachReturnsTheErrorOfAPart(t *testing.T) {
 			}), Options[*configMap]{})
 			for name, lw := range map[string]ListWatcher[*configMap]{"Resource": r, "whole pages": struct{ ListWatcher[*configMap] }{r}} {
 				calls := 0
-				list, err := Each(t.Context(), lw, metav1.ListOptions{}, func(Part[*configMap]) error {
+				list, err := source.Each(t.Context(), lw, metav1.ListOptions{}, func(Part[*configMap]) error {
 					if calls++; calls == fails {
 						return refusal
 					}
@@ -258,7 +261,7 @@ func TestEachEndsWithItsContext(t *testing.T) {
 	}), Options[*configMap]{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var got gathered
-	_, err := Each(ctx, r, metav1.ListOptions{}, func(p Part[*configMap]) error {
+	_, err := source.Each(ctx, r, metav1.ListOptions{}, func(p Part[*configMap]) error {
 		cancel()
 		return got.take(p)
 	})
@@ -271,7 +274,7 @@ func TestEachEndsWithItsContext(t *testing.T) {
 func TestEachUsesTheListOfATypeThatEmbedsAResource(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	var names []string
-	list, err := Each(t.Context(), &overriding{r}, metav1.ListOptions{}, func(p Part[*configMap]) error {
+	list, err := source.Each(t.Context(), &overriding{r}, metav1.ListOptions{}, func(p Part[*configMap]) error {
 		for _, item := range p.Items {
 			names = append(names, item.Name)
 		}
@@ -289,8 +292,8 @@ func TestEachEndsWhereAServerIgnoresContinue(t *testing.T) {
 		requests++
 		body(listText(300, `"metadata":{"resourceVersion":"9","continue":"`+fmt.Sprint(requests)+`"},`, nil))(w, req)
 	}), Options[*configMap]{})
-	_, err := Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(Part[*configMap]) error { return nil })
-	if !errors.Is(err, ErrContinueLoop) || requests > 2+maxStalePages {
+	_, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(Part[*configMap]) error { return nil })
+	if !errors.Is(err, source.ErrContinueLoop) || requests > 2+10 {
 		t.Errorf("error is %v after %d requests", err, requests)
 	}
 }
@@ -312,7 +315,7 @@ func TestEachNeedsTheMemoryOfAPart(t *testing.T) {
 	}), Options[*Raw]{})
 	before := liveHeap()
 	parts, seen, most := 0, 0, 0
-	_, err := Each(t.Context(), r, metav1.ListOptions{ResourceVersion: "0"}, func(p Part[*Raw]) error {
+	_, err := source.Each(t.Context(), r, metav1.ListOptions{ResourceVersion: "0"}, func(p Part[*Raw]) error {
 		if parts++; parts%16 == 1 {
 			most = max(most, liveHeap()-before)
 		}
@@ -332,4 +335,4 @@ func TestEachNeedsTheMemoryOfAPart(t *testing.T) {
 	}
 }
 
-var _ PartLister[*configMap] = (*Resource[*configMap])(nil)
+var _ source.PartLister[*configMap] = (*Resource[*configMap])(nil)

@@ -1,15 +1,20 @@
-package listwatch
+// Package source is what a reflector reads from: a [ListWatcher], whose pages and events are declared here.
+//
+// It knows neither HTTP nor formats. listwatch.Resource is the ListWatcher that asks an API server; a program with an HTTP stack of
+// its own, a cache or a test writes another. [All], [AllKnown] and [Each] make whole lists of pages, and a [RetryWatcher] makes one
+// watch of many.
+package source
 
 import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/readhook"
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/transport"
 )
 
-// ListWatcher lists a resource and watches it. [Resource] implements it with requests to an
+// ListWatcher lists a resource and watches it. listwatch.Resource implements it with requests to an
 // API server. A test or a cache can implement it, too.
 //
 // Both methods may be called from several goroutines. Both return when ctx ends. If the
@@ -52,8 +57,6 @@ type Page[T any] struct {
 	// Remaining is the server's estimate of the objects that follow this page. It is nil if the
 	// server does not send one, as in lists with selectors.
 	Remaining *int64
-
-	kind string // of the items; "" if the page names none
 }
 
 // Watch is a stream of events, read by one goroutine.
@@ -129,18 +132,13 @@ func (t Type) String() string {
 	return "UNKNOWN"
 }
 
-// parseType is the inverse of String.
-func parseType(word string) (Type, bool) {
-	for t := Added; t <= Bookmark; t++ {
-		if t.String() == word {
-			return t, true
-		}
-	}
-	return 0, false
+// WithReadHook returns a context for requests of a [ListWatcher]. Whenever bytes of an answer arrive, hook is called with their number,
+// so that a list of many minutes, or a watch in the middle of a large event, is not taken for dead. The hook runs on the goroutine that
+// reads, and must be quick.
+func WithReadHook(ctx context.Context, hook func(n int)) context.Context {
+	return readhook.With(ctx, hook)
 }
 
-// WithReadHook returns a context for requests of a [Resource]. Whenever bytes of an answer
-// arrive, hook is called with their number. See [transport.WithReadHook].
-func WithReadHook(ctx context.Context, hook func(n int)) context.Context {
-	return transport.WithReadHook(ctx, hook)
-}
+// ReadHook returns the function that a [ListWatcher] should call with the number of bytes whenever some of an answer have arrived. It
+// is nil if nobody asked. package transport calls it for every request.
+func ReadHook(ctx context.Context) func(n int) { return readhook.From(ctx) }

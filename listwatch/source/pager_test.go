@@ -1,4 +1,4 @@
-package listwatch
+package source
 
 import (
 	"context"
@@ -183,23 +183,6 @@ func TestAllEndsWhereAServerIgnoresContinue(t *testing.T) {
 		if server.asked != want {
 			t.Errorf("asked %d times, want %d", server.asked, want)
 		}
-	}
-}
-
-// overriding embeds a Resource and declares its own List, which returns other
-// objects.
-type overriding struct{ *Resource[*configMap] }
-
-func (o *overriding) List(context.Context, metav1.ListOptions) (*Page[*configMap], error) {
-	return &Page[*configMap]{Items: []*configMap{{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}}}, nil
-}
-
-// If a type embeds a Resource and has its own List, AllKnown calls that List.
-func TestAllKnownUsesTheListOfATypeThatEmbedsAResource(t *testing.T) {
-	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
-	list, err := AllKnown(t.Context(), &overriding{r}, metav1.ListOptions{}, knownFrom())
-	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "mine" {
-		t.Errorf("got %+v, %v", list, err)
 	}
 }
 

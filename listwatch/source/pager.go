@@ -1,4 +1,4 @@
-package listwatch
+package source
 
 import (
 	"context"
@@ -164,7 +164,7 @@ func (l *List[T]) add(p Part[T]) {
 
 // AllKnown is [All] with objects that the caller has: known returns the one under a key, and its metadata, on the goroutine that lists.
 // If known is nil, or lw cannot take objects from its caller, AllKnown does the same as All. A [ListWatcher] that can do it has the
-// method of [Resource.ListKnown]:
+// method of listwatch.Resource:
 //
 //	ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*Page[T], error)
 //
@@ -185,9 +185,9 @@ type knownLister[T any] interface {
 	ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*Page[T], error)
 }
 
-// embedsResource reports whether lw embeds a Resource. The methods that lw has from it beside those of a [ListWatcher] would bypass
+// embedsResource reports whether lw embeds a listwatch.Resource. The methods that lw has from it beside those of a [ListWatcher] would bypass
 // lw's own List.
 func embedsResource[T any](lw ListWatcher[T]) bool {
-	r, ok := lw.(interface{ itself() any })
-	return ok && r.itself() != any(lw)
+	r, ok := lw.(interface{ Itself() any })
+	return ok && r.Itself() != any(lw)
 }

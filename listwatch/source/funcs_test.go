@@ -1,4 +1,4 @@
-package listwatch_test
+package source_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 func ExampleFuncs() {
@@ -25,7 +26,7 @@ func ExampleFuncs() {
 		},
 		Name: "numbers",
 	}
-	list, err := listwatch.All(context.Background(), numbers, metav1.ListOptions{})
+	list, err := source.All(context.Background(), numbers, metav1.ListOptions{})
 	fmt.Println(numbers, list.Items, list.Pages, err)
 	// Output: numbers [1 2 3] 2 <nil>
 }

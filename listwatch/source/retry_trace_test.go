@@ -1,4 +1,4 @@
-package listwatch_test
+package source_test
 
 import (
 	"flag"
@@ -13,9 +13,9 @@ var _ = flag.Bool("update", false, "rewrite the observed lines of traces")
 // The traces of a RetryWatcher begin with a list, as its users do. Their headings
 // name the program.
 func TestTraceRetryWatcher(t *testing.T) {
-	trace.Run(t, os.DirFS("../testdata/retrywatcher"), nil)
+	trace.Run(t, os.DirFS("../../testdata/retrywatcher"), nil)
 }
 
 func TestTraceRetryWatcherBookmarks(t *testing.T) {
-	trace.Run(t, os.DirFS("../testdata/retrywatcher/bookmarks"), nil)
+	trace.Run(t, os.DirFS("../../testdata/retrywatcher/bookmarks"), nil)
 }
