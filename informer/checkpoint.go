@@ -13,14 +13,13 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
 
-// Checkpointer keeps a copy of a store for the next process: see [Options.Checkpoint]. [FileCheckpoint] is one. An informer makes one
+// Checkpointer keeps a copy of a store for the next process: see [Options.Checkpoint]. checkpoint.File is one. An informer makes one
 // call at a time.
 //
 // The parameter named of says what the source of the copy is: the server, the resource, the namespace, the selectors, and the shape
@@ -81,7 +80,7 @@ type savedStore[T object.Object] struct {
 	snapshot *store.Snapshot[T]
 }
 
-func newCheckpoints[T object.Object](lw listwatch.ListWatcher[T], opts *Options[T], ring func()) *checkpoints[T] {
+func newCheckpoints[T object.Object](lw source.ListWatcher[T], opts *Options[T], ring func()) *checkpoints[T] {
 	k := &checkpoints[T]{
 		keeper: opts.Checkpoint, every: opts.CheckpointEvery, log: opts.logger(), ring: ring,
 		loaded: make(chan struct{}), saves: make(chan savedStore[T], 1),
@@ -101,7 +100,7 @@ func newCheckpoints[T object.Object](lw listwatch.ListWatcher[T], opts *Options[
 }
 
 // copyOf returns the source of a copy, as [Checkpointer] gets it.
-func copyOf[T object.Object](lw listwatch.ListWatcher[T]) string {
+func copyOf[T object.Object](lw source.ListWatcher[T]) string {
 	origin := json.RawMessage("null")
 	switch lw := any(lw).(type) {
 	case interface{ Origin() string }:

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -82,7 +83,7 @@ func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
 	var backups []backup
 	for process := range 5 {
 		tally.Processes++
-		file := &versions{Checkpointer: informer.FileCheckpoint[*thing](path, informer.FileOptions{}), path: path}
+		file := &versions{Checkpointer: checkpoint.File[*thing](path, checkpoint.Options{}), path: path}
 		before := f.listed()
 		r := newRig(t, f, informer.Options[*thing]{Checkpoint: file, CheckpointEvery: time.Duration(1+dice.IntN(20)) * time.Second})
 		m := &mirror{t: t, rig: r, copy: map[string]*thing{}}

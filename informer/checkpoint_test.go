@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/reflector"
 )
 
 // saving is an informer with a checkpoint in a file, and a diary.
 func saving(t *testing.T, f *fake, path string, change ...func(*informer.Options[*thing])) (*rig, *diary) {
 	t.Helper()
-	opts := informer.Options[*thing]{Checkpoint: informer.FileCheckpoint[*thing](path, informer.FileOptions{})}
+	opts := informer.Options[*thing]{Checkpoint: checkpoint.File[*thing](path, checkpoint.Options{})}
 	for _, c := range change {
 		c(&opts)
 	}
@@ -339,7 +340,7 @@ func TestStopTellsWhatItSaves(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "things")
 			f := newFake("ns/a")
-			in := informer.New(f, informer.Options[*thing]{Checkpoint: informer.FileCheckpoint[*thing](path, informer.FileOptions{}), Logger: silent})
+			in := informer.New(f, informer.Options[*thing]{Checkpoint: checkpoint.File[*thing](path, checkpoint.Options{}), Logger: silent})
 			var mu sync.Mutex
 			told := map[string]int{}
 			set := func(obj *thing) {

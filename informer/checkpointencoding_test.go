@@ -15,6 +15,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/informer/informertest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/cbor"
@@ -57,7 +58,7 @@ func restartsWith[T object.Object](t *testing.T, of listwatch.Options[T], initia
 		path := filepath.Join(t.TempDir(), "configmaps")
 		for round := range 3 {
 			lists := 0
-			opts := informer.Options[T]{Logger: silent, Checkpoint: informer.FileCheckpoint[T](path, informer.FileOptions{})}
+			opts := informer.Options[T]{Logger: silent, Checkpoint: checkpoint.File[T](path, checkpoint.Options{})}
 			opts.Reflector.Initial = initial
 			opts.Reflector.Trace = &reflector.Trace{ListDone: func(reflector.ListDone) { lists++ }}
 			in := informer.New(resource, opts)

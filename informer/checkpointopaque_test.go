@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 )
@@ -83,7 +84,7 @@ func (s opaqueStream) Next() (listwatch.Event[*thing], error) {
 
 func savingOpaque(t *testing.T, f opaque, path string) (*rig, *diary) {
 	t.Helper()
-	opts := informer.Options[*thing]{Checkpoint: informer.FileCheckpoint[*thing](path, informer.FileOptions{}), Logger: silent}
+	opts := informer.Options[*thing]{Checkpoint: checkpoint.File[*thing](path, checkpoint.Options{}), Logger: silent}
 	opts.Reflector.Rand = func() float64 { return 0 }
 	r, d := &rig{Informer: informer.New(f, opts), t: t, fake: f.fake, done: make(chan error, 1)}, &diary{}
 	r.add(d.handler())

@@ -17,6 +17,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
 )
@@ -106,7 +107,7 @@ func (s *moods) inform(t *testing.T, healed bool) *informer.Informer[*settings] 
 	}
 	return informer.New(resource, informer.Options[*settings]{
 		Logger:     slog.New(slog.DiscardHandler),
-		Checkpoint: informer.FileCheckpoint[*settings](s.path, informer.FileOptions{}), CheckpointEvery: time.Duration(1+s.dice.IntN(20)) * time.Second,
+		Checkpoint: checkpoint.File[*settings](s.path, checkpoint.Options{}), CheckpointEvery: time.Duration(1+s.dice.IntN(20)) * time.Second,
 	})
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/informer/informertest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
@@ -395,7 +396,7 @@ func Example_checkpoint() {
 	var pods listwatch.ListWatcher[*Pod]
 	var kubeSystemUID string
 	cache := informer.New(pods, informer.Options[*Pod]{
-		Checkpoint: informer.FileCheckpoint[*Pod]("/var/cache/shop/pods", informer.FileOptions{Cluster: kubeSystemUID}),
+		Checkpoint: checkpoint.File[*Pod]("/var/cache/shop/pods", checkpoint.Options{Cluster: kubeSystemUID}),
 	})
 	_ = cache
 }
@@ -543,7 +544,7 @@ func TestEmbeddingNamesEveryOption(t *testing.T) {
 		reflector.Options{},
 		informer.Options[*Pod]{},
 		informer.Handler[*Pod]{},
-		informer.FileOptions{},
+		checkpoint.Options{},
 		controller.Options{},
 		controller.QueueOptions{},
 		writer.Options{},

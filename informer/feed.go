@@ -7,8 +7,10 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -39,7 +41,7 @@ type delivery[T object.Object] struct {
 	entry deltafifo.Entry[T]
 }
 
-func newFeed[T object.Object](m *Multi[T], namespace string, lw listwatch.ListWatcher[T]) (*feed[T], error) {
+func newFeed[T object.Object](m *Multi[T], namespace string, lw source.ListWatcher[T]) (*feed[T], error) {
 	f := &feed[T]{
 		namespace: namespace,
 		applied:   make(chan struct{}, 1),
@@ -55,7 +57,9 @@ func newFeed[T object.Object](m *Multi[T], namespace string, lw listwatch.ListWa
 	opts.Trace = m.opts.trace()
 	opts.Verify.Metadata = nil
 	if opts.Verify.Every > 0 {
-		resource, ok := lw.(*listwatch.Resource[T])
+		resource, ok := lw.(interface {
+			Metadata() (source.ListWatcher[*metav1.PartialObjectMetadata], error)
+		})
 		if !ok {
 			return nil, errNoMetadata
 		}

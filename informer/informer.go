@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -28,7 +28,7 @@ var ErrStarted = errors.New("informer: Run was called before; make a new informe
 var ErrStopped = errors.New("the informer has stopped")
 
 // New returns an Informer that has not started.
-func New[T object.Object](lw listwatch.ListWatcher[T], opts Options[T]) *Informer[T] {
+func New[T object.Object](lw source.ListWatcher[T], opts Options[T]) *Informer[T] {
 	in := &Informer[T]{cache: newCache(&opts)}
 	in.ordered = opts.Checkpoint == nil
 	in.queue = deltafifo.New(deltafifo.Options[T]{

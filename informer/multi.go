@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -26,7 +26,7 @@ import (
 // namespaces that are added after that; [Multi.WaitForSync] does.
 type Multi[T object.Object] struct {
 	*cache[T] // its mu guards feeds, removed, coming and late, too
-	open      func(namespace string) (listwatch.ListWatcher[T], error)
+	open      func(namespace string) (source.ListWatcher[T], error)
 	opts      Options[T]
 	entries   chan delivery[T]
 	ending    chan *feed[T]  // feeds that have ended, and whose objects the consumer has to remove
@@ -43,13 +43,13 @@ var (
 	errNoNamespace   = errors.New("the name of the namespace is empty: use an Informer for all namespaces")
 	errNoListWatcher = errors.New("open returned no ListWatcher")
 	errNoCheckpoint  = errors.New("a Multi cannot begin with a saved copy; leave Options.Checkpoint empty")
-	errNoMetadata    = errors.New("Options.Reflector.Verify needs a *listwatch.Resource")
+	errNoMetadata    = errors.New("Options.Reflector.Verify needs a ListWatcher with a method Metadata, such as a *listwatch.Resource")
 )
 
 // NewMulti returns a Multi that has no namespaces and has not started. [Multi.Add] calls open, which returns a ListWatcher for
 // the resource in that one namespace. The Multi refuses objects of another namespace.
 //
-//	cache := informer.NewMulti(func(namespace string) (listwatch.ListWatcher[*Pod], error) {
+//	cache := informer.NewMulti(func(namespace string) (source.ListWatcher[*Pod], error) {
 //		return listwatch.New(client, pods, listwatch.Options[*Pod]{Namespace: namespace})
 //	}, informer.Options[*Pod]{})
 //
@@ -57,7 +57,7 @@ var (
 // several namespaces at the same time. Verify.Metadata is not used, because each namespace has metadata of its own. If Verify.Every
 // is positive, open must return a [*listwatch.Resource], whose method Metadata is used instead. TypeFits is not used either: T fits
 // as long as the store has an object of any namespace.
-func NewMulti[T object.Object](open func(namespace string) (listwatch.ListWatcher[T], error), opts Options[T]) *Multi[T] {
+func NewMulti[T object.Object](open func(namespace string) (source.ListWatcher[T], error), opts Options[T]) *Multi[T] {
 	return &Multi[T]{
 		cache:   newCache(&opts),
 		open:    open,

@@ -29,7 +29,7 @@ type Options[T object.Object] struct {
 	Logger *slog.Logger
 
 	// Checkpoint saves the store for the next process, and loads the copy that an earlier process has saved. It is usually a
-	// [FileCheckpoint]. When Run begins, it loads the copy, and the store has the objects before the first request to the server.
+	// checkpoint.File. When Run begins, it loads the copy, and the store has the objects before the first request to the server.
 	// Handlers get its objects as initial ones, and then what has changed since. The informer opens a watch at the version of the
 	// copy. It lists if the server no longer has that version, if the server was restored from a backup, or if there is no copy that
 	// can be used. If a copy cannot be used, Logger gets a line at Warn. See [reflector.Options.Start].

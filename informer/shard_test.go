@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
@@ -164,7 +165,7 @@ func TestCopyOfAnotherShardIsNotUsed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := informer.New(pods, informer.Options[*Pod]{Logger: silent, Checkpoint: informer.FileCheckpoint[*Pod](path, informer.FileOptions{})})
+			in := informer.New(pods, informer.Options[*Pod]{Logger: silent, Checkpoint: checkpoint.File[*Pod](path, checkpoint.Options{})})
 			ctx, stop := context.WithCancel(t.Context())
 			done := inBackground(func() error { return in.Run(ctx) })
 			synctest.Wait()

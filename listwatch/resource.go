@@ -323,9 +323,9 @@ func (r *Resource[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, 
 	return obj, meta, nil
 }
 
-// Metadata returns a Resource for the metadata alone of the same objects, with the same
+// Metadata returns a [Resource] for the metadata alone of the same objects, with the same
 // selectors.
-func (r *Resource[T]) Metadata() (*Resource[*metav1.PartialObjectMetadata], error) {
+func (r *Resource[T]) Metadata() (ListWatcher[*metav1.PartialObjectMetadata], error) {
 	return New(r.client, r.gvr, Options[*metav1.PartialObjectMetadata]{
 		Namespace:     r.opts.Namespace,
 		LabelSelector: r.opts.LabelSelector,

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
 )
@@ -52,7 +53,7 @@ func run(ctx context.Context, file string) error {
 		return err
 	}
 	cache := informer.New(configMaps, informer.Options[*ConfigMap]{
-		Checkpoint: informer.FileCheckpoint[*ConfigMap](file, informer.FileOptions{}),
+		Checkpoint: checkpoint.File[*ConfigMap](file, checkpoint.Options{}),
 	})
 	_, err = cache.AddHandler(informer.Handler[*ConfigMap]{
 		OnAdd:    func(c *ConfigMap, initial bool) { fmt.Println(sign(initial), c.Namespace, c.Name) },

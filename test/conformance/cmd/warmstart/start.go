@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -104,7 +105,7 @@ func startOf[T object.Object](ctx context.Context, client *transport.Client, o o
 	}
 	var listed, asked atomic.Int64
 	in := informer.New(listwatch.ListWatcher[T](counting[T]{resource, &asked}), informer.Options[T]{
-		Checkpoint: informer.FileCheckpoint[T](o.file, informer.FileOptions{Version: "1"}),
+		Checkpoint: checkpoint.File[T](o.file, checkpoint.Options{Version: "1"}),
 		// While it is measured, only the first list of a cold start is saved.
 		CheckpointEvery: -1,
 		Logger:          slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),

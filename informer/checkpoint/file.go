@@ -1,4 +1,5 @@
-package informer
+// Package checkpoint keeps the objects of an informer in a file, for the next process.
+package checkpoint
 
 import (
 	"bufio"
@@ -17,13 +18,14 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
 
-// FileOptions of a [FileCheckpoint]. The zero value is ready.
-type FileOptions struct {
+// Options of a [File]. The zero value is ready.
+type Options struct {
 	// Cluster identifies the cluster; the UID of the namespace kube-system is a good choice. If it is empty, only the URL of the
 	// server tells clusters apart, and programs inside of a cluster use the same URL in every cluster. Then the reflector finds out
 	// that a copy is of another cluster, because the newest objects of the copy do not exist.
@@ -34,7 +36,7 @@ type FileOptions struct {
 	Version string
 }
 
-// FileCheckpoint is a [Checkpointer] that keeps one copy in one file. Each informer needs a file of its own, in a folder that exists
+// File returns an [informer.Checkpointer] that keeps one copy in one file. Each informer needs a file of its own, in a folder that exists
 // and that survives the process.
 //
 // The file is written beside the old one, synced to the disk and renamed, so that a process that is killed leaves the old file or
@@ -47,13 +49,13 @@ type FileOptions struct {
 // several objects take memory once, as in a list. Save reads every object that it has written. It returns an error if Load could not
 // read one, or would make an object of it that T writes in another way. What T writes in the same way comes back as the same: a field
 // with the tag `json:"-"` is not saved.
-func FileCheckpoint[T object.Object](path string, opts FileOptions) Checkpointer[T] {
+func File[T object.Object](path string, opts Options) informer.Checkpointer[T] {
 	return &file[T]{path: path, opts: opts, codings: codingsOf[T]()}
 }
 
 type file[T object.Object] struct {
 	path    string
-	opts    FileOptions
+	opts    Options
 	codings []coding[T] // at least one
 }
 

@@ -1,4 +1,4 @@
-package informer_test
+package checkpoint_test
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	carp "k8s.io/apimachinery/pkg/apis/testapigroup/v1"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
@@ -28,6 +29,19 @@ import (
 
 // ofThings is what the copies of these tests are of.
 const ofThings = `{"resource":"things"}`
+
+type thing struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Value             int `json:"value"`
+}
+
+func describe(items []*thing) []string {
+	var out []string
+	for _, obj := range items {
+		out = append(out, fmt.Sprintf("%s %s %d", object.Key(obj), obj.UID, obj.Value))
+	}
+	return out
+}
 
 func point(version string) reflector.Point { return reflector.Point{Version: version} }
 
@@ -52,7 +66,7 @@ func save[T object.Object](t *testing.T, c informer.Checkpointer[T], at reflecto
 func TestFileComesBack(t *testing.T) {
 	for _, n := range []int{0, 1, 255, 256, 257, 3000} {
 		path := filepath.Join(t.TempDir(), "things")
-		file := informer.FileCheckpoint[*thing](path, informer.FileOptions{})
+		file := checkpoint.File[*thing](path, checkpoint.Options{})
 		at := reflector.Point{
 			Version: "40", Doubts: []string{"ns/x"},
 			Newest: []protocol.Newest{{Meta: object.Meta{Key: "ns/y", UID: "u", ResourceVersion: "39"}, Gone: true}},
@@ -76,7 +90,7 @@ func TestFileOfOtherTypes(t *testing.T) {
 		"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w", "uid": "u", "resourceVersion": "7"},
 		"spec": map[string]any{"size": int64(9007199254740993), "share": 0.5, "on": true, "none": nil, "list": []any{"a", int64(1)}},
 	}}
-	widgets := informer.FileCheckpoint[*unstructured.Unstructured](filepath.Join(dir, "widgets"), informer.FileOptions{})
+	widgets := checkpoint.File[*unstructured.Unstructured](filepath.Join(dir, "widgets"), checkpoint.Options{})
 	save(t, widgets, point("7"), u)
 	if got, _, err := widgets.Load(t.Context(), ofThings); err != nil || len(got) != 1 || fmt.Sprint(got[0].Object) != fmt.Sprint(u.Object) {
 		t.Errorf("%v comes back as %v: %v", u, got, err)
@@ -85,7 +99,7 @@ func TestFileOfOtherTypes(t *testing.T) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u", ResourceVersion: "7", Labels: map[string]string{"a": "b"}},
 	}
-	nodes := informer.FileCheckpoint[*metav1.PartialObjectMetadata](filepath.Join(dir, "nodes"), informer.FileOptions{})
+	nodes := checkpoint.File[*metav1.PartialObjectMetadata](filepath.Join(dir, "nodes"), checkpoint.Options{})
 	save(t, nodes, point("7"), m)
 	if got, _, err := nodes.Load(t.Context(), ofThings); err != nil || len(got) != 1 || fmt.Sprint(*got[0]) != fmt.Sprint(*m) {
 		t.Errorf("%v comes back as %v: %v", m, got, err)
@@ -96,7 +110,7 @@ func TestFileOfOtherTypes(t *testing.T) {
 // protobuf. Load reads both.
 func TestFileOfAGeneratedType(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "carps")
-	file := informer.FileCheckpoint[*carp.Carp](path, informer.FileOptions{})
+	file := checkpoint.File[*carp.Carp](path, checkpoint.Options{})
 	for _, kinds := range [][]string{{"", ""}, {"", "Carp"}, {"Carp", ""}, {"", ""}} {
 		var carps []*carp.Carp
 		for i, kind := range kinds {
@@ -137,7 +151,7 @@ func TestFileOfAGeneratedType(t *testing.T) {
 
 // The bytes of an object come back as they are, in JSON as in protobuf.
 func TestFileOfRaw(t *testing.T) {
-	file := informer.FileCheckpoint[*listwatch.Raw](filepath.Join(t.TempDir(), "raw"), informer.FileOptions{})
+	file := checkpoint.File[*listwatch.Raw](filepath.Join(t.TempDir(), "raw"), checkpoint.Options{})
 	var objs []*listwatch.Raw
 	for _, text := range []string{
 		`{"kind":"A", "metadata":{"name":"a","uid":"u1","resourceVersion":"7"},"data":"<&>\u003c\u2028"}`,
@@ -170,7 +184,7 @@ type lossy struct {
 
 // A type whose objects do not come back is refused when it is saved, not when it is needed.
 func TestFileOfAnObjectThatDoesNotComeBack(t *testing.T) {
-	file := informer.FileCheckpoint[*lossy](filepath.Join(t.TempDir(), "lossy"), informer.FileOptions{})
+	file := checkpoint.File[*lossy](filepath.Join(t.TempDir(), "lossy"), checkpoint.Options{})
 	obj := &lossy{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Name: "a"}
 	if err := file.Save(t.Context(), ofThings, point("7"), slices.Values([]*lossy{obj})); err == nil {
 		t.Error("it was saved")
@@ -200,7 +214,7 @@ func (m *mode) UnmarshalJSON(data []byte) error {
 // Each object is looked at, and not only the first.
 func TestFileOfOneObjectThatDoesNotComeBack(t *testing.T) {
 	for _, last := range []mode{"refused", "changed", "good"} {
-		file := informer.FileCheckpoint[*picky](filepath.Join(t.TempDir(), "picky"), informer.FileOptions{})
+		file := checkpoint.File[*picky](filepath.Join(t.TempDir(), "picky"), checkpoint.Options{})
 		a, b := &picky{Mode: "good"}, &picky{Mode: last}
 		a.Name, b.Name = "a", "b"
 		err := file.Save(t.Context(), ofThings, point("7"), slices.Values([]*picky{a, b}))
@@ -226,7 +240,7 @@ func (r *reading) Unmarshal(data []byte) error {
 
 // A type that only reads protobuf is written in JSON.
 func TestFileOfATypeThatOnlyReadsProtobuf(t *testing.T) {
-	file := informer.FileCheckpoint[*reading](filepath.Join(t.TempDir(), "readings"), informer.FileOptions{})
+	file := checkpoint.File[*reading](filepath.Join(t.TempDir(), "readings"), checkpoint.Options{})
 	save(t, file, point("7"), &reading{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "7"}, Value: "v"})
 	if got, _, err := file.Load(t.Context(), ofThings); err != nil || len(got) != 1 || got[0].Name != "a" || got[0].Value != "v" {
 		t.Errorf("comes back as %v: %v", got, err)
@@ -237,7 +251,7 @@ func TestFileOfATypeThatOnlyReadsProtobuf(t *testing.T) {
 // nothing but the whole copy ever comes back.
 func TestFileThatIsDamagedAnywhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things")
-	file := informer.FileCheckpoint[*thing](path, informer.FileOptions{Cluster: "c"})
+	file := checkpoint.File[*thing](path, checkpoint.Options{Cluster: "c"})
 	save(t, file, point("40"), someThings(3)...)
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -274,7 +288,7 @@ func TestFileThatIsDamagedAnywhere(t *testing.T) {
 // removed by a later save.
 func TestFileIsWholeOrOld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things[1]*")
-	file := informer.FileCheckpoint[*thing](path, informer.FileOptions{})
+	file := checkpoint.File[*thing](path, checkpoint.Options{})
 	save(t, file, point("40"), someThings(3)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -324,7 +338,7 @@ func TestFileMakesRoomBeforeItWrites(t *testing.T) {
 	if err := os.Chtimes(left, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	file := informer.FileCheckpoint[*thing](path, informer.FileOptions{})
+	file := checkpoint.File[*thing](path, checkpoint.Options{})
 	full := func(func(*thing) bool) {
 		if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("an old unfinished file is there while another is written: %v", err)
@@ -338,17 +352,17 @@ func TestFileMakesRoomBeforeItWrites(t *testing.T) {
 // A copy of something else is refused, and the error says what differs.
 func TestForeignFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "things")
-	save(t, informer.FileCheckpoint[*thing](path, informer.FileOptions{Cluster: "c", Version: "1"}), point("40"), someThings(3)...)
+	save(t, checkpoint.File[*thing](path, checkpoint.Options{Cluster: "c", Version: "1"}), point("40"), someThings(3)...)
 	for _, other := range []struct {
 		of   string
-		opts informer.FileOptions
+		opts checkpoint.Options
 		want string
 	}{
-		{`{"resource":"widgets"}`, informer.FileOptions{Cluster: "c", Version: "1"}, "widgets"},
-		{ofThings, informer.FileOptions{Cluster: "d", Version: "1"}, "cluster"},
-		{ofThings, informer.FileOptions{Cluster: "c"}, "version"},
+		{`{"resource":"widgets"}`, checkpoint.Options{Cluster: "c", Version: "1"}, "widgets"},
+		{ofThings, checkpoint.Options{Cluster: "d", Version: "1"}, "cluster"},
+		{ofThings, checkpoint.Options{Cluster: "c"}, "version"},
 	} {
-		objects, at, err := informer.FileCheckpoint[*thing](path, other.opts).Load(t.Context(), other.of)
+		objects, at, err := checkpoint.File[*thing](path, other.opts).Load(t.Context(), other.of)
 		if err == nil || !strings.Contains(err.Error(), other.want) || objects != nil || at.Version != "" {
 			t.Errorf("%+v: %d objects at %q, %v", other, len(objects), at.Version, err)
 		}
@@ -358,14 +372,14 @@ func TestForeignFile(t *testing.T) {
 // A folder that is not there, and objects that cannot be written, are errors that leave nothing behind.
 func TestFileThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
-	file := informer.FileCheckpoint[*thing](filepath.Join(dir, "missing", "things"), informer.FileOptions{})
+	file := checkpoint.File[*thing](filepath.Join(dir, "missing", "things"), checkpoint.Options{})
 	if err := file.Save(t.Context(), ofThings, point("40"), slices.Values(someThings(1))); err == nil {
 		t.Error("saved into a folder that is not there")
 	}
 	if objects, at, err := file.Load(t.Context(), ofThings); err != nil || objects != nil || at.Version != "" {
 		t.Errorf("without a file: %v at %q, %v", objects, at.Version, err)
 	}
-	endless := informer.FileCheckpoint[*endless](filepath.Join(dir, "things"), informer.FileOptions{})
+	endless := checkpoint.File[*endless](filepath.Join(dir, "things"), checkpoint.Options{})
 	if err := endless.Save(t.Context(), ofThings, point("40"), endlessObjects()); err == nil {
 		t.Error("saved what has no JSON")
 	}
@@ -392,7 +406,7 @@ func endlessObjects() iter.Seq[*endless] {
 // FuzzCheckpointFile reads any bytes as a file.
 func FuzzCheckpointFile(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "things")
-	file := informer.FileCheckpoint[*thing](path, informer.FileOptions{})
+	file := checkpoint.File[*thing](path, checkpoint.Options{})
 	if err := file.Save(context.Background(), ofThings, point("40"), slices.Values(someThings(2))); err != nil {
 		f.Fatal(err)
 	}
@@ -410,7 +424,7 @@ func FuzzCheckpointFile(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		objects, at, err := informer.FileCheckpoint[*thing](path, informer.FileOptions{}).Load(t.Context(), ofThings)
+		objects, at, err := checkpoint.File[*thing](path, checkpoint.Options{}).Load(t.Context(), ofThings)
 		if err != nil && (objects != nil || at.Version != "") {
 			t.Errorf("%d objects at %q beside %v", len(objects), at.Version, err)
 		}
@@ -430,7 +444,7 @@ func (o *touchy) MarshalJSON() ([]byte, error) {
 // An object whose code panics when it is written spoils the copy, and leaves no unfinished file.
 func TestFileOfAnObjectThatPanics(t *testing.T) {
 	folder := t.TempDir()
-	file := informer.FileCheckpoint[*touchy](filepath.Join(folder, "things"), informer.FileOptions{})
+	file := checkpoint.File[*touchy](filepath.Join(folder, "things"), checkpoint.Options{})
 	good, bad := &touchy{}, &touchy{}
 	good.Name, bad.Name, bad.Value = "good", "bad", 13
 	err := file.Save(t.Context(), `{}`, reflector.Point{Version: "1"}, func(yield func(*touchy) bool) { _ = yield(good) && yield(bad) })
