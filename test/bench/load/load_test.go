@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/listwatch/cbor"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/test/bench/objects"
 	"github.com/relist-go/relist/transport"
 )
