@@ -142,7 +142,7 @@ position: resume safe mostRecentNext distrusted synced fences
 recent: states events since
 known: Meta gone
 Meta: Key UID ResourceVersion
-pauses: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches watchesFullAt listsFullAt
+pauses: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches nextListCheck watchesFullAt listsFullAt
 silence: bookmarkGap learnedLimit
 health: failing failingBefore watchAccepted
 lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil

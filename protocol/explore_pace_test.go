@@ -179,7 +179,7 @@ func (p *pacer) encode() string {
 	}
 	u := m.pauses
 	fmt.Fprint(&b, " ", min(u.answeredStep, len(answeredPauses)), min(u.unreachableStep, len(unreachablePauses)), u.outage, u.reopenedAtOnce,
-		min(u.failures, maxFailures), u.emptyWatches, in(u.watchesFullAt), in(u.listsFullAt))
+		min(u.failures, maxFailures), u.emptyWatches, in(u.nextListCheck), in(u.watchesFullAt), in(u.listsFullAt))
 	l := m.lists
 	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.unaskableUntil))
 	if u := m.unverified; u != nil {

@@ -164,11 +164,10 @@ const (
 	checkAfter  = 500 * time.Millisecond
 	checkSpread = 2500 * time.Millisecond
 
-	// After a list that follows another history, the machine waits longer, between checkAfterList and checkAfterList + checkSpread:
-	// the answer can only be reported, and if the watch ends with 410 before that, another list follows. checkAfterList is well above
-	// [healthy]: so if each watch of a server ends with 410, and each list at the resume point is older than that, the machine sends
-	// a watch and two lists each 10 s, or these and a question each 15 s.
-	checkAfterList = 15 * time.Second
+	// After a list that follows another history, the machine asks whether the storage agrees with the list. Unless the storage did not
+	// agree with the list before, checkListEvery passes between two such questions: a server all of whose lists are older than what was
+	// seen before, and all of whose watches end with 410, would be asked about each list, and the next list comes anyway.
+	checkListEvery = 30 * time.Second
 
 	// An answer that is older than the question may be that of a replica that is behind for a moment. So the machine asks once more
 	// after checkAgain. A server that is asked for one key exactly at a version gives no such answer: it reads its storage.
@@ -243,10 +242,11 @@ func (m *Machine) planCheck(now time.Time, p *watching) {
 	case m.unverified == nil:
 	case !m.synced && len(p.repeats) == 0:
 		m.unverified.at = now
-	case m.unverified.relisted:
-		m.unverified.at = now.Add(checkAfterList + m.rules.jitter(checkSpread))
 	default:
 		m.unverified.at = now.Add(checkAfter + m.rules.jitter(checkSpread))
+		if m.unverified.relisted {
+			m.unverified.at = latest(m.unverified.at, m.pauses.nextListCheck)
+		}
 	}
 }
 
@@ -278,6 +278,9 @@ func (m *Machine) checkLater(now time.Time) {
 func (m *Machine) check(now time.Time) {
 	u := m.unverified
 	u.at = time.Time{}
+	if u.relisted {
+		m.pauses.nextListCheck = now.Add(checkListEvery)
+	}
 	m.send(now, &ask{key: u.questions[0].Key, at: u.questions[0].at})
 }
 
@@ -378,6 +381,7 @@ var errStorageDiffers = errors.New("the API server lists something else than its
 func (m *Machine) otherHistory(now time.Time, err error) {
 	if m.unverified != nil && m.unverified.relisted {
 		m.unverified.differs = true
+		m.pauses.nextListCheck = time.Time{} // the next list may help
 		m.emit(Problem{Class: VersionProblem, Err: fmt.Errorf("%w: %w", errStorageDiffers, err)})
 		m.checkLater(now)
 		return

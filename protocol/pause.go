@@ -20,6 +20,9 @@ type pauses struct {
 	// event.
 	failures, emptyWatches int
 
+	// nextListCheck: no list is followed by a question of the history check before this, see [checkListEvery].
+	nextListCheck time.Time
+
 	// There are two buckets of tokens, one for watches, and one for lists of every kind. These are the times when they are full.
 	watchesFullAt, listsFullAt time.Time
 }
@@ -82,7 +85,7 @@ func (m *Machine) waitUntil(at time.Time, then next) { m.phase = &waiting{until:
 // before it no longer count.
 func (p *pauses) after(w *watching, now time.Time) {
 	if w.open && w.lasted(now) {
-		*p = pauses{watchesFullAt: p.watchesFullAt, listsFullAt: p.listsFullAt}
+		*p = pauses{nextListCheck: p.nextListCheck, watchesFullAt: p.watchesFullAt, listsFullAt: p.listsFullAt}
 	}
 	if w.progress {
 		p.failures, p.emptyWatches = 0, 0

@@ -105,6 +105,8 @@ func TestListOfAnOlderHistoryIsWhatAnswersAreMeasuredBy(t *testing.T) {
 	s.m.wentBack(s.at, errOtherHistory)
 	s.step(Listed{s.sum("50", good("a", "30", "90"), bad("b", "40", ""))})
 	s.step(Opened{})
+	s.pass(checkAfter)
+	s.step(Answered{Version: "50", Items: []Item{bad("b", "40", "")}}) // this is what the storage has, too
 	s.pass(5 * time.Second)
 	if ask, ok := sent[Ask](s); !ok || ask.Key != "b" || ask.At != "" {
 		t.Fatalf("the effects are %v, want an ask for b", s.effects)

@@ -91,10 +91,6 @@ func printRanges() string {
 			unverifiedAt101(s)
 			return s.m.unverified.at.Sub(s.at)
 		}},
-		{"the same, after a list that follows another history", func(s *stage) time.Duration {
-			relistedAt90(s)
-			return s.m.unverified.at.Sub(s.at)
-		}},
 		{"first ask for a key in quarantine", func(s *stage) time.Duration {
 			quarantined(s)
 			return s.m.quarantine.entries["b"].next.Sub(s.at)

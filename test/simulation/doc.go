@@ -14,7 +14,7 @@
 //   - Rate: in no minute are there more requests than the backoff curve allows, whatever
 //     the server answers: 24 watches, and 24 lists, those of single objects and of
 //     verifications included. To come near, a server has to let one watch in four live
-//     for ten seconds; the same fault again and again gets no more than 18 requests out
+//     for ten seconds; the same fault again and again gets no more than 20 requests out
 //     of a reflector once five minutes have passed, and most get 6. Later pages of a list
 //     are not counted.
 //   - Recovery: each fault has a time within which the copy is fresh again, at the median

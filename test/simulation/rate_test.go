@@ -187,9 +187,9 @@ func TestRateOfEveryPair(t *testing.T) {
 	// Nothing but a pause lies between two failures, and two pauses at the cap are in a
 	// minute. A stream that lives for 10 s is opened again at once, six times a minute,
 	// and what a list costs comes on top where it ends with 410. If each list is older than
-	// the resume point, the server went back each time, and a second list follows; the question
-	// about the history of the server comes only beside a watch that lives for longer than 10 s.
-	const most = 18
+	// the resume point, the server went back each time, and a second list follows; besides,
+	// there is a question about the history of the server every 30 s.
+	const most = 20
 	var mu sync.Mutex // guards these, while the subtests run
 	worst, pairs, same := 0, 0, 0
 	note := func(got int, like bool) {
