@@ -51,15 +51,17 @@ func testDepth[T object.Object](t *testing.T) {
 		t.Errorf("bad items (-want +got):\n%s", diff)
 	}
 
-	var stream strings.Builder
-	for _, obj := range []string{deepest, tooDeep, good} {
-		fmt.Fprintf(&stream, `{"type":"ADDED","object":%s}`+"\n", obj)
-	}
-	events, err := readAll(t, mustNew(t, serve(t, body(stream.String())), Options[T]{}))
-	if !errors.Is(err, io.EOF) {
-		t.Errorf("the watch has ended with %.300v", err)
-	}
-	if diff := cmp.Diff([]string{"ADDED shop/deepest@7", "ADDED shop/bad@7 (bad)", "ADDED shop/good@7"}, events); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
+	for _, envelope := range []string{`{"type":"ADDED","object":%s}`, `{"object":%s,"type":"ADDED"}`, `{"type":"ADDED","more":1,"object":%s}`} {
+		var stream strings.Builder
+		for _, obj := range []string{deepest, tooDeep, good} {
+			fmt.Fprintf(&stream, envelope+"\n", obj)
+		}
+		events, err := readAll(t, mustNew(t, serve(t, body(stream.String())), Options[T]{}))
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("the watch of %s has ended with %.300v", envelope, err)
+		}
+		if diff := cmp.Diff([]string{"ADDED shop/deepest@7", "ADDED shop/bad@7 (bad)", "ADDED shop/good@7"}, events); diff != "" {
+			t.Errorf("events %s (-want +got):\n%s", envelope, diff)
+		}
 	}
 }

@@ -2,12 +2,15 @@ package json
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/listwatch/internal/wire"
 )
 
 // Every API server writes the envelope of an event this way.
@@ -50,21 +53,33 @@ func cutWord(event []byte) (word string, object []byte, ok bool) {
 	return "", nil, false
 }
 
-var errNoEvent = errors.New("a watch event needs a type and an object")
+var (
+	errNoEvent      = errors.New("a watch event needs a type and an object")
+	errNoJSONObject = errors.New("not a JSON object")
+)
 
-// parseEnvelope parses an envelope with any white space, escapes and order of members.
+// parseEnvelope parses an envelope with any white space, escapes and order of members. It checks each
+// member by itself, so that an object that is nested too deeply is left to its decoder.
 func parseEnvelope(event []byte) (word string, object []byte, err error) {
-	var envelope struct {
-		Type   string         `json:"type"`
-		Object jsontext.Value `json:"object"`
+	m := wire.MembersOf(event)
+	for m.Next() && (Format{}).Valid(m.Value) {
+		switch string(m.Name) {
+		case "type":
+			if m.Value[0] == '"' {
+				word = string(m.Text())
+			}
+		case "object":
+			object = m.Value
+		}
 	}
-	if err := json.Unmarshal(event, &envelope, lenient); err != nil {
-		return "", nil, fmt.Errorf("frame is not a watch event: %w", withoutValue(err))
-	}
-	if envelope.Type == "" || len(envelope.Object) == 0 {
+	switch {
+	case !m.Closed():
+		err = json.Unmarshal(event, new(jsontext.Value), lenient) // says what is wrong, and where
+		return "", nil, fmt.Errorf("frame is not a watch event: %w", cmp.Or(err, errNoJSONObject))
+	case word == "" || len(object) == 0:
 		return "", nil, errNoEvent
 	}
-	return envelope.Type, envelope.Object, nil
+	return word, object, nil
 }
 
 // Bookmark implements [format.Format].

@@ -1,7 +1,6 @@
 package json
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/relist-go/relist/listwatch/internal/intern"
@@ -27,7 +26,7 @@ type parser struct {
 func (p *parser) only() (map[string]any, error) {
 	i := p.space(0)
 	if p.at(i) != '{' {
-		return nil, errors.New("not a JSON object")
+		return nil, errNoJSONObject
 	}
 	object, end, err := p.object(i, p.next(), whole)
 	if err != nil {
