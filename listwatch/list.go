@@ -136,8 +136,8 @@ func (p *pageDecoder[T]) bad(object []byte, bad *ObjectError) error {
 	return p.shard.check(bad.Meta)
 }
 
-// itemKind returns the kind for an item that names none. In CBOR the list's apiVersion comes after
-// the items, so itemKind takes the apiVersion of the resource.
+// itemKind returns the kind for an item that names none. If the list's apiVersion comes after the
+// items, itemKind takes the apiVersion of the resource.
 func (p *pageDecoder[T]) itemKind() schema.GroupVersionKind {
 	kind := itemKind(p.list.TypeMeta)
 	if kind.Kind != "" && p.list.APIVersion == "" {

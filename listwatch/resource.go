@@ -86,8 +86,7 @@ type Options[T object.Object] struct {
 	// cannot be written to, and the values under metadata.managedFields are shared in any
 	// case. A program may replace managedFields, but must not edit them in place.
 	//
-	// ShareParts and Transform exclude each other. In CBOR, unstructured objects share
-	// nothing, with ShareParts or without, not even strings.
+	// ShareParts and Transform exclude each other.
 	ShareParts bool
 
 	// Transform changes an object before it is kept: it may remove parts that the program

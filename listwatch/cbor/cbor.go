@@ -5,12 +5,14 @@
 // kube-apiserver offers CBOR for every resource, also for custom resources, if its
 // feature gate CBORServingAndStorage is on. https://kep.k8s.io/4222
 //
-// An answer in CBOR has fewer bytes than one in JSON, but reading it costs more: relist's
-// JSON decoder is written for objects of Kubernetes, and CBOR has no such decoder here. An
-// unstructured object takes more time and more allocations than from JSON, and shares
-// nothing with others, not even strings. An object in a struct is converted to JSON first,
-// and a list then takes several times the CPU; docs/transports.md has figures. Choose CBOR
-// only if bytes on the wire, or the server's CPU, cost you more than your own.
+// Everything is converted to JSON as it arrives, because a type's tags, its UnmarshalJSON,
+// and its fields of raw JSON, such as RawExtension and FieldsV1, are written for JSON. The
+// result is the one from JSON, and package json does the rest: it decodes, shares equal
+// parts, drops members, and refuses what is nested too deeply.
+//
+// An answer in CBOR has fewer bytes than one in JSON, but takes more CPU, for the
+// conversion; docs/transports.md has figures. Choose CBOR only if bytes on the wire, or the
+// server's CPU, cost you more than your own.
 //
 // CBOR has its own package, so only programs that import the package contain the code.
 package cbor
@@ -18,15 +20,15 @@ package cbor
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"reflect"
 
-	gojson "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/internal/intern"
+	"github.com/relist-go/relist/listwatch/internal/wire"
 	"github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/transport/frames"
 )
@@ -49,73 +51,105 @@ func (Format) Text() bool { return false }
 // NewFramer implements [frames.Format].
 func (Format) NewFramer() frames.Framer { return new(framer) }
 
-// Valid implements [format.Format]. It returns true, because the scanner has read every
-// byte of an object to find its end.
-func (Format) Valid([]byte) bool { return true }
+// asJSON converts an object, an event or a list to JSON. Other bytes it returns as they are:
+// ReadList and SplitEvent have converted an object already, and gateways write their own
+// errors in JSON. No JSON begins as a map does. With an error, asJSON returns the JSON of
+// what comes before it.
+func asJSON(object []byte) ([]byte, error) {
+	if len(object) == 0 || object[0]>>5 != majorMap && object[0]>>5 != majorTag {
+		return object, nil
+	}
+	s := scanners.Get()
+	s.reset()
+	n, err := s.scan(object)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w, at byte %d", err, n)
+	case !s.whole():
+		err = io.ErrUnexpectedEOF
+	case n < len(object):
+		err = fmt.Errorf("more follows its end, at byte %d", n)
+	}
+	text := bytes.Clone(s.json.out)
+	s.json.reset()
+	scanners.Put(s)
+	return text, err
+}
 
-var errNoObject = errors.New("not an object")
+var scanners = intern.Pool[scanner]{New: func() *scanner { return &scanner{json: new(writer)} }}
 
-// Unmarshaler implements [format.Format]. An unstructured object contains the same values
-// as from apimachinery's decoder: whole numbers are int64, other numbers are float64, and
-// byte strings are text, in base64 if their tag says so.
-//
-// For a struct, the object is converted to JSON and then decoded from JSON, because a
-// type's tags, its UnmarshalJSON, and its fields of raw JSON, such as RawExtension and
-// FieldsV1, are written for JSON. The result is the same as from JSON, and takes several times as
-// long. Strings are shared as in JSON, and so are parts if opts.ShareParts is set.
-// Unstructured objects share nothing.
-func (Format) Unmarshaler(typ reflect.Type, opts format.Options) (func(object []byte, into any) error, error) {
-	unmarshal := intoUnstructured
-	if typ != reflect.TypeFor[*unstructured.Unstructured]() {
-		fromJSON, err := json.Format{}.Unmarshaler(typ, format.Options{ShareParts: opts.ShareParts})
-		if err != nil {
-			return nil, err
-		}
-		unmarshal = func(object []byte, into any) error {
-			text, err := toJSON(object)
-			if err != nil {
-				return err
+var errNoEvent = errors.New("a watch event needs a type and an object")
+
+// SplitEvent implements [format.Format]. The object is JSON.
+func (Format) SplitEvent(event []byte, _ bool) (word string, object []byte, err error) {
+	text, err := asJSON(event)
+	if err != nil {
+		word, object, _ = json.Format{}.SplitEvent(text, false) // the parts that can be read
+		return word, object, fmt.Errorf("frame is not a watch event: %w", err)
+	}
+	for m := wire.MembersOf(text); m.Next(); {
+		switch string(m.Name) {
+		case "type":
+			if m.Value[0] == '"' {
+				word = string(m.Text())
 			}
-			return fromJSON(text, into)
+		case "object":
+			object = m.Value
 		}
 	}
-	if len(opts.Drop) == 0 {
-		return unmarshal, nil
+	if word == "" || len(object) == 0 {
+		err = errNoEvent
 	}
-	return format.Without(newDrop(opts.Drop).object, unmarshal), nil
+	return word, object, err
 }
 
-func intoUnstructured(object []byte, into any) error {
-	var content map[string]any
-	if err := direct.Unmarshal(object, &content); err != nil {
-		return err
-	}
-	if content == nil {
-		return errNoObject
-	}
-	*into.(**unstructured.Unstructured) = &unstructured.Unstructured{Object: content}
-	return nil
+// Valid implements [format.Format].
+func (Format) Valid(object []byte) bool {
+	text, err := asJSON(object)
+	return err == nil && json.Format{}.Valid(text)
 }
 
-// toJSON returns the JSON that a server would have sent. In strings that are not UTF-8,
-// it replaces the invalid bytes, as servers do in JSON. It sorts the members, so that raw
-// JSON in an object, such as FieldsV1, is the same each time.
-func toJSON(item []byte) ([]byte, error) {
-	var content any
-	if err := direct.Unmarshal(item, &content); err != nil {
+// Kind implements [format.Format].
+func (Format) Kind(object []byte, item bool) []byte {
+	text, _ := asJSON(object)
+	return json.Format{}.Kind(text, item)
+}
+
+// Identify implements [format.Format].
+func (Format) Identify(object []byte) format.Identity {
+	text, _ := asJSON(object)
+	return json.Format{}.Identify(text)
+}
+
+// Bookmark implements [format.Format].
+func (Format) Bookmark(object []byte) (resourceVersion string, initialEventsEnd bool, err error) {
+	text, err := asJSON(object)
+	if err != nil {
+		return "", false, err
+	}
+	return json.Format{}.Bookmark(text)
+}
+
+// Status implements [format.Format].
+func (Format) Status(object []byte) (status metav1.Status, ok bool) {
+	text, err := asJSON(object)
+	if err != nil {
+		return status, false
+	}
+	return json.Format{}.Status(text)
+}
+
+// Unmarshaler implements [format.Format]. It accepts every type.
+func (Format) Unmarshaler(typ reflect.Type, opts format.Options) (func(object []byte, into any) error, error) {
+	unmarshal, err := json.Format{}.Unmarshaler(typ, opts)
+	if err != nil {
 		return nil, err
 	}
-	return gojson.Marshal(content, jsontext.AllowInvalidUTF8(true), gojson.Deterministic(true))
-}
-
-// Status implements [format.Format]. It also reads JSON, because gateways write their own
-// errors in JSON.
-func (Format) Status(object []byte) (status metav1.Status, ok bool) {
-	if !bytes.HasPrefix(bytes.TrimSpace(object), []byte("{")) {
-		var err error
-		if object, err = toJSON(object); err != nil {
-			return status, false
+	return func(object []byte, into any) error {
+		text, err := asJSON(object)
+		if err != nil {
+			return err
 		}
-	}
-	return json.Format{}.Status(object)
+		return unmarshal(text, into)
+	}, nil
 }

@@ -66,23 +66,3 @@ func TestDrop(t *testing.T) {
 		t.Errorf("got %+v", objects.Items[0])
 	}
 }
-
-// Drop works on items without a length and through arrays, and leaves torn items
-// unchanged.
-func TestDropFromBytes(t *testing.T) {
-	d := newDrop([][]string{{"a", "b"}, {"c"}})
-	for in, want := range map[string]string{
-		"\xa2\x61a\xa2\x61b\x01\x61d\x02\x61c\x03":    "\xa1\x61a\xa1\x61d\x02",
-		"\xbf\x61c\x03\x61d\x04\xff":                  "\xbf\x61d\x04\xff",
-		"\xa1\x61a\x82\xa1\x61b\x01\x81\xa1\x61b\x01": "\xa1\x61a\x82\xa0\x81\xa1\x61b\x01",
-		"\xd9\xd9\xf7\xb8\x02\x61c\x03\x61d\x04":      "\xd9\xd9\xf7\xb8\x01\x61d\x04",
-		"\xa1\x61c":                                   "\xa1\x61c",
-		"\xa1\x61c\x03\x00":                           "\xa1\x61c\x03\x00",
-		"\x01":                                        "\x01",
-		"":                                            "",
-	} {
-		if got := string(d.object([]byte("before"), []byte(in))); got != "before"+want {
-			t.Errorf("%x became %x, want %x", in, got[len("before"):], want)
-		}
-	}
-}
