@@ -20,7 +20,6 @@ func TestFlagErrors(t *testing.T) {
 		{"mirror pods --exit-on-sync=maybe", "--exit-on-sync maybe: want true or false"},
 		{"mirror pods --resync soon", "--resync soon: want a time, such as 90s"},
 		{"serve --rate x", "--rate x: want a number"},
-		{"demo --seed -1", "--seed -1: want a whole number, 0 or more"},
 		{"mirror pods -n a/b", "-n a/b: want the name of one namespace"},
 		{"mirror pods -n ..", "-n ..: want the name of one namespace"},
 		{"mirror pods -n Web", "-n Web: want the name of one namespace"},
@@ -28,7 +27,6 @@ func TestFlagErrors(t *testing.T) {
 		{"mirror pods --server localhost", "--server localhost: want http://HOST:PORT or https://HOST[:PORT]"},
 		{"mirror pods --server 127.0.0.1:43967", "--server 127.0.0.1:43967: want http://HOST:PORT or https://HOST[:PORT]"},
 		{"mirror pods --transport ws", "--transport ws: want auto, http or websocket"},
-		{"demo --transport x", "--transport x: want auto, http or websocket"},
 		{"completion foo", `unknown shell "foo": want bash, fish, powershell or zsh`},
 	} {
 		r := command(t, strings.Fields(tt.args)...)

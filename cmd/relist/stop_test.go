@@ -90,7 +90,7 @@ func TestStopInEveryState(t *testing.T) {
 		}
 	})
 	t.Run("demonstrating", func(t *testing.T) {
-		p := start(t, "demo", "--objects", "50", "--duration", "0s")
+		p := start(t, "demo", "--duration", "0s")
 		p.await("fault ")
 		r := p.interrupt()
 		if r.status != cli.ExitError || r.stderr != "relist demo: interrupted before every fault was shown\n" {

@@ -72,8 +72,6 @@ func flagError(err error) error {
 			want = "a number"
 		case "int":
 			want = "a whole number"
-		case "uint64":
-			want = "a whole number, 0 or more"
 		default:
 			return err
 		}

@@ -35,18 +35,15 @@ type layout struct {
 	width int // columns, 0 for no limit
 }
 
-// appendText writes a line with the time since the start. A summary and a result are tables, which need none. Each kind of
+// appendText writes a line with the time since the start. A summary is a table, which needs none. Each kind of
 // line makes its text safe for a terminal. appendText does it again, so that no kind can forget it.
 func (y layout) appendText(b []byte, since time.Duration, resource string, l Line) []byte {
-	switch l.(type) {
-	case Summary:
+	if _, is := l.(Summary); is {
 		title := "summary"
 		if resource != "" {
 			title += " of " + visible.OneLine(strings.TrimSpace(resource))
 		}
 		return append(b, y.wrap(title+visible.Lines(l.Text())+"\n", 4)...)
-	case Result:
-		return append(b, y.wrap(visible.Lines(l.Text())+"\n", 4)...)
 	}
 	text := visible.OneLine(l.Text())
 	if resource != "" {

@@ -29,7 +29,6 @@ func everyLine() []Line {
 		Fault{Name: "cut", Message: "snip"},
 		Recovered{Name: "cut", Seconds: 1.5, Message: "well"},
 		Summary{Objects: 1, Digest: "sha256:00", CPUSeconds: 1, PeakRSSBytes: 1 << 20, SyncSeconds: 2},
-		Result{Matches: true, Faults: []FaultState{{Name: "cut", Met: true, Seconds: 1}, {Name: "stall"}}, Differences: []string{"a/b: gone"}},
 	}
 }
 
@@ -75,22 +74,6 @@ summary
   synced in        2s
   CPU              1s
   peak RSS         1.0 MiB
-
-  cut    met, live again after 1s
-  stall  NOT MET
-
-  objects      0
-  lists        0
-  watches      0
-  bookmarks    0
-  410s         0
-  Too large    0
-  tombstones   0
-  events/s     0 (0 by watch; changes that a list brought are not among them)
-  lag p50/p99  0s / 0s from commit to store, outages included
-
-  a/b: gone
-mirror matches the server
 3 words
 `
 		if got := printAll(t, Options{}); got != want {
@@ -120,14 +103,6 @@ func TestJSON(t *testing.T) {
 			t.Errorf("got %s want %s", lines[2], delta)
 		}
 	})
-}
-
-// Where nothing was compared, nothing is said about it.
-func TestInterruptedResult(t *testing.T) {
-	text := Result{Interrupted: true, Faults: []FaultState{{Name: "cut", Met: true, Seconds: 1}, {Name: "stall"}}}.Text()
-	if !strings.Contains(text, "\n  stall  not come to\n") || !strings.HasSuffix(text, "\ninterrupted: the mirror was not compared with the server") {
-		t.Errorf("got:\n%s", text)
-	}
 }
 
 func TestNone(t *testing.T) {

@@ -23,12 +23,12 @@ func (s Synced) Text() string {
 
 // Text implements [Line].
 func (l List) Text() string {
-	return fmt.Sprintf("%s in %s at %s, took %s", count(l.Items, "object"), count(l.Pages, "page"), Word(l.ResourceVersion), short(l.Seconds))
+	return fmt.Sprintf("%s in %s at %s, took %s", count(l.Items, "object"), count(l.Pages, "page"), Word(l.ResourceVersion), Short(l.Seconds))
 }
 
 // Text implements [Line].
 func (w Watch) Text() string {
-	return fmt.Sprintf("from %s, asking for %s", orNone(w.ResourceVersion), short(w.TimeoutSeconds))
+	return fmt.Sprintf("from %s, asking for %s", orNone(w.ResourceVersion), Short(w.TimeoutSeconds))
 }
 
 // Text implements [Line].
@@ -36,7 +36,7 @@ func (b Bookmark) Text() string { return "at " + Word(b.ResourceVersion) }
 
 // Text implements [Line].
 func (w WatchEnd) Text() string {
-	return withMessage(fmt.Sprintf("%s after %s and %s", w.Reason, short(w.Seconds), count(w.Events, "event")), w.Message)
+	return withMessage(fmt.Sprintf("%s after %s and %s", w.Reason, Short(w.Seconds), count(w.Events, "event")), w.Message)
 }
 
 // Text implements [Line].
@@ -45,7 +45,7 @@ func (r Relist) Text() string {
 }
 
 // Text implements [Line].
-func (b Backoff) Text() string { return short(b.Seconds) + " because " + b.Reason }
+func (b Backoff) Text() string { return Short(b.Seconds) + " because " + b.Reason }
 
 // Text implements [Line].
 func (p Problem) Text() string {
@@ -68,10 +68,10 @@ func (s Summary) Table() []Row {
 		{"deltas", fmt.Sprintf("%d added, %d updated, %d deleted (%s), %d replaced, %d resynced",
 			s.Deltas.Added, s.Deltas.Updated, s.Deltas.Deleted, count(s.Tombstones, "tombstone"), s.Deltas.Replaced, s.Deltas.Sync)},
 		{"problems", fmt.Sprint(s.Problems)},
-		{"synced in", orNone(map[bool]string{true: short(s.SyncSeconds)}[s.SyncSeconds > 0])},
+		{"synced in", orNone(map[bool]string{true: Short(s.SyncSeconds)}[s.SyncSeconds > 0])},
 	}
 	if s.CPUSeconds > 0 {
-		rows = append(rows, Row{"CPU", short(s.CPUSeconds)})
+		rows = append(rows, Row{"CPU", Short(s.CPUSeconds)})
 	}
 	if s.PeakRSSBytes > 0 {
 		rows = append(rows, Row{"peak RSS", fmt.Sprintf("%.1f MiB", float64(s.PeakRSSBytes)/(1<<20))})
@@ -106,8 +106,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// short is a time span with three digits that matter.
-func short(seconds float64) string {
+// Short is a time span with three digits that matter.
+func Short(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {
 	case d >= time.Minute:

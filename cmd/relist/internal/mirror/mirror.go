@@ -28,18 +28,12 @@ type Options struct {
 	// Source is where objects come from.
 	Source listwatch.ListWatcher[*listwatch.Raw]
 
-	// Reflector are the options of the reflector. Its Trace is called too, after
-	// the mirror's own.
+	// Reflector are the options of the reflector, without a Trace.
 	Reflector reflector.Options
 
 	// Report is given each line, one at a time, from the reflector's goroutine or the
 	// consumer's. If nil, nobody is.
 	Report func(report.Line)
-
-	// Applied is called after each delta has been applied to the store, on the
-	// consumer's goroutine, with what the store held before: nil if nothing. If nil,
-	// nobody is.
-	Applied func(d deltafifo.Delta[*listwatch.Raw], before *listwatch.Raw)
 
 	// FailEarly ends Run when the first list is refused for a reason that waiting will
 	// not mend, such as a credential or a selector.
@@ -53,7 +47,6 @@ type Mirror struct {
 	store  *store.Store[*listwatch.Raw]
 	queue  *deltafifo.Queue[*listwatch.Raw]
 	source *reflector.Reflector[*listwatch.Raw]
-	synced chan struct{}
 	fail   context.CancelCauseFunc // ends Run; set by it, and called on its goroutine
 	gaveUp atomic.Bool             // because of FailEarly
 
@@ -70,10 +63,7 @@ type Mirror struct {
 
 // New returns a Mirror that has not started.
 func New(opts Options) *Mirror {
-	if opts.Applied == nil {
-		opts.Applied = func(deltafifo.Delta[*listwatch.Raw], *listwatch.Raw) {}
-	}
-	m := &Mirror{opts: opts, store: store.New(store.Options[*listwatch.Raw]{}), synced: make(chan struct{})}
+	m := &Mirror{opts: opts, store: store.New(store.Options[*listwatch.Raw]{})}
 	m.report = func(l report.Line) {
 		// Who gives up says why once: with the error of Run.
 		if opts.Report != nil && !m.gaveUp.Load() {
@@ -82,7 +72,7 @@ func New(opts Options) *Mirror {
 	}
 	m.queue = deltafifo.New(deltafifo.Options[*listwatch.Raw]{Known: m.store})
 	rules := opts.Reflector
-	rules.Trace = m.trace(opts.Reflector.Trace)
+	rules.Trace = reflector.JoinTraces(Lines(m.report), m.trace())
 	m.source = reflector.New(opts.Source, &sink{Queue: m.queue, mirror: m}, rules)
 	return m
 }
@@ -92,9 +82,6 @@ func (m *Mirror) Store() *store.Store[*listwatch.Raw] { return m.store }
 
 // Pending is the number of objects with changes that have arrived and wait to be applied.
 func (m *Mirror) Pending() int { return m.queue.Len() }
-
-// Synced is closed when everything of the first list has been applied.
-func (m *Mirror) Synced() <-chan struct{} { return m.synced }
 
 // Status says how fresh the copy is. Synced means that the first list is in the copy, not
 // only in the queue before it. It must not be called from a function of the
@@ -139,7 +126,8 @@ func (m *Mirror) consume() {
 		case errors.Is(err, deltafifo.ErrClosed):
 			return
 		case err != nil:
-			m.problem(report.Problem{Class: "store", Message: err.Error()})
+			m.count(func(s *report.Summary) { s.Problems++ })
+			m.report(report.Problem{Class: "store", Message: err.Error()})
 		}
 		m.checkSynced()
 	}
@@ -155,7 +143,6 @@ func (m *Mirror) process(e deltafifo.Entry[*listwatch.Raw]) error {
 			return err
 		}
 		m.countDelta(d)
-		m.opts.Applied(d, before)
 		line := report.Delta{
 			Type:            d.Type.String(),
 			Key:             e.Key,
@@ -204,7 +191,6 @@ func (m *Mirror) checkSynced() {
 	m.mu.Unlock()
 	if first {
 		m.report(line)
-		close(m.synced)
 	}
 }
 

@@ -6,85 +6,61 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// trace turns what the reflector tells into lines and counts, and passes it on.
-func (m *Mirror) trace(next *reflector.Trace) *reflector.Trace {
-	if next == nil {
-		next = &reflector.Trace{}
-	}
-	t := &reflector.Trace{
-		RunStart:  next.RunStart,
-		ListStart: next.ListStart,
-		WatchOpen: next.WatchOpen,
-		Verified:  next.Verified,
-		Event: func(e reflector.Event) {
-			m.advance(e.ResourceVersion)
-			call(next.Event, e)
+// Lines returns a trace that reports what a reflector does, each as a line.
+func Lines(line func(report.Line)) *reflector.Trace {
+	return &reflector.Trace{
+		ListDone: func(l reflector.ListDone) {
+			if l.Err != nil {
+				return // what follows tells: a problem or a relist
+			}
+			line(report.List{ResourceVersion: l.ResourceVersion, Items: l.Items, Pages: l.Pages, Seconds: report.Seconds(l.Duration)})
 		},
+		WatchStart: func(w reflector.WatchStart) {
+			line(report.Watch{ResourceVersion: w.ResourceVersion, TimeoutSeconds: report.Seconds(w.Timeout)})
+		},
+		Bookmark: func(rv string) { line(report.Bookmark{ResourceVersion: rv}) },
+		WatchEnd: func(w reflector.WatchEnd) {
+			line(report.WatchEnd{
+				ResourceVersion: w.ResourceVersion,
+				Reason:          w.Reason.String(),
+				Message:         Cause(w.Err),
+				Events:          w.Events,
+				Seconds:         report.Seconds(w.Duration),
+			})
+		},
+		Relist: func(r reflector.Relist) {
+			line(report.Relist{ResourceVersion: r.ResourceVersion, Reason: r.Reason.String(), Message: Cause(r.Err)})
+		},
+		Backoff: func(b reflector.Backoff) {
+			line(report.Backoff{Seconds: report.Seconds(b.Delay), Reason: b.Reason.String()})
+		},
+		Problem: func(p reflector.Problem) {
+			line(report.Problem{Class: p.Class.String(), Key: p.Key, Message: p.Err.Error()})
+		},
+	}
+}
+
+// trace counts what the reflector tells, for the summary.
+func (m *Mirror) trace() *reflector.Trace {
+	return &reflector.Trace{
+		ListDone:   m.listDone,
+		WatchStart: func(reflector.WatchStart) { m.count(func(s *report.Summary) { s.Watches++ }) },
+		Event:      func(e reflector.Event) { m.advance(e.ResourceVersion) },
 		Bookmark: func(rv string) {
 			m.advance(rv)
 			m.count(func(s *report.Summary) { s.Bookmarks++ })
-			m.report(report.Bookmark{ResourceVersion: rv})
-			call(next.Bookmark, rv)
 		},
-		Synced: func() {
-			m.checkSynced()
-			if next.Synced != nil {
-				next.Synced()
-			}
-		},
-		Problem: func(p reflector.Problem) {
-			m.problem(report.Problem{Class: p.Class.String(), Key: p.Key, Message: p.Err.Error()})
-			call(next.Problem, p)
-		},
-	}
-	t.ListDone = func(l reflector.ListDone) {
-		m.listDone(l)
-		call(next.ListDone, l)
-	}
-	m.traceWatches(t, next)
-	return t
-}
-
-// traceWatches fills in what concerns watches and pauses.
-func (m *Mirror) traceWatches(t, next *reflector.Trace) {
-	t.WatchStart = func(w reflector.WatchStart) {
-		m.count(func(s *report.Summary) { s.Watches++ })
-		m.report(report.Watch{ResourceVersion: w.ResourceVersion, TimeoutSeconds: report.Seconds(w.Timeout)})
-		call(next.WatchStart, w)
-	}
-	t.WatchEnd = func(w reflector.WatchEnd) {
-		m.report(report.WatchEnd{
-			ResourceVersion: w.ResourceVersion,
-			Reason:          w.Reason.String(),
-			Message:         Cause(w.Err),
-			Events:          w.Events,
-			Seconds:         report.Seconds(w.Duration),
-		})
-		call(next.WatchEnd, w)
-	}
-	t.Relist = func(r reflector.Relist) {
-		m.count(func(s *report.Summary) { s.Relists++ })
-		m.report(report.Relist{ResourceVersion: r.ResourceVersion, Reason: r.Reason.String(), Message: Cause(r.Err)})
-		call(next.Relist, r)
-	}
-	t.Backoff = func(b reflector.Backoff) {
-		m.report(report.Backoff{Seconds: report.Seconds(b.Delay), Reason: b.Reason.String()})
-		call(next.Backoff, b)
+		Relist:  func(reflector.Relist) { m.count(func(s *report.Summary) { s.Relists++ }) },
+		Synced:  m.checkSynced,
+		Problem: func(reflector.Problem) { m.count(func(s *report.Summary) { s.Problems++ }) },
 	}
 }
 
-// listDone reports a list that came, and lets the consumer at it. One that failed is
-// reported by what follows: a problem or a relist.
+// listDone notes a list that came, and lets the consumer at it.
 func (m *Mirror) listDone(l reflector.ListDone) {
 	if l.Err == nil {
 		m.listedAt(l.ResourceVersion)
 		m.count(func(s *report.Summary) { s.Lists++ })
-		m.report(report.List{
-			ResourceVersion: l.ResourceVersion,
-			Items:           l.Items,
-			Pages:           l.Pages,
-			Seconds:         report.Seconds(l.Duration),
-		})
 	}
 	if m.held {
 		m.held = false
@@ -93,16 +69,5 @@ func (m *Mirror) listDone(l reflector.ListDone) {
 	if m.opts.FailEarly && l.Err != nil && !m.listed() && connect.Hopeless(l.Err) {
 		m.gaveUp.Store(true)
 		m.fail(&hopelessError{err: l.Err})
-	}
-}
-
-func (m *Mirror) problem(p report.Problem) {
-	m.count(func(s *report.Summary) { s.Problems++ })
-	m.report(p)
-}
-
-func call[A any](f func(A), arg A) {
-	if f != nil {
-		f(arg)
 	}
 }
