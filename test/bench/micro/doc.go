@@ -1,4 +1,4 @@
-// Package micro has benchmarks of the queue and of the store beside those of client-go.
+// Package micro has benchmarks of the queue and of the store beside those of client-go, and of lists in JSON beside lists in CBOR.
 //
 //	make bench-micro
 //
