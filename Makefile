@@ -100,7 +100,7 @@ postgres: ## test the copies of durable/postgres with a PostgreSQL of the tests'
 	cd test && go test -count=1 $(TESTFLAGS) ./postgres
 
 conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl; PostgreSQL must be installed
-	cd test && go test -count=1 -timeout 20m $(TESTFLAGS) ./conformance/...
+	cd test && go test -count=1 -timeout 20m $(TESTFLAGS) ./conformance/... ./install
 
 peers: ## play faults to relist and to other clients; PEERS=relist,client-go needs Go alone, ARGS='-runs 3 -update' writes docs/clients.md
 	cd test/conformance && go run ./peers -peers '$(PEERS)' $(ARGS)
