@@ -101,13 +101,12 @@ type Options[T object.Object] struct {
 // New returns a Resource that decodes objects into T. T is a pointer to a struct with JSON
 // tags and an embedded metav1.ObjectMeta, *unstructured.Unstructured, *[Raw], or
 // *metav1.PartialObjectMetadata; for the last one the Resource asks the server for
-// metadata alone. New checks T and returns an error if objects would not be decoded as the
-// type's author must have meant: metadata or another exported field has no tag, a tag has
-// no meaning, nothing can be decoded into a field's type, or a getter does not return the
-// name, the UID or the resourceVersion that an object has. The error names the field or the
-// getter, and says what to write instead. GetNamespace may return "" in a type for
-// cluster-scoped objects. If an object has a namespace that GetNamespace does not return,
-// the result is an [ObjectError], because two such objects could have one key. A field for the program's own use has the tag `json:"-"`.
+// metadata alone. New decodes an object of its own into T and returns an error if a getter
+// does not return the name, the UID or the resourceVersion that the object has. The error
+// names the getter, and says what to write instead. GetNamespace may return "" in a type
+// for cluster-scoped objects. If an object has a namespace that GetNamespace does not
+// return, the result is an [ObjectError], because two such objects could have one key. As
+// with encoding/json, a field without a tag stays empty.
 //
 // As in client-go, kind and apiVersion of a struct are empty, because items of a list have
 // none on the wire. Unstructured objects always have both, and so has the JSON of a Raw.

@@ -173,7 +173,7 @@ var shapes = []shape{
 		metav1.ObjectMeta `json:"metadata"`
 		Tagged
 		inner `json:"named"`
-	}{}, refused: true},
+	}{}},
 	{value: struct {
 		metav1.ObjectMeta `json:"metadata"`
 		Flags             `json:"f"`
@@ -182,7 +182,7 @@ var shapes = []shape{
 		metav1.ObjectMeta `json:"metadata"`
 		Flags
 		F Untagged `json:"f"`
-	}{}, refused: true},
+	}{}},
 	{value: struct {
 		metav1.ObjectMeta `json:"metadata"`
 		Tagged
@@ -190,7 +190,7 @@ var shapes = []shape{
 		Also struct {
 			F string `json:"f"`
 		} `json:",inline"`
-	}{}, refused: true},
+	}{}},
 	{value: struct {
 		metav1.ObjectMeta
 		F error `json:"f"`
@@ -198,11 +198,11 @@ var shapes = []shape{
 	{value: struct {
 		metav1.ObjectMeta `json:"metadata"`
 		F                 chan int `json:"f"`
-	}{}, refused: true},
+	}{}},
 	{value: struct {
 		metav1.ObjectMeta `json:"metadata"`
 		F                 map[inner]string `json:"f"`
-	}{}, refused: true},
+	}{}},
 	{value: struct {
 		metav1.ObjectMeta `json:"metadata"`
 		F                 struct{ metav1.Time } `json:"f"`
