@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,16 +15,30 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	driver "zombiezen.com/go/sqlite"
+
+	"github.com/relist-go/relist/durable/sqlite"
 )
 
-var rounds = flag.Int("rounds", 8, "how often TestRounds starts programs together")
+var rounds = flag.Int("rounds", 8, "how often TestRounds starts programs together, for each database")
 
 // TestRounds starts one to three programs with the same two tables at a time, and with other columns than before. One of them goes on.
-// PostgreSQL is killed meanwhile, or the API server is restored from a backup. Transactions in REPEATABLE READ read the
-// version, and some time later the rows, which are always what the server had at that version.
+// PostgreSQL is killed meanwhile, or a program that writes to SQLite, or the API server is restored from a backup. Transactions that see
+// one moment read the version, and some time later the rows, which are always what the server had at that version.
 func TestRounds(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			var db roundsDatabase = sqliteFile{filepath.Join(t.TempDir(), "copy.db")}
+			if kind == "postgres" {
+				db = postgresSchema{ownPostgres(t), "rounds"}
+			}
+			testRounds(t, db)
+		})
+	}
+}
+
+func testRounds(t *testing.T, db roundsDatabase) {
 	total := &tally{}
-	db := postgresSchema{ownPostgres(t), "rounds"}
 	w := newWorld(t, newOurs(t), *seed+200, db.unstorable(), 300)
 	r := &roundPlayer{killer: newKiller(w, db, true, total), db: db, total: total}
 	stop := w.churn(10 * time.Millisecond)
@@ -38,20 +53,39 @@ func TestRounds(t *testing.T) {
 	}
 	stopReading()
 	t.Logf("%v", total.counts)
-	for _, what := range []string{"readings with a version", "fenced", "killed PostgreSQL", "restored", "changed columns"} {
+	for _, what := range []string{"readings with a version", "fenced", "killed", "restored", "changed columns"} {
 		if *rounds >= 8 && total.of(what) < *rounds/8 {
 			t.Errorf("%s: %d times; the test has become harmless", what, total.of(what))
 		}
 	}
 }
 
+// roundsDatabase is a database that many programs use at once.
+type roundsDatabase interface {
+	database
+
+	// readTable reads the version of a table and, after a pause, its rows, of one moment.
+	readTable(ctx context.Context, table string, pause time.Duration) (contents, error)
+
+	// crash kills what writes to the files, and returns the programs that may go on.
+	crash(r *roundPlayer, started []*program) []*program
+
+	// keep makes sure that no crash takes back what is committed.
+	keep(t *testing.T)
+}
+
 type roundPlayer struct {
 	*killer
-	db      postgresSchema
+	db      roundsDatabase
 	total   *tally
 	left    *program     // of the round before
 	columns int          // of the round before
 	pause   sync.RWMutex // a reader has it for reading
+}
+
+// start starts a program with both tables, and the columns of the round.
+func (r *roundPlayer) start() *program {
+	return r.killer.start("-share", "-two", "-columns", columnsOf[r.columns])
 }
 
 // tables are those of each program.
@@ -72,23 +106,30 @@ func (r *roundPlayer) round(i int) {
 		}
 		if i%8 == 7 {
 			r.left.kill()
-			r.pause.Lock() // else a reader and DROP SCHEMA may wait for each other
+			r.pause.Lock() // else a reader and DROP SCHEMA may wait for each other, or a reader has files that are gone
 			r.db.wipe(r.t)
 			r.pause.Unlock()
 			held, err := w.server.(*ours).s.Hold("watch")
 			must(r.t, err)
-			r.left = r.start("-two", "-columns", columnsOf[r.columns])
+			r.left = r.start()
 			select {
 			case <-held:
 			case <-time.After(patience):
 				r.t.Fatal("no watch has come")
 			}
+			lists := 0 // a backup that is restored between two pages of a list may not be noticed
+			r.left.mustSay("both lists", func(l line) bool {
+				if l.What == "commit" && l.List && l.Version != "" {
+					lists++
+				}
+				return lists == len(tables)
+			})
 			r.total.count("restored between list and watch")
 		}
 		w.restore(time.Duration(w.roll(1000)) * time.Millisecond)
 		r.total.count("restored")
 		r.bothLearned()
-		r.db.change(r.t, "CHECKPOINT") // a version of the history before must not come again
+		r.db.keep(r.t) // a version of the history before must not come again
 		return
 	}
 	var started []*program
@@ -101,13 +142,13 @@ func (r *roundPlayer) round(i int) {
 		started = append(started, r.left)
 	}
 	for range 1 + w.roll(3) {
-		started = append(started, r.start("-two", "-columns", columnsOf[columns]))
+		started = append(started, r.start())
 		w.wait(50 * time.Millisecond)
 	}
 	if i%2 == 1 {
 		w.wait(500 * time.Millisecond)
-		must(r.t, r.db.server.crash())
-		r.total.count("killed PostgreSQL")
+		started = r.db.crash(r, started)
+		r.total.count("killed")
 	}
 	r.left = r.oneOf(started)
 	if r.left == nil {
@@ -236,7 +277,8 @@ func (r *roundPlayer) differs(c contents) (differs string) {
 	for _, key := range c.state.Point.Doubts {
 		doubts[key] = true
 	}
-	for _, h := range slices.Backward(r.w.histories) {
+	var all []string
+	for i, h := range slices.Backward(r.w.histories) {
 		if version < h.base {
 			continue
 		}
@@ -244,15 +286,19 @@ func (r *roundPlayer) differs(c contents) (differs string) {
 		if differs = difference(r.db, c.rows, want, doubts, unsure); differs == "" {
 			return ""
 		}
+		all = append(all, fmt.Sprintf("in history %d from %d on, %s", i, h.base, differs))
 	}
-	return fmt.Sprintf("at version %d: %s", version, differs)
+	return fmt.Sprintf("at version %d: %s", version, strings.Join(all, "; "))
 }
 
-// readTable reads the version of a table and, after a pause, its rows, in one transaction.
-func (r *roundPlayer) readTable(table string, pause time.Duration) (c contents, err error) {
+func (r *roundPlayer) readTable(table string, pause time.Duration) (contents, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.t.Context()), patience)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, r.db.server.url())
+	return r.db.readTable(ctx, table, pause)
+}
+
+func (p postgresSchema) readTable(ctx context.Context, table string, pause time.Duration) (c contents, err error) {
+	conn, err := pgx.Connect(ctx, p.server.url())
 	if err != nil {
 		return c, err
 	}
@@ -262,7 +308,7 @@ func (r *roundPlayer) readTable(table string, pause time.Duration) (c contents, 
 		return c, err
 	}
 	var version, state string
-	err = tx.QueryRow(ctx, "SELECT version, state::text FROM rounds.relist_state WHERE table_name = $1", table).Scan(&version, &state)
+	err = tx.QueryRow(ctx, "SELECT version, state::text FROM "+p.schema+".relist_state WHERE table_name = $1", table).Scan(&version, &state)
 	if err != nil {
 		return c, err
 	}
@@ -271,7 +317,7 @@ func (r *roundPlayer) readTable(table string, pause time.Duration) (c contents, 
 	}
 	c.opened, c.rows, c.state.Point.Version = true, map[string]object{}, version
 	<-time.After(pause)
-	rows, err := tx.Query(ctx, "SELECT key, uid, resource_version, object::text FROM rounds."+table)
+	rows, err := tx.Query(ctx, "SELECT key, uid, resource_version, object::text FROM "+p.schema+"."+table)
 	if err != nil {
 		return c, err
 	}
@@ -281,6 +327,59 @@ func (r *roundPlayer) readTable(table string, pause time.Duration) (c contents, 
 		return nil
 	})
 	return c, err
+}
+
+// crash kills PostgreSQL with SIGKILL, and starts it again. The programs go on.
+func (p postgresSchema) crash(r *roundPlayer, started []*program) []*program {
+	must(r.t, p.server.crash())
+	return started
+}
+
+func (p postgresSchema) keep(t *testing.T) { p.change(t, "CHECKPOINT") }
+
+func (f sqliteFile) readTable(_ context.Context, table string, pause time.Duration) (c contents, err error) {
+	conn, err := sqlite.OpenReader(f.path) //nolint:contextcheck // it has no context
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := each(conn.Conn, "BEGIN", nil); err != nil {
+		return c, err
+	}
+	version, state := "", ""
+	err = each(conn.Conn, "SELECT version, state FROM relist_state WHERE state <> '' AND table_name = '"+table+"'", func(s *driver.Stmt) {
+		version, state = s.ColumnText(0), s.ColumnText(1)
+	})
+	if err != nil || state == "" {
+		return c, err
+	}
+	if err := json.Unmarshal([]byte(state), &c.state); err != nil {
+		return c, err
+	}
+	c.opened, c.rows, c.state.Point.Version = true, map[string]object{}, version
+	<-time.After(pause)
+	return c, each(conn.Conn, "SELECT key, uid, resource_version, object FROM "+table, func(s *driver.Stmt) {
+		c.rows[s.ColumnText(0)] = object{uid: s.ColumnText(1), version: s.ColumnText(2), json: []byte(s.ColumnText(3))}
+	})
+}
+
+// crash kills one of the programs that run, with SIGKILL, and starts another.
+func (sqliteFile) crash(r *roundPlayer, started []*program) []*program {
+	running := slices.DeleteFunc(slices.Clone(started), (*program).hasEnded)
+	victim := running[r.w.roll(len(running))]
+	victim.kill()
+	return append(slices.DeleteFunc(started, func(p *program) bool { return p == victim }), r.start())
+}
+
+func (sqliteFile) keep(*testing.T) {} // what a killed program has committed is in the files
+
+func (p *program) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // crash kills the server with SIGKILL, and starts it again.

@@ -68,8 +68,8 @@ func main() {
 	flag.StringVar(&o.cluster, "cluster", "test", "`name` of the cluster")
 	flag.BoolVar(&o.history, "history", false, "keep former states")
 	flag.BoolVar(&o.share, "share", false, "open a file of SQLite that another program has opened")
-	flag.StringVar(&o.columns, "columns", "", "more columns (PostgreSQL), with a comma between two")
-	flag.BoolVar(&o.two, "two", false, "keep the same objects in a second table, named again (PostgreSQL)")
+	flag.StringVar(&o.columns, "columns", "", "more columns, with a comma between two")
+	flag.BoolVar(&o.two, "two", false, "keep the same objects in a second table, named again")
 	flag.IntVar(&o.page, "page", 0, "objects a page of a list")
 	flag.IntVar(&o.batch, "batch", 0, "changes a transaction")
 	flag.DurationVar(&o.delay, "delay", 0, "the longest time before a commit")
@@ -141,23 +141,23 @@ func openCopies(ctx context.Context, o options) ([]durable.Copy[*listwatch.Raw],
 	if o.history {
 		retention = time.Hour
 	}
+	names := []string{"configmaps"}
+	if o.two {
+		names = append(names, "again")
+	}
+	var columns []string
+	if o.columns != "" {
+		columns = strings.Split(o.columns, ",")
+	}
 	encode := (*listwatch.Raw).MarshalJSON
+	var to []durable.Copy[*listwatch.Raw]
 	if strings.HasPrefix(o.database, "postgres://") {
 		db, err := postgres.Open(ctx, o.database, postgres.Options{Schema: o.schema, Timeout: o.timeout})
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		names := []string{"configmaps"}
-		if o.two {
-			names = append(names, "again")
-		}
-		var to []durable.Copy[*listwatch.Raw]
 		for _, name := range names {
-			table := postgres.Table{Resource: configMaps, Name: name, History: o.history, Retention: retention}
-			if o.columns != "" {
-				table.Columns = strings.Split(o.columns, ",")
-			}
-			c, err := postgres.New(db, table, encode)
+			c, err := postgres.New(db, postgres.Table{Resource: configMaps, Name: name, Columns: columns, History: o.history, Retention: retention}, encode)
 			if err != nil {
 				return nil, nil, nil, errors.Join(err, db.Close())
 			}
@@ -169,8 +169,14 @@ func openCopies(ctx context.Context, o options) ([]durable.Copy[*listwatch.Raw],
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	to, err := sqlite.New(db, sqlite.Table{Resource: configMaps, History: o.history, Retention: retention}, encode)
-	return []durable.Copy[*listwatch.Raw]{to}, sqlite.Check, db.Close, err
+	for _, name := range names {
+		c, err := sqlite.New(db, sqlite.Table{Resource: configMaps, Name: name, Columns: columns, History: o.history, Retention: retention}, encode)
+		if err != nil {
+			return nil, nil, nil, errors.Join(err, db.Close())
+		}
+		to = append(to, c)
+	}
+	return to, sqlite.Check, db.Close, nil
 }
 
 // tell returns traces that print.
