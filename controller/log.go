@@ -61,14 +61,14 @@ func (l *failureLog) failed(ctx context.Context, r *Reconciled) {
 	if !isBehind(r.Err) || r.Failures >= manyBehind {
 		level, since, more = l.record(r.Key, classOf(r.Err))
 	}
-	message := "reconcile failed"
+	message := "relist: reconcile failed"
 	attrs := []slog.Attr{slog.String("key", r.Key), slog.Any("error", r.Err), slog.Int("failures", r.Failures), slog.Duration("next", r.Next)}
 	if since > 0 {
 		attrs = append(attrs, slog.Duration("for", since.Round(time.Millisecond)))
 	}
 	var panicked *PanicError
 	if errors.As(r.Err, &panicked) {
-		message = "reconcile panicked"
+		message = "relist: reconcile panicked"
 		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
 		if level == slog.LevelWarn {
 			level = slog.LevelError
@@ -76,7 +76,7 @@ func (l *failureLog) failed(ctx context.Context, r *Reconciled) {
 	}
 	l.logger.LogAttrs(ctx, level, message, attrs...)
 	if more {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "reconcile failed for more keys", slog.Int("named", maxNamed), slog.Duration("in", namedPeriod))
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "relist: reconcile failed for more keys", slog.Int("named", maxNamed), slog.Duration("in", namedPeriod))
 	}
 }
 
@@ -119,7 +119,7 @@ func (l *failureLog) succeeded(ctx context.Context, key string, failures int) {
 	}
 	l.mu.Unlock()
 	if f != nil && f.told != nil {
-		l.logger.LogAttrs(ctx, slog.LevelWarn, "reconcile recovered", slog.String("key", key),
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "relist: reconcile recovered", slog.String("key", key),
 			slog.Duration("after", time.Since(f.since).Round(time.Millisecond)), slog.Int("failures", failures))
 	}
 }

@@ -43,7 +43,7 @@ func TestFailingKeyIsLoggedOnceForEachState(t *testing.T) {
 			attempt++
 			return 0, fmt.Errorf("attempt %d: broken", attempt)
 		}, controller.For(cache(f)))
-		r.expectLines(`level=WARN msg="reconcile failed" key=a error="attempt 1: broken" failures=1 next=5ms`)
+		r.expectLines(`level=WARN msg="relist: reconcile failed" key=a error="attempt 1: broken" failures=1 next=5ms`)
 		later(time.Hour)
 		r.expectLines()
 		if attempt < 20 {
@@ -52,7 +52,7 @@ func TestFailingKeyIsLoggedOnceForEachState(t *testing.T) {
 
 		r.becomes(returning(0, apierrors.NewForbidden(schema.GroupResource{Resource: "shops"}, "a", errors.New("no role"))))
 		later(time.Hour)
-		r.expectLines(fmt.Sprintf(`level=WARN msg="reconcile failed" key=a error="shops \"a\" is forbidden: no role" failures=%d next=2m30s for=1h0m13.835s`, attempt+1))
+		r.expectLines(fmt.Sprintf(`level=WARN msg="relist: reconcile failed" key=a error="shops \"a\" is forbidden: no role" failures=%d next=2m30s for=1h0m13.835s`, attempt+1))
 
 		r.becomes(returning(0, errors.New("broken again")))
 		later(time.Hour)
@@ -61,11 +61,11 @@ func TestFailingKeyIsLoggedOnceForEachState(t *testing.T) {
 		failures := r.last().Failures
 		r.becomes(nil)
 		later(time.Hour)
-		r.expectLines(fmt.Sprintf(`level=WARN msg="reconcile recovered" key=a after=3h0m13.835s failures=%d`, failures))
+		r.expectLines(fmt.Sprintf(`level=WARN msg="relist: reconcile recovered" key=a after=3h0m13.835s failures=%d`, failures))
 
 		r.becomes(returning(0, errors.New("broken")))
 		f.set("a", func(*thing) {})
-		r.expectLines(`level=WARN msg="reconcile failed" key=a error=broken failures=1 next=5ms`)
+		r.expectLines(`level=WARN msg="relist: reconcile failed" key=a error=broken failures=1 next=5ms`)
 	})
 }
 
@@ -84,12 +84,12 @@ func TestOldStatesAreLoggedIfTheyLast(t *testing.T) {
 			r.becomes(returning(0, err))
 			f.set("a", func(*thing) {})
 			later(4 * time.Second)
-			if got := r.lines(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=WARN msg="reconcile failed" key=a error="`) || !strings.Contains(got, " failures=10 ") {
+			if got := r.lines(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=WARN msg="relist: reconcile failed" key=a error="`) || !strings.Contains(got, " failures=10 ") {
 				t.Errorf("logged %s", got)
 			}
 			r.becomes(nil)
 			later(time.Minute)
-			if got := r.lines(); !strings.Contains(got, `msg="reconcile recovered"`) {
+			if got := r.lines(); !strings.Contains(got, `msg="relist: reconcile recovered"`) {
 				t.Errorf("logged %s", got)
 			}
 		}
@@ -103,7 +103,7 @@ func TestAttemptsAreLoggedAtDebug(t *testing.T) {
 		r.level.Set(slog.LevelDebug)
 		r.logged()
 		later(5 * time.Millisecond)
-		r.expectLines(`level=DEBUG msg="reconcile failed" key=a error=broken failures=2 next=10ms for=5ms`)
+		r.expectLines(`level=DEBUG msg="relist: reconcile failed" key=a error=broken failures=2 next=10ms for=5ms`)
 	})
 }
 
@@ -124,7 +124,7 @@ func TestManyFailingKeysAreNamedByAndBy(t *testing.T) {
 					t.Errorf("key k%02d is named: %t", i, has)
 				}
 			}
-			if n := strings.Count(got, `level=WARN msg="reconcile failed for more keys"`); (n == 1) != more || n > 1 {
+			if n := strings.Count(got, `level=WARN msg="relist: reconcile failed for more keys"`); (n == 1) != more || n > 1 {
 				t.Errorf("%d lines about more keys in\n%s", n, got)
 			}
 		}
@@ -141,8 +141,8 @@ func TestManyFailingKeysAreNamedByAndBy(t *testing.T) {
 		got := r.lines()
 		for i := range 25 {
 			key := fmt.Sprintf("key=k%02d ", i)
-			recovered := strings.Contains(got, `msg="reconcile recovered" `+key)
-			failed := strings.Contains(got, `msg="reconcile failed" `+key)
+			recovered := strings.Contains(got, `msg="relist: reconcile recovered" `+key)
+			failed := strings.Contains(got, `msg="relist: reconcile failed" `+key)
 			if recovered != (i <= 9) || failed != (i >= 13) {
 				t.Errorf("k%02d: recovered %t, failed %t", i, recovered, failed)
 			}
@@ -155,7 +155,7 @@ func TestPanicIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, 1, func(context.Context, string) (time.Duration, error) { panic("oh") }, controller.For(cache(newFake("a"))))
 		later(time.Hour)
-		if got := r.lines(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=ERROR msg="reconcile panicked" key=a `) {
+		if got := r.lines(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=ERROR msg="relist: reconcile panicked" key=a `) {
 			t.Errorf("logged %s", got)
 		}
 	})

@@ -67,7 +67,7 @@ func TestPausesOfFirstList(t *testing.T) {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("Run has returned %v", err)
 		}
-		for _, line := range []string{"copy cannot be written", "copy written again"} {
+		for _, line := range []string{"relist: copy cannot be written", "relist: copy written again"} {
 			if n := strings.Count(r.log.String(), line); n != 1 {
 				t.Errorf("the log has %q %d times, want once", line, n)
 			}

@@ -337,10 +337,10 @@ func TestLog(t *testing.T) {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("Run has returned %v", err)
 		}
-		if n := strings.Count(r.log.String(), "copy cannot be written"); n != 1 {
+		if n := strings.Count(r.log.String(), "relist: copy cannot be written"); n != 1 {
 			t.Errorf("the log has %d lines about a database that was away, want one:\n%s", n, r.log.String())
 		}
-		if n := strings.Count(r.log.String(), "copy written again"); n != 1 {
+		if n := strings.Count(r.log.String(), "relist: copy written again"); n != 1 {
 			t.Errorf("the log has %d lines about a database that is back, want one:\n%s", n, r.log.String())
 		}
 	})

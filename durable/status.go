@@ -152,7 +152,7 @@ func (t *Trace) withLog(logger *slog.Logger) *Trace {
 	failing := false
 	return &Trace{
 		Opened: func(s State) {
-			logger.Info("copy opened", "epoch", s.Epoch, "resourceVersion", s.Point.Version, "doubts", len(s.Point.Doubts)+s.Point.MoreDoubts, "afterFailure", failing)
+			logger.Info("relist: copy opened", "epoch", s.Epoch, "resourceVersion", s.Point.Version, "doubts", len(s.Point.Doubts)+s.Point.MoreDoubts, "afterFailure", failing)
 			if own.Opened != nil {
 				own.Opened(s)
 			}
@@ -164,7 +164,7 @@ func (t *Trace) withLog(logger *slog.Logger) *Trace {
 		},
 		Commit: func(c Commit) {
 			if failing && !c.Part {
-				logger.Info("copy written again", "resourceVersion", c.Point.Version)
+				logger.Info("relist: copy written again", "resourceVersion", c.Point.Version)
 			}
 			failing = failing && c.Part
 			if own.Commit != nil {
@@ -173,7 +173,7 @@ func (t *Trace) withLog(logger *slog.Logger) *Trace {
 		},
 		Failed: func(f Failed) {
 			if !failing {
-				logger.Warn("copy cannot be written", "error", f.Err, "retryIn", f.Pause)
+				logger.Warn("relist: copy cannot be written", "error", f.Err, "retryIn", f.Pause)
 			}
 			failing = true
 			if own.Failed != nil {

@@ -43,7 +43,7 @@ func TestLogAttributes(t *testing.T) {
 				t.Errorf("a line without the resource and the namespace: %s", line)
 			}
 		}
-		if !strings.Contains(r.log.String(), "copy opened") {
+		if !strings.Contains(r.log.String(), "relist: copy opened") {
 			t.Errorf("the log has nothing of the copy: %s", r.log.String())
 		}
 	})

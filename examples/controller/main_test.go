@@ -240,7 +240,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("a write was answered with %s", got)
 	}
 	c.written("Created", `{"bread":"3"}`)
-	logged("reconcile recovered")
+	logged("relist: reconcile recovered")
 
 	_, err = c.Patch("configmaps", "town", "bakery", map[string]any{
 		"metadata": map[string]any{"ownerReferences": nil}, "data": map[string]any{"bread": "300"},

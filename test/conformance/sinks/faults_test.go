@@ -13,7 +13,7 @@ import (
 var away = flag.Duration("away", 5*time.Second, "how long TestDatabaseAway stops the database")
 
 // failing is the line of the log that says that the database fails.
-const failing = `level=WARN msg="copy cannot be written"`
+const failing = `level=WARN msg="relist: copy cannot be written"`
 
 // warned checks that a program has said once, and not more often, that it cannot write.
 func warned(t *testing.T, p *program) {
