@@ -63,10 +63,10 @@ func (t *tx[T]) mendHistory(ctx context.Context) error {
 	for _, setting := range wholeTables { // these read all present states, or all rows
 		batch.Queue("SET LOCAL " + setting + " = on")
 	}
-	batch.Queue(c.sql.clamp[0], c.table.Cluster, t.now)
-	batch.Queue(c.sql.clamp[1], c.table.Cluster, t.now)
-	batch.Queue(c.sql.clamp[2], c.table.Cluster, t.now, c.table.Name)
-	batch.Queue(c.sql.clamp[3], c.table.Cluster, t.now, c.table.Name)
+	batch.Queue(c.sql.clampFormer, c.table.Cluster, t.now)
+	batch.Queue(c.sql.clampPresent, c.table.Cluster, t.now)
+	batch.Queue(c.sql.clampEndedGaps, c.table.Cluster, t.now, c.table.Name)
+	batch.Queue(c.sql.clampGaps, c.table.Cluster, t.now, c.table.Name)
 	if t.first || !t.recorded {
 		batch.Queue(c.sql.endUnrecorded, c.table.Cluster, t.now)
 		batch.Queue(c.sql.recordRows, c.table.Cluster, t.now)

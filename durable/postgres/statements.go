@@ -11,7 +11,9 @@ type statements struct {
 	held, keys, load, first, begin, put, remove, commit  string
 	reform, end, record, endUnrecorded, recordRows       string
 	addGap, endGaps, endList, beginOff, prune, pruneGaps string
-	clamp                                                []string // with the cluster, the time and the table
+
+	// These bring back times that are later than now.
+	clampFormer, clampPresent, clampEndedGaps, clampGaps string
 }
 
 // endGaps ends every gap that lasts.
@@ -71,13 +73,11 @@ func (db *DB) statements(table string) statements {
 			SELECT $1, $2, 'list', '', $3, $4 WHERE NOT EXISTS (SELECT FROM ended)`),
 		beginOff: sql(`INSERT INTO $G (table_name, cluster, kind, from_version, from_time) SELECT $1, $2, 'off', $3, $4
 			WHERE NOT EXISTS (SELECT FROM $G WHERE table_name = $1 AND cluster = $2 AND kind = 'off' AND to_time IS NULL)`),
-		clamp: []string{
-			sql(`UPDATE $H SET from_time = least(from_time, $2), to_time = $2 WHERE cluster = $1 AND to_time > $2`),
-			sql(`UPDATE $H SET from_time = $2 WHERE cluster = $1 AND to_time IS NULL AND from_time > $2`),
-			sql(`UPDATE $G SET from_time = CASE WHEN from_time > $2 THEN $2 ELSE from_time END, to_time = $2 WHERE cluster = $1 AND to_time > $2 AND table_name = $3`),
-			sql(`UPDATE $G SET from_time = $2 WHERE cluster = $1 AND to_time IS NULL AND from_time > $2 AND table_name = $3`),
-		},
-		prune:     sql(`DELETE FROM $H WHERE ctid = ANY(ARRAY(SELECT ctid FROM $H WHERE cluster = $1 AND to_time < $2 ORDER BY to_time LIMIT $3))`),
-		pruneGaps: sql(`DELETE FROM $G WHERE table_name = $1 AND cluster = $2 AND to_time < $3`),
+		clampFormer:    sql(`UPDATE $H SET from_time = least(from_time, $2), to_time = $2 WHERE cluster = $1 AND to_time > $2`),
+		clampPresent:   sql(`UPDATE $H SET from_time = $2 WHERE cluster = $1 AND to_time IS NULL AND from_time > $2`),
+		clampEndedGaps: sql(`UPDATE $G SET from_time = CASE WHEN from_time > $2 THEN $2 ELSE from_time END, to_time = $2 WHERE cluster = $1 AND to_time > $2 AND table_name = $3`),
+		clampGaps:      sql(`UPDATE $G SET from_time = $2 WHERE cluster = $1 AND to_time IS NULL AND from_time > $2 AND table_name = $3`),
+		prune:          sql(`DELETE FROM $H WHERE ctid = ANY(ARRAY(SELECT ctid FROM $H WHERE cluster = $1 AND to_time < $2 ORDER BY to_time LIMIT $3))`),
+		pruneGaps:      sql(`DELETE FROM $G WHERE table_name = $1 AND cluster = $2 AND to_time < $3`),
 	}
 }

@@ -9,44 +9,66 @@ import (
 // applicationID marks a file as one of this package: "rlst". https://www.sqlite.org/pragma.html#pragma_application_id
 const applicationID = 0x726c7374
 
+// sharedTable is a table that all copies of a file share, as the first migration makes it.
+type sharedTable struct{ name, definition string }
+
+var sharedTables = []sharedTable{
+	// One row for each table of a resource.
+	{"relist_tables", `(
+		table_name TEXT NOT NULL PRIMARY KEY,
+		api_group  TEXT NOT NULL,
+		resource   TEXT NOT NULL,
+		columns    TEXT NOT NULL -- JSON: the columns that the program has named, and their paths
+	) WITHOUT ROWID`},
+	// One row for each copy, made by its first transaction.
+	{"relist_state", `(
+		table_name TEXT NOT NULL,
+		cluster    TEXT NOT NULL,
+		epoch      INTEGER NOT NULL,
+		version    TEXT NOT NULL, -- the rows equal the server at this resourceVersion; empty: a list is not whole, or nobody knows whether the server is the same
+		current_at TEXT NOT NULL, -- when version was written
+		committed  TEXT NOT NULL, -- the last commit
+		state      TEXT NOT NULL, -- JSON: all of sink.State
+		recorded   INTEGER NOT NULL, -- 1 if the last commit wrote the history, too
+		recorded_version TEXT NOT NULL, -- version and current_at of the last commit that did
+		recorded_at      TEXT NOT NULL,
+		PRIMARY KEY (table_name, cluster)
+	) WITHOUT ROWID`},
+	// What the history does not know. Copies without a history write nothing here.
+	{"relist_gaps", `(
+		table_name TEXT NOT NULL,
+		cluster    TEXT NOT NULL,
+		kind       TEXT NOT NULL, -- list, pause, off
+		from_version TEXT NOT NULL,
+		to_version   TEXT,          -- NULL: not over yet
+		from_time    TEXT NOT NULL, -- empty: the history begins with this gap
+		to_time      TEXT
+	)`},
+}
+
 // migrations lead from one version of the schema to the next. PRAGMA user_version says how many of them a file has had. A
 // migration is never changed after a release: a new one is added. If somebody has dropped a table, all of them run again, so they leave
 // alone what is there. Tables of resources come and go with [New].
 var migrations = [][]string{
-	{
-		// One row for each table of a resource.
-		`CREATE TABLE IF NOT EXISTS relist_tables (
-			table_name TEXT NOT NULL PRIMARY KEY,
-			api_group  TEXT NOT NULL,
-			resource   TEXT NOT NULL,
-			columns    TEXT NOT NULL -- JSON: the columns that the program has named, and their paths
-		) WITHOUT ROWID`,
-		// One row for each copy, made by its first transaction.
-		`CREATE TABLE IF NOT EXISTS relist_state (
-			table_name TEXT NOT NULL,
-			cluster    TEXT NOT NULL,
-			epoch      INTEGER NOT NULL,
-			version    TEXT NOT NULL, -- the rows equal the server at this resourceVersion; empty: a list is not whole, or nobody knows whether the server is the same
-			current_at TEXT NOT NULL, -- when version was written
-			committed  TEXT NOT NULL, -- the last commit
-			state      TEXT NOT NULL, -- JSON: all of sink.State
-			recorded   INTEGER NOT NULL, -- 1 if the last commit wrote the history, too
-			recorded_version TEXT NOT NULL, -- version and current_at of the last commit that did
-			recorded_at      TEXT NOT NULL,
-			PRIMARY KEY (table_name, cluster)
-		) WITHOUT ROWID`,
-		// What the history does not know. Copies without a history write nothing here.
-		`CREATE TABLE IF NOT EXISTS relist_gaps (
-			table_name TEXT NOT NULL,
-			cluster    TEXT NOT NULL,
-			kind       TEXT NOT NULL, -- list, pause, off
-			from_version TEXT NOT NULL,
-			to_version   TEXT,          -- NULL: not over yet
-			from_time    TEXT NOT NULL, -- empty: the history begins with this gap
-			to_time      TEXT
-		)`,
-		`CREATE INDEX IF NOT EXISTS "relist_gaps.time" ON relist_gaps (table_name, cluster, to_time)`,
-	},
+	append(createShared(), `CREATE INDEX IF NOT EXISTS "relist_gaps.time" ON relist_gaps (table_name, cluster, to_time)`),
+}
+
+func createShared() (statements []string) {
+	for _, t := range sharedTables {
+		statements = append(statements, "CREATE TABLE IF NOT EXISTS "+t.name+" "+t.definition)
+	}
+	return statements
+}
+
+// hasShared reports whether the tables that all copies share are there: somebody may have dropped one.
+func hasShared(conn *driver.Conn) (bool, error) {
+	for _, t := range sharedTables {
+		var n int64
+		if err := exec(conn, "SELECT count(*) FROM sqlite_schema WHERE name = ?", number(&n), t.name); err != nil || n == 0 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // checkFile returns an error if the file is not one of this package, and changes nothing.
@@ -74,16 +96,13 @@ func checkFile(conn *driver.Conn) error {
 
 // migrate makes the schema what this version of the package needs, in one transaction.
 func (db *DB) migrate(conn *driver.Conn) error {
-	version, shared := int64(0), int64(0)
+	version := int64(0)
 	if err := exec(conn, "PRAGMA user_version", number(&version)); err != nil {
 		return err
 	}
-	// Somebody may have dropped a table.
-	if err := exec(conn, "SELECT count(*) FROM sqlite_schema WHERE name IN ('relist_tables', 'relist_state', 'relist_gaps')", number(&shared)); err != nil {
+	shared, err := hasShared(conn)
+	if err != nil || shared && version == int64(len(migrations)) {
 		return err
-	}
-	if version == int64(len(migrations)) && shared == 3 {
-		return nil
 	}
 	return immediate(conn, func() error {
 		// Another connection may have been faster, and have made something else of an empty file.
@@ -93,7 +112,7 @@ func (db *DB) migrate(conn *driver.Conn) error {
 		if err := exec(conn, "PRAGMA user_version", number(&version)); err != nil {
 			return err
 		}
-		if shared < 3 {
+		if !shared {
 			version = 0
 		}
 		for _, migration := range migrations[version:] {
