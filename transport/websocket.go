@@ -55,7 +55,7 @@ type sockets struct {
 	http     *bodies // the fallback
 	origin   string
 	silence  silence
-	declined atomic.Int64 // Unix nanoseconds of the last fallback; 0: never
+	declined atomic.Pointer[time.Time] // of the last fallback; nil: never
 }
 
 func newSockets(c *Client, cfg Config) (*sockets, error) {
@@ -84,7 +84,7 @@ func (s *sockets) close() { s.kind.via.close() }
 // wanted reports whether the next watch is to be asked for over WebSocket.
 func (s *sockets) wanted() bool {
 	at := s.declined.Load()
-	return at == 0 || time.Since(time.Unix(0, at)) >= fallbackMemory
+	return at == nil || time.Since(*at) >= fallbackMemory
 }
 
 // watch opens a watch over WebSocket, or over HTTP if that is not possible. It stays
@@ -100,7 +100,8 @@ func (s *sockets) watch(ctx context.Context, req Request) (Stream, error) {
 	}
 	stream, err = s.http.watch(ctx, req)
 	if err == nil {
-		s.declined.Store(time.Now().UnixNano())
+		now := time.Now() // it has the monotonic clock, too, so a change of the time of day does not matter
+		s.declined.Store(&now)
 		s.client.problems.report("websocket", fallback)
 	}
 	return stream, err
