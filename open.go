@@ -43,7 +43,8 @@ type Options[T object.Object] struct {
 
 // Open makes the cache and the writer of a type by [listwatch.New], [informer.New] and [writer.New], and returns the first of
 // their errors: T cannot hold the objects, an option is wrong, or typ has no Kind. It sends no request. If only one of the parts is
-// needed, or something must come between them, call those functions instead.
+// needed, or something must come between them, call those functions instead. If a Transform clears resourceVersions, the cache cannot
+// tell when it has a write: CreateOrPatch, Patch and PatchStatus then return [ErrUnconfirmed] after each write.
 //
 //	shops, err := relist.Open(client, shopType, relist.Options[*Shop]{})
 //	err = shops.Run(ctx)
