@@ -83,8 +83,8 @@ With --status-listen, HTTP says how the copies are:
             commit), lagSeconds (for how long they do), doubts (keys whose rows
             may be wrong), moreDoubts (how many more there are, of which no key
             is known), changes (rows written), commits, commitFailures,
-            state, stalenessSeconds, lastByte, lastEvent, lastBookmark,
-            failingSince, lastError
+            state, stalenessSeconds (if that is known), lastByte, lastEvent,
+            lastBookmark, failingSince, lastError
   /metrics  for Prometheus: those of the reflector, and relist_sink_...
 Everyone who can reach the address can read it, so leave it on loopback or
 inside a cluster's network.`,

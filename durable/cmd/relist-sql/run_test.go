@@ -173,7 +173,8 @@ func newWorld(t *testing.T, objects int) *world {
 	t.Helper()
 	w := &world{T: t, file: filepath.Join(t.TempDir(), "c.db")}
 	w.server, w.url = apitest.Start(t, apitest.Options{
-		BookmarkPeriod: 20 * time.Millisecond, // an idle resource is known to be whole soon
+		BookmarkPeriod:   20 * time.Millisecond, // an idle resource is known to be whole soon
+		FreshnessTimeout: 20 * time.Millisecond, // a version that the server has not come to is refused soon
 		Log: func(r apitest.LoggedRequest) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -83,7 +83,7 @@ type copyStatus struct {
 
 	State            string    `json:"state"`
 	Since            time.Time `json:"since,omitzero"`
-	StalenessSeconds float64   `json:"stalenessSeconds"`
+	StalenessSeconds *float64  `json:"stalenessSeconds,omitempty"` // absent while nobody knows
 	LastByte         time.Time `json:"lastByte,omitzero"`
 	LastEvent        time.Time `json:"lastEvent,omitzero"`
 	LastBookmark     time.Time `json:"lastBookmark,omitzero"`
@@ -126,7 +126,10 @@ func (r *mirrorRun) statusOf(t *target, now time.Time) *copyStatus {
 		c.LastError = s.Reflector.LastError.Error()
 	}
 	stale := staleness(s.Reflector, s.FailingSince, s.Lag(now), now)
-	c.StalenessSeconds = report.Seconds(stale)
+	if !s.Reflector.Started.IsZero() || !s.FailingSince.IsZero() { // a copy that waits for others, or for another program, has neither
+		seconds := report.Seconds(stale)
+		c.StalenessSeconds = &seconds
+	}
 	limit := r.flags.status.MaxStaleness
 	switch {
 	case s.Committed.Epoch == 0:

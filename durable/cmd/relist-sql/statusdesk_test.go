@@ -135,7 +135,10 @@ func TestCopyThatCannotBeOpened(t *testing.T) {
 	}
 	p := start(t, append(mirror, "--status-listen", "127.0.0.1:0")...)
 	p.awaitAnswer("/healthz", "configmaps: the copy is not open; all copies are opened together")
-	p.awaitAnswer("/status", "the copy is not open: load the state of the copy of nodes: ")
+	status := p.awaitAnswer("/status", "the copy is not open: load the state of the copy of nodes: ")
+	if strings.Count(status, `"stalenessSeconds"`) != 1 {
+		t.Errorf("nobody knows how stale ConfigMaps are, want the staleness of nodes alone: %s", status)
+	}
 	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stdout, "was not opened, and is as it was\n") != 2 {
 		t.Errorf("status %d, stdout %q", r.status, r.stdout)
 	}

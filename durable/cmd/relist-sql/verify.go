@@ -162,6 +162,9 @@ func verify(ctx context.Context, out io.Writer, r database.Reader, s database.St
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		return 0, fmt.Errorf("the server no longer has version %s: start relist-sql mirror, and verify when it has caught up", report.Word(point.Version))
+	case tooLarge(err):
+		return 0, fmt.Errorf("the server has not come to version %s: its storage was restored from a backup, or another server answers; "+
+			"start relist-sql mirror, which copies what the server has now, and verify when it has caught up", report.Word(point.Version))
 	case err != nil:
 		return 0, err
 	case list.ResourceVersion != point.Version:
@@ -183,6 +186,11 @@ func verify(ctx context.Context, out io.Writer, r database.Reader, s database.St
 	}
 	_, err = io.WriteString(out, b.String())
 	return len(found), err
+}
+
+// tooLarge reports whether a server says that its versions have not come to the one that was asked for.
+func tooLarge(err error) bool {
+	return apierrors.IsTimeout(err) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
 }
 
 func notCompared(doubts []string) string {

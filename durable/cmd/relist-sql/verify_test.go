@@ -94,6 +94,9 @@ func TestVerify(t *testing.T) {
 
 	w.server.Compact()
 	verify(cli.ExitError, "", "configmaps of east: the server no longer has version "+version+": start relist-sql mirror, and verify when it has caught up\n")
+	statement("UPDATE relist_state SET version = '999999'") // as after a restored backup
+	verify(cli.ExitError, "", "configmaps of east: the server has not come to version 999999: its storage was restored from a backup, or another server answers; "+
+		"start relist-sql mirror, which copies what the server has now, and verify when it has caught up\n")
 	statement("UPDATE relist_state SET version = ''")
 	verify(cli.ExitError, "", "configmaps of east: it has no version, because a list is not whole")
 	other := newWorld(t, 1)
