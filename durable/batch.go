@@ -6,6 +6,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -74,21 +75,21 @@ func size[T any](c Change[T]) int {
 	return 0
 }
 
-// Add implements [reflector.Sink].
-func (w *writer[T]) Add(obj T) error {
-	return w.change(Change[T]{Meta: metaOf(obj), Object: obj, How: Put})
+// Apply implements [reflector.Sink]. Nobody is offered rows again, so a resync does nothing.
+func (w *writer[T]) Apply(c reflector.Change[T]) error {
+	switch c.How {
+	case protocol.Add, protocol.Update:
+		return w.change(Change[T]{Meta: c.Meta, Object: c.Object, How: Put})
+	case protocol.Delete:
+		return w.change(Change[T]{Meta: c.Meta, Object: c.Object, How: Deleted})
+	case protocol.InferDelete:
+		return w.deleteMissing(c.Meta)
+	case protocol.Resync, protocol.Resumed:
+	}
+	return nil
 }
 
-// Update implements [reflector.Sink].
-func (w *writer[T]) Update(obj T) error { return w.Add(obj) }
-
-// Delete implements [reflector.Sink].
-func (w *writer[T]) Delete(obj T) error {
-	return w.change(Change[T]{Meta: metaOf(obj), Object: obj, How: Deleted})
-}
-
-// DeleteMissing implements [reflector.Remote].
-func (w *writer[T]) DeleteMissing(meta listwatch.Meta) error {
+func (w *writer[T]) deleteMissing(meta listwatch.Meta) error {
 	if meta.ResourceVersion == "" {
 		w.mu.Lock()
 		if row := w.expected[meta.Key]; row.UID == meta.UID {
@@ -97,10 +98,6 @@ func (w *writer[T]) DeleteMissing(meta listwatch.Meta) error {
 		w.mu.Unlock()
 	}
 	return w.change(Change[T]{Meta: meta, How: Missing})
-}
-
-func metaOf(obj object.Object) listwatch.Meta {
-	return listwatch.Meta{Key: object.Key(obj), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
 }
 
 func (w *writer[T]) change(c Change[T]) error {
@@ -113,9 +110,9 @@ func (w *writer[T]) change(c Change[T]) error {
 	return w.dead
 }
 
-// MarkPoint implements [reflector.PointMarker]. The changes up to here belong to p. MarkPoint commits them, or leaves them to a
-// later commit.
-func (w *writer[T]) MarkPoint(p reflector.Point) {
+// At implements [reflector.Sink]. The changes up to here belong to the point. At commits them, or leaves them to a later commit.
+func (w *writer[T]) At(_ string, point func() reflector.Point) {
+	p := point()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dead != nil {

@@ -14,6 +14,8 @@ import (
 // list is a list that the reflector is reading. Its objects are written while it arrives. If the copy has a version, they are
 // written in one transaction, so that no reader sees half of a list. Otherwise they are written in many transactions.
 type list[T object.Object] struct {
+	w       *writer[T]
+	reuse   bool // a row that has the version of an item need not be written
 	began   time.Time
 	seen    keySet
 	changes []Change[T] // that are not in a transaction
@@ -25,7 +27,7 @@ type list[T object.Object] struct {
 
 	identified bool // the server that sends the list is of the copy's cluster
 
-	ended   bool // EndList has been called; the next point belongs to the list
+	ended   bool // End has been called; the next point belongs to the list
 	keepAll bool
 	version string
 }
@@ -46,23 +48,24 @@ func (l *list[T]) commit(ctx context.Context, next State) error {
 	return tx.Commit(ctx, next)
 }
 
-// BeginList implements [reflector.Remote].
-func (w *writer[T]) BeginList() {
+// BeginList implements [reflector.Sink].
+func (w *writer[T]) BeginList(reuse bool) reflector.Replacement[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dropList()
-	if w.dead != nil {
-		return
+	l := &list[T]{w: w, reuse: reuse, began: time.Now(), seen: newKeySet()}
+	if w.dead == nil {
+		w.flush()
+		w.list = l
 	}
-	w.flush()
-	w.list = &list[T]{began: time.Now(), seen: newKeySet()}
+	return l
 }
 
-// DropList implements [reflector.Remote].
-func (w *writer[T]) DropList() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.dropList()
+// Drop implements [reflector.Replacement].
+func (l *list[T]) Drop() {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	l.w.dropList()
 }
 
 // dropList rolls the transaction of a list back. The changes in the batch wait again for a point.
@@ -82,8 +85,9 @@ func (w *writer[T]) dropList() {
 	}
 }
 
-// ListPart implements [reflector.Remote].
-func (w *writer[T]) ListPart(objects []T, metas []listwatch.Meta, same []string) error {
+// Part implements [reflector.Replacement].
+func (l *list[T]) Part(objects []T, metas []listwatch.Meta) error {
+	w := l.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dead != nil {
@@ -92,10 +96,11 @@ func (w *writer[T]) ListPart(objects []T, metas []listwatch.Meta, same []string)
 	if err := w.identifyList(); err != nil {
 		return err
 	}
-	l := w.list
 	for i, obj := range objects {
 		c := Change[T]{Meta: metas[i], Object: obj, How: Put}
-		l.seen.add(c.Meta.Key)
+		if l.isWritten(c.Meta) {
+			continue
+		}
 		l.changes = append(l.changes, c)
 		l.bytes += size(c)
 		if len(l.changes) >= w.mirror.opts.BatchRows || l.bytes >= w.mirror.opts.BatchBytes {
@@ -104,12 +109,21 @@ func (w *writer[T]) ListPart(objects []T, metas []listwatch.Meta, same []string)
 			}
 		}
 	}
-	for _, key := range same {
-		l.seen.add(key)
-	}
 	w.mirror.opts.Trace.ListPart(l.seen.len())
 	w.mirror.board.listing(l.seen.len())
 	return nil
+}
+
+// isWritten notes the key of an item, and reports whether its row need not be written. If a key comes twice in one list, the later object
+// is right, and the row may have that of the earlier one by now.
+func (l *list[T]) isWritten(item listwatch.Meta) bool {
+	again := l.seen.has(item.Key)
+	l.seen.add(item.Key)
+	if !l.reuse || again {
+		return false
+	}
+	row, ok := l.w.meta(item.Key)
+	return ok && row.UID == item.UID && row.ResourceVersion == item.ResourceVersion
 }
 
 // identifyList asks once for each list, when the list begins to arrive, whether the server is still of the same cluster.
@@ -167,8 +181,9 @@ func (w *writer[T]) listTx() error {
 	return nil
 }
 
-// EndList implements [reflector.Remote]. The commit follows with the next point.
-func (w *writer[T]) EndList(resourceVersion string, keep []string, keepAll bool) error {
+// End implements [reflector.Replacement]. The commit follows with the next point.
+func (l *list[T]) End(resourceVersion string, keep []string, keepAll bool) error {
+	w := l.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dead != nil {
@@ -177,7 +192,6 @@ func (w *writer[T]) EndList(resourceVersion string, keep []string, keepAll bool)
 	if err := w.identifyList(); err != nil {
 		return err
 	}
-	l := w.list
 	for _, key := range keep {
 		l.seen.add(key)
 	}

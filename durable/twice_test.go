@@ -37,7 +37,9 @@ func (l *twice) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.P
 	return page, nil
 }
 
-func (l *twice) ListParts(ctx context.Context, opts metav1.ListOptions, part func(listwatch.Part[*thing]) error) (*listwatch.Page[*thing], error) {
+func (l *twice) ListParts(
+	ctx context.Context, opts metav1.ListOptions, _ func(string) (*thing, listwatch.Meta, bool), part func(listwatch.Part[*thing]) error,
+) (*listwatch.Page[*thing], error) {
 	page, err := l.List(ctx, opts)
 	if err != nil {
 		return nil, err

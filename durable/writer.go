@@ -33,9 +33,7 @@ type writer[T object.Object] struct {
 
 var (
 	_ reflector.Sink[object.Object]   = (*writer[object.Object])(nil)
-	_ reflector.Remote[object.Object] = (*writer[object.Object])(nil)
-	_ reflector.Held                  = (*writer[object.Object])(nil)
-	_ reflector.PointMarker           = (*writer[object.Object])(nil)
+	_ reflector.Holder[object.Object] = (*writer[object.Object])(nil)
 )
 
 func newWriter[T object.Object](ctx context.Context, cancel context.CancelCauseFunc, m *Mirror[T], state State) *writer[T] {
@@ -78,11 +76,19 @@ func (w *writer[T]) finish(ctx context.Context) {
 	}
 }
 
-// Meta implements [reflector.Remote]. If a row may be of another shape, its version is not told: the reflector would take the object for
-// the same if it has that version, and would not give it to the writer.
+// Get implements [reflector.Holder]. The objects are in the database.
+func (*writer[T]) Get(string) (obj T, ok bool) { return obj, false }
+
+// Meta implements [reflector.Holder].
 func (w *writer[T]) Meta(key string) (listwatch.Meta, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.meta(key)
+}
+
+// meta returns what is known about the row of a key. If a row may be of another shape, its version is not told: an object of that version
+// would be taken for the same, and would not be written.
+func (w *writer[T]) meta(key string) (listwatch.Meta, bool) {
 	if how, meta, ok := w.batch.last(key); ok {
 		return meta, how == Put
 	}
@@ -97,7 +103,7 @@ func (w *writer[T]) Meta(key string) (listwatch.Meta, bool) {
 	return meta, meta.Key != ""
 }
 
-// Expect implements [reflector.Remote].
+// Expect implements [reflector.Holder].
 func (w *writer[T]) Expect(keys []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +152,7 @@ func (w *writer[T]) identify() error {
 	return nil
 }
 
-// Keys implements [reflector.Held].
+// Keys implements [reflector.Holder].
 func (w *writer[T]) Keys() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,11 +193,3 @@ func (w *writer[T]) eachKey(f func(keys []string) error) error {
 	}
 	return w.dead
 }
-
-// Replace implements [reflector.Sink]. The reflector does not call it, because the writer is a [reflector.Remote].
-func (w *writer[T]) Replace([]T, string) error {
-	panic("durable: unreachable: a list comes in parts")
-}
-
-// Resync implements [reflector.Sink]. Nobody is offered rows again: they are in the database.
-func (w *writer[T]) Resync() error { return nil }

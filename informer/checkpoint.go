@@ -256,45 +256,41 @@ func (k *checkpoints[T]) end(queue *deltafifo.Queue[T], c *consumer[T]) {
 	}
 }
 
-// countingQueue is the queue that the reflector writes to. It counts the changes.
-type countingQueue[T object.Object] struct {
-	*deltafifo.Queue[T]
+// countingSink is the queue that the reflector writes to. It counts the changes.
+type countingSink[T object.Object] struct {
+	reflector.Memory[T]
 
 	k *checkpoints[T]
 }
 
-func (q countingQueue[T]) Add(obj T) error {
-	q.k.given.Add(1)
-	return q.Queue.Add(obj)
+func (s countingSink[T]) Apply(c reflector.Change[T]) error {
+	s.k.given.Add(1)
+	return s.Memory.Apply(c)
 }
 
-func (q countingQueue[T]) Update(obj T) error {
-	q.k.given.Add(1)
-	return q.Queue.Update(obj)
+func (s countingSink[T]) BeginList(reuse bool) reflector.Replacement[T] {
+	return countedList[T]{s.Memory.BeginList(reuse), s.k}
 }
 
-func (q countingQueue[T]) Delete(obj T) error {
-	q.k.given.Add(1)
-	return q.Queue.Delete(obj)
-}
-
-func (q countingQueue[T]) DeleteInferred(obj T) error {
-	q.k.given.Add(1)
-	return q.Queue.DeleteInferred(obj)
-}
-
-func (q countingQueue[T]) Replace(items []T, resourceVersion string) error {
-	q.k.given.Add(1)
-	return q.Queue.Replace(items, resourceVersion)
-}
-
-// MarkPoint implements [reflector.PointMarker].
-func (q countingQueue[T]) MarkPoint(p reflector.Point) {
-	k := q.k
+func (s countingSink[T]) At(resourceVersion string, point func() reflector.Point) {
+	k := s.k
 	k.mu.Lock()
-	k.point, k.at = p, k.given.Load()
+	k.point, k.at = point(), k.given.Load()
 	k.mu.Unlock()
+	s.Memory.At(resourceVersion, point)
 	if k.due.Load() {
 		k.ring()
 	}
+}
+
+// countedList is a list on its way into the queue. It counts as one change.
+type countedList[T object.Object] struct {
+	reflector.Replacement[T]
+
+	k *checkpoints[T]
+}
+
+func (l countedList[T]) End(resourceVersion string, keep []string, keepAll bool) error {
+	l.k.given.Add(1)
+	return l.Replacement.End(resourceVersion, keep, keepAll)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -69,7 +70,7 @@ func newFeed[T object.Object](m *Multi[T], namespace string, lw source.ListWatch
 		}
 		opts.Verify.Metadata = metadata
 	}
-	f.reflector = reflector.New(lw, scopedQueue[T]{f.queue, namespace}, opts)
+	f.reflector = reflector.New(lw, scopedSink[T]{reflector.InQueue(f.queue), namespace}, opts)
 	return f, nil
 }
 
@@ -278,40 +279,45 @@ func (n namespaced[T]) Keys() []string {
 	return keys
 }
 
-// scopedQueue is a queue that refuses objects of another namespace, because the feed of that namespace may bring them, too.
-type scopedQueue[T object.Object] struct {
-	*deltafifo.Queue[T]
+// scopedSink is a queue that refuses objects of another namespace, because the feed of that namespace may bring them, too.
+type scopedSink[T object.Object] struct {
+	reflector.Memory[T]
 	namespace string
 }
 
-func (q scopedQueue[T]) Add(obj T) error {
-	if err := q.check(obj); err != nil {
-		return err
-	}
-	return q.Queue.Add(obj)
-}
-
-func (q scopedQueue[T]) Update(obj T) error {
-	if err := q.check(obj); err != nil {
-		return err
-	}
-	return q.Queue.Update(obj)
-}
-
-func (q scopedQueue[T]) Replace(items []T, resourceVersion string) error {
-	for _, obj := range items {
-		if err := q.check(obj); err != nil {
+func (s scopedSink[T]) Apply(c reflector.Change[T]) error {
+	if c.How == protocol.Add || c.How == protocol.Update {
+		if err := s.check(c.Object); err != nil {
 			return err
 		}
 	}
-	return q.Queue.Replace(items, resourceVersion)
+	return s.Memory.Apply(c)
+}
+
+func (s scopedSink[T]) BeginList(reuse bool) reflector.Replacement[T] {
+	return scopedList[T]{s.Memory.BeginList(reuse), s}
 }
 
 // check accepts an object without a key, because the queue refuses it and says why.
-func (q scopedQueue[T]) check(obj T) error {
+func (s scopedSink[T]) check(obj T) error {
 	key, err := object.KeyOf(obj)
-	if err == nil && !strings.HasPrefix(key, q.namespace+"/") {
-		return fmt.Errorf("informer: object %q is not in namespace %q: open must return a ListWatcher of that namespace alone", key, q.namespace)
+	if err == nil && !strings.HasPrefix(key, s.namespace+"/") {
+		return fmt.Errorf("informer: object %q is not in namespace %q: open must return a ListWatcher of that namespace alone", key, s.namespace)
 	}
 	return nil
+}
+
+// scopedList is a list on its way into such a queue.
+type scopedList[T object.Object] struct {
+	reflector.Replacement[T]
+	sink scopedSink[T]
+}
+
+func (l scopedList[T]) Part(objects []T, metas []source.Meta) error {
+	for _, obj := range objects {
+		if err := l.sink.check(obj); err != nil {
+			return err
+		}
+	}
+	return l.Replacement.Part(objects, metas)
 }

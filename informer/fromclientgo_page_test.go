@@ -3,6 +3,7 @@ package informer_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
-	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -23,20 +24,42 @@ import (
 // addresses is a Sink that keeps one string of each Pod, and no Pod.
 type addresses map[string]string
 
-func (a addresses) Add(pod *Pod) error    { a[object.Key(pod)] = pod.Status.PodIP; return nil }
-func (a addresses) Update(pod *Pod) error { return a.Add(pod) }
-func (a addresses) Delete(pod *Pod) error { delete(a, object.Key(pod)); return nil }
-func (a addresses) Resync() error         { return nil }
-
-// Replace gets the whole state: what it lacks is gone, or could not be decoded.
-func (a addresses) Replace(pods []*Pod, _ string) error {
-	clear(a)
-	for _, pod := range pods {
-		_ = a.Add(pod) // it never fails
+func (a addresses) Apply(c reflector.Change[*Pod]) error {
+	switch c.How {
+	case protocol.Add, protocol.Update:
+		a[c.Meta.Key] = c.Object.Status.PodIP
+	case protocol.Delete:
+		delete(a, c.Meta.Key)
+	default: // a sink that is no Holder is only told of events, and of resyncs if Options.Resync is set
 	}
-	fmt.Println(len(a), "addresses")
 	return nil
 }
+
+func (a addresses) BeginList(bool) reflector.Replacement[*Pod] { return listed{a, addresses{}} }
+
+func (a addresses) At(string, func() reflector.Point) {}
+
+// listed is a list while it arrives.
+type listed struct{ old, new addresses }
+
+func (l listed) Part(pods []*Pod, metas []listwatch.Meta) error {
+	for i, pod := range pods {
+		l.new[metas[i].Key] = pod.Status.PodIP
+	}
+	return nil
+}
+
+// End has the whole state: what the list lacks is gone, or could not be decoded.
+func (l listed) End(_ string, _ []string, keepAll bool) error {
+	if !keepAll {
+		clear(l.old)
+	}
+	maps.Copy(l.old, l.new)
+	fmt.Println(len(l.old), "addresses")
+	return nil
+}
+
+func (l listed) Drop() {}
 
 // A list without pages, and then a watch: what ListPager and RetryWatcher are for.
 func listAndWatch(ctx context.Context, pods *listwatch.Resource[*Pod]) error {
@@ -82,7 +105,7 @@ func TestFromClientGoRuns(t *testing.T) {
 	if err := r.Run(ctx); err != context.Canceled || len(sink) > 3 { //nolint:errorlint // it is this one
 		t.Errorf("%v, %v", err, sink)
 	}
-	if err := sink.Replace([]*Pod{{}}, "7"); err != nil || len(sink) != 1 {
+	if err := sink.BeginList(false).End("7", nil, false); err != nil || len(sink) != 0 {
 		t.Errorf("%v, %v", err, sink)
 	}
 

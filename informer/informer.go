@@ -39,10 +39,10 @@ func New[T object.Object](lw source.ListWatcher[T], opts Options[T]) *Informer[T
 	opts.Reflector.Resync = -1               // each handler has a resync of its own
 	opts.Reflector.Start = reflector.Point{} // the store is empty; or a Checkpoint fills it, and then says where to begin
 	opts.Reflector.Trace = opts.trace()
-	var sink reflector.Sink[T] = in.queue
+	sink := reflector.Sink[T](reflector.InQueue(in.queue))
 	if opts.Checkpoint != nil {
 		in.checkpoints = newCheckpoints(lw, &opts, in.bell.ring)
-		sink = countingQueue[T]{in.queue, in.checkpoints}
+		sink = countingSink[T]{reflector.InQueue(in.queue), in.checkpoints}
 	}
 	in.reflector = reflector.New(lw, sink, opts.Reflector)
 	return in

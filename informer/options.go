@@ -48,7 +48,7 @@ type Options[T object.Object] struct {
 	// more, which may take up to 20 s. This copy is worth most, because a server keeps old versions for a few minutes only.
 	//
 	// The store is saved when it has caught up with the server's events, and not while the server may be another one than before:
-	// see [reflector.PointMarker]. What was saved before stays until then.
+	// see [reflector.Sink]. What was saved before stays until then.
 	CheckpointEvery time.Duration
 }
 

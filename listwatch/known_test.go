@@ -45,13 +45,17 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 			transformed := 0
 			r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","metadata":{"resourceVersion":"9"},"items":[`+test.item+`]}`)),
 				Options[*configMap]{Transform: func(c *configMap) (*configMap, error) { transformed++; return c, nil }})
-			list, err := source.AllKnown(t.Context(), r, metav1.ListOptions{}, knownFrom(held))
+			var items []*configMap
+			_, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, knownFrom(held), func(p Part[*configMap]) error {
+				items = append(items, p.Items...)
+				return nil
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			reused := len(list.Items) == 1 && list.Items[0] == held
-			if reused != test.want || (list.Reused == 1) != test.want {
-				t.Errorf("reused: %v, and %d are counted", reused, list.Reused)
+			reused := len(items) == 1 && items[0] == held
+			if reused != test.want {
+				t.Errorf("reused: %v, want %v", reused, test.want)
 			}
 			if reused && transformed > 0 {
 				t.Error("a known object was transformed again")
@@ -60,13 +64,17 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 	}
 }
 
-// If a ListWatcher cannot take objects from its caller, AllKnown returns its pages unchanged.
-func TestAllKnownWithoutListKnown(t *testing.T) {
+// If a ListWatcher cannot take objects from its caller, EachKnown hands over its pages unchanged.
+func TestEachKnownWithoutListParts(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	held := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "u", ResourceVersion: "5"}}
-	list, err := source.AllKnown(t.Context(), struct{ ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held))
-	if err != nil || list.Reused != 0 || len(list.Items) != 1 {
-		t.Errorf("got %+v, %v", list, err)
+	var items []*configMap
+	_, err := source.EachKnown(t.Context(), struct{ ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held), func(p Part[*configMap]) error {
+		items = append(items, p.Items...)
+		return nil
+	})
+	if err != nil || len(items) != 1 || items[0] == held {
+		t.Errorf("got %+v, %v", items, err)
 	}
 }
 
@@ -96,7 +104,7 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 	}
 	allocations := testing.AllocsPerRun(10, func() {
 		page, err := decodePageWith(&transport.Response{Body: io.NopCloser(bytes.NewReader(text.Bytes())), MediaType: JSON.MediaType()}, d, pageOptions[*configMap]{known: known})
-		if err != nil || page.Reused != items {
+		if err != nil || len(page.Items) != items || page.Items[0] != held["n/object-0"] {
 			t.Fatalf("%+v, %v", page, err)
 		}
 	})
@@ -131,24 +139,10 @@ func FuzzKnown(f *testing.F) {
 	})
 }
 
-// AllKnown finds it by its method.
-var _ interface {
-	ListKnown(context.Context, metav1.ListOptions, func(key string) (*configMap, Meta, bool)) (*Page[*configMap], error)
-} = (*Resource[*configMap])(nil)
-
 // overriding embeds a Resource and declares its own List, which returns other
 // objects.
 type overriding struct{ *Resource[*configMap] }
 
 func (o *overriding) List(context.Context, metav1.ListOptions) (*Page[*configMap], error) {
 	return &Page[*configMap]{Items: []*configMap{{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}}}, nil
-}
-
-// If a type embeds a Resource and has its own List, AllKnown calls that List.
-func TestAllKnownUsesTheListOfATypeThatEmbedsAResource(t *testing.T) {
-	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
-	list, err := source.AllKnown(t.Context(), &overriding{r}, metav1.ListOptions{}, knownFrom())
-	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "mine" {
-		t.Errorf("got %+v, %v", list, err)
-	}
 }

@@ -109,7 +109,6 @@ func (p *pageDecoder[T]) decode(object []byte) error {
 		return p.bad(object, refuse(p.encoding, object, err))
 	}
 	if obj, meta, ok := reuse(p.encoding, object, p.known); ok {
-		p.page.Reused++
 		return p.add(obj, meta)
 	}
 	// A list of custom resources has its kind after its items, but there each item names its own kind.

@@ -148,11 +148,16 @@ func TestFormatOfAProgramsOwn(t *testing.T) {
 func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Resource[*note], text bool) {
 	t.Helper()
 	held := &note{Text: "held"}
-	list, err := source.AllKnown(ctx, r, metav1.ListOptions{}, func(key string) (*note, listwatch.Meta, bool) {
+	known := func(key string) (*note, listwatch.Meta, bool) {
 		return held, listwatch.Meta{Key: "a", UID: "u", ResourceVersion: "3"}, key == "a"
+	}
+	var items []*note
+	list, err := source.EachKnown(ctx, r, metav1.ListOptions{}, known, func(p listwatch.Part[*note]) error {
+		items = append(items, p.Items...)
+		return nil
 	})
-	if err != nil || list.Reused != 1 || len(list.Items) != 2 || list.Items[0] != held || (list.Items[1].Text == "two") != text || list.ResourceVersion != "5" {
-		t.Errorf("list %+v, %v", list, err)
+	if err != nil || len(items) != 2 || items[0] != held || (items[1].Text == "two") != text || list.ResourceVersion != "5" {
+		t.Errorf("list %+v of %v, %v", list, items, err)
 	}
 	watch, err := r.Watch(ctx, metav1.ListOptions{})
 	if err != nil {

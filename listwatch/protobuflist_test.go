@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -208,10 +209,15 @@ func TestProtobufItemsThatAreKnownAreNotDecoded(t *testing.T) {
 	body := protoList("9", protoObject("a", "5", "v"), protoObject("b", "6", "v"))
 	r := mustNew(t, serve(t, protoBody(body)), Options[*protoMap]{Encoding: Protobuf})
 	held := &protoMap{}
-	page, err := r.ListKnown(t.Context(), metav1.ListOptions{}, func(key string) (*protoMap, Meta, bool) {
+	known := func(key string) (*protoMap, Meta, bool) {
 		return held, Meta{Key: key, UID: "u-a", ResourceVersion: "5"}, key == "n/a"
+	}
+	var items []*protoMap
+	_, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, func(p Part[*protoMap]) error {
+		items = append(items, p.Items...)
+		return nil
 	})
-	if err != nil || len(page.Items) != 2 || page.Items[0] != held || page.Items[1].Name != "b" {
-		t.Errorf("got %+v, %v", page, err)
+	if err != nil || len(items) != 2 || items[0] != held || items[1].Name != "b" {
+		t.Errorf("got %v, %v", items, err)
 	}
 }

@@ -91,7 +91,7 @@ type Options[T object.Object] struct {
 
 	// Transform changes an object before it is kept: it may remove parts that the program
 	// does not need, and may return another object. It runs once for every decoded object, on
-	// the goroutine that decodes. It does not run for a known object that [AllKnown]
+	// the goroutine that decodes. It does not run for a known object that [source.EachKnown]
 	// reuses. If it returns an error, the result is an [ObjectError]. The metadata
 	// of an object are read before the transform, so a transform that clears the
 	// resourceVersion hides no update.
@@ -146,7 +146,7 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 	}, nil
 }
 
-// Itself returns r. [source.AllKnown] compares it with a ListWatcher to find out if that is a
+// Itself returns r. [source.EachKnown] compares it with a ListWatcher to find out if that is a
 // Resource or a type that embeds one.
 func (r *Resource[T]) Itself() any { return r }
 
@@ -162,26 +162,12 @@ func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[
 	return page, nil
 }
 
-// ListKnown lists as List does. If an item has the UID and the resourceVersion of a known object, the page contains the known object
-// itself, which is neither decoded nor transformed again. known returns the object under a key, and its metadata. [AllKnown] calls
-// ListKnown for each page.
-//
-// A resourceVersion is only meaningful within one history of the server. After the server's storage was restored from a backup, the
-// same version may stand for another state. The caller can see this in two ways: the page's version is older than the version up to
-// which the known objects are, or an item is not newer than that version and yet differs from the version of the known object. The
-// caller must then not use a page with Reused items.
-func (r *Resource[T]) ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*Page[T], error) {
-	page, err := r.list(ctx, opts, pageOptions[T]{known: known})
-	if err != nil {
-		return nil, describe("list", r.what, err)
-	}
-	return page, nil
-}
-
 // ListParts implements [PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a page.
-func (r *Resource[T]) ListParts(ctx context.Context, opts metav1.ListOptions, part func(Part[T]) error) (*Page[T], error) {
+func (r *Resource[T]) ListParts(
+	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(Part[T]) error,
+) (*Page[T], error) {
 	var refused error
-	page, err := r.list(ctx, opts, pageOptions[T]{part: func(p Part[T]) error {
+	page, err := r.list(ctx, opts, pageOptions[T]{known: known, part: func(p Part[T]) error {
 		refused = part(p)
 		return refused
 	}})

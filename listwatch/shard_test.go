@@ -189,10 +189,10 @@ func TestShardIgnored(t *testing.T) {
 	known := func(string) (*configMap, Meta, bool) {
 		return &configMap{}, Meta{UID: "u1", ResourceVersion: "4"}, true
 	}
-	if _, err := r.ListKnown(t.Context(), metav1.ListOptions{}, known); !errors.Is(err, ErrShardIgnored) {
+	handedOver := func(Part[*configMap]) error { return errors.New("a part was handed over") }
+	if _, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, handedOver); !errors.Is(err, ErrShardIgnored) {
 		t.Errorf("list of a known object: %v", err)
 	}
-	handedOver := func(Part[*configMap]) error { return errors.New("a part was handed over") }
 	if _, err := source.Each(t.Context(), r, metav1.ListOptions{}, handedOver); !errors.Is(err, ErrShardIgnored) {
 		t.Errorf("list in parts: %v", err)
 	}

@@ -60,21 +60,15 @@ type (
 	// Collect keeps an initial event, because the Replace that follows needs it.
 	Collect struct{}
 
-	// Apply gives the event, or the answer to the ask, to the sink.
+	// Apply gives a change to the sink: that of the event, or of the answer to the ask.
 	Apply uint8
-
-	// Resync asks the sink to offer every object again.
-	Resync struct{}
-
-	// Resumed tells the sink that the saved copy counts as its first list. The sink cannot refuse it.
-	Resumed struct{}
 
 	// Compare compares the list of metadata with what the sink holds, see [Machine.Comparison], and tells the machine
 	// [Compared].
 	Compare struct{}
 )
 
-// The ways to apply an object.
+// The ways to change a sink.
 const (
 	Add    Apply = iota + 1
 	Update       //
@@ -82,6 +76,12 @@ const (
 
 	// InferDelete deletes the object that the sink holds. Nobody has seen its final state.
 	InferDelete
+
+	// Resync has no object: the sink offers all that it holds to its consumer again.
+	Resync
+
+	// Resumed has no object: the server has resumed the watch, so the saved copy counts as the first list. The sink cannot refuse it.
+	Resumed
 )
 
 // Reports, for Trace and Status.
@@ -140,8 +140,6 @@ func (CancelVerification) effect() {}
 func (Replace) effect()            {}
 func (Collect) effect()            {}
 func (Apply) effect()              {}
-func (Resync) effect()             {}
-func (Resumed) effect()            {}
 func (Compare) effect()            {}
 func (Applied) effect()            {}
 func (Passed) effect()             {}

@@ -12,7 +12,7 @@ var walk = flag.Duration("explore.walk", 0, "how long to walk at random, each se
 
 func explorerRules(change func(*Rules)) Rules {
 	r := Rules{
-		MinTimeout: 5 * time.Minute, Patience: armed, SinkTells: true, SinkCounts: true,
+		MinTimeout: 5 * time.Minute, Patience: armed, SinkTells: true,
 		Rand: func() float64 { return 0 },
 	}
 	if change != nil {
@@ -69,7 +69,7 @@ var searches = []*search{
 		budget: budget{anyFault: 2, writes: 3, leaves: 1, breaks: 1, badObjects: 1, refusals: 1},
 	},
 	{
-		name: "sink that does not tell", rules: explorerRules(func(r *Rules) { r.SinkTells, r.SinkCounts = false, false }), most: 4, settles: 15,
+		name: "sink that does not tell", rules: explorerRules(func(r *Rules) { r.SinkTells = false }), most: 4, settles: 15,
 		budget: budget{anyFault: 2, writes: 3, leaves: 1, breaks: 1, badObjects: 1, refusals: 1},
 	},
 	{

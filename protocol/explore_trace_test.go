@@ -50,8 +50,8 @@ func (w *world) sayEffect(eff Effect, s subject) {
 			w.say("> close")
 		}
 	case Apply:
-		if eff != InferDelete || w.s.rules.SinkTells {
-			w.say("# %s: %s", keyTexts[s.key], [...]string{Add: "add", Update: "update", Delete: "delete", InferDelete: "delete, inferred"}[eff])
+		if text := [...]string{Add: "add", Update: "update", Delete: "delete", InferDelete: "delete, inferred", Resync: "", Resumed: ""}[eff]; text != "" && (eff != InferDelete || w.s.rules.SinkTells) {
+			w.say("# %s: %s", keyTexts[s.key], text)
 		}
 	case Problem:
 		w.say("! %s", strings.TrimSpace(eff.Class.String()+" "+eff.Key))

@@ -292,8 +292,6 @@ func (w *world) perform(eff Effect, s subject) (Input, error) {
 		return nil, w.performApply(eff, s)
 	case Replace:
 		return nil, w.performReplace(eff, s)
-	case Resync:
-		return nil, w.call()
 	case Collect:
 		if w.main.collected.bad[s.key] = s.list.bad[s.key]; s.list.nameless {
 			w.main.collected.nameless = true
@@ -340,10 +338,10 @@ func (w *world) violate(format string, args ...any) {
 }
 
 func (w *world) performApply(how Apply, s subject) error {
-	if how == InferDelete && !w.s.rules.SinkTells {
-		return nil // the driver has nothing to call the sink with
+	if how == Resumed || how == InferDelete && !w.s.rules.SinkTells {
+		return nil // the sink cannot refuse it; or the driver has nothing to call the sink with
 	}
-	if err := w.call(); err != nil {
+	if err := w.call(); err != nil || how == Resync {
 		return err
 	}
 	c := s.object

@@ -68,7 +68,7 @@ type (
 	// ResumeSaved says that the sink holds a saved copy. If it is not the first input, it changes nothing.
 	ResumeSaved struct{ Point Point }
 
-	// SinkRefused says that the sink returned an error for the Apply, the Replace or the Resync of the last step. The driver has
+	// SinkRefused says that the sink returned an error for the Apply or the Replace of the last step. The driver has
 	// dropped the effects after that one.
 	SinkRefused struct{ Err error }
 

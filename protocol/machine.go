@@ -207,7 +207,7 @@ func (m *Machine) tick(now time.Time, heard Heard) {
 	m.besideTimers(now)
 	if resync {
 		m.undo.sink = resynced
-		m.emit(Resync{})
+		m.emit(Resync)
 	}
 }
 

@@ -12,8 +12,8 @@ type Rules struct {
 	Base, Cap  time.Duration // of pauses; if Base is 0, which tests may want, there are neither pauses nor limits
 	Verify     time.Duration // the period of verifications; 0 for never
 
-	// SinkTells says that the sink tells what it holds under a key. SinkCounts says that it also tells which keys it holds.
-	SinkTells, SinkCounts bool
+	// SinkTells says that the sink tells what it holds.
+	SinkTells bool
 
 	// TypeFits reports whether the program's type is known to fit the objects; nil if nothing is known.
 	TypeFits func() bool

@@ -135,6 +135,6 @@ func (m *Machine) syncSaved(now time.Time) {
 	if m.rules.Resync > 0 {
 		m.resyncAt = now.Add(m.rules.Resync)
 	}
-	m.emit(Resumed{})
+	m.emit(Resumed)
 	m.emit(Synced{})
 }

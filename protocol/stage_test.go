@@ -21,7 +21,7 @@ type stage struct {
 func defaults() Rules {
 	return Rules{
 		MinTimeout: 5 * time.Minute, Patience: 2 * time.Minute, Base: 800 * time.Millisecond, Cap: 30 * time.Second,
-		SinkTells: true, SinkCounts: true, Rand: func() float64 { return 0 },
+		SinkTells: true, Rand: func() float64 { return 0 },
 	}
 }
 

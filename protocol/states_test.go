@@ -49,9 +49,7 @@ func TestExamplesHaveEveryEffect(t *testing.T) {
 		Replace{},
 		Collect{},
 		Add,
-		Resync{},
 		Compare{},
-		Resumed{},
 		Applied{},
 		Passed{},
 		ListUnused{},
@@ -230,15 +228,11 @@ func describeEffect(e Effect) string {
 		}
 		return "replace at " + orNone(e.Version)
 	case Apply:
-		return map[Apply]string{Add: "add", Update: "update", Delete: "delete", InferDelete: "delete, inferred"}[e]
+		return map[Apply]string{Add: "add", Update: "update", Delete: "delete", InferDelete: "delete, inferred", Resync: "resync", Resumed: "the saved copy counts as the first list"}[e]
 	case Collect:
 		return "collect"
-	case Resync:
-		return "resync"
 	case Compare:
 		return "compare"
-	case Resumed:
-		return "the saved copy counts as the first list"
 	}
 	return tellEffect(e)
 }

@@ -44,7 +44,7 @@ func (v *verification) cancel() { *v = verification{next: v.next} }
 // postpone sets the time of the next verification.
 func (v *verification) postpone(r *Rules, now time.Time) {
 	v.cancel()
-	if r.Verify > 0 && r.SinkTells && r.SinkCounts {
+	if r.Verify > 0 && r.SinkTells {
 		v.next = now.Add(r.Verify + r.jitter(r.Verify/10))
 	}
 }

@@ -36,7 +36,7 @@ func TestAnswerIsTracedAsTheEventThatItStandsFor(t *testing.T) {
 					return pageOf("110", c.answer...), nil
 				}
 				var events []string
-				r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+				r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 					Rand: zero,
 					Trace: &reflector.Trace{Event: func(e reflector.Event) {
 						events = append(events, fmt.Sprint(e.Type, " ", e.Key, " ", e.UID, " ", e.ResourceVersion))

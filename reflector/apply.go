@@ -4,113 +4,90 @@ import (
 	"fmt"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/source"
-	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
-// apply gives an event, or the answer to an ask, to the sink.
-func (d *driver[T]) apply(how protocol.Apply, s *subject[T]) error {
-	e := &s.event
-	var err error
+// change is what the driver tells the sink, and Trace, of an event or of the answer to an ask.
+type change[T any] struct {
+	listwatch.Event[T]
+	answer bool // apply then sets Type as if it were an event
+}
+
+// apply gives a change to the sink.
+func (d *driver[T]) apply(how protocol.Apply) error {
+	d.sinkCalled = true
+	e := &d.change
+	c := Change[T]{How: how, Meta: e.Meta, Object: e.Object}
 	var as listwatch.Type
 	switch how {
 	case protocol.Add:
-		as, err = listwatch.Added, d.sink.Add(e.Object)
+		as = listwatch.Added
 	case protocol.Update:
-		as, err = listwatch.Modified, d.sink.Update(e.Object)
+		as = listwatch.Modified
 	case protocol.Delete:
-		as, err = listwatch.Deleted, d.sink.Delete(e.Object)
+		as = listwatch.Deleted
 	case protocol.InferDelete:
-		as, err = listwatch.Deleted, d.deleteInferred(e.Meta.Key)
+		as = listwatch.Deleted
+		held, ok := d.held(e.Meta.Key)
+		if !ok {
+			return nil // the sink does not tell what it holds; or its consumer has deleted the object meanwhile
+		}
+		c.Meta, c.Object = held, *new(T)
+	case protocol.Resync, protocol.Resumed:
+		return d.sink.Apply(Change[T]{How: how})
 	}
-	if s.answer {
-		e.Type = as // Trace.Event reports an answer as if it were an event of this type
+	if e.answer {
+		e.Type = as
 	}
-	if err != nil {
+	if err := d.sink.Apply(c); err != nil {
 		return fmt.Errorf("apply %v of %s at resourceVersion %s: %w", e.Type, e.Meta.Key, e.Meta.ResourceVersion, err)
 	}
 	return nil
 }
 
-// deleteInferred deletes the object that the sink holds. Nobody has seen its final state.
-func (d *driver[T]) deleteInferred(key string) error {
-	if d.sink.remote != nil {
-		meta, ok := d.held(key)
-		if !ok {
-			return nil
-		}
-		return d.sink.remote.DeleteMissing(meta)
-	}
-	obj, ok := d.holds(key)
+// maxExpected is how many keys the driver announces to the sink at once.
+const maxExpected = 256
+
+// reusable returns the object that the sink holds under key, and its metadata. A list calls it for each item: if the sink holds the same
+// version, the list does not decode the item.
+func (d *driver[T]) reusable(key string) (T, listwatch.Meta, bool) {
+	obj, ok := d.holder.Get(key)
 	if !ok {
-		return nil // the consumer has deleted it meanwhile
+		return obj, listwatch.Meta{}, false
 	}
-	if sink, ok := d.sink.Sink.(Inferrer[T]); ok {
-		return sink.DeleteInferred(obj)
-	}
-	return d.sink.Delete(obj)
+	return obj, metaOf(key, obj), true
 }
 
-// replace gives a list to the sink.
-func (d *driver[T]) replace(eff protocol.Replace, s *subject[T]) error {
-	items := s.list.Items
-	items = append(items, s.kept...)
-	count := len(items)
-	var err error
-	switch {
-	case d.sink.remote != nil:
-		count, err = d.endParts(eff, s)
-	case !eff.KeepUnlisted:
-		err = d.sink.Replace(items, eff.Version)
-	case d.sink.keys != nil && d.sink.get != nil:
-		err = d.sink.Replace(append(items, d.unlisted(s.list)...), eff.Version)
-	default:
-		// The objects that the list lacks have to stay, and the sink cannot say which objects it holds. So the driver
-		// calls Add for each item, and does not call Replace.
-		for _, obj := range items {
-			if err = d.sink.Add(obj); err != nil {
-				break
-			}
-		}
+// held returns the metadata of what the sink holds under key. It returns false if there is
+// nothing, or if the sink does not tell.
+func (d *driver[T]) held(key string) (listwatch.Meta, bool) {
+	if d.holder == nil || key == "" {
+		return listwatch.Meta{}, false
 	}
-	d.trace.ListDone(ListDone{
-		ResourceVersion: eff.Version,
-		Items:           count - len(s.kept),
-		Pages:           s.list.Pages,
-		Duration:        s.took,
-		Err:             err,
-	})
-	for _, bad := range s.list.Errors {
-		d.trace.Problem(Problem{Class: protocol.ObjectProblem, Key: bad.Meta.Key, Err: bad})
-	}
-	if err != nil {
-		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", count, eff.Version, err)
-	}
-	// The sink gets the mark here, because WaitFor and Relist may return before driver.mark runs. It gets the mark even if
-	// the version is the same as before.
-	if d.sink.mark != nil && !object.Any(eff.Version) {
-		d.marked = eff.Version
-		d.sink.mark(eff.Version)
-	}
-	return nil
+	return d.holder.Meta(key)
 }
 
-// unlisted returns the objects that the sink holds and a list lacks.
-func (d *driver[T]) unlisted(list *source.List[T]) []T {
-	listed := make(map[string]bool, len(list.Items)+len(list.Errors))
-	for i := range list.Items {
-		meta, _ := list.Meta(i)
-		listed[meta.Key] = true
+// item returns what the machine has to know about an object that came: its metadata, its
+// error, and what the sink holds under its key.
+func (d *driver[T]) item(meta listwatch.Meta, bad *listwatch.ObjectError) protocol.Item {
+	item := protocol.Item{Meta: meta}
+	if bad != nil {
+		item.Err = bad
 	}
-	for _, bad := range list.Errors {
-		listed[bad.Meta.Key] = true
+	item.Held, item.IsHeld = d.held(meta.Key)
+	return item
+}
+
+// expect announces to the sink that the driver will ask for n keys.
+func (d *driver[T]) expect(n int, key func(i int) string) {
+	if d.holder == nil {
+		return
 	}
-	var unlisted []T
-	for _, key := range d.sink.keys() {
-		if obj, ok := d.holds(key); ok && !listed[key] {
-			unlisted = append(unlisted, obj)
+	d.keys = d.keys[:0]
+	for i := range n {
+		if k := key(i); k != "" {
+			d.keys = append(d.keys, k)
 		}
 	}
-	return unlisted
+	d.holder.Expect(d.keys)
 }

@@ -58,7 +58,7 @@ func oneType(t *testing.T, failure apitest.Failure) {
 			t.Fatal(err)
 		}
 		sink := store.New(store.Options[*metav1.PartialObjectMetadata]{})
-		reflectors[resource] = reflector.New(lw, sink, reflector.Options{})
+		reflectors[resource] = reflector.New(lw, reflector.InMemory(sink), reflector.Options{})
 		go reflectors[resource].Run(ctx) //nolint:errcheck // it ends with ctx
 	}
 	synctest.Wait()

@@ -7,8 +7,8 @@
 //
 //	                facts                              effects
 //	list, watch,  ─────────▶  protocol               ─────────▶  list, watch, ask
-//	ask, clock,               (Machine.Step: every               sink.Add, Update, Delete,
-//	sink refused              rule, and no I/O)                  Replace; Trace; Status
+//	ask, clock,               (Machine.Step: every               sink.Apply, BeginList;
+//	sink refused              rule, and no I/O)                  Trace; Status
 //
 // Every rule is in [github.com/relist-go/relist/protocol]: a machine
 // that takes facts and returns effects, without I/O, clock or goroutine. docs/states.md

@@ -8,8 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/listwatch/source"
-	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -24,26 +22,17 @@ type driver[T any] struct {
 	verification *request[*metav1.PartialObjectMetadata]
 
 	initial  *initialEvents[T] // of the watch that is open, so far
-	parts    *parts            // of the list that is open, if the sink is a Remote
+	list     *incoming[T]      // that is open, or that the machine decides about
+	change   change[T]         // that the machine decides about
 	metadata *metadata         // of a verification, until it is compared
 
-	marked, markedSafe string // the resume point and the safe version that the sink was told last
-	markedPoint        Point  // the point that the sink was told last
-	sinkCalled         bool   // the sink was given a change since then
+	applied    string   // the version that At of the sink was called with last
+	asks       bool     // the sink has asked for the point then
+	point      Point    // that it got
+	sinkCalled bool     // the sink was given a change since then
+	keys       []string // used again by expect
 
 	end error // what Run is to return, if Options.Fatal says so
-}
-
-// subject has the objects that belong to an input. The machine does not see them, but the
-// effects of the input need them.
-type subject[T any] struct {
-	event  listwatch.Event[T] // of the watch, or the answer to an ask
-	answer bool               // event is the answer to an ask; apply sets event.Type to what the sink was told (Added, Modified or Deleted)
-	list   *source.List[T]
-	kept   []T           // objects that the sink holds and that stay beside those of the list
-	keep   []string      // their keys, if the sink is a Remote
-	parts  *parts        // what came before the list's end, if the sink is a Remote
-	took   time.Duration // how long the list took to come
 }
 
 func (d *driver[T]) run(ctx context.Context) error {
@@ -51,6 +40,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 		return err
 	}
 	defer d.suspend()
+	d.applied = d.machine.Resume()
 	d.board.started(time.Now())
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -62,9 +52,9 @@ func (d *driver[T]) run(ctx context.Context) error {
 		case <-timer.C:
 			armed = time.Time{}
 			now := time.Now()
-			d.step(ctx, now, protocol.Tick{Heard: d.heard(now)}, nil)
+			d.step(ctx, now, protocol.Tick{Heard: d.heard(now)})
 		case <-d.relists:
-			d.step(ctx, time.Now(), protocol.ListWanted{Ticket: d.board.lastTicket()}, nil)
+			d.step(ctx, time.Now(), protocol.ListWanted{Ticket: d.board.lastTicket()})
 		case m := <-d.main.received():
 			if ctx.Err() != nil {
 				return ctx.Err() // the request may have failed for that reason
@@ -76,12 +66,12 @@ func (d *driver[T]) run(ctx context.Context) error {
 			d.metadata = &metadata{list: m.list, asked: d.verification.started}
 			d.verification.stop()
 			d.verification = nil
-			d.step(ctx, time.Now(), m.in, nil)
+			d.step(ctx, time.Now(), m.in)
 		}
 		if d.end != nil {
 			return d.end
 		}
-		d.mark()
+		d.tellPoint()
 		if at := d.machine.Wake(); !at.Equal(armed) {
 			armed = at
 			timer.Stop()
@@ -98,7 +88,7 @@ func (d *driver[T]) suspend() {
 	d.main.stop()
 	d.ask.stop()
 	d.verification.stop()
-	d.dropParts()
+	d.dropList()
 	d.machine.Step(time.Now(), protocol.Stopped{})
 	d.board.stopped(time.Now())
 }
@@ -128,32 +118,29 @@ func (l *lastRead) at() time.Time {
 	return now.Add(time.Duration(after-1) - now.Sub(l.start))
 }
 
-// mark tells the sink the point at which it can be saved, the resume point, and the safe version. It tells only those of the three
-// that have changed.
-func (d *driver[T]) mark() {
-	if d.sink.point != nil {
-		d.markPoint()
-	}
-	if resume := d.machine.Resume(); d.sink.mark != nil && resume != d.marked && !object.Any(resume) {
-		d.marked = resume
-		d.sink.mark(resume)
-	}
-	if d.sink.markSafe == nil {
+// tellPoint tells the sink how far it has come.
+func (d *driver[T]) tellPoint() {
+	resume := d.machine.Resume()
+	if resume == d.applied && !d.sinkCalled && (!d.asks || equalPoints(d.point, d.machine.Point())) {
 		return
 	}
-	if safe := d.machine.Status().Safe; safe != d.markedSafe {
-		d.markedSafe = safe
-		d.sink.markSafe(safe)
-	}
+	d.sinkCalled, d.applied = false, resume
+	d.sink.At(resume, d.saves)
+}
+
+// saves returns the point at which the sink can be saved.
+func (d *driver[T]) saves() Point {
+	d.asks, d.point = true, d.machine.Point()
+	return d.point
 }
 
 // step gives one input to the machine, and performs the effects.
-func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input, s *subject[T]) {
+func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) {
 	for in != nil {
 		effects := d.machine.Step(now, in)
 		in = nil
 		for _, eff := range effects {
-			next, err := d.perform(ctx, now, eff, s)
+			next, err := d.perform(ctx, now, eff)
 			if err != nil {
 				now = time.Now() // the call of the sink may have taken long
 				in = protocol.SinkRefused{Err: err}
@@ -178,15 +165,14 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 		return
 	}
 	now := time.Now()
-	s := &subject[T]{list: m.list, took: now.Sub(d.main.started)}
 	in := m.in
 	switch fact := in.(type) {
 	case protocol.Listed:
-		s.parts, d.parts = d.parts, nil
-		d.closeMain()
-		in = protocol.Listed{Sum: d.fold(s)}
+		d.main.stop()
+		in = protocol.Listed{Sum: d.listed(m.list.ResourceVersion, m.list.Pages, now.Sub(d.main.started))}
+		d.main = nil
 	case protocol.ListFailed:
-		d.trace.ListDone(ListDone{Duration: s.took, Err: fact.Failure.Err})
+		d.trace.ListDone(ListDone{Duration: now.Sub(d.main.started), Err: fact.Failure.Err})
 		d.closeMain()
 	case protocol.Opened:
 		d.main.open = true
@@ -194,10 +180,7 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 	case protocol.Ended:
 		d.hangUp(now, fact.Failure.Reason, fact.Failure.Err)
 	}
-	d.step(ctx, now, in, s)
-	if s.parts != nil && d.parts == nil {
-		d.sink.remote.DropList() // the machine has not used it
-	}
+	d.step(ctx, now, in)
 }
 
 // work takes the events of a batch, one after the other. It applies each event, and brings
@@ -206,16 +189,14 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 func (d *driver[T]) work(ctx context.Context, batch []listwatch.Event[T]) {
 	defer clear(batch) // it is used again, and must not keep objects alive
 	from := d.main
-	if d.sink.remote != nil {
-		d.expectEvents(batch)
-	}
-	seen, s := &protocol.Seen{}, &subject[T]{}
+	d.expect(len(batch), func(i int) string { return batch[i].Meta.Key })
+	seen := &protocol.Seen{}
 	for _, e := range batch {
 		if d.main != from || d.end != nil || ctx.Err() != nil {
 			return
 		}
 		now := time.Now()
-		*s = subject[T]{event: e}
+		d.change = change[T]{Event: e}
 		*seen = protocol.Seen{Type: protocol.Type(e.Type)}
 		d.board.event(e.Type, now)
 		switch {
@@ -223,14 +204,15 @@ func (d *driver[T]) work(ctx context.Context, batch []listwatch.Event[T]) {
 			d.main.events++
 			seen.Item = d.item(e.Meta, e.Err)
 		case e.InitialEventsEnd && d.initial != nil:
-			s.list, s.took = d.initial.list(e.Meta.ResourceVersion), now.Sub(d.main.started)
-			sum := d.fold(s)
-			seen.Item.Meta, seen.EndsInitial, seen.Sum = e.Meta, true, &sum
+			d.beginList(false)
+			d.takePart(d.initial.list())
 			d.initial = nil
+			sum := d.listed(e.Meta.ResourceVersion, 0, now.Sub(d.main.started))
+			seen.Item.Meta, seen.EndsInitial, seen.Sum = e.Meta, true, &sum
 		default:
 			seen.Item.Meta = e.Meta
 		}
-		d.step(ctx, now, seen, s)
+		d.step(ctx, now, seen)
 	}
 }
 
@@ -240,7 +222,7 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 	if !ok {
 		panic("reflector: unreachable: an ask brings nothing but an answer")
 	}
-	s := &subject[T]{answer: true}
+	d.change = change[T]{answer: true}
 	key := d.ask.key
 	d.ask.stop()
 	d.ask = nil
@@ -248,7 +230,7 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 		for i, obj := range m.list.Items {
 			meta, _ := m.list.Meta(i)
 			in.Items = append(in.Items, d.item(meta, nil))
-			s.event = listwatch.Event[T]{Object: obj, Meta: meta}
+			d.change.Object, d.change.Meta = obj, meta
 		}
 		for _, bad := range m.list.Errors {
 			in.Items = append(in.Items, d.item(bad.Meta, bad))
@@ -259,33 +241,24 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 		in.Items = in.Items[:min(len(in.Items), 2)]
 	}
 	if len(in.Items) == 0 {
-		s.event.Meta = object.Meta{Key: key, UID: in.Held.UID, ResourceVersion: in.Version}
+		d.change.Meta = listwatch.Meta{Key: key, UID: in.Held.UID, ResourceVersion: in.Version}
 	}
-	d.step(ctx, now, in, s)
+	d.step(ctx, now, in)
 }
 
 // perform does one effect. It returns the next input for the machine, if there is one, or
 // an error of the sink.
-func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Effect, s *subject[T]) (protocol.Input, error) {
+func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Effect) (protocol.Input, error) {
 	switch eff := eff.(type) {
 	case protocol.Apply:
-		d.sinkCalled = true
-		return nil, d.apply(eff, s)
+		return nil, d.apply(eff)
 	case protocol.Applied:
-		e := s.event
+		e := d.change
 		d.trace.Event(Event{Type: e.Type, Key: e.Meta.Key, UID: e.Meta.UID, ResourceVersion: e.Meta.ResourceVersion})
 	case protocol.Collect:
-		d.initial.add(s.event)
+		d.initial.add(d.change.Event)
 	case protocol.Replace:
-		d.sinkCalled = true
-		return nil, d.replace(eff, s)
-	case protocol.Resync:
-		d.sinkCalled = true
-		return nil, d.sink.Resync()
-	case protocol.Resumed:
-		if d.sink.resumed != nil {
-			d.sink.resumed()
-		}
+		return nil, d.replace(eff)
 	case protocol.Compare:
 		compared := protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}
 		if ctx.Err() == nil { // otherwise a sink that has failed may have ended Run, and what it has told is no difference
@@ -294,7 +267,7 @@ func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Eff
 		}
 	default:
 		d.request(ctx, now, eff)
-		d.tell(eff, s)
+		d.tell(eff)
 	}
 	return nil, nil
 }
@@ -304,15 +277,11 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	switch eff := eff.(type) {
 	case protocol.List:
 		d.trace.ListStart(ListStart{ResourceVersion: eff.Version, Limit: eff.Limit})
-		if d.sink.remote != nil {
-			d.beginParts(eff.Reuse)
-			d.main = start(ctx, now, d.board.lastByte.note, listParts(d.lw, eff))
-			break
-		}
 		var known func(key string) (T, listwatch.Meta, bool)
 		if eff.Reuse {
-			known = d.known
+			known = d.reusable
 		}
+		d.beginList(eff.Reuse)
 		d.main = start(ctx, now, d.board.lastByte.note, list(d.lw, eff, known))
 	case protocol.Watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.Version, Timeout: eff.Timeout, Initial: eff.Initial})
@@ -339,10 +308,11 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 }
 
 // tell does the effects that are reports.
-func (d *driver[T]) tell(eff protocol.Effect, s *subject[T]) {
+func (d *driver[T]) tell(eff protocol.Effect) {
 	switch eff := eff.(type) {
 	case protocol.ListUnused:
-		d.trace.ListDone(ListDone{Duration: s.took, Err: eff.Err})
+		d.trace.ListDone(ListDone{Duration: d.list.took, Err: eff.Err})
+		d.dropList()
 	case protocol.Failing:
 		d.failing(eff.Err)
 	case protocol.Passed:
@@ -383,7 +353,7 @@ func (d *driver[T]) hangUp(now time.Time, reason protocol.Reason, err error) {
 func (d *driver[T]) closeMain() {
 	d.main.stop()
 	d.main = nil
-	d.dropParts()
+	d.dropList()
 }
 
 // failing reports a failure, and asks whether to go on after it.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 )
 
 // fake is a server in memory: each call waits for the test to say what it
@@ -169,6 +170,7 @@ type notes struct {
 	fail  map[string]error
 
 	always map[string]error  // like fail, for every call; set before the first
+	marks  bool              // note how far the sink is said to be
 	hook   func(line string) // called before a line is noted
 }
 
@@ -202,13 +204,48 @@ func (n *notes) take() string {
 	return strings.Join(n.lines, "; ")
 }
 
-func (n *notes) Add(obj string) error    { return n.note("add %s", obj) }
-func (n *notes) Update(obj string) error { return n.note("update %s", obj) }
-func (n *notes) Delete(obj string) error { return n.note("delete %s", obj) }
-func (n *notes) Resync() error           { return n.note("resync") }
-func (n *notes) Replace(items []string, version string) error {
-	return n.note("replace %s @%s", strings.Join(items, ","), version)
+func (n *notes) Apply(c Change[string]) error {
+	switch c.How {
+	case protocol.Add:
+		return n.note("add %s", c.Object)
+	case protocol.Update:
+		return n.note("update %s", c.Object)
+	case protocol.Delete:
+		return n.note("delete %s", c.Object)
+	case protocol.Resync:
+		return n.note("resync")
+	default:
+		return n.note("unexpected: %v", c.How)
+	}
 }
+
+func (n *notes) BeginList(bool) Replacement[string] { return &noted{notes: n} }
+
+func (n *notes) At(version string, _ func() Point) {
+	if n.marks {
+		_ = n.note("at %s", version)
+	}
+}
+
+// noted is a list, which is noted at its end.
+type noted struct {
+	*notes
+	objects []string
+}
+
+func (l *noted) Part(objects []string, _ []listwatch.Meta) error {
+	l.objects = append(l.objects, objects...)
+	return nil
+}
+
+func (l *noted) End(version string, _ []string, keepAll bool) error {
+	if keepAll {
+		return l.note("add the list %s @%s", strings.Join(l.objects, ","), version)
+	}
+	return l.note("replace %s @%s", strings.Join(l.objects, ","), version)
+}
+
+func (*noted) Drop() {}
 
 // rig is a reflector under test, in a synctest bubble.
 type rig struct {

@@ -31,7 +31,7 @@ func TestListsOfAHerdAreSpread(t *testing.T) {
 		var all []*reflector.Reflector[*metav1.PartialObjectMetadata]
 		for range herd {
 			sink := store.New(store.Options[*metav1.PartialObjectMetadata]{})
-			r := reflector.New(server, sink, reflector.Options{})
+			r := reflector.New(server, reflector.InMemory(sink), reflector.Options{})
 			all = append(all, r)
 			group.Go(func() { _ = r.Run(ctx) })
 		}

@@ -52,7 +52,7 @@ func TestRepairDoesNotDependOnTheVersionThatIsHeld(t *testing.T) {
 					return page, nil
 				}
 				sink := store.New(store.Options[partial]{})
-				r := reflector.New(server, sink, reflector.Options{Rand: zero})
+				r := reflector.New(server, reflector.InMemory(sink), reflector.Options{Rand: zero})
 				running(t, r)
 				s := <-server.streams
 				repaired = true
@@ -96,7 +96,7 @@ func TestVerifyWhereUIDsOrVersionsAreCleared(t *testing.T) {
 					return pageOf("100", newPartial("x", "u", "90")), nil
 				}
 				verified := 0
-				r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+				r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 					Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
 					Trace: &reflector.Trace{
 						Verified: func(reflector.Verified) { verified++ },
@@ -155,7 +155,7 @@ func TestDeletionThatTheSinkKeepsRefusing(t *testing.T) {
 		}
 		var refusals []reflector.Problem
 		sink := &keepsAll{Store: store.New(store.Options[partial]{})}
-		r := reflector.New[partial](server, sink, reflector.Options{
+		r := reflector.New(server, reflector.InMemory[partial](sink), reflector.Options{
 			Rand: zero, MinWatchTimeout: 3 * time.Hour,
 			Trace: &reflector.Trace{Problem: func(p reflector.Problem) { refusals = append(refusals, p) }},
 		})
@@ -204,7 +204,7 @@ func TestRefusedEventWithoutAKeyIsListed(t *testing.T) {
 			return &listwatch.Page[partial]{Items: items[:1], ResourceVersion: version}, nil
 		}
 		known := &refusesOnce{Store: store.New(store.Options[partial]{})}
-		r := reflector.New[partial](server, known, reflector.Options{Rand: zero})
+		r := reflector.New(server, reflector.InMemory[partial](known), reflector.Options{Rand: zero})
 		stop := running(t, r)
 		stream := <-server.streams
 		synctest.Wait()
@@ -234,7 +234,7 @@ func TestAnswerWithoutMetadata(t *testing.T) {
 		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) { return page("100"), nil }
 		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) { return page("101"), nil }
 		known := store.New(store.Options[partial]{})
-		r := reflector.New[partial](server, known, reflector.Options{Rand: zero})
+		r := reflector.New(server, reflector.InMemory[partial](known), reflector.Options{Rand: zero})
 		stop := running(t, r)
 		stream := <-server.streams
 		version = "101"

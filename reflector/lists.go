@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,40 +11,109 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// fold gives each item of a list to a protocol.Fold, which sums up what the machine has
-// to know about the list. If an item cannot be used, fold also collects the sink's
-// object of the same key, because that object must stay.
-func (d *driver[T]) fold(s *subject[T]) protocol.Sum {
-	if p := s.parts; p != nil {
-		s.list.Errors = p.errors
-		return p.fold.Sum(s.list.ResourceVersion, s.list.Pages, p.reused)
+// incoming is a list that arrives in parts, or that has arrived and is not used yet. The driver gives each part to the sink, and to a
+// protocol.Fold, which sums up what the machine has to know about the list. At the end, the machine decides whether to use the list.
+type incoming[T any] struct {
+	into   Replacement[T]
+	fold   *protocol.Fold
+	items  int  // that can be used
+	reused bool // the sink holds one of them in the same version
+	keep   []string
+	errors []*listwatch.ObjectError
+	err    error // of the sink; the list is then read to its end, and not used
+
+	pages int
+	took  time.Duration // until it was whole
+}
+
+// beginList begins a list. reuse says that the sink's objects may be used again.
+func (d *driver[T]) beginList(reuse bool) {
+	d.list = &incoming[T]{into: d.sink.BeginList(reuse), fold: d.machine.Fold(reuse)}
+}
+
+// dropList tells the sink that the list which it gets, if there is one, will not end.
+func (d *driver[T]) dropList() {
+	if d.list != nil {
+		d.list.into.Drop()
+		d.list = nil
 	}
-	reused := s.list.Reused > 0
-	fold := d.machine.Fold(reused)
-	for i := range s.list.Items {
-		meta, ok := s.list.Meta(i)
-		if !ok {
-			fold.Anonymous()
+}
+
+// takePart gives a part of the list to the fold and to the sink.
+func (d *driver[T]) takePart(part listwatch.Part[T]) {
+	if part.Again {
+		reuse := d.list.fold.NeedsHeld()
+		d.dropList()
+		d.beginList(reuse)
+		return
+	}
+	metas := part.Metas
+	if len(metas) != len(part.Items) { // not every ListWatcher has them
+		metas = make([]listwatch.Meta, len(part.Items))
+		for i := range metas {
+			metas[i], _ = part.Meta(i)
+		}
+	}
+	for from := 0; from < len(metas); from += maxExpected {
+		to := min(from+maxExpected, len(metas))
+		d.takeItems(part.Items[from:to], metas[from:to])
+	}
+	for _, bad := range part.Errors {
+		if d.list.fold.Bad(d.item(bad.Meta, bad)) {
+			d.list.keep = append(d.list.keep, bad.Meta.Key)
+		}
+	}
+	d.list.errors = append(d.list.errors, part.Errors...)
+}
+
+// takeItems takes no more items than the sink can be asked for at once.
+func (d *driver[T]) takeItems(objects []T, metas []listwatch.Meta) {
+	l, compare := d.list, d.list.fold.NeedsHeld()
+	if compare {
+		d.expect(len(metas), func(i int) string { return metas[i].Key })
+	}
+	for _, meta := range metas {
+		if meta.Key == "" {
+			l.fold.Anonymous()
 			continue
 		}
 		item := protocol.Item{Meta: meta}
-		if fold.NeedsHeld() {
+		if compare {
 			item.Held, item.IsHeld = d.held(meta.Key)
+			l.reused = l.reused || item.IsHeld && item.Held.UID == meta.UID && item.Held.ResourceVersion == meta.ResourceVersion
 		}
-		fold.Item(item)
+		l.fold.Item(item)
 	}
-	for _, bad := range s.list.Errors {
-		item := d.item(bad.Meta, bad)
-		if !fold.Bad(item) {
-			continue
-		}
-		if obj, ok := d.holds(bad.Meta.Key); ok {
-			s.kept = append(s.kept, obj)
-		} else {
-			s.keep = append(s.keep, bad.Meta.Key)
-		}
+	l.items += len(objects)
+	if l.err == nil {
+		l.err = l.into.Part(objects, metas)
 	}
-	return fold.Sum(s.list.ResourceVersion, s.list.Pages, reused)
+}
+
+// listed returns the sum of the list, which is whole now.
+func (d *driver[T]) listed(version string, pages int, took time.Duration) protocol.Sum {
+	d.list.pages, d.list.took = pages, took
+	return d.list.fold.Sum(version, pages, d.list.reused)
+}
+
+// replace tells the sink to make the list its whole state.
+func (d *driver[T]) replace(eff protocol.Replace) error {
+	l, err := d.list, d.list.err
+	if err != nil {
+		d.dropList()
+	} else {
+		err = l.into.End(eff.Version, l.keep, eff.KeepUnlisted)
+	}
+	d.list = nil
+	d.sinkCalled = true
+	d.trace.ListDone(ListDone{ResourceVersion: eff.Version, Items: l.items, Pages: l.pages, Duration: l.took, Err: err})
+	for _, bad := range l.errors {
+		d.trace.Problem(Problem{Class: protocol.ObjectProblem, Key: bad.Meta.Key, Err: bad})
+	}
+	if err != nil {
+		return fmt.Errorf("replace the sink's objects with a list of %d at resourceVersion %s: %w", l.items, eff.Version, err)
+	}
+	return nil
 }
 
 // initialEvents puts a list together from the initial events of a watch, in the order in
@@ -69,8 +139,7 @@ func (c *initialEvents[T]) add(e listwatch.Event[T]) {
 }
 
 // list returns the state after all events.
-func (c *initialEvents[T]) list(version string) *source.List[T] {
-	list := &source.List[T]{ResourceVersion: version}
+func (c *initialEvents[T]) list() (list listwatch.Part[T]) {
 	for _, e := range c.events {
 		switch {
 		case e.Type == listwatch.Deleted && e.Meta.Key != "":
@@ -88,12 +157,12 @@ func (c *initialEvents[T]) list(version string) *source.List[T] {
 // the machine's comparison.
 func (d *driver[T]) compare() protocol.Differences {
 	comparison := d.machine.Comparison()
-	listed := make(map[string]bool, len(d.metadata.list.Items))
-	for i := range d.metadata.list.Items {
+	metas := d.metadata.list.Metas
+	listed := make(map[string]bool, len(metas))
+	for i, meta := range metas {
 		if i%maxExpected == 0 {
-			d.expectItems(d.metadata.list.Meta, i, len(d.metadata.list.Items))
+			d.expect(min(maxExpected, len(metas)-i), func(n int) string { return metas[i+n].Key })
 		}
-		meta, _ := d.metadata.list.Meta(i)
 		listed[meta.Key] = true
 		comparison.Item(d.item(meta, nil))
 	}
@@ -101,7 +170,7 @@ func (d *driver[T]) compare() protocol.Differences {
 		listed[bad.Meta.Key] = true
 		comparison.Bad(bad.Meta.Key)
 	}
-	for _, key := range d.sink.keys() {
+	for _, key := range d.holder.Keys() {
 		if !listed[key] {
 			comparison.Missing(key)
 		}

@@ -20,18 +20,24 @@ import (
 // reusing is a scripted server that takes unchanged objects from its caller.
 type reusing struct{ *scripted }
 
-func (s reusing) ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool)) (*listwatch.Page[partial], error) {
+func (s reusing) ListParts(
+	ctx context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool), part func(listwatch.Part[partial]) error,
+) (*listwatch.Page[partial], error) {
 	page, err := s.List(ctx, opts)
-	if err != nil || known == nil {
-		return page, err
+	if err != nil {
+		return nil, err
 	}
 	for i, meta := range page.Metas {
+		if known == nil {
+			break
+		}
 		if obj, held, ok := known(meta.Key); ok && held == meta {
 			page.Items[i] = obj
-			page.Reused++
 		}
 	}
-	return page, nil
+	items := page.Items
+	page.Items = nil
+	return page, part(listwatch.Part[partial]{Items: items, Metas: page.Metas})
 }
 
 // If the process function of a queue fails, and its program does not try again, the change is lost, and the next list brings it. The
@@ -47,7 +53,7 @@ func TestChangeThatTheConsumerLostComesWithTheNextList(t *testing.T) {
 		held := store.New(store.Options[partial]{})
 		queue := deltafifo.New(deltafifo.Options[partial]{Known: held})
 		var problems []string
-		stop := running(t, reflector.New[partial](reusing{server}, queue, reflector.Options{Rand: zero, Trace: &reflector.Trace{
+		stop := running(t, reflector.New[partial](reusing{server}, reflector.InQueue(queue), reflector.Options{Rand: zero, Trace: &reflector.Trace{
 			Problem: func(p reflector.Problem) { problems = append(problems, p.Err.Error()) },
 		}}))
 		var fails error

@@ -9,32 +9,27 @@ import (
 	"github.com/relist-go/relist/listwatch"
 )
 
-// marked are notes that are told how far they are.
-type marked struct{ *notes }
-
-func (m marked) Mark(version string) { _ = m.note("mark %s", version) }
-
-// syncedMarked is synced with such a sink.
+// syncedMarked is synced with a sink that notes how far it is said to be.
 func syncedMarked(t *testing.T) (*rig, *stream) {
-	r := &rig{t: t, fake: newFake(), sink: &notes{fail: map[string]error{}}}
-	r.Reflector = New(r.fake, marked{r.sink}, Options{Rand: func() float64 { return 0 }})
+	r := &rig{t: t, fake: newFake(), sink: &notes{fail: map[string]error{}, marks: true}}
+	r.Reflector = New(r.fake, r.sink, Options{Rand: func() float64 { return 0 }})
 	r.run()
 	t.Cleanup(func() { _ = r.end() })
 	r.expect(`list "0" limit 500 continue ""`)
 	r.fake.page("10", "a", "b")
-	r.told("replace a,b @10; mark 10")
+	r.told("replace a,b @10; at 10")
 	r.expect(`watch "10" for 300s`)
 	return r, r.fake.open()
 }
 
-// A mark follows what it is about, and comes only if the resume point has moved.
+// The sink is told how far it is behind what it was given, and if the resume point has moved.
 func TestMarksFollowEventsAndBookmarks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := syncedMarked(t)
 		s.event(listwatch.Added, "c", "11")
-		r.told("add c; mark 11")
+		r.told("add c; at 11")
 		s.event(listwatch.Bookmark, "", "15")
-		r.told("mark 15")
+		r.told("at 15")
 		s.event(listwatch.Bookmark, "", "15")
 		s.event(listwatch.Bookmark, "", "9")
 		r.told("")
@@ -51,7 +46,7 @@ func TestBatchIsMarkedOnce(t *testing.T) {
 		r.expect(`watch "10" for 300s`)
 		b := r.bursting()
 		b.send("+c@11 ~a@12 =@13 -b@14", nil)
-		r.told("add c; update a; delete b; mark 14")
+		r.told("add c; update a; delete b; at 14")
 	})
 }
 
@@ -62,15 +57,15 @@ func TestMarksPassWhatIsInQuarantine(t *testing.T) {
 		r, s := syncedMarked(t)
 		r.sink.refuse("update a", errFull)
 		s.event(listwatch.Modified, "a", "11")
-		r.told("update a; mark 11")
+		r.told("update a; at 11")
 		later(time.Second)
 		r.expect(askA)
 		r.fake.answer("20", at("a", "19"))
-		r.told("add a")
+		r.told("add a; at 11")
 		s.event(listwatch.Modified, "b", "12")
-		r.told("update b; mark 12")
+		r.told("update b; at 12")
 		s.event(listwatch.Modified, "a", "19")
-		r.told("mark 19")
+		r.told("at 19")
 	})
 }
 
@@ -81,7 +76,7 @@ func TestListsAreMarked(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, s := syncedMarked(t)
 				s.event(listwatch.Added, "c", "11")
-				r.told("add c; mark 11")
+				r.told("add c; at 11")
 				done := make(chan error, 1)
 				go func() { done <- r.Relist(t.Context()) }()
 				r.expect(`list "" limit 500 continue ""`)
@@ -89,14 +84,14 @@ func TestListsAreMarked(t *testing.T) {
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
-				r.told("replace a @" + version + "; mark " + version)
+				r.told("replace a @" + version + "; at " + version)
 			})
 		})
 	}
 }
 
-// A list that the sink refuses is not marked.
-func TestRefusedListIsNotMarked(t *testing.T) {
+// A list that the sink refuses does not move it on.
+func TestRefusedListDoesNotMoveTheSinkOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := syncedMarked(t)
 		s.events <- gone()
@@ -104,10 +99,10 @@ func TestRefusedListIsNotMarked(t *testing.T) {
 		r.expect(`list "10" limit 0 continue ""`)
 		r.sink.refuse("replace a @20", errFull)
 		r.fake.page("20", "a")
-		r.told("replace a @20")
+		r.told("replace a @20; at 10")
 		later(time.Second)
 		r.expect(`list "10" limit 0 continue ""`)
 		r.fake.page("21", "a")
-		r.told("replace a @21; mark 21")
+		r.told("replace a @21; at 21")
 	})
 }

@@ -28,8 +28,8 @@ type Options struct {
 	// whenever it cannot continue the watch at the resume point. If zero, ListAny.
 	Initial Initial
 
-	// Start is the point of a saved copy, which the sink holds. The sink must be [Held], and [Known] or [Remote]; otherwise Run
-	// returns an error. It must hold the copy before the first Run. The reflector opens a watch at Start.Version, and lists
+	// Start is the point of a saved copy, which the sink holds. The sink must be a [Holder]; otherwise Run returns an
+	// error. It must hold the copy before the first Run. The reflector opens a watch at Start.Version, and lists
 	// nothing if the server still has that version. If the server no longer has it (for example, it answers with 410), the
 	// reflector lists, and the sink learns from the list what is gone.
 	//

@@ -32,7 +32,7 @@ func overHTTP(t *testing.T, handler http.Handler, opts reflector.Options) *refle
 		t.Fatal(err)
 	}
 	opts.Rand = zero
-	return reflector.New(lw, store.New(store.Options[partial]{}), opts)
+	return reflector.New(lw, reflector.InMemory(store.New(store.Options[partial]{})), opts)
 }
 
 // later lets virtual time pass.
@@ -96,7 +96,7 @@ func TestAskThatHangsIsGivenUp(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		sink := store.New(store.Options[partial]{})
-		r := reflector.New(server, sink, reflector.Options{Rand: zero})
+		r := reflector.New(server, reflector.InMemory(sink), reflector.Options{Rand: zero})
 		running(t, r)
 		s := <-server.streams
 		s.undecodable(listwatch.Modified, newPartial("x", "u", "101"))
@@ -125,7 +125,7 @@ func TestVerificationThatHangsIsGivenUp(t *testing.T) {
 		server := newScripted()
 		metadata := &hanging{}
 		var problems []string
-		r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+		r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 			Rand:   zero,
 			Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
 			Trace:  &reflector.Trace{Problem: func(p reflector.Problem) { problems = append(problems, p.Class.String()) }},

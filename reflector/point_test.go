@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -21,8 +22,9 @@ type pom = *metav1.PartialObjectMetadata
 // points is a store that writes down what it is told of points.
 type points struct{ marks }
 
-func (p *points) MarkPoint(at reflector.Point) {
-	line := "point " + at.Version
+func (p *points) At(version string, point func() reflector.Point) {
+	at := point()
+	line := "at " + version + ", point " + at.Version
 	for _, n := range at.Newest {
 		line += fmt.Sprintf(" %s@%s", n.Meta.Key, n.Meta.ResourceVersion)
 		if n.Gone {
@@ -35,14 +37,19 @@ func (p *points) MarkPoint(at reflector.Point) {
 	p.note(line)
 }
 
-func (p *points) Resumed() { p.note("resumed") }
+func (p *points) Apply(c reflector.Change[pom]) error {
+	if c.How == protocol.Resumed {
+		p.note("resumed")
+	}
+	return p.Memory.Apply(c)
+}
 
 func newPoints(objects ...pom) *points {
-	p := &points{marks{Store: store.New(store.Options[pom]{})}}
+	held := store.New(store.Options[pom]{})
 	for _, obj := range objects {
-		_ = p.Add(obj)
+		_ = held.Add(obj)
 	}
-	return p
+	return &points{marks{Memory: reflector.InMemory(held)}}
 }
 
 // follow runs a reflector until stop is called.
@@ -61,7 +68,7 @@ func follow(t *testing.T, server *onePage, sink reflector.Sink[pom], start refle
 	}
 }
 
-// A sink is told where it can be saved, before the mark, and what is in quarantine is in doubt there.
+// A sink is told where it can be saved, and what is in quarantine is in doubt there.
 func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &onePage{events: make(chan listwatch.Event[pom])}
@@ -76,19 +83,19 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 				t.Errorf("the sink was told %q\nwant %q", got, want)
 			}
 		}
-		told("mark 10, point 10 b@6 a@5, safe 10")
+		told("at 10, point 10 b@6 a@5")
 		bad := event(listwatch.Modified, configMap("a", "11"))
 		bad.Object, bad.Err = nil, &listwatch.ObjectError{Meta: bad.Meta, Err: errors.New("cannot be decoded")}
 		server.events <- bad
-		told("point 11 a@11 b@6 a@5 in doubt: a, mark 11")
+		told("at 11, point 11 a@11 b@6 a@5 in doubt: a")
 		server.events <- event(listwatch.Deleted, configMap("b", "12"))
-		told("point 12 b@12 gone a@11 b@6 a@5 in doubt: a, mark 12")
+		told("at 12, point 12 b@12 gone a@11 b@6 a@5 in doubt: a")
 
 		// An answer as of 20 is ahead of the watch, so that the key stays in doubt until the watch is there.
 		<-time.After(2 * time.Second)
-		told("point 12 b@12 gone a@11 b@6 a@5 in doubt: a, safe 12")
+		told("at 12, point 12 b@12 gone a@11 b@6 a@5 in doubt: a")
 		server.events <- listwatch.Event[pom]{Type: listwatch.Bookmark, Meta: listwatch.Meta{ResourceVersion: "20"}}
-		told("point 20 b@12 gone a@11 b@6 a@5, mark 20, safe 20")
+		told("at 20, point 20 b@12 gone a@11 b@6 a@5")
 		stop()
 	})
 }

@@ -345,7 +345,7 @@ func TestListWithANamelessItemDeletesNothing(t *testing.T) {
 		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{
 			Items: []string{"b"}, Errors: []*listwatch.ObjectError{badField(listwatch.Meta{})}, ResourceVersion: "20",
 		}}
-		r.told("add b")
+		r.told("add the list b @20")
 		r.expect(`watch "20" for 300s`)
 		r.fake.open()
 		if status := r.Status(); status.SafeVersion == "20" {

@@ -106,23 +106,11 @@ func (r *request[T]) send(ctx context.Context, m message[T]) bool {
 	}
 }
 
-// list asks for everything, page by page.
+// list asks for everything, and sends each part of the list as it comes.
 func list[T any](lw listwatch.ListWatcher[T], eff protocol.List, known func(key string) (T, listwatch.Meta, bool)) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
-		all, err := source.AllKnown(ctx, lw, metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}, known)
-		if err != nil {
-			r.send(ctx, message[T]{in: protocol.ListFailed{Failure: requestFailureOf(err)}})
-			return
-		}
-		r.send(ctx, message[T]{in: protocol.Listed{}, list: all})
-	}
-}
-
-// listParts asks for everything, and sends each part of the list as it comes.
-func listParts[T any](lw listwatch.ListWatcher[T], eff protocol.List) func(context.Context, *request[T]) {
-	return func(ctx context.Context, r *request[T]) {
 		opts := metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}
-		rest, err := source.Each(ctx, lw, opts, func(part listwatch.Part[T]) error {
+		rest, err := source.EachKnown(ctx, lw, opts, known, func(part listwatch.Part[T]) error {
 			if !r.send(ctx, message[T]{part: &part}) {
 				return ctx.Err()
 			}

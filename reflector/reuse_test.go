@@ -33,14 +33,23 @@ type told struct {
 // whole is a list: its version, and those of the objects.
 type whole struct{ at, a, b string }
 
-func (s *told) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+func (s *told) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
 	if opts.FieldSelector != "" {
 		return nil, apierrors.NewBadRequest("no object can be asked for by itself")
 	}
-	return s.ListKnown(ctx, opts, nil)
+	return s.list(opts, nil)
 }
 
-func (s *told) ListKnown(_ context.Context, opts metav1.ListOptions, known func(key string) (*metav1.PartialObjectMetadata, listwatch.Meta, bool)) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+func (s *told) ListParts(
+	_ context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool), part func(listwatch.Part[partial]) error,
+) (*listwatch.Page[partial], error) {
+	page, _ := s.list(opts, known) // it never fails
+	items := page.Items
+	page.Items = nil
+	return page, part(listwatch.Part[partial]{Items: items})
+}
+
+func (s *told) list(opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool)) (*listwatch.Page[partial], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.lists[0]
@@ -53,7 +62,6 @@ func (s *told) ListKnown(_ context.Context, opts metav1.ListOptions, known func(
 		if known != nil {
 			if held, meta, ok := known(name); ok && meta.UID == obj.UID && meta.ResourceVersion == version {
 				obj, reused = held, true
-				page.Reused++
 			}
 		}
 		page.Items = append(page.Items, obj)
@@ -141,7 +149,7 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := &told{lists: test.lists, cut: make(chan error)}
 				sink := store.New(store.Options[*metav1.PartialObjectMetadata]{})
-				r := reflector.New(server, sink, reflector.Options{})
+				r := reflector.New(server, reflector.InMemory(sink), reflector.Options{})
 				ctx, stop := context.WithCancel(t.Context())
 				done := make(chan error, 1)
 				go func() { done <- r.Run(ctx) }()

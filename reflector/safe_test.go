@@ -18,14 +18,13 @@ import (
 
 // marks is a store that writes down what it is told of versions.
 type marks struct {
-	*store.Store[*metav1.PartialObjectMetadata]
+	reflector.Memory[partial]
 
 	mu   sync.Mutex
 	told []string
 }
 
-func (m *marks) Mark(version string)     { m.note("mark " + version) }
-func (m *marks) MarkSafe(version string) { m.note("safe " + version) }
+func (m *marks) At(version string, _ func() reflector.Point) { m.note("at " + version) }
 
 func (m *marks) note(line string) {
 	m.mu.Lock()
@@ -84,7 +83,7 @@ func event(typ listwatch.Type, obj *metav1.PartialObjectMetadata) listwatch.Even
 }
 
 // The safe version stays before a change that the sink does not have, while the resume point goes on.
-func TestSinkIsToldTheSafeVersion(t *testing.T) {
+func TestSafeVersionStaysBeforeWhatTheSinkLacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &onePage{events: make(chan listwatch.Event[*metav1.PartialObjectMetadata])}
 		server.page = listwatch.Page[*metav1.PartialObjectMetadata]{
@@ -95,8 +94,8 @@ func TestSinkIsToldTheSafeVersion(t *testing.T) {
 			ResourceVersion: "13",
 			Items:           []*metav1.PartialObjectMetadata{configMap("a", "11")},
 		}
-		sink := &marks{Store: store.New(store.Options[*metav1.PartialObjectMetadata]{})}
-		r := reflector.New(server, reflector.Sink[*metav1.PartialObjectMetadata](sink), reflector.Options{Rand: func() float64 { return 0 }})
+		sink := &marks{Memory: reflector.InMemory(store.New(store.Options[partial]{}))}
+		r := reflector.New(server, reflector.Sink[partial](sink), reflector.Options{Rand: func() float64 { return 0 }})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
@@ -111,17 +110,17 @@ func TestSinkIsToldTheSafeVersion(t *testing.T) {
 				t.Errorf("the sink was told %q, want %q", got, told)
 			}
 		}
-		expect("10", "10", "mark 10, safe 10")
+		expect("10", "10", "at 10")
 
 		bad := event(listwatch.Modified, configMap("a", "11"))
 		bad.Object, bad.Err = nil, &listwatch.ObjectError{Meta: bad.Meta, Err: errors.New("cannot be decoded")}
 		server.events <- bad
-		expect("11", "10", "mark 11")
+		expect("11", "10", "at 11")
 		server.events <- event(listwatch.Modified, configMap("b", "12"))
-		expect("12", "10", "mark 12")
+		expect("12", "10", "at 12")
 
 		<-time.After(2 * time.Second)
-		expect("12", "12", "safe 12")
+		expect("12", "12", "at 12")
 
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {

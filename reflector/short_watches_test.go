@@ -17,7 +17,7 @@ func TestShortWatchesFollowEachOtherWithoutPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted()
 		backoffs := 0
-		r := reflector.New[partial](server, store.New(store.Options[partial]{}), reflector.Options{
+		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 			MinWatchTimeout: 5 * time.Second, Rand: zero,
 			Trace: &reflector.Trace{Backoff: func(reflector.Backoff) { backoffs++ }},
 		})

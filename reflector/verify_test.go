@@ -78,7 +78,7 @@ func runVerified(t *testing.T, test func(v *verified)) {
 		known := store.New(store.Options[*testObject]{})
 		v.known = known
 		queue := deltafifo.New(deltafifo.Options[*testObject]{Known: known})
-		r := reflector.New(lw, queue, reflector.Options{
+		r := reflector.New(lw, reflector.InQueue(queue), reflector.Options{
 			Verify: reflector.Verify{Every: 10 * time.Minute, Metadata: failing{metadata, &v.fails, denied}},
 			Rand:   func() float64 { return 0 },
 			Trace: &reflector.Trace{
@@ -285,7 +285,7 @@ func TestVerifyGoesOnInASecondRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, metadata := newScripted(), newScripted()
 		verified := 0
-		r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+		r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
 			Trace: &reflector.Trace{Verified: func(reflector.Verified) { verified++ }},
 		})
@@ -317,7 +317,7 @@ func TestVerifyKnowsWhatWasAskedFor(t *testing.T) {
 		}
 		var story []string
 		known := store.New(store.Options[partial]{})
-		r := reflector.New(server, known, reflector.Options{
+		r := reflector.New(server, reflector.InMemory(known), reflector.Options{
 			Rand: zero, Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadata},
 			Trace: &reflector.Trace{
 				Problem:  func(p reflector.Problem) { story = append(story, p.Class.String()) },
@@ -355,7 +355,7 @@ func TestVerifyLetsGoOfWhatItListed(t *testing.T) {
 			return pageOf("100", obj), nil
 		}
 		verified := 0
-		r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+		r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
 			Trace: &reflector.Trace{Verified: func(reflector.Verified) { verified++ }},
 		})
@@ -394,7 +394,7 @@ func TestVerifyKeepsOnlyIdentities(t *testing.T) {
 			return page, nil
 		}
 		var verified []reflector.Verified
-		r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+		r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
 			Trace: &reflector.Trace{Verified: func(v reflector.Verified) { verified = append(verified, v) }},
 		})
@@ -422,7 +422,7 @@ func TestVerifyInfersNothingFromWhatItCannotRead(t *testing.T) {
 					return page, nil
 				}
 				var story []string
-				r := reflector.New(server, store.New(store.Options[partial]{}), reflector.Options{
+				r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 					Rand: zero, Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadata},
 					Trace: &reflector.Trace{
 						Problem:  func(p reflector.Problem) { story = append(story, p.Class.String()) },
@@ -439,12 +439,6 @@ func TestVerifyInfersNothingFromWhatItCannotRead(t *testing.T) {
 		})
 	}
 }
-
-// Both sinks of this module can be verified.
-var (
-	_ reflector.Held = (*store.Store[*testObject])(nil)
-	_ reflector.Held = (*deltafifo.Queue[*testObject])(nil)
-)
 
 // More objects than the quarantine has room for are no drift: lists look after them already.
 func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
@@ -474,7 +468,7 @@ func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
 			all = append(all, obj)
 		}
 		drift := 0
-		r := reflector.New[partial](server, store.New(store.Options[partial]{}), reflector.Options{
+		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 			Rand: zero,
 			Verify: reflector.Verify{Every: time.Minute, Metadata: metadataOf(func(context.Context) (*listwatch.Page[partial], error) {
 				return pageOf("100", all...), nil
@@ -503,7 +497,7 @@ func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
 		for i := range 200 {
 			many = append(many, newPartial(fmt.Sprint("x", i), "u", "50"))
 		}
-		r := reflector.New[partial](server, store.New(store.Options[partial]{}), reflector.Options{
+		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
 			Rand: zero,
 			Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadataOf(func(context.Context) (*listwatch.Page[partial], error) {
 				<-compare

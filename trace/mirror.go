@@ -20,17 +20,14 @@ import (
 
 // Mirror is the Program of traces that name no other: a reflector that fills a queue. Pop moves
 // an entry from the queue to a store. The reflector has no jitter.
-func Mirror(env Env) (Client, error) { return mirrorOf(env, false) }
-
-// mirrorOf is Mirror. If remote is true, the queue is behind a [reflector.Remote], which must make no difference.
-func mirrorOf(env Env, remote bool) (Client, error) {
+func Mirror(env Env) (Client, error) {
 	if env.Kind == configMaps.kind {
-		return newMirror[*configMap](env, remote)
+		return newMirror[*configMap](env)
 	}
-	return newMirror[*anyObject](env, remote)
+	return newMirror[*anyObject](env)
 }
 
-func newMirror[T object.Object](env Env, remote bool) (Client, error) {
+func newMirror[T object.Object](env Env) (Client, error) {
 	client, err := transport.NewClient(transport.Config{
 		Server:         env.Server,
 		Dial:           env.Dial,
@@ -69,11 +66,7 @@ func newMirror[T object.Object](env Env, remote bool) (Client, error) {
 			}
 		}
 	}
-	var sink reflector.Sink[T] = savingQueue[T]{m.queue, m}
-	if remote {
-		sink = &remoteQueue[T]{savingQueue: savingQueue[T]{m.queue, m}}
-	}
-	m.reflector = reflector.New(lw, sink, reflector.Options{
+	m.reflector = reflector.New(lw, reflector.Sink[T](savingSink[T]{reflector.InQueue(m.queue), m}), reflector.Options{
 		Start:    m.saved.point,
 		PageSize: env.Options.Limit,
 		Initial:  initial(env.Options),
@@ -128,25 +121,26 @@ type savedCopy[T object.Object] struct {
 // Saved implements [Saver].
 func (m *mirror[T]) Saved() any { return m.saved }
 
-// savingQueue saves the copy at each point: what the store will hold once the whole queue is popped.
-type savingQueue[T object.Object] struct {
-	*deltafifo.Queue[T]
+// savingSink saves the copy at each point: what the store will hold once the whole queue is popped.
+type savingSink[T object.Object] struct {
+	reflector.Memory[T]
 
 	m *mirror[T]
 }
 
-// MarkPoint implements [reflector.PointMarker].
-func (q savingQueue[T]) MarkPoint(p reflector.Point) {
-	if p.Version == "" {
+// At implements [reflector.Sink].
+func (s savingSink[T]) At(resourceVersion string, point func() reflector.Point) {
+	s.Memory.At(resourceVersion, point)
+	saved := savedCopy[T]{point: point()}
+	if saved.point.Version == "" {
 		return
 	}
-	saved := savedCopy[T]{point: p}
-	for _, key := range q.Keys() {
-		if obj, ok := q.Get(key); ok {
+	for _, key := range s.Keys() {
+		if obj, ok := s.Get(key); ok {
 			saved.objects = append(saved.objects, obj)
 		}
 	}
-	q.m.saved = saved
+	s.m.saved = saved
 }
 
 // configMap has the members of a ConfigMap that traces use. Data has a type, so

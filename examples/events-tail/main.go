@@ -21,6 +21,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/protocol"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -53,7 +54,19 @@ type tail struct {
 	printed map[string]string
 }
 
-func (t *tail) Add(e *Event) error {
+// Apply prints an Event that is new.
+func (t *tail) Apply(c reflector.Change[*Event]) error {
+	switch c.How {
+	case protocol.Add, protocol.Update:
+		return t.print(c.Object)
+	case protocol.Delete:
+		delete(t.printed, c.Meta.Key) // it is an hour old
+	default: // a sink that is no Holder is told of nothing else, unless Options.Resync is set
+	}
+	return nil
+}
+
+func (t *tail) print(e *Event) error {
 	if key := object.Key(e); t.printed[key] != e.ResourceVersion {
 		t.printed[key] = e.ResourceVersion
 		_, err := fmt.Fprintf(t.out, "%s  %-10s %-8s %-18s %s/%s: %s\n", e.last().UTC().Format(time.DateTime),
@@ -63,25 +76,42 @@ func (t *tail) Add(e *Event) error {
 	return nil
 }
 
-func (t *tail) Update(e *Event) error { return t.Add(e) }
-func (t *tail) Delete(e *Event) error { delete(t.printed, object.Key(e)); return nil } // it is an hour old
-func (t *tail) Resync() error         { return nil }
+// BeginList returns what takes a list.
+func (t *tail) BeginList(bool) reflector.Replacement[*Event] { return &list{tail: t} }
 
-// Replace prints the Events of a list that are new, the oldest first.
-func (t *tail) Replace(events []*Event, _ string) error {
-	slices.SortStableFunc(events, func(a, b *Event) int { return cmp.Or(a.last().Compare(b.last()), cmp.Compare(a.Name, b.Name)) })
-	before := t.printed
-	t.printed = make(map[string]string, len(events))
-	for _, e := range events {
+// At is called with the version up to which everything is printed.
+func (t *tail) At(string, func() reflector.Point) {}
+
+// list is a list that is arriving.
+type list struct {
+	*tail
+	events []*Event
+}
+
+func (l *list) Part(events []*Event, _ []listwatch.Meta) error {
+	l.events = append(l.events, events...)
+	return nil
+}
+
+// End prints the Events of the list that are new, the oldest first.
+func (l *list) End(_ string, _ []string, keepAll bool) error {
+	slices.SortStableFunc(l.events, func(a, b *Event) int { return cmp.Or(a.last().Compare(b.last()), cmp.Compare(a.Name, b.Name)) })
+	before := l.printed
+	if !keepAll {
+		l.printed = make(map[string]string, len(l.events))
+	}
+	for _, e := range l.events {
 		if version, ok := before[object.Key(e)]; ok {
-			t.printed[object.Key(e)] = version
+			l.printed[object.Key(e)] = version
 		}
-		if err := t.Add(e); err != nil {
+		if err := l.print(e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+func (*list) Drop() {}
 
 func run(ctx context.Context, config transport.Config, out io.Writer) error {
 	client, err := transport.NewClient(config)

@@ -31,7 +31,7 @@ func (w *World) Run(ctx context.Context, client *transport.Client, rotations int
 	}
 	held := store.New(store.Options[*configMap]{})
 	synced := make(chan struct{})
-	mirror := reflector.New(source, held, reflector.Options{
+	mirror := reflector.New(source, reflector.InMemory(held), reflector.Options{
 		MinWatchTimeout: 2 * time.Second,
 		BackoffBase:     -1, // the shorter the pauses, the worse a storm would be
 		Trace: &reflector.Trace{

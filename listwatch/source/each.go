@@ -38,13 +38,17 @@ func (p Part[T]) walk(path *trail) {
 }
 
 // PartLister is implemented by a [ListWatcher] that can hand over a page in parts, while its bytes arrive. [Resource] implements it.
-// As with [AllKnown], the ListParts that a type gets by embedding a Resource is not used.
+// The ListParts that a type gets by embedding a Resource is not used, because the type may have its own List. A type that wants it to
+// be used holds the Resource in a named field and declares ListParts itself.
 type PartLister[T any] interface {
 	// ListParts lists as List does, and calls part with the objects of the page: at least once, also if the page has none. The
 	// Page that it returns has none of them. If part returns an error, ListParts stops and returns that error.
 	//
+	// If known is not nil, it returns the object that the caller has under a key, and its metadata. If an item has their UID and
+	// resourceVersion, the part has the known object itself, which is neither decoded nor transformed again.
+	//
 	// If ListParts returns an error, the page is not whole, whatever parts there were.
-	ListParts(ctx context.Context, opts metav1.ListOptions, part func(Part[T]) error) (*Page[T], error)
+	ListParts(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(Part[T]) error) (*Page[T], error)
 }
 
 // Each lists as [All] does, and hands the list over in parts, so that memory does not grow with the list. It calls part on the
@@ -55,8 +59,25 @@ type PartLister[T any] interface {
 // If Each returns an error, the list is not whole, whatever parts there were. If part returns an error, Each returns that error.
 // The List that Each returns has neither Items nor Errors.
 func Each[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, part func(Part[T]) error) (*List[T], error) {
+	return EachKnown(ctx, lw, opts, nil, part)
+}
+
+// EachKnown is [Each] with objects that the caller has: known returns the one under a key, and its metadata, on the caller's goroutine.
+// If the server has an object at the same version, it is not decoded again. If known is nil, or lw is not a PartLister, every object is
+// decoded.
+//
+// A resourceVersion is only meaningful within one history of the server. After the server's storage was restored from a backup, the
+// same version may stand for another state. The caller can see this in two ways: the list's version is older than the version up to
+// which the known objects are, or an item is not newer than that version and yet differs from the version of the known object. The
+// caller must then not use a list with known objects.
+func EachKnown[T any](
+	ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(Part[T]) error,
+) (*List[T], error) {
+	get := wholePages(lw.List)
 	if parts, ok := lw.(PartLister[T]); ok && !embedsResource(lw) {
-		return each(ctx, parts.ListParts, opts, part)
+		get = func(ctx context.Context, opts metav1.ListOptions, part func(Part[T]) error) (*Page[T], error) {
+			return parts.ListParts(ctx, opts, known, part)
+		}
 	}
-	return each(ctx, wholePages(lw.List), opts, part)
+	return each(ctx, get, opts, part)
 }

@@ -19,9 +19,6 @@ type List[T any] struct {
 	// Errors are the items that could not be decoded or transformed.
 	Errors []*ObjectError
 
-	// Reused is the number of Items that were taken from the caller's known objects; see [AllKnown].
-	Reused int
-
 	// ResourceVersion is the version of the first page. A server serves all pages of one list at this version; if
 	// a server mixes versions, the first page has the oldest.
 	ResourceVersion string
@@ -145,7 +142,6 @@ func (l *List[T]) count(page *Page[T]) {
 		l.ResourceVersion = page.ResourceVersion
 	}
 	l.Pages++
-	l.Reused += page.Reused
 }
 
 // add adds the objects of a part.
@@ -160,29 +156,6 @@ func (l *List[T]) add(p Part[T]) {
 		l.Items, l.Metas = append(l.Items, p.Items...), append(l.Metas, metas...)
 	}
 	l.Errors = append(l.Errors, p.Errors...)
-}
-
-// AllKnown is [All] with objects that the caller has: known returns the one under a key, and its metadata, on the goroutine that lists.
-// If known is nil, or lw cannot take objects from its caller, AllKnown does the same as All. A [ListWatcher] that can do it has the
-// method of listwatch.Resource:
-//
-//	ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*Page[T], error)
-//
-// The ListKnown that a type gets by embedding a Resource is not used, because the type may have its own List. A type that wants it to
-// be used holds the Resource in a named field and declares ListKnown itself.
-func AllKnown[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*List[T], error) {
-	list := lw.List
-	if k, ok := lw.(knownLister[T]); ok && known != nil && !embedsResource(lw) {
-		list = func(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
-			return k.ListKnown(ctx, opts, known)
-		}
-	}
-	return all(ctx, list, opts)
-}
-
-// knownLister is a [ListWatcher] that can take objects from its caller.
-type knownLister[T any] interface {
-	ListKnown(ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool)) (*Page[T], error)
 }
 
 // embedsResource reports whether lw embeds a listwatch.Resource. The methods that lw has from it beside those of a [ListWatcher] would bypass

@@ -1,7 +1,7 @@
 // Package source is what a reflector reads from: a [ListWatcher], whose pages and events are declared here.
 //
 // It knows neither HTTP nor formats. listwatch.Resource is the ListWatcher that asks an API server; a program with an HTTP stack of
-// its own, a cache or a test writes another. [All], [AllKnown] and [Each] make whole lists of pages, and a [RetryWatcher] makes one
+// its own, a cache or a test writes another. [All], [Each] and [EachKnown] make whole lists of pages, and a [RetryWatcher] makes one
 // watch of many.
 package source
 
@@ -42,10 +42,6 @@ type Page[T any] struct {
 	// Errors are the items that could not be decoded or transformed, in the
 	// server's order. They are not in Items.
 	Errors []*ObjectError
-
-	// Reused is the number of Items that were taken from the caller's known objects; see
-	// [AllKnown].
-	Reused int
 
 	// ResourceVersion is the version of the collection. A watch continues from this version. It
 	// is not the highest version of an item.

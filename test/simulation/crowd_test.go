@@ -160,7 +160,7 @@ func (c *crowd) gather(t *testing.T, seed uint64, size int) {
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	for who := range size {
-		r := reflector.New(member{c, who}, reflector.Sink[*object](store.New(store.Options[*object]{})),
+		r := reflector.New(member{c, who}, reflector.InMemory(store.New(store.Options[*object]{})),
 			reflector.Options{Rand: dice(seed, uint64(who)).Float64})
 		running.Go(func() {
 			if err := r.Run(ctx); !errors.Is(err, context.Canceled) {

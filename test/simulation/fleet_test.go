@@ -189,7 +189,7 @@ func (f *fleet) gather(t *testing.T, seed uint64, size int) []*client {
 	clients := make([]*client, size)
 	for who := range clients {
 		clients[who] = &client{fleet: f, who: who}
-		r := reflector.New(clients[who], reflector.Sink[*object](store.New(store.Options[*object]{})),
+		r := reflector.New(clients[who], reflector.InMemory(store.New(store.Options[*object]{})),
 			reflector.Options{Rand: dice(seed, uint64(who)).Float64})
 		running.Go(func() {
 			if err := r.Run(ctx); !errors.Is(err, context.Canceled) {

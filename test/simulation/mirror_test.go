@@ -38,7 +38,7 @@ func startMirror(t *testing.T, lw listwatch.ListWatcher[*configMap], opts reflec
 	t.Helper()
 	m := &mirror{t: t, store: store.New(store.Options[*configMap]{}), ledger: newLedger(), hear: hear, changed: make(chan struct{}, 1)}
 	m.queue = deltafifo.New(deltafifo.Options[*configMap]{Known: m.store})
-	m.Reflector = reflector.New(lw, reflector.Sink[*configMap](m.queue), opts)
+	m.Reflector = reflector.New(lw, reflector.InQueue(m.queue), opts)
 	m.consumer.Go(func() {
 		for {
 			err := m.queue.Pop(context.Background(), m.process)

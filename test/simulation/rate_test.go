@@ -90,9 +90,9 @@ func (s *server) rated(t *testing.T, opts reflector.Options, life time.Duration)
 	for i := range 3 {
 		s.put(fmt.Sprintf("o%d", i), time.Time{})
 	}
-	var sink reflector.Sink[*object] = deltafifo.New(deltafifo.Options[*object]{Coalesce: true})
+	sink := reflector.InQueue(deltafifo.New(deltafifo.Options[*object]{Coalesce: true}))
 	if opts.Verify.Metadata != nil {
-		sink = store.New(store.Options[*object]{}) // it says what it holds, which a verification needs
+		sink = reflector.InMemory(store.New(store.Options[*object]{})) // it says what it holds, which a verification needs
 	}
 	r := reflector.New(s, sink, opts)
 	ctx, cancel := context.WithTimeout(context.Background(), life)

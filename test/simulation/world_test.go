@@ -69,7 +69,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 			return time.Duration(slow.Int64N(int64(time.Second)))
 		}
 	}
-	w.Reflector = reflector.New(w.server, reflector.Sink[*object](w.sink), opts)
+	w.Reflector = reflector.New(w.server, reflector.InQueue[*object](w.sink), opts)
 	return w
 }
 

@@ -51,7 +51,7 @@ func follow[T named](o objects, encoding listwatch.Encoding) *reader[T] {
 	must(o.t, err)
 	r.sink = &diary[T]{Store: store.New(store.Options[T]{}), more: make(chan struct{}), changes: map[string][]string{}}
 	var problems []string
-	r.source = reflector.New(lw, reflector.Sink[T](r.sink), reflector.Options{
+	r.source = reflector.New(lw, reflector.InQueue[T](r.sink), reflector.Options{
 		Rand: func() float64 { return 0 },
 		Trace: &reflector.Trace{Problem: func(p reflector.Problem) {
 			problems = append(problems, fmt.Sprintf("%v %s: %v", p.Class, p.Key, p.Err))
@@ -209,6 +209,9 @@ func (d *diary[T]) DeleteInferred(obj T) error {
 	d.note(obj, "infer deletion")
 	return err
 }
+
+func (d *diary[T]) Resumed()    {}
+func (d *diary[T]) Mark(string) {}
 
 // Replace notes the list of a reflector that is not the first.
 func (d *diary[T]) Replace(items []T, resourceVersion string) error {

@@ -132,7 +132,7 @@ func measure(t *testing.T, l *lab, n *network, cfg transport.Config, d time.Dura
 	}
 	objects := store.New(store.Options[*metav1.PartialObjectMetadata]{})
 	dice := rand.New(rand.NewPCG(1, 2))
-	r := reflector.New(lw, reflector.Sink[*metav1.PartialObjectMetadata](objects), reflector.Options{Initial: l.initial, Rand: dice.Float64})
+	r := reflector.New(lw, reflector.InMemory(objects), reflector.Options{Initial: l.initial, Rand: dice.Float64})
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	if err := r.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {

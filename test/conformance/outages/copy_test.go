@@ -83,7 +83,7 @@ func followOver[T object.Object](t *testing.T, config transport.Config, resource
 	r := &replica[T]{t: t, begun: time.Now(), store: store.New(store.Options[T]{}), more: make(chan struct{})}
 	r.queue = deltafifo.New(deltafifo.Options[T]{Known: r.store})
 	opts.Trace = r.trace()
-	r.source = reflector.New(lw, r.queue, opts)
+	r.source = reflector.New(lw, reflector.InQueue(r.queue), opts)
 
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var group sync.WaitGroup

@@ -73,7 +73,7 @@ func New(opts Options) *Mirror {
 	m.queue = deltafifo.New(deltafifo.Options[*listwatch.Raw]{Known: m.store})
 	rules := opts.Reflector
 	rules.Trace = reflector.JoinTraces(Lines(m.report), m.trace())
-	m.source = reflector.New(opts.Source, &sink{Queue: m.queue, mirror: m}, rules)
+	m.source = reflector.New(opts.Source, reflector.Sink[*listwatch.Raw](sink{reflector.InQueue(m.queue), m}), rules)
 	return m
 }
 

@@ -1,21 +1,30 @@
 package mirror
 
 import (
-	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/reflector"
 )
 
 // sink is the queue, and holds the consumer back from the moment a list comes until
 // the reflector has told of it.
 type sink struct {
-	*deltafifo.Queue[*listwatch.Raw]
+	reflector.Memory[*listwatch.Raw]
 	mirror *Mirror
 }
 
-// Replace leaves [Mirror.order] locked. The reflector calls Trace.ListDone after it, on
+func (s sink) BeginList(reuse bool) reflector.Replacement[*listwatch.Raw] {
+	return list{s.Memory.BeginList(reuse), s.mirror}
+}
+
+type list struct {
+	reflector.Replacement[*listwatch.Raw]
+	mirror *Mirror
+}
+
+// End leaves [Mirror.order] locked. The reflector calls Trace.ListDone after it, on
 // the same goroutine and whatever came of it, and that unlocks.
-func (s *sink) Replace(items []*listwatch.Raw, resourceVersion string) error {
-	s.mirror.order.Lock()
-	s.mirror.held = true
-	return s.Queue.Replace(items, resourceVersion)
+func (l list) End(resourceVersion string, keep []string, keepAll bool) error {
+	l.mirror.order.Lock()
+	l.mirror.held = true
+	return l.Replacement.End(resourceVersion, keep, keepAll)
 }
