@@ -37,7 +37,7 @@ var phaseSections = []section{
 	},
 	{
 		title: "listing",
-		text: "A list was asked for at 100. The pages of a list are fetched by listwatch/pager.go. If a continue token has expired (410), it drops the pages " +
+		text: "A list was asked for at 100. The pages of a list are fetched by listwatch/source/pager.go. If a continue token has expired (410), it drops the pages " +
 			"and asks at once for the whole list without a limit, at the version of the first page's request, once; a second 410 is a 410 of the list.",
 		start: listingAt100,
 		examples: []example{
