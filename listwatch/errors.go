@@ -14,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // ErrObjectTooLarge is the error for an object that is longer than 64 MiB, the most
@@ -33,7 +34,7 @@ func (e malformed) Unwrap() error { return e.error }
 // that was cut in the middle of an answer is not malformed.
 func isMalformed(err error) bool {
 	var (
-		frame     *transport.FrameError
+		frame     *frames.Error
 		content   *transport.UnexpectedContentError
 		syntactic *jsontext.SyntacticError
 		semantic  *json.SemanticError

@@ -9,6 +9,7 @@ import (
 
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // watch reads events from a stream of frames.
@@ -52,7 +53,7 @@ func (w *watch[T]) next() (Event[T], error) {
 // alone, without returns an event for it. Otherwise it returns the error, which ends
 // the stream.
 func (w *watch[T]) without(err error) (Event[T], error) {
-	var tooLarge *transport.FrameTooLargeError
+	var tooLarge *frames.TooLargeError
 	if !errors.As(err, &tooLarge) {
 		return Event[T]{}, err
 	}
@@ -140,7 +141,7 @@ func (w *watch[T]) bookmark(object []byte) (Event[T], error) {
 
 // lost returns the event for a frame that was larger than the limit. One object is lost, and the stream
 // continues with the others. The frame's first bytes tell which object it is, as far as they contain it.
-func (w *watch[T]) lost(tooLarge *transport.FrameTooLargeError) Event[T] {
+func (w *watch[T]) lost(tooLarge *frames.TooLargeError) Event[T] {
 	event := Event[T]{Type: Modified}
 	word, object, _ := w.encoding.SplitEvent(tooLarge.Head, false) // the bytes were cut off, so an error is expected
 	if typ, ok := parseType(word); ok && typ != Bookmark && len(object) > 0 {

@@ -3,12 +3,8 @@ package transport
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"strings"
-	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // Client sends requests to one API server. It may be used by several goroutines at
@@ -28,7 +24,6 @@ type Client struct {
 
 	gets    kind
 	atOnce  limit // of gets
-	pace    *pace // of gets
 	watches watcher
 }
 
@@ -87,14 +82,13 @@ func newClient(cfg Config) (*Client, error) {
 		secretive:    secretive,
 		onlyHTTP2:    cfg.Protocol == ProtocolHTTP2,
 		maxFrame:     orDefault(cfg.MaxFrameBytes, defaultMaxFrameBytes),
-		maxError:     orDefault(cfg.MaxErrorBytes, defaultMaxErrorBytes),
+		maxError:     maxErrorBytes,
 		problems:     problems,
 		gets:         kind{op: "get", via: connections, gzip: gzip},
 		atOnce:       newLimit(cfg.MaxConcurrentGets),
-		pace:         newPace(cfg.GetsPerSecond, cfg.GetBurst),
 	}
-	c.watches, err = newWatcher(c, cfg)
-	return c, err
+	c.watches = newWatcher(c, cfg)
+	return c, nil
 }
 
 // Close closes the connections that nothing uses. While requests are pending, or bodies
@@ -123,17 +117,13 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		return nil, x.abandon(err)
 	}
 	x.hold(release)
-	if err := c.pace.wait(ctx); err != nil {
-		return nil, x.abandon(err)
-	}
 	return x.do(ctx)
 }
 
 // Do is Get with another method, such as PATCH, and with a body. If body is nil, none is
 // sent. The Content-Type in Request.Header says what the body is.
 //
-// MaxConcurrentGets and GetsPerSecond do not hold it back. The request is sent a second time
-// only if the first one did nothing: after a 401, if a credential has been rotated since, or
+// MaxConcurrentGets does not hold it back. The request is sent a second time only if the first one did nothing: after a 401, if a credential has been rotated since, or
 // if no connection could be made and a certificate has been rotated since. If the request
 // gets no answer, the server may have done what it was asked to do. Over HTTP/1.1 only ctx
 // ends the wait for a server that has vanished without a word: give it a deadline.
@@ -180,36 +170,4 @@ func (l limit) acquire(ctx context.Context) (release func(), err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-}
-
-// pace bounds how often something begins. If nil, there is no bound.
-type pace struct{ tokens *rate.Limiter }
-
-func newPace(perSecond float64, burst int) *pace {
-	if perSecond <= 0 || math.IsNaN(perSecond) {
-		return nil
-	}
-	if burst <= 0 {
-		burst = int(max(1, min(perSecond, math.MaxInt32)))
-	}
-	return &pace{tokens: rate.NewLimiter(rate.Limit(perSecond), burst)}
-}
-
-// wait waits for a turn. If ctx ends first, the turn goes to the others.
-func (p *pace) wait(ctx context.Context) error {
-	if p == nil {
-		return nil
-	}
-	turn := p.tokens.Reserve()
-	delay := turn.Delay()
-	if delay == 0 {
-		return nil
-	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	err := await(ctx, timer.C)
-	if err != nil {
-		turn.Cancel()
-	}
-	return err
 }

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
 func pemOf(der []byte) []byte {
@@ -218,11 +217,12 @@ func TestConnectionsAreReusedAfterErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network, dialled := newNetwork(), 0
 		defer serveOn(network, func(w http.ResponseWriter, r *http.Request) { answers[r.URL.Path](w) })()
-		c := newTestClient(t, Config{Server: "http://api.example", MaxErrorBytes: 4096, Dial: func(ctx context.Context, proto, addr string) (net.Conn, error) {
+		c := newTestClient(t, Config{Server: "http://api.example", Dial: func(ctx context.Context, proto, addr string) (net.Conn, error) {
 			dialled++
 			return network.Dial(ctx, proto, addr)
 		}})
 		defer c.Close()
+		c.maxError = 4096
 		if err := getAll(t.Context(), c, "/ok"); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,6 @@ func TestErrorBodyThatNeverEndsIsGivenUp(t *testing.T) {
 			_, _ = io.WriteString(w, "more ")
 		}
 	})
-	cfg.MaxErrorBytes = 100
 	_, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/"})
 	checkError(t, err, "Internal Server Error: not a Status but")
 }
@@ -277,10 +276,12 @@ func TestDialTimeout(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	for _, p := range []Protocol{ProtocolHTTP1, ProtocolHTTP2} {
-		c := newTestClient(t, Config{Server: "http://api.example", Protocol: p, Dial: stuck, DialTimeout: time.Millisecond})
-		if _, err := c.Get(t.Context(), Request{Path: "/"}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v: error %v, want a deadline", p, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			c := newTestClient(t, Config{Server: "http://api.example", Protocol: p, Dial: stuck})
+			if _, err := c.Get(t.Context(), Request{Path: "/"}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v: error %v, want a deadline", p, err)
+			}
+		})
 	}
 }
 

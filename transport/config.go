@@ -107,12 +107,6 @@ type Config struct {
 	// messages of a WebSocket. If nil, [WatchAuto].
 	WatchTransport WatchTransport
 
-	// TokenInSubprotocol lets the handshake of a WebSocket carry the bearer token as a
-	// sub-protocol, as browsers have to, instead of in the Authorization header. It is
-	// for an API server behind a proxy that removes that header. Not every proxy lets
-	// the sub-protocol through.
-	TokenInSubprotocol bool
-
 	// ReadIdleTimeout is how long an HTTP/2 connection or a WebSocket may be silent
 	// before a ping is sent. PingTimeout is how long the answer may take before the
 	// connection fails, with everything on it. So a half-open connection is found after
@@ -121,41 +115,19 @@ type Config struct {
 	ReadIdleTimeout time.Duration
 	PingTimeout     time.Duration
 
-	// DialTimeout bounds how long it takes to make a connection, and TLSHandshakeTimeout
-	// how long the handshake on it takes. If zero, 30 s and 10 s. If negative,
-	// unbounded.
-	DialTimeout         time.Duration
-	TLSHandshakeTimeout time.Duration
-
-	// IdleConnTimeout is how long an unused connection is kept.
-	// If zero, 90 s. If negative, until Close.
-	IdleConnTimeout time.Duration
-
 	// MaxConcurrentGets bounds how many requests of [Client.Get] are in progress at once,
 	// from their start until their body is closed; the others wait. It spreads the
 	// lists of a program with many reflectors after an outage, and bounds the memory
 	// that they take. If zero or negative, there is no bound.
 	MaxConcurrentGets int
 
-	// GetsPerSecond bounds how many of them begin in a second, on average, and GetBurst
-	// how many may begin at once after a pause; the others wait. Neither is about a server that answers 429 with Retry-After: that is in the
-	// error, and whoever tries again obeys it. If GetsPerSecond is zero or negative,
-	// there is no bound. If GetBurst is zero or negative, it is GetsPerSecond, and at
-	// least 1.
-	GetsPerSecond float64
-	GetBurst      int
-
 	// MaxFrameBytes is the size of the largest frame of a watch that is accepted;
-	// a larger one is a [FrameTooLargeError]. If zero, 64 MiB. If negative, unlimited.
+	// a larger one is a [frames.TooLargeError]. If zero, 64 MiB. If negative, unlimited.
 	MaxFrameBytes int
 
-	// Compression says whether answers may come compressed. MaxFrameBytes and
-	// MaxErrorBytes count decompressed bytes.
+	// Compression says whether answers may come compressed. MaxFrameBytes
+	// counts decompressed bytes.
 	Compression Compression
-
-	// MaxErrorBytes bounds how much of an error's body is read.
-	// If zero, 1 MiB. If negative, unlimited.
-	MaxErrorBytes int
 
 	// Dial makes connections, to a proxy too if ProxyURL is set; TLS is done on top
 	// of it. If nil, a net.Dialer does. With net.Pipe it is a network for tests.
@@ -164,21 +136,14 @@ type Config struct {
 
 	// RoundTripper sends the requests, so that no connections are made here. It is given
 	// the credentials, in the headers. TLS, ProxyURL, Dial and Protocol cannot be set
-	// beside it. The timeouts, IdleConnTimeout, client certificates of Exec, the proxies
+	// beside it. Pings, client certificates of Exec, the proxies
 	// of the environment and a Server's socket are its own business. Close leaves it
 	// alone.
 	RoundTripper http.RoundTripper
 
-	// WrapTransport returns a RoundTripper through which requests go on their way to
-	// next, which makes the connections; it is for tracing, say. NewClient calls it, and
-	// so does the first request after certificates have been replaced, perhaps on
-	// several goroutines at once. What it returns is used by several goroutines at once,
-	// and must not read bodies.
-	WrapTransport func(next http.RoundTripper) http.RoundTripper
-
 	// OnProblem is told of problems that make no request fail: a file of certificates or
 	// of the token can no longer be used, and what it held before stays in use; or a
-	// [FallbackError]. A problem that stays the same is told once. The goroutine of some
+	// watch could not be opened over a WebSocket. A problem that stays the same is told once. The goroutine of some
 	// request calls OnProblem, perhaps several at once, so it must be quick. If nil,
 	// nobody is told.
 	OnProblem func(error)
@@ -186,13 +151,16 @@ type Config struct {
 
 // Defaults of the numbers in Config.
 const (
-	defaultReadIdleTimeout     = 30 * time.Second
-	defaultPingTimeout         = 15 * time.Second
-	defaultDialTimeout         = 30 * time.Second
-	defaultTLSHandshakeTimeout = 10 * time.Second
-	defaultIdleConnTimeout     = 90 * time.Second
-	defaultMaxFrameBytes       = 64 << 20
-	defaultMaxErrorBytes       = 1 << 20
+	defaultReadIdleTimeout = 30 * time.Second
+	defaultPingTimeout     = 15 * time.Second
+	defaultMaxFrameBytes   = 64 << 20
+)
+
+const (
+	dialTimeout         = 30 * time.Second // for making a connection
+	tlsHandshakeTimeout = 10 * time.Second
+	idleConnTimeout     = 90 * time.Second // for an unused connection
+	maxErrorBytes       = 1 << 20          // of an error's body
 )
 
 // orDefault applies the one rule of every number in Config: zero is the default,

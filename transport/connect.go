@@ -63,18 +63,18 @@ func newConnector(cfg Config, server endpoint, problems *problems, plugin *execP
 		secure: server.url.Scheme == "https" && cfg.RoundTripper == nil,
 		files:  files,
 		plugin: plugin,
-	}.connector()
+	}.connector(), nil
 }
 
-func (r rules) connector() (c *connector, err error) {
-	c = &connector{rules: r}
-	c.current, err = c.generation(c.identity())
-	return c, err
+func (r rules) connector() *connector {
+	c := &connector{rules: r}
+	c.current = c.generation(c.identity())
+	return c
 }
 
 // onlyHTTP1 returns a connector whose connections speak HTTP/1.1, and offer nothing else in
 // ALPN. In all else it is like c.
-func (c *connector) onlyHTTP1() (*connector, error) {
+func (c *connector) onlyHTTP1() *connector {
 	r := c.rules
 	if r.cfg.RoundTripper == nil {
 		r.cfg.Protocol = ProtocolHTTP1
@@ -99,7 +99,7 @@ func checkRoundTripper(cfg Config) error {
 		{"Protocol", cfg.Protocol != ProtocolAuto},
 	} {
 		if field.set {
-			return fmt.Errorf("RoundTripper makes the connections, so %s would not be used: set one of the two, or use WrapTransport", field.name)
+			return fmt.Errorf("RoundTripper makes the connections, so %s would not be used: set one of the two", field.name)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func checkRoundTripper(cfg Config) error {
 
 // use returns the connections for one exchange, and what to call when the exchange is
 // over.
-func (c *connector) use() (g *generation, end func(), err error) {
+func (c *connector) use() (g *generation, end func()) {
 	if c.secure {
 		c.files.refresh()
 	}
@@ -117,13 +117,10 @@ func (c *connector) use() (g *generation, end func(), err error) {
 		if id == g.identity {
 			end := g.conns.begin()
 			c.mu.Unlock()
-			return g, end, nil
+			return g, end
 		}
 		c.mu.Unlock()
-		next, err := c.generation(id) // under no lock: WrapTransport is the user's
-		if err != nil {
-			return nil, nil, err
-		}
+		next := c.generation(id)
 		c.mu.Lock()
 		if c.current == g {
 			c.current, next = next, g
@@ -166,12 +163,11 @@ func (c *connector) close() {
 }
 
 // generation prepares connections with an identity; none is made yet.
-func (c *connector) generation(id identity) (*generation, error) {
+func (c *connector) generation(id identity) *generation {
 	g := &generation{identity: id, conns: new(conns), proxy: via(c.proxy)}
 	dial := c.dial
 	if c.proxy != nil && c.proxy.Scheme == "https" {
-		timeout := orDefault(c.cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout)
-		dial = dialProxyTLS(dial, c.proxy, c.files.authorities(), c.cfg.TLS.Insecure, timeout)
+		dial = dialProxyTLS(dial, c.proxy, c.files.authorities(), c.cfg.TLS.Insecure)
 	}
 	g.dial = g.conns.track(dial)
 	switch {
@@ -185,12 +181,7 @@ func (c *connector) generation(id identity) (*generation, error) {
 		}
 		c.overHTTP(g)
 	}
-	if c.cfg.WrapTransport != nil {
-		if g.RoundTripper = c.cfg.WrapTransport(g.RoundTripper); g.RoundTripper == nil {
-			return nil, errors.New("WrapTransport returned nil")
-		}
-	}
-	return g, nil
+	return g
 }
 
 // overHTTP lets a generation speak HTTP/1.1, and HTTP/2 where the server agrees to it.
@@ -199,8 +190,8 @@ func (c *connector) overHTTP(g *generation) {
 		Proxy:                  g.proxy,
 		DialContext:            g.dial,
 		TLSClientConfig:        new(tls.Config),
-		TLSHandshakeTimeout:    orDefault(c.cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout),
-		IdleConnTimeout:        orDefault(c.cfg.IdleConnTimeout, defaultIdleConnTimeout),
+		TLSHandshakeTimeout:    tlsHandshakeTimeout,
+		IdleConnTimeout:        idleConnTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		ReadBufferSize:         32 << 10, // reading the events of Pods takes half as long as with the 4 KB of net/http
 		MaxIdleConnsPerHost:    32,       // a list each of many types, then all of them again
@@ -226,22 +217,19 @@ func (c *connector) overHTTP(g *generation) {
 // bytes, and net/http needs many times the size of a header to hold it.
 const maxHeaderBytes = 1 << 20
 
-// dialer returns what makes connections, within DialTimeout.
+// dialer returns what makes connections, within dialTimeout.
 func dialer(cfg Config, socket string) dialFunc {
-	timeout := orDefault(cfg.DialTimeout, defaultDialTimeout)
 	switch {
 	case socket != "":
-		d := &net.Dialer{Timeout: timeout}
+		d := &net.Dialer{Timeout: dialTimeout}
 		return func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return d.DialContext(ctx, "unix", socket)
 		}
 	case cfg.Dial == nil:
-		return (&net.Dialer{Timeout: timeout}).DialContext
-	case timeout == 0:
-		return cfg.Dial
+		return (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
 		return cfg.Dial(ctx, network, addr)
 	}

@@ -44,7 +44,7 @@ type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 // conns holds the open connections of a generation, and counts the exchanges that use
 // them. net/http closes a connection only if it is idle when it is asked to. A
 // connection of HTTP/2 whose stream was just closed may not be idle yet, and would stay
-// open for IdleConnTimeout. Here, a close that comes too early takes effect when the
+// open for idleConnTimeout. Here, a close that comes too early takes effect when the
 // last exchange ends.
 type conns struct {
 	mu      sync.Mutex

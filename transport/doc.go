@@ -32,7 +32,7 @@
 //
 //   - *apierrors.StatusError: the server, or a proxy before it, said no;
 //   - [UnexpectedContentError]: it said yes, in a format that cannot be right;
-//   - [FrameError], [FrameTooLargeError]: a watch stream that cannot be framed;
+//   - [frames.Error], [frames.TooLargeError]: a watch stream that cannot be framed;
 //   - [CloseError]: a WebSocket that was closed, but not in good order;
 //   - the error of the network, of TLS, or of ctx.
 //

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"time"
 
 	"golang.org/x/net/http/httpproxy"
 )
@@ -154,7 +153,7 @@ func hostPort(u *url.URL, port string) string {
 // dialProxyTLS returns dial with TLS on top, for connections to an https proxy. The
 // certificate of the proxy is trusted if the system trusts it, or if the cluster's
 // authority has signed it.
-func dialProxyTLS(dial dialFunc, u *url.URL, ca []byte, insecure bool, timeout time.Duration) dialFunc {
+func dialProxyTLS(dial dialFunc, u *url.URL, ca []byte, insecure bool) dialFunc {
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool() // the cluster's may do
@@ -169,11 +168,8 @@ func dialProxyTLS(dial dialFunc, u *url.URL, ca []byte, insecure bool, timeout t
 		if err != nil {
 			return nil, err
 		}
-		if timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, timeout)
-			defer cancel()
-		}
+		ctx, cancel := context.WithTimeout(ctx, tlsHandshakeTimeout)
+		defer cancel()
 		conn := tls.Client(raw, config)
 		if err := conn.HandshakeContext(ctx); err != nil {
 			_ = raw.Close()

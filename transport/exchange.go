@@ -23,10 +23,6 @@ type kind struct {
 	gzip      bool // the answer may come compressed
 	upgrade   bool // the request asks for a WebSocket
 	anyStatus bool // a response of any status is the answer, not an error
-
-	// rewrite changes the header of a request that has its credential. If nil, the header
-	// stays as it is.
-	rewrite func(http.Header)
 }
 
 // exchange is one request of the caller's, from its start until its body is closed. It
@@ -171,9 +167,7 @@ func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
 	}
 	a := &attempt{with: with}
 	x.last, x.authorization = a, with.authorization
-	if a.on, a.end, a.err = x.via.use(); a.err != nil {
-		return a
-	}
+	a.on, a.end = x.via.use()
 	x.hold(a.end)
 	reqCtx := hr.Context()
 	var sent atomic.Bool
@@ -183,9 +177,6 @@ func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
 	hr = hr.WithContext(reqCtx) // the first attempt may still be using its own
 	hr.Header = hr.Header.Clone()
 	with.authorize(hr.Header)
-	if x.rewrite != nil {
-		x.rewrite(hr.Header)
-	}
 	resp, err := a.on.RoundTrip(hr)
 	if ended := x.ended(); ended != nil {
 		// A server that sees the client go may still answer before the connection is

@@ -36,7 +36,7 @@ func plainHTTP2(cfg Config, g *generation) {
 func newStreamPool(cfg Config) *streamPool {
 	return &streamPool{
 		h2:     newHTTP2(cfg),
-		settle: orDefault(cfg.TLSHandshakeTimeout, defaultTLSHandshakeTimeout),
+		settle: tlsHandshakeTimeout,
 	}
 }
 
@@ -46,7 +46,7 @@ func newStreamPool(cfg Config) *streamPool {
 func newHTTP2(cfg Config) *http.Transport {
 	h2 := &http.Transport{
 		DisableCompression:     true,
-		IdleConnTimeout:        orDefault(cfg.IdleConnTimeout, defaultIdleConnTimeout),
+		IdleConnTimeout:        idleConnTimeout,
 		Protocols:              new(http.Protocols),
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		HTTP2:                  silenceOf(cfg).http2(),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,85 +56,6 @@ func TestMaxConcurrentGets(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-// paced is a server that remembers when it was asked, and a client.
-func paced(t *testing.T, change func(*Config)) (c *Client, asked func() []time.Duration, stop func()) {
-	network, start := newNetwork(), time.Now()
-	var times []time.Duration
-	stopServer := serveOn(network, func(http.ResponseWriter, *http.Request) { times = append(times, time.Since(start)) })
-	cfg := Config{Server: "http://api.example", Dial: network.Dial}
-	change(&cfg)
-	c = newTestClient(t, cfg)
-	return c, func() []time.Duration { return times }, func() {
-		c.Close()
-		stopServer()
-	}
-}
-
-func TestGetsPerSecond(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		rate  float64
-		burst int
-		gets  int
-		want  time.Duration // when the last was asked
-	}{
-		{"by default there is no bound", 0, 0, 1000, 0},
-		{"negative is none", -1, 5, 1000, 0},
-		{"two a second", 2, 0, 7, 2500 * time.Millisecond}, // a burst of two
-		{"with a burst", 2, 5, 7, time.Second},
-		{"less than one a second", 0.5, 0, 3, 4 * time.Second},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c, asked, stop := paced(t, func(c *Config) { c.GetsPerSecond, c.GetBurst = tt.rate, tt.burst })
-				defer stop()
-				for range tt.gets {
-					if err := getAll(t.Context(), c, "/"); err != nil {
-						t.Fatal(err)
-					}
-				}
-				times := asked()
-				if last := times[len(times)-1].Round(time.Millisecond); len(times) != tt.gets || last != tt.want {
-					t.Errorf("the last of %d was asked after %v, want %v", len(times), last, tt.want)
-				}
-			})
-		})
-	}
-}
-
-// A watch takes no turn, and a request that is given up leaves its own to the next.
-func TestGetsPerSecondLeavesWatchesAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, asked, stop := paced(t, func(c *Config) { c.GetsPerSecond, c.GetBurst = 0.1, 1 })
-		defer stop()
-		if err := getAll(t.Context(), c, "/"); err != nil {
-			t.Fatal(err)
-		}
-		for range 10 {
-			s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/watch"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Close()
-		}
-		if n := len(asked()); n != 11 || asked()[10] != 0 {
-			t.Errorf("asked at %v", asked())
-		}
-		enough := errors.New("enough")
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
-		defer cancel()
-		if err := getAll(ctx, c, "/"); !errors.Is(err, enough) {
-			t.Errorf("error %v, want the cause of the context's end", err)
-		}
-		if err := getAll(t.Context(), c, "/"); err != nil {
-			t.Fatal(err)
-		}
-		if times := asked(); len(times) != 12 || times[11] != 10*time.Second {
-			t.Errorf("asked at %v: a turn was lost", times)
-		}
-	})
 }
 
 // What API Priority and Fairness asks for reaches whoever tries again.

@@ -60,7 +60,7 @@ func formsOf(secret string) [][]byte {
 	return append(forms, []byte(code), []byte(strings.ToUpper(code)))
 }
 
-// encodingsOf returns a text in base64, as a header or moveTokenToProtocol has it.
+// encodingsOf returns a text in base64, as a header has it, or a sub-protocol of a WebSocket.
 // Padding tells nothing, and is left out.
 func encodingsOf(text string) [][]byte {
 	inURL, std := base64.RawURLEncoding.EncodeToString([]byte(text)), base64.RawStdEncoding.EncodeToString([]byte(text))

@@ -12,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // jwt is as long as the token of a service account, and no part of it repeats.
@@ -84,11 +86,11 @@ func TestNoErrorQuotesTheCredential(t *testing.T) {
 				t.Fatalf("%s, %d: no error", name, before)
 			}
 			text := err.Error()
-			var large *FrameTooLargeError
+			var large *frames.TooLargeError
 			if errors.As(err, &large) {
 				text += string(large.Head)
 			}
-			var frame *FrameError
+			var frame *frames.Error
 			if errors.As(err, &frame) {
 				text += frame.Head
 			}
@@ -104,9 +106,9 @@ func TestNoErrorQuotesTheCredential(t *testing.T) {
 
 func TestRedactedErrorKeepsWhatIsUnderIt(t *testing.T) {
 	x := &exchange{secrets: secrets{authorization: "Bearer " + jwt}}
-	cause := &FrameError{Reason: "saw " + jwt}
+	cause := &frames.Error{Reason: "saw " + jwt}
 	err := x.fail(fmt.Errorf("%w: %w", http.ErrServerClosed, cause))
-	var frame *FrameError
+	var frame *frames.Error
 	if !errors.Is(err, http.ErrServerClosed) || !errors.As(err, &frame) {
 		t.Errorf("error %v has lost its cause", err)
 	}
@@ -236,9 +238,10 @@ func TestTextsOfAStatusAreBounded(t *testing.T) {
 	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{"continue":"next"},"status":"Failure","message":%q,"reason":%[1]q,"code":403,"details":{"name":%[1]q,"causes":[%[2]s%[3]s]}}`,
 		long, cause, strings.Repeat(`,{"reason":"x"}`, 10_000))
 	cfg := answer([]byte("HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\n\r\n" + body))
-	cfg.MaxErrorBytes = -1
+	client := newTestClient(t, cfg)
+	client.maxError = 2 * len(body)
 	var refused *apierrors.StatusError
-	if err := getAll(t.Context(), newTestClient(t, cfg), "/"); !errors.As(err, &refused) {
+	if err := getAll(t.Context(), client, "/"); !errors.As(err, &refused) {
 		t.Fatal(err)
 	}
 	var told metav1.Status

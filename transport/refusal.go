@@ -176,10 +176,7 @@ func reasonOf(code int) metav1.StatusReason {
 // unread, which costs the connection (HTTP/1.1) but no time. If the body breaks off,
 // what came of it is used, because the status counts more.
 func readErrorBody(body io.Reader, bound int) []byte {
-	if bound > 0 {
-		body = io.LimitReader(body, int64(bound))
-	}
-	data, _ := io.ReadAll(body)
+	data, _ := io.ReadAll(io.LimitReader(body, int64(bound)))
 	// One more read finds the end of a body that is exactly as long as the bound, so
 	// that its connection is used again.
 	_, _ = body.Read(make([]byte, 1))

@@ -7,10 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // roundTripper is a function that is one.
@@ -66,48 +63,6 @@ func TestRoundTripperConflicts(t *testing.T) {
 		cfg := Config{Server: "https://api.example", RoundTripper: http.NewFileTransport(nil)}
 		change(&cfg)
 		_, err := NewClient(cfg)
-		checkError(t, err, "RoundTripper makes the connections, so "+field+" would not be used: set one of the two, or use WrapTransport")
+		checkError(t, err, "RoundTripper makes the connections, so "+field+" would not be used: set one of the two")
 	}
-}
-
-// TestWrapTransport sees each try, and is asked again for connections with another
-// certificate.
-func TestWrapTransport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRotation(t, ProtocolHTTP2)
-		defer r.close()
-		var mu sync.Mutex
-		var wrapped, requests int
-		cfg := r.client.connections.cfg
-		cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-			mu.Lock()
-			wrapped++
-			mu.Unlock()
-			return roundTripper(func(hr *http.Request) (*http.Response, error) {
-				mu.Lock()
-				requests++
-				mu.Unlock()
-				return next.RoundTrip(hr)
-			})
-		}
-		c := newTestClient(t, cfg)
-		defer c.Close()
-		for _, cert := range []string{"old", "new"} {
-			if cert == "new" {
-				r.volume.replace(filesOf(t, r.oldCA, r.newCert))
-				time.Sleep(certAge) //nolint:forbidigo // virtual time
-			}
-			if err := getAll(t.Context(), c, "/get"); err != nil {
-				t.Fatal(err)
-			}
-			if shown := r.server.take(); shown != cert {
-				t.Errorf("the server was shown %q, want %q", shown, cert)
-			}
-		}
-		if wrapped != 2 || requests != 2 {
-			t.Errorf("wrapped %d times, and %d requests seen", wrapped, requests)
-		}
-	})
-	_, err := NewClient(Config{Server: "https://api.example", WrapTransport: func(http.RoundTripper) http.RoundTripper { return nil }})
-	checkError(t, err, "WrapTransport returned nil")
 }

@@ -49,8 +49,8 @@ type Stream interface {
 	// At the end it returns io.EOF if the server ended the watch between two
 	// frames, as it does when the watch's timeout is over. Anything else is a
 	// [RequestError]: io.ErrUnexpectedEOF if the connection was cut, even between
-	// two frames; ErrClosed; the context's error; a [FrameError]; a [CloseError]. The
-	// error stays: every later call returns it, except after a [FrameTooLargeError],
+	// two frames; ErrClosed; the context's error; a [frames.Error]; a [CloseError]. The
+	// error stays: every later call returns it, except after a [frames.TooLargeError],
 	// which concerns one frame only.
 	Next() (Frame, error)
 
@@ -71,12 +71,6 @@ type Readier interface {
 	Ready() bool
 }
 
-// FrameError is a watch stream that is not a sequence of frames.
-type FrameError = frames.Error
-
-// FrameTooLargeError is a frame over Config.MaxFrameBytes.
-type FrameTooLargeError = frames.TooLargeError
-
 // WatchTransport is how the frames of watches travel. Lists always go over HTTP. The
 // values below are all there are.
 type WatchTransport interface {
@@ -85,7 +79,7 @@ type WatchTransport interface {
 
 	// watcher returns what opens the watches of a Client. All else of the Client is
 	// ready.
-	watcher(c *Client, cfg Config) (watcher, error)
+	watcher(c *Client, cfg Config) watcher
 }
 
 // The WebSocket, which is 0.3 MB, is not in the binary of a program that does not name
@@ -101,7 +95,7 @@ var (
 	// WatchWebSocket is the messages of a WebSocket, for proxies that hold back a body
 	// until it is whole. Each watch takes a connection of HTTP/1.1, whatever Protocol
 	// says, and asks for the same path and query as over HTTP. If the handshake is
-	// answered as if nobody understood it, watches go over HTTP: see [FallbackError].
+	// answered as if nobody understood it, watches go over HTTP, and Config.OnProblem is told.
 	WatchWebSocket WatchTransport = overWebSocket{}
 )
 
@@ -114,7 +108,7 @@ type watcher interface {
 }
 
 // newWatcher returns what opens watches as cfg wants it.
-func newWatcher(c *Client, cfg Config) (watcher, error) {
+func newWatcher(c *Client, cfg Config) watcher {
 	if cfg.WatchTransport == nil {
 		return WatchAuto.watcher(c, cfg)
 	}
@@ -126,7 +120,7 @@ type overHTTP struct{ name string }
 
 func (t overHTTP) String() string { return t.name }
 
-func (overHTTP) watcher(c *Client, cfg Config) (watcher, error) { return newBodies(c, cfg), nil }
+func (overHTTP) watcher(c *Client, cfg Config) watcher { return newBodies(c, cfg) }
 
 // bodies opens watches over HTTP, on the connections of all other requests.
 type bodies struct {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/internal/readhook"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // holdOpen sends frames and then nothing until the client goes.
@@ -159,7 +160,7 @@ func TestStreamGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 	defer s.Close()
 	for i, want := range []string{`{"n":1}`, "", `{"n":2}`} {
 		frame, err := s.Next()
-		var large *FrameTooLargeError
+		var large *frames.TooLargeError
 		if errors.As(err, &large) != (want == "") || string(frame.Data) != want {
 			t.Fatalf("frame %d: %q, %v", i, frame.Data, err)
 		}

@@ -4,15 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,21 +17,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// FallbackError says that a watch could not be opened over a WebSocket, and was opened
+// fallbackError says that a watch could not be opened over a WebSocket, and was opened
 // over HTTP instead. No watch fails with it: Config.OnProblem is told. For the next
 // hour all watches of the Client go over HTTP. Then a handshake is tried again.
-type FallbackError struct {
+type fallbackError struct {
 	URL string // without the query
 	Err error  // how the handshake was answered
 }
 
 // Error says what happens instead.
-func (e *FallbackError) Error() string {
+func (e *fallbackError) Error() string {
 	return fmt.Sprintf("watch %s over WebSocket: %v; watches go over HTTP for the next %v", e.URL, e.Err, fallbackMemory)
 }
 
 // Unwrap returns how the handshake was answered.
-func (e *FallbackError) Unwrap() error { return e.Err }
+func (e *fallbackError) Unwrap() error { return e.Err }
 
 // fallbackMemory is how long a Client stays with HTTP. A proxy that has refused the
 // WebSocket will do so until somebody configures it. But if it was a server that was
@@ -46,7 +43,7 @@ type overWebSocket struct{}
 
 func (overWebSocket) String() string { return "WebSocket" }
 
-func (overWebSocket) watcher(c *Client, cfg Config) (watcher, error) { return newSockets(c, cfg) }
+func (overWebSocket) watcher(c *Client, cfg Config) watcher { return newSockets(c, cfg) }
 
 // sockets opens watches over WebSocket.
 type sockets struct {
@@ -58,25 +55,17 @@ type sockets struct {
 	declined atomic.Pointer[time.Time] // of the last fallback; nil: never
 }
 
-func newSockets(c *Client, cfg Config) (*sockets, error) {
-	connections, err := c.connections.onlyHTTP1() // no other can be upgraded
-	if err != nil {
-		return nil, err
-	}
+func newSockets(c *Client, cfg Config) *sockets {
 	server := c.server.url
-	s := &sockets{
+	return &sockets{
 		client: c,
-		kind:   kind{op: "watch", via: connections, upgrade: true},
+		kind:   kind{op: "watch", via: c.connections.onlyHTTP1(), upgrade: true}, // no other connection can be upgraded
 		http:   newBodies(c, cfg),
 		// kube-apiserver refuses a handshake without an Origin. It does not look at the
 		// value; other servers compare it with the host under which they are called.
 		origin:  server.Scheme + "://" + server.Host,
 		silence: silenceOf(cfg),
 	}
-	if cfg.TokenInSubprotocol {
-		s.kind.rewrite = moveTokenToProtocol
-	}
-	return s, nil
 }
 
 func (s *sockets) close() { s.kind.via.close() }
@@ -94,7 +83,7 @@ func (s *sockets) watch(ctx context.Context, req Request) (Stream, error) {
 		return s.http.watch(ctx, req)
 	}
 	stream, err := s.dial(ctx, req)
-	var fallback *FallbackError
+	var fallback *fallbackError
 	if err == nil || !errors.As(err, &fallback) {
 		return stream, err
 	}
@@ -129,7 +118,7 @@ func isFallback(x *exchange, err error) bool {
 
 // dial opens a watch over WebSocket. gorilla/websocket makes the handshake, but the
 // request goes the way of every other one, so that proxies, TLS, credentials, another
-// attempt after a 401, and refusals are the same. A [FallbackError] says that HTTP may
+// attempt after a 401, and refusals are the same. A [fallbackError] says that HTTP may
 // do better.
 func (s *sockets) dial(ctx context.Context, req Request) (Stream, error) {
 	ctx, x := s.client.begin(ctx, s.kind, req)
@@ -161,30 +150,27 @@ func (s *sockets) upgrade(ctx context.Context, x *exchange, header http.Header) 
 	resp, err := x.do(ctx)
 	switch {
 	case err != nil && isFallback(x, err):
-		return nil, &FallbackError{URL: x.url, Err: errors.Unwrap(err)}
+		return nil, &fallbackError{URL: x.url, Err: errors.Unwrap(err)}
 	case err != nil:
 		return nil, err
 	case resp.StatusCode != http.StatusSwitchingProtocols:
 		_ = resp.Body.Close() // a proxy that drops the Upgrade header lets a watch through, which may be silent for minutes
 		contentType := x.redactWhole([]byte(resp.Header.Get("Content-Type")))
-		return nil, &FallbackError{URL: x.url, Err: fmt.Errorf("the handshake was answered with %d and %q", resp.StatusCode, contentType)}
+		return nil, &fallbackError{URL: x.url, Err: fmt.Errorf("the handshake was answered with %d and %q", resp.StatusCode, contentType)}
 	}
-	if err := checkNegotiated(resp.Header, sent); err != nil {
+	if err := checkNegotiated(resp.Header); err != nil {
 		_ = resp.Body.Close() // what counts is why
 		return nil, x.fail(err)
 	}
 	return resp, nil
 }
 
-// checkNegotiated refuses what was not offered (RFC 6455, section 4.1). No extension is
-// offered, not even compression, and a sub-protocol only with a token.
-func checkNegotiated(got, sent http.Header) error {
+// checkNegotiated refuses what was not offered (RFC 6455, section 4.1): an extension, such as compression, or a sub-protocol.
+func checkNegotiated(got http.Header) error {
 	if extensions := got.Get("Sec-Websocket-Extensions"); extensions != "" {
 		return fmt.Errorf("the answer to the WebSocket handshake has the extensions %q, and none was offered", extensions)
 	}
-	protocol := got.Get("Sec-Websocket-Protocol")
-	offered := append(sent.Values("Sec-Websocket-Protocol"), "", companionProtocol)
-	if !slices.Contains(offered, protocol) {
+	if protocol := got.Get("Sec-Websocket-Protocol"); protocol != "" {
 		return fmt.Errorf("the answer to the WebSocket handshake has the sub-protocol %q, which was not offered", protocol)
 	}
 	return nil
@@ -202,27 +188,6 @@ func accept(resp *Response) io.Reader {
 // parseRequest reads the request that gorilla/websocket has written.
 func parseRequest(written []byte) (*http.Request, error) {
 	return http.ReadRequest(bufio.NewReader(bytes.NewReader(written)))
-}
-
-const (
-	// tokenProtocol is the beginning of a sub-protocol that is a bearer token:
-	// https://github.com/kubernetes/kubernetes/pull/47740.
-	tokenProtocol = "base64url.bearer.authorization.k8s.io."
-
-	// companionProtocol is offered beside the token. The server takes the token away and
-	// needs another sub-protocol to answer with. For a watch, none has a meaning:
-	// whatever is offered comes back. The server refuses two of them.
-	companionProtocol = "base64.binary.k8s.io"
-)
-
-// moveTokenToProtocol makes the bearer token of a request a sub-protocol.
-func moveTokenToProtocol(header http.Header) {
-	scheme, token, _ := strings.Cut(header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return
-	}
-	header.Del("Authorization")
-	header.Set("Sec-Websocket-Protocol", tokenProtocol+base64.RawURLEncoding.EncodeToString([]byte(token))+", "+companionProtocol)
 }
 
 // CloseError is the end of a watch over WebSocket without code 1000, which is the end

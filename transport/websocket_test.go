@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // TestSocketHandshake has everything that the server is sent.
@@ -159,7 +161,7 @@ func TestSocketRefusals(t *testing.T) {
 			if handshakes.Load() != 1 || plain.Load() != 2 || len(problems) != 1 {
 				t.Fatalf("%d handshakes, %d watches over HTTP, problems %v; want 1, 2 and 1", handshakes.Load(), plain.Load(), problems)
 			}
-			var told *FallbackError
+			var told *fallbackError
 			if !errors.As(problems[0], &told) || told.URL != cfg.Server+"/" || tt.is != nil && !tt.is(told) {
 				t.Errorf("problem %v", problems[0])
 			}
@@ -267,62 +269,48 @@ func TestSocketHandshakeIsChecked(t *testing.T) {
 // TestSocketTokenIsReadAgain has a token replaced on disk while the client holds the
 // old one.
 func TestSocketTokenIsReadAgain(t *testing.T) {
-	for _, inProtocol := range []bool{false, true} {
-		file := filepath.Join(t.TempDir(), "token")
-		write := func(token string) {
-			if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		write("old-token")
-		var mu sync.Mutex
-		var tokens []string
-		cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-			if inProtocol {
-				encoded, ok := strings.CutPrefix(r.Header.Get("Sec-Websocket-Protocol"), "base64url.bearer.authorization.k8s.io.")
-				encoded, rest, _ := strings.Cut(encoded, ", ")
-				plain, err := base64.RawURLEncoding.DecodeString(encoded)
-				if !ok || err != nil || rest != "base64.binary.k8s.io" || token != "" {
-					t.Errorf("sub-protocols %q and the token %q", r.Header.Get("Sec-Websocket-Protocol"), token)
-				}
-				token = string(plain)
-			}
-			mu.Lock()
-			tokens = append(tokens, token)
-			mu.Unlock()
-			if token != "new~token" {
-				w.WriteHeader(http.StatusUnauthorized)
-				return
-			}
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer conn.Close()
-			head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-				"Sec-WebSocket-Accept: " + acceptKey(r.Header.Get("Sec-Websocket-Key")) + "\r\n"
-			if inProtocol {
-				head += "Sec-WebSocket-Protocol: base64.binary.k8s.io\r\n"
-			}
-			_, _ = io.WriteString(conn, head+"\r\n"+string(text("{}"))+string(closing(1000, "")))
-		})
-		cfg.BearerTokenFile, cfg.WatchTransport, cfg.TokenInSubprotocol = file, WatchWebSocket, inProtocol
-		c := newTestClient(t, cfg)
-		write("new~token")
-		s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-		if err != nil {
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(token string) {
+		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := s.Next(); err != nil || string(f.Data) != "{}" {
-			t.Errorf("got %q, %v", f.Data, err)
+	}
+	write("old-token")
+	var mu sync.Mutex
+	var tokens []string
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		mu.Lock()
+		tokens = append(tokens, token)
+		mu.Unlock()
+		if token != "new~token" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
 		}
-		s.Close()
-		write("another-token")
-		if want := []string{"old-token", "new~token"}; !slices.Equal(tokens, want) {
-			t.Errorf("in the sub-protocol %v: tokens %q, want %q", inProtocol, tokens, want)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
 		}
+		defer conn.Close()
+		head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+			"Sec-WebSocket-Accept: " + acceptKey(r.Header.Get("Sec-Websocket-Key")) + "\r\n"
+		_, _ = io.WriteString(conn, head+"\r\n"+string(text("{}"))+string(closing(1000, "")))
+	})
+	cfg.BearerTokenFile, cfg.WatchTransport = file, WatchWebSocket
+	c := newTestClient(t, cfg)
+	write("new~token")
+	s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := s.Next(); err != nil || string(f.Data) != "{}" {
+		t.Errorf("got %q, %v", f.Data, err)
+	}
+	s.Close()
+	write("another-token")
+	if want := []string{"old-token", "new~token"}; !slices.Equal(tokens, want) {
+		t.Errorf("tokens %q, want %q", tokens, want)
 	}
 }
 
@@ -343,30 +331,28 @@ func TestSocketErrorsHaveNoToken(t *testing.T) {
 		"no event": upgrade(func(s *serverSocket) { s.send(text(encoded + token)) }),
 		"large":    upgrade(func(s *serverSocket) { s.send(text("{\"k\":\"" + encoded + token + frameOf(5000))) }),
 	} {
-		for _, inProtocol := range []bool{false, true} {
-			var told []error
-			cfg := serve(t, answer)
-			cfg.BearerToken, cfg.WatchTransport, cfg.TokenInSubprotocol, cfg.MaxFrameBytes = token, WatchWebSocket, inProtocol, 1000
-			cfg.OnProblem = func(err error) { told = append(told, err) }
-			s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-			if err == nil {
-				_, err = s.Next()
-				s.Close()
-			}
-			if err == nil {
-				t.Fatalf("%s: no error", name)
-			}
-			text := err.Error()
-			var large *FrameTooLargeError
-			if errors.As(err, &large) {
-				text += string(large.Head)
-			}
-			for _, err := range told {
-				text += err.Error()
-			}
-			if strings.Contains(text, token) || strings.Contains(text, encoded) {
-				t.Errorf("%s, in the sub-protocol %v: %s", name, inProtocol, text)
-			}
+		var told []error
+		cfg := serve(t, answer)
+		cfg.BearerToken, cfg.WatchTransport, cfg.MaxFrameBytes = token, WatchWebSocket, 1000
+		cfg.OnProblem = func(err error) { told = append(told, err) }
+		s, err := newTestClient(t, cfg).Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
+		if err == nil {
+			_, err = s.Next()
+			s.Close()
+		}
+		if err == nil {
+			t.Fatalf("%s: no error", name)
+		}
+		text := err.Error()
+		var large *frames.TooLargeError
+		if errors.As(err, &large) {
+			text += string(large.Head)
+		}
+		for _, err := range told {
+			text += err.Error()
+		}
+		if strings.Contains(text, token) || strings.Contains(text, encoded) {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (s *socketStream) Next() (Frame, error) {
 		return Frame{Data: data, exchange: s.exchange}, nil
 	}
 	err = s.exchange.failRead(err)
-	if !errors.As(err, new(*FrameTooLargeError)) { // which concerns one frame only
+	if !errors.As(err, new(*frames.TooLargeError)) { // which concerns one frame only
 		s.err = err
 	}
 	return Frame{}, err
@@ -141,7 +141,7 @@ func (s *socketStream) broken(err error) error {
 	case s.conn.err != nil:
 		return s.conn.err
 	}
-	return &FrameError{Offset: s.read, Reason: strings.TrimPrefix(err.Error(), "websocket: ")}
+	return &frames.Error{Offset: s.read, Reason: strings.TrimPrefix(err.Error(), "websocket: ")}
 }
 
 // Close ends the connection without a message that says so: it must not wait for the

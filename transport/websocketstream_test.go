@@ -45,9 +45,9 @@ func TestSocketEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := serveSockets(t, func(s *serverSocket) { s.send(tt.data) })
-			frames, err := readFrames(t, cfg)
-			if len(frames) != tt.frames {
-				t.Errorf("frames %q, want %d", frames, tt.frames)
+			got, err := readFrames(t, cfg)
+			if len(got) != tt.frames {
+				t.Errorf("frames %q, want %d", got, tt.frames)
 			}
 			checkError(t, err, tt.wantErr)
 			if tt.want == io.EOF { //nolint:errorlint // io.EOF itself is promised
@@ -57,7 +57,7 @@ func TestSocketEnds(t *testing.T) {
 				return
 			}
 			checkError(t, err, "watch "+cfg.Server+"/: ")
-			var malformed *FrameError
+			var malformed *frames.Error
 			if errors.Is(err, io.EOF) || errors.As(err, &malformed) != (tt.want == nil) || tt.want != nil && !errors.Is(err, tt.want) {
 				t.Errorf("error %v, want %v", err, tt.want)
 			}
@@ -128,7 +128,7 @@ func TestSocketGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 			}
 			for i, want := range []string{`{"n":1}`, "", `{"n":2}`} {
 				frame, err := s.Next()
-				var tooLarge *FrameTooLargeError
+				var tooLarge *frames.TooLargeError
 				if errors.As(err, &tooLarge) != (want == "") || string(frame.Data) != want {
 					t.Fatalf("%s: frame %d: %q, %v", name, i, frame.Data, err)
 				}

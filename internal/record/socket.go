@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // socket passes a watch over WebSocket on to the client, message by message.
@@ -75,7 +76,7 @@ func (x *live) message(ctx context.Context, ws *websocket.Conn, data []byte) boo
 func (x *live) closed(ctx context.Context, ws *websocket.Conn, err error) bool {
 	end := closing{code: websocket.CloseNormalClosure}
 	var code *transport.CloseError
-	var frame *transport.FrameError
+	var frame *frames.Error
 	switch {
 	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 	case errors.As(err, &code) && canBeSent(code.Code):

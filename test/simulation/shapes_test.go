@@ -12,6 +12,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/transport/frames"
 )
 
 // refusal is an error instead of an answer, or in the place of an event.
@@ -98,7 +99,7 @@ var watchPlans = []plan{
 	{name: "cut after one event", err: io.ErrUnexpectedEOF, events: 1, after: time.Hour},
 	{name: "cut after three events", err: io.ErrUnexpectedEOF, events: 3, after: time.Hour},
 	{name: "closed after a bookmark", err: io.EOF, events: 1, lead: bookmarks("1000")},
-	{name: "garbage after an event", err: &transport.FrameError{Reason: "garbage"}, events: 1, after: time.Hour},
+	{name: "garbage after an event", err: &frames.Error{Reason: "garbage"}, events: 1, after: time.Hour},
 	{name: "410 after an event", err: refusals[0].err, events: 1, after: time.Hour},
 	{name: "410 after 10 s", err: refusals[0].err, after: 10 * time.Second},
 	{name: "500 after 5 s", err: refusals[13].err, after: 5 * time.Second},

@@ -165,20 +165,16 @@ func testWatches(t *testing.T, access cluster.Access) {
 		t.Errorf("%s, %q, %v", s.MediaType(), frame.Data, err)
 	}
 
-	// The token as a sub-protocol, and a client certificate instead of one.
-	inProtocol := cfg
-	inProtocol.TokenInSubprotocol = true
+	// A client certificate instead of a token.
 	byCertificate := cfg
 	byCertificate.BearerToken = ""
 	byCertificate.TLS.CertFile, byCertificate.TLS.KeyFile = access.ClientCertFile, access.ClientKeyFile
-	for _, cfg := range []transport.Config{inProtocol, byCertificate} {
-		s, err := watch(t, cfg, "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if frame, err := s.Next(); err != nil || !strings.HasPrefix(string(frame.Data), `{"type":"ADDED","object":{"kind":"ConfigMap"`) {
-			t.Errorf("%q, %v", frame.Data, err)
-		}
+	s, err = watch(t, byCertificate, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if frame, err := s.Next(); err != nil || !strings.HasPrefix(string(frame.Data), `{"type":"ADDED","object":{"kind":"ConfigMap"`) {
+		t.Errorf("%q, %v", frame.Data, err)
 	}
 
 	// Refusals before the upgrade.
