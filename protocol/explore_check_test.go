@@ -13,7 +13,7 @@ type memory struct {
 	// mixed: a backup was restored, and the sink may still hold what is of the history before.
 	mixed bool
 
-	// outdated is a safe version from before, of which a machine that has not seen the restoration cannot know that it means
+	// outdated is the resume point from before, of which a machine that has not seen the restoration cannot know that it means
 	// nothing any more.
 	outdated version
 
@@ -106,16 +106,16 @@ func (w *world) inspect(before *world) {
 		w.violate("the resume point goes back from %s to %s, and neither the server nor the sink did", before.m.resume, w.m.resume)
 	}
 	if w.mixed {
-		w.outdated = versionOf(w.m.safe)
+		w.outdated = versionOf(w.m.resume)
 	}
 	if w.mixed || !w.m.synced {
 		return
 	}
-	safe := versionOf(w.m.safe)
-	if safe != w.outdated || before.m.distrusted {
+	resume := versionOf(w.m.resume)
+	if resume != w.outdated || before.m.distrusted {
 		w.outdated = 0
 	}
-	checkSafe := safe > 0 && w.outdated == 0 && w.s.budget[omissions] == w.left[omissions]
+	checkPoint := w.m.savable() && w.m.quarantine.beyondLimit == 0 && w.outdated == 0 && w.s.budget[omissions] == w.left[omissions]
 	for k := range int8(keys) {
 		if w.asOf[k] == 0 && w.sink[k] == (cell{}) && !w.whole {
 			continue
@@ -124,11 +124,18 @@ func (w *world) inspect(before *world) {
 			w.violate("the sink has %s of %s, which the server did not have then", w.sink[k], keyTexts[k])
 			return
 		}
-		if checkSafe && w.since(k, max(safe, w.asOf[k])) == 0 {
-			w.violate("the sink has %s of %s, which is older than the safe version %s", w.sink[k], keyTexts[k], w.m.safe)
+		if checkPoint && !w.inDoubt(k) && w.since(k, max(resume, w.asOf[k])) == 0 {
+			w.violate("the sink has %s of %s, which is older than the point %s, where it can be saved", w.sink[k], keyTexts[k], w.m.resume)
 			return
 		}
 	}
+}
+
+// inDoubt reports whether a key is among the doubts of the machine's point.
+func (w *world) inDoubt(k int8) bool {
+	key := keyTexts[k]
+	_, fenced := w.m.fences[key]
+	return fenced || w.m.quarantine.entries[key] != nil
 }
 
 // since returns the first version, from one on, at which the server had of a key what the sink has; zero if there is none.

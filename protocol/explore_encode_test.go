@@ -83,7 +83,7 @@ func (w *world) lowest() version {
 		return 0
 	}
 	for _, v := range [...]version{
-		versionOf(w.m.resume), versionOf(w.m.safe), w.asOf[0], w.asOf[1], w.main.version, w.main.pos, w.main.upTo, w.check.at, w.ask.at,
+		versionOf(w.m.resume), w.asOf[0], w.asOf[1], w.main.version, w.main.pos, w.main.upTo, w.check.at, w.ask.at,
 	} {
 		if v > 0 {
 			low = min(low, v)

@@ -13,7 +13,6 @@ import (
 func (e *encoder) machine(m *Machine) {
 	e.phase(m.phase)
 	e.versionText(m.resume)
-	e.versionText(m.safe)
 	e.bool(m.mostRecentNext)
 	e.bool(m.distrusted)
 	e.bool(m.synced)
@@ -138,7 +137,7 @@ func (e *encoder) unverified(u *unverified) {
 func TestEncodingKnowsEveryField(t *testing.T) {
 	const want = `
 Machine: rules phase out position recent pauses silence health lists quarantine ask unaskableUntil askNotBefore unverified repair verify resyncAt wantedTicket servedTicket undo
-position: resume safe mostRecentNext distrusted synced fences
+position: resume mostRecentNext distrusted synced fences
 recent: states events since
 known: Meta gone
 Meta: Key UID ResourceVersion

@@ -209,9 +209,6 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 		quarantine: m.quarantine, repair: m.repair, unverified: m.unverified, health: m.health, servedTicket: m.servedTicket,
 	}
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: m.keepsUnlisted(sum)})
-	if object.Older(sum.Version, m.safe) || m.distrusted {
-		m.safe = "" // the old version is of another history; a new one is set once nothing is in quarantine
-	}
 	m.resume, m.fences, m.recent, m.unverified = sum.Version, nil, sum.Recent, nil
 	if m.distrusted {
 		m.suspectList()

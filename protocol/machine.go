@@ -48,10 +48,6 @@ type position struct {
 	// watch begins there. It is empty before the first list.
 	resume string
 
-	// safe is the newest version up to which the sink has everything, without exception. While nothing is in quarantine and
-	// no repair is due, it is the resume point.
-	safe string
-
 	// mostRecentNext: the next list asks for the most recent state. The server could not list at the resume point, or could
 	// not watch from the version of its list.
 	mostRecentNext bool
@@ -180,13 +176,9 @@ func (m *Machine) emit(e Effect) { m.out = append(m.out, e) }
 // change in many places, so it is applied after each step:
 //
 //   - If a saved copy waits, and a watch from its version is open without a sign of another server, it counts as the first list.
-//   - If nothing is in quarantine and no repair is due, the sink has everything up to the resume point: this is the safe version.
 //   - If the resume point has reached the version of a verification's list, the sink can be compared with that list.
 func (m *Machine) conclude(now time.Time) {
 	m.syncSaved(now)
-	if m.quarantine.len() == 0 && !m.repair.due() {
-		m.safe = m.resume
-	}
 	if m.verify.arrived && !object.Older(m.resume, m.verify.version) {
 		m.emit(Compare{})
 	}

@@ -237,7 +237,6 @@ func (q *quarantine) due(now time.Time) (key string, ok bool) {
 
 // applyRefused puts an object into quarantine that the sink has refused.
 func (m *Machine) applyRefused(now time.Time, undone undo, err error) {
-	m.safe = undone.position.safe
 	why := sinkRefused
 	if undone.deletion {
 		why = deletionRefused

@@ -48,7 +48,7 @@ type Newest struct {
 //   - while another server may have answered: the sink may have the objects of two histories;
 //   - while a list of the most recent state is due, because something had no readable name, or because somebody suspects the copy.
 func (m *Machine) Point() Point {
-	if object.Any(m.resume) || !m.synced || m.unverified != nil || m.distrusted || m.suspected() || m.repair.unnamed {
+	if !m.savable() {
 		return Point{}
 	}
 	p := Point{Version: m.resume, MoreDoubts: m.quarantine.beyondLimit}
@@ -71,6 +71,10 @@ func (m *Machine) Point() Point {
 		p.Since = m.recent.since
 	}
 	return p
+}
+
+func (m *Machine) savable() bool {
+	return !object.Any(m.resume) && m.synced && m.unverified == nil && !m.distrusted && !m.suspected() && !m.repair.unnamed
 }
 
 // NoteHeld looks at one object of the copy. If a copy was saved without Newest, NoteHeld finds its newest objects in this way. If

@@ -144,7 +144,6 @@ func describeNext(before, after *stage) string {
 		}
 	}
 	add(a.resume != b.resume, "resume point %s", orNone(a.resume))
-	add(a.safe != b.safe, "safe is %s", orNone(a.safe))
 	add(a.mostRecent() && !b.mostRecent(), "only the most recent state will do")
 	add(a.distrusted && !b.distrusted, "what is held is not trusted")
 	add(a.lists.paged && !b.lists.paged, "every list is paged")

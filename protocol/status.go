@@ -10,9 +10,7 @@ import (
 type Status struct {
 	State State
 
-	// Resume is the resume point. Safe is the newest version up to which the sink has everything, without exception. It is
-	// empty if there is none.
-	Resume, Safe string
+	Resume string // the resume point
 
 	NextRetry time.Time // when the wait is over; zero in other states
 	Failing   time.Time // when requests began to fail; zero while a watch is open
@@ -43,7 +41,7 @@ func (s State) String() string {
 
 // Status returns a description of the machine as it is now.
 func (m *Machine) Status() Status {
-	s := Status{Resume: m.resume, Safe: m.safe, Failing: m.health.failing, Synced: m.synced, Served: m.servedTicket}
+	s := Status{Resume: m.resume, Failing: m.health.failing, Synced: m.synced, Served: m.servedTicket}
 	switch p := m.phase.(type) {
 	case *listing, *streaming:
 		s.State = Listing

@@ -115,7 +115,6 @@ func (m *Machine) compared(now time.Time, in Compared) {
 	if found.Count == 0 {
 		return
 	}
-	m.safe = "" // nobody knows since which version they have differed
 	if found.Count > maxDifferences {
 		m.distrusted = true // the server may have another history, in which the same version is another state
 		m.repairByList(now)

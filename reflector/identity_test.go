@@ -212,9 +212,6 @@ func TestRefusedEventWithoutAKeyIsListed(t *testing.T) {
 		items, version = []partial{items[0], newPartial("b", "v", "101")}, "101"
 		stream.events <- listwatch.Event[partial]{Type: listwatch.Modified, Object: items[1], Meta: listwatch.Meta{ResourceVersion: "101"}}
 		synctest.Wait()
-		if safe := r.Status().SafeVersion; safe != "100" {
-			t.Errorf("safe version is %s, and the sink lacks 101", safe)
-		}
 		later(time.Minute)
 		if obj, _ := known.Get("b"); obj.ResourceVersion != "101" {
 			t.Errorf("b is held at %s, and is at 101", obj.ResourceVersion)

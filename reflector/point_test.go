@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,72 @@ import (
 )
 
 type pom = *metav1.PartialObjectMetadata
+
+// marks is a store that writes down what it is told of versions.
+type marks struct {
+	reflector.Memory[partial]
+
+	mu   sync.Mutex
+	told []string
+}
+
+func (m *marks) At(version string, _ func() reflector.Point) { m.note("at " + version) }
+
+func (m *marks) note(line string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.told = append(m.told, line)
+}
+
+func (m *marks) take() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer func() { m.told = nil }()
+	return strings.Join(m.told, ", ")
+}
+
+// onePage answers each list with one page, each list of one object with another, and the watch with a channel.
+type onePage struct {
+	page   listwatch.Page[*metav1.PartialObjectMetadata]
+	asked  listwatch.Page[*metav1.PartialObjectMetadata]
+	events chan listwatch.Event[*metav1.PartialObjectMetadata]
+	asks   []string        // the field selectors of the lists of one object
+	ctx    context.Context //nolint:containedctx // set by the call whose stream it is
+}
+
+func (s *onePage) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+	page := s.page
+	if opts.FieldSelector != "" {
+		page = s.asked
+		s.asks = append(s.asks, opts.FieldSelector)
+	}
+	return &page, nil
+}
+
+func (s *onePage) Watch(ctx context.Context, _ metav1.ListOptions) (listwatch.Watch[*metav1.PartialObjectMetadata], error) {
+	s.ctx = ctx
+	return s, nil
+}
+
+func (s *onePage) Next() (listwatch.Event[*metav1.PartialObjectMetadata], error) {
+	select {
+	case e := <-s.events:
+		return e, nil
+	case <-s.ctx.Done():
+		return listwatch.Event[*metav1.PartialObjectMetadata]{}, s.ctx.Err()
+	}
+}
+
+func (*onePage) Close() error { return nil }
+
+func configMap(name, version string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid", ResourceVersion: version}}
+}
+
+func event(typ listwatch.Type, obj *metav1.PartialObjectMetadata) listwatch.Event[*metav1.PartialObjectMetadata] {
+	meta := listwatch.Meta{Key: obj.Name, UID: obj.UID, ResourceVersion: obj.ResourceVersion}
+	return listwatch.Event[*metav1.PartialObjectMetadata]{Type: typ, Object: obj, Meta: meta}
+}
 
 // points is a store that writes down what it is told of points.
 type points struct{ marks }

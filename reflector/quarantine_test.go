@@ -78,9 +78,6 @@ func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 				if status.ResourceVersion != "12" || len(status.Quarantined) != 1 || status.Quarantined[0].Meta.Key != "c" || !errors.Is(status.Quarantined[0].Err, errFull) {
 					t.Errorf("status is %+v, want c in quarantine at 12", status)
 				}
-				if status.SafeVersion != "10" {
-					t.Errorf("the sink is said to have everything up to %s, want 10: it lacks c at 11", status.SafeVersion)
-				}
 				if len(problems) != 1 || problems[0].Class != protocol.SinkProblem || problems[0].Key != "c" {
 					t.Errorf("reported %v, want one problem of c", problems)
 				}
@@ -95,9 +92,6 @@ func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 				r.fake.answer("12", at("c", "11"))
 				r.told(test.answered)
 				r.inQuarantine()
-				if status := r.Status(); status.SafeVersion != "12" {
-					t.Errorf("the sink is said to have everything up to %s, want 12", status.SafeVersion)
-				}
 				later(40 * time.Second)
 				r.expect("")
 			})
@@ -348,9 +342,6 @@ func TestListWithANamelessItemDeletesNothing(t *testing.T) {
 		r.told("add the list b @20")
 		r.expect(`watch "20" for 300s`)
 		r.fake.open()
-		if status := r.Status(); status.SafeVersion == "20" {
-			t.Error("the sink is said to have everything, although nobody knows what the nameless object is")
-		}
 		later(time.Second)
 		r.expect(`list "" limit 500 continue ""`)
 		r.fake.page("21", "b")
@@ -365,8 +356,8 @@ func TestNamelessEventIsRepairedByAList(t *testing.T) {
 		s.undecodable(listwatch.Deleted, "", "11")
 		s.event(listwatch.Modified, "a", "12")
 		r.told("update a")
-		if status := r.Status(); status.ResourceVersion != "12" || status.SafeVersion != "10" {
-			t.Errorf("the resume point is %s, and %s is safe; want 12 and 10", status.ResourceVersion, status.SafeVersion)
+		if status := r.Status(); status.ResourceVersion != "12" {
+			t.Errorf("the resume point is %s, want 12", status.ResourceVersion)
 		}
 		later(time.Second)
 		r.expect(`list "" limit 500 continue ""`)
@@ -386,8 +377,8 @@ func TestMoreThanAThousandInQuarantine(t *testing.T) {
 		}
 		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{Items: []string{"a"}, Errors: all, ResourceVersion: "2000"}}
 		r.told("replace a @2000")
-		if status := r.Status(); len(status.Quarantined) != 1000 || status.MoreQuarantined != 3 || status.SafeVersion != "" {
-			t.Fatalf("%d in quarantine and %d more, safe is %q; want 1000 and 3, and no safe version", len(status.Quarantined), status.MoreQuarantined, status.SafeVersion)
+		if status := r.Status(); len(status.Quarantined) != 1000 || status.MoreQuarantined != 3 {
+			t.Fatalf("%d in quarantine and %d more, want 1000 and 3", len(status.Quarantined), status.MoreQuarantined)
 		}
 		r.expect(`watch "2000" for 300s`)
 		s := r.fake.open()
@@ -405,28 +396,5 @@ func TestMoreThanAThousandInQuarantine(t *testing.T) {
 		if status := r.Status(); len(status.Quarantined) != 2 || status.MoreQuarantined != 0 {
 			t.Errorf("%d in quarantine and %d more, want 2 and none", len(status.Quarantined), status.MoreQuarantined)
 		}
-	})
-}
-
-// SafeVersion is where a program can watch on that has saved its copy.
-func TestSafeVersionStaysBehindWhatIsInQuarantine(t *testing.T) {
-	withRig(t, Options{}, func(t *testing.T, r *rig) {
-		s := r.synced()
-		safe := func(want string) {
-			t.Helper()
-			synctest.Wait()
-			if got := r.Status().SafeVersion; got != want {
-				t.Fatalf("%q is safe, want %q", got, want)
-			}
-		}
-		safe("10")
-		s.event(listwatch.Modified, "b", "11")
-		safe("11")
-		s.undecodable(listwatch.Modified, "a", "12")
-		s.event(listwatch.Modified, "b", "13")
-		s.event(listwatch.Bookmark, "", "14")
-		safe("11")
-		s.event(listwatch.Modified, "a", "15")
-		safe("15")
 	})
 }

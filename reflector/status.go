@@ -37,12 +37,6 @@ type Status struct {
 	// except the objects in quarantine.
 	ResourceVersion string
 
-	// SafeVersion is the newest version up to which the sink has everything, without
-	// exception. A program that saves its copy, and later watches on from this version,
-	// misses nothing. While nothing is in quarantine, it is ResourceVersion; otherwise it is
-	// older. It is empty if there is no such version.
-	SafeVersion string
-
 	// Started is when Run was called first.
 	Started time.Time
 
@@ -189,7 +183,7 @@ func (b *board) follow(m *protocol.Machine, now time.Time) {
 		if state := b.machine.State; state != status.State {
 			b.enter(state, now)
 		}
-		status.ResourceVersion, status.SafeVersion = b.machine.Resume, b.machine.Safe
+		status.ResourceVersion = b.machine.Resume
 		status.Synced = b.machine.Synced
 		status.FailingSince = b.machine.Failing
 		status.NextRetry = b.machine.NextRetry

@@ -43,18 +43,18 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 
 		later(time.Second)
 		r.fake.page("10", "a")
-		check(Status{State: Opening, Since: at(1 * time.Second), Synced: true, ResourceVersion: "10", SafeVersion: "10"})
+		check(Status{State: Opening, Since: at(1 * time.Second), Synced: true, ResourceVersion: "10"})
 
 		later(time.Second)
 		s := r.fake.open()
-		check(Status{State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "10", SafeVersion: "10"})
+		check(Status{State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "10"})
 
 		later(time.Second)
 		s.event(listwatch.Added, "b", "11")
 		later(time.Second)
 		s.event(listwatch.Bookmark, "", "12")
 		open := Status{
-			State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12",
+			State: Watching, Since: at(2 * time.Second), Synced: true, ResourceVersion: "12",
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 		}
 		check(open)
@@ -65,7 +65,7 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 		later(time.Second)
 		s.events <- io.ErrUnexpectedEOF // forgiven: opened again at once
 		check(Status{
-			State: Opening, Since: at(5 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12", WatchedUntil: at(4 * time.Second),
+			State: Opening, Since: at(5 * time.Second), Synced: true, ResourceVersion: "12", WatchedUntil: at(4 * time.Second),
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 			FailingSince: at(5 * time.Second), LastError: io.ErrUnexpectedEOF, LastErrorTime: at(5 * time.Second),
 		})
@@ -78,7 +78,7 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 		later(time.Second)
 		r.fake.watches <- watchAnswer{err: forbidden}
 		check(Status{
-			State: Waiting, Since: at(6 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12", WatchedUntil: at(4 * time.Second),
+			State: Waiting, Since: at(6 * time.Second), Synced: true, ResourceVersion: "12", WatchedUntil: at(4 * time.Second),
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 			FailingSince: at(5 * time.Second), LastError: forbidden, LastErrorTime: at(6 * time.Second),
 			NextRetry: at(6*time.Second + 800*time.Millisecond),
@@ -90,7 +90,7 @@ func TestStatusFollowsTheReflector(t *testing.T) {
 		later(time.Second)
 		r.fake.open()
 		check(Status{
-			State: Watching, Since: at(7 * time.Second), Synced: true, ResourceVersion: "12", SafeVersion: "12",
+			State: Watching, Since: at(7 * time.Second), Synced: true, ResourceVersion: "12",
 			LastEvent: at(3 * time.Second), LastBookmark: at(4 * time.Second),
 			LastError: forbidden, LastErrorTime: at(6 * time.Second),
 		})
