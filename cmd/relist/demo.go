@@ -16,7 +16,7 @@ import (
 // demoFlags are the flags of `relist demo`.
 type demoFlags struct {
 	duration time.Duration
-	color    colorWhen
+	color    report.ColorWhen
 }
 
 func newDemo() *cobra.Command {
@@ -46,7 +46,7 @@ Exit status: 0 if they match and every fault was met, 1 if not.`,
 func (f *demoFlags) run(cmd *cobra.Command) error {
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	opts := report.Terminal(cmd.OutOrStdout(), report.Text, f.color.ColorWhen)
+	opts := report.Terminal(cmd.OutOrStdout(), report.Text, f.color)
 	opts.Failed = func(error) { stop() } // Close returns it
 	out := report.NewPrinter(cmd.OutOrStdout(), opts)
 	err := demo.Run(ctx, f.duration, out)

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
 )
@@ -19,7 +21,8 @@ type mirrorFlags struct {
 	initial    reflector.Initial
 	runFor     time.Duration
 	exitOnSync bool
-	encoding   encodingFlags
+	encoding   listwatch.Encoding
+	metadata   bool // and nothing else of objects
 	status     statusFlags
 	output     outputFlags
 }
@@ -112,7 +115,12 @@ origins, and requests for a host other than localhost, an address or
 	flags.DurationVar(&f.verify, "verify", 0, "compare the copy with the server after each period of this length, by a list of\nmetadata, and repair what differs (default: never)")
 	addInitial(cmd, &f.initial)
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request; negative: all at once\n(default: 500 where it does not keep the server from using its cache)")
-	f.encoding.add(cmd)
+	cli.AddChoice(cmd, &f.encoding, "encoding", "ask for objects as json, protobuf or cbor; the server decides. auto: protobuf,\nor json if fields of objects are printed (default: auto)",
+		cli.Choice[listwatch.Encoding]{Word: "auto", Value: listwatch.Auto},
+		cli.Choice[listwatch.Encoding]{Word: "json", Value: listwatch.JSON},
+		cli.Choice[listwatch.Encoding]{Word: "protobuf", Value: listwatch.Protobuf},
+		cli.Choice[listwatch.Encoding]{Word: "cbor", Value: cbor.Encoding})
+	flags.BoolVar(&f.metadata, "metadata-only", false, "ask for the metadata of objects alone")
 	f.status.Add(flags, "/status, /healthz and /readyz", "the copy")
 	cli.AddTransport(cmd, &f.transport)
 	f.Connect.Add(flags)
@@ -128,11 +136,11 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	if err := f.encoding.check(); err != nil {
-		return err
-	}
-	if f.output.needsJSON() && f.encoding.name != "auto" && f.encoding.name != "json" {
-		return cli.Usage("--encoding %s: want json, because fields of objects are printed", f.encoding.name)
+	if f.output.needsJSON() {
+		if f.encoding != listwatch.Auto && f.encoding != listwatch.JSON {
+			return cli.Usage("--encoding %s: want json, because fields of objects are printed", cmd.Flag("encoding").Value)
+		}
+		f.encoding = listwatch.JSON
 	}
 	if len(cli.ResourceNames(args)) > 1 && f.status.Listen != "" {
 		return cli.Usage("--status-listen is for one resource: run the command once for each")

@@ -77,8 +77,8 @@ func (f *mirrorFlags) target(ctx context.Context, cmd *cobra.Command, client *tr
 		Namespace:     namespace,
 		LabelSelector: f.Labels,
 		FieldSelector: f.Fields,
-		Encoding:      f.encoding.of(f.output.needsJSON()),
-		MetadataOnly:  f.encoding.metadataOnly,
+		Encoding:      f.encoding,
+		MetadataOnly:  f.metadata,
 	})
 	if err != nil {
 		return nil, err

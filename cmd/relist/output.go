@@ -12,35 +12,20 @@ import (
 	"github.com/relist-go/relist/internal/cli/report"
 )
 
-// colorWhen is the value of --color.
-type colorWhen struct{ report.ColorWhen }
-
 // addColor defines --color.
-func addColor(cmd *cobra.Command, c *colorWhen) {
-	c.ColorWhen = report.ColorAuto
-	cmd.Flags().Var(c, "color", "paint text: auto, on a terminal if NO_COLOR is not set; always; or never")
-	cli.CompleteWords(cmd, "color", "auto", "always", "never")
+func addColor(cmd *cobra.Command, when *report.ColorWhen) {
+	cli.AddChoice(cmd, when, "color", "paint text: auto, on a terminal if NO_COLOR is not set; always; or never (default: auto)",
+		cli.Choice[report.ColorWhen]{Word: "auto", Value: report.ColorAuto},
+		cli.Choice[report.ColorWhen]{Word: "always", Value: report.ColorAlways},
+		cli.Choice[report.ColorWhen]{Word: "never", Value: report.ColorNever})
 }
-
-func (c *colorWhen) Set(s string) error {
-	switch when := report.ColorWhen(s); when {
-	case report.ColorAuto, report.ColorAlways, report.ColorNever:
-		c.ColorWhen = when
-		return nil
-	}
-	return cli.WantError("auto, always or never")
-}
-
-func (c *colorWhen) String() string { return string(c.ColorWhen) }
-
-func (*colorWhen) Type() string { return "string" }
 
 // outputFlags say how `relist mirror` prints what happens.
 type outputFlags struct {
 	word        string
 	diff        bool
 	showInitial bool
-	color       colorWhen
+	color       report.ColorWhen
 
 	initialSet bool          // --show-initial was given
 	format     report.Format // Bytes if objects are printed
@@ -101,7 +86,7 @@ type mirrorOutput struct {
 // open begins to print. If once is set, a table is printed only at the end, also on a terminal. stop ends the command when the
 // output takes no more.
 func (f *outputFlags) open(cmd *cobra.Command, targets []*target, once bool, stop func()) *mirrorOutput {
-	opts := report.Terminal(cmd.OutOrStdout(), f.format, f.color.ColorWhen)
+	opts := report.Terminal(cmd.OutOrStdout(), f.format, f.color)
 	opts.Failed = func(error) { stop() } // Close returns the error
 	opts.Live = opts.Live && f.format != report.Bytes
 	terminal := report.TerminalOf(cmd.OutOrStdout())

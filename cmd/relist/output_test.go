@@ -8,7 +8,6 @@ import (
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
 	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/listwatch"
 )
 
@@ -198,18 +197,6 @@ func TestStatusLine(t *testing.T) {
 	}
 	if got, want := statusLine([]*target{b, b}, time.Now()), "  pods stopped, 0 objects; pods stopped, 0 objects"; got != want {
 		t.Errorf("got %q want %q", got, want)
-	}
-}
-
-func TestColorFlag(t *testing.T) {
-	var c colorWhen
-	for _, word := range []string{"auto", "always", "never"} {
-		if err := c.Set(word); err != nil || c.String() != word || c.ColorWhen != report.ColorWhen(word) {
-			t.Errorf("%s: %v, %q", word, err, c)
-		}
-	}
-	if err := c.Set("pink"); err == nil {
-		t.Error("pink is a time to paint")
 	}
 }
 

@@ -111,9 +111,7 @@ func (f *Flags) Config() (transport.Config, error) {
 	}
 	cfg.TLS.ServerName = cmp.Or(f.ServerName, cfg.TLS.ServerName)
 	cfg.ProxyURL = cmp.Or(f.ProxyURL, cfg.ProxyURL)
-	if err := f.As.apply(&cfg.Impersonate); err != nil {
-		return cfg, err
-	}
+	f.As.apply(&cfg.Impersonate)
 	if f.CAFile != "" {
 		cfg.TLS.CAFile, cfg.TLS.CAData, cfg.TLS.Insecure = f.CAFile, nil, false
 	}

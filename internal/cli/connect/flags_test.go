@@ -79,11 +79,9 @@ func TestConfig(t *testing.T) {
 		"proxy":  {Flags{ProxyURL: "socks5://proxy"}, with(func(c *transport.Config) { c.ProxyURL = "socks5://proxy" })},
 		"socket": {Flags{Server: "unix:///run/api.sock"}, transport.Config{Server: "unix:///run/api.sock"}},
 		"another user": {
-			Flags{As: As{User: "jane", UID: "7", Groups: []string{"dev", "ops"}, Extra: []string{"scopes=view", "scopes=a=b"}}},
+			Flags{As: As{User: "jane", Groups: []string{"dev", "ops"}}},
 			with(func(c *transport.Config) {
-				c.Impersonate = transport.Impersonation{
-					User: "jane", UID: "7", Groups: []string{"dev", "ops"}, Extra: map[string][]string{"scopes": {"view", "a=b"}},
-				}
+				c.Impersonate = transport.Impersonation{User: "jane", Groups: []string{"dev", "ops"}}
 			}),
 		},
 		"insecure": {Flags{Server: "https://other", Insecure: true}, transport.Config{
@@ -149,10 +147,6 @@ func TestCheck(t *testing.T) {
 		{KeyFile: "key"},
 		{CertFile: "crt", KeyFile: "key", Token: "t"},
 		{As: As{Groups: []string{"dev"}}},
-		{As: As{UID: "7"}},
-		{As: As{Extra: []string{"a=b"}}},
-		{As: As{User: "jane", Extra: []string{"a"}}},
-		{As: As{User: "jane", Extra: []string{"=a"}}},
 	} {
 		if f.Check() == nil {
 			t.Errorf("%+v: no error", f)

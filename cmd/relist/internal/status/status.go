@@ -1,8 +1,7 @@
 // Package status says how fresh a mirror is: as text for a person, as JSON, and as
 // health checks over HTTP.
 //
-// A View takes a Status of a mirror; Handler and Status.Text show it; Server carries
-// the handler on an address of its own.
+// A View takes a Status of a mirror; Handler and Status.Text show it.
 //
 // Begin with Status.
 package status
