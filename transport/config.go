@@ -138,7 +138,7 @@ type Config struct {
 	// the credentials, in the headers. TLS, ProxyURL, Dial and Protocol cannot be set
 	// beside it. Pings, client certificates of Exec, the proxies
 	// of the environment and a Server's socket are its own business. Close leaves it
-	// alone.
+	// alone, and nothing is known of its connections: see source.ConnHook.
 	RoundTripper http.RoundTripper
 
 	// OnProblem is told of problems that make no request fail: a file of certificates or

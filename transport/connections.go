@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"sync"
 )
@@ -65,6 +66,43 @@ func (c *trackedConn) Close() error {
 	delete(c.set.open, c)
 	c.set.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// gone reports whether the connection was closed.
+func (c *trackedConn) gone() bool {
+	c.set.mu.Lock()
+	defer c.set.mu.Unlock()
+	_, open := c.set.open[c]
+	return !open
+}
+
+// noteConn is called when a connection for the request is there: more than once, if the request is sent again.
+func (a *attempt) noteConn(info httptrace.GotConnInfo) { a.conn.Store(&info.Conn) }
+
+// tellConn tells who asked over which connection the answer comes. If the user's RoundTripper makes the connections, nothing is known
+// of them.
+func (x *exchange) tellConn() {
+	conn := x.last.conn.Load()
+	if conn == nil {
+		return
+	}
+	if gone := goneOf(*conn); gone != nil {
+		x.onConn(gone)
+	}
+}
+
+// goneOf returns what reports whether a connection was closed, nil if it was made elsewhere.
+func goneOf(conn net.Conn) (gone func() bool) {
+	for {
+		if c, ok := conn.(interface{ gone() bool }); ok {
+			return c.gone
+		}
+		tls, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nil
+		}
+		conn = tls.NetConn()
+	}
 }
 
 // track returns dial with its connections in the set.

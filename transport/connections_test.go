@@ -2,10 +2,16 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/relist-go/relist/internal/connhook"
+	"github.com/relist-go/relist/internal/pipes"
 )
 
 // TestCloseReachesConnectionsInUse closes the Client first and its streams later.
@@ -90,5 +96,66 @@ func TestCancelledStreamFreesItsConnection(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A connection counts as gone once it is broken, and not because its answer is whole. The next request, which net/http may send again
+// by itself, has the new connection.
+func TestConnHook(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"plain, HTTP/1.1": {Server: "http://api.example"},
+		"plain, HTTP/2":   {Server: "http://api.example", Protocol: ProtocolHTTP2},
+		"TLS, HTTP/1.1":   {Server: "https://api.example", Protocol: ProtocolHTTP1},
+		"TLS, HTTP/2":     {Server: "https://api.example"},
+	} {
+		inBubble := func(t *testing.T) {
+			network, dialled := pipes.New(), []net.Conn(nil)
+			var certs []tls.Certificate
+			if strings.HasPrefix(cfg.Server, "https") {
+				certs = append(certs, newCert(t, nil, "api.example"))
+				cfg.TLS.CAData = pemOf(certs[0].Certificate[0])
+			}
+			defer serveOn(network, func(w http.ResponseWriter, _ *http.Request) { writeFrames(w, `{"n":1}`) }, certs...)()
+			cfg.Dial = func(ctx context.Context, proto, addr string) (net.Conn, error) {
+				conn, err := network.Dial(ctx, proto, addr)
+				dialled = append(dialled, conn)
+				return conn, err
+			}
+			c := newTestClient(t, cfg)
+			defer c.Close()
+			var answers []func() bool
+			get := func() error {
+				return getAll(connhook.With(t.Context(), func(gone func() bool) { answers = append(answers, gone) }), c, "/")
+			}
+			for range 2 {
+				if err := get(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+			if len(dialled) != 1 || len(answers) != 2 || answers[0]() || answers[1]() {
+				t.Fatalf("%d connections were made, those of %d answers are known, or one is gone; want one that is not", len(dialled), len(answers))
+			}
+			_ = dialled[0].Close()
+			if get() != nil { // over HTTP/2 the request that finds it out may fail
+				if err := get(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(answers) != 3 || !answers[0]() || !answers[1]() || answers[2]() {
+				t.Error("the connection that was broken is not gone, or the one after it is")
+			}
+		}
+		t.Run(name, func(t *testing.T) { synctest.Test(t, inBubble) })
+	}
+}
+
+// A RoundTripper of the program's makes connections of which nothing is known.
+func TestConnHookWithARoundTripper(t *testing.T) {
+	cfg := serve(t, func(http.ResponseWriter, *http.Request) {})
+	cfg.RoundTripper = http.DefaultTransport
+	ctx := connhook.With(t.Context(), func(func() bool) { t.Error("a connection is known") })
+	if err := getAll(ctx, newTestClient(t, cfg), "/"); err != nil {
+		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/relist-go/relist/internal/connhook"
 	"github.com/relist-go/relist/internal/readhook"
 )
 
@@ -37,16 +39,17 @@ type exchange struct {
 
 	client  *Client
 	request Request
-	method  string      // "" is GET
-	content []byte      // of the request; nil for none
-	url     string      // for errors: without the query
-	onRead  func(n int) // see package readhook; nil if nobody asked
-	last    *attempt    // nil before the first
+	method  string                 // "" is GET
+	content []byte                 // of the request; nil for none
+	url     string                 // for errors: without the query
+	onRead  func(n int)            // see package readhook; nil if nobody asked
+	onConn  func(gone func() bool) // see package connhook; nil if nobody asked
+	last    *attempt               // nil before the first
 }
 
 // begin starts an exchange. The context that it returns is that of the exchange.
 func (c *Client) begin(ctx context.Context, k kind, req Request) (context.Context, *exchange) {
-	x := &exchange{kind: k, client: c, request: req, url: c.server.name + req.Path, onRead: readhook.From(ctx)}
+	x := &exchange{kind: k, client: c, request: req, url: c.server.name + req.Path, onRead: readhook.From(ctx), onConn: connhook.From(ctx)}
 	x.known = c.proxySecrets
 	ctx, x.lifetime = newLifetime(ctx)
 	return ctx, x
@@ -60,6 +63,7 @@ func (x *exchange) do(ctx context.Context) (*Response, error) {
 		return nil, x.abandon(err)
 	}
 	x.holdBody(ctx, closerOf(resp))
+	x.tellConn()
 	var content io.ReadCloser = &body{raw: resp.Body, exchange: x}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		if content, err = x.decompress(resp.Header, content); err != nil {
@@ -129,9 +133,10 @@ var errRefused = errors.New("401 Unauthorized")
 // 401, both.
 type attempt struct {
 	with  credential
-	on    *generation    // nil if no connection could be prepared
-	end   func()         // gives the connections back; nil if on is
-	resp  *http.Response // of a success
+	on    *generation              // nil if no connection could be prepared
+	end   func()                   // gives the connections back; nil if on is
+	conn  atomic.Pointer[net.Conn] // that the request was sent on last; nil if none was, or if nobody asked
+	resp  *http.Response           // of a success
 	err   error
 	again bool // another credential or certificate may help
 
@@ -173,6 +178,9 @@ func (x *exchange) attempt(hr *http.Request, with credential) *attempt {
 	var sent atomic.Bool
 	if !isSafe(hr.Method) {
 		reqCtx = httptrace.WithClientTrace(reqCtx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	}
+	if x.onConn != nil {
+		reqCtx = httptrace.WithClientTrace(reqCtx, &httptrace.ClientTrace{GotConn: a.noteConn})
 	}
 	hr = hr.WithContext(reqCtx) // the first attempt may still be using its own
 	hr.Header = hr.Header.Clone()

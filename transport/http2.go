@@ -210,6 +210,16 @@ func (c *h2Conn) end(err error) error {
 	return err
 }
 
+// gone reports whether nothing more is read. TLS may still be saying goodbye.
+func (c *h2Conn) gone() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return false
+	}
+}
+
 // leaves reports whether the server has said that it is going away, without an error
 // code.
 func (c *h2Conn) leaves() bool {

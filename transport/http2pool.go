@@ -220,6 +220,10 @@ func (e *sendError) orNil() error {
 // A stream that the server refuses (REFUSED_STREAM) is safe to send again (RFC 9113, section 8.7). The caller decides when: a request
 // that is sent again here would not count in the caller's limits.
 func (c *sharedConn) send(r *http.Request) (*http.Response, *sendError) {
+	// net/http calls GotConn for the connections of its own pool, and not for a ClientConn.
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{Conn: c.frames, Reused: c.answered.Load()})
+	}
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
 	resp, err := c.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))

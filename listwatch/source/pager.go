@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/connhook"
 	"github.com/relist-go/relist/object"
 )
 
@@ -23,9 +24,19 @@ type List[T any] struct {
 	// a server mixes versions, the first page has the oldest.
 	ResourceVersion string
 
+	// Reconnected is the index of the first of Items for which [Part.Reconnected] is true. It may be the number of Items, if these are
+	// errors or pages without an object. It is zero if there are none, as in a list of one page.
+	Reconnected int
+
 	// Pages is the number of pages received. It includes the pages of a list that was abandoned because its
 	// continue token expired.
 	Pages int
+
+	// ConnGone reports whether the connection over which the first page came has been closed since. If it returns true when a watch
+	// from the version of the list is answered, the server may have been started again in between, and its storage may have been
+	// restored from a backup. It returns false if nothing is known of the connections: see [ConnHook]. It is nil in a
+	// List that All and Each have not made.
+	ConnGone func() bool
 }
 
 // Meta returns the metadata of an item as they came over the wire. If the list has no Metas, Meta reads them
@@ -65,13 +76,16 @@ func all[T any](ctx context.Context, get pageFunc[T], opts metav1.ListOptions) (
 		if p.Again {
 			whole = List[T]{}
 		}
+		if p.Reconnected && whole.Reconnected == 0 {
+			whole.Reconnected = len(whole.Items)
+		}
 		whole.add(p)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	list.Items, list.Metas, list.Errors = whole.Items, whole.Metas, whole.Errors
+	list.Items, list.Metas, list.Errors, list.Reconnected = whole.Items, whole.Metas, whole.Errors, whole.Reconnected
 	return list, nil
 }
 
@@ -96,7 +110,9 @@ func wholePages[T any](get pageFunc[T]) partsFunc[T] {
 
 // each asks for page after page, and hands over the parts of each. The List that it returns has no objects.
 func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions, part func(Part[T]) error) (*List[T], error) {
-	list := &List[T]{}
+	conns := &conns{}
+	ctx = connhook.With(ctx, conns.answered)
+	list := &List[T]{ConnGone: conns.gone}
 	next := opts
 	restarted := false
 	path := trail{}
@@ -104,6 +120,7 @@ func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions,
 		var refused error
 		page, err := get(ctx, next, func(p Part[T]) error {
 			p.walk(&path)
+			p.Reconnected = conns.reconnected()
 			refused = part(p)
 			return refused
 		})
@@ -114,7 +131,8 @@ func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions,
 			restarted = true
 			next = opts
 			next.Limit = 0
-			list = &List[T]{Pages: list.Pages}
+			conns.again()
+			list = &List[T]{Pages: list.Pages, ConnGone: conns.gone}
 			path = trail{}
 			if err := part(Part[T]{Again: true}); err != nil {
 				return nil, err

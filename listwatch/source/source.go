@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/connhook"
 	"github.com/relist-go/relist/internal/readhook"
 	"github.com/relist-go/relist/object"
 )
@@ -138,3 +139,12 @@ func WithReadHook(ctx context.Context, hook func(n int)) context.Context {
 // ReadHook returns the function that a [ListWatcher] should call with the number of bytes whenever some of an answer have arrived. It
 // is nil if nobody asked. package transport calls it for every request.
 func ReadHook(ctx context.Context) func(n int) { return readhook.From(ctx) }
+
+// ConnHook returns the function that a [ListWatcher] should call when a page begins to arrive; nil if nobody asked. The function that
+// it is called with reports whether the connection of that page has been closed since, by either end.
+//
+// A reflector learns from it that a server may have been started again since a page. Nothing else tells: if a connection that was idle
+// turns out to be broken, net/http sends the request again over another one. A connection may also be closed because nothing used it
+// for a while, or because the server closes it after each answer. package transport calls it, unless a RoundTripper of the program's
+// makes the connections.
+func ConnHook(ctx context.Context) func(gone func() bool) { return connhook.From(ctx) }
