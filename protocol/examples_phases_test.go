@@ -120,6 +120,7 @@ var phaseSections = []section{
 		start: openingAt100,
 		examples: []example{
 			{"it is accepted", "accepted", nil, in(Opened{})},
+			{"the same, and the connection of the list before was closed", "accepted", nil, in(Opened{Reconnected: true})},
 			{"410", "refused", nil, in(Ended{failed(Expired, 410)})},
 			{"410, after a list that took a second or more", "refused", both(listingAt100, func(s *stage) { s.at = s.at.Add(time.Second) }, listCame("120")), in(Ended{failed(Expired, 410)})},
 			{"the same again", "refused", both(listingAt100, func(s *stage) { s.at = s.at.Add(time.Second) }, listCame("120"), func(s *stage) { s.m.lists.listsOutrunByWindow = 1 }), in(Ended{failed(Expired, 410)})},

@@ -170,6 +170,8 @@ func (e *encoder) world() {
 	e.request(&w.main)
 	e.question(&w.ask)
 	e.question(&w.check)
+	e.bool(w.listed && w.can(restores))
+	e.bool(w.reconnected)
 	for _, n := range w.left {
 		e.byte(byte(n))
 	}

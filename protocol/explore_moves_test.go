@@ -70,6 +70,7 @@ const (
 	seesRefusal int8 = iota
 	sees503
 	seesEarlyEnd
+	seesNewConnection // the server is back before the first watch after a list is sent again
 	noticesEnd
 )
 
@@ -242,6 +243,7 @@ func (w *world) make(mv move) bool {
 		}
 		w.say("stop")
 		w.main, w.ask, w.check = request{}, inquiry{}, inquiry{}
+		w.listed, w.reconnected = false, false
 		w.step(Stopped{}, subject{})
 		w.say("restart")
 	}
@@ -288,9 +290,17 @@ func (w *world) makeStorage(mv move) bool {
 // makeRestore restores a backup. Requests that were not answered fail; an answer that was, may still arrive.
 func (w *world) makeRestore(v version, notice int8) bool {
 	open := w.main.kind == watchRequest && w.main.open
-	if notice == seesEarlyEnd && !open || !w.spend(restores) {
+	possible := true
+	switch notice {
+	case seesEarlyEnd:
+		possible = open
+	case seesNewConnection:
+		possible = w.listed && w.main.kind != listRequest
+	}
+	if !possible || !w.spend(restores) {
 		return false
 	}
+	w.reconnected = w.listed
 	w.say("# The server is stopped, and restored from a backup of %d.", offset+int(v))
 	w.wasRestored()
 	w.srv.restore(v)
@@ -310,7 +320,7 @@ func (w *world) makeRestore(v version, notice int8) bool {
 		w.check = inquiry{}
 		w.step(MetadataListed{Failure: failureOf(Unreachable, 0)}, subject{})
 	}
-	if notice != seesEarlyEnd {
+	if notice != seesEarlyEnd && notice != seesNewConnection {
 		w.srv.down = failure.Reason
 	}
 	switch {
@@ -371,7 +381,7 @@ func (w *world) answerList(v version, spoil int8) bool {
 	}
 	w.sayList(v, &a)
 	sum := w.fold(v, &a)
-	w.main = request{}
+	w.main, w.listed, w.reconnected = request{}, true, false
 	w.step(Listed{Sum: sum}, subject{list: a, version: v})
 	return true
 }
@@ -483,7 +493,9 @@ func (w *world) openWatch(v version) bool {
 		w.main.pos = v
 	}
 	w.say("< 200 watch")
-	w.step(Opened{}, subject{})
+	in := Opened{Reconnected: w.reconnected}
+	w.listed, w.reconnected = false, false
+	w.step(in, subject{})
 	return true
 }
 

@@ -24,6 +24,9 @@ type world struct {
 	ask   inquiry
 	check inquiry // a verification
 
+	listed      bool // a list has come, and no watch was opened since
+	reconnected bool // and the connection of that list has broken
+
 	left budget // the faults that may still happen
 	memory
 

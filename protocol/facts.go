@@ -20,8 +20,9 @@ type (
 	// ListFailed says that the list has failed.
 	ListFailed struct{ Failure Failure }
 
-	// Opened says that the server has accepted the watch.
-	Opened struct{}
+	// Opened says that the server has accepted the watch. Reconnected says that this is the first one since a list, and that the
+	// connection over which that list came was closed before: the server may have been started again in between.
+	Opened struct{ Reconnected bool }
 
 	// Seen says that the stream delivered an event. It is a pointer, and the driver uses it again for the next event.
 	Seen struct {

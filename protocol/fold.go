@@ -9,7 +9,10 @@ type Sum struct {
 	Version string
 	Pages   int
 	Items   int    // the number of objects that can be used
-	Recent  recent // the newest of these objects
+	Recent  recent // the newest of these objects, as far as all of them are of one history
+
+	// Reconnected: see [Fold.Reconnected].
+	Reconnected bool
 
 	// Bad are the items that have a name and cannot be used, up to the size of the quarantine. MoreBad is the number of such
 	// items beyond that. Nameless is the number of items without a readable name.
@@ -44,12 +47,23 @@ func (f *Fold) NeedsHeld() bool { return f.reuse }
 func (f *Fold) Item(item Item) {
 	f.sum.Items++
 	version := item.Meta.ResourceVersion
-	f.sum.Recent.listed(item.Meta)
+	f.recent(item)
 	if !f.reuse || f.sum.Conflict != nil || !item.IsHeld || sameVersion(item) {
 		return
 	}
 	if object.Ordered(version) && !object.Older(f.m.resume, version) && !f.m.unsettled(item.Meta.Key) {
 		f.sum.Conflict = otherVersion(item)
+	}
+}
+
+// Reconnected takes the fact that the server may have been started again before it sent the items that follow: they came over a
+// connection that was made after the one of the first page had been closed. If its storage was restored from a backup meanwhile, the
+// items before are of another history. So these items are what the server is asked for later.
+func (f *Fold) Reconnected() { f.sum.Reconnected = true }
+
+func (f *Fold) recent(item Item) {
+	if !f.sum.Reconnected {
+		f.sum.Recent.listed(item.Meta)
 	}
 }
 
@@ -60,7 +74,7 @@ func (f *Fold) Anonymous() { f.sum.Items++ }
 // keeps it.
 func (f *Fold) Bad(item Item) (keep bool) {
 	if item.Meta.Key != "" {
-		f.sum.Recent.listed(item.Meta)
+		f.recent(item)
 	}
 	switch {
 	case item.Meta.Key == "":

@@ -14,14 +14,16 @@ import (
 // other objects. As long as the server has not reached the resume point, a watch there is silent. Later the watch looks as if nothing
 // had happened, and the sink has objects of two histories.
 //
-// So if another server may answer from now on ([Machine.mayBeAnotherServer]), the server is unverified. Two things verify it:
+// So if another server may answer from now on ([Machine.mayBeAnotherServer]), or may have answered since a list began
+// ([Machine.suspectList]), the server is unverified. Two things verify it:
 //
 //   - If events have come since the last bookmark or list, the next watch begins before the last of them. The server must repeat
 //     exactly these events, and they cost no request. If it does, its history has all that the sink has, because the last of them
 //     moved the resume point.
 //   - If these events do not come soon, or if there are none, the server is asked for the newest object that is known, exactly at
 //     the resume point. If it was deleted, the server is asked for the newest object that was not, too. If the server no longer has
-//     the events, but has the resume point, its watch cache may have begun with the backup: it is asked for all states that are known.
+//     the events, but has the resume point, its watch cache may have begun with the backup: it is asked for all states that are known,
+//     and so it is if the doubt is about a list.
 //
 // Nothing else tells a restored server from the one before. A restored backup is not noticed if the last events, or that object, are
 // the same in both histories; only a verification tells then.
@@ -194,8 +196,20 @@ func (m *Machine) suspect() {
 	}
 }
 
-// suspectList records that the storage may have something else than a list that follows another history.
+// suspectList records that a list, or the first pages of it, may be of another history than what has come since. No watch repeats
+// events then, and one object may have the same version in both histories by chance, so all states that are known are asked for. If the
+// server is unverified already, the questions are about that list.
 func (m *Machine) suspectList() {
+	if m.unverified != nil {
+		return
+	}
+	if m.suspect(); m.unverified != nil {
+		m.unverified.questions = m.recent.all(m.resume)
+	}
+}
+
+// suspectAfterProof records that the storage may have something else than a list that follows another history.
+func (m *Machine) suspectAfterProof() {
 	if m.suspect(); m.unverified != nil {
 		m.unverified.relisted = true
 	}

@@ -210,7 +210,10 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	}
 	m.emit(Replace{Version: sum.Version, KeepUnlisted: m.keepsUnlisted(sum)})
 	m.resume, m.fences, m.recent, m.unverified = sum.Version, nil, sum.Recent, nil
-	if m.distrusted {
+	switch {
+	case m.distrusted:
+		m.suspectAfterProof()
+	case sum.Reconnected:
 		m.suspectList()
 	}
 	m.mostRecentNext, m.distrusted = false, false

@@ -149,7 +149,7 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 			m.listFailed(now, p, in.Failure)
 		}
 	case Opened:
-		m.opened(now)
+		m.opened(now, in.Reconnected)
 	case Ended:
 		m.ended(now, in.Failure)
 	case Answered:

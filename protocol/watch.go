@@ -60,11 +60,14 @@ func deadline(now time.Time, timeout time.Duration) time.Time {
 }
 
 // opened takes the fact that the server has accepted a watch.
-func (m *Machine) opened(now time.Time) {
+func (m *Machine) opened(now time.Time, reconnected bool) {
 	switch p := m.phase.(type) {
 	case *watching:
 		p.open, p.opened, p.heard = true, now, now
 		m.health.opened(now)
+		if reconnected {
+			m.suspectList()
+		}
 		m.planCheck(now, p)
 	case *streaming:
 		p.open, p.heard = true, now

@@ -21,6 +21,9 @@ type driver[T any] struct {
 	ask          *request[T]
 	verification *request[*metav1.PartialObjectMetadata]
 
+	// listGone is the ConnGone of the last list; nil once a watch was opened.
+	listGone func() bool
+
 	initial  *initialEvents[T] // of the watch that is open, so far
 	list     *incoming[T]      // that is open, or that the machine decides about
 	change   change[T]         // that the machine decides about
@@ -169,6 +172,7 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 	switch fact := in.(type) {
 	case protocol.Listed:
 		d.main.stop()
+		d.listGone = m.list.ConnGone
 		in = protocol.Listed{Sum: d.listed(m.list.ResourceVersion, m.list.Pages, now.Sub(d.main.started))}
 		d.main = nil
 	case protocol.ListFailed:
@@ -176,6 +180,7 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 		d.closeMain()
 	case protocol.Opened:
 		d.main.open = true
+		d.listGone = nil
 		d.trace.WatchOpen()
 	case protocol.Ended:
 		d.hangUp(now, fact.Failure.Reason, fact.Failure.Err)
@@ -285,7 +290,7 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 		d.main = start(ctx, now, d.board.lastByte.note, list(d.lw, eff, known))
 	case protocol.Watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.Version, Timeout: eff.Timeout, Initial: eff.Initial})
-		d.main = start(ctx, now, d.board.lastByte.note, watch(d.lw, eff))
+		d.main = start(ctx, now, d.board.lastByte.note, watch(d.lw, eff, d.listGone))
 		d.main.watch = true
 		d.initial = nil
 		if eff.Initial {

@@ -47,6 +47,9 @@ func (d *driver[T]) takePart(part listwatch.Part[T]) {
 		d.beginList(reuse)
 		return
 	}
+	if part.Reconnected {
+		d.list.fold.Reconnected()
+	}
 	metas := part.Metas
 	if len(metas) != len(part.Items) { // not every ListWatcher has them
 		metas = make([]listwatch.Meta, len(part.Items))

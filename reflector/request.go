@@ -159,8 +159,9 @@ func askOptions(eff protocol.Ask) metav1.ListOptions {
 	return opts
 }
 
-// watch opens a stream and reads it to its end.
-func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch) func(context.Context, *request[T]) {
+// watch opens a stream and reads it to its end. If listGone is not nil, it reports whether the connection of the list before was
+// closed.
+func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch, listGone func() bool) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
 		seconds := int64(eff.Timeout / time.Second)
 		opts := metav1.ListOptions{ResourceVersion: eff.Version, AllowWatchBookmarks: true}
@@ -176,7 +177,7 @@ func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch) func(context.
 			r.send(ctx, message[T]{in: protocol.Ended{Failure: requestFailureOf(err)}})
 			return
 		}
-		r.send(ctx, message[T]{in: protocol.Opened{}})
+		r.send(ctx, message[T]{in: protocol.Opened{Reconnected: listGone != nil && listGone()}})
 		err = r.read(ctx, stream)
 		// The stream is closed before the driver hears of its end, so that there are never two open streams.
 		_ = stream.Close()

@@ -24,10 +24,6 @@ type List[T any] struct {
 	// a server mixes versions, the first page has the oldest.
 	ResourceVersion string
 
-	// Reconnected is the index of the first of Items for which [Part.Reconnected] is true. It may be the number of Items, if these are
-	// errors or pages without an object. It is zero if there are none, as in a list of one page.
-	Reconnected int
-
 	// Pages is the number of pages received. It includes the pages of a list that was abandoned because its
 	// continue token expired.
 	Pages int
@@ -76,16 +72,13 @@ func all[T any](ctx context.Context, get pageFunc[T], opts metav1.ListOptions) (
 		if p.Again {
 			whole = List[T]{}
 		}
-		if p.Reconnected && whole.Reconnected == 0 {
-			whole.Reconnected = len(whole.Items)
-		}
 		whole.add(p)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	list.Items, list.Metas, list.Errors, list.Reconnected = whole.Items, whole.Metas, whole.Errors, whole.Reconnected
+	list.Items, list.Metas, list.Errors = whole.Items, whole.Metas, whole.Errors
 	return list, nil
 }
 

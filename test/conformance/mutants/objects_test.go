@@ -186,6 +186,20 @@ var ofObjects = []mutation{
 		trace: "history-exact-ignored-by-a-replica",
 	},
 	{
+		what: "trust a server that was started again between a list and its watch",
+		dir:  "reflector",
+		edits: one("Opened{Reconnected: listGone != nil && listGone()}",
+			"Opened{}"),
+		trace: "restored-backup-new-connection",
+	},
+	{
+		what: "ask a server that was started again between two pages for what came since",
+		dir:  protocol,
+		edits: one("if !f.sum.Reconnected {",
+			"if true {"),
+		trace: "restored-backup-between-pages",
+	},
+	{
 		what: "ask for the most recent state of the newest object",
 		dir:  "reflector",
 		edits: one("opts.ResourceVersion, opts.ResourceVersionMatch = eff.At, metav1.ResourceVersionMatchExact",

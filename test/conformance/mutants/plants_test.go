@@ -58,6 +58,11 @@ var plants = []plant{
 		search: "restored",
 	},
 	{
+		what:   "a connection that was made after a list is no sign of another server",
+		edits:  one("\t\tif reconnected {\n", "\t\tif false {\n"),
+		search: "restored",
+	},
+	{
 		what:   "what is absent and held is no sign of another history",
 		edits:  one("case q.Key == \"\", len(items) == 0 && q.gone:", "case q.Key == \"\", len(items) == 0:"),
 		search: "restored",
