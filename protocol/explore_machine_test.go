@@ -78,6 +78,7 @@ func (e *encoder) phase(p phase) {
 		e.bool(p.afterLongList)
 		e.bool(p.open)
 		e.bool(p.progress)
+		e.bool(p.repeated)
 		e.armed(p.bookmark)
 		e.byte(byte(p.timeout / 1e9 % 251))
 	}
@@ -155,7 +156,7 @@ verification: next asked arrived heard version keysWithEvents
 waiting: until then
 listing: version anotherWanted ticket asked heard
 streaming: version anotherWanted ticket asked heard deadline timeout open otherEventAt
-watching: version repeats asked heard deadline timeout afterLongList open opened progress bookmark silence
+watching: version repeats asked heard deadline timeout afterLongList open opened progress repeated bookmark silence
 `
 	var got strings.Builder
 	got.WriteString("\n")

@@ -175,7 +175,7 @@ func (p *pacer) encode() string {
 	case *streaming:
 		fmt.Fprint(&b, " streaming ", phase.version, ago(phase.heard), phase.open, in(phase.otherEventAt))
 	case *watching:
-		fmt.Fprint(&b, " watching ", phase.version, ago(phase.asked), phase.open, phase.progress, phase.afterLongList)
+		fmt.Fprint(&b, " watching ", phase.version, ago(phase.asked), phase.open, phase.progress, phase.repeated, phase.afterLongList)
 	}
 	u := m.pauses
 	fmt.Fprint(&b, " ", min(u.answeredStep, len(answeredPauses)), min(u.unreachableStep, len(unreachablePauses)), u.outage, u.reopenedAtOnce,

@@ -315,6 +315,10 @@ func (m *Machine) checked(now time.Time, a *ask, in Answered) {
 		m.checkIn(now, checkAgain)
 	case behind:
 		m.otherHistory(now, fmt.Errorf("%w: it has not reached %s", errOtherHistory, q.at))
+	case failed == Expired && u.differs && object.Older(q.at, m.resume):
+		// If no event has changed the object since, it must still be there as it was.
+		u.questions = slices.Concat([]question{{q.known, m.resume}}, u.questions[1:])
+		m.checkLater(now)
 	case failed == Expired && u.differs:
 		m.otherHistory(now, fmt.Errorf("%w: it no longer has %s", errOtherHistory, q.at))
 	case failed == Expired, failed == Failed && in.Failure.findsFault(), failed == 0 && (in.Version != q.at || !a.answers(in)):
@@ -355,7 +359,7 @@ func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
 	case !object.Older(p.version, meta.ResourceVersion):
 		return false
 	case same && meta.Key == want.Key && !object.Another(meta.UID, want.UID) && want.gone == (e.Type == Deleted) && e.Type != Bookmark:
-		p.repeats = p.repeats[1:]
+		p.repeats, p.repeated = p.repeats[1:], true
 		if m.recent.repeated(want, len(p.repeats)); len(p.repeats) == 0 {
 			m.unverified = nil
 		}
@@ -370,7 +374,7 @@ func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
 // unrepeatable reports whether a watch has ended because the server no longer has the events that the watch has to repeat. Some servers
 // say so by 410, and some end the watch at once, see [short]. The next watch begins at the resume point, and more is asked for beside it.
 func (m *Machine) unrepeatable(now time.Time, p *watching, reason Reason) bool {
-	forgotten := reason == Expired || reason == Closed && !p.progress && p.alive(now) < short
+	forgotten := reason == Expired || reason == Closed && p.empty(now)
 	if !forgotten || len(p.repeats) == 0 {
 		return false
 	}
@@ -388,7 +392,7 @@ var errOtherHistory = errors.New("the server has another history: its storage wa
 // errStorageDiffers is reported if a list has come from a server that has shown another history, and the server's storage has something
 // else than the list. If the storage of etcd alone was restored, the watch cache of a running API server is such a list's source, and
 // no list helps until that server is started again. A 410 does not settle the question then, because the sink still has objects
-// of the old history.
+// of the old history: it is asked again as of the resume point.
 var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")
 
 // otherHistory takes the proof that the server has another history. It lists, unless a list has not helped.

@@ -61,6 +61,7 @@ type watching struct {
 	open          bool          // the server has answered
 	opened        time.Time     // when it did
 	progress      bool          // it has delivered something
+	repeated      bool          // it has repeated an event that it has to
 	bookmark      time.Time     // when a bookmark came last; zero before the first
 	silence       time.Duration // how long it may be silent before its first bookmark
 }
@@ -71,6 +72,11 @@ func (p *watching) alive(now time.Time) time.Duration { return now.Sub(p.asked) 
 // lasted reports whether the watch has lived long enough to count as healthy, or until its timeout.
 func (p *watching) lasted(now time.Time) bool {
 	return p.alive(now) >= healthy || p.timeout > 0 && p.alive(now) >= p.timeout
+}
+
+// empty reports whether the watch, which ends now, was short and has delivered nothing.
+func (p *watching) empty(now time.Time) bool {
+	return !p.progress && !p.repeated && p.alive(now) < short
 }
 
 func (*waiting) name() string   { return "waiting" }

@@ -309,7 +309,7 @@ func (m *Machine) dropped(now time.Time, p *watching, failure Failure) {
 		m.pauses.reopenedAtOnce = true
 		m.becomeWatching(now)
 		return
-	case !p.progress && p.alive(now) < short:
+	case p.empty(now):
 		m.pauses.emptyWatches++
 	}
 	if m.pauses.emptyWatches >= maxEmpties {
