@@ -6,19 +6,16 @@ import (
 	"log/slog"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // However a Config is printed, it shows no secret: by fmt with any verb, by slog, or as
 // JSON. It is printed for people, and cannot be read back.
 
-// String returns the fields that are set, without what is secret.
-func (c Config) String() string { return printed("transport.Config", c.printable()) }
-
-// GoString is String.
-func (c Config) GoString() string { return c.String() }
+// String returns the fields that are set as JSON, without what is secret.
+func (c Config) String() string { return c.printable().String() }
 
 // Format writes String, whatever the verb.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
@@ -27,13 +24,10 @@ func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String(
 func (c Config) LogValue() slog.Value { return slog.GroupValue(c.printable()...) }
 
 // MarshalJSON returns the fields that are set, without what is secret.
-func (c Config) MarshalJSON() ([]byte, error) { return marshalAttrs(c.printable()) }
+func (c Config) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil }
 
-// String returns the fields that are set, without what is secret.
-func (t TLSConfig) String() string { return printed("transport.TLSConfig", t.printable()) }
-
-// GoString is String.
-func (t TLSConfig) GoString() string { return t.String() }
+// String returns the fields that are set as JSON, without what is secret.
+func (t TLSConfig) String() string { return t.printable().String() }
 
 // Format writes String, whatever the verb.
 func (t TLSConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, t.String()) }
@@ -42,13 +36,10 @@ func (t TLSConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, t.Stri
 func (t TLSConfig) LogValue() slog.Value { return slog.GroupValue(t.printable()...) }
 
 // MarshalJSON returns the fields that are set, without what is secret.
-func (t TLSConfig) MarshalJSON() ([]byte, error) { return marshalAttrs(t.printable()) }
+func (t TLSConfig) MarshalJSON() ([]byte, error) { return []byte(t.String()), nil }
 
-// String returns the fields that are set, without what is secret.
-func (e ExecConfig) String() string { return printed("transport.ExecConfig", e.printable()) }
-
-// GoString is String.
-func (e ExecConfig) GoString() string { return e.String() }
+// String returns the fields that are set as JSON, without what is secret.
+func (e ExecConfig) String() string { return e.printable().String() }
 
 // Format writes String, whatever the verb.
 func (e ExecConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }
@@ -57,7 +48,7 @@ func (e ExecConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.Str
 func (e ExecConfig) LogValue() slog.Value { return slog.GroupValue(e.printable()...) }
 
 // MarshalJSON returns the fields that are set, without what is secret.
-func (e ExecConfig) MarshalJSON() ([]byte, error) { return marshalAttrs(e.printable()) }
+func (e ExecConfig) MarshalJSON() ([]byte, error) { return []byte(e.String()), nil }
 
 // attrs are the fields that are printed.
 type attrs []slog.Attr
@@ -81,7 +72,7 @@ func (a *attrs) value(name string, set bool, value any) {
 	}
 }
 
-func (c Config) printable() []slog.Attr {
+func (c Config) printable() attrs {
 	var a attrs
 	a.text("Server", withoutUser(c.Server))
 	tls := c.TLS.printable()
@@ -114,7 +105,7 @@ func (c Config) printable() []slog.Attr {
 	return a
 }
 
-func (t TLSConfig) printable() []slog.Attr {
+func (t TLSConfig) printable() attrs {
 	var a attrs
 	a.text("CAFile", t.CAFile)
 	a.value("CAData", len(t.CAData) > 0, size(t.CAData))
@@ -127,7 +118,7 @@ func (t TLSConfig) printable() []slog.Attr {
 	return a
 }
 
-func (e ExecConfig) printable() []slog.Attr {
+func (e ExecConfig) printable() attrs {
 	var a attrs
 	a.text("Command", e.Command)
 	a.secret("Args", len(e.Args) > 0)
@@ -164,41 +155,24 @@ func withoutUser(text string) string {
 	return u.String()
 }
 
-// printed is the text of a struct.
-func printed(name string, fields []slog.Attr) string {
-	var b strings.Builder
-	b.WriteString(name + "{")
-	for i, f := range fields {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(f.Key + ": ")
-		switch v := f.Value; {
-		case v.Kind() == slog.KindGroup:
-			b.WriteString(strings.TrimPrefix(printed("", v.Group()), " "))
-		case v.Kind() == slog.KindString && v.String() != string(redacted):
-			b.WriteString(strconv.Quote(v.String()))
-		default:
-			b.WriteString(v.String())
-		}
+// String is a JSON object of the fields.
+func (a attrs) String() string {
+	text, err := json.Marshal(a.object(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		// unreachable: strings, numbers, and lists and maps of strings can be encoded.
+		panic("transport: " + err.Error())
 	}
-	b.WriteString("}")
-	return b.String()
+	return string(text)
 }
 
-// marshalAttrs makes a JSON object of fields.
-func marshalAttrs(fields []slog.Attr) ([]byte, error) {
-	object := make(map[string]any)
-	for _, f := range fields {
+func (a attrs) object() map[string]any {
+	object := make(map[string]any, len(a))
+	for _, f := range a {
 		if f.Value.Kind() == slog.KindGroup {
-			inner := make(map[string]any)
-			for _, g := range f.Value.Group() {
-				inner[g.Key] = g.Value.Any()
-			}
-			object[f.Key] = inner
-			continue
+			object[f.Key] = attrs(f.Value.Group()).object()
+		} else {
+			object[f.Key] = f.Value.Any()
 		}
-		object[f.Key] = f.Value.Any()
 	}
-	return json.Marshal(object, json.Deterministic(true))
+	return object
 }

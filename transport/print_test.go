@@ -59,7 +59,7 @@ func TestPrintedConfigHidesSecrets(t *testing.T) {
 		}
 		return found
 	}
-	texts := map[string]string{"String": cfg.String(), "GoString": cfg.GoString()}
+	texts := map[string]string{"String": cfg.String()}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%t", "%10v"} {
 		for what, value := range map[string]any{
 			"Config": cfg, "*Config": &cfg, "TLSConfig": cfg.TLS, "*TLSConfig": &cfg.TLS, "ExecConfig": *cfg.Exec, "*ExecConfig": cfg.Exec,
@@ -90,12 +90,15 @@ func TestPrintedConfigHidesSecrets(t *testing.T) {
 			t.Errorf("%s shows nothing: %s", how, text)
 		}
 	}
-	for _, want := range []string{`Server: "https://REDACTED@api.example/path?REDACTED#REDACTED"`, "BearerToken: REDACTED", "TLS: {CAFile: ", "KeyData: REDACTED", "Env: REDACTED"} {
+	for _, want := range []string{
+		`"Server":"https://REDACTED@api.example/path?REDACTED#REDACTED"`, `"BearerToken":"REDACTED"`, `"TLS":{"CAData":"`, `"KeyData":"REDACTED"`, `"Env":"REDACTED"`,
+	} {
 		if !strings.Contains(cfg.String(), want) {
 			t.Errorf("%s is not in %s", want, cfg)
 		}
 	}
-	if got, want := fmt.Sprint(Config{Server: "https://api.example", Protocol: ProtocolHTTP1}), `transport.Config{Server: "https://api.example", Protocol: "HTTP/1.1"}`; got != want {
+	odd := Config{Server: "https://api.example", Protocol: ProtocolHTTP1, UserAgent: "\xff"}
+	if got, want := fmt.Sprint(odd), "{\"Protocol\":\"HTTP/1.1\",\"Server\":\"https://api.example\",\"UserAgent\":\"\ufffd\"}"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
