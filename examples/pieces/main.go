@@ -47,9 +47,9 @@ func run(ctx context.Context, config transport.Config, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() {
-		ended <- reflector.New(configMaps, reflector.InQueue(queue), reflector.Options{Trace: reflector.LogTrace(slog.Default())}).Run(ctx)
-	}()
+	//nolint:contextcheck // a line of the log is no part of a request
+	r := reflector.New(configMaps, reflector.InQueue(queue), reflector.Options{Trace: reflector.LogTrace(slog.Default())})
+	go func() { ended <- r.Run(ctx) }()
 	for err == nil {
 		err = queue.Pop(ctx, func(e deltafifo.Entry[*ConfigMap]) error { return process(out, held, e) })
 	}
