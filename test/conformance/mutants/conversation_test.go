@@ -4,28 +4,28 @@ package mutants
 var ofConversations = []mutation{
 	{
 		what: "keep resourceVersion beside the continue token",
-		dir:  "listwatch",
+		dir:  "listwatch/source",
 		edits: one(`next.ResourceVersion, next.ResourceVersionMatch = "", ""`,
 			`next.ResourceVersionMatch = ""`),
 		trace: "pages",
 	},
 	{
 		what: "do not list again when the continue token has expired",
-		dir:  "listwatch",
+		dir:  "listwatch/source",
 		edits: one("!restarted && apierrors",
 			"restarted && apierrors"),
 		trace: "continue-expired",
 	},
 	{
 		what: "follow a page that continues at itself",
-		dir:  "listwatch",
+		dir:  "listwatch/source",
 		edits: one("if next == asked {",
 			"if next == \"\" {"),
 		trace: "continue-repeats",
 	},
 	{
 		what: "follow pages that bring no new object",
-		dir:  "listwatch",
+		dir:  "listwatch/source",
 		edits: one("t.stale == maxStalePages",
 			"t.stale < 0"),
 		trace: "pages-without-end",
