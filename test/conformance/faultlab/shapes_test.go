@@ -25,9 +25,6 @@ type shape struct {
 
 	// quarter is what relist may ask for in 15 s at most, and ten in 10 minutes.
 	quarter, ten int
-
-	// others is what was seen of them in 15 s, or as long as it says.
-	others [5]string // client-go v0.37.2, JavaScript 2.0.0, Python's SharedInformer and Watch (6 s), VictoriaMetrics
 }
 
 const (
@@ -39,43 +36,33 @@ const (
 var shapes = []shape{
 	{
 		what: "watch: 200, closed at once, no event", watch: say(http.StatusOK, ""), quarter: 16, ten: 60,
-		others: [5]string{"4 watches, 4 lists", "5 watches, 1 list", "12,632 watches", "13,459 watches", "15 watches"},
 	},
 	{
 		what: "watch: ERROR event 410", watch: say(http.StatusOK, gone), quarter: 16, ten: 90,
-		others: [5]string{"4 cycles", "5 watches, 6 lists", "5,322 watches, 2,662 lists", "raises after 2", "38,067 watches, 38,068 lists"},
 	},
 	{
 		what: "watch: HTTP 410", watch: say(http.StatusGone, ""), quarter: 16, ten: 90,
-		others: [5]string{"4 cycles", "5 watches, 6 lists", "4,282 watches, 4,283 lists", "raises after 1", "17,204 watches, 17,204 lists"},
 	},
 	{
 		what: "watch: ERROR event 500, the connection held for 5 s", watch: held, quarter: 16, ten: 60,
-		others: [5]string{"4 cycles", "3 watches", "5,615 watches", "raises", "15 lists"},
 	},
 	{
 		what: "watch: HTTP 500", watch: say(http.StatusInternalServerError, ""), quarter: 16, ten: 60,
-		others: [5]string{"4 cycles", "stops for good", "6,860 watches", "raises", "4 watches"},
 	},
 	{
 		what: "watch: HTTP 429, Retry-After: 3", watch: throttle, quarter: 8, ten: 40,
-		others: [5]string{"a watch every 3.0 s", "stops for good", "every 3 s", "every 3 s", "1, 2, 4 s"},
 	},
 	{
 		what: "watch: one event, then a torn chunk", watch: tear, quarter: 16, ten: 40,
-		others: [5]string{"28,781 watches", "stops for good", "3,053 watches", "raises", "15 lists"},
 	},
 	{
 		what: "connections reset when accepted", resets: true, quarter: 16, ten: 200, // every 2.5 to 5 s, because that costs the server nothing
-		others: [5]string{"one a second", "stops for good", "26,224 (17 s)", "-", "1, 2, 4, 8 s"},
 	},
 	{
 		what: "initial events accepted, their end never sent", watch: endless, initial: reflector.Watch, quarter: 4, ten: 10,
-		others: [5]string{"never synced, 10 watches (40 s)", "-", "-", "-", "-"},
 	},
 	{
 		what: "nothing wrong, and nothing happens", watch: idle, quarter: 2, ten: 8, // without bookmarks, a watch is opened again after 1, 2 and 4 times its first limit
-		others: [5]string{"stays up", "cut at 30 s", "stays up", "stays up", "stays up"},
 	},
 }
 
