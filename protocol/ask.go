@@ -196,13 +196,10 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 	}
 }
 
-// applyAnswer gives the sink the state of a key as of a version, and raises a fence. If the sink refuses the state, the fence
-// stays. The reason is that the answer may first delete an earlier object with the same name. If the sink has taken that deletion,
-// an older event must not bring the earlier object back.
+// applyAnswer gives the sink the state of a key as of a version.
 func (m *Machine) applyAnswer(typ Type, version string, item Item) {
 	m.apply(typ, item)
-	m.eventCame(item.Meta.Key)
-	m.fence(item.Meta.Key, version)
+	m.pending.answer = version
 }
 
 // cancelBeside gives up the ask and the verification that are in flight, because a list brings everything.

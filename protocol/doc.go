@@ -4,7 +4,7 @@
 //
 //	for {
 //		effects := machine.Step(now, input) // a Tick, or what a request has brought
-//		perform(effects)                    // if the sink refuses, the next input is SinkRefused
+//		perform(effects)                    // if the sink was given something, the next input is Took or Refused
 //		wait(machine.Wake())                // or for the next message of a request
 //	}
 //
@@ -28,7 +28,7 @@
 //	ask.go          the request for one such key, and what its answer means
 //	history.go      whether this is still the same server, with the same history
 //	saved.go        where a copy can be saved, and how a machine goes on from there
-//	refusal.go      what follows if the sink does not take a change
+//	refusal.go      what follows when the sink has taken a change, or has refused it
 //	repair.go       the list that is made if nothing smaller helps
 //	verify.go       the comparison of everything with the server
 //	fold.go         what the machine wants to know of a list

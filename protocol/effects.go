@@ -46,7 +46,8 @@ type (
 	CancelVerification struct{}
 )
 
-// Calls of the sink. If the sink returns an error, the driver drops the rest of the effects and tells the machine [SinkRefused].
+// Calls of the sink. A step has at most one Apply or Replace, as its last effect, unless it is Resumed. The driver then tells the machine
+// whether the sink [Took] it or [Refused] it.
 type (
 	// Replace gives the sink a new whole state: the list, or the initial events that were collected.
 	Replace struct {

@@ -233,7 +233,7 @@ func noVersion(s *stage) {
 
 func refuse100(s *stage) {
 	for i := range 100 {
+		s.full = errBadField
 		s.step(event(Added, good("k"+string(rune('A'+i/26))+string(rune('a'+i%26)), "101", "")))
-		s.step(SinkRefused{errBadField})
 	}
 }

@@ -35,8 +35,8 @@ func timeIsUp(s *stage) { s.tick() }
 // refusedBySink is an input whose effect the sink does not take.
 func refusedBySink(input func(*stage)) func(*stage) {
 	return func(s *stage) {
+		s.full = errors.New("disk full")
 		input(s)
-		s.step(SinkRefused{errors.New("disk full")})
 	}
 }
 

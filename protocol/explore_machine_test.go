@@ -137,7 +137,7 @@ func (e *encoder) unverified(u *unverified) {
 // them. If this fails, think of the new field in encoder and in forget, and then say here that it was.
 func TestEncodingKnowsEveryField(t *testing.T) {
 	const want = `
-Machine: rules phase out position recent pauses silence health lists quarantine ask unaskableUntil askNotBefore unverified repair verify resyncAt wantedTicket servedTicket undo
+Machine: rules phase out position recent pauses silence health lists quarantine ask unaskableUntil askNotBefore unverified repair verify resyncAt wantedTicket servedTicket pending
 position: resume mostRecentNext distrusted synced fences
 recent: states events since
 known: Meta gone

@@ -28,7 +28,7 @@ func happened(at *time.Time) {
 // forget takes from the machine what does not matter to what it will do, but for the clock.
 func (w *world) forget() {
 	m := w.m
-	m.undo, m.out = undo{}, m.out[:0] // a refusal of the sink is told before the next step, so there is no way back any more
+	m.out = m.out[:0]
 	m.pauses = pauses{reopenedAtOnce: m.pauses.reopenedAtOnce, failures: min(m.pauses.failures, maxFailures), emptyWatches: m.pauses.emptyWatches}
 	m.silence, m.health = silence{}, health{}
 	switch p := m.phase.(type) {

@@ -265,17 +265,35 @@ func (w *world) step(in Input, s subject) {
 	for in != nil {
 		effects := m.Step(now, in)
 		in = nil
-		for _, eff := range effects {
-			next, err := w.perform(eff, s)
-			if err != nil {
-				in = SinkRefused{Err: err}
-				break
-			}
+		for i, eff := range effects {
+			next := w.perform(eff, s)
 			if next != nil {
 				in = next
 			}
+			if isAnswer(next) && i < len(effects)-1 {
+				w.violate("%T, which the sink may refuse, is not the last effect of its step", eff)
+			}
+		}
+		if m.pending.any() != isAnswer(in) {
+			w.violate("the sink was given nothing that it may refuse, or the machine does not wait for its answer")
 		}
 	}
+}
+
+func isAnswer(in Input) bool {
+	switch in.(type) {
+	case Took, Refused:
+		return true
+	}
+	return false
+}
+
+// answerOf is the input that tells the machine what the sink says.
+func answerOf(err error) Input {
+	if err != nil {
+		return Refused{Err: err}
+	}
+	return Took{}
 }
 
 // call counts a call of the sink, and says whether it is refused.
@@ -288,13 +306,15 @@ func (w *world) call() error {
 	return nil
 }
 
-func (w *world) perform(eff Effect, s subject) (Input, error) {
+func (w *world) perform(eff Effect, s subject) Input {
 	w.sayEffect(eff, s)
 	switch eff := eff.(type) {
 	case Apply:
-		return nil, w.performApply(eff, s)
+		if err := w.performApply(eff, s); eff != Resumed {
+			return answerOf(err)
+		}
 	case Replace:
-		return nil, w.performReplace(eff, s)
+		return answerOf(w.performReplace(eff, s))
 	case Collect:
 		if w.main.collected.bad[s.key] = s.list.bad[s.key]; s.list.nameless {
 			w.main.collected.nameless = true
@@ -320,11 +340,11 @@ func (w *world) perform(eff Effect, s subject) (Input, error) {
 	case CancelVerification:
 		w.check = inquiry{}
 	case Compare:
-		return Compared{Differences: w.compare()}, nil
+		return Compared{Differences: w.compare()}
 	case Applied, Passed, ListUnused, Failing, Relist, Backoff, Problem, Verified, Synced:
 		// These are for those who watch.
 	}
-	return nil, nil
+	return nil
 }
 
 // only asserts that there is one request of each kind at a time.

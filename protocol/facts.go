@@ -69,9 +69,10 @@ type (
 	// ResumeSaved says that the sink holds a saved copy. If it is not the first input, it changes nothing.
 	ResumeSaved struct{ Point Point }
 
-	// SinkRefused says that the sink returned an error for the Apply or the Replace of the last step. The driver has
-	// dropped the effects after that one.
-	SinkRefused struct{ Err error }
+	// Took says that the sink took the Apply or the Replace of the last step, and Refused that it returned an error. One of the two is the
+	// next input after such a step.
+	Took    struct{}
+	Refused struct{ Err error }
 
 	// Stopped says that everything that was open is closed. The next Tick goes on from there.
 	Stopped struct{}
@@ -116,5 +117,6 @@ func (MetadataListed) input() {}
 func (Compared) input()       {}
 func (ListWanted) input()     {}
 func (ResumeSaved) input()    {}
-func (SinkRefused) input()    {}
+func (Took) input()           {}
+func (Refused) input()        {}
 func (Stopped) input()        {}

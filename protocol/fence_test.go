@@ -13,11 +13,11 @@ func TestFenceOutlivesAnEventThatTheSinkRefuses(t *testing.T) {
 	s.settled()
 	s.m.fence("a", "300")
 	for i := range maxRefused {
+		s.full = errors.New("full")
 		s.step(event(Added, good("k"+strconv.Itoa(i), strconv.Itoa(101+i), "")))
-		s.step(SinkRefused{errors.New("full")})
 	}
+	s.full = errors.New("full")
 	s.step(event(Added, good("l", "310", "")))
-	s.step(SinkRefused{errors.New("full")})
 	if resume := s.m.Resume(); resume != "200" {
 		t.Fatalf("the resume point is %s, want 200", resume)
 	}

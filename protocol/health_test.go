@@ -27,8 +27,8 @@ func TestSinkThatRefusesTheWholeStateFailsSinceItFirstDid(t *testing.T) {
 			var pause time.Duration
 			for range 6 {
 				s.at = s.at.Add(15 * time.Second)
+				s.full = errors.New("full")
 				c.bring(s)
-				s.step(SinkRefused{errors.New("full")})
 				if first.IsZero() {
 					first = s.at
 				}

@@ -75,9 +75,12 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 		m.listInstead(now, p, Failure{Err: errNoVersion})
 		return
 	}
-	if !m.wholeStateCame(now, p.version, p.ticket, sum) {
-		return
-	}
+	m.wholeStateCame(now, p.version, sum)
+}
+
+// initialEventsTaken goes on with the stream as a watch.
+func (m *Machine) initialEventsTaken(now time.Time, p *streaming) {
+	m.servedTicket = max(m.servedTicket, p.ticket)
 	m.lists.incompleteStreams = 0
 	m.streamComplete(now, p)
 	if p.anotherWanted {

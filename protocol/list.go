@@ -118,14 +118,17 @@ func (m *Machine) silentTooLong(heard time.Time) time.Time {
 	return heard.Add(m.rules.Patience)
 }
 
-// listed gives the list to the sink, and then opens a watch at the version of the list.
+// listed gives the list to the sink.
 func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 	if object.Any(sum.Version) {
 		sum.Version = ""
 	}
-	if !m.wholeStateCame(now, p.version, p.ticket, sum) {
-		return
-	}
+	m.wholeStateCame(now, p.version, sum)
+}
+
+// listTaken opens a watch at the version of a list that the sink has taken.
+func (m *Machine) listTaken(now time.Time, p *listing, sum Sum) {
+	m.servedTicket = max(m.servedTicket, p.ticket)
 	m.lists.sameVersionListed = ""
 	switch sum.Version {
 	case "":
@@ -147,8 +150,8 @@ func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
 }
 
 // wholeStateCame takes the whole state, from a list or from initial events that are complete. asked is the version that it was
-// asked for at. wholeStateCame gives the state to the sink, and reports whether it has: if the state cannot be used, it asks again.
-func (m *Machine) wholeStateCame(now time.Time, asked string, ticket int, sum Sum) bool {
+// asked for at. wholeStateCame gives the state to the sink. If the state cannot be used, it asks again.
+func (m *Machine) wholeStateCame(now time.Time, asked string, sum Sum) {
 	older := sum.Conflict
 	if _, err := advance(m.floor(), sum.Version); older == nil && err != nil {
 		if asked != "" && errors.Is(err, errOlder) {
@@ -159,7 +162,7 @@ func (m *Machine) wholeStateCame(now time.Time, asked string, ticket int, sum Su
 	}
 	if older != nil {
 		m.stateWentBack(now, older)
-		return false
+		return
 	}
 	if err := m.undecodable(sum); err != nil {
 		failure := Failure{Reason: Malformed, Err: err}
@@ -167,11 +170,10 @@ func (m *Machine) wholeStateCame(now time.Time, asked string, ticket int, sum Su
 		m.fail(now, failure.Err)
 		m.emit(Problem{Class: ListProblem, Err: failure.Err})
 		m.becomeWaiting(now, toList, failure)
-		return false
+		return
 	}
-	m.replace(now, sum)
-	m.servedTicket = max(m.servedTicket, ticket)
-	return true
+	m.pending = pending{sum: &sum}
+	m.emit(Replace{Version: sum.Version, KeepUnlisted: m.keepsUnlisted(sum)})
 }
 
 // stateUnused reports that the whole state has come and is not used. If it came as initial events, their stream is closed.
@@ -201,14 +203,9 @@ func (m *Machine) undecodable(sum Sum) error {
 	return nil
 }
 
-// replace gives the whole state to the sink. The list replaces everything that was known about single objects. If it has items
+// replaced notes that the sink has the whole state. The list replaces everything that was known about single objects. If it has items
 // without a readable name, a repair follows.
-func (m *Machine) replace(now time.Time, sum Sum) {
-	m.undo = undo{
-		sink: replaced, position: m.position, recent: m.recent,
-		quarantine: m.quarantine, repair: m.repair, unverified: m.unverified, health: m.health, servedTicket: m.servedTicket,
-	}
-	m.emit(Replace{Version: sum.Version, KeepUnlisted: m.keepsUnlisted(sum)})
+func (m *Machine) replaced(now time.Time, sum Sum) {
 	m.resume, m.fences, m.recent, m.unverified = sum.Version, nil, sum.Recent, nil
 	switch {
 	case m.distrusted:
@@ -234,6 +231,12 @@ func (m *Machine) replace(now time.Time, sum Sum) {
 	if !m.synced {
 		m.synced = true
 		m.emit(Synced{})
+	}
+	switch p := m.phase.(type) {
+	case *listing:
+		m.listTaken(now, p, sum)
+	case *streaming:
+		m.initialEventsTaken(now, p)
 	}
 }
 

@@ -39,7 +39,7 @@ type Machine struct {
 
 	wantedTicket, servedTicket int // the newest call of Relist that asked for a list, and the newest call that has got its list
 
-	undo undo // what to restore if the sink refuses a change of the last step
+	pending pending // what the sink was given by the last step, see refusal.go
 }
 
 // position says which resourceVersion the sink is at, and so what to ask for next.
@@ -62,37 +62,6 @@ type position struct {
 	fences fences // see fence.go
 }
 
-// undo is state from before a step. If the sink refuses a change of that step, the machine restores this state. It is kept until
-// the next step.
-type undo struct {
-	sink     sinkCall
-	position position
-	recent   recent // if the step had a Replace
-
-	// If the step had an Apply:
-	key      string
-	item     Item
-	deletion bool
-	entry    *entry // the key's entry in quarantine before; nil if there was none
-
-	// If it had a Replace:
-	quarantine   quarantine
-	repair       repair
-	unverified   *unverified
-	health       health
-	servedTicket int
-}
-
-// sinkCall is the call of the sink that a step has asked for. The sink may refuse it.
-type sinkCall uint8
-
-const (
-	noSinkCall sinkCall = iota
-	applied
-	replaced
-	resynced
-)
-
 // New returns a machine that lists at its first tick.
 func New(rules Rules) *Machine {
 	return &Machine{rules: rules, phase: &waiting{then: toList}, quarantine: newQuarantine()}
@@ -114,16 +83,6 @@ func (m *Machine) Clone() *Machine {
 		c.unverified = &u
 	}
 	c.verify.keysWithEvents = maps.Clone(m.verify.keysWithEvents)
-	c.undo.position.fences = maps.Clone(m.undo.position.fences)
-	c.undo.quarantine = m.undo.quarantine.clone()
-	if m.undo.entry != nil {
-		e := *m.undo.entry
-		c.undo.entry = &e
-	}
-	if m.undo.unverified != nil {
-		u := *m.undo.unverified
-		c.undo.unverified = &u
-	}
 	return &c
 }
 
@@ -131,11 +90,13 @@ func (m *Machine) Clone() *Machine {
 func (m *Machine) Step(now time.Time, in Input) []Effect {
 	clear(m.out)
 	m.out = m.out[:0]
-	undone := m.undo
-	m.undo = undo{}
+	given := m.pending
+	m.pending = pending{}
 	switch in := in.(type) {
-	case SinkRefused:
-		m.takeBack(now, undone, in.Err)
+	case Took:
+		m.took(now, given)
+	case Refused:
+		m.refused(now, given, in.Err)
 	case *Seen:
 		m.seen(now, in)
 	case Tick:
@@ -165,7 +126,9 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 	case Stopped:
 		m.stopped(now)
 	}
-	m.conclude(now)
+	if !m.pending.any() {
+		m.conclude(now)
+	}
 	return m.out
 }
 
@@ -184,7 +147,7 @@ func (m *Machine) conclude(now time.Time) {
 	}
 }
 
-// tick does what is due. The resync comes last: if the sink refuses it, the effects behind it are dropped.
+// tick does what is due. The resync comes last, because the next input is the sink's answer.
 func (m *Machine) tick(now time.Time, heard Heard) {
 	resync := due(now, m.resyncAt)
 	if resync {
@@ -198,7 +161,7 @@ func (m *Machine) tick(now time.Time, heard Heard) {
 	m.mainTimers(now)
 	m.besideTimers(now)
 	if resync {
-		m.undo.sink = resynced
+		m.pending.how = Resync
 		m.emit(Resync)
 	}
 }

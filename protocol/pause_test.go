@@ -302,21 +302,15 @@ func (s *storm) onStream(open bool, e *Seen) {
 
 // take gives the machine an input, which the sink may refuse, and notes what is sent.
 func (s *storm) take(in Input) {
-	s.step(in)
-	for _, e := range s.effects {
-		switch e.(type) {
-		case Apply, Replace:
-			if s.dice.IntN(3) == 0 {
-				s.step(SinkRefused{errBadField})
-				s.note()
-				return
-			}
-		case Compare:
-			s.note()
-			s.step(Compared{Differences{Objects: s.dice.IntN(2)}, time.Second})
-		}
+	if s.full = nil; s.dice.IntN(3) == 0 {
+		s.full = errBadField
 	}
+	s.step(in)
 	s.note()
+	if _, ok := sent[Compare](s.stage); ok {
+		s.step(Compared{Differences{Objects: s.dice.IntN(2)}, time.Second})
+		s.note()
+	}
 }
 
 func (s *storm) note() {

@@ -173,14 +173,12 @@ func (q *quarantine) askAt(e *entry, at time.Time) {
 	q.changes++
 }
 
-// release takes a key out of quarantine, because its object is up to date or gone. It returns the entry, or nil if there is none.
-func (q *quarantine) release(key string) *entry {
-	e, ok := q.entries[key]
-	if ok {
+// release takes a key out of quarantine, because its object is up to date or gone.
+func (q *quarantine) release(key string) {
+	if _, ok := q.entries[key]; ok {
 		delete(q.entries, key)
 		q.changes++
 	}
-	return e
 }
 
 // relisted returns the quarantine after a list: the items of the list that cannot be used. An object that was already in
@@ -192,9 +190,8 @@ func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
 	for _, bad := range sum.Bad {
 		key := bad.Meta.Key
 		if e, ok := q.entries[key]; ok && e.meta == bad.Meta && e.why == unusable {
-			same := *e // a copy: if the sink refuses the list, the old entry comes back
-			same.minVersion = sum.Version
-			after.entries[key] = &same
+			e.minVersion = sum.Version
+			after.entries[key] = e
 			after.soonest = earliest(after.soonest, e.next)
 			continue
 		}
@@ -233,27 +230,4 @@ func (q *quarantine) due(now time.Time) (key string, ok bool) {
 		return "", false
 	}
 	return first.meta.Key, true
-}
-
-// applyRefused puts an object into quarantine that the sink has refused.
-func (m *Machine) applyRefused(now time.Time, undone undo, err error) {
-	why := sinkRefused
-	if undone.deletion {
-		why = deletionRefused
-	}
-	firstRefusal := undone.entry == nil || undone.entry.meta != undone.item.Meta || undone.entry.why != why
-	if undone.entry != nil {
-		m.quarantine.entries[undone.key] = undone.entry
-	}
-	m.toQuarantine(now, undone.item, err, why)
-	if m.quarantine.sinkRefusals() > maxRefused {
-		if m.resume != undone.position.resume {
-			m.resume, m.fences = undone.position.resume, undone.position.fences
-		}
-		m.listAfterRefusal(now, err)
-		return
-	}
-	if firstRefusal {
-		m.emit(Problem{Class: SinkProblem, Key: undone.key, Err: err})
-	}
 }

@@ -2,33 +2,93 @@ package protocol
 
 import "time"
 
-// takeBack undoes a step if the sink refused a change of that step, and decides what to do instead. If the sink refused an
-// object, its key goes into quarantine: see [Machine.applyRefused]. If it refused a list or a resync, the machine lists.
-func (m *Machine) takeBack(now time.Time, undone undo, err error) {
-	switch undone.sink {
-	case applied:
-		m.applyRefused(now, undone, err)
-	case replaced:
-		m.position, m.recent = undone.position, undone.recent
-		m.quarantine, m.repair, m.unverified = undone.quarantine, undone.repair, undone.unverified
-		m.health, m.servedTicket = undone.health, undone.servedTicket
-		m.waitUntil(time.Time{}, toList) // the watch after the list does not begin, so its end resets no pauses
-		m.listAfterRefusal(now, err)
-	case resynced:
-		switch p := m.phase.(type) {
-		case *listing, *streaming:
-			m.emit(Problem{Class: SinkProblem, Err: err}) // the list that is needed is on its way
-		case *waiting:
-			// The wait goes on: a resync that fails again and again must not put the list off for ever.
-			m.emit(Problem{Class: SinkProblem, Err: err})
-			m.emit(Relist{Version: m.resume, Reason: SinkFailed, Err: err})
-			m.waitUntil(p.until, toList)
-		default:
-			m.listAfterRefusal(now, err)
-		}
-	case noSinkCall:
-		// unreachable: the last step had no effect for the sink, so the sink cannot have refused one.
+// pending is what a step has given to the sink: one thing at most that the sink may refuse, by its last effect. The next input is [Took]
+// or [Refused]. What follows is only done then, so a refusal has nothing to undo.
+type pending struct {
+	how Apply // 0 for a whole state, or if there is nothing
+	sum *Sum  // of the whole state
+
+	// Of a change of one object: what has happened to it, and the version of the answer that says so, or "" if it is an event.
+	item   Item
+	typ    Type
+	answer string
+}
+
+func (p *pending) any() bool { return p.how != 0 || p.sum != nil }
+
+// took does what follows when the sink has taken what it was given.
+func (m *Machine) took(now time.Time, given pending) {
+	switch {
+	case given.sum != nil:
+		m.replaced(now, *given.sum)
+	case given.how == Resync, given.how == 0:
+	case given.how == InferDelete && given.typ != Deleted: // another object with that name is gone
+		given.how = Add
+		m.pending = given
+		m.emit(Add)
+	default:
+		m.quarantine.release(given.item.Meta.Key)
+		m.emit(Applied{})
+		m.changeIsOver(given)
 	}
+}
+
+// refused decides what to do when the sink has refused what it was given. A key whose object was refused goes into quarantine. If a list
+// or a resync was refused, the machine lists.
+func (m *Machine) refused(now time.Time, given pending, err error) {
+	switch {
+	case given.sum != nil:
+		m.listAfterRefusal(now, err)
+	case given.how == Resync:
+		m.resyncRefused(now, err)
+	case given.how != 0:
+		m.changeRefused(now, given, err)
+	}
+}
+
+func (m *Machine) resyncRefused(now time.Time, err error) {
+	switch p := m.phase.(type) {
+	case *listing, *streaming:
+		m.emit(Problem{Class: SinkProblem, Err: err}) // the list that is needed is on its way
+	case *waiting:
+		// The wait goes on: a resync that fails again and again must not put the list off for ever.
+		m.emit(Problem{Class: SinkProblem, Err: err})
+		m.emit(Relist{Version: m.resume, Reason: SinkFailed, Err: err})
+		m.waitUntil(p.until, toList)
+	default:
+		m.listAfterRefusal(now, err)
+	}
+}
+
+// changeRefused puts an object into quarantine that the sink has refused.
+func (m *Machine) changeRefused(now time.Time, given pending, err error) {
+	why, item := sinkRefused, given.item
+	if given.typ == Deleted {
+		why = deletionRefused
+	}
+	before, ok := m.quarantine.entries[item.Meta.Key]
+	first := !ok || before.meta != item.Meta || before.why != why
+	m.toQuarantine(now, item, err, why)
+	if m.quarantine.sinkRefusals() > maxRefused {
+		m.listAfterRefusal(now, err)
+		return
+	}
+	m.changeIsOver(given)
+	if first {
+		m.emit(Problem{Class: SinkProblem, Key: item.Meta.Key, Err: err})
+	}
+}
+
+// changeIsOver does what follows from a change, whether or not the sink took it: the resume point moves past an event, and an answer to
+// an ask raises a fence. The fence of a refused answer matters, because the answer may first delete an earlier object with the same name.
+// If the sink has taken that deletion, an older event must not bring the earlier object back.
+func (m *Machine) changeIsOver(given pending) {
+	if given.answer != "" {
+		m.eventCame(given.item.Meta.Key)
+		m.fence(given.item.Meta.Key, given.answer)
+		return
+	}
+	m.passEvent(given.typ, given.item.Meta)
 }
 
 // listAfterRefusal lists again, because the server will not send a second time what the sink has refused.

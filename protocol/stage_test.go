@@ -15,6 +15,7 @@ type stage struct {
 	m       *Machine
 	at      time.Time
 	effects []Effect // of the last step
+	full    error    // what the sink says to the next change; nil if it takes it
 }
 
 // defaults are the rules of a reflector without options, whose sink tells what it holds. There is no jitter.
@@ -33,8 +34,17 @@ func newStage(change ...func(*Rules)) *stage {
 	return &stage{m: New(rules), at: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
+// step gives the machine an input, and then what the sink says to what comes of it. If the sink refuses, the effects are those of that.
 func (s *stage) step(in Input) {
 	s.effects = slices.Clone(s.m.Step(s.at, in))
+	for s.m.pending.any() {
+		if err := s.full; err != nil {
+			s.full = nil
+			s.effects = slices.Clone(s.m.Step(s.at, Refused{err}))
+			return
+		}
+		s.effects = append(s.effects, s.m.Step(s.at, Took{})...)
+	}
 }
 
 // tick has the time come that the machine waits for.

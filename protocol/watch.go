@@ -130,7 +130,9 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		m.emit(Problem{Class: ObjectProblem, Err: item.Err})
 		m.repair.wantUnnamed(&m.rules, now)
 		m.recent.passed()
-		m.moveResumePast(e, resume)
+		if !object.Any(m.resume) || e.Type != Added {
+			m.moveResume(resume)
+		}
 		return
 	}
 	if err == nil && object.Ordered(m.resume) && resume != m.resume {
@@ -147,17 +149,19 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	default:
 		m.take(now, e)
 	}
-	if err != nil {
-		m.emit(Problem{Class: VersionProblem, Key: item.Meta.Key, Err: err})
-		return
+	if !m.pending.any() {
+		m.passEvent(e.Type, item.Meta)
 	}
-	m.moveResumePast(e, resume)
 }
 
-// moveResumePast moves the resume point past an event, unless it is one of the objects that a watch without a version begins with,
-// because these come in no order.
-func (m *Machine) moveResumePast(e *Seen, resume string) {
-	if !object.Any(m.resume) || e.Type != Added {
+// passEvent moves the resume point past an event, unless it is one of the objects that a watch without a version begins with, because
+// these come in no order.
+func (m *Machine) passEvent(typ Type, meta object.Meta) {
+	resume, err := advance(m.resume, meta.ResourceVersion)
+	switch {
+	case err != nil:
+		m.emit(Problem{Class: VersionProblem, Key: meta.Key, Err: err})
+	case !object.Any(m.resume) || typ != Added:
 		m.moveResume(resume)
 	}
 }
@@ -217,25 +221,17 @@ func (m *Machine) take(now time.Time, e *Seen) {
 // A name has one object at a time. If the sink holds another object with this name, then that object was deleted, and the sink
 // has not learned of the deletion: the server lost the event, the sink refused it, or the watch began after it.
 func (m *Machine) apply(typ Type, item Item) {
-	m.undo = undo{
-		sink: applied, position: m.position,
-		key: item.Meta.Key, item: item, deletion: typ == Deleted, entry: m.quarantine.release(item.Meta.Key),
-	}
-	another := item.IsHeld && object.Another(item.Held.UID, item.Meta.UID)
-	switch {
-	case typ == Deleted && (another || item.Err != nil):
-		m.emit(InferDelete)
+	how := Update
+	switch another := item.IsHeld && object.Another(item.Held.UID, item.Meta.UID); {
+	case another, typ == Deleted && item.Err != nil:
+		how = InferDelete
 	case typ == Deleted:
-		m.emit(Delete)
-	case another:
-		m.emit(InferDelete)
-		m.emit(Add)
+		how = Delete
 	case typ == Added:
-		m.emit(Add)
-	default:
-		m.emit(Update)
+		how = Add
 	}
-	m.emit(Applied{})
+	m.pending = pending{how: how, typ: typ, item: item}
+	m.emit(how)
 }
 
 // ended decides what follows a watch. Either the machine opens the next watch at the resume point, so that the server sends no

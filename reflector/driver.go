@@ -137,24 +137,29 @@ func (d *driver[T]) saves() Point {
 	return d.point
 }
 
-// step gives one input to the machine, and performs the effects.
+// step gives one input to the machine, performs the effects, and goes on with what comes of them.
 func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) {
 	for in != nil {
 		effects := d.machine.Step(now, in)
 		in = nil
 		for _, eff := range effects {
-			next, err := d.perform(ctx, now, eff)
-			if err != nil {
-				now = time.Now() // the call of the sink may have taken long
-				in = protocol.SinkRefused{Err: err}
-				break
-			}
-			if next != nil {
+			if next := d.perform(ctx, now, eff); next != nil {
 				in = next
 			}
 		}
+		if _, ok := in.(protocol.Refused); ok {
+			now = time.Now() // the call of the sink may have taken long
+		}
 	}
 	d.board.follow(d.machine, now)
+}
+
+// answerOf returns the input that tells the machine what the sink says.
+func answerOf(err error) protocol.Input {
+	if err != nil {
+		return protocol.Refused{Err: err}
+	}
+	return protocol.Took{}
 }
 
 // receive takes a message of the list or watch that is open.
@@ -251,30 +256,31 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 	d.step(ctx, now, in)
 }
 
-// perform does one effect. It returns the next input for the machine, if there is one, or
-// an error of the sink.
-func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Effect) (protocol.Input, error) {
+// perform does one effect. It returns the next input for the machine, if there is one.
+func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Effect) protocol.Input {
 	switch eff := eff.(type) {
 	case protocol.Apply:
-		return nil, d.apply(eff)
+		if err := d.apply(eff); eff != protocol.Resumed {
+			return answerOf(err)
+		}
 	case protocol.Applied:
 		e := d.change
 		d.trace.Event(Event{Type: e.Type, Key: e.Meta.Key, UID: e.Meta.UID, ResourceVersion: e.Meta.ResourceVersion})
 	case protocol.Collect:
 		d.initial.add(d.change.Event)
 	case protocol.Replace:
-		return nil, d.replace(eff)
+		return answerOf(d.replace(eff))
 	case protocol.Compare:
 		compared := protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}
 		if ctx.Err() == nil { // otherwise a sink that has failed may have ended Run, and what it has told is no difference
 			d.metadata = nil // it is as large as the copy
-			return compared, nil
+			return compared
 		}
 	default:
 		d.request(ctx, now, eff)
 		d.tell(eff)
 	}
-	return nil, nil
+	return nil
 }
 
 // request does the effects that begin or end a request.

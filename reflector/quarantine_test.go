@@ -331,7 +331,7 @@ func TestQuarantineIsAskedForSlowly(t *testing.T) {
 // A list whose objects cannot all be named says nothing of what it lacks. This sink cannot
 // say what it holds, so what the list has is added to it, and the list is repeated.
 func TestListWithANamelessItemDeletesNothing(t *testing.T) {
-	withRig(t, Options{}, func(t *testing.T, r *rig) {
+	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()
 		s.events <- gone()
 		later(time.Second)
