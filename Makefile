@@ -5,7 +5,6 @@ FUZZTIME = 10s
 ARGS =
 PEERS =
 TESTFLAGS =
-BENCHTIME = 0.5s
 
 LINT = bin/golangci-lint
 AUDIT = bin/audit/audit
@@ -16,7 +15,7 @@ PLATFORMS = linux/amd64 linux/arm64
 BUILDER = docker
 PROGRAMS = test/conformance/bin/kubectl test/conformance/bin/kube-apiserver test/conformance/bin/etcd
 
-.PHONY: help demo demo-sql test test-long lint audit fuzz bench bench-smoke bench-micro recovery size postgres conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
+.PHONY: help demo demo-sql test test-long lint audit fuzz bench bench-smoke recovery size postgres conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -82,13 +81,7 @@ bench: ## measure relist beside client-go; ARGS are those of test/bench/cmd/comp
 	cd test/bench && go run ./cmd/compare $(ARGS)
 
 bench-smoke: ## run every benchmark with few objects, to see that it works
-	cd test/bench && go test ./... && go test -run '^$$' -bench . -benchtime 1x ./micro && go run ./cmd/compare -smoke
-
-bench-micro: ## measure the queue and the store beside those of client-go
-	@cd test/bench && dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && for what in Queue Store; do \
-		go test -run '^$$' -bench "^Benchmark$$what" -benchtime $(BENCHTIME) -count 6 ./micro >$$dir/$$what.txt || { cat $$dir/$$what.txt; exit 1; }; \
-		go tool benchstat -col /impl $$dir/$$what.txt; \
-	done
+	cd test/bench && go test ./... && go run ./cmd/compare -smoke
 
 recovery: ## measure how soon a copy is fresh again after a fault, and what a server is asked for; ARGS=-update writes it down
 	cd test && go test -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd|TestFleet)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
