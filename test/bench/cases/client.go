@@ -9,16 +9,12 @@ import (
 // Object is the Go type in which a program holds its objects.
 type Object uint8
 
-// The types. Slim has six fields of a Pod, and Dropped is a Pod without managedFields. relist decodes only these fields.
-// client-go decodes all fields, and removes the others in a transform. Raw is Dropped as JSON that relist does not decode; client-go
-// has no such type, and has a Dropped.
+// The types. Slim has six fields of a Pod. relist decodes only these; client-go decodes all fields, and removes the others in a
+// transform.
 const (
 	Typed Object = iota
-	Dropped
 	Slim
 	Unstructured
-	MetadataOnly
-	Raw
 )
 
 // Initial says how an informer gets its first state.
@@ -31,9 +27,8 @@ const (
 	ByDefault
 )
 
-// Spec says which objects an informer gets, and how.
+// Spec says how an informer gets Pods.
 type Spec struct {
-	Resource  string // pods or configmaps
 	Namespace string // if empty, all namespaces
 	Object    Object
 	Encoding  objects.Format
@@ -63,12 +58,8 @@ type Informer interface {
 // Access says where the load server is, and how to connect to it.
 type Access struct {
 	URL string
-	// Kubeconfig is the path of a kubeconfig, for a real API server. URL is empty then.
-	Kubeconfig string
 	// HTTP2 asks for HTTP/2 over TLS, with any certificate. Otherwise the client uses HTTP/1.1.
 	HTTP2 bool
-	// WebSocket asks for watches over WebSocket.
-	WebSocket bool
 	// Gzip asks for compressed lists. client-go always asks for them.
 	Gzip bool
 	// Database is the path of a file, or a URL. DatabasePID is the process whose children are the server of the database, or 0.

@@ -18,7 +18,7 @@ var control = &http.Client{Transport: &http.Transport{
 
 // post sends a command to the load server, and returns the resourceVersion after the command.
 func (e *env) post(ctx context.Context, action, query string) (version uint64, err error) {
-	url := fmt.Sprintf("%s/bench/%s?resource=%s&%s", e.access.URL, action, e.spec.Resource, query)
+	url := fmt.Sprintf("%s/bench/%s?%s", e.access.URL, action, query)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
 	if err != nil {
 		return 0, err

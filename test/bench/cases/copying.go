@@ -22,16 +22,14 @@ const (
 
 // A Copier is a program that copies the objects of the load server into a database.
 type Copier interface {
-	// Start opens the database, and copies until Stop is called. It may be called again after that.
+	// Start opens the database, and copies until Stop is called.
 	Start(ctx context.Context, ledger *Ledger) (Copying, error)
 }
 
-// Copying is what a Copier has started. Ready and Version may be called at any time.
+// Copying is what a Copier has started.
 type Copying interface {
-	// Ready reports whether the program knows that the copy is right, and watches.
+	// Ready reports whether the program knows that the copy is right, and watches. It may be called at any time.
 	Ready() bool
-	// Version is a resourceVersion: the program has received everything up to it.
-	Version() uint64
 	// Stop ends the program's work, and closes the database.
 	Stop() error
 }
@@ -45,7 +43,8 @@ type Ledger struct {
 	rows    int
 }
 
-// Wrote notes that a change, which the server made at sent, was written in the open transaction.
+// Wrote notes that a change, which the server made at sent, was written in the open transaction. A Pod that was never changed
+// has 0.
 func (l *Ledger) Wrote(sent int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,45 +66,24 @@ func (l *Ledger) Committed(version uint64, rows int) {
 	l.rows += rows
 }
 
-func (l *Ledger) committed() (version uint64, rows int) {
+func (l *Ledger) committed() (version uint64, rows int, lags []float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.version, l.rows
+	return l.version, l.rows, l.lags
 }
-
-// takeLags returns the lags, and forgets them.
-func (l *Ledger) takeLags() []float64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	lags := l.lags
-	l.lags = nil
-	return lags
-}
-
-// The metrics of a copy. OverIdle is the peak of resident memory, without what the process has before it starts.
-const (
-	OverIdle    = "peak RSS over idle, MB"
-	cpuShare    = "CPU, % of a core"
-	serverCPU   = "CPU of the database, s"
-	rowsWritten = "rows written"
-	requests    = "requests"
-	listed      = "objects listed"
-	listWall    = "wall from the request of the list, s"
-)
 
 // firstCopy measures a program from its start until its copy is whole. The database is empty.
 func firstCopy(ctx context.Context, e *env) error {
 	idle := measure.Settle()
 	m := e.meter()
-	c, err := e.copier.Start(ctx, e.ledger)
+	c, err := e.copied(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.awaitReady(ctx, c); err != nil {
-		return err
-	}
 	m.stop()
-	e.overIdle(idle)
+	// The peak of resident memory, without what the process had before it started.
+	peak, _ := e.result.Get(measure.PeakRSS)
+	e.result.Set("peak RSS over idle, MB", peak-float64(idle)/measure.MB)
 	return c.Stop()
 }
 
@@ -116,90 +94,25 @@ func steadyCopy(ctx context.Context, e *env) error {
 		return err
 	}
 	measure.Settle()
-	e.ledger.takeLags()
 	m := e.meter()
 	version, err := e.post(ctx, "change", fmt.Sprintf("count=%d&rate=1000", e.events))
 	if err != nil {
 		return err
 	}
-	if err := e.awaitCommit(ctx, version); err != nil {
+	err = poll(ctx, fmt.Sprintf("the commit of version %d", version), func() bool {
+		at, _, _ := e.ledger.committed()
+		return at >= version
+	})
+	if err != nil {
 		return err
 	}
 	wall, cpu := m.stop()
-	e.result.Set(cpuShare, 100*cpu.Seconds()/wall.Seconds())
-	if err := e.percentiles(e.ledger.takeLags()); err != nil {
+	e.result.Set("CPU, % of a core", 100*cpu.Seconds()/wall.Seconds())
+	_, _, lags := e.ledger.committed()
+	if err := e.percentiles(lags); err != nil {
 		return err
 	}
 	return c.Stop()
-}
-
-// restart measures a program that starts while its copy is whole, and nothing has changed.
-func restart(ctx context.Context, e *env) error {
-	c, err := e.copied(ctx)
-	if err != nil {
-		return err
-	}
-	if err := c.Stop(); err != nil {
-		return err
-	}
-	idle := measure.Settle()
-	began, err := e.counts(ctx)
-	if err != nil {
-		return err
-	}
-	_, rows := e.ledger.committed()
-	m := e.meter()
-	if c, err = e.copier.Start(ctx, e.ledger); err != nil {
-		return err
-	}
-	if err := e.awaitReady(ctx, c); err != nil {
-		return err
-	}
-	m.stop()
-	e.overIdle(idle)
-	// What the program asks a moment later belongs to its start.
-	if err := settle(ctx); err != nil {
-		return err
-	}
-	return e.since(ctx, c, began, rows)
-}
-
-// relistCopy measures a list after 410, if nothing has changed.
-func relistCopy(ctx context.Context, e *env) error {
-	c, err := e.copied(ctx)
-	if err != nil {
-		return err
-	}
-	idle := measure.Settle()
-	began, err := e.counts(ctx)
-	if err != nil {
-		return err
-	}
-	_, rows := e.ledger.committed()
-	m := e.meter()
-	version, err := e.post(ctx, "expire", "count=0")
-	if err != nil {
-		return err
-	}
-	if err := poll(ctx, fmt.Sprintf("a list at version %d", version), func() bool { return c.Version() >= version }); err != nil {
-		return err
-	}
-	// One object changes. When that is committed, everything before it is.
-	if version, err = e.post(ctx, "change", "count=1"); err != nil {
-		return err
-	}
-	if err := e.awaitCommit(ctx, version); err != nil {
-		return err
-	}
-	m.stop()
-	ended := time.Now()
-	e.overIdle(idle)
-	listedAt, err := e.post(ctx, "listed-at", "count=0")
-	if err != nil {
-		return err
-	}
-	e.result.Set(listWall, ended.Sub(time.Unix(0, int64(listedAt))).Seconds()) //nolint:gosec // the server has sent a time
-	return e.since(ctx, c, began, rows+1)
 }
 
 // copied starts the program, and waits until its copy is whole.
@@ -208,24 +121,13 @@ func (e *env) copied(ctx context.Context) (Copying, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.awaitReady(ctx, c); err != nil {
+	if err := poll(ctx, "the whole copy", c.Ready); err != nil {
 		return nil, err
 	}
-	if _, rows := e.ledger.committed(); rows < e.objects {
+	if _, rows, _ := e.ledger.committed(); rows < e.objects {
 		return nil, fmt.Errorf("%d rows were written, want %d", rows, e.objects)
 	}
 	return c, nil
-}
-
-func (e *env) awaitReady(ctx context.Context, c Copying) error {
-	return poll(ctx, "the whole copy", c.Ready)
-}
-
-func (e *env) awaitCommit(ctx context.Context, version uint64) error {
-	return poll(ctx, fmt.Sprintf("the commit of version %d", version), func() bool {
-		at, _ := e.ledger.committed()
-		return at >= version
-	})
 }
 
 // poll waits until f is true. Not all that is waited for has a signal.
@@ -240,35 +142,6 @@ func poll(ctx context.Context, what string, f func() bool) error {
 		}
 	}
 	return nil
-}
-
-// counts are what the load server has been asked for.
-type counts struct{ requests, listed uint64 }
-
-func (e *env) counts(ctx context.Context) (c counts, err error) {
-	if c.requests, err = e.post(ctx, "asked", "count=0"); err == nil {
-		c.listed, err = e.post(ctx, "listed", "count=0")
-	}
-	return c, err
-}
-
-// since sets what was asked and written since a moment, and stops the program.
-func (e *env) since(ctx context.Context, c Copying, began counts, rows int) error {
-	now, err := e.counts(ctx)
-	if err != nil {
-		return err
-	}
-	_, written := e.ledger.committed()
-	e.result.Set(requests, float64(now.requests-began.requests))
-	e.result.Set(listed, float64(now.listed-began.listed))
-	e.result.Set(rowsWritten, float64(written-rows))
-	return c.Stop()
-}
-
-// overIdle sets how far the peak is above what was resident before.
-func (e *env) overIdle(idle uint64) {
-	peak, _ := e.result.Get(measure.PeakRSS)
-	e.result.Set(OverIdle, peak-float64(idle)/measure.MB)
 }
 
 // meter is a measure.Meter that measures the server of the database, too, if it has one.
@@ -290,7 +163,7 @@ func (e *env) meter() meter {
 func (m meter) stop() (wall, cpu time.Duration) {
 	wall, cpu = m.Stop(m.env.result)
 	if pid := m.env.access.DatabasePID; pid != 0 {
-		m.env.result.Set(serverCPU, (measure.ProcessesCPU(pid) - m.server).Seconds())
+		m.env.result.Set("CPU of the database, s", (measure.ProcessesCPU(pid) - m.server).Seconds())
 	}
 	return wall, cpu
 }

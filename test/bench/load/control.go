@@ -12,26 +12,20 @@ import (
 // control does what the measured program wants to happen, and then answers.
 func (s *Server) control(rw http.ResponseWriter, req *http.Request, action string) {
 	form := req.URL.Query()
-	w := s.worlds[form.Get("resource")]
+	w := s.world
 	count, err := strconv.Atoi(form.Get("count"))
 	rate := 0
 	if text := form.Get("rate"); text != "" && err == nil {
 		rate, err = strconv.Atoi(text)
 	}
-	if w == nil || err != nil || count < 0 {
-		http.Error(rw, fmt.Sprintf("no such resource, or no number: %s", req.URL), http.StatusBadRequest)
+	if err != nil || count < 0 {
+		http.Error(rw, fmt.Sprintf("no number: %s", req.URL), http.StatusBadRequest)
 		return
 	}
 	var version uint64
 	switch {
 	case action == "sent":
 		version = s.sent.Load()
-	case action == "asked":
-		version = s.asked.Load()
-	case action == "listed":
-		version = s.listed.Load()
-	case action == "listed-at":
-		version = uint64(s.listedAt.Load()) //nolint:gosec // times since 1970 are positive
 	case action == "expire":
 		version = w.expire(count)
 	case action == "change" && rate > 0:

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
@@ -32,17 +31,13 @@ func (s *Server) serveList(rw http.ResponseWriter, req *http.Request, q query) {
 		end = min(q.end, q.from+q.limit)
 	}
 	states, at := q.world.snapshot(q.from, end)
-	if !q.named {
-		s.listedAt.Store(time.Now().UnixNano())
-		s.listed.Add(uint64(len(states)))
-	}
 	meta := metav1.ListMeta{ResourceVersion: strconv.FormatUint(at.version, 10)}
 	if remaining := int64(q.end - end); remaining > 0 {
 		meta.Continue, meta.RemainingItemCount = strconv.Itoa(end), &remaining
 	}
 	rw.Header().Set("Content-Type", mediaTypes[q.format][0])
 	out := io.Writer(rw)
-	if s.opts.Gzip && strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") && len(states)*itemBytes(q) > gzipFrom {
+	if s.gzip && strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") && len(states)*itemBytes(q) > gzipFrom {
 		rw.Header().Set("Content-Encoding", "gzip")
 		zipped, _ := gzip.NewWriterLevel(rw, gzipLevel) // unreachable: the level is one that there is
 		defer func() { _ = zipped.Close() }()           // it fails if the client has hung up
@@ -55,15 +50,15 @@ func (s *Server) serveList(rw http.ResponseWriter, req *http.Request, q query) {
 
 // itemBytes is about the size of an object.
 func itemBytes(q query) int {
-	return q.world.set.Template(q.format, q.view, objects.Item, q.begin).Len()
+	return q.world.set.Template(q.format, objects.Item, q.begin).Len()
 }
 
 // writeList writes a list. An error is kept by the writer.
 func writeList(w *bufio.Writer, q query, meta metav1.ListMeta, states []objects.Values) {
-	typeMeta := q.world.set.TypeMeta(q.view)
+	typeMeta := objects.TypeMeta
 	typeMeta.Kind += "List"
 	template := func(v objects.Values) objects.Template {
-		return q.world.set.Template(q.format, q.view, objects.Item, v.Index)
+		return q.world.set.Template(q.format, objects.Item, v.Index)
 	}
 	var scratch []byte
 	switch q.format {

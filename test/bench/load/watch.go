@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/gorilla/websocket"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,18 +30,8 @@ func (s *Server) serveWatch(rw http.ResponseWriter, req *http.Request, q query) 
 			return
 		}
 	}
-	hungUp := req.Context().Done()
-	if websocket.IsWebSocketUpgrade(req) {
-		socket, err := upgrade(rw, req)
-		if err != nil {
-			return // it has answered
-		}
-		defer socket.close()
-		w.socket, hungUp = socket, socket.closed
-	} else {
-		rw.Header().Set("Content-Type", mediaTypes[q.format][1])
-		rw.WriteHeader(http.StatusOK)
-	}
+	rw.Header().Set("Content-Type", mediaTypes[q.format][1])
+	rw.WriteHeader(http.StatusOK)
 	if initial {
 		var states []objects.Values
 		states, at = q.world.snapshot(q.begin, q.end)
@@ -68,7 +57,7 @@ func (s *Server) serveWatch(rw http.ResponseWriter, req *http.Request, q query) 
 			w.flush()
 			select {
 			case <-changed:
-			case <-hungUp:
+			case <-req.Context().Done():
 				return
 			}
 		}
@@ -83,7 +72,6 @@ func (s *Server) serveWatch(rw http.ResponseWriter, req *http.Request, q query) 
 type watchWriter struct {
 	rw     http.ResponseWriter
 	query  query
-	socket *socket // nil over HTTP
 	buffer []byte
 	err    error
 }
@@ -92,9 +80,9 @@ func (w *watchWriter) events(shape objects.Shape, states []objects.Values) {
 	q := w.query
 	for _, v := range states {
 		if v.Index >= q.begin && v.Index < q.end {
-			w.buffer = q.world.set.Template(q.format, q.view, shape, v.Index).Append(w.buffer, v)
+			w.buffer = q.world.set.Template(q.format, shape, v.Index).Append(w.buffer, v)
 		}
-		if w.socket != nil || len(w.buffer) > writeBytes {
+		if len(w.buffer) > writeBytes {
 			w.write()
 		}
 	}
@@ -106,16 +94,7 @@ func (w *watchWriter) bookmark(version uint64) {
 		ResourceVersion: strconv.FormatUint(version, 10),
 		Annotations:     map[string]string{metav1.InitialEventsAnnotationKey: "true"},
 	}
-	set := w.query.world.set
-	typeMeta := set.TypeMeta(w.query.view)
-	switch {
-	case w.query.view == objects.Metadata:
-		w.event("BOOKMARK", &metav1.PartialObjectMetadata{TypeMeta: typeMeta, ObjectMeta: meta})
-	case set.Kind == "Pod":
-		w.event("BOOKMARK", &corev1.Pod{TypeMeta: typeMeta, ObjectMeta: meta})
-	default:
-		w.event("BOOKMARK", &corev1.ConfigMap{TypeMeta: typeMeta, ObjectMeta: meta})
-	}
+	w.event("BOOKMARK", &corev1.Pod{TypeMeta: objects.TypeMeta, ObjectMeta: meta})
 }
 
 func (w *watchWriter) event(eventType string, obj runtime.Object) {
@@ -124,17 +103,10 @@ func (w *watchWriter) event(eventType string, obj runtime.Object) {
 		w.err = err
 	}
 	w.buffer = append(w.buffer, encoded...)
-	if w.socket != nil {
-		w.write()
-	}
 }
 
 func (w *watchWriter) write() {
-	switch {
-	case w.err != nil || len(w.buffer) == 0:
-	case w.socket != nil:
-		w.err = w.socket.send(w.query.format, w.buffer)
-	default:
+	if w.err == nil && len(w.buffer) > 0 {
 		_, w.err = w.rw.Write(w.buffer)
 	}
 	w.buffer = w.buffer[:0]
@@ -142,7 +114,7 @@ func (w *watchWriter) write() {
 
 func (w *watchWriter) flush() {
 	w.write()
-	if w.err == nil && w.socket == nil {
+	if w.err == nil {
 		w.err = http.NewResponseController(w.rw).Flush()
 	}
 }

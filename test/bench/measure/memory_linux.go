@@ -33,23 +33,6 @@ func resetPeak() {
 	}
 }
 
-// Sockets returns the number of sockets that the process has open.
-// Source: https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html
-func Sockets() int {
-	const dir = "/proc/self/fd/"
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		panic("measure: " + err.Error()) // unreachable: Linux has it
-	}
-	n := 0
-	for _, file := range files {
-		if target, err := os.Readlink(dir + file.Name()); err == nil && strings.HasPrefix(target, "socket:") {
-			n++
-		}
-	}
-	return n
-}
-
 // tick is the unit of times in /proc on every architecture that Go has.
 // Source: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 const tick = time.Second / 100

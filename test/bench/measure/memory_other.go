@@ -17,8 +17,5 @@ func memory() residency {
 
 func resetPeak() {}
 
-// Sockets returns 0, because this system does not show them.
-func Sockets() int { return 0 }
-
 // ProcessesCPU returns 0, because this system does not show it.
 func ProcessesCPU(int) time.Duration { return 0 }

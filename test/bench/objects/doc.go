@@ -1,10 +1,10 @@
-// Package objects makes any number of Kubernetes objects, encoded, out of a few.
+// Package objects makes any number of Pods, encoded, out of a few.
 //
-// A [Template] is one object as the API server encodes it. The parts that differ
-// between objects (name, UID, version, addresses) have a fixed length and a known
-// place. An object is made by copying the bytes and writing those places, in JSON,
+// A [Template] is one Pod as the API server encodes it. The parts that differ
+// between Pods (name, UID, version, addresses) have a fixed length and a known
+// place. A Pod is made by copying the bytes and writing those places, in JSON,
 // protobuf and CBOR. So a server needs much less CPU than the client that is measured,
 // and 100,000 Pods take no memory.
 //
-// Begin with [Pods] and [ConfigMaps].
+// Begin with [Pods].
 package objects

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 )
 
@@ -20,16 +20,6 @@ const (
 	Protobuf
 	CBOR
 	formats
-)
-
-// A View is how much of an object is wanted.
-type View uint8
-
-// The views.
-const (
-	Full View = iota
-	Metadata
-	views
 )
 
 // A Shape is where an object stands.
@@ -51,36 +41,20 @@ func (s Shape) eventType() string {
 	return "MODIFIED"
 }
 
-// An object can be encoded in each format, as the types of k8s.io/api can.
-type object interface {
-	runtime.Object
-	metav1.Object
-	Marshal() ([]byte, error)
-}
-
-// encode returns obj as the API server sends it. Items of a list come without kind and apiVersion, as from there.
-func encode(obj object, meta metav1.TypeMeta, f Format, s Shape) ([]byte, error) {
-	if f == Protobuf {
-		raw, err := obj.Marshal()
-		if err != nil || s == Item {
-			return raw, err
-		}
-		return Frame(s.eventType(), Envelope(meta, raw)), nil
-	}
+// encode returns a Pod as the API server sends it. Items of a list come without kind and apiVersion, as from there.
+func encode(pod *corev1.Pod, f Format, s Shape) ([]byte, error) {
 	if s != Item {
-		obj.GetObjectKind().SetGroupVersionKind(meta.GroupVersionKind())
-		defer obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+		pod.TypeMeta = TypeMeta
+		defer func() { pod.TypeMeta = metav1.TypeMeta{} }()
+		return Event(s.eventType(), pod, f)
 	}
-	switch {
-	case f == JSON && s == Item:
-		return json.Marshal(obj)
-	case f == JSON:
-		line, err := json.Marshal(event{s.eventType(), obj})
-		return append(line, '\n'), err
-	case s == Item:
-		return direct.Marshal(obj)
+	switch f {
+	case JSON:
+		return json.Marshal(pod)
+	case CBOR:
+		return direct.Marshal(pod)
 	default:
-		return direct.Marshal(event{s.eventType(), obj})
+		return pod.Marshal()
 	}
 }
 
@@ -89,13 +63,8 @@ type event struct {
 	Object any    `json:"object"`
 }
 
-// Envelope returns a protobuf message in the envelope that says what it is.
+// EnvelopeHead is what comes before a protobuf message of n bytes, in the envelope that says what it is.
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
-func Envelope(meta metav1.TypeMeta, raw []byte) []byte {
-	return append(append(EnvelopeHead(meta, len(raw)), raw...), EnvelopeTail...)
-}
-
-// EnvelopeHead is what comes before a message of n bytes.
 func EnvelopeHead(meta metav1.TypeMeta, n int) []byte {
 	typeMeta := appendField(appendField(nil, 1, []byte(meta.APIVersion)), 2, []byte(meta.Kind))
 	head := appendField([]byte("k8s\x00"), 1, typeMeta)
@@ -105,14 +74,14 @@ func EnvelopeHead(meta metav1.TypeMeta, n int) []byte {
 // EnvelopeTail is what comes after it: an encoding and a content type, both empty.
 const EnvelopeTail = "\x1a\x00\x22\x00"
 
-// Frame returns an event of a watch in protobuf, with its length in front.
-func Frame(eventType string, object []byte) []byte {
+// frame returns an event of a watch in protobuf, with its length in front.
+func frame(eventType string, object []byte) []byte {
 	ev := appendField(nil, 1, []byte(eventType))
 	ev = appendField(ev, 2, appendField(nil, 1, object))
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(ev))), ev...)
 }
 
-// Event returns any other event, such as a bookmark.
+// Event returns an event of a watch.
 func Event(eventType string, obj runtime.Object, f Format) ([]byte, error) {
 	switch f {
 	case JSON:
@@ -127,6 +96,7 @@ func Event(eventType string, obj runtime.Object, f Format) ([]byte, error) {
 		}
 		raw, err := m.Marshal()
 		apiVersion, kind := obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
-		return Frame(eventType, Envelope(metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, raw)), err
+		envelope := append(EnvelopeHead(metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, len(raw)), raw...)
+		return frame(eventType, append(envelope, EnvelopeTail...)), err
 	}
 }

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 )
 
@@ -18,14 +16,7 @@ const podsFile = "../../../testdata/pods-300.json.gz"
 
 // TestPods decodes Pods from each format: they are equal, and no two of them are the same.
 func TestPods(t *testing.T) {
-	for _, alike := range []bool{false, true} {
-		testPods(t, alike)
-	}
-}
-
-func testPods(t *testing.T, alike bool) {
-	t.Helper()
-	set, err := Pods(podsFile, 400, alike)
+	set, err := Pods(podsFile, 400)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,14 +24,14 @@ func testPods(t *testing.T, alike bool) {
 	last := ""
 	for i := range set.Len {
 		v := Values{Index: i, Version: uint64(1_000_000_000 + i), Sent: 1_790_000_000_000_000_000}
-		encoded := set.Template(JSON, Full, Item, i).Append(nil, v)
+		encoded := set.Template(JSON, Item, i).Append(nil, v)
 		if at := strings.Index(string(encoded), "@"); at >= 0 && !strings.Contains(string(encoded[at:]), "@sha256") {
 			t.Fatalf("pod %d has a placeholder left: %.60s", i, encoded[at:])
 		}
 		var fromJSON, fromProtobuf, fromCBOR corev1.Pod
 		must(t, json.Unmarshal(encoded, &fromJSON))
-		must(t, fromProtobuf.Unmarshal(set.Template(Protobuf, Full, Item, i).Append(nil, v)))
-		must(t, direct.Unmarshal(set.Template(CBOR, Full, Item, i).Append(nil, v), &fromCBOR))
+		must(t, fromProtobuf.Unmarshal(set.Template(Protobuf, Item, i).Append(nil, v)))
+		must(t, direct.Unmarshal(set.Template(CBOR, Item, i).Append(nil, v), &fromCBOR))
 		if diff := cmp.Diff(fromJSON, fromProtobuf); diff != "" {
 			t.Fatalf("pod %d, JSON and protobuf: %s", i, diff)
 		}
@@ -61,36 +52,6 @@ func testPods(t *testing.T, alike bool) {
 			}
 			seen[what+value] = key
 		}
-	}
-}
-
-// TestEvents decodes an event from each format, with apimachinery's types.
-func TestEvents(t *testing.T) {
-	set, err := ConfigMaps(100)
-	must(t, err)
-	v := Values{Index: 42, Version: 4711, Sent: 1}
-	var fromJSON struct {
-		Type   string
-		Object corev1.ConfigMap
-	}
-	must(t, json.Unmarshal(set.Template(JSON, Full, Modified, 42).Append(nil, v), &fromJSON))
-	if fromJSON.Type != "MODIFIED" || fromJSON.Object.Namespace != Namespace(4) || fromJSON.Object.ResourceVersion != "0000004711" {
-		t.Errorf("event %s of %s/%s at %s", fromJSON.Type, fromJSON.Object.Namespace, fromJSON.Object.Name, fromJSON.Object.ResourceVersion)
-	}
-
-	frame := set.Template(Protobuf, Full, Modified, 42).Append(nil, v)
-	if n := binary.BigEndian.Uint32(frame); int(n) != len(frame)-4 {
-		t.Fatalf("length of frame: %d, want %d", n, len(frame)-4)
-	}
-	var ev metav1.WatchEvent
-	must(t, ev.Unmarshal(frame[4:]))
-	var unknown runtime.Unknown
-	must(t, unknown.Unmarshal(ev.Object.Raw[4:]))
-	var fromProtobuf corev1.ConfigMap
-	must(t, fromProtobuf.Unmarshal(unknown.Raw))
-	fromProtobuf.TypeMeta = metav1.TypeMeta{APIVersion: unknown.APIVersion, Kind: unknown.Kind}
-	if diff := cmp.Diff(fromJSON.Object, fromProtobuf); diff != "" || ev.Type != "MODIFIED" {
-		t.Errorf("%s %s", ev.Type, diff)
 	}
 }
 

@@ -3,57 +3,39 @@ package objects
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A Set is a number of objects of one resource, in the order of their keys.
+// A Set is a number of Pods, in the order of their keys.
 type Set struct {
-	// Resource is the last part of its path, and Kind what one is called.
-	Resource, Kind string
-	// Len is the number of objects.
+	// Len is the number of Pods.
 	Len int
 
-	templates [formats][views][shapes][]Template
+	templates [formats][shapes][]Template
 }
 
-// newSet makes the templates. The examples stand in the order of their keys. more are the
-// places of each example that others do not have.
-func newSet(resource, kind string, n int, examples []object, more ...[]place) (*Set, error) {
-	s := &Set{Resource: resource, Kind: kind, Len: n}
-	for i, full := range examples {
-		var own []place
-		if i < len(more) {
-			own = more[i]
-		}
-		partial := &metav1.PartialObjectMetadata{ObjectMeta: *objectMeta(full)}
-		for view, obj := range []object{Full: full, Metadata: partial} {
-			meta := s.TypeMeta(View(view))
-			for f := range formats {
-				for shape := range shapes {
-					encoded, err := encode(obj, meta, f, shape)
-					if err != nil {
-						return nil, fmt.Errorf("encode %s: %w", kind, err)
-					}
-					into := &s.templates[f][view][shape]
-					*into = append(*into, newTemplate(encoded, f, own))
-				}
+// add makes the templates of a Pod, and of its places that others do not have. Pods are added in the order of their keys.
+func (s *Set) add(pod *corev1.Pod, places []place) error {
+	for f := range formats {
+		for shape := range shapes {
+			encoded, err := encode(pod, f, shape)
+			if err != nil {
+				return fmt.Errorf("encode %s: %w", pod.Name, err)
 			}
+			into := &s.templates[f][shape]
+			*into = append(*into, newTemplate(encoded, f, places))
 		}
 	}
-	return s, nil
+	return nil
 }
 
-// TypeMeta says what an object is, in an answer that shows this view of it.
-func (s *Set) TypeMeta(v View) metav1.TypeMeta {
-	if v == Metadata {
-		return metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"}
-	}
-	return metav1.TypeMeta{APIVersion: "v1", Kind: s.Kind}
-}
+// TypeMeta says what the objects are.
+var TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 
 // Template returns the one of object i. Neighbours have the same, as the replicas of a Deployment are neighbours in a list.
-func (s *Set) Template(f Format, v View, shape Shape, i int) Template {
-	all := s.templates[f][v][shape]
+func (s *Set) Template(f Format, shape Shape, i int) Template {
+	all := s.templates[f][shape]
 	if s.Len <= len(all) {
 		return all[i]
 	}

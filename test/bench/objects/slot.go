@@ -38,7 +38,6 @@ var (
 	uidPlace     = place{placeholder: pad("@UID", 36), write: writeUID}
 	addressPlace = place{placeholder: pad("@ADDRESS", 14), write: writeAddress}
 	nodePlace    = place{placeholder: "@NO@", write: func(dst []byte, v Values) { digits(dst, uint64(v.Index%500), 10) }}
-	spacePlace   = place{placeholder: "@NS@", write: func(dst []byte, v Values) { digits(dst, uint64(v.Index/PerNamespace), 10) }}
 	sentPlace    = place{placeholder: pad("@SENT", 19), write: func(dst []byte, v Values) { digits(dst, uint64(v.Sent), 10) }}
 	hashPlaces   = []place{hashPlace(0), hashPlace(1), hashPlace(2), hashPlace(3)}
 )
@@ -115,7 +114,7 @@ type slot struct {
 // have, and those of its kind.
 func newTemplate(encoded []byte, f Format, more []place) Template {
 	t := Template{encoded: encoded}
-	places := append([]place{namePlace, versionPlace, uidPlace, addressPlace, nodePlace, spacePlace, sentPlace}, hashPlaces...)
+	places := append([]place{namePlace, versionPlace, uidPlace, addressPlace, nodePlace, sentPlace}, hashPlaces...)
 	for _, p := range append(places, more...) {
 		if p.only != nil && *p.only != f {
 			continue

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Replicas is how many Pods a workload has where Pods are unlike. The names of a workload,
+// Replicas is how many Pods a workload has. The names of a workload,
 // its labels, images and environment, and the UID of its ReplicaSet are those of all its
 // Pods, and of no others.
 const Replicas = 8

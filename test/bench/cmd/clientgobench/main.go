@@ -12,8 +12,6 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
@@ -51,7 +49,7 @@ func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Ha
 	if err != nil {
 		return nil, err
 	}
-	if strip := transforms[spec.Object]; strip != nil {
+	if spec.Object == cases.Slim {
 		if err := in.SetTransform(strip); err != nil {
 			return nil, err
 		}
@@ -70,54 +68,33 @@ func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Ha
 }
 
 func (c client) informer(spec cases.Spec) (cache.SharedIndexInformer, error) {
-	resource := schema.GroupVersionResource{Version: "v1", Resource: spec.Resource}
-	switch spec.Object {
-	case cases.Unstructured:
+	if spec.Object == cases.Unstructured {
 		client, err := dynamic.NewForConfig(c.config)
 		if err != nil {
 			return nil, err
 		}
 		factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, spec.Namespace, nil)
-		return factory.ForResource(resource).Informer(), nil
-	case cases.MetadataOnly:
-		client, err := metadata.NewForConfig(c.config)
-		if err != nil {
-			return nil, err
-		}
-		factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, spec.Namespace, nil)
-		return factory.ForResource(resource).Informer(), nil
-	case cases.Typed, cases.Dropped, cases.Slim, cases.Raw:
+		return factory.ForResource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Informer(), nil
 	}
 	client, err := kubernetes.NewForConfig(c.config)
 	if err != nil {
 		return nil, err
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(spec.Namespace))
-	if spec.Resource == "configmaps" {
-		return factory.Core().V1().ConfigMaps().Informer(), nil
-	}
 	return factory.Core().V1().Pods().Informer(), nil
 }
 
-// transforms reduce a whole Pod to the type that the case asks for.
-var transforms = map[cases.Object]cache.TransformFunc{
-	cases.Dropped: func(obj any) (any, error) {
-		if pod, ok := obj.(*corev1.Pod); ok {
-			pod.ManagedFields = nil
-		}
-		return obj, nil
-	},
-	cases.Slim: func(obj any) (any, error) {
-		pod, ok := obj.(*corev1.Pod)
-		if !ok {
-			return obj, nil // a tombstone; its Pod was reduced before
-		}
-		return &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion},
-			Spec:       corev1.PodSpec{NodeName: pod.Spec.NodeName},
-			Status:     corev1.PodStatus{Phase: pod.Status.Phase},
-		}, nil
-	},
+// strip reduces a whole Pod to six fields.
+func strip(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil // a tombstone; its Pod was reduced before
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion},
+		Spec:       corev1.PodSpec{NodeName: pod.Spec.NodeName},
+		Status:     corev1.PodStatus{Phase: pod.Status.Phase},
+	}, nil
 }
 
 // running is a started informer.

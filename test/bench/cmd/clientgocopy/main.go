@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/relist-go/relist/test/bench/cases"
 	"github.com/relist-go/relist/test/bench/objects"
@@ -31,7 +30,7 @@ func main() { cases.MainOfCopier("client-go", connect) }
 type copier struct {
 	config *rest.Config
 	access cases.Access
-	spec   cases.Case
+	to     cases.Database
 }
 
 func connect(access cases.Access, c cases.Case) (cases.Copier, error) {
@@ -39,18 +38,9 @@ func connect(access cases.Access, c cases.Case) (cases.Copier, error) {
 	if err := os.Setenv("KUBE_FEATURE_WatchListClient", "false"); err != nil {
 		return nil, err
 	}
-	config := &rest.Config{Host: access.URL}
-	if access.Kubeconfig != "" {
-		var err error
-		if config, err = clientcmd.BuildConfigFromFlags("", access.Kubeconfig); err != nil {
-			return nil, err
-		}
-	}
-	config.QPS = -1
-	if c.Spec.Encoding == objects.JSON {
-		config.ContentType = "application/json" // by default, the client asks for protobuf where the server has it
-	}
-	return copier{config, access, c}, nil
+	config := &rest.Config{Host: access.URL, QPS: -1} // the client does not limit its requests
+	config.ContentType = "application/json"           // by default, the client asks for protobuf where the server has it
+	return copier{config, access, c.Database}, nil
 }
 
 // table is the table of Pods.
@@ -74,7 +64,7 @@ const (
 // Start implements cases.Copier.
 func (c copier) Start(ctx context.Context, ledger *cases.Ledger) (cases.Copying, error) {
 	open := openSQLite
-	if c.spec.Database == cases.Postgres {
+	if c.to == cases.Postgres {
 		open = openPostgres
 	}
 	to, err := open(ctx, c.access.Database)
@@ -153,8 +143,7 @@ type writer struct {
 	version uint64
 }
 
-func (w *writer) Ready() bool     { return w.ready.Load() }
-func (w *writer) Version() uint64 { return cases.Version(w.pods.LastSyncResourceVersion()) }
+func (w *writer) Ready() bool { return w.ready.Load() }
 
 func (w *writer) Stop() error {
 	w.cancel()

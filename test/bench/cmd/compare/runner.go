@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/relist-go/relist/test/bench/cases"
 	"github.com/relist-go/relist/test/bench/measure"
@@ -34,13 +33,6 @@ func programsOf(c cases.Case) [2]string {
 
 // processors is the value of GOMAXPROCS for each program.
 const processors = 2
-
-// Without the flag -runs, both programs run up to mostRuns times, and no new run begins if it would end after budget. On
-// 2 cores, all cases together then take less than 10 minutes.
-const (
-	mostRuns = 5
-	budget   = 20 * time.Second
-)
 
 // build builds the load server and the programs.
 func build(ctx context.Context, bin string) error {
@@ -65,43 +57,21 @@ type results [2][]measure.Result
 func (r *runner) compare(ctx context.Context, c cases.Case) (results, error) {
 	a := r.amount(c)
 	var all results
-	_, err := r.repeat(budget, func(run string) error {
+	for run := range r.runs {
 		for i, program := range programsOf(c) {
-			progress(c, run, program)
-			result, err := r.once(ctx, c, program, a, way{http2: c.HTTP2, alike: c.Alike})
+			r.progress(c.Name, run, program)
+			result, err := r.once(ctx, c, program, a, way{http2: c.HTTP2})
 			if err != nil {
-				return err
+				return all, err
 			}
 			all[i] = append(all[i], result)
 		}
-		return nil
-	})
-	return all, err
+	}
+	return all, nil
 }
 
-// repeat calls once as often as the flag -runs says. Without the flag, it calls once again while another call is likely
-// to end within the budget. It returns the number of calls, which is at least one.
-func (r *runner) repeat(budget time.Duration, once func(run string) error) (runs int, err error) {
-	most := cmp.Or(r.runs, mostRuns)
-	if r.smoke {
-		most = 1
-	}
-	begin := time.Now()
-	for runs < most {
-		began := time.Now()
-		if err := once(fmt.Sprintf("run %d of %d", runs+1, most)); err != nil {
-			return runs, err
-		}
-		runs++
-		if r.runs == 0 && time.Since(begin)+time.Since(began) > budget {
-			break
-		}
-	}
-	return runs, nil
-}
-
-func progress(c cases.Case, run, what string) {
-	fmt.Fprintf(os.Stderr, "%s: %s: %s\n", c.Name, run, what)
+func (r *runner) progress(name string, run int, what string) {
+	fmt.Fprintf(os.Stderr, "%s: run %d of %d: %s\n", name, run+1, r.runs, what)
 }
 
 // amount has the numbers of objects and events of a run.
@@ -111,14 +81,12 @@ func (r *runner) amount(c cases.Case) amount {
 	if r.smoke {
 		return amount{c.SmokeObjects, c.SmokeEvents}
 	}
-	return amount{cmp.Or(r.objects, c.Objects), cmp.Or(r.events, c.Events)}
+	return amount{cmp.Or(r.objects, c.Objects), c.Events}
 }
 
 // once runs a program against a load server of its own.
 func (r *runner) once(ctx context.Context, c cases.Case, program string, a amount, w way) (result measure.Result, err error) {
-	pods, configMaps := c.ServerObjects(a.objects)
-	url, stop, err := r.serve(ctx, "-pods="+strconv.Itoa(pods), "-configmaps="+strconv.Itoa(configMaps),
-		fmt.Sprintf("-http2=%t", w.http2), fmt.Sprintf("-gzip=%t", w.gzip), fmt.Sprintf("-alike=%t", w.alike))
+	url, stop, err := r.serve(ctx, "-pods="+strconv.Itoa(a.objects), fmt.Sprintf("-http2=%t", w.http2), fmt.Sprintf("-gzip=%t", w.gzip))
 	if err != nil {
 		return result, err
 	}
@@ -128,7 +96,7 @@ func (r *runner) once(ctx context.Context, c cases.Case, program string, a amoun
 		}
 	}()
 	return r.start(ctx, c, program, a, "-server="+url,
-		fmt.Sprintf("-websocket=%t", w.webSocket), fmt.Sprintf("-gzip=%t", w.gzip), fmt.Sprintf("-share-parts=%t", w.shareParts))
+		fmt.Sprintf("-gzip=%t", w.gzip), fmt.Sprintf("-share-parts=%t", w.shareParts))
 }
 
 // start runs a program, with a database of its own if the case has one.
@@ -148,8 +116,7 @@ func (r *runner) start(ctx context.Context, c cases.Case, program string, a amou
 		if err := os.MkdirAll(r.profile, 0o755); err != nil {
 			return result, err
 		}
-		base := filepath.Join(r.profile, c.Name+"-"+program)
-		args = append(args, "-cpuprofile="+base+".cpu", "-memprofile="+base+".mem")
+		args = append(args, "-profile="+filepath.Join(r.profile, c.Name+"-"+program))
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, program), args...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(processors))
@@ -166,7 +133,7 @@ func (r *runner) start(ctx context.Context, c cases.Case, program string, a amou
 
 // serve starts a load server. It ends when stop is called.
 func (r *runner) serve(ctx context.Context, args ...string) (url string, stop func() error, err error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, "load"), append(args, "-data="+r.data)...)
+	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, "load"), args...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

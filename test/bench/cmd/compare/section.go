@@ -19,7 +19,7 @@ type section struct {
 func sections() []section {
 	var all []section
 	for _, c := range cases.All() {
-		if c.Alone || c.APIServer {
+		if c.Alone {
 			continue
 		}
 		all = append(all, section{c.Name, c.Title, func(ctx context.Context, r *runner) (string, error) {
@@ -28,9 +28,6 @@ func sections() []section {
 		}})
 	}
 	return append(all,
-		section{"growth", "First list, JSON, from 2,000 to 100,000 Pods", growth},
-		section{"copy-apiserver", "First copy from a real API server", copyAPIServer},
-		section{"copy-growth", "First copy in SQLite, JSON, from 2,000 to 100,000 Pods", copyGrowth},
 		section{"sharing", "The same 20,000 Pods with and without ShareParts, relist alone", sharing},
 		section{"transports", "The same 20,000 Pods by each transport and encoding, relist alone", transports},
 		section{"size", "The program, not stripped", binarySize},
@@ -50,36 +47,4 @@ func choose(all []section, names string) ([]section, error) {
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
-}
-
-// growth shows how CPU and memory grow with the number of objects.
-func growth(ctx context.Context, r *runner) (string, error) {
-	return growing(ctx, r, "list-json", perObject)
-}
-
-// copyGrowth shows it for a copy in a database.
-func copyGrowth(ctx context.Context, r *runner) (string, error) {
-	return growing(ctx, r, "copy-first", perCopy)
-}
-
-func growing(ctx context.Context, r *runner, name string, rows func(results, int) string) (string, error) {
-	all := cases.All()
-	c := all[slices.IndexFunc(all, func(c cases.Case) bool { return c.Name == name })]
-	var text strings.Builder
-	for i, n := range []int{2_000, 20_000, 100_000} {
-		c.Objects = n
-		if r.smoke {
-			n /= 1000
-			c.SmokeObjects = n
-		}
-		results, err := r.compare(ctx, c)
-		if err != nil {
-			return "", err
-		}
-		if i == 0 {
-			text.WriteString("| Pods | | relist | client-go | ratio |\n| ---: | --- | ---: | ---: | --- |\n")
-		}
-		text.WriteString(rows(results, n))
-	}
-	return text.String(), nil
 }

@@ -21,7 +21,7 @@ func binarySize(ctx context.Context, r *runner) (string, error) {
 		{name: "binary, MB"},
 		{name: "with `-tags nethttpomithttp2`, MB", flags: []string{"-tags", "nethttpomithttp2"}},
 	} {
-		relist, err := r.sizeOf(ctx, "..", "./examples/slim", as.flags)
+		relist, err := r.sizeOf(ctx, "../..", "./examples/slim", as.flags)
 		if err != nil {
 			return "", err
 		}

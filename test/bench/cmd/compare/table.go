@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/relist-go/relist/test/bench/cases"
 	"github.com/relist-go/relist/test/bench/measure"
 )
 
@@ -24,37 +23,6 @@ func table(all results) string {
 		fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", m.Name, number(median(a)), number(median(b)), ratio(a, b))
 	}
 	fmt.Fprintf(&text, "\nMedian of %d.\n", len(all[0]))
-	return text.String()
-}
-
-// perObject returns the rows for one number of objects in the table of growth. They show what each object takes.
-func perObject(all results, n int) string {
-	return growthRows(all, n, []growthRow{
-		{measure.CPU, "CPU per Pod, µs", 1e6 / float64(n)},
-		{measure.PeakRSS, "peak RSS per Pod, KB", 1e3 / float64(n)},
-		{measure.LiveHeap, "live heap per Pod, KB", 1e3 / float64(n)},
-	})
-}
-
-// perCopy is as perObject, for a copy in a database, whose memory does not grow with each object.
-func perCopy(all results, n int) string {
-	return growthRows(all, n, []growthRow{
-		{measure.CPU, "CPU per Pod, µs", 1e6 / float64(n)},
-		{cases.OverIdle, cases.OverIdle, 1},
-	})
-}
-
-type growthRow struct {
-	metric, title string
-	per           float64
-}
-
-func growthRows(all results, n int, rows []growthRow) string {
-	var text strings.Builder
-	for _, row := range rows {
-		a, b := values(all[0], row.metric), values(all[1], row.metric)
-		fmt.Fprintf(&text, "| %d | %s | %s | %s | %s |\n", n, row.title, number(median(a)*row.per), number(median(b)*row.per), ratio(a, b))
-	}
 	return text.String()
 }
 

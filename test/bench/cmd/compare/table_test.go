@@ -33,20 +33,6 @@ Median of 3.
 	}
 }
 
-func TestAPIServerRows(t *testing.T) {
-	all := [3][]measure.Result{
-		{result(1, measure.Metric{Name: "own", Value: 3}), result(2)},
-		{result(4), result(6)},
-		{result(4), result(8)},
-	}
-	const want = `| SQLite | CPU, s | 1.50 | 5.00 | 6.00 | **0.25** (0.25 to 0.25) | **0.88** (0.75 to 1.00) |
-|  | own | 3.00 |  |  |  |  |
-`
-	if diff := cmp.Diff(want, apiServerRows("SQLite", all)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
 // Ratios are of the runs that followed each other, not of the medians.
 func TestRatio(t *testing.T) {
 	for _, tt := range []struct {

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -36,9 +35,6 @@ func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
 	if access.Gzip {
 		config.Compression = transport.CompressionGzip
 	}
-	if access.WebSocket {
-		config.WatchTransport = transport.WatchWebSocket
-	}
 	c, err := transport.NewClient(config)
 	if err != nil {
 		return nil, err
@@ -59,15 +55,11 @@ func connect(access cases.Access, _ cases.Case) (cases.Client, error) {
 
 // Start implements cases.Client.
 func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Handler) (cases.Informer, error) {
-	switch {
-	case spec.Object == cases.Unstructured:
+	switch spec.Object {
+	case cases.Unstructured:
 		return start[*unstructured.Unstructured](ctx, c, spec, handlers)
-	case spec.Object == cases.MetadataOnly:
-		return start[*metav1.PartialObjectMetadata](ctx, c, spec, handlers)
-	case spec.Object == cases.Slim:
+	case cases.Slim:
 		return start[*slimPod](ctx, c, spec, handlers)
-	case spec.Resource == "configmaps":
-		return start[*corev1.ConfigMap](ctx, c, spec, handlers)
 	default:
 		return start[*corev1.Pod](ctx, c, spec, handlers)
 	}
@@ -81,10 +73,7 @@ func (r running[T]) Version() string { return r.Store().ResourceVersion() }
 
 func start[T object.Object](ctx context.Context, c client, spec cases.Spec, handlers []cases.Handler) (cases.Informer, error) {
 	opts := listwatch.Options[T]{Namespace: spec.Namespace, Encoding: encodings[spec.Encoding], ShareParts: spec.ShareParts}
-	if spec.Object == cases.Dropped {
-		opts.Drop = []string{"metadata.managedFields"}
-	}
-	resource, err := listwatch.New(c.transport, schema.GroupVersionResource{Version: "v1", Resource: spec.Resource}, opts)
+	resource, err := listwatch.New(c.transport, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, opts)
 	if err != nil {
 		return nil, err
 	}

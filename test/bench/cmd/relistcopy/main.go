@@ -4,20 +4,17 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
 	"github.com/relist-go/relist/durable/sqlite"
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/bench/cases"
 	"github.com/relist-go/relist/test/bench/objects"
@@ -29,88 +26,33 @@ func main() { cases.MainOfCopier("relist", connect) }
 type copier struct {
 	transport *transport.Client
 	access    cases.Access
-	spec      cases.Case
+	database  cases.Database
 }
 
 func connect(access cases.Access, c cases.Case) (cases.Copier, error) {
-	config := transport.Config{Server: access.URL}
-	if access.Kubeconfig != "" {
-		var err error
-		if config, err = transport.LoadKubeconfig(transport.KubeconfigOptions{Path: access.Kubeconfig}); err != nil {
-			return nil, err
-		}
-	}
-	client, err := transport.NewClient(config)
-	return copier{client, access, c}, err
+	client, err := transport.NewClient(transport.Config{Server: access.URL})
+	return copier{client, access, c.Database}, err
 }
+
+var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // Start implements cases.Copier.
 func (c copier) Start(ctx context.Context, ledger *cases.Ledger) (cases.Copying, error) {
-	check := sqlite.Check
-	if c.spec.Database == cases.Postgres {
-		check = postgres.Check
+	open, check := openSQLite, sqlite.Check
+	if c.database == cases.Postgres {
+		open, check = openPostgres, postgres.Check
 	}
-	if c.spec.Spec.Object == cases.Raw {
-		opts := listwatch.Options[*listwatch.Raw]{
-			Transform: func(pod *listwatch.Raw) (*listwatch.Raw, error) { return pod, check(pod.Bytes()) },
-		}
-		return start(ctx, c, ledger, opts, func(pod *listwatch.Raw) ([]byte, error) {
-			ledger.Wrote(sentAt(pod.Bytes()))
-			return pod.MarshalJSON()
-		})
-	}
-	opts := listwatch.Options[*corev1.Pod]{Encoding: listwatch.Protobuf}
-	if c.spec.Database == cases.Postgres {
-		// A string of a typed Pod may have \u0000. Everything that SQLite refuses cannot be in a typed Pod.
-		opts.Transform = func(pod *corev1.Pod) (*corev1.Pod, error) {
-			object, err := encodePod(pod)
-			if err == nil {
-				err = check(object)
-			}
-			return pod, err
-		}
-	}
-	return start(ctx, c, ledger, opts, func(pod *corev1.Pod) ([]byte, error) {
-		sent, _ := strconv.ParseInt(pod.Annotations[objects.SentAnnotation], 10, 64) // 0 if the Pod has no such annotation
-		ledger.Wrote(sent)
-		return encodePod(pod)
+	to, closeDB, err := open(ctx, c.access.Database, func(pod *listwatch.Raw) ([]byte, error) {
+		ledger.Wrote(sentAt(pod.Bytes()))
+		return pod.MarshalJSON()
 	})
-}
-
-// encodePod returns the JSON of a Pod with its kind and apiVersion, which the items of a list do not have.
-func encodePod(pod *corev1.Pod) ([]byte, error) {
-	object := *pod
-	object.Kind, object.APIVersion = "Pod", "v1"
-	return json.Marshal(&object)
-}
-
-// start starts a mirror of objects of one type.
-func start[T object.Object](ctx context.Context, c copier, ledger *cases.Ledger, opts listwatch.Options[T], encode func(T) ([]byte, error)) (cases.Copying, error) {
-	pods := schema.GroupVersionResource{Version: "v1", Resource: c.spec.Spec.Resource}
-	var (
-		to      durable.Copy[T]
-		closeDB func() error
-	)
-	if c.spec.Database == cases.Postgres {
-		db, err := postgres.Open(ctx, c.access.Database, postgres.Options{})
-		if err != nil {
-			return nil, err
-		}
-		if to, err = postgres.New(db, postgres.Table{Resource: pods}, encode); err != nil {
-			return nil, err
-		}
-		closeDB = db.Close
-	} else {
-		db, err := sqlite.Open(c.access.Database, sqlite.Options{}) //nolint:contextcheck // it has no context
-		if err != nil {
-			return nil, err
-		}
-		if to, err = sqlite.New(db, sqlite.Table{Resource: pods}, encode); err != nil {
-			return nil, err
-		}
-		closeDB = db.Close
+	if err != nil {
+		return nil, err
 	}
-	opts.Drop = []string{"metadata.managedFields"}
+	opts := listwatch.Options[*listwatch.Raw]{
+		Drop:      []string{"metadata.managedFields"},
+		Transform: func(pod *listwatch.Raw) (*listwatch.Raw, error) { return pod, check(pod.Bytes()) },
+	}
 	resource, err := listwatch.New(c.transport, pods, opts)
 	if err != nil {
 		return nil, err
@@ -127,7 +69,7 @@ func start[T object.Object](ctx context.Context, c copier, ledger *cases.Ledger,
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &running[T]{mirror: mirror, cancel: cancel, ended: make(chan struct{}), close: closeDB}
+	r := &running{mirror: mirror, cancel: cancel, ended: make(chan struct{}), close: closeDB}
 	go func() {
 		err := mirror.Run(ctx)
 		if ctx.Err() == nil {
@@ -139,6 +81,26 @@ func start[T object.Object](ctx context.Context, c copier, ledger *cases.Ledger,
 	return r, nil
 }
 
+type encoder = func(*listwatch.Raw) ([]byte, error)
+
+func openSQLite(_ context.Context, file string, encode encoder) (durable.Copy[*listwatch.Raw], func() error, error) {
+	db, err := sqlite.Open(file, sqlite.Options{}) //nolint:contextcheck // it has no context
+	if err != nil {
+		return nil, nil, err
+	}
+	to, err := sqlite.New(db, sqlite.Table{Resource: pods}, encode)
+	return to, db.Close, err
+}
+
+func openPostgres(ctx context.Context, url string, encode encoder) (durable.Copy[*listwatch.Raw], func() error, error) {
+	db, err := postgres.Open(ctx, url, postgres.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	to, err := postgres.New(db, postgres.Table{Resource: pods}, encode)
+	return to, db.Close, err
+}
+
 // sentAt returns the time at which the server changed an object, which an annotation has. It is 0 if the object was never changed.
 func sentAt(object []byte) int64 {
 	_, rest, _ := bytes.Cut(object, []byte(`"`+objects.SentAnnotation+`":"`))
@@ -148,23 +110,19 @@ func sentAt(object []byte) int64 {
 }
 
 // running is a mirror that was started.
-type running[T object.Object] struct {
-	mirror *durable.Mirror[T]
+type running struct {
+	mirror *durable.Mirror[*listwatch.Raw]
 	cancel context.CancelFunc
 	ended  chan struct{}
 	close  func() error
 }
 
-func (r *running[T]) Ready() bool {
+func (r *running) Ready() bool {
 	s := r.mirror.Status()
 	return s.Committed.Point.Version != "" && s.Reflector.State == reflector.Watching
 }
 
-func (r *running[T]) Version() uint64 {
-	return cases.Version(r.mirror.Status().Committed.Point.Version)
-}
-
-func (r *running[T]) Stop() error {
+func (r *running) Stop() error {
 	r.cancel()
 	<-r.ended
 	return r.close()
