@@ -69,9 +69,10 @@ type (
 	// ResumeSaved says that the sink holds a saved copy. If it is not the first input, it changes nothing.
 	ResumeSaved struct{ Point Point }
 
-	// Took says that the sink took the Apply or the Replace of the last step, and Refused that it returned an error. One of the two is the
-	// next input after such a step.
-	Took    struct{}
+	// Took says that the sink took the Apply or the Replace of the last step. After such a step, Took or Refused is the next input.
+	Took struct{}
+
+	// Refused says that the sink returned an error for it.
 	Refused struct{ Err error }
 
 	// Stopped says that everything that was open is closed. The next Tick goes on from there.
