@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/internal/pipes"
 )
 
 // A fixture is a server and a client of it over connections in memory, so that both live in a synctest bubble.
@@ -38,59 +38,19 @@ func (f *fixture) failNext(x Failure) {
 
 // memoryClient returns a client whose every connection is a pipe to handler.
 func memoryClient(t *testing.T, s *Server, handler http.Handler) *http.Client {
-	ln := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
-	srv := &http.Server{Handler: handler}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = srv.Serve(ln) // ends with ErrServerClosed
-	}()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return ln.dial(ctx) }}
+	network := pipes.New()
+	stop := network.Serve(&http.Server{Handler: handler})
+	transport := &http.Transport{DialContext: network.Dial}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		_ = srv.Close()
-		<-ended
+		stop()
 		pass(time.Second) // net/http lingers on a connection whose request it did not read to the end
 	})
 	return &http.Client{Transport: transport}
 }
-
-type pipeListener struct {
-	conns chan net.Conn
-	once  sync.Once
-	done  chan struct{}
-}
-
-func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case l.conns <- server:
-		return client, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
 
 // An answer is a response that was read to its end.
 type answer struct {

@@ -7,10 +7,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/relist-go/relist/internal/pipes"
 )
 
 // StartInMemory is Start without a port: the server's connections are pieces of memory, and the client makes them with the
@@ -51,63 +52,29 @@ func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, fmt.Errorf("apitest: this server is not in memory; connect to %s without Dial", l.URL)
 	}
 	l.mu.Lock()
-	port, _ := l.port.(*memoryPort)
+	port, _ := l.port.(*pipes.Network)
 	l.mu.Unlock()
 	if port == nil {
 		return nil, errRefused
 	}
-	return port.dial(ctx)
+	return dialMemory(ctx, port)
 }
 
 var errRefused error = &net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 
-// A memoryPort is a net.Listener for connections in memory, from one open of a Listener to the next shut.
-type memoryPort struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func newMemoryPort() *memoryPort {
-	return &memoryPort{conns: make(chan net.Conn), done: make(chan struct{})}
-}
-
-func (p *memoryPort) dial(ctx context.Context) (net.Conn, error) {
+// dialMemory connects to a listener in memory. The connection is a pipe without a buffer, which can be reset and lost.
+func dialMemory(ctx context.Context, port *pipes.Network) (net.Conn, error) {
 	near, far := net.Pipe()
 	s := &memoryState{client: near}
-	select {
-	case p.conns <- &memoryConn{Conn: far, memoryState: s}:
-		return &memoryConn{Conn: near, memoryState: s}, nil
-	case <-p.done:
+	err := port.Connect(ctx, &memoryConn{Conn: far, memoryState: s})
+	switch {
+	case errors.Is(err, net.ErrClosed):
 		return nil, errRefused
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	case err != nil:
+		return nil, err
 	}
+	return &memoryConn{Conn: near, memoryState: s}, nil
 }
-
-// Accept implements [net.Listener].
-func (p *memoryPort) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements [net.Listener].
-func (p *memoryPort) Close() error {
-	p.once.Do(func() { close(p.done) })
-	return nil
-}
-
-// Addr implements [net.Listener].
-func (*memoryPort) Addr() net.Addr { return memoryAddr{} }
-
-type memoryAddr struct{}
-
-func (memoryAddr) Network() string { return "memory" }
-func (memoryAddr) String() string  { return "memory" }
 
 // A memoryConn is one end of a connection.
 type memoryConn struct {

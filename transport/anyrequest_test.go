@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 
 	"golang.org/x/net/http2"
+
+	"github.com/relist-go/relist/internal/pipes"
 )
 
 // closable is a body that cannot be read once it was closed, and counts that.
@@ -240,7 +242,7 @@ func TestAnyRequestAfterTheTokenWasRotated(t *testing.T) {
 	}
 	rotate("first-token")
 	synctest.Test(t, func(t *testing.T) {
-		network, server := newNetwork(), &tokenServer{accepted: "first-token"}
+		network, server := pipes.New(), &tokenServer{accepted: "first-token"}
 		var got []string
 		readBody := true
 		defer serveOn(network, func(w http.ResponseWriter, r *http.Request) {

@@ -21,6 +21,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/pipes"
 )
 
 // TestNothingIsLeftBehind ends requests and streams in each way there is. The bubble
@@ -29,7 +31,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network, cfg := newNetwork(), Config{Server: "http://api.example", Protocol: w.protocol}
+				network, cfg := pipes.New(), Config{Server: "http://api.example", Protocol: w.protocol}
 				cfg.Dial = network.Dial
 				var certs []tls.Certificate
 				if w.tls {

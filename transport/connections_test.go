@@ -20,7 +20,7 @@ func TestCloseReachesConnectionsInUse(t *testing.T) {
 	for _, protocol := range []Protocol{ProtocolHTTP1, ProtocolHTTP2} {
 		t.Run(protocol.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := newNetwork()
+				network := pipes.New()
 				stop := serveOn(network, holdOpen(`{}`))
 				defer stop()
 				var made []net.Conn
@@ -69,7 +69,7 @@ func TestCancelledStreamFreesItsConnection(t *testing.T) {
 	for _, protocol := range []Protocol{ProtocolHTTP1, ProtocolHTTP2} {
 		t.Run(protocol.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := newNetwork()
+				network := pipes.New()
 				stop := serveOn(network, holdOpen(`{}`))
 				defer stop()
 				c, err := NewClient(Config{Server: "http://api.example", Protocol: protocol, Dial: network.Dial})

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/pipes"
 )
 
 // script writes a program, which is also given the folder it is in, as $DIR.
@@ -59,7 +61,7 @@ func (p printer) runs() int {
 func TestExecTokenIsKeptUntilItExpires(t *testing.T) {
 	program := newPrinter(t)
 	synctest.Test(t, func(t *testing.T) {
-		network, server := newNetwork(), &tokenServer{accepted: "first-token"}
+		network, server := pipes.New(), &tokenServer{accepted: "first-token"}
 		defer serveOn(network, server.ServeHTTP)()
 		c := newTestClient(t, Config{Server: "http://127.0.0.1", Dial: network.Dial, Exec: program.ExecConfig})
 		defer c.Close()
@@ -230,7 +232,7 @@ func TestExecRunsOnceForAll(t *testing.T) {
 func TestExecClientCertificate(t *testing.T) {
 	program := newPrinter(t)
 	synctest.Test(t, func(t *testing.T) {
-		network := newNetwork()
+		network := pipes.New()
 		ca := newCert(t, nil, "api.example")
 		first, second := newCert(t, &ca), newCert(t, &ca)
 		var shown []string
@@ -320,7 +322,7 @@ func TestExecConfigIsChecked(t *testing.T) {
 func TestExecIsAskedAgainForWhatHasExpired(t *testing.T) {
 	program := newPrinter(t)
 	synctest.Test(t, func(t *testing.T) {
-		network, server := newNetwork(), &tokenServer{accepted: "second-token"}
+		network, server := pipes.New(), &tokenServer{accepted: "second-token"}
 		defer serveOn(network, server.ServeHTTP)()
 		c := newTestClient(t, Config{Server: "http://127.0.0.1", Dial: network.Dial, Exec: program.ExecConfig})
 		defer c.Close()

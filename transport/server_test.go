@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,42 +70,6 @@ func (w wire) serve(t testing.TB, handler http.HandlerFunc) Config {
 func serve(t testing.TB, handler http.HandlerFunc) Config {
 	return wires[0].serve(t, handler)
 }
-
-// network is an in-memory one: a listener, and a Dial that reaches it. It works in
-// a synctest bubble.
-type network struct {
-	conns chan net.Conn
-	done  chan struct{}
-	close sync.Once
-}
-
-func newNetwork() *network {
-	return &network{conns: make(chan net.Conn), done: make(chan struct{})}
-}
-
-func (n *network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
-	select {
-	case n.conns <- server:
-		return client, nil
-	case <-n.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (n *network) Accept() (net.Conn, error) {
-	select {
-	case c := <-n.conns:
-		return c, nil
-	case <-n.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (n *network) Close() error   { n.close.Do(func() { close(n.done) }); return nil }
-func (n *network) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
 
 // serveOn serves HTTP/1.1 and HTTP/2 on a network until stop is called, over TLS if
 // certificates are given.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/internal/pipes"
 )
 
 // lossy is a connection of which the other end can vanish without a word: what is
@@ -63,7 +65,7 @@ func TestPingFindsALostConnection(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network, lost := newNetwork(), make(chan struct{})
+				network, lost := pipes.New(), make(chan struct{})
 				stop := serveOn(network, holdOpen(`{}`))
 				c, err := NewClient(Config{
 					Server: "http://api.example", Protocol: ProtocolHTTP2, ReadIdleTimeout: tt.idle, PingTimeout: tt.ping,
@@ -110,7 +112,7 @@ func TestPingFindsALostConnection(t *testing.T) {
 // TestPingKeepsAHealthyConnection is silent for an hour.
 func TestPingKeepsAHealthyConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := newNetwork()
+		network := pipes.New()
 		stop := serveOn(network, func(w http.ResponseWriter, _ *http.Request) {
 			writeFrames(w, `{}`)
 			pass(time.Hour)
@@ -139,10 +141,14 @@ func TestPingKeepsAHealthyConnection(t *testing.T) {
 func inBubble(t *testing.T, cfg Config, serve func(s *serverSocket, over <-chan struct{}), f func(t *testing.T, s Stream)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		network := newNetwork()
+		network := pipes.New()
 		over := make(chan struct{})
 		stop := serveOn(network, upgrade(func(s *serverSocket) { serve(s, over) }))
-		cfg.Server, cfg.Dial, cfg.WatchTransport = "http://api.example", network.Dial, WatchWebSocket
+		cfg.Server, cfg.WatchTransport = "http://api.example", WatchWebSocket
+		cfg.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			client, server := net.Pipe() // without a buffer: what nobody reads cannot be sent
+			return client, network.Connect(ctx, server)
+		}
 		c := newTestClient(t, cfg)
 		s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
 		if err != nil {

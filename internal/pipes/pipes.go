@@ -9,6 +9,7 @@ package pipes
 import (
 	"context"
 	"net"
+	"net/http"
 	"sync"
 )
 
@@ -27,13 +28,34 @@ func New() *Network {
 // Dial connects to the listener, whatever the address is.
 func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
+	if err := n.Connect(ctx, server); err != nil {
+		return nil, err
+	}
+	return newEager(client), nil
+}
+
+// Connect gives the listener the server's end of a connection that Dial would not make: one that can be reset, say.
+func (n *Network) Connect(ctx context.Context, server net.Conn) error {
 	select {
 	case n.conns <- server:
-		return newEager(client), nil
+		return nil
 	case <-n.done:
-		return nil, net.ErrClosed
+		return net.ErrClosed
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
+	}
+}
+
+// Serve serves HTTP until stop is called.
+func (n *Network) Serve(srv *http.Server) (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = srv.Serve(n) // it ends with ErrServerClosed
+	}()
+	return func() {
+		_ = srv.Close()
+		<-ended
 	}
 }
 

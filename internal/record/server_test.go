@@ -11,6 +11,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/internal/pipe"
+	"github.com/relist-go/relist/internal/pipes"
 	"github.com/relist-go/relist/trace"
 	"github.com/relist-go/relist/transport"
 )
@@ -46,21 +47,16 @@ func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script fun
 	var c *conversation
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, server: apitest.New(server), idle: map[net.Conn]bool{}}
-		listener := &memory{conns: make(chan net.Conn)}
+		network := pipes.New()
 		var handler http.Handler = w.server
 		if opts.handler != nil {
 			handler = opts.handler
 		}
-		web := &http.Server{Handler: handler, ConnState: w.connState}
-		served := make(chan struct{})
-		go func() {
-			defer close(served)
-			_ = web.Serve(listener) // it ends when web is closed
-		}()
+		stop := network.Serve(&http.Server{Handler: handler, ConnState: w.connState})
 		client, err := transport.NewClient(transport.Config{
 			Server:         "http://apitest.test",
 			WatchTransport: watches(opts.WebSocket),
-			Dial: func(context.Context, string, string) (net.Conn, error) {
+			Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				if w.down {
@@ -68,8 +64,7 @@ func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script fun
 				}
 				client, conn := pipe.New()
 				w.conns = append(w.conns, conn)
-				listener.conns <- conn
-				return client, nil
+				return client, network.Connect(ctx, conn)
 			},
 		})
 		if err != nil {
@@ -90,8 +85,7 @@ func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script fun
 		cancel()
 		<-done
 		client.Close()
-		_ = web.Close()
-		<-served
+		stop()
 		_ = w.server.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -163,27 +157,6 @@ func (w *world) remove(namespace, name string) {
 	}
 	synctest.Wait()
 }
-
-// memory is a listener.
-type memory struct {
-	conns chan net.Conn
-	once  sync.Once
-}
-
-func (m *memory) Accept() (net.Conn, error) {
-	conn, ok := <-m.conns
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return conn, nil
-}
-
-func (m *memory) Close() error {
-	m.once.Do(func() { close(m.conns) })
-	return nil
-}
-
-func (m *memory) Addr() net.Addr { return &net.TCPAddr{} }
 
 // passes composes the trace, and checks that it passes when it is read again.
 func passes(t *testing.T, c *conversation) string {

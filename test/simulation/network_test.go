@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/pipes"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
 )
@@ -25,9 +26,7 @@ type configMap struct {
 
 // memory is a network of pipes, with one server on it.
 type memory struct {
-	conns chan net.Conn
-	done  chan struct{}
-	close sync.Once
+	*pipes.Network
 
 	mu      sync.Mutex // guards all below
 	refused error      // what a dial returns; nil if somebody accepts
@@ -67,19 +66,13 @@ func (m *memory) inVain() (dials []request) {
 
 // serveMemory serves handler until the test has ended.
 func serveMemory(t *testing.T, handler http.Handler) *memory {
-	m := &memory{conns: make(chan net.Conn), done: make(chan struct{})}
+	m := &memory{Network: pipes.New()}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	srv := &http.Server{Handler: handler, Protocols: &protocols}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = srv.Serve(m) // it ends with ErrServerClosed
-	}()
+	stop := m.Serve(&http.Server{Handler: handler, Protocols: &protocols})
 	t.Cleanup(func() {
-		_ = srv.Close()
-		<-ended
+		stop()
 		<-time.After(time.Second) // net/http lingers on a connection that it did not read to the end
 	})
 	return m
@@ -90,14 +83,10 @@ func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err := m.connect(server); err != nil {
 		return nil, err
 	}
-	select {
-	case m.conns <- server:
-		return client, nil
-	case <-m.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := m.Connect(ctx, server); err != nil {
+		return nil, err
 	}
+	return client, nil
 }
 
 // connect keeps the server's end of a new connection, for refuse to close.
@@ -111,25 +100,6 @@ func (m *memory) connect(server net.Conn) error {
 	m.open = append(m.open, server)
 	return nil
 }
-
-// Accept implements net.Listener.
-func (m *memory) Accept() (net.Conn, error) {
-	select {
-	case c := <-m.conns:
-		return c, nil
-	case <-m.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (m *memory) Close() error {
-	m.close.Do(func() { close(m.done) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (*memory) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
 
 // configMaps returns the ListWatcher of a server, and closes its connections when the
 // test has ended.

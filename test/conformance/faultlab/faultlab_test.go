@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/pipes"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -54,61 +55,31 @@ func loopback(t *testing.T, s shape, d time.Duration) count {
 		t.Error(err)
 		return count{}
 	}
-	return measure(t, l, &network{accept: ln.Accept, close: ln.Close, addr: ln.Addr()}, transport.Config{Server: "http://" + ln.Addr().String()}, d)
+	return measure(t, l, &network{Listener: ln}, transport.Config{Server: "http://" + ln.Addr().String()}, d)
 }
 
 // virtual measures in a bubble.
 func virtual(t *testing.T, s shape, d time.Duration) count {
 	l := &lab{shape: s}
-	conns, done := make(chan net.Conn), make(chan struct{})
-	var once sync.Once
-	n := &network{
-		accept: func() (net.Conn, error) {
-			select {
-			case c := <-conns:
-				return c, nil
-			case <-done:
-				return nil, net.ErrClosed
-			}
-		},
-		close: func() error { once.Do(func() { close(done) }); return nil },
-		addr:  &net.UnixAddr{Name: "memory", Net: "unix"},
-	}
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		client, server := net.Pipe()
-		select {
-		case conns <- server:
-			return client, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	return measure(t, l, n, transport.Config{Server: "http://relist.test", Dial: dial}, d)
+	memory := pipes.New()
+	return measure(t, l, &network{Listener: memory}, transport.Config{Server: "http://relist.test", Dial: memory.Dial}, d)
 }
 
 // network is a listener whose connections the lab sees first.
 type network struct {
-	lab    *lab
-	accept func() (net.Conn, error)
-	close  func() error
-	addr   net.Addr
+	net.Listener
+	lab *lab
 }
 
 // Accept implements net.Listener.
 func (n *network) Accept() (net.Conn, error) {
 	for {
-		conn, err := n.accept()
+		conn, err := n.Listener.Accept()
 		if err != nil || !n.lab.accept(conn) {
 			return conn, err
 		}
 	}
 }
-
-// Close implements net.Listener.
-func (n *network) Close() error { return n.close() }
-
-// Addr implements net.Listener.
-func (n *network) Addr() net.Addr { return n.addr }
 
 // measure runs a reflector for some time against a lab.
 func measure(t *testing.T, l *lab, n *network, cfg transport.Config, d time.Duration) count {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
+	"github.com/relist-go/relist/internal/pipes"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -36,7 +37,9 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 	server := apitest.New(apitest.Options{})
 	t.Cleanup(func() { _ = server.Close() })
 	setup(server)
-	client, err := transport.NewClient(transport.Config{Server: "http://api.example", Dial: serveInMemory(t, server)})
+	network := pipes.New()
+	t.Cleanup(network.Serve(&http.Server{Handler: server}))
+	client, err := transport.NewClient(transport.Config{Server: "http://api.example", Dial: network.Dial})
 	if err != nil {
 		t.Fatal(err)
 	}
