@@ -14,50 +14,60 @@ import "context"
 // Pop holds no lock while process runs. process may call any method except Pop and Wait, which would never return.
 // Several goroutines may call Pop; their process functions run one after the other, in the order of the queue.
 func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) error {
-	if process == nil {
-		return errNoProcess
-	}
-	var e Entry[T]
-	if err := q.take(ctx, &e); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := process(e)
-	q.finish(e.Initial, err != nil)
-	return err
-}
-
-// take waits for its turn and for an entry, and moves it from the queue to e.
-func (q *Queue[T]) take(ctx context.Context, e *Entry[T]) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	for {
-		if err := ctx.Err(); err != nil {
-			q.signal() // this Pop may have taken the token from wake, so another Pop gets one
+		if taken, err := q.TryPop(process); taken || err != nil {
 			return err
 		}
-		turn := q.processing == nil && !q.handing
-		if turn && q.due != "" {
-			q.handOver()
-			continue
-		}
-		if turn && q.order.len > 0 {
-			q.begin(e)
-			return nil
-		}
-		if q.closed && q.order.len == 0 {
-			q.signal()
-			return ErrClosed
-		}
-		q.waiting++
-		q.mu.Unlock()
 		select {
+		case <-q.ready:
 		case <-ctx.Done():
-		case <-q.wake:
+			return ctx.Err()
 		}
-		q.mu.Lock()
-		q.waiting--
 	}
 }
+
+// Ready returns a channel for a consumer that also waits for other things. Whenever the consumer receives from it, the consumer
+// must call [Queue.TryPop], which may then find an entry, or a version to call [Options].Passed with, or nothing.
+func (q *Queue[T]) Ready() <-chan struct{} { return q.ready }
+
+// TryPop does what [Queue.Pop] does, but does not wait: it returns false if there is no entry, or if another one is being
+// processed. So process may call it.
+func (q *Queue[T]) TryPop(process func(Entry[T]) error) (taken bool, err error) {
+	if process == nil {
+		return false, errNoProcess
+	}
+	var e Entry[T]
+	if taken, err := q.take(&e); !taken {
+		return false, err
+	}
+	err = process(e)
+	q.finish(e.Initial, err != nil)
+	return true, err
+}
+
+// take moves the oldest entry from the queue to e, if there is one and none is being processed.
+func (q *Queue[T]) take(e *Entry[T]) (taken bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.due != "" && q.idle() {
+		q.handOver()
+	}
+	switch {
+	case q.order.len > 0 && q.idle():
+		q.begin(e)
+		return true, nil
+	case q.order.len == 0 && q.closed:
+		q.signal() // for the next Pop
+		return false, ErrClosed
+	}
+	return false, nil
+}
+
+// idle reports whether neither process nor Options.Passed is running. It needs mu.
+func (q *Queue[T]) idle() bool { return q.processing == nil && !q.handing }
 
 // begin moves the oldest entry to out. It needs mu.
 func (q *Queue[T]) begin(out *Entry[T]) {

@@ -2,7 +2,9 @@ package deltafifo_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/object"
@@ -131,3 +133,55 @@ func TestProducerErrors(t *testing.T) {
 	}
 	f.want("a: Added@1")
 }
+
+// A consumer that waits for Ready, and then takes one entry, gets everything.
+func TestTryPop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		q := deltafifo.New(options{Passed: func(version string) { told = append(told, "passed "+version) }})
+		process := func(e deltafifo.Entry[*testObject]) error {
+			told = append(told, format(e))
+			if taken, err := q.TryPop(nothing); taken || err != nil {
+				t.Errorf("while an entry is processed, TryPop returns %v, %v", taken, err)
+			}
+			if e.Key == "b" {
+				return errProcess
+			}
+			return nil
+		}
+		var last error
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for last == nil {
+				<-q.Ready()
+				if taken, err := q.TryPop(process); !taken {
+					last = err
+				} else if failed := errors.Is(err, errProcess); failed != (told[len(told)-1] == "b: Added@2") {
+					t.Errorf("after %q, TryPop returns %v", told, err)
+				}
+			}
+		}()
+		if taken, err := q.TryPop(nothing); taken || err != nil {
+			t.Errorf("TryPop of an empty queue returns %v, %v", taken, err)
+		}
+		q.Mark("1") // without an entry
+		synctest.Wait()
+		for _, s := range []string{"a@2", "b@2", "c@2"} {
+			_ = q.Add(obj(s))
+		}
+		synctest.Wait()
+		_ = q.Add(obj("d@3"))
+		synctest.Wait()
+		q.Close()
+		<-done
+		if want := []string{"passed 1", "a: Added@2", "b: Added@2", "c: Added@2", "d: Added@3"}; !slices.Equal(told, want) {
+			t.Errorf("the consumer was told %q, want %q", told, want)
+		}
+		if !errors.Is(last, deltafifo.ErrClosed) {
+			t.Errorf("in the end TryPop returns %v", last)
+		}
+	})
+}
+
+func nothing(deltafifo.Entry[*testObject]) error { return nil }

@@ -25,7 +25,19 @@ type cache[T object.Object] struct {
 func newCache[T object.Object](opts *Options[T]) *cache[T] {
 	return &cache[T]{
 		store:    store.New(store.Options[T]{Indexers: opts.Indexers, Bookmarked: true}),
+		bell:     make(bell, 1),
 		lifetime: lifetime{ended: make(chan struct{}), over: make(chan struct{})},
+	}
+}
+
+// bell wakes the consumer, which then looks at handlers and resyncs. It holds a token from a ring until the consumer hears it.
+type bell chan struct{}
+
+// ring never blocks, and any goroutine may call it.
+func (b bell) ring() {
+	select {
+	case b <- struct{}{}:
+	default: // it was rung already
 	}
 }
 

@@ -18,8 +18,9 @@ type supply[T object.Object] interface {
 	// begin starts what fills the queues, until ctx ends. fail ends Run with an error.
 	begin(ctx context.Context, fail context.CancelCauseFunc)
 
-	// take waits for an entry and has the consumer apply it, unless ctx ends first. It may do other work of the consumer.
-	take(ctx context.Context, c *consumer[T])
+	// take waits for an entry and has the consumer apply it, unless ctx ends or the bell is rung before. It may do other work of
+	// the consumer.
+	take(ctx context.Context, c *consumer[T]) (rung bool)
 
 	// hasSynced reports whether the store has every first list.
 	hasSynced() bool
@@ -44,15 +45,13 @@ type consumer[T object.Object] struct {
 
 // run takes entries until the context feeding ends: see [lifetime].
 func (c *consumer[T]) run(telling, feeding context.Context) {
-	waiting := feeding
-	c.bell.ring() // for the handlers that were added before Run
+	rung := true // for the handlers that were added before Run
 	for feeding.Err() == nil {
-		var rung bool
-		if waiting, rung = c.bell.hear(feeding, waiting); rung {
+		if rung {
 			c.attend(telling)
 		}
 		c.markSynced()
-		c.from.take(waiting, c) // it also ends if the bell is rung
+		rung = c.from.take(feeding, c)
 	}
 }
 

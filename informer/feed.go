@@ -24,28 +24,19 @@ type feed[T object.Object] struct {
 	queue     *deltafifo.Queue[T]
 	reflector *reflector.Reflector[T]
 	before    *feed[T]      // the earlier feed of this namespace; nil if there is none or it has gone
-	applied   chan struct{} // holds a token when the consumer has applied an entry
 	synced    chan struct{} // closed when the store has the first list
 	gone      chan struct{} // closed when the store has no objects of this feed, and their deletions are pending
 	told      chan struct{} // closed when every handler was told of these deletions, or has ended
 	untold    error         // ErrStopped if Run ended before that; written before told is closed
 
 	// The mu of the cache guards these fields, and the closing of synced.
-	quit    bool               // Remove was called
-	dropped bool               // an entry was not applied, because the feed ended
-	end     context.CancelFunc // ends the feed; nil if it has not begun
-}
-
-// delivery is an entry on its way from a feed to the consumer.
-type delivery[T object.Object] struct {
-	feed  *feed[T]
-	entry deltafifo.Entry[T]
+	quit bool               // Remove was called
+	end  context.CancelFunc // ends the feed; nil if it has not begun
 }
 
 func newFeed[T object.Object](m *Multi[T], namespace string, lw source.ListWatcher[T]) (*feed[T], error) {
 	f := &feed[T]{
 		namespace: namespace,
-		applied:   make(chan struct{}, 1),
 		synced:    make(chan struct{}),
 		gone:      make(chan struct{}),
 		told:      make(chan struct{}),
@@ -107,7 +98,7 @@ func (m *Multi[T]) takeComing(ctx context.Context, fail context.CancelCauseFunc)
 	return all
 }
 
-// runFeed lists and watches a namespace, and hands entries to the consumer, until the context live ends. It ends when the namespace
+// runFeed lists and watches a namespace, and tells the consumer of entries, until the context live ends. It ends when the namespace
 // is removed or when ctx ends.
 func (m *Multi[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.CancelCauseFunc) {
 	defer f.queue.Close()
@@ -133,7 +124,14 @@ func (m *Multi[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.C
 		}
 	})
 	for live.Err() == nil {
-		_ = f.queue.Pop(live, func(e deltafifo.Entry[T]) error { return m.hand(live, f, e) })
+		select {
+		case <-f.queue.Ready():
+			select {
+			case m.ready <- f:
+			case <-live.Done():
+			}
+		case <-live.Done():
+		}
 	}
 	reflecting.Wait()
 	select {
@@ -142,30 +140,10 @@ func (m *Multi[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.C
 	}
 }
 
-// hand gives an entry to the consumer, and waits until the consumer has applied it.
-func (m *Multi[T]) hand(live context.Context, f *feed[T], e deltafifo.Entry[T]) error {
-	if f.queue.HasSynced() {
-		m.markFeedSynced(f) // before the consumer applies what came after the first list
-	}
-	select {
-	case m.entries <- delivery[T]{f, e}:
-		select {
-		case <-f.applied:
-			return nil
-		case <-live.Done(): // the feed takes no more entries, and the consumer hears of its end after this entry
-		}
-	case <-live.Done():
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	f.dropped = true // before the queue counts the entry as processed
-	return live.Err()
-}
-
 func (m *Multi[T]) markFeedSynced(f *feed[T]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if f.dropped || isClosed(f.synced) {
+	if isClosed(f.synced) {
 		return
 	}
 	close(f.synced)
@@ -175,15 +153,20 @@ func (m *Multi[T]) markFeedSynced(f *feed[T]) {
 	m.bell.ring()
 }
 
-func (m *Multi[T]) take(ctx context.Context, c *consumer[T]) {
+func (m *Multi[T]) take(ctx context.Context, c *consumer[T]) (rung bool) {
 	select {
-	case d := <-m.entries:
-		c.apply(d.entry)
-		d.feed.applied <- struct{}{}
+	case <-m.bell:
+		return true
+	case f := <-m.ready:
+		if f.queue.HasSynced() {
+			m.markFeedSynced(f) // before the consumer applies what came after the first list
+		}
+		_, _ = f.queue.TryPop(c.process) // process never fails
 	case f := <-m.ending:
 		m.retire(f, c)
 	case <-ctx.Done():
 	}
+	return false
 }
 
 // retire removes the objects of a feed that has ended.

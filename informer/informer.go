@@ -125,11 +125,18 @@ func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) 
 	})
 }
 
-func (in *Informer[T]) take(ctx context.Context, c *consumer[T]) {
+func (in *Informer[T]) take(ctx context.Context, c *consumer[T]) (rung bool) {
 	if in.checkpoints != nil {
 		in.checkpoints.offer(in.queue, in.store)
 	}
-	_ = in.queue.Pop(ctx, c.process) // an error says that the bell was rung or that ctx has ended
+	select {
+	case <-in.bell:
+		return true
+	case <-in.queue.Ready():
+		_, _ = in.queue.TryPop(c.process) // process never fails, and the queue is open
+	case <-ctx.Done():
+	}
+	return false
 }
 
 func (in *Informer[T]) hasSynced() bool { return in.queue.HasSynced() }

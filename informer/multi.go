@@ -28,7 +28,7 @@ type Multi[T object.Object] struct {
 	*cache[T] // its mu guards feeds, removed, coming and late, too
 	open      func(namespace string) (source.ListWatcher[T], error)
 	opts      Options[T]
-	entries   chan delivery[T]
+	ready     chan *feed[T]  // feeds that have an entry for the consumer
 	ending    chan *feed[T]  // feeds that have ended, and whose objects the consumer has to remove
 	wake      chan struct{}  // holds a token when there is a feed to begin
 	feeding   sync.WaitGroup // the goroutines of begin
@@ -62,7 +62,7 @@ func NewMulti[T object.Object](open func(namespace string) (source.ListWatcher[T
 		cache:   newCache(&opts),
 		open:    open,
 		opts:    opts,
-		entries: make(chan delivery[T]),
+		ready:   make(chan *feed[T]),
 		ending:  make(chan *feed[T]),
 		wake:    make(chan struct{}, 1),
 		feeds:   map[string]*feed[T]{},
