@@ -3,13 +3,13 @@ package reflector
 import (
 	"fmt"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
 // change is what the driver tells the sink, and Trace, of an event or of the answer to an ask.
 type change[T any] struct {
-	listwatch.Event[T]
+	source.Event[T]
 	answer bool // apply then sets Type as if it were an event
 }
 
@@ -18,16 +18,16 @@ func (d *driver[T]) apply(how protocol.Apply) error {
 	d.sinkCalled = true
 	e := &d.change
 	c := Change[T]{How: how, Meta: e.Meta, Object: e.Object}
-	var as listwatch.Type
+	var as source.Type
 	switch how {
 	case protocol.Add:
-		as = listwatch.Added
+		as = source.Added
 	case protocol.Update:
-		as = listwatch.Modified
+		as = source.Modified
 	case protocol.Delete:
-		as = listwatch.Deleted
+		as = source.Deleted
 	case protocol.InferDelete:
-		as = listwatch.Deleted
+		as = source.Deleted
 		held, ok := d.held(e.Meta.Key)
 		if !ok {
 			return nil // the sink does not tell what it holds; or its consumer has deleted the object meanwhile
@@ -50,26 +50,26 @@ const maxExpected = 256
 
 // reusable returns the object that the sink holds under key, and its metadata. A list calls it for each item: if the sink holds the same
 // version, the list does not decode the item.
-func (d *driver[T]) reusable(key string) (T, listwatch.Meta, bool) {
+func (d *driver[T]) reusable(key string) (T, source.Meta, bool) {
 	obj, ok := d.holder.Get(key)
 	if !ok {
-		return obj, listwatch.Meta{}, false
+		return obj, source.Meta{}, false
 	}
 	return obj, metaOf(key, obj), true
 }
 
 // held returns the metadata of what the sink holds under key. It returns false if there is
 // nothing, or if the sink does not tell.
-func (d *driver[T]) held(key string) (listwatch.Meta, bool) {
+func (d *driver[T]) held(key string) (source.Meta, bool) {
 	if d.holder == nil || key == "" {
-		return listwatch.Meta{}, false
+		return source.Meta{}, false
 	}
 	return d.holder.Meta(key)
 }
 
 // item returns what the machine has to know about an object that came: its metadata, its
 // error, and what the sink holds under its key.
-func (d *driver[T]) item(meta listwatch.Meta, bad *listwatch.ObjectError) protocol.Item {
+func (d *driver[T]) item(meta source.Meta, bad *source.ObjectError) protocol.Item {
 	item := protocol.Item{Meta: meta}
 	if bad != nil {
 		item.Err = bad

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -196,7 +196,7 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 // work takes the events of a batch, one after the other. It applies each event, and brings
 // the status up to date, before it looks at the next. If the machine gives up the watch
 // because of an event, or if Run is to end, work drops the rest of the batch.
-func (d *driver[T]) work(ctx context.Context, batch []listwatch.Event[T]) {
+func (d *driver[T]) work(ctx context.Context, batch []source.Event[T]) {
 	defer clear(batch) // it is used again, and must not keep objects alive
 	from := d.main
 	d.expect(len(batch), func(i int) string { return batch[i].Meta.Key })
@@ -210,7 +210,7 @@ func (d *driver[T]) work(ctx context.Context, batch []listwatch.Event[T]) {
 		*seen = protocol.Seen{Type: protocol.Type(e.Type)}
 		d.board.event(e.Type, now)
 		switch {
-		case e.Type != listwatch.Bookmark:
+		case e.Type != source.Bookmark:
 			d.main.events++
 			seen.Item = d.item(e.Meta, e.Err)
 		case e.InitialEventsEnd && d.initial != nil:
@@ -251,7 +251,7 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 		in.Items = in.Items[:min(len(in.Items), 2)]
 	}
 	if len(in.Items) == 0 {
-		d.change.Meta = listwatch.Meta{Key: key, UID: in.Held.UID, ResourceVersion: in.Version}
+		d.change.Meta = source.Meta{Key: key, UID: in.Held.UID, ResourceVersion: in.Version}
 	}
 	d.step(ctx, now, in)
 }
@@ -288,7 +288,7 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	switch eff := eff.(type) {
 	case protocol.List:
 		d.trace.ListStart(ListStart{ResourceVersion: eff.Version, Limit: eff.Limit})
-		var known func(key string) (T, listwatch.Meta, bool)
+		var known func(key string) (T, source.Meta, bool)
 		if eff.Reuse {
 			known = d.reusable
 		}

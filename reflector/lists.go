@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
@@ -19,7 +18,7 @@ type incoming[T any] struct {
 	items  int  // that can be used
 	reused bool // the sink holds one of them in the same version
 	keep   []string
-	errors []*listwatch.ObjectError
+	errors []*source.ObjectError
 	err    error // of the sink; the list is then read to its end, and not used
 
 	pages int
@@ -40,7 +39,7 @@ func (d *driver[T]) dropList() {
 }
 
 // takePart gives a part of the list to the fold and to the sink.
-func (d *driver[T]) takePart(part listwatch.Part[T]) {
+func (d *driver[T]) takePart(part source.Part[T]) {
 	if part.Again {
 		reuse := d.list.fold.NeedsHeld()
 		d.dropList()
@@ -52,7 +51,7 @@ func (d *driver[T]) takePart(part listwatch.Part[T]) {
 	}
 	metas := part.Metas
 	if len(metas) != len(part.Items) { // not every ListWatcher has them
-		metas = make([]listwatch.Meta, len(part.Items))
+		metas = make([]source.Meta, len(part.Items))
 		for i := range metas {
 			metas[i], _ = part.Meta(i)
 		}
@@ -70,7 +69,7 @@ func (d *driver[T]) takePart(part listwatch.Part[T]) {
 }
 
 // takeItems takes no more items than the sink can be asked for at once.
-func (d *driver[T]) takeItems(objects []T, metas []listwatch.Meta) {
+func (d *driver[T]) takeItems(objects []T, metas []source.Meta) {
 	l, compare := d.list, d.list.fold.NeedsHeld()
 	if compare {
 		d.expect(len(metas), func(i int) string { return metas[i].Key })
@@ -123,7 +122,7 @@ func (d *driver[T]) replace(eff protocol.Replace) error {
 // which the server sent them.
 type initialEvents[T any] struct {
 	places map[string]int // key to its place in events
-	events []listwatch.Event[T]
+	events []source.Event[T]
 }
 
 func newInitialEvents[T any]() *initialEvents[T] {
@@ -131,7 +130,7 @@ func newInitialEvents[T any]() *initialEvents[T] {
 }
 
 // add takes an event. If an earlier event had the same key, the new event takes its place.
-func (c *initialEvents[T]) add(e listwatch.Event[T]) {
+func (c *initialEvents[T]) add(e source.Event[T]) {
 	place, ok := c.places[e.Meta.Key]
 	if !ok || e.Meta.Key == "" {
 		c.places[e.Meta.Key] = len(c.events)
@@ -142,13 +141,13 @@ func (c *initialEvents[T]) add(e listwatch.Event[T]) {
 }
 
 // list returns the state after all events.
-func (c *initialEvents[T]) list() (list listwatch.Part[T]) {
+func (c *initialEvents[T]) list() (list source.Part[T]) {
 	for _, e := range c.events {
 		switch {
-		case e.Type == listwatch.Deleted && e.Meta.Key != "":
+		case e.Type == source.Deleted && e.Meta.Key != "":
 		case e.Err != nil:
 			list.Errors = append(list.Errors, e.Err)
-		case e.Type == listwatch.Deleted:
+		case e.Type == source.Deleted:
 		default:
 			list.Items, list.Metas = append(list.Items, e.Object), append(list.Metas, e.Meta)
 		}

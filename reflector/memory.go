@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -96,10 +96,10 @@ func (m Memory[T]) Get(key string) (T, bool) { return m.objects.Get(key) }
 func (Memory[T]) Expect([]string) {}
 
 // Meta implements [Holder].
-func (m Memory[T]) Meta(key string) (listwatch.Meta, bool) {
+func (m Memory[T]) Meta(key string) (source.Meta, bool) {
 	obj, ok := m.objects.Get(key)
 	if !ok {
-		return listwatch.Meta{}, false
+		return source.Meta{}, false
 	}
 	return metaOf(key, obj), true
 }
@@ -108,8 +108,8 @@ func (m Memory[T]) Meta(key string) (listwatch.Meta, bool) {
 func (m Memory[T]) Keys() []string { return m.objects.Keys() }
 
 // metaOf returns the metadata of an object that a sink holds.
-func metaOf[T any](key string, obj T) listwatch.Meta {
-	meta := listwatch.Meta{Key: key}
+func metaOf[T any](key string, obj T) source.Meta {
+	meta := source.Meta{Key: key}
 	if o, ok := any(obj).(identified); ok {
 		meta.UID, meta.ResourceVersion = o.GetUID(), o.GetResourceVersion()
 	}
@@ -130,7 +130,7 @@ type gathered[T any] struct {
 }
 
 // Part implements [Replacement].
-func (g *gathered[T]) Part(objects []T, metas []listwatch.Meta) error {
+func (g *gathered[T]) Part(objects []T, metas []source.Meta) error {
 	g.items = append(g.items, objects...)
 	for i := range metas {
 		g.keys = append(g.keys, metas[i].Key)

@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -204,5 +204,5 @@ type Verify struct {
 
 	// Metadata lists the same objects as the reflector does:
 	// listwatch.Resource.Metadata returns it.
-	Metadata listwatch.ListWatcher[*metav1.PartialObjectMetadata]
+	Metadata source.ListWatcher[*metav1.PartialObjectMetadata]
 }

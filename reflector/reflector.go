@@ -5,14 +5,13 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
 // Reflector keeps a [Sink] in step with an API server.
 type Reflector[T any] struct {
-	lw     listwatch.ListWatcher[T]
+	lw     source.ListWatcher[T]
 	sink   Sink[T]
 	holder Holder[T] // the sink; nil if it does not tell what it holds
 	fatal  func(error) bool
@@ -31,7 +30,7 @@ type Reflector[T any] struct {
 var ErrRunning = errors.New("reflector: Run was called while the reflector runs")
 
 // New returns a Reflector that has not started.
-func New[T any](lw listwatch.ListWatcher[T], sink Sink[T], opts Options) *Reflector[T] {
+func New[T any](lw source.ListWatcher[T], sink Sink[T], opts Options) *Reflector[T] {
 	r := &Reflector[T]{
 		lw:      lw,
 		sink:    sink,

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
@@ -38,8 +37,8 @@ type request[T any] struct {
 type message[T any] struct {
 	in    protocol.Input
 	list  *source.List[T]
-	batch []listwatch.Event[T]
-	part  *listwatch.Part[T]
+	batch []source.Event[T]
+	part  *source.Part[T]
 }
 
 // start begins a request. hook is called whenever some of its bytes have come.
@@ -107,10 +106,10 @@ func (r *request[T]) send(ctx context.Context, m message[T]) bool {
 }
 
 // list asks for everything, and sends each part of the list as it comes.
-func list[T any](lw listwatch.ListWatcher[T], eff protocol.List, known func(key string) (T, listwatch.Meta, bool)) func(context.Context, *request[T]) {
+func list[T any](lw source.ListWatcher[T], eff protocol.List, known func(key string) (T, source.Meta, bool)) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
 		opts := metav1.ListOptions{ResourceVersion: eff.Version, Limit: eff.Limit}
-		rest, err := source.EachKnown(ctx, lw, opts, known, func(part listwatch.Part[T]) error {
+		rest, err := source.EachKnown(ctx, lw, opts, known, func(part source.Part[T]) error {
 			if !r.send(ctx, message[T]{part: &part}) {
 				return ctx.Err()
 			}
@@ -125,7 +124,7 @@ func list[T any](lw listwatch.ListWatcher[T], eff protocol.List, known func(key 
 }
 
 // askFor asks for the one object under a key, or for any one object if the key is empty.
-func askFor[T any](lw listwatch.ListWatcher[T], eff protocol.Ask) func(context.Context, *request[T]) {
+func askFor[T any](lw source.ListWatcher[T], eff protocol.Ask) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
 		page, err := lw.List(ctx, askOptions(eff))
 		if err != nil {
@@ -161,7 +160,7 @@ func askOptions(eff protocol.Ask) metav1.ListOptions {
 
 // watch opens a stream and reads it to its end. If listGone is not nil, it reports whether the connection of the list before was
 // closed.
-func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch, listGone func() bool) func(context.Context, *request[T]) {
+func watch[T any](lw source.ListWatcher[T], eff protocol.Watch, listGone func() bool) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
 		seconds := int64(eff.Timeout / time.Second)
 		opts := metav1.ListOptions{ResourceVersion: eff.Version, AllowWatchBookmarks: true}
@@ -188,7 +187,7 @@ func watch[T any](lw listwatch.ListWatcher[T], eff protocol.Watch, listGone func
 // listMetadata asks for the metadata of everything, exactly at a version. If that fails,
 // usually because the server no longer has the version, listMetadata asks for any version
 // that is not older.
-func listMetadata(lw listwatch.ListWatcher[*metav1.PartialObjectMetadata], version string) func(context.Context, *request[*metav1.PartialObjectMetadata]) {
+func listMetadata(lw source.ListWatcher[*metav1.PartialObjectMetadata], version string) func(context.Context, *request[*metav1.PartialObjectMetadata]) {
 	return func(ctx context.Context, r *request[*metav1.PartialObjectMetadata]) {
 		lw := identities{lw}
 		all, err := source.All(ctx, lw, metav1.ListOptions{
@@ -213,18 +212,18 @@ const metadataPageSize = 500
 
 // identities keeps only the keys, UIDs and versions of a page: the rest of a typical Pod's metadata takes 4 KB.
 type identities struct {
-	listwatch.ListWatcher[*metav1.PartialObjectMetadata]
+	source.ListWatcher[*metav1.PartialObjectMetadata]
 }
 
-func (l identities) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+func (l identities) List(ctx context.Context, opts metav1.ListOptions) (*source.Page[*metav1.PartialObjectMetadata], error) {
 	page, err := l.ListWatcher.List(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	if len(page.Metas) != len(page.Items) { // not every ListWatcher has them
-		page.Metas = make([]listwatch.Meta, len(page.Items))
+		page.Metas = make([]source.Meta, len(page.Items))
 		for i, obj := range page.Items {
-			page.Metas[i] = listwatch.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
+			page.Metas[i] = source.Meta{Key: object.Key(obj), UID: obj.UID, ResourceVersion: obj.ResourceVersion}
 		}
 	}
 	clear(page.Items)
@@ -244,8 +243,8 @@ const maxBatch = 8
 // read sends events to the driver until the stream ends. It uses two batches in turn. When
 // the driver takes one batch, the driver has finished the other, so read can fill the other
 // again.
-func (r *request[T]) read(ctx context.Context, stream listwatch.Watch[T]) error {
-	var batches [2][]listwatch.Event[T]
+func (r *request[T]) read(ctx context.Context, stream source.Watch[T]) error {
+	var batches [2][]source.Event[T]
 	for turn := 0; ; turn = 1 - turn {
 		batch, err := gather(stream, batches[turn][:0])
 		if len(batch) > 0 && !r.send(ctx, message[T]{batch: batch}) {
@@ -261,7 +260,7 @@ func (r *request[T]) read(ctx context.Context, stream listwatch.Watch[T]) error 
 // gather waits for an event, and adds it to a batch together with the events behind it that
 // have come already. If the stream ends, it returns the events before the end with the
 // error.
-func gather[T any](stream listwatch.Watch[T], batch []listwatch.Event[T]) ([]listwatch.Event[T], error) {
+func gather[T any](stream source.Watch[T], batch []source.Event[T]) ([]source.Event[T], error) {
 	more, _ := stream.(source.Readier)
 	for {
 		e, err := stream.Next()

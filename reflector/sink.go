@@ -1,7 +1,7 @@
 package reflector
 
 import (
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -37,7 +37,7 @@ type Change[T any] struct {
 
 	// Meta is the object's metadata as they came over the wire. If How is InferDelete, they are those that [Holder.Meta] returned. If
 	// How is Resync or Resumed, there are none.
-	Meta listwatch.Meta
+	Meta source.Meta
 
 	// Object is the object's new state; its final state if How is Delete; otherwise the zero T.
 	Object T
@@ -47,7 +47,7 @@ type Change[T any] struct {
 type Replacement[T any] interface {
 	// Part takes objects of the list, in the server's order, and their metadata as they came over the wire. An object may occur twice
 	// in one list; the later one is right. After an error, the reflector reads the list to its end, and calls Drop.
-	Part(objects []T, metas []listwatch.Meta) error
+	Part(objects []T, metas []source.Meta) error
 
 	// End makes the list the whole state, as of a version; the version is empty if the server sent none. If the sink holds an object
 	// that the list lacks, that object was deleted, and nobody has seen its final state. There are two exceptions: keep are the keys of
@@ -74,7 +74,7 @@ type Holder[T any] interface {
 	Expect(keys []string)
 
 	// Meta returns the metadata of what the sink holds under key.
-	Meta(key string) (listwatch.Meta, bool)
+	Meta(key string) (source.Meta, bool)
 
 	// Keys returns the keys of all objects.
 	Keys() []string

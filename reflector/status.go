@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -195,10 +195,10 @@ func (b *board) follow(m *protocol.Machine, now time.Time) {
 }
 
 // event notes when an event came.
-func (b *board) event(typ listwatch.Type, now time.Time) {
+func (b *board) event(typ source.Type, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if typ == listwatch.Bookmark {
+	if typ == source.Bookmark {
 		b.status.LastBookmark = now
 	} else {
 		b.status.LastEvent = now

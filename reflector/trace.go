@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -88,7 +88,7 @@ type WatchStart struct {
 
 // Event is given to [Trace.Event].
 type Event struct {
-	Type            listwatch.Type
+	Type            source.Type
 	Key             string
 	UID             types.UID
 	ResourceVersion string
