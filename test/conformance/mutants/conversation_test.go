@@ -247,8 +247,8 @@ var ofConversations = []mutation{
 	{
 		what: "drop the version of an event",
 		dir:  protocol,
-		edits: one("if !object.Any(m.resume) || e.Type != Added {\n\t\tm.moveResume(resume)",
-			"if !object.Any(m.resume) || e.Type != Added {\n\t\t_ = resume"),
+		edits: one("case !object.Any(m.resume) || typ != Added:\n\t\tm.moveResume(resume)",
+			"case !object.Any(m.resume) || typ != Added:\n\t\t_ = resume"),
 		trace: "incident-idle-close",
 	},
 	{

@@ -20,8 +20,8 @@ var ofObjects = []mutation{
 	{
 		what: "ignore an event without a readable name",
 		dir:  protocol,
-		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.recent.passed()\n\t\tm.moveResumePast(e, resume)",
-			"m.recent.passed()\n\t\tm.moveResumePast(e, resume)"),
+		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.recent.passed()\n",
+			"m.recent.passed()\n"),
 		trace: "event-without-name",
 	},
 	{
@@ -55,8 +55,8 @@ var ofObjects = []mutation{
 	{
 		what: "make of another object an update of the one that is held",
 		dir:  protocol,
-		edits: one("case another:\n",
-			"case false:\n"),
+		edits: one("another := item.IsHeld && object.Another(",
+			"another := false && object.Another("),
 		trace: "event-of-another-object",
 	},
 	{
