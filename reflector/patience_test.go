@@ -119,44 +119,6 @@ func TestAskThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
-// So is the list of a verification, and the next comes when it is due.
-func TestVerificationThatHangsIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := newScripted()
-		metadata := &hanging{}
-		var problems []string
-		r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Rand:   zero,
-			Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
-			Trace:  &reflector.Trace{Problem: func(p reflector.Problem) { problems = append(problems, p.Class.String()) }},
-		})
-		stop := running(t, r)
-		later(time.Hour)
-		stop()
-		if n := metadata.lists.count(); n < 15 || n > 25 {
-			t.Errorf("%d verifications were begun in an hour, want one in about three minutes", n)
-		}
-		if len(problems) < 10 { // some are given up because the watch was silent, and another server may answer
-			t.Errorf("%d problems were reported, want one for most", len(problems))
-		}
-	})
-}
-
-// hanging answers no list.
-type hanging struct{ lists counter }
-
-func (h *hanging) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[partial], error) {
-	if opts.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
-		h.lists.add()
-	}
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
-func (*hanging) Watch(context.Context, metav1.ListOptions) (listwatch.Watch[partial], error) {
-	return nil, fmt.Errorf("a verification does not watch")
-}
-
 // counter counts on several goroutines.
 type counter struct {
 	mu sync.Mutex

@@ -168,27 +168,6 @@ func TestUndecodableObjectIsRepairedByAnAnswer(t *testing.T) {
 	})
 }
 
-// An answer that is older than what could not be used, or that an event has overtaken, is
-// no use. The third of them makes the reflector list.
-func TestAnswerThatIsTooOldIsNotTaken(t *testing.T) {
-	withRig(t, Options{}, func(_ *testing.T, r *rig) {
-		s := r.synced()
-		s.undecodable(listwatch.Modified, "a", "15")
-		for range 3 {
-			later(time.Second)
-			r.expect(askA)
-			r.fake.answer("14", at("a", "12"))
-			r.told("")
-			r.inQuarantine("a")
-		}
-		later(time.Second)
-		r.expect(`list "" limit 500 continue ""`)
-		r.fake.page("16", "a")
-		r.told("replace a @16")
-		r.inQuarantine()
-	})
-}
-
 func TestAnswerThatAnEventHasOvertakenIsNotTaken(t *testing.T) {
 	withRig(t, Options{}, func(_ *testing.T, r *rig) {
 		s := r.synced()

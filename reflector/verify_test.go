@@ -169,36 +169,6 @@ func TestVerifyFindsNothingWhereNothingIs(t *testing.T) {
 	})
 }
 
-// The server loses one event, and nobody would ever know.
-func TestVerifyRepairsALostDeletion(t *testing.T) {
-	runVerified(t, func(v *verified) {
-		if err := v.server.DropEvent("DELETED", 1); err != nil {
-			v.t.Fatal(err)
-		}
-		if _, err := v.server.Delete("configmaps", "default", "b"); err != nil {
-			v.t.Fatal(err)
-		}
-		v.create("d") // the resume point moves past the deletion
-		v.expect([]string{"Added default/d", "Deleted default/b inferred"}, []string{"drift default/b", "verified"})
-		v.expect(nil, []string{"verified"})
-	})
-}
-
-func TestVerifyRepairsALostChange(t *testing.T) {
-	runVerified(t, func(v *verified) {
-		if err := v.server.DropEvent("MODIFIED", 1); err != nil {
-			v.t.Fatal(err)
-		}
-		if _, err := v.server.Patch("configmaps", "default", "c", map[string]any{"data": map[string]any{"k": "v"}}); err != nil {
-			v.t.Fatal(err)
-		}
-		v.create("d")
-		v.create("e") // a probe asks for the newest two objects, and would find the loss before
-		v.expect([]string{"Added default/d", "Added default/e", "Updated default/c"}, []string{"drift default/c", "verified"})
-		v.expect(nil, []string{"verified"})
-	})
-}
-
 // Up to a hundred objects that differ are asked for one by one; more are listed. What a
 // list takes from the sink is no repair where the sink is what is wrong, so everything is
 // decoded.
@@ -278,64 +248,6 @@ func (f failing) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 		return nil, f.err
 	}
 	return f.ListWatcher.List(ctx, opts)
-}
-
-// The times of verifications outlive a Run.
-func TestVerifyGoesOnInASecondRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, metadata := newScripted(), newScripted()
-		verified := 0
-		r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
-			Trace: &reflector.Trace{Verified: func(reflector.Verified) { verified++ }},
-		})
-		stop := running(t, r)
-		later(50 * time.Second)
-		stop()
-		stop = running(t, r)
-		later(10*time.Minute + time.Second)
-		stop()
-		if lists, _, _ := server.count(); verified != 10 || lists != 1 {
-			t.Errorf("%d verifications and %d lists, want 10 and 1: the first is due a minute after the list", verified, lists)
-		}
-	})
-}
-
-// An answer brings an object ahead of the watch. A comparison as of the resume point finds
-// it to be newer, which is no difference.
-func TestVerifyKnowsWhatWasAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, metadata := newScripted(), newScripted()
-		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
-			return pageOf("100", newPartial("x", "u", "90")), nil
-		}
-		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
-			return pageOf("110", newPartial("x", "u", "109")), nil
-		}
-		metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
-			return pageOf("101", newPartial("x", "u", "101")), nil
-		}
-		var story []string
-		known := store.New(store.Options[partial]{})
-		r := reflector.New(server, reflector.InMemory(known), reflector.Options{
-			Rand: zero, Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadata},
-			Trace: &reflector.Trace{
-				Problem:  func(p reflector.Problem) { story = append(story, p.Class.String()) },
-				Verified: func(e reflector.Verified) { story = append(story, fmt.Sprint("verified ", e.Differences)) },
-			},
-		})
-		stop := running(t, r)
-		s := <-server.streams
-		s.undecodable(listwatch.Modified, newPartial("x", "u", "101"))
-		later(31 * time.Second)
-		if obj, _ := known.Get("x"); obj.ResourceVersion != "109" {
-			t.Fatalf("x is at %s, want 109", obj.ResourceVersion)
-		}
-		stop()
-		if want := []string{"object", "verified 0"}; !slices.Equal(story, want) {
-			t.Errorf("the story is %q, want %q", story, want)
-		}
-	})
 }
 
 // What a verification has listed is as large as the copy is. It is let go when it was compared.
