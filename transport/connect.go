@@ -47,7 +47,7 @@ func newConnector(cfg Config, server endpoint, problems *problems, plugin *execP
 		return nil, err
 	}
 	if cfg.Dial != nil && server.socket != "" {
-		return nil, errors.New("Dial cannot be used with a Server that is a unix socket: dial it yourself, with an http Server, or do without Dial")
+		return nil, errors.New("a Server that is a unix socket cannot be used with Dial: dial it yourself, with an http Server, or do without Dial")
 	}
 	if cfg.Protocol == ProtocolHTTP2 && server.url.Scheme == "http" && cfg.ProxyURL != "" {
 		return nil, errors.New("ProxyURL cannot be used with HTTP/2 on a plain connection: use https, or ProtocolHTTP1")

@@ -92,7 +92,7 @@ func TestUnixServersAreChecked(t *testing.T) {
 		{Config{Server: "unix:///"}, "without an absolute path"},
 		{Config{Server: "unix:///run/api.sock?x=pass-word"}, "has a query"},
 		{Config{Server: "unix://u:pass-word@/run/api.sock"}, "carries credentials"},
-		{Config{Server: "unix:///run/api.sock", Dial: dial}, "Dial cannot be used"},
+		{Config{Server: "unix:///run/api.sock", Dial: dial}, "cannot be used with Dial"},
 		{Config{Server: "unix:///run/api.sock", ProxyURL: "http://proxy"}, "ProxyURL cannot be used"},
 	} {
 		_, err := NewClient(tt.cfg)
