@@ -6,7 +6,8 @@
 //
 //	transport   sends a GET, or opens a watch as a stream of frames
 //	listwatch   turns bytes into objects: pages of a list, events of a watch
-//	reflector   decides what to ask next: list, watch, wait, list again
+//	reflector   asks, tells the answers to protocol, and does what that decides
+//	protocol    decides what to ask next: list, watch, wait, list again
 //	deltafifo   queues what changed, one entry per key, until someone takes it
 //	store       holds the objects by key, with indexes
 //	informer    puts these together and calls handlers

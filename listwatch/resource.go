@@ -162,7 +162,7 @@ func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[
 	return page, nil
 }
 
-// ListParts implements [PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a page.
+// ListParts implements [source.PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a page.
 func (r *Resource[T]) ListParts(
 	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(Part[T]) error,
 ) (*Page[T], error) {

@@ -76,7 +76,7 @@ func (w *watch[T]) chooseEncoding() error {
 	return nil
 }
 
-// Ready implements [Readier].
+// Ready implements [source.Readier].
 func (w *watch[T]) Ready() bool {
 	stream, ok := w.stream.(transport.Readier)
 	return ok && stream.Ready()

@@ -2,7 +2,7 @@
 //
 // It lists the resource, replaces what the sink holds, and watches from the
 // list's resourceVersion on. A watch that ends is opened again at the resume point,
-// the last version that was applied, so that nothing is sent twice. If the server no
+// the last version that was applied, or up to four events before it. If the server no
 // longer has that version, the reflector lists again.
 //
 //	                facts                              effects

@@ -119,7 +119,7 @@ func (s *server[T]) wait(p *process[T], selector string, wanted func(reflector.P
 	}
 }
 
-// check wants that what is committed obeys the rule of package sink. No Mirror may be running.
+// check wants that what is committed obeys the rule of package durable. No Mirror may be running.
 func (s *server[T]) check(c *opened[T], when string) {
 	s.rig.Helper()
 	state := c.load()
@@ -243,7 +243,7 @@ func (r *rig[T]) play(f fault) bool {
 			c = r.open()
 		}
 		if bad.misuse != "" {
-			r.Fatalf("%s: the Mirror has called %s: this is a defect of package sink", when, bad.misuse)
+			r.Fatalf("%s: the Mirror has called %s: this is a defect of package durable", when, bad.misuse)
 		}
 		if !whole && bad.meets() == "" {
 			r.Fatalf("in step %d: a call of the Copy has failed: %v, %v", i, p.mirror.Status().Err, err)

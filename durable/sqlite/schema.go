@@ -28,7 +28,7 @@ var sharedTables = []sharedTable{
 		version    TEXT NOT NULL, -- the rows equal the server at this resourceVersion; empty: a list is not whole, or nobody knows whether the server is the same
 		current_at TEXT NOT NULL, -- when version was written
 		committed  TEXT NOT NULL, -- the last commit
-		state      TEXT NOT NULL, -- JSON: all of sink.State
+		state      TEXT NOT NULL, -- JSON: all of durable.State
 		recorded   INTEGER NOT NULL, -- 1 if the last commit wrote the history, too
 		recorded_version TEXT NOT NULL, -- version and current_at of the last commit that did
 		recorded_at      TEXT NOT NULL,

@@ -1,5 +1,5 @@
 // Pieces puts together by hand what an informer is made of: a reflector, a queue and a store. It prints every delta of the ConfigMaps
-// of a cluster. docs/reading.md reads the packages that it imports, in the order in which they appear here.
+// of a cluster. docs/reading.md leads through the packages that it imports.
 package main
 
 import (

@@ -92,7 +92,7 @@ func (f *file[T]) header(of, coding string, at reflector.Point) header {
 	return header{Of: json.RawMessage(of), Cluster: f.opts.Cluster, Version: f.opts.Version, Coding: coding, Point: at}
 }
 
-// Save implements [Checkpointer].
+// Save implements [informer.Checkpointer].
 func (f *file[T]) Save(ctx context.Context, of string, at reflector.Point, objects iter.Seq[T]) error {
 	seen, err := 0, error(nil)
 	for i := range f.codings {
@@ -220,7 +220,7 @@ func keyOf[T object.Object](obj T) string {
 	return key
 }
 
-// Load implements [Checkpointer].
+// Load implements [informer.Checkpointer].
 func (f *file[T]) Load(ctx context.Context, of string) ([]T, reflector.Point, error) {
 	from, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {

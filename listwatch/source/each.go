@@ -42,7 +42,7 @@ func (p Part[T]) walk(path *trail) {
 	}
 }
 
-// PartLister is implemented by a [ListWatcher] that can hand over a page in parts, while its bytes arrive. [Resource] implements it.
+// PartLister is implemented by a [ListWatcher] that can hand over a page in parts, while its bytes arrive. listwatch.Resource implements it.
 // The ListParts that a type gets by embedding a Resource is not used, because the type may have its own List. A type that wants it to
 // be used holds the Resource in a named field and declares ListParts itself.
 type PartLister[T any] interface {

@@ -86,7 +86,7 @@ type Event[T any] struct {
 	Object T
 
 	// Meta is the object's metadata as it came over the wire, before any
-	// transform. A Bookmark has only a ResourceVersion.
+	// transform. A Bookmark has only a ResourceVersion. Every ListWatcher must set it: Key, UID and ResourceVersion.
 	Meta Meta
 
 	// InitialEventsEnd marks the bookmark that ends the initial events of a

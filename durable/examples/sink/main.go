@@ -3,6 +3,7 @@
 // Sink mirrors the ConfigMaps of a cluster into a file, and prints each commit. If it is started again, or killed and started again,
 // it goes on where the file is. Its copy.go shows how a program keeps a copy in a place of its own.
 //
+//	cd durable
 //	go run ./examples/sink --namespace default configmaps.json
 //	go run ./examples/sink --server http://127.0.0.1:8001 configmaps.json    # kubectl proxy
 //

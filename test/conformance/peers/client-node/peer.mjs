@@ -1,4 +1,4 @@
-// Keeps the ConfigMaps of a server by an informer, for conformance/peers. Package digest there says what is printed.
+// Keeps the ConfigMaps of a server by an informer, for test/conformance/peers. Package digest there says what is printed.
 
 import { createHash } from 'node:crypto';
 import { CoreV1Api, KubeConfig, makeInformer } from '@kubernetes/client-node';

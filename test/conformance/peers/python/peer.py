@@ -1,4 +1,4 @@
-"""Keeps the ConfigMaps of a server by a SharedInformer, for conformance/peers.
+"""Keeps the ConfigMaps of a server by a SharedInformer, for test/conformance/peers.
 
 Package digest there says what is printed.
 """

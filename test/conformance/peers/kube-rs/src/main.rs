@@ -1,4 +1,4 @@
-//! Keeps the ConfigMaps of a server by a reflector, for conformance/peers. Package digest there says what is printed.
+//! Keeps the ConfigMaps of a server by a reflector, for test/conformance/peers. Package digest there says what is printed.
 //!
 //! The first state comes by lists, which is the default, or by watches with the argument --streaming.
 

@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Keeps the ConfigMaps of a server by a shared informer, for conformance/peers. Package digest there says what is printed.
+ * Keeps the ConfigMaps of a server by a shared informer, for test/conformance/peers. Package digest there says what is printed.
  *
  * <p>Watches go over WebSocket, which is the default, or over HTTP with the argument --http.
  */
