@@ -12,6 +12,7 @@ const incidents = 5
 // Each page tells what its traces show, and shows them whole, from the first
 // command to the last line. No trace of an incident goes untold.
 func TestIncidentsShowTheirTraces(t *testing.T) {
+	t.Chdir(root)
 	pages := glob(t, "docs/incidents/[0-9]-*.md")
 	if len(pages) != incidents {
 		t.Errorf("there are %d pages, want %d: %q", len(pages), incidents, pages)
@@ -52,6 +53,7 @@ var (
 // Each page names the report that it is about, is in the index, and has no dead
 // link to a file of the repository.
 func TestIncidentsNameTheirReports(t *testing.T) {
+	t.Chdir(root)
 	index := readText(t, "docs/incidents/README.md")
 	for _, page := range glob(t, "docs/incidents/*.md") {
 		text := readText(t, page)

@@ -7,6 +7,10 @@ import (
 	"testing"
 )
 
+// root is where each test goes first. TestMain could go there for all of them, but go test would not notice: it would look for the
+// files that the tests read in this folder, and take an old result although a page has changed.
+const root = "../.."
+
 // includedMark stands in a page above a fenced block that is a part of a file.
 const includedMark = "<!-- from "
 

@@ -19,6 +19,7 @@ var (
 
 // The files that docs/reading.md leads through, and those of each heading, have no more lines than the page says.
 func TestReadingPath(t *testing.T) {
+	t.Chdir(root)
 	page := readText(t, "docs/reading.md")
 	headings := readingHeading.FindAllStringSubmatchIndex(page, -1)
 	if len(headings) != strings.Count(page, "\n## ") {

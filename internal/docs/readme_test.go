@@ -13,6 +13,7 @@ import (
 // TestReadmeShowsWhatIsThere keeps the programs and the trace in README.md, and in that of
 // the metrics, equal to the ones that are compiled and run.
 func TestReadmeShowsWhatIsThere(t *testing.T) {
+	t.Chdir(root)
 	if parts := includedIn(t, "README.md"); len(parts) != 2 {
 		t.Errorf("README.md has %d parts from files, want 2", len(parts))
 	}
@@ -25,6 +26,7 @@ var moduleCount = regexp.MustCompile(`(?m)^go list -deps -f '(.*)' (\./\S+) \| s
 
 // TestReadmeCountsModules runs the command that README.md counts modules with.
 func TestReadmeCountsModules(t *testing.T) {
+	t.Chdir(root)
 	match := moduleCount.FindStringSubmatch(readText(t, "README.md"))
 	if match == nil {
 		t.Fatal("README.md has no such command")

@@ -19,6 +19,7 @@ var (
 // Each known problem has its row, which says whether it is solved and where that can be
 // seen: in a trace that is run, or in a test that is in the file.
 func TestKnownProblemsAreShown(t *testing.T) {
+	t.Chdir(root)
 	_, section, _ := strings.Cut(readText(t, "docs/reliability.md"), "\n## Known problems\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	rows := row.FindAllStringSubmatch(section, -1)
@@ -74,6 +75,7 @@ const bounds = 26
 
 // Each bound names what is declared in its file, and tests that are there.
 func TestBoundsAreShown(t *testing.T) {
+	t.Chdir(root)
 	_, section, _ := strings.Cut(readText(t, "docs/reliability.md"), "\n## Bounds\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	rows := 0

@@ -7,6 +7,7 @@ import (
 
 // Each promise of SECURITY.md names tests that are there.
 func TestSecurityPromisesAreShown(t *testing.T) {
+	t.Chdir(root)
 	_, section, _ := strings.Cut(readText(t, "SECURITY.md"), "\n## What is promised\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	promises := 0

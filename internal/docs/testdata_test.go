@@ -10,6 +10,7 @@ import (
 
 // testdata/README.md has a line for each trace, and no line for what is not there.
 func TestEachTraceIsListed(t *testing.T) {
+	t.Chdir(root)
 	listed := map[string]bool{}
 	text := readText(t, "testdata/README.md")
 	for _, match := range link.FindAllStringSubmatch(text, -1) {

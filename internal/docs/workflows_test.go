@@ -35,6 +35,7 @@ var (
 // Each workflow can be read, is given few rights and little time, and runs what is there: a
 // target of the Makefile, a script of the repository, or go itself.
 func TestWorkflowsRunWhatIsThere(t *testing.T) {
+	t.Chdir(root)
 	var targets []string
 	for _, match := range makeTarget.FindAllStringSubmatch(readText(t, "Makefile"), -1) {
 		targets = append(targets, match[1])
@@ -89,6 +90,7 @@ func checkRuns(t *testing.T, file, run string, targets []string) {
 
 // The tests run with the Go that go.mod names, and with a newer one.
 func TestTwoVersionsOfGoAreTested(t *testing.T) {
+	t.Chdir(root)
 	script := readText(t, ".ci/run")
 	newest := regexp.MustCompile(`(?m)^newest=(go1\.\d+\.\d+)$`).FindStringSubmatch(script)
 	if newest == nil || !strings.Contains(script, `env GOTOOLCHAIN="$newest" go test `) || !regexp.MustCompile(`(?m)^step test \d+ make test$`).MatchString(script) {
@@ -102,6 +104,7 @@ func TestTwoVersionsOfGoAreTested(t *testing.T) {
 // What the audit accepts is in files that are there: it runs once a week, and fails if one
 // has been moved.
 func TestAcceptedFindingsAreInFiles(t *testing.T) {
+	t.Chdir(root)
 	const accepted = "tools/audit/accepted.txt"
 	found := regexp.MustCompile(`(?m)^G\d+ (\S+) `).FindAllStringSubmatch(readText(t, accepted), -1)
 	if len(found) == 0 {
@@ -116,6 +119,7 @@ func TestAcceptedFindingsAreInFiles(t *testing.T) {
 
 // CONTRIBUTING.md says what each target of the Makefile is for.
 func TestContributingNamesEveryTarget(t *testing.T) {
+	t.Chdir(root)
 	page := readText(t, "CONTRIBUTING.md")
 	for _, target := range makeTarget.FindAllStringSubmatch(readText(t, "Makefile"), -1) {
 		command := "`make " + target[1]
@@ -127,6 +131,7 @@ func TestContributingNamesEveryTarget(t *testing.T) {
 
 // Every module of the repository is looked at for updates.
 func TestEveryModuleIsUpdated(t *testing.T) {
+	t.Chdir(root)
 	var config struct {
 		Updates []struct {
 			Ecosystem   string   `json:"package-ecosystem"`
@@ -166,6 +171,7 @@ func TestEveryModuleIsUpdated(t *testing.T) {
 
 // The templates can be read, and name commands and files that are there.
 func TestTemplatesNameWhatIsThere(t *testing.T) {
+	t.Chdir(root)
 	var form struct {
 		Name, Description string
 		Body              []struct {
