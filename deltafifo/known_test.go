@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/deltafifo/queuetest"
+	"github.com/relist-go/relist/internal/queuetest"
+	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/store"
-	"github.com/relist-go/relist/store/storetest"
 )
 
 // holder is a consumer's copy of the objects, in a store.

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/store/storetest"
 )
 
 // The types that people bring are objects as they are.

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
-	"github.com/relist-go/relist/store/storetest"
 )
 
 // benchObjects are 100,000 objects in the order of a list.

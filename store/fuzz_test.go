@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
-	"github.com/relist-go/relist/store/storetest"
 )
 
 // model is a store as one would write it first: a map, and a scan for everything else.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
-	"github.com/relist-go/relist/store/storetest"
 )
 
 // Adding an index to a filled store files what is there, and what comes later.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/store"
-	"github.com/relist-go/relist/store/storetest"
 )
 
 // TestSnapshotIsOneMoment writes generations of objects, by Replace and then one by one, while readers take snapshots.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/deltafifo"
-	"github.com/relist-go/relist/store/storetest"
+	"github.com/relist-go/relist/internal/storetest"
 )
 
 // Holder is a consumer's copy: it applies entries, and says what it holds.
