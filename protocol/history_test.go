@@ -1,8 +1,11 @@
 package protocol
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/object"
 )
 
 // checked is a settled machine whose watch was cut early and is open again, up to the question.
@@ -36,5 +39,36 @@ func TestWentBackDoesNotCutAWaitShort(t *testing.T) {
 	s.step(Tick{})
 	if list, ok := sent[List](s); !ok || list.Version != "" {
 		t.Errorf("the effects after the wait are %v, want a list of the most recent state", s.effects)
+	}
+}
+
+// A server repeats no event that the resume point has not passed. Here the sink refuses so many changes that a list is due, so the last
+// one is not passed: a copy that is saved now goes on behind the one before it.
+func TestEventBeforeAListIsNotToBeRepeated(t *testing.T) {
+	s := newStage()
+	s.settled()
+	for i := range maxRefused + 1 {
+		s.full = errBadField
+		s.step(event(Added, good(fmt.Sprint("a", i), fmt.Sprint(101+i), "")))
+	}
+	point := s.m.Point()
+	for _, newest := range point.Newest {
+		if object.Older(point.Version, newest.Meta.ResourceVersion) {
+			t.Errorf("a copy at %s is to see %s again", point.Version, newest.Meta.ResourceVersion)
+		}
+	}
+}
+
+// If the driver stops before the sink has answered, because the sink has panicked, the event comes again, and is no repetition.
+func TestEventThatTheSinkHasNotAnsweredComesAgain(t *testing.T) {
+	s := newStage()
+	s.settled()
+	s.m.Step(s.at, event(Added, good("b", "101", "")))
+	s.step(Stopped{})
+	s.tick()
+	s.step(Opened{})
+	s.step(event(Added, good("b", "101", "")))
+	if _, ok := sent[Apply](s); !ok {
+		t.Errorf("the effects are %v, want the event applied", s.effects)
 	}
 }

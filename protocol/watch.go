@@ -135,11 +135,6 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		}
 		return
 	}
-	if err == nil && object.Ordered(m.resume) && resume != m.resume {
-		m.recent.event(m.resume, known{item.Meta, e.Type == Deleted})
-	} else {
-		m.recent.late(item.Meta)
-	}
 	m.eventCame(item.Meta.Key)
 	switch {
 	case m.fenced(item.Meta):
@@ -155,9 +150,15 @@ func (m *Machine) event(now time.Time, e *Seen) {
 }
 
 // passEvent moves the resume point past an event, unless it is one of the objects that a watch without a version begins with, because
-// these come in no order.
+// these come in no order. Only here does the event become one of the recent ones: a server that repeats events repeats none that the resume
+// point has not passed.
 func (m *Machine) passEvent(typ Type, meta object.Meta) {
 	resume, err := advance(m.resume, meta.ResourceVersion)
+	if err == nil && object.Ordered(m.resume) && resume != m.resume {
+		m.recent.event(m.resume, known{meta, typ == Deleted})
+	} else {
+		m.recent.late(meta)
+	}
 	switch {
 	case err != nil:
 		m.emit(Problem{Class: VersionProblem, Key: meta.Key, Err: err})

@@ -147,7 +147,7 @@ func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) 
 				in = next
 			}
 		}
-		if _, ok := in.(protocol.Refused); ok {
+		if in != nil {
 			now = time.Now() // the call of the sink may have taken long
 		}
 	}

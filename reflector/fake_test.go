@@ -154,6 +154,14 @@ func (s *stream) undecodable(typ listwatch.Type, key, version string) {
 	s.events <- listwatch.Event[string]{Type: typ, Meta: meta, Err: badField(meta)}
 }
 
+// say sends an event, unless the client has hung up.
+func (s *stream) say(e listwatch.Event[string]) {
+	select {
+	case s.events <- e:
+	case <-s.ctx.Done():
+	}
+}
+
 // end is the bookmark that ends the initial events.
 func (s *stream) end(version string) {
 	s.events <- listwatch.Event[string]{

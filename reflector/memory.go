@@ -1,8 +1,6 @@
 package reflector
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch/source"
@@ -141,23 +139,26 @@ func (g *gathered[T]) Part(objects []T, metas []source.Meta) error {
 // End implements [Replacement].
 func (g *gathered[T]) End(resourceVersion string, keep []string, keepAll bool) error {
 	if keepAll {
-		keep = g.unlisted()
+		keep = g.into.Keys()
 	}
-	for _, key := range keep {
-		if obj, ok := g.into.Get(key); ok {
-			g.items = append(g.items, obj)
-		}
+	if len(keep) > 0 {
+		g.keep(keep)
 	}
 	return g.into.objects.Replace(g.items, resourceVersion)
 }
 
-// unlisted returns the keys of the objects that the list lacks.
-func (g *gathered[T]) unlisted() []string {
+// keep adds the objects under keys that the list lacks. It may have one of them after all: an object twice, of which one item could
+// not be decoded.
+func (g *gathered[T]) keep(keys []string) {
 	listed := make(map[string]bool, len(g.keys))
 	for _, key := range g.keys {
 		listed[key] = true
 	}
-	return slices.DeleteFunc(slices.Clone(g.into.Keys()), func(key string) bool { return listed[key] })
+	for _, key := range keys {
+		if obj, ok := g.into.Get(key); ok && !listed[key] {
+			g.items = append(g.items, obj)
+		}
+	}
 }
 
 // Drop implements [Replacement].

@@ -181,3 +181,43 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 		})
 	}
 }
+
+// A list has an object twice, and one of the two cannot be decoded. The one that can be decoded is the newest that the sink can have.
+func TestItemThatIsKeptBesideOneThatIsListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		object := func(version string) *metav1.PartialObjectMetadata {
+			return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: version}}
+		}
+		bad := &listwatch.ObjectError{Meta: listwatch.Meta{Key: "a", UID: "u", ResourceVersion: "7"}, Err: errors.New("bad field")}
+		pages := []*listwatch.Page[*metav1.PartialObjectMetadata]{
+			{ResourceVersion: "5", Items: []*metav1.PartialObjectMetadata{object("3")}},
+			{ResourceVersion: "9", Errors: []*listwatch.ObjectError{bad}, Items: []*metav1.PartialObjectMetadata{object("8")}},
+		}
+		cut := make(chan error, 1)
+		cut <- &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired}}
+		server := listwatch.Funcs[*metav1.PartialObjectMetadata]{
+			ListFunc: func(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+				if opts.FieldSelector != "" || len(pages) == 0 {
+					return nil, apierrors.NewBadRequest("nobody is asked for")
+				}
+				page := pages[0]
+				pages = pages[1:]
+				return page, nil
+			},
+			WatchFunc: func(ctx context.Context, _ metav1.ListOptions) (listwatch.Watch[*metav1.PartialObjectMetadata], error) {
+				return &cutWatch{ctx: ctx, cut: cut}, nil
+			},
+		}
+		held := store.New(store.Options[*metav1.PartialObjectMetadata]{})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- reflector.New(server, reflector.InMemory(held), reflector.Options{}).Run(ctx) }()
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if got, _ := held.Get("a"); got == nil || got.ResourceVersion != "8" {
+			t.Errorf("the store has %v, want the object at 8", got)
+		}
+		stop()
+		<-ended
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,4 +86,49 @@ func TestInitialEventsThatEndAtVersionZero(t *testing.T) {
 		r.expect(`list "" limit 500 continue ""`)
 		r.told("")
 	})
+}
+
+// A sink may take long for a list. The watch behind it, or the one that has brought the list as initial events, is as fresh as ever: it is
+// not silent, and it is not given up before the server ends it.
+func TestSlowListIsNoSilence(t *testing.T) {
+	for _, took := range []time.Duration{15 * time.Second, 3 * time.Minute} {
+		for _, initial := range []Initial{ListAny, Watch} {
+			t.Run(fmt.Sprint(took, " ", initial), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t, Options{Initial: initial, Trace: &Trace{WatchEnd: func(e WatchEnd) { t.Errorf("a watch ended: %v", e.Err) }}})
+					r.sink.hook = func(line string) {
+						if strings.HasPrefix(line, "replace") {
+							<-time.After(took)
+						}
+					}
+					asked := time.Now()
+					s := r.slowlySynced(initial, took)
+					if initial != Watch {
+						asked = time.Now()
+					}
+					for time.Since(asked)+44*time.Second < 310*time.Second { // which is when it is given up
+						later(44 * time.Second)
+						s.say(listwatch.Event[string]{Type: listwatch.Bookmark, Meta: listwatch.Meta{ResourceVersion: "10"}})
+					}
+				})
+			})
+		}
+	}
+}
+
+// slowlySynced gives a list to a sink that takes long for it, and returns the watch behind it.
+func (r *rig) slowlySynced(initial Initial, took time.Duration) *stream {
+	if initial == Watch {
+		r.expect(`watch "" for 300s`)
+		s := r.fake.open()
+		s.event(listwatch.Added, "a", "5")
+		s.end("10")
+		later(took)
+		return s
+	}
+	r.expect(`list "0" limit 500 continue ""`)
+	r.fake.page("10", "a", "b")
+	later(took)
+	r.expect(`watch "10" for 300s`)
+	return r.fake.open()
 }
