@@ -194,8 +194,10 @@ func (c *connector) overHTTP(g *generation) {
 		IdleConnTimeout:        idleConnTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		ReadBufferSize:         32 << 10, // reading the events of Pods takes half as long as with the 4 KB of net/http
-		MaxIdleConnsPerHost:    32,       // a list each of many types, then all of them again
-		DisableCompression:     true,
+		// After a list each of many types, each connection becomes the one of a watch. A connection that net/http closed meanwhile would
+		// also look like one that the server has closed, see conns.
+		MaxIdleConnsPerHost: 1000,
+		DisableCompression:  true,
 	}
 	if g.tls != nil {
 		h1.TLSClientConfig = g.tls.Clone()
