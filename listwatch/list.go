@@ -1,6 +1,7 @@
 package listwatch
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -75,10 +76,15 @@ type pageDecoder[T object.Object] struct {
 	encoding *encoded
 	bounded  *boundedReader
 
-	list  *format.List
-	page  Page[T]
-	kind  expected
-	bytes int // of the objects in page
+	list *format.List
+	page Page[T]
+	kind expected
+	size int // of the objects in page, in bytes
+
+	// waiting are items that name no kind, and cannot be decoded before the kind of the list is known. kube-apiserver puts it behind the
+	// items in a part of its answers in CBOR, whose members it writes in any order.
+	waiting [][]byte
+
 	parts int // handed over
 }
 
@@ -86,10 +92,27 @@ func (p *pageDecoder[T]) begin() error { return p.kind.learnList(p.list.Kind) }
 
 func (p *pageDecoder[T]) item(object []byte) error {
 	p.bounded.left = format.MaxObjectBytes
+	if p.mustWait(object) {
+		p.waiting = append(p.waiting, bytes.Clone(object))
+		return nil
+	}
+	return p.use(object)
+}
+
+// mustWait reports whether an item has to have a kind, and nobody knows it yet. The items behind one that waits wait, too.
+func (p *pageDecoder[T]) mustWait(object []byte) bool {
+	if !p.decoder.kinds || p.list.Kind != "" || p.kind.kind != "" {
+		return false
+	}
+	return len(p.waiting) > 0 || len(p.encoding.Kind(object, true)) == 0
+}
+
+// use decodes an item, and hands a part over if it is full.
+func (p *pageDecoder[T]) use(object []byte) error {
 	if err := p.decode(object); err != nil || p.part == nil {
 		return err
 	}
-	if p.bytes += len(object); p.bytes < partBytes && len(p.page.Items)+len(p.page.Errors) < partObjects {
+	if p.size += len(object); p.size < partBytes && len(p.page.Items)+len(p.page.Errors) < partObjects {
 		return nil
 	}
 	return p.handOver()
@@ -99,7 +122,7 @@ func (p *pageDecoder[T]) item(object []byte) error {
 func (p *pageDecoder[T]) handOver() error {
 	part := Part[T]{Items: p.page.Items, Metas: p.page.Metas, Errors: p.page.Errors, Remaining: p.list.RemainingItemCount}
 	p.page.Items, p.page.Metas, p.page.Errors = nil, nil, nil
-	p.bytes = 0
+	p.size = 0
 	p.parts++
 	return p.part(part)
 }
@@ -157,6 +180,16 @@ func (p *pageDecoder[T]) finish() error {
 	}
 	if !p.list.HasItems() && !strings.HasSuffix(p.list.Kind, "List") {
 		return fmt.Errorf("%w: kind %q without items instead of a list", errMalformed, p.list.Kind)
+	}
+	if len(p.waiting) > 0 {
+		if err := p.kind.learnList(p.list.Kind); err != nil {
+			return err
+		}
+	}
+	for _, object := range p.waiting {
+		if err := p.use(object); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -167,6 +167,19 @@ func (w *writer) leave(l level, sorted bool) {
 // span is a member of an object in out.
 type span struct{ start, end int }
 
+// memberName returns the name of a member, with its quotes.
+func memberName(member []byte) []byte {
+	for i := 1; i < len(member); i++ {
+		switch member[i] {
+		case '\\':
+			i++
+		case '"':
+			return member[:i+1]
+		}
+	}
+	return member
+}
+
 // sort sorts the members at the end of out by their names. An API server sends them in any
 // order, and raw JSON in an object, such as FieldsV1, must be the same each time.
 func (w *writer) sort(starts []int) {
@@ -178,11 +191,13 @@ func (w *writer) sort(starts []int) {
 		}
 		w.spans = append(w.spans, span{start, end})
 	}
-	compare := func(a, b span) int { return bytes.Compare(w.out[a.start:a.end], w.out[b.start:b.end]) }
+	compare := func(a, b span) int {
+		return bytes.Compare(memberName(w.out[a.start:a.end]), memberName(w.out[b.start:b.end]))
+	}
 	if slices.IsSortedFunc(w.spans, compare) {
 		return
 	}
-	slices.SortFunc(w.spans, compare)
+	slices.SortStableFunc(w.spans, compare) // of several members with one name, the last one counts, as in JSON
 	w.scratch = w.scratch[:0]
 	for _, m := range w.spans {
 		w.scratch = append(append(w.scratch, w.out[m.start:m.end]...), ',')

@@ -103,8 +103,8 @@ var ofConversations = []mutation{
 	{
 		what: "accept compressed streams",
 		dir:  "transport",
-		edits: one("then all of them again\n\t\tDisableCompression:     true,",
-			"then all of them again\n\t\tDisableCompression:     false,"),
+		edits: one("MaxIdleConnsPerHost: 1000,\n\t\tDisableCompression:  true,",
+			"MaxIdleConnsPerHost: 1000,\n\t\tDisableCompression:  false,"),
 		trace: "headers",
 	},
 	{
@@ -268,8 +268,8 @@ var ofConversations = []mutation{
 	{
 		what: "resume at an initial event of a watch without a version",
 		dir:  protocol,
-		edits: one("if !object.Any(m.resume) || e.Type != Added {",
-			"if true {"),
+		edits: one("case !object.Any(m.resume) || typ != Added:",
+			"case true:"),
 		trace: "list-without-version",
 	},
 	{
