@@ -218,6 +218,8 @@ func TestItemThatIsKeptBesideOneThatIsListed(t *testing.T) {
 			t.Errorf("the store has %v, want the object at 8", got)
 		}
 		stop()
-		<-ended
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
 	})
 }
