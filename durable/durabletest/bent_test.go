@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
@@ -73,6 +74,22 @@ type bent struct {
 	commit   func(ctx context.Context, tx durable.Tx[obj], next durable.State) error
 	rollback func(tx durable.Tx[obj]) error
 	kill     func()
+
+	read chan struct{} // has an element if somebody has read all rows; nil if nobody tells
+}
+
+// awaitReader waits until somebody else has read all rows twice, so that one of the readings began after now. It does so once.
+func (b *bent) awaitReader() {
+	if b.read == nil {
+		return
+	}
+	for range 3 { // one may be there already
+		select {
+		case <-b.read:
+		case <-time.After(patience): // nobody reads
+		}
+	}
+	b.read = nil
 }
 
 type bentTx struct {

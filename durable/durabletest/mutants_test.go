@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -274,7 +273,7 @@ var mutants = []struct {
 				b.m.mu.Lock()
 				b.m.rows[key] = row
 				b.m.mu.Unlock()
-				runtime.Gosched()
+				b.awaitReader()
 			}
 			return tx.Commit(ctx, next)
 		}
@@ -342,9 +341,19 @@ func TestMutants(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			failures := failuresOf(t, m.check, func(testing.TB) Place[obj] {
 				memory := NewMemory[obj]()
-				return Place[obj]{Rows: memory.Rows, Open: func() (durable.Copy[obj], func()) {
+				read := make(chan struct{}, 1)
+				rows := func() []Row {
+					defer func() {
+						select {
+						case read <- struct{}{}:
+						default:
+						}
+					}()
+					return memory.Rows()
+				}
+				return Place[obj]{Rows: rows, Open: func() (durable.Copy[obj], func()) {
 					c := &memoryCopy[obj]{m: memory}
-					b := &bent{memoryCopy: c, kill: c.rollback}
+					b := &bent{memoryCopy: c, kill: c.rollback, read: read}
 					m.bend(b)
 					return b, b.kill
 				}}

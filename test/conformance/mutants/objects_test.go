@@ -42,7 +42,7 @@ var ofObjects = []mutation{
 		what: "apply an event that is older than what is held",
 		dir:  protocol,
 		edits: one("case errors.Is(err, errOlder):\n\t\tm.lateEvent(now, e)",
-			"case false:\n\t\tm.lateEvent(now, e)"),
+			"case false && errors.Is(err, errOlder):\n\t\tm.lateEvent(now, e)"),
 		trace: "version-late-events",
 	},
 	{
