@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/transport/frames"
 )
 
 // ErrObjectTooLarge is the error for an object that is longer than 64 MiB, the most
@@ -34,8 +34,6 @@ func (e malformed) Unwrap() error { return e.error }
 // that was cut in the middle of an answer is not malformed.
 func isMalformed(err error) bool {
 	var (
-		frame     *frames.Error
-		content   *transport.UnexpectedContentError
 		syntactic *jsontext.SyntacticError
 		semantic  *json.SemanticError
 	)
@@ -45,7 +43,7 @@ func isMalformed(err error) bool {
 	case errors.Is(err, errMalformed), errors.Is(err, ErrObjectTooLarge), errors.Is(err, ErrShardIgnored):
 		return true
 	}
-	return errors.As(err, &frame) || errors.As(err, &content) || errors.As(err, &syntactic) || errors.As(err, &semantic)
+	return source.IsMalformed(err) || errors.As(err, &syntactic) || errors.As(err, &semantic)
 }
 
 // describe adds to err what was being done. The text of a Status from inside a stream

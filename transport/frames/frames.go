@@ -58,6 +58,9 @@ type Error struct {
 	Reason string
 }
 
+// Malformed returns true: what came is no stream of an API server.
+func (*Error) Malformed() bool { return true }
+
 // Error gives the offset, the reason and the bytes.
 func (e *Error) Error() string {
 	return fmt.Sprintf("malformed frame at byte %d of the stream: %s, at %q", e.Offset, e.Reason, e.Head)
