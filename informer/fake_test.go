@@ -246,9 +246,10 @@ func (f *fake) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Wa
 	if from < f.oldest || from > f.version {
 		return nil, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, f.oldest))
 	}
-	next := len(f.log)
-	for next > 0 && versionOf(f.log[next-1]) > from {
-		next--
+	// The first newer one and not what follows the last older one: a repeated event has the version that it had.
+	next := slices.IndexFunc(f.log, func(e listwatch.Event[*thing]) bool { return versionOf(e) > from })
+	if next < 0 {
+		next = len(f.log)
 	}
 	return &stream{fake: f, next: next, done: ctx.Done(), cut: f.cut}, nil
 }

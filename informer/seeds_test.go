@@ -35,10 +35,14 @@ func TestSeeds(t *testing.T) {
 	}
 	var total tally
 	for seed := first; seed < last; seed++ {
-		synctest.Test(t, func(t *testing.T) { newLife(t, uint64(seed), &total).play() })
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("seed %d", seed) // here, because synctest.Test does not return if f has failed
+				}
+			}()
+			newLife(t, uint64(seed), &total).play()
+		})
 	}
 	t.Logf("%d seeds: %v", last-first, total.counts)
 	for what, least := range map[string]int{
