@@ -26,8 +26,6 @@ type recordFlags struct {
 	output  string
 	scrub   bool
 	verbose bool
-
-	transport transport.WatchTransport
 }
 
 func newRecord() *cobra.Command {
@@ -41,7 +39,7 @@ connection. The file is a trace that relist replay runs. docs/trace-format.md
 describes the language.
 
 The trace has the namespace, name, uid and version of each object, and nothing
-else of it. The client asks for JSON; --transport chooses how watches come.
+else of it. The client asks for JSON over HTTP.
 Credentials are never recorded. --scrub replaces names, namespaces, uids,
 selectors and continue tokens with pseudonyms that sort in the same order. Of
 an error it keeps the code, the reason if Kubernetes has it, the seconds to
@@ -66,7 +64,6 @@ exit status is 1.`,
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the conversation as it happens, unscrubbed")
 	f.Add(flags, "record")
 	flags.IntVar(&f.PageSize, "page-size", 0, "objects asked for in one list request\n(default: 500 where it does not keep the server from using its cache)")
-	cli.AddTransport(cmd, &f.transport)
 	f.Connect.Add(flags)
 	f.Complete(cmd, false)
 	return cmd
@@ -100,7 +97,7 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 			err = errors.Join(err, removed)
 		}
 	}()
-	cfg, client, err := f.Client(ctx, cmd.ErrOrStderr(), f.transport)
+	cfg, client, err := f.Client(ctx, cmd.ErrOrStderr(), transport.WatchHTTP)
 	if err != nil {
 		return err
 	}
@@ -153,7 +150,6 @@ func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *tra
 		FieldSelector: f.Fields,
 		PageSize:      f.PageSize,
 		Scrub:         f.scrub,
-		WebSocket:     f.transport == transport.WatchWebSocket,
 	}, err
 }
 

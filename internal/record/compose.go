@@ -166,7 +166,7 @@ func (r *composer) speak(x *replay, s step) error {
 // isLast reports whether a step is the end of its exchange.
 func isLast(s step) bool {
 	switch what := s.what.(type) {
-	case ending, *closing, *list, *whole:
+	case ending, *list, *whole:
 		return true
 	case *status:
 		return !what.event

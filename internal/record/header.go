@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"github.com/relist-go/relist/internal/target"
 )
 
@@ -28,9 +26,6 @@ func (a *about) start() string {
 	}
 	if a.pageSize > 0 {
 		line += " limit=" + strconv.Itoa(a.pageSize)
-	}
-	if a.socket {
-		line += " transport=websocket"
 	}
 	return line
 }
@@ -75,10 +70,6 @@ func (c *conversation) summary() string {
 				bookmarks++
 			case ending:
 				if what == cut || what == reset {
-					broken++
-				}
-			case *closing:
-				if what.code != websocket.CloseNormalClosure {
 					broken++
 				}
 			}

@@ -26,7 +26,6 @@ type about struct {
 	resource, namespace string // as path names them
 	labels, fields      string
 	pageSize            int
-	socket              bool // watches came over WebSocket
 }
 
 // step is a request, or something that happened to one.
@@ -87,23 +86,8 @@ type log struct {
 	exchanges []*exchange
 	lines     []string      // that take has not returned yet
 	changed   chan struct{} // closed, and replaced, when an exchange is over
-	failed    error         // why the recording cannot continue
 	last      error         // the last problem of the client
 	away      error         // why the last request did not reach the server; the client learns only that its connection has ended
-}
-
-// fail ends the recording.
-func (l *log) fail(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.failed = err
-	l.tell()
-}
-
-func (l *log) failure() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.failed
 }
 
 // problem takes a problem of the client. It is not an item, because the replay reports it, too.
@@ -137,15 +121,6 @@ func (l *log) lastProblem() error {
 	return l.last
 }
 
-// ends reports whether an item is the end of its exchange.
-func ends(what said) bool {
-	switch what.(type) {
-	case ending, *closing:
-		return true
-	}
-	return false
-}
-
 func newLog() *log {
 	return &log{began: time.Now(), news: make(chan struct{}, 1), changed: make(chan struct{})}
 }
@@ -168,7 +143,7 @@ func (l *log) add(x *exchange, what said) {
 		return // the exchange has ended before
 	}
 	x.items = append(x.items, item{at: time.Since(l.began), what: what})
-	if ends(what) {
+	if _, ends := what.(ending); ends {
 		x.over = true
 		close(l.changed)
 		l.changed = make(chan struct{})

@@ -13,10 +13,10 @@
 // both clients are compared. If they differ, the trace would not show what was
 // recorded, so the result is a [DivergedError] and the raw recording.
 //
-// A trace has only the identities of objects, and the conversation is in JSON: a trace
-// shows how list and watch work, and the same rules hold for every encoding. Credentials
-// are not recorded: the transport behind the tap adds them to requests, and removes
-// them from answers.
+// A trace has only the identities of objects, and the conversation is in JSON over HTTP: a
+// trace shows how list and watch work, and the same rules hold for every encoding and over
+// WebSocket. Credentials are not recorded: the transport behind the tap adds them to
+// requests, and removes them from answers.
 //
 // Begin with Record.
 package record
@@ -53,11 +53,6 @@ type Options struct {
 	// resourceVersions. The resource, its group, version and kind stay, and versions that
 	// are numbers.
 	Scrub bool
-
-	// WebSocket makes the client ask for watches over WebSocket. The transport.Client
-	// must be configured with WatchWebSocket, too. The trace has the content of each
-	// message, but not its division into frames.
-	WebSocket bool
 
 	// Line is called with each line of the live conversation as it happens, on the
 	// goroutine that called Record. If nil, no function is called.
@@ -154,7 +149,6 @@ func listen(ctx context.Context, upstream *transport.Client, opts Options) (*con
 	c.about = about{
 		path: opts.Path, kind: opts.Kind, resource: resource.Resource, namespace: namespace,
 		labels: opts.LabelSelector, fields: opts.FieldSelector, pageSize: opts.PageSize,
-		socket: opts.WebSocket,
 	}
 	return c, nil
 }
@@ -184,7 +178,6 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 			Limit:         opts.PageSize,
 			LabelSelector: opts.LabelSelector,
 			FieldSelector: opts.FieldSelector,
-			WebSocket:     opts.WebSocket,
 		},
 		Problem: t.log.problem,
 	})
@@ -213,11 +206,6 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 			}
 			return nil, fmt.Errorf("the client ended by itself: %w", err)
 		case <-t.log.news:
-		}
-		if err := t.log.failure(); err != nil {
-			stop()
-			<-done //nolint:errcheck // the other error is why
-			return nil, err
 		}
 		for _, line := range t.log.take() {
 			opts.Line(line)

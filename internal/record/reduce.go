@@ -81,8 +81,8 @@ func (r *reducer) object(data jsontext.Value) (o object, ok bool) {
 	return o, true
 }
 
-// event returns the item for an event of a watch. split says where its pieces ended.
-func (r *reducer) event(message []byte, split []float64) said {
+// event returns the item for an event of a watch.
+func (r *reducer) event(message []byte) said {
 	var from struct {
 		Type   string         `json:"type"`
 		Object jsontext.Value `json:"object"`
@@ -93,14 +93,14 @@ func (r *reducer) event(message []byte, split []float64) said {
 	switch from.Type {
 	case "ADDED", "MODIFIED", "DELETED":
 		if o, ok := r.object(from.Object); ok {
-			return &event{typ: from.Type, object: o, split: split}
+			return &event{typ: from.Type, object: o}
 		}
 	case "BOOKMARK":
 		var of objectBody
 		if json.Unmarshal(from.Object, &of, lenient) == nil && of.Metadata != nil {
 			var annotations map[string]string
 			_ = json.Unmarshal(of.Metadata.Annotations, &annotations, lenient) // if they cannot be read, they end nothing
-			return &bookmark{version: of.Metadata.ResourceVersion, end: annotations[metav1.InitialEventsAnnotationKey] == "true", split: split}
+			return &bookmark{version: of.Metadata.ResourceVersion, end: annotations[metav1.InitialEventsAnnotationKey] == "true"}
 		}
 	case "ERROR":
 		var s metav1.Status
@@ -188,12 +188,6 @@ func (o *object) String() string {
 		extra["metadata"] = meta
 	}
 	return withJSON(text, extra)
-}
-
-// size returns a lower bound of the bytes of an event with the object.
-func (o *object) size() int {
-	least := len(`{"type":"ADDED","object":{"metadata":{"name":"","uid":""}}}`)
-	return least + len(o.name) + len(o.namespace) + len(o.uid)
 }
 
 // nextEvent returns how many bytes of data belong to the event at its beginning, and whether the event is then complete.

@@ -34,31 +34,25 @@ type whole struct {
 	size        int // of the body, in bytes
 }
 
-// head is the beginning of a watch, in a body or over WebSocket.
-type head struct{ socket bool }
+// head is the beginning of a watch.
+type head string
+
+const begun head = "< 200 watch"
 
 // event is an event with an object.
 type event struct {
 	typ    string
 	object object
-	split  []float64 // where pieces ended, as fractions of the whole; ascending, in (0, 1)
 }
 
 // bookmark is a bookmark, with or without a version.
 type bookmark struct {
 	version string
 	end     bool // it ends initial events
-	split   []float64
 }
 
 // raw is a chunk that is none of the above. It contains no text of an object.
 type raw string
-
-// closing is how a WebSocket was closed.
-type closing struct {
-	code   int
-	reason string
-}
 
 // ending is how an exchange ended.
 type ending string
@@ -117,31 +111,16 @@ func (w *whole) lines() []string {
 	return []string{fmt.Sprintf(`< %d body %s "(%d bytes)"`, w.code, strconv.Quote(w.contentType), w.size)}
 }
 
-func (h head) lines() []string {
-	if h.socket {
-		return []string{"< 101"}
-	}
-	return []string{"< 200 watch"}
-}
+func (h head) lines() []string { return []string{string(h)} }
 
-func (c *closing) lines() []string {
-	if c.reason == "" {
-		return []string{fmt.Sprintf("< close %d", c.code)}
-	}
-	return []string{fmt.Sprintf("< close %d %s", c.code, strconv.Quote(c.reason))}
-}
-
-func (e *event) lines() []string {
-	return []string{"< " + e.typ + " " + e.object.String() + splitOption(e.split, e.object.size())}
-}
+func (e *event) lines() []string { return []string{"< " + e.typ + " " + e.object.String()} }
 
 func (b *bookmark) lines() []string {
-	least := len(`{"type":"BOOKMARK","object":{"kind":"","apiVersion":"","metadata":{}}}`)
 	extra := map[string]any{}
 	if b.end {
 		extra["metadata"] = map[string]any{"annotations": map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
 	}
-	return []string{withJSON("< BOOKMARK "+word("@"+b.version), extra) + splitOption(b.split, least)}
+	return []string{withJSON("< BOOKMARK "+word("@"+b.version), extra)}
 }
 
 func (r raw) lines() []string { return []string{"< raw " + quoteText(string(r))} }
@@ -153,32 +132,6 @@ func (e ending) lines() []string {
 	default:
 		return []string{string(e)}
 	}
-}
-
-// maxSplits is how many boundaries of an event are kept. A large object comes in dozens of
-// pieces, and the small object in the trace has no room for so many.
-const maxSplits = 3
-
-// splitOption puts the boundaries at the same fractions of the event, because the object in
-// the trace is smaller than the one that was sent. The event has at least size bytes.
-func splitOption(split []float64, size int) string {
-	if len(split) > maxSplits {
-		split = []float64{split[0], split[len(split)/2], split[len(split)-1]}
-	}
-	var offsets []string
-	last := 0
-	for _, part := range split {
-		at := 1 + int(part*float64(size-2))
-		if at <= last || at >= size {
-			continue
-		}
-		offsets = append(offsets, strconv.Itoa(at))
-		last = at
-	}
-	if len(offsets) == 0 {
-		return ""
-	}
-	return " split=" + strings.Join(offsets, ",")
 }
 
 // withJSON adds JSON that is merged over what the line says, if there is any.

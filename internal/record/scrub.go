@@ -271,9 +271,9 @@ func (s *scrubber) said(what said) said {
 	case *list:
 		return &list{version: s.version(what.version), token: s.token(what.token), objects: s.objects(what.objects)}
 	case *event:
-		return &event{typ: what.typ, object: s.object(what.object), split: what.split}
+		return &event{typ: what.typ, object: s.object(what.object)}
 	case *bookmark:
-		return &bookmark{version: s.version(what.version), end: what.end, split: what.split}
+		return &bookmark{version: s.version(what.version), end: what.end}
 	case *status:
 		out := *what
 		out.reason, out.message, out.token = known(what.reason), message(what.message), s.token(what.token)
@@ -284,8 +284,6 @@ func (s *scrubber) said(what said) said {
 		return &out
 	case *whole:
 		return &whole{code: what.code, contentType: contentType(what.contentType), size: what.size}
-	case *closing:
-		return &closing{code: what.code}
 	}
 	return what // head, raw and ending have no text of objects
 }

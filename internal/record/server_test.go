@@ -34,13 +34,6 @@ type setup struct {
 	handler http.Handler // the server, if it is not an apitest.Server
 }
 
-func watches(socket bool) transport.WatchTransport {
-	if socket {
-		return transport.WatchWebSocket
-	}
-	return transport.WatchHTTP
-}
-
 // listenTo records what happens while script runs, in virtual time.
 func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script func(*world)) *conversation {
 	t.Helper()
@@ -54,8 +47,7 @@ func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script fun
 		}
 		stop := network.Serve(&http.Server{Handler: handler, ConnState: w.connState})
 		client, err := transport.NewClient(transport.Config{
-			Server:         "http://apitest.test",
-			WatchTransport: watches(opts.WebSocket),
+			Server: "http://apitest.test",
 			Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()

@@ -13,14 +13,11 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/internal/pipe"
 	"github.com/relist-go/relist/internal/target"
-	relistjson "github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/transport"
-	"github.com/relist-go/relist/transport/frames"
 )
 
 // tap is a proxy in memory between the recorded client and the API server. To the client it is a server, and to the
@@ -61,7 +58,7 @@ func (t *tap) serve(ctx context.Context, conn *pipe.Conn) {
 		if err != nil {
 			return
 		}
-		x := &live{tap: t, conn: conn, in: r, exchange: t.log.ask(target.Of(req), fresh)}
+		x := &live{tap: t, conn: conn, exchange: t.log.ask(target.Of(req), fresh)}
 		if !x.answer(ctx, req) {
 			return
 		}
@@ -73,7 +70,6 @@ type live struct {
 	*tap
 	*exchange
 	conn *pipe.Conn
-	in   *bufio.Reader // of conn
 }
 
 // answer sends a request to the server, and passes the answer on to the client. It returns false if the connection
@@ -83,11 +79,7 @@ func (x *live) answer(ctx context.Context, req *http.Request) bool {
 		Path:   req.URL.EscapedPath(),
 		Query:  req.URL.Query(),
 		Accept: req.Header.Get("Accept"),
-		Frames: []frames.Format{relistjson.Format{}},
 		Status: statusOf,
-	}
-	if websocket.IsWebSocketUpgrade(req) {
-		return x.socket(ctx, req, asked)
 	}
 	resp, err := x.upstream.Get(ctx, asked)
 	if !x.log.turn(x.exchange, ctx.Done()) || ctx.Err() != nil {
@@ -161,7 +153,7 @@ func (x *live) whole(ctx context.Context, resp *transport.Response, isList bool)
 
 // broken passes on an answer that broke off. The trace shows it as a watch, in chunks.
 func (x *live) broken(ctx context.Context, data []byte, err error) bool {
-	x.log.add(x.exchange, head{})
+	x.log.add(x.exchange, begun)
 	answer := []byte(chunkedHead)
 	if len(data) > 0 {
 		x.log.add(x.exchange, begunList)
@@ -217,11 +209,11 @@ func chunk(data []byte) []byte { return fmt.Appendf(nil, "%x\r\n%s\r\n", len(dat
 
 // stream passes a watch on, piece by piece.
 func (x *live) stream(ctx context.Context, resp *transport.Response) bool {
-	x.log.add(x.exchange, head{})
+	x.log.add(x.exchange, begun)
 	if !x.send(ctx, []byte(chunkedHead)) {
 		return false
 	}
-	frame := assembly{}
+	var event []byte // its pieces so far
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := resp.Body.Read(buf)
@@ -233,8 +225,9 @@ func (x *live) stream(ctx context.Context, resp *transport.Response) bool {
 			n, ends := nextEvent(rest)
 			piece := rest[:n]
 			rest = rest[n:]
-			if whole, split := frame.add(piece, ends); whole != nil {
-				x.log.add(x.exchange, x.reduce.event(whole, split))
+			if event = append(event, piece...); ends {
+				x.log.add(x.exchange, x.reduce.event(event))
+				event = event[:0]
 			}
 			if !x.send(ctx, chunk(piece)) {
 				return false
@@ -246,7 +239,7 @@ func (x *live) stream(ctx context.Context, resp *transport.Response) bool {
 		if ctx.Err() != nil || !x.log.turn(x.exchange, ctx.Done()) {
 			return x.end(hungUp)
 		}
-		if len(frame.bytes) > 0 {
+		if len(event) > 0 {
 			x.log.add(x.exchange, begunEvent)
 		}
 		if !errors.Is(err, io.EOF) {
@@ -258,25 +251,3 @@ func (x *live) stream(ctx context.Context, resp *transport.Response) bool {
 }
 
 const lastChunk = "0\r\n\r\n"
-
-// assembly puts events together from the pieces in which they came.
-type assembly struct {
-	bytes []byte
-	ends  []int // where each piece before the last ended
-}
-
-// add adds a piece. If the piece is the end of an event, add returns the event, and where its pieces ended, as
-// fractions of its length. The event is valid until the next call of add.
-func (a *assembly) add(piece []byte, ends bool) (event []byte, split []float64) {
-	a.bytes = append(a.bytes, piece...)
-	if !ends {
-		a.ends = append(a.ends, len(a.bytes))
-		return nil, nil
-	}
-	for _, end := range a.ends {
-		split = append(split, float64(end)/float64(len(a.bytes)))
-	}
-	event = a.bytes
-	a.bytes, a.ends = a.bytes[:0], a.ends[:0]
-	return event, split
-}
