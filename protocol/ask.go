@@ -165,7 +165,7 @@ func (m *Machine) absent(now time.Time, e *entry, in Answered) {
 		e.minVersion = object.Newer(e.minVersion, in.Version)
 		m.applyAnswer(Deleted, in.Version, Item{Meta: meta, Err: errAbsent, Held: in.Held, IsHeld: true})
 	default:
-		m.quarantine.release(e.meta.Key)
+		m.release(e.meta.Key)
 		m.fence(e.meta.Key, in.Version)
 	}
 }
@@ -185,7 +185,7 @@ func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
 		e.minVersion = object.Newer(e.minVersion, item.Meta.ResourceVersion)
 		m.quarantine.postpone(&m.rules, now, e)
 	case same && item.Held.ResourceVersion == item.Meta.ResourceVersion:
-		m.quarantine.release(e.meta.Key)
+		m.release(e.meta.Key)
 		m.fence(e.meta.Key, version)
 	case same && object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion) && !object.Older(version, item.Held.ResourceVersion):
 		m.wentBack(now, otherVersion(item))

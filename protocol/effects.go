@@ -120,6 +120,9 @@ type (
 		Err   error
 	}
 
+	// Released tells that an object is out of quarantine.
+	Released struct{ Key string }
+
 	// Verified tells that a verification is over.
 	Verified struct {
 		Objects     int // on the server
@@ -149,5 +152,6 @@ func (Failing) effect()            {}
 func (Relist) effect()             {}
 func (Backoff) effect()            {}
 func (Problem) effect()            {}
+func (Released) effect()           {}
 func (Verified) effect()           {}
 func (Synced) effect()             {}

@@ -174,10 +174,11 @@ func (q *quarantine) askAt(e *entry, at time.Time) {
 }
 
 // release takes a key out of quarantine, because its object is up to date or gone.
-func (q *quarantine) release(key string) {
-	if _, ok := q.entries[key]; ok {
-		delete(q.entries, key)
-		q.changes++
+func (m *Machine) release(key string) {
+	if _, ok := m.quarantine.entries[key]; ok {
+		delete(m.quarantine.entries, key)
+		m.quarantine.changes++
+		m.emit(Released{key})
 	}
 }
 
@@ -198,6 +199,11 @@ func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
 		e := &entry{meta: bad.Meta, why: unusable, err: bad.Err, minVersion: sum.Version, since: now}
 		after.entries[key] = e
 		after.postpone(&m.rules, now, e)
+	}
+	for _, key := range slices.Sorted(maps.Keys(q.entries)) {
+		if after.entries[key] == nil {
+			m.emit(Released{key})
+		}
 	}
 	return after
 }

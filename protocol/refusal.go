@@ -27,7 +27,7 @@ func (m *Machine) took(now time.Time, given pending) {
 		m.pending = given
 		m.emit(Add)
 	default:
-		m.quarantine.release(given.item.Meta.Key)
+		m.release(given.item.Meta.Key)
 		m.emit(Applied{})
 		m.changeIsOver(given)
 	}

@@ -57,6 +57,7 @@ func TestExamplesHaveEveryEffect(t *testing.T) {
 		Relist{},
 		Backoff{},
 		Problem{},
+		Released{},
 		Verified{},
 		Synced{},
 	} {
@@ -253,6 +254,8 @@ func tellEffect(e Effect) string {
 		return fmt.Sprintf("tell: wait %v (%v)", e.Delay, e.Reason)
 	case Problem:
 		return fmt.Sprintf("tell: problem (%v)", e.Class)
+	case Released:
+		return "" // the state says it
 	case Verified:
 		return fmt.Sprintf("tell: verified, %d differ", e.Differences)
 	case Synced:

@@ -210,7 +210,7 @@ func (m *Machine) take(now time.Time, e *Seen) {
 		if item.IsHeld {
 			m.apply(Deleted, item)
 		} else {
-			m.quarantine.release(item.Meta.Key)
+			m.release(item.Meta.Key)
 		}
 	default:
 		m.toQuarantine(now, item, item.Err, unusable)

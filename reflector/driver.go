@@ -334,6 +334,8 @@ func (d *driver[T]) tell(eff protocol.Effect) {
 		d.trace.Backoff(eff)
 	case protocol.Problem:
 		d.trace.Problem(eff)
+	case protocol.Released:
+		d.trace.Released(eff.Key)
 	case protocol.Verified:
 		d.trace.Verified(eff)
 	case protocol.Synced:

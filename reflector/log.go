@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -51,6 +50,7 @@ func LogTrace(logger *slog.Logger) *Trace {
 		Synced:     func() { l.log(slog.LevelDebug, "relist: synced") },
 		Verified:   l.verified,
 		Problem:    l.problem,
+		Released:   l.released,
 	}
 }
 
@@ -87,9 +87,7 @@ type traceLog struct {
 	outage loggedOutage // since is zero if there is none
 	last   loggedOutage // the outage that ended when the last watch was opened
 
-	// The objects in quarantine that were named, by key. When a list comes, they go to unconfirmed. The problems of the list
-	// then say which of them are still in quarantine; the others are out of it, see settleQuarantine.
-	quarantined, unconfirmed map[string]loggedKey
+	quarantined map[string]time.Time // the objects in quarantine that were named, by key, and when they were
 
 	told          map[ProblemClass]time.Time // when a problem without an end was told last
 	unverified    time.Time                  // since when verifications have failed
@@ -105,9 +103,6 @@ type loggedOutage struct {
 	relapsed bool     // it was taken to be over, and was not
 	listed   bool     // a list has come since, so the server has the version that the next watch begins at
 }
-
-// loggedKey is an object in quarantine.
-type loggedKey struct{ since, told time.Time }
 
 // log writes a line. Callers on the path of events ask enabled first.
 func (l *traceLog) log(level slog.Level, message string, attrs ...slog.Attr) {
@@ -157,15 +152,12 @@ func (l *traceLog) listDone(e ListDone) {
 	l.listed, l.reason, l.outage.listed = true, 0, true
 	l.log(slog.LevelInfo, "relist: listed", slog.String("reason", reason), slog.Int("objects", e.Items), took(e.Duration),
 		quoted("resourceVersion", e.ResourceVersion))
-	l.release(l.unconfirmed)
-	l.unconfirmed, l.quarantined = l.quarantined, nil
 	if l.initial {
 		l.watchWorks(logNow())
 	}
 }
 
 func (l *traceLog) watchStart(e WatchStart) {
-	l.settleQuarantine()
 	l.initial = e.Initial
 	l.log(slog.LevelDebug, "relist: watch", quoted("resourceVersion", e.ResourceVersion), slog.Duration("timeout", e.Timeout),
 		slog.Bool("initial", e.Initial))
@@ -195,7 +187,6 @@ func (l *traceLog) recovered(now time.Time) {
 
 // alive is called when a watch has brought an event or a bookmark, and at its end.
 func (l *traceLog) alive(brought bool) {
-	l.settleQuarantine()
 	if !l.open || l.outage.since.IsZero() || l.opened.IsZero() {
 		return
 	}
@@ -210,10 +201,6 @@ func (l *traceLog) alive(brought bool) {
 
 func (l *traceLog) event(e Event) {
 	l.alive(true)
-	if object, ok := l.quarantined[e.Key]; ok {
-		delete(l.quarantined, e.Key)
-		l.release(map[string]loggedKey{e.Key: object})
-	}
 	if l.debugs() {
 		l.log(slog.LevelDebug, "relist: event", slog.String("type", e.Type.String()), quoted("key", e.Key),
 			quoted("resourceVersion", e.ResourceVersion))
@@ -352,43 +339,27 @@ func (l *traceLog) problem(p Problem) {
 // quarantine records an object that came into quarantine. named says that a line is to name the object. more says that there is
 // no room for its name.
 func (l *traceLog) quarantine(now time.Time, key string) (named, more bool) {
-	object, known := l.quarantined[key]
-	if !known {
-		object, known = l.unconfirmed[key]
-		delete(l.unconfirmed, key)
+	if _, known := l.quarantined[key]; known {
+		return false, false
 	}
-	if !known && len(l.quarantined)+len(l.unconfirmed) >= maxNamed {
+	if len(l.quarantined) >= maxNamed {
 		return false, true
 	}
-	if !known {
-		object.since = now
-	}
-	// An object may leave quarantine without an event, so after a time it is named again.
-	if named = now.Sub(object.told) >= rarely; named {
-		object.told = now
-	}
 	if l.quarantined == nil {
-		l.quarantined = map[string]loggedKey{}
+		l.quarantined = map[string]time.Time{}
 	}
-	l.quarantined[key] = object
-	return named, false
+	l.quarantined[key] = now
+	return true, false
 }
 
-// settleQuarantine is called after the problems of a list have been told: an unconfirmed object that is not among
-// them is out of quarantine.
-func (l *traceLog) settleQuarantine() {
-	if len(l.unconfirmed) > 0 {
-		l.release(l.unconfirmed)
-		l.unconfirmed = nil
+func (l *traceLog) released(key string) {
+	since, named := l.quarantined[key]
+	if !named {
+		l.log(slog.LevelDebug, "relist: object out of quarantine", quoted("key", key))
+		return
 	}
-}
-
-// release tells that objects are out of quarantine.
-func (l *traceLog) release(objects map[string]loggedKey) {
-	now := logNow()
-	for _, key := range slices.Sorted(maps.Keys(objects)) {
-		l.log(slog.LevelWarn, "relist: object out of quarantine", quoted("key", key), duration("after", now.Sub(objects[key].since)))
-	}
+	delete(l.quarantined, key)
+	l.log(slog.LevelWarn, "relist: object out of quarantine", quoted("key", key), duration("after", logNow().Sub(since)))
 }
 
 // isRare reports whether a problem without an end is to be told, and records that.

@@ -56,6 +56,9 @@ type Trace struct {
 	// Problem: something is wrong. If a watch ends in good order, or its version has
 	// expired, that is no problem.
 	Problem func(Problem)
+
+	// Released: an object is out of quarantine, see [Status.Quarantined].
+	Released func(key string)
 }
 
 // RunStart is given to [Trace.RunStart]. It is what [source.ScopeOf] says of the ListWatcher.
@@ -139,6 +142,7 @@ func (t *Trace) withDefaults() Trace {
 	fill(&full.Backoff)
 	fill(&full.Verified)
 	fill(&full.Problem)
+	fill(&full.Released)
 	if full.WatchOpen == nil {
 		full.WatchOpen = func() {}
 	}
@@ -173,6 +177,7 @@ func JoinTraces(traces ...*Trace) *Trace {
 		join(&joined.Backoff, t.Backoff)
 		join(&joined.Verified, t.Verified)
 		join(&joined.Problem, t.Problem)
+		join(&joined.Released, t.Released)
 		joinPlain(&joined.WatchOpen, t.WatchOpen)
 		joinPlain(&joined.Synced, t.Synced)
 	}
