@@ -85,6 +85,17 @@ const (
 	Resumed
 )
 
+// News is what a [Backoff] says about an outage: a time in which requests fail. A problem is told once, and not once for each pause.
+type News uint8
+
+// What a Backoff can say.
+const (
+	NoNews     News = iota
+	Fails           // an outage has begun
+	StillFails      // the outage has a further reason
+	FailsAgain      // the outage goes on: the watch that seemed to end it has failed within 10 seconds
+)
+
 // Reports, for Trace and Status.
 type (
 	// Applied tells that the sink has the object of the event or the answer.
@@ -111,6 +122,16 @@ type (
 		Delay  time.Duration
 		Reason Reason
 		Err    error
+
+		News   News          // what this says about an outage
+		Outage time.Duration // how long the outage has lasted; 0 if there is none
+	}
+
+	// Recovered tells that an outage is over, because a watch is open. After is the time since the Backoff with which it began, and
+	// Pauses is how often the machine has paused since.
+	Recovered struct {
+		After  time.Duration
+		Pauses int
 	}
 
 	// Problem tells that something is wrong. If a watch ends in good order, or its version has expired, that is no problem.
@@ -151,6 +172,7 @@ func (ListUnused) effect()         {}
 func (Failing) effect()            {}
 func (Relist) effect()             {}
 func (Backoff) effect()            {}
+func (Recovered) effect()          {}
 func (Problem) effect()            {}
 func (Released) effect()           {}
 func (Verified) effect()           {}

@@ -144,7 +144,7 @@ known: Meta gone
 Meta: Key UID ResourceVersion
 pauses: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches nextListCheck watchesFullAt listsFullAt
 silence: bookmarkGap learnedLimit
-health: failing failingBefore watchAccepted
+health: failing failingBefore opened outage last
 lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil
 quarantine: entries soonest beyondLimit changes
 entry: meta why err askErr minVersion since next step answersUnused

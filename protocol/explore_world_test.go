@@ -341,7 +341,7 @@ func (w *world) perform(eff Effect, s subject) Input {
 		w.check = inquiry{}
 	case Compare:
 		return Compared{Differences: w.compare()}
-	case Applied, Passed, ListUnused, Failing, Relist, Backoff, Problem, Released, Verified, Synced:
+	case Applied, Passed, ListUnused, Failing, Relist, Backoff, Recovered, Problem, Released, Verified, Synced:
 		// These are for those who watch.
 	}
 	return nil

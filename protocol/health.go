@@ -2,36 +2,133 @@ package protocol
 
 import "time"
 
-// health remembers since when requests have been failing. The machine reports that in [Status].
+// health remembers since when requests have been failing. The machine reports that, and does nothing else with it.
+//
+// [Status] tells since when no watch has been open. An outage is what somebody wants to read of: [Backoff] tells when one begins, and
+// [Recovered] when it is over.
 type health struct {
 	// failing is when requests began to fail: no watch has been open since. While a watch is open, it is zero.
 	failing time.Time
 
-	// watchAccepted is when the server accepted the last watch, and failingBefore is the value that failing had before that. If
-	// the watch fails soon, failing gets that value back: some servers accept a watch, and then say that the version is gone.
-	// Both are zero once the watch has brought something.
-	failingBefore, watchAccepted time.Time
+	// failingBefore is the value that failing had before the last watch was accepted. If the watch fails soon, failing gets that value
+	// back: some servers accept a watch, and then say that the version is gone. It is zero once the watch has brought something.
+	failingBefore time.Time
+
+	opened time.Time // when the server accepted the last watch; zero once that is longer ago than the constant healthy
+
+	outage outage // since is zero if there is none
+	last   outage // the one that the last watch has ended, unless that watch is healthy
 }
+
+// outage is a time in which requests fail.
+type outage struct {
+	since    time.Time // the first pause
+	pauses   int
+	told     [reasonsEnd]bool
+	relapsed bool // it was taken to be over, and was not
+	listed   bool // a list has come since, so the server has the version that the next watch begins at
+}
+
+func (o *outage) on() bool { return !o.since.IsZero() }
+
+// A single short watch is no outage: an API server that shuts down ends its streams, and the next one works. The third pause without
+// a healthy watch begins an outage.
+const manyPauses = 3
 
 // fail notes and reports that a request, or the sink, has failed.
 func (m *Machine) fail(now time.Time, err error) {
 	h := &m.health
 	if h.failing.IsZero() {
 		h.failing = now
-		if !h.failingBefore.IsZero() && now.Sub(h.watchAccepted) < healthy {
+		if !h.failingBefore.IsZero() && now.Sub(h.opened) < healthy {
 			h.failing = h.failingBefore
 		}
-		h.failingBefore, h.watchAccepted = time.Time{}, time.Time{}
+		h.failingBefore = time.Time{}
 	}
 	m.emit(Failing{err})
 }
 
-// opened notes that a watch was accepted.
-func (h *health) opened(now time.Time) {
+// watchAccepted ends an outage, unless the server may still say that the version of the watch is gone, or unless a watch has seemed to
+// end this outage before.
+func (m *Machine) watchAccepted(now time.Time) {
+	h := &m.health
+	h.opened = now
 	if !h.failing.IsZero() {
-		*h = health{failingBefore: h.failing, watchAccepted: now}
+		h.failing, h.failingBefore = time.Time{}, h.failing
+	}
+	if h.outage.on() && h.outage.listed && !h.outage.relapsed {
+		m.recovered(now)
 	}
 }
 
-// good notes that a watch has brought something.
-func (h *health) good() { h.failingBefore, h.watchAccepted = time.Time{}, time.Time{} }
+// watchBrought notes that a watch has brought something.
+func (m *Machine) watchBrought(now time.Time) {
+	m.health.failingBefore = time.Time{}
+	m.watchLives(now, true)
+}
+
+// watchLives is called when a watch has brought something, and at its end.
+func (m *Machine) watchLives(now time.Time, brought bool) {
+	h := &m.health
+	if h.opened.IsZero() {
+		return
+	}
+	isHealthy := now.Sub(h.opened) >= healthy
+	switch {
+	case !h.outage.on():
+	case h.outage.relapsed && isHealthy:
+		m.recovered(now)
+	case !h.outage.relapsed && (isHealthy || brought):
+		m.recovered(h.opened)
+	}
+	if isHealthy {
+		h.last, h.opened = outage{}, time.Time{}
+	}
+}
+
+func (m *Machine) recovered(at time.Time) {
+	h := &m.health
+	m.emit(Recovered{After: at.Sub(h.outage.since), Pauses: h.outage.pauses})
+	h.last, h.outage = h.outage, outage{}
+}
+
+// pauseNews notes a pause, and returns what it says about an outage, and how long that has lasted.
+func (m *Machine) pauseNews(now time.Time, reason Reason) (news News, lasted time.Duration) {
+	h := &m.health
+	if !m.meansOutage(reason) {
+		return NoNews, 0
+	}
+	switch {
+	case h.outage.on():
+		if !h.outage.told[reason] {
+			news = StillFails
+		}
+	case h.relapses():
+		news, h.outage = FailsAgain, h.last
+		h.outage.relapsed = true
+	default:
+		news, h.outage = Fails, outage{since: now}
+	}
+	h.last = outage{}
+	h.outage.pauses++
+	h.outage.told[reason] = true
+	return news, now.Sub(h.outage.since)
+}
+
+// relapses reports whether the watch that ended the last outage has failed.
+func (h *health) relapses() bool { return h.last.on() && !h.opened.IsZero() }
+
+// meansOutage reports whether a pause for this reason means that something is wrong.
+func (m *Machine) meansOutage(reason Reason) bool {
+	switch reason {
+	case Expired, TooLarge:
+		_, watched := m.phase.(*watching)
+		return !watched // if a watch has failed, a list follows, and usually works
+	case Closed, Cut:
+		return m.pauses.answeredStep >= manyPauses || m.health.outage.on() || m.health.relapses()
+	case Asked, Repair, Unanchored, WentBack, Incomplete:
+		return false // a list follows, and its report has the reason
+	default:
+		return true
+	}
+}

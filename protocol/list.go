@@ -215,6 +215,7 @@ func (m *Machine) replaced(now time.Time, sum Sum) {
 	}
 	m.mostRecentNext, m.distrusted = false, false
 	m.pauses.listed()
+	m.health.outage.listed = true
 	m.quarantine = m.quarantine.relisted(m, now, sum)
 	m.repair.listed(now)
 	if sum.Nameless > 0 {

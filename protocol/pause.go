@@ -74,8 +74,9 @@ func (m *Machine) becomeWaiting(now time.Time, then next, failure Failure) {
 // backOff sends nothing until a delay has passed and there is a token for the next request.
 func (m *Machine) backOff(now time.Time, delay time.Duration, then next, failure Failure) {
 	delay = max(delay, m.pauses.until(m.rules, then, now))
+	news, outage := m.pauseNews(now, failure.Reason)
 	m.waitUntil(now.Add(delay), then)
-	m.emit(Backoff{Delay: delay, Reason: failure.Reason, Err: failure.Err})
+	m.emit(Backoff{Delay: delay, Reason: failure.Reason, Err: failure.Err, News: news, Outage: outage})
 }
 
 // waitUntil asks for nothing until a time has come, and then goes on. If the time is zero, the machine goes on at the next Tick.

@@ -97,7 +97,7 @@ func (m *Machine) listAfterRefusal(now time.Time, err error) {
 	m.emit(Problem{Class: SinkProblem, Err: err})
 	m.emit(HangUp{SinkFailed, err})
 	if p, ok := m.phase.(*watching); ok {
-		m.pauses.after(p, now)
+		m.watchOver(now, p)
 	}
 	m.relist(now, Failure{Reason: SinkFailed, Err: err})
 }

@@ -56,6 +56,7 @@ func TestExamplesHaveEveryEffect(t *testing.T) {
 		Failing{},
 		Relist{},
 		Backoff{},
+		Recovered{},
 		Problem{},
 		Released{},
 		Verified{},
@@ -252,6 +253,8 @@ func tellEffect(e Effect) string {
 		return fmt.Sprintf("tell: relist (%v)", e.Reason)
 	case Backoff:
 		return fmt.Sprintf("tell: wait %v (%v)", e.Delay, e.Reason)
+	case Recovered:
+		return "tell: recovered"
 	case Problem:
 		return fmt.Sprintf("tell: problem (%v)", e.Class)
 	case Released:

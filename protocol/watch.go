@@ -39,7 +39,8 @@ func (m *Machine) streamComplete(now time.Time, p *streaming) {
 		open: true, opened: p.asked, progress: true, bookmark: now,
 	}
 	m.phase = w
-	m.health = health{}
+	m.watchAccepted(now)
+	m.health.failingBefore = time.Time{}
 	m.planCheck(now, w)
 }
 
@@ -64,7 +65,7 @@ func (m *Machine) opened(now time.Time, reconnected bool) {
 	switch p := m.phase.(type) {
 	case *watching:
 		p.open, p.opened, p.heard = true, now, now
-		m.health.opened(now)
+		m.watchAccepted(now)
 		if reconnected {
 			m.suspectList()
 		}
@@ -87,7 +88,7 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 		m.silence.signOfLife(&m.rules, now, p)
 		p.progress = true
 		m.lists.listsOutrunByWindow = 0
-		m.health.good()
+		m.watchBrought(now)
 		if e.Type == Bookmark {
 			m.bookmark(now, p, e.Item.Meta.ResourceVersion)
 			return
@@ -254,7 +255,7 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 	if failure.Reason != Closed {
 		m.fail(now, failure.Err)
 	}
-	m.pauses.after(p, now)
+	m.watchOver(now, p)
 	m.unplanCheck()
 	if m.mayBeAnotherServer(p, failure.Reason, now) {
 		m.suspect()
@@ -289,6 +290,14 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 		m.dropped(now, p, failure)
 	default: // Unreachable, Unavailable, Throttled
 		m.becomeWaiting(now, toWatch, failure)
+	}
+}
+
+// watchOver notes the end of a watch.
+func (m *Machine) watchOver(now time.Time, p *watching) {
+	m.pauses.after(p, now)
+	if p.open {
+		m.watchLives(now, false)
 	}
 }
 

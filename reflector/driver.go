@@ -332,6 +332,8 @@ func (d *driver[T]) tell(eff protocol.Effect) {
 		d.trace.Relist(Relist{ResourceVersion: eff.Version, Reason: eff.Reason, Err: eff.Err})
 	case protocol.Backoff:
 		d.trace.Backoff(eff)
+	case protocol.Recovered:
+		d.trace.Recovered(eff)
 	case protocol.Problem:
 		d.trace.Problem(eff)
 	case protocol.Released:

@@ -19,7 +19,7 @@ func ExampleLogTrace() {
 	trace := reflector.JoinTraces(count, reflector.LogTrace(logger))
 
 	refused := errors.New("list pods: 401 Unauthorized")
-	trace.Backoff(reflector.Backoff{Delay: time.Second, Reason: protocol.Denied, Err: refused})
+	trace.Backoff(reflector.Backoff{Delay: time.Second, Reason: protocol.Denied, Err: refused, News: protocol.Fails})
 	trace.Backoff(reflector.Backoff{Delay: time.Second, Reason: protocol.Denied, Err: refused})
 	trace.ListDone(reflector.ListDone{ResourceVersion: "1000", Items: 20, Duration: 30 * time.Millisecond})
 	// Output:

@@ -41,12 +41,13 @@ func LogTrace(logger *slog.Logger) *Trace {
 		ListStart:  l.listStart,
 		ListDone:   l.listDone,
 		WatchStart: l.watchStart,
-		WatchOpen:  l.watchOpen,
+		WatchOpen:  func() { l.log(slog.LevelDebug, "relist: watch is open") },
 		Event:      l.event,
 		Bookmark:   l.bookmark,
 		WatchEnd:   l.watchEnd,
 		Relist:     l.relist,
 		Backoff:    l.backoff,
+		Recovered:  l.recovered,
 		Synced:     func() { l.log(slog.LevelDebug, "relist: synced") },
 		Verified:   l.verified,
 		Problem:    l.problem,
@@ -55,13 +56,6 @@ func LogTrace(logger *slog.Logger) *Trace {
 }
 
 const (
-	// settled: a watch that lives for this time resets the pauses of the reflector, and ends an outage for certain.
-	settled = 10 * time.Second
-
-	// A single short stream is no outage: an API server that shuts down ends its streams, and the next stream works. The third
-	// one in a row begins an outage.
-	manyShortStreams = 3
-
 	maxNamed = 10        // at most this number of objects in quarantine is named at a time
 	rarely   = time.Hour // between two lines about a problem that has no end
 )
@@ -71,21 +65,9 @@ type traceLog struct {
 	logger *slog.Logger
 	scope  []slog.Attr // of every line
 
-	// Of lists: whether there was one, why the next one comes, and whether the last one failed.
-	listed     bool
-	reason     Reason
-	listFailed bool
-
-	// Of watches: initial says that this one begins with initial events. opened is when the last one was opened. It is zero
-	// if there was none, or if the last one has been open for as long as the constant settled. shortStreams counts short
-	// streams in a row. open says that a watch is open now.
-	initial      bool
-	open         bool
-	opened       time.Time
-	shortStreams int
-
-	outage loggedOutage // since is zero if there is none
-	last   loggedOutage // the outage that ended when the last watch was opened
+	// Of lists: whether there was one, and why the next one comes.
+	listed bool
+	reason Reason
 
 	quarantined map[string]time.Time // the objects in quarantine that were named, by key, and when they were
 
@@ -93,15 +75,6 @@ type traceLog struct {
 	unverified    time.Time                  // since when verifications have failed
 	drift         Problem                    // the first difference of a verification
 	driftsPending bool                       // drift is set
-}
-
-// loggedOutage is a time in which requests fail.
-type loggedOutage struct {
-	since    time.Time
-	pauses   int
-	reasons  []Reason // that were told
-	relapsed bool     // it was taken to be over, and was not
-	listed   bool     // a list has come since, so the server has the version that the next watch begins at
 }
 
 // log writes a line. Callers on the path of events ask enabled first.
@@ -123,7 +96,7 @@ func (l *traceLog) current() *slog.Logger {
 }
 
 func (l *traceLog) runStart(e RunStart) {
-	l.scope, l.open = nil, false
+	l.scope = nil
 	if e.Resource != "" {
 		l.scope = append(l.scope, quoted("resource", e.Resource))
 	}
@@ -137,7 +110,6 @@ func (l *traceLog) listStart(e ListStart) {
 }
 
 func (l *traceLog) listDone(e ListDone) {
-	l.listFailed = e.Err != nil
 	if e.Err != nil {
 		l.log(slog.LevelDebug, "relist: list failed", took(e.Duration), failure(e.Err))
 		return
@@ -149,58 +121,17 @@ func (l *traceLog) listDone(e ListDone) {
 	case l.listed:
 		reason = protocol.Asked.String() // Relist was called during a list, and another list follows
 	}
-	l.listed, l.reason, l.outage.listed = true, 0, true
+	l.listed, l.reason = true, 0
 	l.log(slog.LevelInfo, "relist: listed", slog.String("reason", reason), slog.Int("objects", e.Items), took(e.Duration),
 		quoted("resourceVersion", e.ResourceVersion))
-	if l.initial {
-		l.watchWorks(logNow())
-	}
 }
 
 func (l *traceLog) watchStart(e WatchStart) {
-	l.initial = e.Initial
 	l.log(slog.LevelDebug, "relist: watch", quoted("resourceVersion", e.ResourceVersion), slog.Duration("timeout", e.Timeout),
 		slog.Bool("initial", e.Initial))
 }
 
-func (l *traceLog) watchOpen() {
-	l.log(slog.LevelDebug, "relist: watch is open")
-	l.open = true
-	if now := logNow(); !l.initial { // after initial events, the list says that the watch works
-		l.watchWorks(now)
-	}
-}
-
-// watchWorks treats the outage as over, because a watch is open, unless the server may still say that the version of the watch is gone.
-func (l *traceLog) watchWorks(now time.Time) {
-	l.opened = now
-	if l.outage.since.IsZero() || l.outage.relapsed || !l.outage.listed {
-		return
-	}
-	l.recovered(now)
-}
-
-func (l *traceLog) recovered(now time.Time) {
-	l.log(slog.LevelWarn, "relist: recovered", duration("after", now.Sub(l.outage.since)), slog.Int("pauses", l.outage.pauses))
-	l.last, l.outage = l.outage, loggedOutage{}
-}
-
-// alive is called when a watch has brought an event or a bookmark, and at its end.
-func (l *traceLog) alive(brought bool) {
-	if !l.open || l.outage.since.IsZero() || l.opened.IsZero() {
-		return
-	}
-	now := logNow()
-	switch old := now.Sub(l.opened) >= settled; {
-	case old && l.outage.relapsed:
-		l.recovered(now)
-	case !l.outage.relapsed && (old || brought):
-		l.recovered(l.opened)
-	}
-}
-
 func (l *traceLog) event(e Event) {
-	l.alive(true)
 	if l.debugs() {
 		l.log(slog.LevelDebug, "relist: event", slog.String("type", e.Type.String()), quoted("key", e.Key),
 			quoted("resourceVersion", e.ResourceVersion))
@@ -208,17 +139,10 @@ func (l *traceLog) event(e Event) {
 }
 
 func (l *traceLog) bookmark(resourceVersion string) {
-	l.alive(true)
 	l.log(slog.LevelDebug, "relist: bookmark", quoted("resourceVersion", resourceVersion))
 }
 
 func (l *traceLog) watchEnd(e WatchEnd) {
-	l.alive(false)
-	l.open = false
-	if !l.opened.IsZero() && logNow().Sub(l.opened) >= settled {
-		l.last, l.shortStreams = loggedOutage{}, 0
-		l.opened = time.Time{}
-	}
 	l.log(slog.LevelDebug, "relist: watch has ended", slog.String("reason", e.Reason.String()), slog.Int("events", e.Events),
 		took(e.Duration), failure(e.Err))
 }
@@ -232,64 +156,24 @@ func (l *traceLog) relist(e Relist) {
 	l.log(level, message, slog.String("reason", e.Reason.String()), quoted("resourceVersion", e.ResourceVersion), failure(e.Err))
 }
 
+var backoffLines = map[protocol.News]string{
+	protocol.Fails: "relist: failing", protocol.StillFails: "relist: still failing", protocol.FailsAgain: "relist: failing again",
+}
+
 func (l *traceLog) backoff(e Backoff) {
-	message := "" // of a warning
-	now := logNow()
-	if l.fails(e.Reason) {
-		message = l.failing(now, e.Reason)
-	}
 	attrs := []slog.Attr{slog.String("reason", e.Reason.String()), failure(e.Err), duration("pause", e.Delay)}
-	if message == "" {
+	if e.News == protocol.NoNews {
 		l.log(slog.LevelDebug, "relist: pauses", attrs...)
 		return
 	}
-	if passed := now.Sub(l.outage.since); passed > 0 {
-		attrs = append(attrs, duration("for", passed))
+	if e.Outage > 0 {
+		attrs = append(attrs, duration("for", e.Outage))
 	}
-	l.log(slog.LevelWarn, message, attrs...)
+	l.log(slog.LevelWarn, backoffLines[e.News], attrs...)
 }
 
-// fails reports whether a pause for this reason means that something is wrong.
-func (l *traceLog) fails(reason Reason) bool {
-	switch reason {
-	case protocol.Expired, protocol.TooLarge:
-		return l.listFailed // if a watch has failed, a list follows, and usually works
-	case protocol.Closed, protocol.Cut:
-		l.shortStreams++
-		return l.shortStreams >= manyShortStreams || !l.outage.since.IsZero() || l.relapses()
-	case protocol.Asked, protocol.Repair, protocol.Unanchored, protocol.WentBack, protocol.Incomplete:
-		return false // a list follows, and the line "relist: listed" has the reason
-	default:
-		return true
-	}
-}
-
-// relapses reports whether the watch that ended the last outage has failed.
-func (l *traceLog) relapses() bool { return !l.last.since.IsZero() && !l.opened.IsZero() }
-
-// failing records a pause of an outage, and returns the warning for it; "" if that warning was written
-// before.
-func (l *traceLog) failing(now time.Time, reason Reason) string {
-	message := ""
-	switch {
-	case !l.outage.since.IsZero():
-		if !slices.Contains(l.outage.reasons, reason) {
-			message = "relist: still failing"
-		}
-	case l.relapses():
-		message = "relist: failing again"
-		l.outage = l.last
-		l.outage.relapsed = true
-	default:
-		message = "relist: failing"
-		l.outage = loggedOutage{since: now}
-	}
-	l.outage.pauses++
-	l.opened, l.last = time.Time{}, loggedOutage{}
-	if !slices.Contains(l.outage.reasons, reason) {
-		l.outage.reasons = append(l.outage.reasons, reason)
-	}
-	return message
+func (l *traceLog) recovered(e Recovered) {
+	l.log(slog.LevelWarn, "relist: recovered", duration("after", e.After), slog.Int("pauses", e.Pauses))
 }
 
 func (l *traceLog) verified(e Verified) {

@@ -47,6 +47,9 @@ type Trace struct {
 	// Backoff: no request is sent until a delay has passed.
 	Backoff func(Backoff)
 
+	// Recovered: an outage is over, which a Backoff has told of.
+	Recovered func(Recovered)
+
 	// Synced: the sink has its first whole list, or the copy of [Options.Start] was resumed.
 	Synced func()
 
@@ -116,6 +119,9 @@ type Relist struct {
 // Backoff is given to [Trace.Backoff].
 type Backoff = protocol.Backoff
 
+// Recovered is given to [Trace.Recovered].
+type Recovered = protocol.Recovered
+
 // Verified is given to [Trace.Verified].
 type Verified = protocol.Verified
 
@@ -140,6 +146,7 @@ func (t *Trace) withDefaults() Trace {
 	fill(&full.WatchEnd)
 	fill(&full.Relist)
 	fill(&full.Backoff)
+	fill(&full.Recovered)
 	fill(&full.Verified)
 	fill(&full.Problem)
 	fill(&full.Released)
@@ -175,6 +182,7 @@ func JoinTraces(traces ...*Trace) *Trace {
 		join(&joined.WatchEnd, t.WatchEnd)
 		join(&joined.Relist, t.Relist)
 		join(&joined.Backoff, t.Backoff)
+		join(&joined.Recovered, t.Recovered)
 		join(&joined.Verified, t.Verified)
 		join(&joined.Problem, t.Problem)
 		join(&joined.Released, t.Released)
