@@ -11,12 +11,10 @@
 //   - History: the deltas, applied one after the other, make the copy. No version of an
 //     object comes before an older one of it, nothing that was deleted comes back,
 //     nothing is deleted twice, and another object of the same name is another object.
-//   - Rate: in no minute are there more requests than the backoff curve allows, whatever
-//     the server answers: 24 watches, and 24 lists, those of single objects and of
-//     verifications included. To come near, a server has to let one watch in four live
-//     for ten seconds; the same fault again and again gets no more than 20 requests out
-//     of a reflector once five minutes have passed, and most get 6. Later pages of a list
-//     are not counted.
+//   - Rate: in no minute are there more than 24 watches, and 24 lists, those of single
+//     objects and of verifications included, whatever the server answers. The same fault
+//     again and again gets no more than 20 requests out of a reflector once five minutes
+//     have passed, and most get 6. Later pages of a list are not counted.
 //   - Recovery: each fault has a time within which the copy is fresh again, at the median
 //     and at worst. The times are in the table faults of recovery_test.go.
 //   - Herds: reflectors that lose their server together do not list together, and those

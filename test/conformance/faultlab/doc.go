@@ -3,8 +3,7 @@
 //
 //	make faultlab
 //
-// runs all of them and prints a table. Fifteen seconds are counted in real time over
-// loopback, all shapes at once, each with a server and a client of its own; ten minutes
-// in virtual time (testing/synctest), with the same handler and the same client over
-// connections in memory. docs/reliability.md has the table; -update rewrites it.
+// runs all of them for fifteen seconds over loopback, at once, each with a server and a
+// client of its own, and prints a table. docs/reliability.md has it; -update rewrites it.
+// What is asked for in hours, ../../simulation counts in virtual time.
 package faultlab

@@ -23,8 +23,8 @@ type shape struct {
 
 	initial reflector.Initial
 
-	// quarter is what relist may ask for in 15 s at most, and ten in 10 minutes.
-	quarter, ten int
+	// most is what relist may ask for at most.
+	most int
 }
 
 const (
@@ -35,34 +35,34 @@ const (
 
 var shapes = []shape{
 	{
-		what: "watch: 200, closed at once, no event", watch: say(http.StatusOK, ""), quarter: 16, ten: 60,
+		what: "watch: 200, closed at once, no event", watch: say(http.StatusOK, ""), most: 16,
 	},
 	{
-		what: "watch: ERROR event 410", watch: say(http.StatusOK, gone), quarter: 16, ten: 90,
+		what: "watch: ERROR event 410", watch: say(http.StatusOK, gone), most: 16,
 	},
 	{
-		what: "watch: HTTP 410", watch: say(http.StatusGone, ""), quarter: 16, ten: 90,
+		what: "watch: HTTP 410", watch: say(http.StatusGone, ""), most: 16,
 	},
 	{
-		what: "watch: ERROR event 500, the connection held for 5 s", watch: held, quarter: 16, ten: 60,
+		what: "watch: ERROR event 500, the connection held for 5 s", watch: held, most: 16,
 	},
 	{
-		what: "watch: HTTP 500", watch: say(http.StatusInternalServerError, ""), quarter: 16, ten: 60,
+		what: "watch: HTTP 500", watch: say(http.StatusInternalServerError, ""), most: 16,
 	},
 	{
-		what: "watch: HTTP 429, Retry-After: 3", watch: throttle, quarter: 8, ten: 40,
+		what: "watch: HTTP 429, Retry-After: 3", watch: throttle, most: 8,
 	},
 	{
-		what: "watch: one event, then a torn chunk", watch: tear, quarter: 16, ten: 40,
+		what: "watch: one event, then a torn chunk", watch: tear, most: 16,
 	},
 	{
-		what: "connections reset when accepted", resets: true, quarter: 16, ten: 200, // every 2.5 to 5 s, because that costs the server nothing
+		what: "connections reset when accepted", resets: true, most: 16,
 	},
 	{
-		what: "initial events accepted, their end never sent", watch: endless, initial: reflector.Watch, quarter: 4, ten: 10,
+		what: "initial events accepted, their end never sent", watch: endless, initial: reflector.Watch, most: 4,
 	},
 	{
-		what: "nothing wrong, and nothing happens", watch: idle, quarter: 2, ten: 8, // without bookmarks, a watch is opened again after 1, 2 and 4 times its first limit
+		what: "nothing wrong, and nothing happens", watch: idle, most: 2,
 	},
 }
 
