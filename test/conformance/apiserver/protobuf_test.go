@@ -30,6 +30,7 @@ func exchanged(t *testing.T) []runtime.Object {
 	yes, seconds := true, int64(30)
 	all := []runtime.Object{
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Data: map[string][]byte{"a": {0, 1, 255}, "b": {}}, Type: "Opaque", Immutable: &yes},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Data: map[string]string{"b": "2", "a": ""}, BinaryData: map[string][]byte{"x": {0, 255}}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "svc"}, Spec: corev1.ServiceSpec{
 			Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromString("http")}, {Port: 81, TargetPort: intstr.FromInt32(8081)}},
 		}},
@@ -118,7 +119,10 @@ func TestProtobufOfEveryKind(t *testing.T) {
 }
 
 func pathOf(gvk schema.GroupVersionKind) string {
-	plural := map[string]string{"Secret": "secrets", "Service": "services", "Deployment": "deployments", "Job": "jobs", "Role": "roles", "Event": "events", "Pod": "pods"}[gvk.Kind]
+	plural := map[string]string{
+		"Secret": "secrets", "ConfigMap": "configmaps", "Service": "services", "Deployment": "deployments", "Job": "jobs",
+		"Role": "roles", "Event": "events", "Pod": "pods",
+	}[gvk.Kind]
 	if gvk.Group == "" {
 		return "/api/v1/namespaces/ns/" + plural
 	}

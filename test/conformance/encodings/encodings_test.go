@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -25,7 +24,6 @@ import (
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
-	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
 	relistcbor "github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/object"
@@ -235,50 +233,4 @@ func randomPod(dice *rand.Rand) corev1.Pod {
 		pod.Spec.Containers = append(pod.Spec.Containers, container)
 	}
 	return pod
-}
-
-// TestApitestWritesTheAPIsProtobuf: the two types that apitest encodes by hand, read by the API's own code.
-func TestApitestWritesTheAPIsProtobuf(t *testing.T) {
-	server := apitest.New(apitest.Options{})
-	defer server.Close()
-	immutable := true
-	meta := metav1.ObjectMeta{Name: "a", Namespace: "n", Labels: map[string]string{"k": "v"}}
-	for _, obj := range []runtime.Object{
-		&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"b": "2", "a": ""}, BinaryData: map[string][]byte{"x": {0, 255}}, Immutable: &immutable},
-		&corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"b": []byte("2"), "a": {}}, Type: "Opaque", Immutable: &immutable},
-	} {
-		resource, into := "configmaps", runtime.Object(&corev1.ConfigMap{})
-		if _, ok := obj.(*corev1.Secret); ok {
-			resource, into = "secrets", &corev1.Secret{}
-		}
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := server.Create(resource, content); err != nil {
-			t.Fatal(err)
-		}
-		get := func(accept string) []byte {
-			req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/namespaces/n/"+resource+"/a", http.NoBody)
-			req.Header.Set("Accept", accept)
-			w := httptest.NewRecorder()
-			server.ServeHTTP(w, req)
-			b, err := io.ReadAll(w.Body)
-			if err != nil || w.Code != http.StatusOK {
-				t.Fatalf("%d %q, %v", w.Code, b, err)
-			}
-			return b
-		}
-		got, _, err := codecs[1].serializer.Decode(get(codecs[1].mediaType), nil, into)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, _, err := codecs[0].serializer.Decode(get(codecs[0].mediaType), nil, reflect.New(reflect.TypeOf(into).Elem()).Interface().(runtime.Object))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(text(t, want), text(t, got)); diff != "" {
-			t.Errorf("%s differs (-JSON +protobuf):\n%s", resource, diff)
-		}
-	}
 }
