@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -43,6 +47,25 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
+}
+
+// New starts a cluster for a test, which ends with the test. When the test fails,
+// the ends of the programs' logs are printed.
+func New(tb testing.TB, opts Options) *Cluster {
+	tb.Helper()
+	c, err := Start(tb.Context(), opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Log(c.Logs())
+		}
+		if err := c.Stop(); err != nil {
+			tb.Errorf("stop the cluster: %v", err)
+		}
+	})
+	return c
 }
 
 // prepare makes the folder of a cluster and all that is in it before the programs start.
@@ -82,6 +105,36 @@ func prepare(ctx context.Context, opts Options) (c *Cluster, err error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Ports are taken from below the range from which kernels choose the local end
+// of an outgoing connection (32768 and up on Linux, 49152 and up elsewhere). While the API
+// server is down, a client that dials its port again and again must not be given
+// that port for its own end: it would then be connected to itself, and the server
+// could not start again.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+)
+
+// freePorts returns n loopback ports on which nothing listens, all different.
+func freePorts(ctx context.Context, n int) ([]int, error) {
+	var listen net.ListenConfig
+	var ports []int
+	for range 100 * n {
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		l, err := listen.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue // taken: try another
+		}
+		// Held until all are found, which is what makes them differ.
+		defer l.Close() //nolint:errcheck // a listener that fails to close is closed with the process
+		ports = append(ports, port)
+		if len(ports) == n {
+			return ports, nil
+		}
+	}
+	return nil, fmt.Errorf("no %d free ports between %d and %d on 127.0.0.1", n, firstPort, lastPort)
 }
 
 // Kubeconfig returns the path of a kubeconfig with the contexts admin (the
