@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -109,18 +108,6 @@ func (s *Server) ResourceVersion() string {
 	s.storage.mu.RLock()
 	defer s.storage.mu.RUnlock()
 	return formatRV(s.storage.rv)
-}
-
-// CommitTime returns when a version was committed, so that a test can measure how long the change took to arrive. It is
-// false for a version that was never given out, or is more than 32,768 commits old.
-func (s *Server) CommitTime(resourceVersion string) (time.Time, bool) {
-	rv, err := parseRV(resourceVersion)
-	if err != nil {
-		return time.Time{}, false
-	}
-	s.storage.mu.RLock()
-	defer s.storage.mu.RUnlock()
-	return s.storage.commits.at(rv)
 }
 
 func versionOf(r *revision, err error) (string, error) {

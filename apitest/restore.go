@@ -57,7 +57,6 @@ func (s *Server) Restore(x Restore) error {
 		return nil
 	}
 	st.restore(rv)
-	st.commits.truncate(rv)
 	st.stale = nil
 	st.restored++
 	for _, r := range replicas {
@@ -85,6 +84,5 @@ func (s *storage) restoreWithoutCaches(rv uint64, replicas []*Replica) {
 	}
 	s.stale = append(s.stale, old)
 	s.restore(rv)
-	s.commits.truncate(rv)
 	s.wake()
 }

@@ -52,9 +52,6 @@ func TestRestoreBackup(t *testing.T) {
 		if rv := f.create("d/z"); rv != "4" {
 			t.Errorf("the counter goes on at %s", rv)
 		}
-		if _, ok := f.CommitTime("6"); ok {
-			t.Error("6 has a commit time")
-		}
 		for _, rv := range []string{"99", "x"} {
 			if err := f.RestoreBackup(rv); err == nil {
 				t.Errorf("a backup at %s was restored", rv)

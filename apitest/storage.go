@@ -10,10 +10,9 @@ import (
 type storage struct {
 	mu sync.RWMutex
 	history
-	stale    []*history    // of watch caches that were not restored with the storage
-	restored int           // how often a backup was restored with the caches
-	changed  chan struct{} // each change closes this channel, and makes a new one
-	commits  commitLog
+	stale    []*history        // of watch caches that were not restored with the storage
+	restored int               // how often a backup was restored with the caches
+	changed  chan struct{}     // each change closes this channel, and makes a new one
 	drops    map[eventType]int // how many of the next changes watches do not show
 }
 
@@ -26,7 +25,6 @@ func newStorage(resources []Resource, window int, ttl time.Duration, rv uint64) 
 		},
 		changed: make(chan struct{}),
 		drops:   make(map[eventType]int),
-		commits: commitLog{first: rv + 1},
 	}
 	for _, r := range resources {
 		res := r.complete()
@@ -51,7 +49,6 @@ func (s *storage) commit(t *table, r *revision) {
 			h.add(h.tables[t.res.ID()], c, now)
 		}
 	}
-	s.commits.add(now)
 	s.wake()
 }
 

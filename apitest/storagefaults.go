@@ -42,7 +42,6 @@ func (s *Server) ExpireContinue() {
 		h.tokens = h.rv
 		h.rv = max(h.rv+1, s.storage.rv)
 	}
-	s.storage.commits.add(time.Now())
 	s.storage.wake()
 }
 

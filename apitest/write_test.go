@@ -196,9 +196,6 @@ func TestDirectAccess(t *testing.T) {
 		if _, ok := metadataOf(obj)["uid"]; ok {
 			t.Error("the caller's object was changed")
 		}
-		if at, ok := s.CommitTime(rv); !ok || at.IsZero() {
-			t.Error("no commit time")
-		}
 		got := must[map[string]any](t)(s.Get("configmaps", "d", "a"))
 		if got["kind"] != "ConfigMap" || lookup(got, "data.v") != "1" || str(metadataOf(got), "resourceVersion") != rv {
 			t.Errorf("%v", got)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -187,11 +188,12 @@ func (l *lagged) run(cfg transport.Config, s scenario) {
 
 func (l *lagged) hear(typ deltafifo.Type, obj *configMap) {
 	now := l.clock.now()
-	_, ok := l.srv.CommitTime(obj.ResourceVersion)
+	version, err := strconv.ParseUint(obj.ResourceVersion, 10, 64)
+	newest, newestErr := strconv.ParseUint(l.srv.ResourceVersion(), 10, 64)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case !ok:
+	case err != nil || newestErr != nil || version > newest: // the server gives out every version up to its newest
 		l.t.Errorf("the server never gave out version %s", obj.ResourceVersion)
 	case obj.Name == "bad" && typ == deltafifo.Deleted:
 		l.story = append(l.story, typ.String())
