@@ -127,6 +127,9 @@ func TestTable(t *testing.T) {
 		if tb.Metadata.ResourceVersion != "3" || tb.Rows[0].Object.Kind != "ConfigMap" {
 			t.Errorf("get: %+v", tb)
 		}
+		if tb = read(f.get("/api/v1/namespaces", accept).body); len(tb.ColumnDefinitions) != 2 {
+			t.Errorf("another type: %+v", tb)
+		}
 		if tb = read(f.get(inD+"/b?includeObject=None", accept).body); tb.Rows[0].Object.Kind != "" {
 			t.Errorf("get: %+v", tb)
 		}
@@ -149,6 +152,12 @@ func TestTable(t *testing.T) {
 		f.touch("d/a")
 		if a := f.get(configMaps+"&resourceVersion=1", accept); !strings.HasPrefix(a.body, `{"type":"ERROR","object":{"kind":"Status"`) {
 			t.Errorf("an error among tables: %s", a.body)
+		}
+		must[string](t)(f.Create("configmaps", map[string]any{
+			"metadata": map[string]any{"namespace": "e", "name": "broken"}, "data": "none",
+		}))
+		if tb = read(f.get("/api/v1/namespaces/e/configmaps", accept).body); cmp.Diff(tb.Rows[0].Cells, []any{"broken", "<invalid>", "0s"}) != "" {
+			t.Errorf("a ConfigMap whose data is none: %+v", tb)
 		}
 	})
 }

@@ -48,6 +48,6 @@
 //
 // The bodies of requests are JSON, YAML or protobuf. Answers are JSON, YAML, protobuf for built-in types and for metadata, and
 // CBOR if [Options] say so. kubectl's get, describe, apply, create, patch, label, annotate, replace, diff, wait and delete work. A
-// strategic merge patch is a merge patch; one with lists is refused. Tables have the columns of ConfigMaps, Secrets, Deployments
-// and Namespaces; other types have a name and an age. kubectl's scale, explain, logs and exec do not work.
+// strategic merge patch is a merge patch; one with lists is refused. kubectl get prints the names and ages of objects, and how many
+// values ConfigMaps have. kubectl's scale, explain, logs and exec do not work.
 package apitest

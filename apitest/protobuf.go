@@ -16,11 +16,11 @@ const protobufMediaType = "application/vnd.kubernetes.protobuf"
 // protobufMagic is the beginning of an envelope.
 var protobufMagic = []byte("k8s\x00")
 
-// protobufFormat writes protobuf: whole objects if the type has an encoder, or PartialObjectMetadata of any type
+// protobufFormat writes protobuf: whole objects of built-in types, or PartialObjectMetadata of any type
 // (list-protobuf.bin, watch-protobuf.bin).
 type protobufFormat struct {
-	kind   schema.GroupVersionKind
-	encode func(object []byte) ([]byte, error) // nil: metadata alone
+	kind  schema.GroupVersionKind
+	whole *message // nil: metadata alone
 }
 
 // newProtobufFormat returns nil for a type whose objects this server cannot write as protobuf.
@@ -28,14 +28,12 @@ func newProtobufFormat(t *table, metadata bool) format {
 	if metadata {
 		return protobufFormat{kind: metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")}
 	}
-	encode := t.res.protobufEncoder()
-	if encode == nil {
+	kind := schema.GroupVersionKind{Group: t.res.Group, Version: t.res.Version, Kind: t.res.Kind}
+	whole := messageOf(kind)
+	if whole == nil || t.res.Custom { // kube-apiserver has no message of a custom type either
 		return nil
 	}
-	return protobufFormat{
-		kind:   schema.GroupVersionKind{Group: t.res.Group, Version: t.res.Version, Kind: t.res.Kind},
-		encode: encode,
-	}
+	return protobufFormat{kind: kind, whole: whole}
 }
 
 func (f protobufFormat) contentType(watch bool) string {
@@ -54,7 +52,7 @@ type protobufMessages struct {
 // first, and several watches need it. If several goroutines ask for it at the same time, each may encode it.
 func (f protobufFormat) message(r *revision) []byte {
 	kept := &r.messages.whole
-	if f.encode == nil {
+	if f.whole == nil {
 		kept = &r.messages.metadata
 	}
 	if message := kept.Load(); message != nil {
@@ -68,8 +66,8 @@ func (f protobufFormat) message(r *revision) []byte {
 // newMessage encodes an object. This server stores objects without a check, so the encoder may refuse one. In that case
 // the message has only the metadata.
 func (f protobufFormat) newMessage(r *revision) []byte {
-	if f.encode != nil {
-		if message, err := f.encode(append([]byte{'{'}, r.body...)); err == nil {
+	if f.whole != nil {
+		if message, err := f.whole.encodeJSON(append([]byte{'{'}, r.body...)); err == nil {
 			return message
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -148,28 +147,6 @@ func TestProtobufForms(t *testing.T) {
 	})
 }
 
-// TestProtobufOfATypeThatIsRegistered is what a test with the API's types does.
-func TestProtobufOfATypeThatIsRegistered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		resources := DefaultResources()
-		for i := range resources {
-			if resources[i].Plural == "pods" {
-				resources[i].Protobuf = func(object []byte) ([]byte, error) {
-					if !bytes.HasPrefix(object, []byte(`{"metadata":{"name":"p"`)) {
-						return nil, fmt.Errorf("given %s", object)
-					}
-					return []byte("\x0a\x00"), nil
-				}
-			}
-		}
-		f := serve(t, Options{Resources: resources})
-		f.must("pods", "p")
-		if _, b := f.protobuf("/api/v1/namespaces/default/pods/p"); opened(t, b).Kind != "Pod" || string(opened(t, b).Raw) != "\x0a\x00" {
-			t.Errorf("got %q", b)
-		}
-	})
-}
-
 func TestProtobufWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
@@ -221,40 +198,14 @@ func TestProtobufListIsCompressed(t *testing.T) {
 	})
 }
 
-// TestProtobufIsEncodedOnce, however many lists and watches there are of a state; a deletion is another.
+// TestProtobufIsEncodedOnce, however many lists and watches there are of a state.
 func TestProtobufIsEncodedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		resources := DefaultResources()
-		encoded := map[string]int{} // one request is served at a time
-		for i := range resources {
-			if resources[i].Plural == "pods" {
-				resources[i].Protobuf = func(object []byte) ([]byte, error) {
-					r := runtime.Unknown{}
-					_, version, _ := strings.Cut(string(object), `"resourceVersion":"`)
-					version, _, _ = strings.Cut(version, `"`)
-					encoded[version]++
-					r.Raw = []byte(version)
-					return r.Marshal()
-				}
-			}
+	res := Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"}
+	r := must[*revision](t)(newRevision(&res, map[string]any{"metadata": map[string]any{"name": "a"}, "data": map[string]any{"k": "v"}}, 1))
+	for _, metadata := range []bool{false, true} {
+		first := newProtobufFormat(&table{res: &res}, metadata).(protobufFormat).message(r)
+		if second := newProtobufFormat(&table{res: &res}, metadata).(protobufFormat).message(r); &first[0] != &second[0] {
+			t.Errorf("metadata alone %t: encoded twice", metadata)
 		}
-		f := serve(t, Options{Resources: resources, ResourceVersion: 1})
-		f.must("pods", "p")
-		if _, err := f.Delete("pods", "default", "p"); err != nil {
-			t.Fatal(err)
-		}
-		f.must("pods", "q")
-		_, first := f.protobuf("/api/v1/pods")
-		_, second := f.protobuf("/api/v1/pods")
-		if !bytes.Equal(first, second) {
-			t.Errorf("lists differ: %q, %q", first, second)
-		}
-		f.protobuf("/api/v1/namespaces/default/pods/q")
-		for range 2 {
-			f.protobuf("/api/v1/pods?watch=1&resourceVersion=1&timeoutSeconds=1")
-		}
-		if want := map[string]int{"2": 1, "3": 1, "4": 1}; !maps.Equal(want, encoded) {
-			t.Errorf("encoded %v, want %v", encoded, want)
-		}
-	})
+	}
 }

@@ -35,21 +35,6 @@ type Resource struct {
 	// Fields are the fields that a field selector can name, besides metadata.name and metadata.namespace. Each is the path of
 	// a member: "spec.nodeName".
 	Fields []string
-
-	// Protobuf converts the JSON of an object into the protobuf message of its type, without the envelope:
-	//
-	//	func(object []byte) ([]byte, error) {
-	//		var pod corev1.Pod
-	//		if err := json.Unmarshal(object, &pod); err != nil {
-	//			return nil, err
-	//		}
-	//		return pod.Marshal()
-	//	}
-	//
-	// If nil, the built-in types of DefaultResources have an encoder of this package, and of every other type the server sends
-	// only metadata in protobuf. Protobuf is called about once for each state of an object that a client asks for. Several
-	// goroutines may call it at the same time.
-	Protobuf func(object []byte) ([]byte, error)
 }
 
 // ID returns the name of the type in calls of this package: "configmaps", "deployments.apps".

@@ -21,8 +21,8 @@ func TestSchemaIsComplete(t *testing.T) {
 	}
 	for _, res := range DefaultResources() {
 		res = res.complete()
-		if (res.protobufEncoder() == nil) != res.Custom {
-			t.Errorf("%s: protobuf %v, custom %v", res.ID(), res.protobufEncoder() != nil, res.Custom)
+		if served := newProtobufFormat(&table{res: &res}, false) != nil; served == res.Custom {
+			t.Errorf("%s: protobuf %v, custom %v", res.ID(), served, res.Custom)
 		}
 	}
 }

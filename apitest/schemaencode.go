@@ -154,3 +154,11 @@ func encodeMetadata(meta map[string]any) ([]byte, error) {
 	}
 	return m.Marshal()
 }
+
+func appendBool(b []byte, number uint64, v bool) []byte {
+	b = binary.AppendUvarint(b, number<<3)
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}

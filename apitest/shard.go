@@ -1,9 +1,9 @@
 package apitest
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,83 +27,22 @@ func (s *Server) shardOf(opts *internalversion.ListOptions) ([]sharding.ShardRan
 	return ranges, nil
 }
 
-// parseShard reads shardRange(path, 'start', 'end') and more of them after ||. kube-apiserver reads an expression of CEL, and so
-// takes parentheses, too.
+// shardRange is a call in a shard selector: what is hashed, and the bounds of the hashes, which are 2^64 or have 16 digits.
+var shardRange = regexp.MustCompile(`^shardRange\(\s*(object\.metadata\.(?:uid|namespace))\s*,\s*` + shardBound + `\s*,\s*` + shardBound + `\s*\)$`)
+
+const shardBound = `['"](0x(?:[0-9a-f]{16}|10000000000000000))['"]`
+
+// parseShard reads a call of shardRange, and more of them after ||. kube-apiserver reads an expression of CEL, and so takes
+// parentheses, too.
 func parseShard(selector string) (ranges []sharding.ShardRangeRequirement, err error) {
-	if strings.TrimSpace(selector) == "" {
-		return nil, errors.New("empty shard selector is not allowed; omit the parameter for unfiltered lists")
-	}
 	for part := range strings.SplitSeq(selector, "||") {
-		r, err := parseShardRange(strings.TrimSpace(part))
-		if err != nil {
-			return nil, err
+		call := shardRange.FindStringSubmatch(strings.TrimSpace(part))
+		if call == nil || !sharding.HexLess(call[2], call[3]) || len(ranges) > 0 && ranges[0].Key != call[1] {
+			return nil, fmt.Errorf("expected calls of shardRange() with one field and ascending bounds: %q", part)
 		}
-		if len(ranges) > 0 && ranges[0].Key != r.Key {
-			return nil, fmt.Errorf("all shard ranges must use the same field, got %q and %q", ranges[0].Key, r.Key)
-		}
-		ranges = append(ranges, r)
+		ranges = append(ranges, sharding.ShardRangeRequirement{Key: call[1], Start: call[2], End: call[3]})
 	}
 	return ranges, nil
-}
-
-func parseShardRange(call string) (r sharding.ShardRangeRequirement, err error) {
-	name, rest, opened := strings.Cut(call, "(")
-	rest, closed := strings.CutSuffix(rest, ")")
-	switch {
-	case !opened || !closed:
-		return r, errors.New("unexpected expression kind 3; expected shardRange() call or || operator")
-	case name != "shardRange":
-		return r, fmt.Errorf("unsupported function %q; only shardRange() and || are allowed", name)
-	}
-	args := strings.Split(rest, ",")
-	if len(args) != 3 {
-		return r, fmt.Errorf("shardRange() requires exactly 3 arguments, got %d", len(args))
-	}
-	r.Key = strings.TrimSpace(args[0])
-	if r.Key != "object.metadata.uid" && r.Key != "object.metadata.namespace" {
-		return r, fmt.Errorf("unsupported field path %q; supported: object.metadata.uid, object.metadata.namespace", r.Key)
-	}
-	if r.Start, err = parseShardBound("hexStart", args[1]); err != nil {
-		return r, err
-	}
-	if r.End, err = parseShardBound("hexEnd", args[2]); err != nil {
-		return r, err
-	}
-	if !sharding.HexLess(r.Start, r.End) {
-		return r, fmt.Errorf("shard range start %s must be less than end %s", r.Start, r.End)
-	}
-	return r, nil
-}
-
-// parseShardBound reads a bound: 16 digits in quotes, or 2^64.
-func parseShardBound(name, arg string) (string, error) {
-	arg = strings.TrimSpace(arg)
-	if len(arg) < 2 || arg[0] != arg[len(arg)-1] || arg[0] != '\'' && arg[0] != '"' {
-		return "", fmt.Errorf("%s must be a string literal, got %s", name, arg)
-	}
-	bound := arg[1 : len(arg)-1]
-	digits, ok := strings.CutPrefix(bound, "0x")
-	switch {
-	case !ok:
-		return "", fmt.Errorf("%s must have '0x' prefix, got %q", name, bound)
-	case digits == "":
-		return "", fmt.Errorf("%s: hex value is required after '0x'", name)
-	case len(digits) > 17:
-		return "", fmt.Errorf("%s: hex value too long (%d chars, max 17): %q", name, len(digits), digits)
-	}
-	for _, c := range digits {
-		if !strings.ContainsRune("0123456789abcdef", c) {
-			return "", fmt.Errorf("%s: invalid hex character %q in %q", name, string(c), bound)
-		}
-	}
-	switch {
-	case bound == "0x10000000000000000" || len(digits) == 16:
-		return bound, nil
-	case len(digits) == 17:
-		return "", fmt.Errorf("%s: 17-digit hex value must be '0x10000000000000000' (2^64), got %q", name, bound)
-	}
-	return "", fmt.Errorf("%s must be a 0x-prefixed 16-digit hex value, got %q (did you mean %q?)", name, bound,
-		"0x"+strings.Repeat("0", 16-len(digits))+digits)
 }
 
 // inShard reports whether an object is in one of the ranges.

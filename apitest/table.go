@@ -1,19 +1,21 @@
 package apitest
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// tableFormat writes the Table that kubectl get asks for. The server makes the text of each cell.
+// tableFormat writes the Table that kubectl get asks for: the name and the age of each object, and of a ConfigMap the number of its
+// values, so that a person at kubectl sees a change.
 type tableFormat struct {
 	jsonFrames
 	version   string // of the API group meta.k8s.io
-	printer   printer
+	data      bool   // the type has the column Data
 	columns   []byte // the definitions of the columns, in JSON
 	rowObject func(b []byte, r *revision) []byte
 	now       time.Time
@@ -21,8 +23,8 @@ type tableFormat struct {
 }
 
 func newTableFormat(t *table, version, includeObject string) tableFormat {
-	f := tableFormat{version: version, printer: printers[t.res.ID()], now: time.Now(), described: new(bool)}
-	f.columns = f.printer.definitions()
+	f := tableFormat{version: version, data: t.res.ID() == "configmaps", now: time.Now(), described: new(bool)}
+	f.columns = f.definitions()
 	switch includeObject {
 	case "None":
 	case "Object":
@@ -34,16 +36,29 @@ func newTableFormat(t *table, version, includeObject string) tableFormat {
 }
 
 // definitions returns the definitions of all columns.
-func (p printer) definitions() []byte {
+func (f tableFormat) definitions() []byte {
 	all := []metav1.TableColumnDefinition{{Name: "Name", Format: "name", Description: "Name must be unique within a namespace."}}
-	for _, name := range p.columns {
-		all = append(all, metav1.TableColumnDefinition{Name: name})
+	if f.data {
+		all = append(all, metav1.TableColumnDefinition{Name: "Data"})
 	}
 	all = append(all, metav1.TableColumnDefinition{Name: "Age", Description: "Time since the object was created."})
 	for i := range all {
 		all[i].Type = "string" // kube-apiserver uses string for most numbers, too
 	}
 	return mustJSON(all)
+}
+
+// dataCell returns the number of values that a ConfigMap has. If it cannot be read, the cell is "<invalid>": this server checks no
+// schema.
+func dataCell(r *revision) any {
+	var v struct {
+		Data       map[string]jsontext.Value `json:"data"`
+		BinaryData map[string]jsontext.Value `json:"binaryData"`
+	}
+	if err := json.Unmarshal(append([]byte{'{'}, r.body...), &v); err != nil {
+		return "<invalid>"
+	}
+	return len(v.Data) + len(v.BinaryData)
 }
 
 func (f tableFormat) head(b []byte, meta metav1.ListMeta) []byte {
@@ -57,9 +72,11 @@ func (f tableFormat) row(b []byte, r *revision) []byte {
 	if t, err := time.Parse(time.RFC3339, r.created); err == nil {
 		age = duration.HumanDuration(f.now.Sub(t))
 	}
-	cells := slices.Insert(f.printer.row(r), len(f.printer.columns), any(age))
-	cells = slices.Insert(cells, 0, any(r.name))
-	b = append(append(b, `{"cells":`...), mustJSON(cells)...)
+	cells := []any{r.name}
+	if f.data {
+		cells = append(cells, dataCell(r))
+	}
+	b = append(append(b, `{"cells":`...), mustJSON(append(cells, age))...)
 	if f.rowObject != nil {
 		b = f.rowObject(append(b, `,"object":`...), r)
 	}
