@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/relist-go/relist/internal/tables"
+	"github.com/relist-go/relist/durable/internal/tables"
 )
 
 // rules are those of names. The names that are made of a name, such as that of an index, must stay within the 63 bytes of PostgreSQL.

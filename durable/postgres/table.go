@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/internal/tables"
+	"github.com/relist-go/relist/durable/internal/tables"
 )
 
 // Table says where a [Copy] keeps its rows, and how.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/relist-go/relist/internal/tables"
+	"github.com/relist-go/relist/durable/internal/tables"
 )
 
 // rules are those of names.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	driver "zombiezen.com/go/sqlite"
 
-	"github.com/relist-go/relist/internal/tables"
+	"github.com/relist-go/relist/durable/internal/tables"
 )
 
 // Table says where a [Copy] keeps its rows, and how.
