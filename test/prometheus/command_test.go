@@ -4,28 +4,21 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/prometheus/model/textparse"
-
-	"github.com/relist-go/relist/internal/cli/metrics"
-	"github.com/relist-go/relist/reflector"
 )
 
-// `relist-sql mirror` writes its metrics by hand: Prometheus' parsers read them, and they are those of the module.
+// `relist-sql mirror` writes its metrics by hand: Prometheus' parsers read them, and they are those of the module. The page has the same
+// events as [registry]; a test of the command keeps it up to date.
 func TestCommand(t *testing.T) {
-	var counts metrics.Counts
-	happen(counts.Trace())
-	var written metrics.Text
-	m := written.Of("configmaps")
-	m.Status(reflector.Status{}, time.Now())
-	m.Counts(&counts)
-	text := written.Bytes()
+	text, err := os.ReadFile("../../durable/cmd/relist-sql/internal/metrics/testdata/metrics.txt")
+	must(t, err)
 	parse(t, text)
 
 	want := familiesOf(t, registry())

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/metrics"
 	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/cli/metrics"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/cli/web"
 	"github.com/relist-go/relist/internal/visible"

@@ -1,7 +1,10 @@
 package metrics
 
 import (
+	"bytes"
 	"errors"
+	"flag"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -43,5 +46,36 @@ func TestCounts(t *testing.T) {
 		if !strings.Contains(string(text.Bytes()), "\n"+want+"\n") {
 			t.Errorf("%s is not in\n%s", want, string(text.Bytes()))
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite testdata/metrics.txt")
+
+// The page has every metric, with every label. The tests of the module prometheus/ read it with Prometheus' own parsers, and compare it
+// with what that module shows of the same.
+func TestPage(t *testing.T) {
+	const page = "testdata/metrics.txt"
+	var c Counts
+	trace := c.Trace()
+	trace.Relist(reflector.Relist{Reason: protocol.Expired})
+	trace.WatchEnd(reflector.WatchEnd{Reason: protocol.Closed})
+	trace.Backoff(reflector.Backoff{Reason: protocol.Cut})
+	trace.ListDone(reflector.ListDone{})
+	var text Text
+	m := text.Of("configmaps")
+	m.Status(reflector.Status{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	m.Counts(&c)
+	if *update {
+		if err := os.WriteFile(page, text.Bytes(), 0o644); err != nil { // everybody may read a page
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(text.Bytes(), want) {
+		t.Errorf("%s is out of date: go test . -run TestPage -update\n%s", page, text.Bytes())
 	}
 }

@@ -1,5 +1,5 @@
 // Package metrics counts what reflectors do, and writes metrics as Prometheus reads them. The names, the labels and the help are those
-// of the module prometheus/, which relist-sql does not require: a test there compares them.
+// of the module prometheus/, which relist-sql does not require: test/prometheus compares them.
 package metrics
 
 import (
