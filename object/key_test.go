@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/object"
 )
 
@@ -14,8 +13,15 @@ import (
 var (
 	_ object.Object = (*metav1.PartialObjectMetadata)(nil)
 	_ object.Object = (*unstructured.Unstructured)(nil)
-	_ object.Object = (*storetest.Object)(nil)
+	_ object.Object = (*embedded)(nil)
 )
+
+// embedded is as the types of k8s.io/api are.
+type embedded struct{ metav1.ObjectMeta }
+
+func named(namespace, name string) *embedded {
+	return &embedded{metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
 
 func TestKey(t *testing.T) {
 	for _, test := range []struct{ namespace, name, key string }{
@@ -23,7 +29,7 @@ func TestKey(t *testing.T) {
 		{"", "name", "name"},
 		{"", "system:node", "system:node"},
 	} {
-		obj := storetest.New(test.namespace, test.name, "1")
+		obj := named(test.namespace, test.name)
 		if got := object.Key(obj); got != test.key {
 			t.Errorf("Key(%q, %q) = %q, want %q", test.namespace, test.name, got, test.key)
 		}
@@ -48,7 +54,7 @@ func FuzzSplitKey(f *testing.F) {
 	f.Add("a/b/c")
 	f.Fuzz(func(t *testing.T, key string) {
 		namespace, name, err := object.SplitKey(key)
-		if err == nil && object.Key(storetest.New(namespace, name, "")) != key {
+		if err == nil && object.Key(named(namespace, name)) != key {
 			t.Errorf("SplitKey(%q) = %q, %q, which is another key", key, namespace, name)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
@@ -13,7 +12,7 @@ import (
 // benchObjects are 100,000 objects in the order of a list.
 func benchObjects() (objects []*testObject, keys []string) {
 	for i := range 100_000 {
-		obj := storetest.New(fmt.Sprintf("namespace-%03d", i/1000), fmt.Sprintf("object-%05d", i), strconv.Itoa(i+1))
+		obj := newObject(fmt.Sprintf("namespace-%03d", i/1000), fmt.Sprintf("object-%05d", i), strconv.Itoa(i+1))
 		objects, keys = append(objects, obj), append(keys, object.Key(obj))
 	}
 	return objects, keys

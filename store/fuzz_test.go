@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
@@ -42,7 +41,7 @@ func FuzzStore(f *testing.F) {
 	f.Add([]byte{0, 1, 1, 1, 1, 2, 4, 0, 0, 2, 1, 0})
 	f.Add([]byte{3, 9, 3, 5, 0, 0, 3, 200, 4, 0, 7, 5, 3, 2, 1})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
+		s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": byColor}})
 		m := model{objects: map[string]*testObject{}}
 		type moment struct {
 			*store.Snapshot[*testObject]
@@ -93,7 +92,7 @@ func FuzzStore(f *testing.F) {
 
 func fuzzObject(which, look, rv int) *testObject {
 	which %= 200
-	return storetest.New([]string{"", "ns", "other"}[which%3], strconv.Itoa(which), strconv.Itoa(rv), colors[look%len(colors)]...)
+	return newObject([]string{"", "ns", "other"}[which%3], strconv.Itoa(which), strconv.Itoa(rv), colors[look%len(colors)]...)
 }
 
 func compare(t *testing.T, s interface {

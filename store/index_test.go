@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
@@ -20,11 +19,11 @@ import (
 // Adding an index to a filled store files what is there, and what comes later.
 func TestAddIndexer(t *testing.T) {
 	s := store.New(store.Options[*testObject]{})
-	must(t, s.Replace([]*testObject{storetest.New("ns", "a", "1", "red"), storetest.New("ns", "b", "2", "red")}, "2"))
+	must(t, s.Replace([]*testObject{newObject("ns", "a", "1", "red"), newObject("ns", "b", "2", "red")}, "2"))
 	before := s.Snapshot()
-	must(t, s.AddIndexer("color", storetest.ByColor))
-	must(t, s.Add(storetest.New("ns", "c", "3", "red")))
-	must(t, s.Update(storetest.New("ns", "a", "4", "blue")))
+	must(t, s.AddIndexer("color", byColor))
+	must(t, s.Add(newObject("ns", "c", "3", "red")))
+	must(t, s.Update(newObject("ns", "a", "4", "blue")))
 
 	got, err := s.ByIndex("color", "red")
 	must(t, err)
@@ -59,17 +58,17 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 		write func(*store.Store[*testObject]) error
 		want  []string
 	}{
-		{"add", func(s *store.Store[*testObject]) error { return s.Add(storetest.New("", "z", "9", "red")) }, []string{"a", "b", "z"}},
-		{"update", func(s *store.Store[*testObject]) error { return s.Update(storetest.New("", "a", "9", "blue")) }, []string{"b"}},
-		{"delete", func(s *store.Store[*testObject]) error { return s.Delete(storetest.New("", "a", "9")) }, []string{"b"}},
+		{"add", func(s *store.Store[*testObject]) error { return s.Add(newObject("", "z", "9", "red")) }, []string{"a", "b", "z"}},
+		{"update", func(s *store.Store[*testObject]) error { return s.Update(newObject("", "a", "9", "blue")) }, []string{"b"}},
+		{"delete", func(s *store.Store[*testObject]) error { return s.Delete(newObject("", "a", "9")) }, []string{"b"}},
 		{"replace", func(s *store.Store[*testObject]) error {
-			return s.Replace([]*testObject{storetest.New("", "y", "9", "red")}, "9")
+			return s.Replace([]*testObject{newObject("", "y", "9", "red")}, "9")
 		}, []string{"y"}},
 		{"replace, and add", func(s *store.Store[*testObject]) error {
-			return errors.Join(s.Replace(nil, "9"), s.Add(storetest.New("", "y", "9", "red")))
+			return errors.Join(s.Replace(nil, "9"), s.Add(newObject("", "y", "9", "red")))
 		}, []string{"y"}},
 		{"the same name", func(s *store.Store[*testObject]) error {
-			if err := s.AddIndexer("color", storetest.ByColor); err == nil {
+			if err := s.AddIndexer("color", byColor); err == nil {
 				return errors.New("a name that is being added was not refused")
 			}
 			for _, reader := range []interface {
@@ -84,14 +83,14 @@ func TestAddIndexerWhileWriting(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := store.New(store.Options[*testObject]{})
-			must(t, s.Add(storetest.New("", "a", "1", "red")))
-			must(t, s.Add(storetest.New("", "b", "2", "red")))
+			must(t, s.Add(newObject("", "a", "1", "red")))
+			must(t, s.Add(newObject("", "b", "2", "red")))
 			var written atomic.Bool // no sync.Once: the write calls the function, too
 			must(t, s.AddIndexer("color", func(obj *testObject) []string {
 				if written.CompareAndSwap(false, true) {
 					must(t, test.write(s))
 				}
-				return storetest.ByColor(obj)
+				return byColor(obj)
 			}))
 			got, err := s.ByIndex("color", "red")
 			must(t, err)
@@ -126,7 +125,7 @@ func TestAddIndexerEnds(t *testing.T) {
 					must(t, test.write(s, all, calls))
 					writing = false
 				}
-				return storetest.ByColor(obj)
+				return byColor(obj)
 			}))
 			got, err := s.ByIndex("color", "red")
 			must(t, err)
@@ -153,9 +152,9 @@ func TestAddIndexerBesideBusyWriter(t *testing.T) {
 			}
 			name := all[i%len(all)].Name
 			if i%7 == 3 {
-				_ = s.Delete(storetest.New("", name, "1"))
+				_ = s.Delete(newObject("", name, "1"))
 			} else {
-				_ = s.Update(storetest.New("", name, "1", []string{"red", "blue", "green"}[i%3]))
+				_ = s.Update(newObject("", name, "1", []string{"red", "blue", "green"}[i%3]))
 			}
 		}
 	}()
@@ -163,7 +162,7 @@ func TestAddIndexerBesideBusyWriter(t *testing.T) {
 		for began := time.Now(); time.Since(began) < 50*time.Microsecond; {
 			runtime.Gosched()
 		}
-		return storetest.ByColor(obj)
+		return byColor(obj)
 	}))
 	close(stop)
 	<-stopped
@@ -183,7 +182,7 @@ func TestAddIndexerBesideBusyWriter(t *testing.T) {
 func reds(n int) []*testObject {
 	var all []*testObject
 	for i := range n {
-		all = append(all, storetest.New("", fmt.Sprint(i), "1", "red"))
+		all = append(all, newObject("", fmt.Sprint(i), "1", "red"))
 	}
 	return all
 }
@@ -201,10 +200,10 @@ func TestWriteWhileAddingIndexer(t *testing.T) {
 			var s *store.Store[*testObject]
 			var once sync.Once
 			s = store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"name": func(obj *testObject) []string {
-				once.Do(func() { must(t, s.AddIndexer("color", storetest.ByColor)) })
+				once.Do(func() { must(t, s.AddIndexer("color", byColor)) })
 				return byName(obj)
 			}}})
-			must(t, test.write(s, storetest.New("", "a", "1", "red")))
+			must(t, test.write(s, newObject("", "a", "1", "red")))
 			got, err := s.ByIndex("color", "red")
 			must(t, err)
 			if diff := cmp.Diff([]string{"a"}, keysOf(got)); diff != "" {
@@ -222,9 +221,9 @@ func TestIndexRemembersItsValues(t *testing.T) {
 		shared[0] = obj.Colors[0]
 		return shared
 	}}})
-	a := storetest.New("", "a", "1", "red")
+	a := newObject("", "a", "1", "red")
 	must(t, s.Add(a))
-	must(t, s.Add(storetest.New("", "b", "1", "blue")))
+	must(t, s.Add(newObject("", "b", "1", "blue")))
 	a.Colors[0] = "green"
 	must(t, s.Delete(a))
 	for _, color := range []string{"red", "green"} {
@@ -235,9 +234,9 @@ func TestIndexRemembersItsValues(t *testing.T) {
 }
 
 func TestReadsAllocateTheirSliceOnly(t *testing.T) {
-	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": byColor}})
 	for i := range 1000 {
-		must(t, s.Add(storetest.New("ns", fmt.Sprint(i), "1", "red")))
+		must(t, s.Add(newObject("ns", fmt.Sprint(i), "1", "red")))
 	}
 	for _, test := range []struct {
 		name string
@@ -267,7 +266,7 @@ func keysOf(objects []*testObject) []string {
 }
 
 func TestIndexKeysAndValuesOfAnUnknownIndex(t *testing.T) {
-	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": byColor}})
 	for _, reader := range []interface {
 		IndexKeys(name, value string) ([]string, error)
 		IndexValues(name string) ([]string, error)

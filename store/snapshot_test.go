@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/store"
 )
 
@@ -15,11 +14,11 @@ import (
 // Within a snapshot every reader must tell the same story.
 func TestSnapshotIsOneMoment(t *testing.T) {
 	const generations, objects = 40, 200
-	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": byColor}})
 	list := func(generation int) []*testObject {
 		var items []*testObject
 		for i := range objects {
-			items = append(items, storetest.New("ns", fmt.Sprintf("%03d", i), strconv.Itoa(generation), "red"))
+			items = append(items, newObject("ns", fmt.Sprintf("%03d", i), strconv.Itoa(generation), "red"))
 		}
 		return items
 	}
@@ -82,7 +81,7 @@ func TestSnapshotIsCheap(t *testing.T) {
 	s := store.New(store.Options[*testObject]{})
 	var items []*testObject
 	for i := range 100_000 {
-		items = append(items, storetest.New("ns", fmt.Sprintf("%06d", i), "1"))
+		items = append(items, newObject("ns", fmt.Sprintf("%06d", i), "1"))
 	}
 	must(t, s.Replace(items, "1"))
 	var before, after runtime.MemStats

@@ -6,22 +6,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relist-go/relist/internal/storetest"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
 
-type testObject = storetest.Object
-
 func TestStore(t *testing.T) {
-	storetest.Test(t, func(x store.Indexers[*testObject]) storetest.Store {
+	testCases(t, func(x store.Indexers[*testObject]) tested {
 		return store.New(store.Options[*testObject]{Indexers: x})
 	})
 }
 
 // A snapshot's readers see what the store's saw, so the same tests hold for a store that is only read through one.
 func TestSnapshotReads(t *testing.T) {
-	storetest.Test(t, func(x store.Indexers[*testObject]) storetest.Store {
+	testCases(t, func(x store.Indexers[*testObject]) tested {
 		return throughSnapshot{store.New(store.Options[*testObject]{Indexers: x})}
 	})
 }
@@ -41,13 +38,13 @@ func (s throughSnapshot) ByIndex(name, value string) ([]*testObject, error) {
 func TestAllMayWrite(t *testing.T) {
 	s := store.New(store.Options[*testObject]{})
 	for _, name := range []string{"a", "b", "c", "d"} {
-		must(t, s.Add(storetest.New("", name, "1")))
+		must(t, s.Add(newObject("", name, "1")))
 	}
 	var seen []string
 	for key, obj := range s.All() {
 		seen = append(seen, key)
 		must(t, s.Delete(obj))
-		must(t, s.Add(storetest.New("", key+"-again", "2")))
+		must(t, s.Add(newObject("", key+"-again", "2")))
 		if key == "c" {
 			break
 		}
@@ -92,19 +89,19 @@ func TestVersions(t *testing.T) {
 }
 
 func TestErrorsSayWhat(t *testing.T) {
-	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": storetest.ByColor}})
+	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": byColor}})
 	for _, test := range []struct {
 		err  error
 		want string
 	}{
-		{s.Replace([]*testObject{storetest.New("ns", "", "1")}, "1"), `store: replace: item 0 of 1: key of a *storetest.Object in namespace "ns" with uid "uid-": object has no name`},
+		{s.Replace([]*testObject{newObject("ns", "", "1")}, "1"), `store: replace: item 0 of 1: key of a *store_test.testObject in namespace "ns" with uid "uid-": object has no name`},
 		{func() error { _, err := s.ByIndex("x", "y"); return err }(), `unknown index "x": the store has [color]`},
 	} {
 		if test.err == nil || test.err.Error() != test.want {
 			t.Errorf("error %v\nwant  %s", test.err, test.want)
 		}
 	}
-	if err := s.Add(storetest.New("ns", "", "1")); !errors.Is(err, object.ErrNoName) {
+	if err := s.Add(newObject("ns", "", "1")); !errors.Is(err, object.ErrNoName) {
 		t.Errorf("an object without a name: %v", err)
 	}
 	if _, err := s.ByIndex("x", "y"); !errors.Is(err, store.ErrUnknownIndex) {
@@ -122,8 +119,8 @@ func must(t testing.TB, err error) {
 func TestBookmarkedStoreMovesByBookmarks(t *testing.T) {
 	s := store.New(store.Options[*testObject]{Bookmarked: true})
 	must(t, s.Replace(nil, "10"))
-	must(t, s.Add(storetest.New("", "a", "30")))
-	must(t, s.Delete(storetest.New("", "a", "40")))
+	must(t, s.Add(newObject("", "a", "30")))
+	must(t, s.Delete(newObject("", "a", "40")))
 	if got := s.ResourceVersion(); got != "10" {
 		t.Errorf("ResourceVersion() = %q after objects at 30 and 40, want 10", got)
 	}
