@@ -24,10 +24,11 @@ import (
 //
 // An answer of any status is a response, as it came, but if the URL of the request is
 // relative, a Location is made a whole URL. There is one exception: after a 401 the request is
-// sent once more if a credential or a certificate has been rotated since, and if the body can
-// be sent again: by GetBody, or because none of it was read. A request that may have changed
-// something on the server is sent twice for no other reason. If no new credential can be read
-// after a 401, Config.OnProblem is told why.
+// sent once more if a credential or a certificate has been rotated since, and if it has no body,
+// or GetBody. A request that may have changed something on the server is sent twice for no other
+// reason. If no new credential can be read after a 401, Config.OnProblem is told why.
+//
+// The body of a request is closed when that of the answer is, or when there is no answer.
 //
 // MaxConcurrentGets and Compression have no effect. There is no timeout: give
 // the request's context a deadline. The errors are [RequestError]s.
@@ -38,16 +39,6 @@ type tripper struct{ client *Client }
 
 // RoundTrip implements [http.RoundTripper].
 func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) {
-	given := &givenBody{body: r.Body}
-	if r.Body == nil {
-		given.body = http.NoBody
-	}
-	resp, err := t.send(r, given)
-	given.release(err != nil)
-	return resp, err
-}
-
-func (t tripper) send(r *http.Request, given *givenBody) (*http.Response, error) {
 	c := t.client
 	k := kind{op: strings.ToLower(r.Method), via: c.connections, anyStatus: true}
 	if k.op == "" {
@@ -55,11 +46,14 @@ func (t tripper) send(r *http.Request, given *givenBody) (*http.Response, error)
 	}
 	path, err := c.server.pathOf(r.URL)
 	ctx, x := c.begin(r.Context(), k, Request{Path: path})
+	if r.Body != nil {
+		x.hold(func() { _ = r.Body.Close() }) // who gave it learns of its errors by reading
+	}
 	if err != nil {
 		x.url = withoutQuery(r.URL)
 		return nil, x.abandon(err)
 	}
-	hr, err := c.passOn(ctx, r, path, given)
+	hr, err := c.passOn(ctx, r, path)
 	if err != nil {
 		return nil, x.abandon(err)
 	}
@@ -104,7 +98,7 @@ type upgradedBody struct {
 }
 
 // passOn returns the request to send instead of r, without the credential.
-func (c *Client) passOn(ctx context.Context, r *http.Request, path string, given *givenBody) (*http.Request, error) {
+func (c *Client) passOn(ctx context.Context, r *http.Request, path string) (*http.Request, error) {
 	target := c.server.url.String() + path
 	if r.URL.RawQuery != "" {
 		target += "?" + r.URL.RawQuery
@@ -120,7 +114,7 @@ func (c *Client) passOn(ctx context.Context, r *http.Request, path string, given
 	impersonate(hr.Header, c.asUser)
 	hr.ContentLength, hr.TransferEncoding, hr.Trailer, hr.Close = r.ContentLength, r.TransferEncoding, r.Trailer, r.Close
 	if r.Body != nil && r.Body != http.NoBody {
-		hr.Body, hr.GetBody = given.lend(), r.GetBody
+		hr.Body, hr.GetBody = &givenBody{Reader: r.Body}, r.GetBody
 	}
 	return hr, nil
 }

@@ -244,12 +244,9 @@ func TestAnyRequestAfterTheTokenWasRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network, server := pipes.New(), &tokenServer{accepted: "first-token"}
 		var got []string
-		readBody := true
 		defer serveOn(network, func(w http.ResponseWriter, r *http.Request) {
-			if readBody {
-				body, _ := io.ReadAll(r.Body)
-				got = append(got, string(body))
-			}
+			body, _ := io.ReadAll(r.Body)
+			got = append(got, string(body))
 			server.ServeHTTP(w, r)
 		})()
 		var problems []string
@@ -398,46 +395,4 @@ func TestDo(t *testing.T) {
 	}
 	_, err = do("NOT A METHOD", "/", "")
 	checkError(t, err, "invalid method")
-}
-
-// A body is closed once there is nobody left to read it, and not while another attempt may.
-func TestLentBody(t *testing.T) {
-	read := func(r io.Reader) string {
-		b, err := io.ReadAll(r)
-		if err != nil {
-			return err.Error()
-		}
-		return string(b)
-	}
-	body := newClosable("text")
-	g := &givenBody{body: body}
-	first := g.lend()
-	_ = first.Close()
-	second := g.lendAgain()
-	_ = first.Close() // late
-	if got := read(second); got != "text" {
-		t.Errorf("the second attempt reads %q", got)
-	}
-	if got := read(first); !strings.Contains(got, "later attempt") {
-		t.Errorf("the first attempt reads %q", got)
-	}
-	if g.lendAgain() != nil {
-		t.Error("a body that was read can be had again")
-	}
-	g.release(false)
-	if n := body.closed.Load(); n != 0 {
-		t.Errorf("closed %d times while the second attempt has it", n)
-	}
-	_ = second.Close()
-	if n := body.closed.Load(); n != 1 {
-		t.Errorf("closed %d times", n)
-	}
-
-	unread := newClosable("text")
-	g = &givenBody{body: unread}
-	_ = g.lend().Close()
-	g.release(false) // the server answered without reading
-	if n := unread.closed.Load(); n != 1 {
-		t.Errorf("an unread body was closed %d times", n)
-	}
 }

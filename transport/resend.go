@@ -1,10 +1,9 @@
 package transport
 
 import (
-	"errors"
 	"io"
 	"net/http"
-	"sync"
+	"sync/atomic"
 )
 
 // isSafe reports whether a request of this method changes nothing on the server, so that it
@@ -23,16 +22,14 @@ func sendAgain(r *http.Request) (*http.Request, bool) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, true
 	}
-	var body io.ReadCloser
-	if lent, ok := r.Body.(*lentBody); ok {
-		body = lent.given.lendAgain()
+	if given, ok := r.Body.(*givenBody); ok && !given.begun.Load() {
+		return r, true
 	}
-	if body == nil && r.GetBody != nil {
-		if again, err := r.GetBody(); err == nil {
-			body = again
-		}
+	if r.GetBody == nil {
+		return nil, false
 	}
-	if body == nil {
+	body, err := r.GetBody()
+	if err != nil {
 		return nil, false
 	}
 	again := r.WithContext(r.Context())
@@ -40,75 +37,19 @@ func sendAgain(r *http.Request) (*http.Request, bool) {
 	return again, true
 }
 
-// givenBody is the body that the caller of a RoundTripper has given. If an attempt fails
-// before it has read any of the body, it closes only its [lentBody], so that the next attempt
-// has the whole body.
+// givenBody is the body that the caller of a RoundTripper has given. net/http closes the body
+// of each attempt, also if it has read nothing of it: to make a connection, for example. So
+// Close does nothing, and the end of the exchange closes the caller's body.
 type givenBody struct {
-	body io.ReadCloser
+	io.Reader
 
-	mu       sync.Mutex
-	borrower *lentBody // of the latest attempt
-	begun    bool      // something was read
-	closed   bool      // the borrower has closed it
-	final    bool      // there is no further attempt
+	begun atomic.Bool // something was read, or may yet be
 }
 
-// lentBody is a givenBody for one attempt. net/http may close the body of a failed attempt
-// when the next attempt is already reading.
-type lentBody struct{ given *givenBody }
-
-var errNotMine = errors.New("the body of the request is read by a later attempt")
-
-// lend returns the body for the first attempt.
-func (g *givenBody) lend() io.ReadCloser {
-	g.borrower = &lentBody{g}
-	return g.borrower
+func (g *givenBody) Read(p []byte) (int, error) {
+	g.begun.Store(true)
+	return g.Reader.Read(p)
 }
 
-// lendAgain returns the body for another attempt, nil if some of it has been read.
-func (g *givenBody) lendAgain() io.ReadCloser {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.begun {
-		return nil
-	}
-	g.borrower, g.closed = &lentBody{g}, false
-	return g.borrower
-}
-
-// release says that there is no further attempt. If abandoned, the latest attempt has
-// failed, too.
-func (g *givenBody) release(abandoned bool) {
-	g.mu.Lock()
-	g.final = true
-	unclosed := abandoned || g.closed && !g.begun
-	g.mu.Unlock()
-	if unclosed {
-		_ = g.body.Close() // perhaps a second time
-	}
-}
-
-func (b *lentBody) Read(p []byte) (int, error) {
-	g := b.given
-	g.mu.Lock()
-	mine := g.borrower == b
-	g.begun = g.begun || mine
-	g.mu.Unlock()
-	if !mine {
-		return 0, errNotMine
-	}
-	return g.body.Read(p)
-}
-
-func (b *lentBody) Close() error {
-	g := b.given
-	g.mu.Lock()
-	mine := g.borrower == b
-	g.closed = g.closed || mine
-	now := mine && (g.begun || g.final)
-	g.mu.Unlock()
-	if !now {
-		return nil
-	}
-	return g.body.Close()
-}
+// Close does nothing.
+func (*givenBody) Close() error { return nil }
