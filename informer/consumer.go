@@ -147,9 +147,8 @@ func (c *consumer[T]) equal(a, b any) (same bool) {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// attend runs after the bell was rung. It retracts, removes and adds handlers and observers, and does the resyncs that are due.
+// attend runs after the bell was rung. It removes and adds handlers and observers, and does the resyncs that are due.
 func (c *consumer[T]) attend(ctx context.Context) {
-	c.retract()
 	c.handlers = slices.DeleteFunc(c.handlers, (*subscriber[T]).hasQuit)
 	c.dropObservers()
 	joining, observing := c.takeJoining()
@@ -160,21 +159,6 @@ func (c *consumer[T]) attend(ctx context.Context) {
 		c.admit(ctx, s)
 	}
 	c.remind(time.Now())
-}
-
-// retract serves the handlers and observers for which Retract was called. It may meet a handler a second time; the handler is then
-// told nothing more.
-func (c *consumer[T]) retract() {
-	for _, s := range c.handlers {
-		if s.isRetracting() {
-			s.retract(c.store.Snapshot())
-		}
-	}
-	for _, o := range c.observers {
-		if o.isRetracting() {
-			c.retractObserver(o)
-		}
-	}
 }
 
 // takeJoining returns the handlers and the observers that were added since the last call. It forgets the handlers that have ended.

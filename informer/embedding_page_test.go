@@ -446,8 +446,6 @@ func Example_remove() {
 	}
 	err = registration.Remove(ctx) // waits for the callback that is running
 	_ = err
-	err = registration.Retract(ctx) // waits for the last OnDelete
-	_ = err
 }
 
 func Example_mutations() {

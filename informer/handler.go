@@ -2,8 +2,6 @@ package informer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -39,15 +37,14 @@ type Handler[T object.Object] struct {
 	// OnDelete is called with the last known state. If finalStateUnknown is false, an event reported the deletion, and obj is the
 	// state in that event. If finalStateUnknown is true, the informer has not seen the final state: usually a list lacked the
 	// object, or had another object with its name. The object may then have changed after the state in obj and before its deletion.
-	// finalStateUnknown is also true if the handler loses an object that may still exist: see [Registration.Retract] and
-	// [Multi.Remove].
+	// finalStateUnknown is also true if the handler loses an object that may still exist: see [Multi.Remove].
 	OnDelete func(obj T, finalStateUnknown bool)
 
 	// OnSynced is called once, when the handler has been told of every object that was in the first list, or in the store when the
 	// handler was added. That is after the last OnAdd with initial true has returned, and before the handler is told of a later
 	// change. OnSynced is also called if there are no such objects, or if none passes the Filter. A relist does not call it again. If
-	// the handler is removed or retracted before, or if Run ends before, OnSynced is not called. [Registration.Synced] is closed when
-	// OnSynced has returned, so OnSynced must not wait for that channel.
+	// the handler is removed before, or if Run ends before, OnSynced is not called. [Registration.Synced] is closed when OnSynced has
+	// returned, so OnSynced must not wait for that channel.
 	//
 	// In a [Multi], OnSynced waits for the first list of every namespace that there is. Meanwhile, the handler is told of changes in
 	// namespaces whose list has come. Objects of a namespace that is added later come after OnSynced, with initial true. If there is
@@ -83,24 +80,19 @@ type Registration struct {
 	waiting func() int
 	forget  func() // tells the consumer to drop the handler
 
-	mu         sync.Mutex
-	removed    bool          // no callback begins any more
-	why        error         // if removed: ErrRemoved or ErrStopped
-	started    bool          // the handler has its goroutine, which closes done
-	quit       chan struct{} // closed when removed is set
-	retracting bool          // Retract was called, and the consumer may not have noticed yet
-	retracted  bool          // the handler was told of every deletion that Retract asked for
+	mu      sync.Mutex
+	removed bool          // no callback begins any more
+	stopped bool          // it was removed because Run ends
+	started bool          // the handler has its goroutine, which closes done
+	quit    chan struct{} // closed when removed is set
 }
-
-// ErrRemoved is in the error of [Registration.Retract] if the handler was removed before it was told of every deletion.
-var ErrRemoved = errors.New("the handler was removed")
 
 func newRegistration() *Registration {
 	return &Registration{synced: make(chan struct{}), done: make(chan struct{}), quit: make(chan struct{})}
 }
 
 // Synced returns a channel that is closed once the handler's last initial OnAdd has returned, and after it OnSynced, if the handler
-// has one. If the handler is removed or retracted, or the informer stops, before that, the channel is never closed.
+// has one. If the handler is removed, or the informer stops, before that, the channel is never closed.
 func (r *Registration) Synced() <-chan struct{} { return r.synced }
 
 // HasSynced reports whether the channel that [Registration.Synced] returns is closed.
@@ -113,7 +105,7 @@ func (r *Registration) Pending() int { return r.waiting() }
 // the last callback has returned, [Registration.Done] is closed. A callback may call it, for its own handler or another one. A
 // second call does nothing.
 func (r *Registration) Cancel() {
-	if r.end(ErrRemoved) {
+	if r.end(false) {
 		r.forget()
 	}
 }
@@ -128,73 +120,15 @@ func (r *Registration) Remove(ctx context.Context) error {
 	return r.await(ctx)
 }
 
-// Retract takes back what the handler was told, and then removes it: OnDelete is called for every object that the handler knows,
-// and no callback is called after that. It is for a handler that has copied the objects somewhere, and should leave nothing
-// behind. Changes that wait are merged with these deletions. So the handler is told of no object that it does not know yet. If
-// the server deletes an object meanwhile, the handler still gets one OnDelete for it. finalStateUnknown is true, because nobody
-// has seen the objects go: as a rule they still exist.
-//
-// If the registration is that of an observer ([Informer.Observe]), the observer is told of one [Change] for each object in the store:
-// Existed is true, and Exists is false.
-//
-// Retract waits until the last of these callbacks has returned. If ctx ends first, Retract returns ctx.Err(), and what the handler
-// has not been told by then is dropped. If the handler was removed in another way before it was told everything, the error
-// satisfies errors.Is with [ErrRemoved]. If Run has ended before that, the error satisfies errors.Is with [ErrStopped]. In each
-// case the handler is removed. Before Run, and for a handler that was told nothing, Retract only removes it.
-//
-// Where a callback must not call Remove, it must not call Retract.
-func (r *Registration) Retract(ctx context.Context) error {
-	if r.beginRetract() {
-		r.forget()
-	}
-	if err := r.await(ctx); err != nil {
-		r.Cancel()
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.started && !r.retracted {
-		return fmt.Errorf("informer: retract: not every deletion was told: %w", r.why)
-	}
-	return nil
-}
-
-// beginRetract reports whether the consumer has to look. A handler that has not begun was told nothing, and is removed at once.
-func (r *Registration) beginRetract() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.removed {
-		return false
-	}
-	if r.started {
-		r.retracting = true
-	} else {
-		r.endLocked(ErrRemoved)
-	}
-	return true
-}
-
-// isRetracting reports whether Retract was called for a handler that has begun.
-func (r *Registration) isRetracting() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.retracting
-}
-
 // wasStopped reports whether the handler was ended by the end of Run.
 func (r *Registration) wasStopped() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return errors.Is(r.why, ErrStopped)
+	return r.stopped
 }
 
-// settle removes the handler after it was told everything that Retract asked for.
-func (r *Registration) settle() {
-	r.mu.Lock()
-	r.retracted = !r.removed
-	r.mu.Unlock()
-	r.Cancel()
-}
+// stop ends the handler because Run ends.
+func (r *Registration) stop() { r.end(true) }
 
 // await waits until the last callback has returned.
 func (r *Registration) await(ctx context.Context) error {
@@ -215,25 +149,19 @@ func (r *Registration) await(ctx context.Context) error {
 // because the informer stopped.
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
-// end makes sure that no further callback begins. why says what ended the handler. If an earlier call has ended it, end returns
-// false.
-func (r *Registration) end(why error) bool {
+// end makes sure that no further callback begins. If an earlier call has ended the handler, it returns false.
+func (r *Registration) end(stopped bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.removed {
 		return false
 	}
-	r.endLocked(why)
-	return true
-}
-
-// endLocked needs mu.
-func (r *Registration) endLocked(why error) {
-	r.removed, r.why = true, why
+	r.removed, r.stopped = true, stopped
 	close(r.quit)
 	if !r.started {
 		close(r.done)
 	}
+	return true
 }
 
 // begin reports whether the handler may start its goroutine now. If the handler was removed before, begin returns false.

@@ -88,14 +88,6 @@ func (c *consumer[T]) admitObserver(o *observer[T]) {
 	c.observers = append(c.observers, o)
 }
 
-// retractObserver tells an observer that all objects of the store are gone, and removes it.
-func (c *consumer[T]) retractObserver(o *observer[T]) {
-	for key, obj := range c.store.Snapshot().All() {
-		o.tell(Change[T]{Key: key, Old: obj, Existed: true})
-	}
-	o.settle()
-}
-
 // dropObservers removes the observers that have been canceled: the function is not running, and it will not run again.
 func (c *consumer[T]) dropObservers() {
 	kept := c.observers[:0]

@@ -90,10 +90,10 @@ func (c *consumer[T]) stop(telling context.Context) {
 	c.drain(telling)
 	joining, observing := c.takeJoining()
 	for _, s := range slices.Concat(c.handlers, joining) {
-		s.end(ErrStopped)
+		s.stop()
 	}
 	for _, o := range slices.Concat(c.observers, observing) {
-		o.end(ErrStopped)
+		o.stop()
 	}
 	c.dropObservers()
 	c.goroutines.Wait()
@@ -155,10 +155,10 @@ func (c *cache[T]) beginStop() bool {
 	}
 	c.stopped, c.drained = true, true
 	for _, s := range c.joining {
-		s.end(ErrStopped)
+		s.stop()
 	}
 	for _, o := range c.observing {
-		o.end(ErrStopped)
+		o.stop()
 	}
 	c.joining, c.observing = nil, nil
 	return true

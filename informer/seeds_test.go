@@ -20,8 +20,8 @@ var (
 	oneSeed   = flag.Int("seed", -1, "the one seed that TestSeeds and TestSimulationOfRestarts play; negative for all")
 )
 
-// TestSeeds plays random lives to a Multi and to an Informer: handlers and observers come late, are slow, pick, are removed,
-// canceled and retracted; namespaces come and go, also several times at once, and are refused; objects change while nobody watches.
+// TestSeeds plays random lives to a Multi and to an Informer: handlers and observers come late, are slow, pick, are removed and
+// canceled; namespaces come and go, also several times at once, and are refused; objects change while nobody watches.
 // Whatever happens, no handler is told what cannot be true, two callbacks of one never run together, and none
 // begins after its end. A namespace that was removed is gone from every handler. In the end every handler has what the store has,
 // which is what the server has; and after a Stop in the middle of changes, what the store has.
@@ -206,40 +206,21 @@ func (l *life) join() {
 	l.folds = append(l.folds, f)
 }
 
-// leave removes a handler in one of four ways.
+// leave removes a handler in one of two ways.
 func (l *life) leave() {
 	if len(l.folds) == 0 {
 		return
 	}
 	f := l.folds[l.dice.IntN(len(l.folds))]
-	switch l.dice.IntN(4) {
-	case 0:
+	if l.dice.IntN(2) == 0 {
 		if err := f.reg.Remove(l.t.Context()); err != nil && l.halt != nil {
 			l.t.Error(err)
 		}
 		f.retire(true)
-	case 1:
+	} else {
 		f.reg.Cancel()
 		synctest.Wait() // a callback may have begun
 		f.retire(true)
-	case 2:
-		ctx, cancel := context.WithTimeout(l.t.Context(), l.short())
-		defer cancel()
-		l.retract(ctx, f)
-	default:
-		l.retract(l.t.Context(), f)
-	}
-}
-
-func (l *life) retract(ctx context.Context, f *fold) {
-	err := f.reg.Retract(ctx)
-	f.retire(err != nil)
-	l.tally.count("retracts")
-	switch {
-	case err == nil:
-		f.holds("after Retract", nil)
-	case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, informer.ErrRemoved):
-		l.t.Errorf("Retract returned %v", err)
 	}
 }
 

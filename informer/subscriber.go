@@ -71,26 +71,10 @@ func (s *subscriber[T]) awaitSynced() { s.tell((*pending[T]).hold) }
 func (s *subscriber[T]) markSynced() {
 	s.tell(func(p *pending[T]) {
 		p.lift(func() {
-			if s.handler.OnSynced != nil && !s.isRetracting() {
+			if s.handler.OnSynced != nil {
 				s.handler.OnSynced()
 			}
-		}, func() {
-			if !s.isRetracting() {
-				close(s.synced)
-			}
-		})
-	})
-}
-
-// retract leaves only deletions pending: one for each object that the handler knows. No change is added after them.
-func (s *subscriber[T]) retract(all *store.Snapshot[T]) {
-	s.tell(func(p *pending[T]) {
-		for key, obj := range all.All() {
-			p.remove(key, obj, obj, true)
-		}
-		p.lift()
-		p.mark(s.settle)
-		s.over = true
+		}, func() { close(s.synced) })
 	})
 }
 
@@ -107,7 +91,7 @@ func (s *subscriber[T]) replay(all *store.Snapshot[T]) {
 func (s *subscriber[T]) finish() {
 	s.tell(func(p *pending[T]) {
 		p.lift()
-		p.mark(func() { s.end(ErrStopped) })
+		p.mark(s.stop)
 		s.over = true
 	})
 }
@@ -137,7 +121,7 @@ func (s *subscriber[T]) run(ctx context.Context) {
 		}
 	}
 	if ctx.Err() != nil {
-		s.end(ErrStopped)
+		s.stop()
 	}
 	s.drop()
 	close(s.done)
