@@ -95,55 +95,40 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 	e.last, e.obj, e.uid = d.Type, d.Object, uid
 }
 
-// merge adds a delta to the entry's deltas, and removes others, so that their number is bounded. It returns false if
-// the delta itself is left out.
+// merge adds a delta to the entry's deltas, so that there are three of them at most: the last state of the first object, a deletion,
+// and the last state of the last object. It returns false if the delta itself is left out.
 //
-// The deltas of an entry belong to one object, or to several objects that had the name one after the other. The
-// consumer may know the first object, but none of the others. So merge leaves out the objects between the first and the
-// last. Each object keeps the type of its first delta, and the last delta of each type among those that follow. If two deltas in a
-// row have the same type, the second one stays.
+// The deltas of an entry belong to one object, or to several objects that had the name one after the other. The consumer may know
+// the first object, but none of the others, so it need not learn of those that came and went. A state has the type of the first delta
+// of its object. Only a Sync becomes what follows, because a Sync says that nothing has changed.
 func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 	n := len(e.deltas)
 	switch {
 	case d.Type == Deleted:
-		if e.begin == 0 || e.deltas[e.begin-1].Type != Deleted {
-			e.deltas = append(e.deltas, d)
-			return true
+		if e.begin > 0 && e.deltas[e.begin-1].Type == Deleted {
+			// The consumer does not know this object, so the entry ends again with the deletion of the object before.
+			e.deltas = slices.Delete(e.deltas, e.begin, n)
+			e.last, e.obj, e.uid = Deleted, e.deltas[e.begin-1].Object, e.before
+			return false
 		}
-		// The consumer does not know this object, so the entry ends again with the deletion of the object before.
-		e.deltas = slices.Delete(e.deltas, e.begin, n)
-		e.last, e.obj, e.uid = Deleted, e.deltas[e.begin-1].Object, e.before
-		return false
 	case e.last == Deleted:
-		e.begin, e.before = n, e.uid
+		if e.begin > 0 { // of the object that is gone, only the deletion stays
+			e.deltas = slices.Delete(e.deltas, e.begin, max(e.begin, n-1))
+		}
+		e.begin, e.before = len(e.deltas), e.uid
 	case object.Another(e.uid, uid): // without a deletion of the object before
 		if e.begin > 0 {
 			e.deltas = slices.Delete(e.deltas, e.begin, n)
 		} else {
 			e.begin, e.before = n, e.uid
 		}
-	case d.Type == e.last:
+	default:
+		if typ := e.deltas[n-1].Type; typ != Sync {
+			d.Type = typ
+		}
 		e.deltas[n-1] = d
 		return true
-	default:
-		e.drop(d.Type)
 	}
 	e.deltas = append(e.deltas, d)
 	return true
-}
-
-// drop removes the delta of a type from the deltas after the object's first one. Two deltas of one type may then stand side
-// by side at the beginning; in that case drop removes the older of the two, which is the first.
-func (e *entry[T]) drop(typ Type) {
-	second := e.begin + 1
-	for i := second; i < len(e.deltas); i++ {
-		if e.deltas[i].Type != typ {
-			continue
-		}
-		e.deltas = slices.Delete(e.deltas, i, i+1)
-		if i == second && i < len(e.deltas) && e.deltas[i].Type == e.deltas[e.begin].Type {
-			e.deltas = slices.Delete(e.deltas, e.begin, second)
-		}
-		return
-	}
 }

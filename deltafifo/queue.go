@@ -22,7 +22,7 @@ type Options[T object.Object] struct {
 	// and Replace report no deletion of other objects, and Resync does nothing.
 	Known Known[T]
 
-	// Coalesce limits the deltas that wait for a key to 13. A slow consumer then costs memory for each key, and not for
+	// Coalesce limits the deltas that wait for a key to three. A slow consumer then costs memory for each key, and not for
 	// each event. See rule 9 of [Queue]. If false, every delta is delivered.
 	Coalesce bool
 
@@ -50,10 +50,9 @@ type Options[T object.Object] struct {
 //  7. No user code runs under the queue's lock. A process function that fails loses no entry: see [Queue.Pop].
 //  8. HasSynced is true once the last entry of the first Replace has been processed, and [Options.Passed] has returned
 //     for the version of that list. If the list is empty and deletes nothing, only Passed is waited for.
-//  9. With [Options.Coalesce], an entry has at most 13 deltas. Of two deltas of one type in a row, the newer stays: Added,
-//     Updated, Updated become Added, Updated. The type of an object's first delta always stays. Of its later deltas, only the
-//     newest of each type stays. If several objects have had the name, those between the first and the last are left out.
-//     The first stays with its deletion, because the consumer may know that object.
+//  9. With [Options.Coalesce], an entry has at most three deltas: the last state of the first object, a deletion, and the last state of
+//     the last object. A state has the type of its object's first delta: Added, Updated, Updated become Added. Only a Sync becomes
+//     what follows. An object that came and went is left out, unless it was the first, because the consumer may know that one.
 //
 // There is one producer: Add, Update, Delete, DeleteInferred, Replace,
 // Resync, Resumed, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any goroutine.

@@ -275,13 +275,18 @@ func TestRule9CoalesceKeepsTheNewestUpdate(t *testing.T) {
 			f.update("a@2")
 			f.update("a@3")
 			f.update("a@4")
-		}, []string{"a: Added@1 Updated@4"}},
-		{"only in a row", coalesce, nil, func(f *fixture) {
+		}, []string{"a: Added@4"}},
+		{"a list between", coalesce, nil, func(f *fixture) {
 			f.update("a@1")
 			f.replace("a@1")
 			f.update("a@2")
 			f.update("a@3")
-		}, []string{"a: Updated@1 Replaced@1 Updated@3 initial"}},
+		}, []string{"a: Updated@3 initial"}},
+		{"a Sync becomes what follows", coalesce, []string{"a@1"}, func(f *fixture) {
+			f.resync()
+			f.update("a@2")
+			f.replace("a@2")
+		}, []string{"a: Updated@2 initial"}},
 		{"never over a re-creation", coalesce, nil, func(f *fixture) {
 			f.update("a#old@1")
 			f.delete("a#old@2")

@@ -68,7 +68,7 @@ type Options struct {
 	// WebSocket asks for watches over WebSocket.
 	WebSocket bool
 
-	// Coalesce asks the queue to merge consecutive updates of one object.
+	// Coalesce asks the queue to keep only the last state of an object that waits.
 	Coalesce bool
 }
 
