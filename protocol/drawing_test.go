@@ -2,10 +2,10 @@ package protocol
 
 import (
 	"bytes"
+	"fmt"
+	"html"
 	"slices"
 	"testing"
-
-	"github.com/relist-go/relist/internal/drawing"
 )
 
 // arrow is a way from one phase to another, or back to itself.
@@ -72,10 +72,10 @@ var routes = []struct {
 func draw(t *testing.T, taken map[arrow][]string) string {
 	t.Helper()
 	var b bytes.Buffer
-	drawing.Begin(&b, drawingWidth, drawingHeight, "The phases of the reflector", "go test ./protocol -run TestStates -update")
+	beginDrawing(&b, drawingWidth, drawingHeight, "The phases of the reflector", "go test ./protocol -run TestStates -update")
 	drawn := map[arrow]bool{}
 	for _, r := range routes {
-		drawing.Arrow(&b, r.path)
+		drawArrow(&b, r.path)
 	}
 	for _, r := range routes {
 		if len(taken[r.arrow]) == 0 {
@@ -83,27 +83,106 @@ func draw(t *testing.T, taken map[arrow][]string) string {
 			continue
 		}
 		drawn[r.arrow] = true
-		drawing.Label(&b, r.words.x, r.words.y, taken[r.arrow])
+		drawLabel(&b, r.words.x, r.words.y, taken[r.arrow])
 	}
 	for _, box := range boxes {
 		stays := arrow{box.phase, box.phase}
 		drawn[stays] = true
-		drawBox(&b, box.phase, box.middle, drawing.Lines(taken[stays], 26, ","))
+		drawBox(&b, box.phase, box.middle, breakLines(taken[stays], 26, ","))
 	}
 	for way := range taken { // the order does not matter: none is wanted
 		if !drawn[way] {
 			t.Errorf("examples go from %s to %s by %q; add a route", way.from, way.to, taken[way])
 		}
 	}
-	drawing.End(&b)
+	endDrawing(&b)
 	return b.String()
 }
 
 func drawBox(b *bytes.Buffer, phase string, middle point, stays []string) {
-	drawing.Box(b, middle.x-boxWidth/2, middle.y-boxHeight/2, boxWidth, boxHeight)
-	y := middle.y + 6 - drawing.LineHeight*len(stays)/2
-	drawing.Text(b, "phase", middle.x, y, phase, "")
+	drawFrame(b, middle.x-boxWidth/2, middle.y-boxHeight/2, boxWidth, boxHeight)
+	y := middle.y + 6 - lineHeight*len(stays)/2
+	drawText(b, "phase", middle.x, y, phase)
 	for i, line := range stays {
-		drawing.Text(b, "stays", middle.x, y+4+drawing.LineHeight*(i+1), line, "")
+		drawText(b, "stays", middle.x, y+4+lineHeight*(i+1), line)
 	}
+}
+
+// lineHeight is the distance from one line of text to the next.
+const lineHeight = 16
+
+const drawingHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">
+<!-- Drawn by %s; do not edit. -->
+<style>
+.ground { fill: #ffffff }
+.box { fill: #eef3fa; stroke: #3b5b8c; stroke-width: 1.5 }
+.line { fill: none; stroke: #5a6675; stroke-width: 1.5 }
+.head { fill: #5a6675 }
+text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; text-anchor: middle; fill: #1c2430 }
+.phase { font-size: 17px; font-weight: 600 }
+.stays { fill: #45525f }
+@media (prefers-color-scheme: dark) {
+.ground { fill: #0f141a }
+.box { fill: #1b2633; stroke: #8fb1e0 }
+.line { stroke: #9aa7b5 }
+.head { fill: #9aa7b5 }
+text { fill: #e8edf3 }
+.stays { fill: #b5c0cc }
+}
+</style>
+<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto"><path class="head" d="M0 0L10 5L0 10z"/></marker></defs>
+<rect class="ground" width="100%%" height="100%%"/>
+`
+
+// beginDrawing writes the head of a picture. label says what it shows, and drawnBy is the command that writes it.
+func beginDrawing(w *bytes.Buffer, width, height int, label, drawnBy string) {
+	fmt.Fprintf(w, drawingHead, width, height, width, height, html.EscapeString(label), drawnBy)
+}
+
+// endDrawing writes the end of a picture.
+func endDrawing(w *bytes.Buffer) { w.WriteString("</svg>\n") }
+
+// drawArrow writes a line with a head. path is in the words of the SVG attribute d.
+func drawArrow(w *bytes.Buffer, path string) {
+	fmt.Fprintf(w, "<path class=\"line\" marker-end=\"url(#head)\" d=%q/>\n", path)
+}
+
+// drawLabel writes words in the middle of a line, one to a row, on ground of their own.
+func drawLabel(w *bytes.Buffer, x, y int, words []string) {
+	longest := 0
+	for _, word := range words {
+		longest = max(longest, len(word))
+	}
+	width, height := 7*longest+8, lineHeight*len(words)+4
+	top := y - height/2
+	fmt.Fprintf(w, "<rect class=\"ground\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", x-width/2, top, width, height)
+	for i, word := range words {
+		fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\">%s</text>\n", x, top+lineHeight*(i+1)-2, html.EscapeString(word))
+	}
+}
+
+// drawFrame writes the frame of a box. left and top are its corner.
+func drawFrame(w *bytes.Buffer, left, top, width, height int) {
+	fmt.Fprintf(w, "<rect class=\"box\" rx=\"8\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", left, top, width, height)
+}
+
+// drawText writes one line of text of a class: "phase" is a title, and "stays" is less important.
+func drawText(w *bytes.Buffer, class string, x, y int, text string) {
+	fmt.Fprintf(w, "<text class=%q x=\"%d\" y=\"%d\">%s</text>\n", class, x, y, html.EscapeString(text))
+}
+
+// breakLines breaks words into lines of a width, which is in characters. end stands behind each word but the last.
+func breakLines(words []string, width int, end string) []string {
+	var out []string
+	for i, word := range words {
+		if i+1 < len(words) {
+			word += end
+		}
+		if last := len(out) - 1; last >= 0 && len(out[last])+1+len(word) <= width {
+			out[last] += " " + word
+			continue
+		}
+		out = append(out, word)
+	}
+	return out
 }

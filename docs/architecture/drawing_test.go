@@ -1,28 +1,24 @@
-// Package architecture draws the pictures of docs/architecture.md and docs/durable.md, and tests what the pages say.
+// Package architecture draws what docs/architecture.md and docs/durable.md show, and tests what the pages say.
 package architecture
 
 import (
-	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/relist-go/relist/internal/drawing"
 )
 
-var update = flag.Bool("update", false, "rewrite the pictures, and their lists in docs/architecture.md")
+var update = flag.Bool("update", false, "rewrite the drawings and their lists in the pages")
 
 const (
 	root = "../../"
 	page = "../architecture.md"
 )
 
-// otherPages are the pages of the pictures that are not in docs/architecture.md.
+// otherPages are the pages of the drawings that are not in docs/architecture.md.
 var otherPages = map[string]string{"durable": "../durable.md"}
 
 // road is the way of something through the files of this module, as a text beside this file tells it:
@@ -136,15 +132,8 @@ func TestRoadsNameFiles(t *testing.T) {
 	}
 }
 
-// The pictures are those of the texts. Update them with -update.
-func TestPictures(t *testing.T) {
-	for _, r := range roads(t) {
-		check(t, r.name+".svg", r.draw())
-	}
-}
-
-// The pages list the files of each picture below it.
-func TestPagesListTheFiles(t *testing.T) {
+// The pages have a drawing of each road, and list its files below. Update them with -update.
+func TestPagesDrawTheRoads(t *testing.T) {
 	for _, r := range roads(t) {
 		page := cmp.Or(otherPages[r.name], page)
 		text := readFile(t, page)
@@ -175,7 +164,7 @@ func check(t *testing.T, file, want string) {
 // list is a road as a part of the page.
 func (r road) list() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n![%s](architecture/%s.svg)\n\n", r.title, r.name)
+	fmt.Fprintf(&b, "\n%s\n", r.draw())
 	for i, row := range r.rows {
 		if i > 0 {
 			fmt.Fprintf(&b, "↓ %s\n\n", row.after)
@@ -194,127 +183,26 @@ func (r road) list() string {
 	return b.String()
 }
 
-// The drawing is 960 units wide.
-const (
-	width      = 960
-	margin     = 24
-	gap        = 24 // between two boxes that stand side by side
-	arrowSpace = 56 // between two rows
-	titleSpace = 44 // in a box, above its first step
-	loopSpace  = 64 // on the right, for what leads back
-	fileColumn = 330
-)
-
-const (
-	fileStyle = `style="text-anchor:start;font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px"`
-	doesStyle = `style="text-anchor:start"`
-)
-
-// draw is a road as a picture.
+// draw is a road as a flowchart of Mermaid, with the title of each box.
 func (r road) draw() string {
-	right := width - margin
-	if r.back != "" {
-		right -= loopSpace
-	}
-	var body bytes.Buffer
-	y := margin
-	var above []int // the middles of the boxes above
-	firstMiddle, lastMiddle := 0, 0
+	var b strings.Builder
+	fmt.Fprintf(&b, "```mermaid\nflowchart TD\n    accTitle: %s\n", r.title)
+	id := func(row, box int) string { return fmt.Sprintf("box%d%c", row+1, 'a'+box) }
 	for i, row := range r.rows {
-		n := len(row.boxes)
-		each := (right - margin - gap*(n-1)) / n
-		height := 0
-		for _, b := range row.boxes {
-			height = max(height, b.height(each))
+		for k, box := range row.boxes {
+			fmt.Fprintf(&b, "    %s[%q]\n", id(i, k), box.title)
 		}
-		var middles []int
-		for k := range row.boxes {
-			middles = append(middles, margin+k*(each+gap)+each/2)
-		}
-		if i > 0 {
-			arrows(&body, above, middles, y, row.after)
-			y += arrowSpace
-		}
-		for k, b := range row.boxes {
-			b.draw(&body, margin+k*(each+gap), y, each, height)
-		}
-		lastMiddle = y + height/2
 		if i == 0 {
-			firstMiddle = lastMiddle
+			continue
 		}
-		y += height
-		above = middles
+		// Each box of the row above leads to the one below, or all to one, or one to all.
+		above, here := len(r.rows[i-1].boxes), len(row.boxes)
+		for k := range max(above, here) {
+			fmt.Fprintf(&b, "    %s -->|%q| %s\n", id(i-1, min(k, above-1)), row.after, id(i, min(k, here-1)))
+		}
 	}
 	if r.back != "" {
-		x := width - margin - 12
-		drawing.Arrow(&body, fmt.Sprintf("M%d %dC%d %d %d %d %d %d", right, lastMiddle, x+24, lastMiddle-60, x+24, firstMiddle+60, right, firstMiddle))
-
-		drawing.Text(&body, "stays", x-16, (firstMiddle+lastMiddle)/2, r.back, fmt.Sprintf(`transform="rotate(-90 %d %d)"`, x-16, (firstMiddle+lastMiddle)/2))
+		fmt.Fprintf(&b, "    %s -.->|%q| %s\n", id(len(r.rows)-1, 0), r.back, id(0, 0))
 	}
-	var out bytes.Buffer
-	drawing.Begin(&out, width, y+margin, r.title, "go test ./docs/architecture -update")
-	out.Write(body.Bytes())
-	drawing.End(&out)
-	return out.String()
-}
-
-// arrows lead from the boxes of a row to those of the next: each to the one below, or all to one, or one to all.
-func arrows(b *bytes.Buffer, from, to []int, y int, words string) {
-	for k := range max(len(from), len(to)) {
-		drawing.Arrow(b, fmt.Sprintf("M%d %dL%d %d", from[min(k, len(from)-1)], y+1, to[min(k, len(to)-1)], y+arrowSpace-2))
-	}
-	middle := 0
-	for _, x := range slices.Concat(from, to) {
-		middle += x
-	}
-	drawing.Label(b, middle/(len(from)+len(to)), y+arrowSpace/2-2, []string{words})
-}
-
-// narrow reports whether a box has no room for a file and what it does side by side.
-func narrow(width int) bool { return width < 2*fileColumn }
-
-// textWidth is how many characters of what a file does fit into a line of a box.
-func textWidth(width int) int {
-	if narrow(width) {
-		return (width - 2*margin) * 10 / 66
-	}
-	return (width - fileColumn - 2*margin) * 10 / 66
-}
-
-func (s step) lines(width int) []string {
-	return drawing.Lines(strings.Fields(s.does), textWidth(width), "")
-}
-
-// height is what a box needs.
-func (b box) height(width int) int {
-	height := titleSpace
-	for _, s := range b.steps {
-		height += s.height(width)
-	}
-	return height + 6
-}
-
-func (s step) height(width int) int {
-	n := len(s.lines(width))
-	if narrow(width) {
-		n++
-	}
-	return n*drawing.LineHeight + 6
-}
-
-func (b box) draw(out *bytes.Buffer, left, top, width, height int) {
-	drawing.Box(out, left, top, width, height)
-	drawing.Text(out, "phase", left+width/2, top+26, b.title, "")
-	y := top + titleSpace + 10
-	for _, s := range b.steps {
-		drawing.Text(out, "file", left+margin, y, s.file, fileStyle)
-		x, first := left+fileColumn, y
-		if narrow(width) {
-			x, first = left+margin+14, y+drawing.LineHeight
-		}
-		for i, line := range s.lines(width) {
-			drawing.Text(out, "stays", x, first+i*drawing.LineHeight, line, doesStyle)
-		}
-		y += s.height(width)
-	}
+	return b.String() + "```\n"
 }
