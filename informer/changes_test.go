@@ -29,7 +29,7 @@ func TestClearedVersionsLoseNoUpdate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var g gate
 				f := newFake("a", "b")
-				f.transform = test.strip
+				f.Transform = test.strip
 				r := newRig(t, f, informer.Options[*thing]{Indexers: g.index()})
 				var d diary
 				r.add(d.handler())
@@ -51,14 +51,14 @@ func TestClearedVersionsLoseNoUpdate(t *testing.T) {
 					t.Errorf("after merged updates the handler was told %s", got)
 				}
 
-				f.gap(func() { f.set("a", 6) })
+				f.Gap(func() { f.set("a", 6) })
 				later(time.Minute)
 				if got := d.take(); !strings.Contains(got, "update a=5->6") {
 					t.Errorf("after a relist the handler was told %s", got)
 				}
 				f.set("b", 2)
 				d.expect(t, "update b=1->2")
-				f.remove("a")
+				f.Remove("a")
 				d.expect(t, "delete a=6")
 				f.set("a", 7)
 				d.expect(t, "add a=7")
@@ -80,10 +80,10 @@ func TestQueuedAddDoesNotSurviveRelist(t *testing.T) {
 		f.set("a", 1) // at which the consumer stops
 		f.set("x", 1)
 		synctest.Wait()
-		f.gap(func() { f.remove("x") })
+		f.Gap(func() { f.Remove("x") })
 		later(time.Minute)
-		if f.lists != 2 {
-			t.Fatalf("%d lists, want 2", f.lists)
+		if f.Lists() != 2 {
+			t.Fatalf("%d lists, want 2", f.Lists())
 		}
 		close(g.shut)
 		r.agree()
@@ -108,14 +108,14 @@ func TestRelistTellsWhatChangedAndNoMore(t *testing.T) {
 		r.add(d.handler())
 		r.start()
 		d.take()
-		f.gap(func() { f.set("pod-77", 1) })
+		f.Gap(func() { f.set("pod-77", 1) })
 		later(time.Minute)
 		d.expect(t, "update pod-77=0->1")
-		f.gap(func() {})
+		f.Gap(func() {})
 		later(time.Minute)
 		d.expect(t, "")
-		if f.lists != 3 {
-			t.Errorf("%d lists, want 3", f.lists)
+		if f.Lists() != 3 {
+			t.Errorf("%d lists, want 3", f.Lists())
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestRecreationInGapIsDeleteAndAdd(t *testing.T) {
 			r.start()
 			d.take()
 			uids.take()
-			f.gap(func() { f.remove("a"); f.set("a", value) })
+			f.Gap(func() { f.Remove("a"); f.set("a", value) })
 			later(time.Minute)
 			d.expect(t, fmt.Sprintf("delete a=0 unknown; add a=%d", value))
 			uids.expect(t, "-uid-1; +uid-3")
@@ -163,12 +163,12 @@ func TestMissedDeleteIsToldOnce(t *testing.T) {
 		r.start()
 		f.set("a", 3)
 		synctest.Wait()
-		f.gap(func() { f.remove("a") })
+		f.Gap(func() { f.Remove("a") })
 		later(time.Minute)
-		f.gap(func() {})
+		f.Gap(func() {})
 		later(time.Minute)
-		if f.lists != 3 {
-			t.Errorf("%d lists, want 3", f.lists)
+		if f.Lists() != 3 {
+			t.Errorf("%d lists, want 3", f.Lists())
 		}
 		if want := []string{"a 3 true false [b uid-2 0]"}; !slices.Equal(told, want) {
 			t.Errorf("the handler was told %q, want %q", told, want)
@@ -188,7 +188,7 @@ func TestUnreadableDeletionHasNoFinalState(t *testing.T) {
 		f.set("a", 3)
 		synctest.Wait()
 		d.take()
-		f.removeUnreadably("a")
+		f.RemoveBadly("a")
 		d.expect(t, "delete a=3 unknown")
 		r.agree()
 	})
@@ -202,15 +202,15 @@ func TestAnotherObjectIsNeverAnUpdate(t *testing.T) {
 		happen func(f *fake)
 		want   string
 	}{
-		{"deleted and made again", func(f *fake) { f.remove("a"); f.set("a", 9) }, "delete a=0; add a=9"},
-		{"in a gap", func(f *fake) { f.gap(func() { f.remove("a"); f.set("a", 9) }) }, "delete a=0 unknown; add a=9"},
+		{"deleted and made again", func(f *fake) { f.Remove("a"); f.set("a", 9) }, "delete a=0; add a=9"},
+		{"in a gap", func(f *fake) { f.Gap(func() { f.Remove("a"); f.set("a", 9) }) }, "delete a=0 unknown; add a=9"},
 		{"without the deletion", func(f *fake) { f.swap("a", 9) }, "delete a=0 unknown; add a=9"},
-		{"without the deletion, and again", func(f *fake) { f.swap("a", 8); f.remove("a"); f.set("a", 9) }, "delete a=0 unknown; add a=9"},
+		{"without the deletion, and again", func(f *fake) { f.swap("a", 8); f.Remove("a"); f.set("a", 9) }, "delete a=0 unknown; add a=9"},
 		{"without the deletion, after an update", func(f *fake) { f.set("a", 5); f.swap("a", 9) }, "delete a=5 unknown; add a=9"},
-		{"the deletion of the other alone", func(f *fake) { f.orphan("a") }, "delete a=0 unknown"},
+		{"the deletion of the other alone", func(f *fake) { f.Orphan("a", &thing{}) }, "delete a=0 unknown"},
 		{"in two gaps", func(f *fake) {
-			f.gap(func() { f.swap("a", 8) })
-			f.gap(func() { f.remove("a"); f.set("a", 9) })
+			f.Gap(func() { f.swap("a", 8) })
+			f.Gap(func() { f.Remove("a"); f.set("a", 9) })
 		}, "delete a=0 unknown; add a=9"},
 	} {
 		for _, queued := range []bool{false, true} {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -71,45 +70,44 @@ func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
 	path := filepath.Join(t.TempDir(), "things")
 	change := func() {
 		if dice.IntN(3) == 0 {
-			f.remove(key())
+			f.Remove(key())
 		} else {
 			f.set(key(), dice.IntN(1000))
 		}
 	}
 	type backup struct {
 		version int
-		objects map[string]*thing
+		objects []*thing
 	}
 	var backups []backup
 	for process := range 5 {
 		tally.Processes++
 		file := &versions{Checkpointer: checkpoint.File[*thing](path, checkpoint.Options{}), path: path}
-		before := f.listed()
+		before := f.Lists()
 		r := newRig(t, f, informer.Options[*thing]{Checkpoint: file, CheckpointEvery: time.Duration(1+dice.IntN(20)) * time.Second})
 		m := &mirror{t: t, rig: r, copy: map[string]*thing{}}
 		m.mu.Lock()
 		m.reg = r.add(m.handler())
 		m.mu.Unlock()
 		r.start()
-		if f.listed() == before {
+		if f.Lists() == before {
 			tally.Begun++
 		}
 		for range dice.IntN(30) {
 			switch dice.IntN(8) {
 			case 0:
-				f.gap(change)
+				f.Gap(change)
 			case 1, 2:
 				later(time.Duration(dice.IntN(9000)) * time.Millisecond)
 			case 3:
-				f.bookmark()
+				f.Bookmark()
 			case 4:
 				synctest.Wait()
-				f.mu.Lock()
-				backups = append(backups, backup{f.version, maps.Clone(f.objects)})
-				f.mu.Unlock()
+				version, objects := f.Backup()
+				backups = append(backups, backup{version, objects})
 				// Something is made after each backup, and stays: if the only difference were a deletion that no program has
 				// seen, none could find out.
-				f.set(fmt.Sprint("ns/after-", f.version), 0)
+				f.set(fmt.Sprint("ns/after-", version), 0)
 			default:
 				change()
 			}
@@ -122,21 +120,19 @@ func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
 			}
 		}
 		r.end()
-		tally.Listed += f.listed() - before
+		tally.Listed += f.Lists() - before
 		killed(t, dice, file, tally)
 		for range dice.IntN(6) {
 			change()
 		}
 		switch dice.IntN(6) {
 		case 0:
-			f.gap(change)
+			f.Gap(change)
 		case 1:
 			if len(backups) > 0 {
 				b := backups[dice.IntN(len(backups))]
-				f.restore(b.version, slices.Collect(maps.Values(b.objects))...)
-				f.mu.Lock()
-				f.log, backups = nil, nil // the server knows no event from before the backup
-				f.mu.Unlock()
+				f.Restore(b.version, b.objects...)
+				backups = nil
 				for range 1 + dice.IntN(40) {
 					// No object of the old history changes, so that a probe has something to find.
 					f.set(fmt.Sprintf("ns/restored-%d-%d", process, dice.IntN(3)), dice.IntN(1000))

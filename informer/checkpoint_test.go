@@ -55,20 +55,20 @@ func TestBeginsWithWhatWasSaved(t *testing.T) {
 		d.expect(t, "update ns/a=0->1")
 		first.end()
 
-		f.fail(errors.New("away"))
+		f.Fail(errors.New("away"))
 		f.set("ns/c", 3)
-		f.remove("ns/b")
+		f.Remove("ns/b")
 		second, d := saving(t, f, path)
 		second.start()
 		d.expect(t, "add ns/a=1 initial; add ns/b=0 initial")
 		if !closed(second.Loaded()) || second.HasSynced() || second.Store().Len() != 2 || second.Store().ResourceVersion() != "3" {
 			t.Errorf("loaded %v, synced %v, %d objects at %q", closed(second.Loaded()), second.HasSynced(), second.Store().Len(), second.Store().ResourceVersion())
 		}
-		f.fail(nil)
+		f.Fail(nil)
 		later(time.Minute)
 		d.expect(t, "add ns/c=3; delete ns/b=0")
-		if !second.HasSynced() || f.listed() != 1 {
-			t.Errorf("synced %v after %d lists, want 1", second.HasSynced(), f.listed())
+		if !second.HasSynced() || f.Lists() != 1 {
+			t.Errorf("synced %v after %d lists, want 1", second.HasSynced(), f.Lists())
 		}
 		second.agree()
 	})
@@ -82,8 +82,8 @@ func TestSavedVersionHasExpired(t *testing.T) {
 		first, _ := saving(t, f, path)
 		first.start()
 		first.end()
-		f.gap(func() {
-			f.remove("ns/b")
+		f.Gap(func() {
+			f.Remove("ns/b")
 			f.set("ns/a", 1)
 			f.set("ns/d", 4)
 		})
@@ -106,10 +106,10 @@ func TestSavedCopyIsOfAnotherHistory(t *testing.T) {
 		f.set("ns/b", 1)
 		synctest.Wait()
 		first.end()
-		f.restore(2, f.items()[0])
+		f.Restore(2, f.Objects()[0])
 		f.set("ns/x", 7)
 		f.set("ns/y", 8)
-		f.oldest = 0
+		f.SetOldest(0)
 		second, d := saving(t, f, path)
 		second.start()
 		later(time.Minute)
@@ -211,7 +211,7 @@ func TestWhenACopyIsSaved(t *testing.T) {
 		r.start()
 		later(time.Hour)
 		expect(3, "3", 3)
-		f.remove("ns/c")
+		f.Remove("ns/c")
 		synctest.Wait()
 		r.end()
 		expect(4, "4", 2)
@@ -304,8 +304,8 @@ func TestDamagedFileIsReplaced(t *testing.T) {
 		again, d := saving(t, f, path)
 		again.start()
 		d.expect(t, "add ns/a=0 initial")
-		if f.listed() != 1 {
-			t.Errorf("%d lists", f.listed())
+		if f.Lists() != 1 {
+			t.Errorf("%d lists", f.Lists())
 		}
 	})
 }
@@ -370,7 +370,7 @@ func TestStopTellsWhatItSaves(t *testing.T) {
 				t.Errorf("Run returned %v after Stop", err)
 			}
 			next, _ := saving(t, f, path)
-			f.fail(errors.New("away"))
+			f.Fail(errors.New("away"))
 			next.start()
 			for _, obj := range next.Store().All() {
 				if value, ok := told[obj.Name]; !ok || value != obj.Value {

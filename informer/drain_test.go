@@ -48,7 +48,7 @@ func TestStopDrains(t *testing.T) {
 		r.background()
 		r.fake.set("b", 1)
 		r.fake.set("c", 1)
-		r.fake.remove("a")
+		r.fake.Remove("a")
 		synctest.Wait()
 		if r.IsStopped() {
 			t.Error("stopped before Stop")
@@ -158,7 +158,11 @@ func TestStopBeforeRun(t *testing.T) {
 func TestStopWhereverItIs(t *testing.T) {
 	for _, stuck := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			in := informer.New(&difficult{fake: newFake(), stuckList: stuck}, informer.Options[*thing]{Logger: silent})
+			f := newFake()
+			if stuck {
+				f.unanswered("list")
+			}
+			in := informer.New(f, informer.Options[*thing]{Logger: silent})
 			reg, err := in.AddHandler(informer.Handler[*thing]{})
 			if err != nil {
 				t.Fatal(err)

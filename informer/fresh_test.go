@@ -87,7 +87,7 @@ func TestWaitForDeletion(t *testing.T) {
 		f := newFake("a", "b")
 		r := newRig(t, f, informer.Options[*thing]{})
 		r.start()
-		f.remove("a") // at version 3
+		f.Remove("a") // at version 3
 		if err := r.WaitFor(t.Context(), "3"); err != nil {
 			t.Fatal(err)
 		}
@@ -110,15 +110,15 @@ func TestRelist(t *testing.T) {
 		r.add(d.handler())
 		r.start()
 		d.expect(t, "add a=0 initial; add b=0 initial")
-		f.corrupt("a", 7) // no event tells of it
+		f.Corrupt("a", &thing{Value: 7}) // no event tells of it
 		g.shut = make(chan struct{})
 		listed := inBackground(func() error { return r.Relist(t.Context()) })
 		synctest.Wait()
 		if len(listed) > 0 {
 			t.Fatal("Relist returned before the store has the list")
 		}
-		if f.lists != 2 {
-			t.Errorf("%d lists, want 2", f.lists)
+		if f.Lists() != 2 {
+			t.Errorf("%d lists, want 2", f.Lists())
 		}
 		close(g.shut)
 		if err := <-listed; err != nil {

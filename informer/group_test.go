@@ -76,7 +76,7 @@ func TestGroupAddsBeforeAndWhileItRuns(t *testing.T) {
 func TestGroupNamesWhoIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := newFake()
-		refused.fail(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", nil))
+		refused.Fail(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", nil))
 		g := informer.NewGroup()
 		join(t, g, "pods", follow(newFake("a"), informer.Options[*thing]{}))
 		join(t, g, "secrets", follow(refused, informer.Options[*thing]{}))
@@ -160,7 +160,7 @@ func TestGroupEndsWithTheFirstError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := informer.NewGroup()
 		gone := newFake()
-		gone.fail(errors.New("not found"))
+		gone.Fail(errors.New("not found"))
 		opts := informer.Options[*thing]{}
 		opts.Reflector.Fatal = func(error) bool { return true }
 		broken := follow(gone, opts)
@@ -188,7 +188,7 @@ func TestGroupEndsWithTheFirstError(t *testing.T) {
 func TestGroupKeepsRunningWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := newFake()
-		away.fail(errors.New("away"))
+		away.Fail(errors.New("away"))
 		g, gone, next := informer.NewGroup(), follow(away, informer.Options[*thing]{}), follow(newFake("a", "b"), informer.Options[*thing]{})
 		join(t, g, "shops", gone)
 		runGroup(t, g)
@@ -210,7 +210,7 @@ func TestGroupKeepsRunningWithout(t *testing.T) {
 func TestGroupWaitsInVainAfterItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newFake()
-		server.fail(errors.New("away"))
+		server.Fail(errors.New("away"))
 		g := informer.NewGroup()
 		join(t, g, "pods", follow(server, informer.Options[*thing]{}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

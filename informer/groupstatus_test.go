@@ -23,8 +23,8 @@ func TestGroupStatus(t *testing.T) {
 		began := time.Now()
 		away := errors.New("away")
 		broken, town := newFake("s"), newTown("a/x", "b/x")
-		broken.fail(away)
-		town.in("b").fail(away)
+		broken.Fail(away)
+		town.in("b").Fail(away)
 		multi := informer.NewMulti(town.open, informer.Options[*thing]{Logger: silent})
 		for _, namespace := range []string{"b", "a"} {
 			if err := multi.Add(namespace); err != nil {
@@ -66,7 +66,7 @@ func TestGroupStatus(t *testing.T) {
 			`maps "a" watching failing=<nil>`, `maps "b" waiting failing=away`,
 			`pods "" watching failing=<nil>`, `secrets "" waiting failing=away`)
 
-		broken.fail(nil)
+		broken.Fail(nil)
 		later(time.Minute)
 		if err := g.Stop(t.Context(), "maps"); err != nil {
 			t.Fatal(err)

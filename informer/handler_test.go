@@ -22,19 +22,19 @@ func TestMerging(t *testing.T) {
 		want   string
 	}{
 		{"updates", func(f *fake) { f.set("a", 1); f.set("a", 2); f.set("a", 3) }, "update a=0->3"},
-		{"update, delete", func(f *fake) { f.set("a", 1); f.remove("a") }, "delete a=1"},
-		{"delete, create", func(f *fake) { f.remove("a"); f.set("a", 1) }, "delete a=0; add a=1"},
-		{"delete, create, update", func(f *fake) { f.remove("a"); f.set("a", 1); f.set("a", 2) }, "delete a=0; add a=2"},
-		{"delete, create, delete", func(f *fake) { f.remove("a"); f.set("a", 1); f.remove("a") }, "delete a=0"},
+		{"update, delete", func(f *fake) { f.set("a", 1); f.Remove("a") }, "delete a=1"},
+		{"delete, create", func(f *fake) { f.Remove("a"); f.set("a", 1) }, "delete a=0; add a=1"},
+		{"delete, create, update", func(f *fake) { f.Remove("a"); f.set("a", 1); f.set("a", 2) }, "delete a=0; add a=2"},
+		{"delete, create, delete", func(f *fake) { f.Remove("a"); f.set("a", 1); f.Remove("a") }, "delete a=0"},
 		{
 			"delete and create, twice",
-			func(f *fake) { f.remove("a"); f.set("a", 1); f.remove("a"); f.set("a", 2) },
+			func(f *fake) { f.Remove("a"); f.set("a", 1); f.Remove("a"); f.set("a", 2) },
 			"delete a=0; add a=2",
 		},
 		{"create, update", func(f *fake) { f.set("n", 1); f.set("n", 2) }, "add n=2"},
-		{"create, delete", func(f *fake) { f.set("n", 1); f.remove("n") }, ""},
-		{"create, delete, create", func(f *fake) { f.set("n", 1); f.remove("n"); f.set("n", 2) }, "add n=2"},
-		{"delete unseen", func(f *fake) { f.set("a", 1); synctest.Wait(); f.gap(func() { f.remove("a") }) }, "delete a=1 unknown"},
+		{"create, delete", func(f *fake) { f.set("n", 1); f.Remove("n") }, ""},
+		{"create, delete, create", func(f *fake) { f.set("n", 1); f.Remove("n"); f.set("n", 2) }, "add n=2"},
+		{"delete unseen", func(f *fake) { f.set("a", 1); synctest.Wait(); f.Gap(func() { f.Remove("a") }) }, "delete a=1 unknown"},
 		{"two objects", func(f *fake) { f.set("n", 1); f.set("a", 1); f.set("n", 2) }, "add n=2; update a=0->1"},
 	}
 	for _, test := range tests {
@@ -81,7 +81,7 @@ func TestSlowHandler(t *testing.T) {
 			r.fake.set("b", i+1)
 			name := fmt.Sprint("short-lived-", i)
 			r.fake.set(name, 0)
-			r.fake.remove(name)
+			r.fake.Remove(name)
 			synctest.Wait()
 		}
 		if updates != 1000 {
@@ -134,7 +134,7 @@ func TestLateHandler(t *testing.T) {
 		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
 		r.start()
 		r.fake.set("b", 1)
-		r.fake.remove("a")
+		r.fake.Remove("a")
 		r.fake.set("c", 1)
 		synctest.Wait()
 		var d diary
@@ -280,7 +280,7 @@ func TestCancelBetweenDeleteAndAdd(t *testing.T) {
 		h.OnDelete = func(obj *thing, unknown bool) { remove(obj, unknown); reg.Cancel() }
 		reg = r.add(h)
 		r.start()
-		r.fake.gap(func() { r.fake.remove("a"); r.fake.set("a", 1) })
+		r.fake.Gap(func() { r.fake.Remove("a"); r.fake.set("a", 1) })
 		later(time.Minute)
 		d.expect(t, "add a=0 initial; delete a=0 unknown")
 	})
@@ -297,7 +297,7 @@ func TestCallbackUsesInformer(t *testing.T) {
 		})
 		r.start()
 		d.expect(t, "add a=0 initial")
-		r.fake.remove("a")
+		r.fake.Remove("a")
 		if err := <-r.done; err == nil {
 			t.Error("Run returned nil")
 		}
@@ -332,7 +332,7 @@ func TestSlowHandlerCostsKeysNotEvents(t *testing.T) {
 				<-time.After(time.Second)
 			}
 		}
-		f.remove("a")
+		f.Remove("a")
 		f.set("a", 1)
 		later(time.Minute)
 		if most > 1 || calls > 20 {
@@ -368,7 +368,7 @@ func TestCallbacksMayWait(t *testing.T) {
 		r.start()
 		f.set("a", 1)
 		d.expect(t, "add a=1 initial")
-		f.remove("a")
+		f.Remove("a")
 		d.expect(t, "delete a=1")
 		r.stop()
 		synctest.Wait()

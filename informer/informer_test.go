@@ -24,20 +24,20 @@ func TestCallbacks(t *testing.T) {
 		{"nothing", func(*fake) {}, ""},
 		{"create", func(f *fake) { f.set("d", 1) }, "add d=1"},
 		{"update", func(f *fake) { f.set("a", 1) }, "update a=0->1"},
-		{"delete", func(f *fake) { f.remove("a") }, "delete a=0"},
-		{"relist, nothing changed", func(f *fake) { f.gap(func() {}) }, ""},
-		{"relist, one changed", func(f *fake) { f.gap(func() { f.set("b", 2) }) }, "update b=0->2"},
-		{"relist, one created", func(f *fake) { f.gap(func() { f.set("d", 2) }) }, "add d=2"},
-		{"relist, one deleted", func(f *fake) { f.gap(func() { f.remove("b") }) }, "delete b=0 unknown"},
+		{"delete", func(f *fake) { f.Remove("a") }, "delete a=0"},
+		{"relist, nothing changed", func(f *fake) { f.Gap(func() {}) }, ""},
+		{"relist, one changed", func(f *fake) { f.Gap(func() { f.set("b", 2) }) }, "update b=0->2"},
+		{"relist, one created", func(f *fake) { f.Gap(func() { f.set("d", 2) }) }, "add d=2"},
+		{"relist, one deleted", func(f *fake) { f.Gap(func() { f.Remove("b") }) }, "delete b=0 unknown"},
 		{
 			"relist, one deleted and made again",
-			func(f *fake) { f.gap(func() { f.remove("b"); f.set("b", 3) }) },
+			func(f *fake) { f.Gap(func() { f.Remove("b"); f.set("b", 3) }) },
 			"delete b=0 unknown; add b=3",
 		},
-		{"relist, one came and went", func(f *fake) { f.gap(func() { f.set("d", 3); f.remove("d") }) }, ""},
-		{"delete of what was never seen", func(f *fake) { f.orphan("z") }, ""},
+		{"relist, one came and went", func(f *fake) { f.Gap(func() { f.set("d", 3); f.Remove("d") }) }, ""},
+		{"delete of what was never seen", func(f *fake) { f.Orphan("z", &thing{}) }, ""},
 		{"made again, and the deletion was not sent", func(f *fake) { f.swap("a", 4) }, "delete a=0 unknown; add a=4"},
-		{"an event that repeats itself", func(f *fake) { f.repeat("a") }, ""},
+		{"an event that repeats itself", func(f *fake) { f.Repeat("a") }, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestStoreIsAhead(t *testing.T) {
 		r.start()
 		r.fake.set("a", 1)
 		synctest.Wait()
-		r.fake.remove("a")
+		r.fake.Remove("a")
 		synctest.Wait()
 	})
 }
@@ -96,7 +96,7 @@ func TestStoreIsAhead(t *testing.T) {
 func TestStrippedVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a", "b")
-		f.transform = func(obj *thing) { obj.ResourceVersion = "" }
+		f.Transform = func(obj *thing) { obj.ResourceVersion = "" }
 		r := newRig(t, f, informer.Options[*thing]{})
 		var d diary
 		r.add(d.handler())
@@ -104,7 +104,7 @@ func TestStrippedVersions(t *testing.T) {
 		d.expect(t, "add a=0 initial; add b=0 initial")
 		f.set("a", 1)
 		d.expect(t, "update a=0->1")
-		f.gap(func() { f.set("b", 2) })
+		f.Gap(func() { f.set("b", 2) })
 		later(time.Minute)
 		d.expect(t, "update a=1->1; update b=0->2")
 	})
@@ -134,13 +134,13 @@ func TestResourceVersion(t *testing.T) {
 		var told string
 		trace := &reflector.Trace{Bookmark: func(version string) { told = version }}
 		f := newFake("a", "b")
-		f.remove("b") // at version 3
+		f.Remove("b") // at version 3
 		r := newRig(t, f, informer.Options[*thing]{Reflector: reflector.Options{Trace: trace}})
 		r.start()
 		if got := r.Store().ResourceVersion(); got != "3" {
 			t.Errorf("after the list the store is at %q, want 3", got)
 		}
-		want := f.bookmark()
+		want := f.Bookmark()
 		synctest.Wait()
 		if got := r.Store().ResourceVersion(); got != want || told != want {
 			t.Errorf("after the bookmark the store is at %q, and the trace was told %q, want %q", got, told, want)

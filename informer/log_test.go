@@ -49,7 +49,7 @@ func TestLoggerIsToldOnceOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("shop/tea")
 		away := errors.New("connect: connection refused")
-		f.failing = away
+		f.Fail(away)
 		var log logged
 		told := 0
 		r := newRig(t, f, informer.Options[*thing]{
@@ -58,7 +58,7 @@ func TestLoggerIsToldOnceOfFailures(t *testing.T) {
 		})
 		r.start()
 		later(time.Hour)
-		f.fail(nil)
+		f.Fail(nil)
 		later(time.Minute)
 		if told < 100 {
 			t.Errorf("the program's own trace was told %d times, want once for each attempt of an hour", told)

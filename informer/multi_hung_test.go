@@ -7,39 +7,21 @@ import (
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/listwatch"
 )
 
-// hung is a fake whose lists hang until their context ends, or until it is freed.
-type hung struct {
-	*fake
-	free chan struct{}
-}
-
-func (h hung) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
-	select {
-	case <-h.free:
-		return h.fake.List(ctx, opts)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// hungRig is a Multi. The lists of its namespace slow hang.
+// hungRig is a Multi. The requests of its namespace slow hang until they are freed.
 func hungRig(t *testing.T, s *town, free chan struct{}) *multiRig {
 	t.Helper()
-	opts := informer.Options[*thing]{Logger: silent}
-	opts.Reflector.Rand = func() float64 { return 0 }
-	open := func(namespace string) (listwatch.ListWatcher[*thing], error) {
-		if namespace == "slow" {
-			return hung{s.in(namespace), free}, nil
+	s.in("slow").Asked = func(ctx context.Context, _ string) error {
+		select {
+		case <-free:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		return s.in(namespace), nil
 	}
-	return &multiRig{Multi: informer.NewMulti(open, opts), t: t, town: s, done: make(chan error, 1)}
+	return newMultiRig(t, s, informer.Options[*thing]{})
 }
 
 // A namespace whose first list hangs can be removed, and added again, any number of times. Nobody waits for a list that nobody wants.

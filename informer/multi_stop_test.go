@@ -20,7 +20,7 @@ func TestMultiStops(t *testing.T) {
 			release := make(chan struct{})
 			d := diary{hold: func(string) { <-release }}
 			r.handle(d.handler())
-			r.town.in("late").fail(errors.New("no"))
+			r.town.in("late").Fail(errors.New("no"))
 			r.begin("a", "late")
 			r.start()
 			r.town.set("a/y", 0)
@@ -87,7 +87,7 @@ func TestMultiStopBeforeRun(t *testing.T) {
 func TestMultiFatal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{Reflector: reflector.Options{Fatal: func(error) bool { return true }}})
-		r.town.in("b").fail(errors.New("no such thing"))
+		r.town.in("b").Fail(errors.New("no such thing"))
 		r.begin("a", "b")
 		err := r.Run(t.Context())
 		if err == nil || !strings.HasPrefix(err.Error(), `informer: namespace "b": `) {

@@ -120,7 +120,7 @@ func TestMultiRemoveMerges(t *testing.T) {
 func TestMultiRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x", "c/x"), informer.Options[*thing]{})
-		r.town.in("b").fail(apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no")))
+		r.town.in("b").Fail(apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no")))
 		var d diary
 		reg := r.handle(d.handler())
 		r.begin("a", "b", "c")
@@ -151,7 +151,7 @@ func TestMultiRefused(t *testing.T) {
 		if status[0].LastError != nil || !status[0].Synced || status[0].ResourceVersion == "" {
 			t.Errorf("status: %+v", status[0])
 		}
-		r.town.in("b").fail(nil)
+		r.town.in("b").Fail(nil)
 		if err := r.WaitForSync(t.Context()); err != nil {
 			t.Errorf("WaitForSync returned %v", err)
 		}
@@ -166,7 +166,7 @@ func TestMultiRefused(t *testing.T) {
 func TestMultiSyncsWithoutWhatIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{})
-		r.town.in("b").fail(errors.New("no"))
+		r.town.in("b").Fail(errors.New("no"))
 		reg := r.handle(informer.Handler[*thing]{})
 		r.begin("a", "b")
 		r.start()
@@ -311,7 +311,7 @@ func TestMultiRefusesObjectsOfOtherNamespaces(t *testing.T) {
 		synctest.Wait()
 		s.in("b").set("a/x", 8)
 		s.in("b").set("b/y", 1)
-		s.in("b").remove("a/x")
+		s.in("b").Remove("a/x")
 		later(time.Hour)
 		if x, ok := r.Store().Get("a/x"); !ok || x.Value != 0 {
 			t.Errorf("a/x is %+v", x)

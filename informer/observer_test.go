@@ -49,11 +49,11 @@ func TestObserverIsToldOfEveryChange(t *testing.T) {
 		d.expect(t, "b none->1")
 		r.fake.set("b", 2)
 		d.expect(t, "b 1->2")
-		r.fake.remove("b")
+		r.fake.Remove("b")
 		d.expect(t, "b 2->none")
 
 		// Nobody sees that a goes and comes back as another object.
-		r.fake.gap(func() { r.fake.remove("a"); r.fake.set("a", 3) })
+		r.fake.Gap(func() { r.fake.Remove("a"); r.fake.set("a", 3) })
 		later(time.Minute)
 		d.expect(t, "a 0->none; a none->3")
 
@@ -82,7 +82,7 @@ func TestObserverHearsWhatHandlersMerge(t *testing.T) {
 		r.start()
 		r.fake.set("b", 1)
 		synctest.Wait()
-		r.fake.remove("b")
+		r.fake.Remove("b")
 		d.expect(t, "a none->0 initial; b none->1; b 1->none")
 		close(free)
 		slow.expect(t, "add a=0 initial")
@@ -137,7 +137,7 @@ func TestObserverCancelsItself(t *testing.T) {
 			}
 		})
 		r.start()
-		r.fake.gap(func() { r.fake.remove("a"); r.fake.set("a", 3) })
+		r.fake.Gap(func() { r.fake.Remove("a"); r.fake.set("a", 3) })
 		later(time.Minute)
 		d.expect(t, "a none->0 initial; a 0->none")
 	})

@@ -3,12 +3,9 @@ package informer_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
@@ -35,11 +32,11 @@ func TestOnSynced(t *testing.T) {
 		r.add(late.withSynced())
 		r.fake.set("c", 0)
 		late.expect(t, "add a=1 initial; add b=0 initial; synced; add c=0")
-		r.fake.gap(func() { r.fake.remove("a"); r.fake.remove("b"); r.fake.set("c", 1) })
+		r.fake.Gap(func() { r.fake.Remove("a"); r.fake.Remove("b"); r.fake.set("c", 1) })
 		later(time.Minute)
 		early.expect(t, "add c=0; update c=0->1; delete a=1 unknown; delete b=0 unknown")
 		late.expect(t, "update c=0->1; delete a=1 unknown; delete b=0 unknown")
-		r.fake.remove("c")
+		r.fake.Remove("c")
 		synctest.Wait()
 		r.add(alone.withSynced())
 		alone.expect(t, "synced")
@@ -85,20 +82,6 @@ func TestOnSyncedReturnsBeforeSyncedIsClosed(t *testing.T) {
 	})
 }
 
-// busy is a server on which something happens as soon as the first list was sent.
-type busy struct {
-	*fake
-	listed atomic.Bool
-}
-
-func (f *busy) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
-	page, err := f.fake.List(ctx, opts)
-	if f.listed.CompareAndSwap(false, true) {
-		f.set("shop/new", 0)
-	}
-	return page, err
-}
-
 // An event that comes right after the first list comes after OnSynced, whichever goroutine is faster.
 func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 	type program interface {
@@ -112,9 +95,9 @@ func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 		{"empty list", "synced; add shop/new=0", nil},
 		{"one object", "add shop/old=0 initial; synced; add shop/new=0", []string{"shop/old"}},
 	} {
-		for name, start := range map[string]func(*testing.T, *busy) program{
-			"informer": func(_ *testing.T, f *busy) program { return informer.New(f, informer.Options[*thing]{Logger: silent}) },
-			"multi": func(t *testing.T, f *busy) program {
+		for name, start := range map[string]func(*testing.T, *fake) program{
+			"informer": func(_ *testing.T, f *fake) program { return informer.New(f, informer.Options[*thing]{Logger: silent}) },
+			"multi": func(t *testing.T, f *fake) program {
 				t.Helper()
 				m := informer.NewMulti(func(string) (listwatch.ListWatcher[*thing], error) { return f, nil },
 					informer.Options[*thing]{Logger: silent})
@@ -127,8 +110,14 @@ func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 			t.Run(name+" with "+server.name, func(t *testing.T) {
 				for range 100 {
 					synctest.Test(t, func(t *testing.T) {
-						f := &busy{fake: newFake(server.objects...)}
-						f.bookmark() // so that an empty list has a version, too
+						f := newFake(server.objects...)
+						f.Bookmark() // so that an empty list has a version, too
+						f.Asked = func(_ context.Context, verb string) error {
+							if _, exists := f.Get("shop/new"); verb == "watch" && !exists {
+								f.set("shop/new", 0)
+							}
+							return nil
+						}
 						p := start(t, f)
 						var d diary
 						if _, err := p.AddHandler(d.withSynced()); err != nil {
@@ -163,27 +152,27 @@ func TestOnSyncedComesBeforeChangesOfTheFirstList(t *testing.T) {
 			"a none->0 initial; b none->1 initial; c none->0 initial",
 		},
 		{
-			"deleted", func(f *fake) { f.remove("b") }, false,
+			"deleted", func(f *fake) { f.Remove("b") }, false,
 			"add a=0 initial; add b=0 initial; add c=0 initial; synced; delete b=0",
 			"a none->0 initial; b none->0 initial; b 0->none; c none->0 initial",
 		},
 		{
-			"deleted, and the handler is busy", func(f *fake) { f.remove("b") }, true,
+			"deleted, and the handler is busy", func(f *fake) { f.Remove("b") }, true,
 			"add a=0 initial; add c=0 initial; synced",
 			"a none->0 initial; b none->0 initial; b 0->none; c none->0 initial",
 		},
 		{
-			"created again", func(f *fake) { f.remove("b"); f.set("b", 1) }, false,
+			"created again", func(f *fake) { f.Remove("b"); f.set("b", 1) }, false,
 			"add a=0 initial; add b=0 initial; add c=0 initial; synced; delete b=0; add b=1",
 			"a none->0 initial; b none->0 initial; b 0->none; b none->1; c none->0 initial",
 		},
 		{
-			"created again, and the handler is busy", func(f *fake) { f.remove("b"); f.set("b", 1) }, true,
+			"created again, and the handler is busy", func(f *fake) { f.Remove("b"); f.set("b", 1) }, true,
 			"add a=0 initial; add c=0 initial; synced; add b=1",
 			"a none->0 initial; b none->0 initial; b 0->none; b none->1; c none->0 initial",
 		},
 		{
-			"created again in a gap", func(f *fake) { f.gap(func() { f.remove("b"); f.set("b", 1) }) }, false,
+			"created again in a gap", func(f *fake) { f.Gap(func() { f.Remove("b"); f.set("b", 1) }) }, false,
 			"add a=0 initial; add b=0 initial; add c=0 initial; synced; delete b=0 unknown; add b=1",
 			"a none->0 initial; b none->0 initial; b 0->none; b none->1; c none->0 initial",
 		},
@@ -231,7 +220,7 @@ func TestStopBeforeOnSynced(t *testing.T) {
 			<-time.After(time.Millisecond) // the handler is faster than the consumer
 		})
 		r.background()
-		r.fake.remove("b")
+		r.fake.Remove("b")
 		r.fake.set("b", 1)
 		synctest.Wait()
 		close(release["a"])
@@ -313,7 +302,7 @@ func TestNoOnSyncedAfterTheEnd(t *testing.T) {
 func TestOnSyncedAndStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")
-		f.fail(errors.New("not now"))
+		f.Fail(errors.New("not now"))
 		in := informer.New(f, informer.Options[*thing]{Logger: silent})
 		var d diary
 		if _, err := in.AddHandler(d.withSynced()); err != nil {
@@ -372,7 +361,7 @@ func TestOnSyncedCancels(t *testing.T) {
 func TestMultiOnSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x", "c/x"), informer.Options[*thing]{})
-		r.town.in("b").fail(errors.New("not now"))
+		r.town.in("b").Fail(errors.New("not now"))
 		var d, late, last diary
 		reg := r.handle(d.withSynced())
 		r.begin("a", "b")
@@ -384,7 +373,7 @@ func TestMultiOnSynced(t *testing.T) {
 		if reg.HasSynced() {
 			t.Error("synced without the list of b")
 		}
-		r.town.in("b").fail(nil)
+		r.town.in("b").Fail(nil)
 		later(time.Minute)
 		d.expect(t, "add b/x=0 initial; synced")
 		late.expect(t, "add b/x=0 initial; synced")
@@ -399,7 +388,7 @@ func TestMultiOnSynced(t *testing.T) {
 func TestMultiOnSyncedAfterRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{})
-		r.town.in("b").fail(errors.New("not now"))
+		r.town.in("b").Fail(errors.New("not now"))
 		var d diary
 		r.handle(d.withSynced())
 		r.begin("a", "b")

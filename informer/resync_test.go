@@ -25,7 +25,7 @@ func TestResync(t *testing.T) {
 		asked.expect(t, "")
 		later(30 * time.Second)
 		asked.expect(t, "update a=0->0")
-		r.fake.remove("a")
+		r.fake.Remove("a")
 		r.fake.set("c", 0)
 		asked.expect(t, "delete a=0; add c=0")
 		later(30 * time.Second)

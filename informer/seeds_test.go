@@ -148,13 +148,13 @@ func (l *life) step() {
 	case 6:
 		l.scramble(l.namespace())
 	case 7:
-		l.town.in(l.namespace()).gap(func() { l.changes(4) })
+		l.town.in(l.namespace()).Gap(func() { l.changes(4) })
 	case 8:
 		var err error
 		if l.dice.IntN(2) == 0 {
 			err = errors.New("refused")
 		}
-		l.town.in(l.namespace()).fail(err)
+		l.town.in(l.namespace()).Fail(err)
 	case 9:
 		<-time.After(l.short())
 	case 10:
@@ -169,18 +169,16 @@ func (l *life) changes(n int) {
 	for range l.dice.IntN(n) + 1 {
 		key := l.key()
 		f := l.town.in(key[:2])
-		f.mu.Lock()
-		exists := f.objects[key] != nil
-		f.mu.Unlock()
+		_, exists := f.Get(key)
 		switch what := l.dice.IntN(10); {
 		case what < 3:
-			f.remove(key)
+			f.Remove(key)
 		case what == 3 && exists:
 			f.swap(key, l.dice.IntN(100))
 		case what == 4 && exists:
-			f.repeat(key)
+			f.Repeat(key)
 		case what == 5 && exists:
-			f.removeUnreadably(key)
+			f.RemoveBadly(key)
 		default:
 			f.set(key, l.dice.IntN(100))
 		}
@@ -285,12 +283,12 @@ func (l *life) scramble(namespace string) {
 func (l *life) settle() {
 	for i := range 4 {
 		f := l.town.in(fmt.Sprint("n", i))
-		f.fail(nil)
+		f.Fail(nil)
 		for j := range 4 {
 			if key := fmt.Sprintf("n%d/o%d", i, j); l.dice.IntN(2) == 0 {
 				f.set(key, 50+l.dice.IntN(2))
 			} else {
-				f.remove(key)
+				f.Remove(key)
 			}
 		}
 	}

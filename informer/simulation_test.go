@@ -48,7 +48,7 @@ func simulate(t *testing.T, seed uint64) {
 	}
 	change := func() {
 		if dice.IntN(3) == 0 {
-			f.remove(key())
+			f.Remove(key())
 		} else {
 			f.set(key(), dice.IntN(1000))
 		}
@@ -70,7 +70,7 @@ func simulate(t *testing.T, seed uint64) {
 				m.retire()
 			}
 		case 2:
-			f.gap(func() {
+			f.Gap(func() {
 				for range dice.IntN(4) {
 					change()
 				}

@@ -7,37 +7,10 @@ import (
 	"testing/synctest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/store"
 )
-
-// difficult is a server that does not answer some requests, or refuses them.
-type difficult struct {
-	*fake
-	stuckList, stuckWatch, refuses bool
-}
-
-func (f *difficult) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
-	if f.stuckList {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	if f.refuses {
-		return nil, apierrors.NewTooManyRequests("go away", 30)
-	}
-	return f.fake.List(ctx, opts)
-}
-
-func (f *difficult) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Watch[*thing], error) {
-	if f.stuckWatch {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	return f.fake.Watch(ctx, opts)
-}
 
 // Wherever an informer is when its context ends, Run returns at once: the clock of the bubble does not move. It waits for
 // code of the program's own, and for nothing else; then nothing is left, neither a goroutine, without which the bubble
@@ -45,12 +18,12 @@ func (f *difficult) Watch(ctx context.Context, opts metav1.ListOptions) (listwat
 func TestStopIsAtOnceWhereverItIs(t *testing.T) {
 	tests := []struct {
 		name   string
-		server difficult
-		busy   string // the code of the program's own that has not returned
+		server func(*fake) // makes it difficult; nil if it is not
+		busy   string      // the code of the program's own that has not returned
 	}{
-		{name: "listing", server: difficult{stuckList: true}},
-		{name: "waiting to list again", server: difficult{refuses: true}},
-		{name: "opening a watch", server: difficult{stuckWatch: true}},
+		{name: "listing", server: func(f *fake) { f.unanswered("list") }},
+		{name: "waiting to list again", server: func(f *fake) { f.Fail(apierrors.NewTooManyRequests("go away", 30)) }},
+		{name: "opening a watch", server: func(f *fake) { f.unanswered("watch") }},
 		{name: "watching"},
 		{name: "in a callback, with others pending", busy: "callback"},
 		{name: "in an index function, with others queued", busy: "index"},
@@ -64,9 +37,12 @@ func TestStopIsAtOnceWhereverItIs(t *testing.T) {
 						<-release
 					}
 				}
-				test.server.fake = newFake("a", "b", "c")
+				f := newFake("a", "b", "c")
+				if test.server != nil {
+					test.server(f)
+				}
 				index := func(*thing) []string { hold("index"); return nil }
-				in := informer.New(&test.server, informer.Options[*thing]{Logger: silent, Indexers: store.Indexers[*thing]{"x": index}})
+				in := informer.New(f, informer.Options[*thing]{Logger: silent, Indexers: store.Indexers[*thing]{"x": index}})
 				callbacks := 0
 				reg, err := in.AddHandler(informer.Handler[*thing]{OnAdd: func(*thing, bool) { callbacks++; hold("callback") }})
 				if err != nil {
@@ -91,7 +67,7 @@ func TestStopIsAtOnceWhereverItIs(t *testing.T) {
 					t.Errorf("Run returned %v, want %v", err, context.Canceled)
 				}
 				before := callbacks // what was applied last may have been told, too
-				test.server.set("a", 1)
+				f.set("a", 1)
 				synctest.Wait()
 				if callbacks != before {
 					t.Errorf("%d callbacks after Run returned", callbacks-before)

@@ -36,7 +36,7 @@ func TestStress(t *testing.T) {
 			for i := range 300 {
 				f.set(fmt.Sprint(i%7), i)
 				if i%5 == 0 {
-					f.remove(fmt.Sprint((i + 3) % 7))
+					f.Remove(fmt.Sprint((i + 3) % 7))
 				}
 				if i == 100*(round%4) {
 					cancel()

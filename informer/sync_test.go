@@ -14,19 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 )
-
-// hanging is a server that takes requests and answers none.
-type hanging struct {
-	listwatch.ListWatcher[*thing]
-}
-
-func (hanging) List(ctx context.Context, _ metav1.ListOptions) (*listwatch.Page[*thing], error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
 
 // waitForSync waits for a time, and returns what WaitForSync says.
 func waitForSync(r *rig, d time.Duration) error {
@@ -59,7 +48,7 @@ func TestWaitForSyncKnowsTheVersion(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFake("a", "b")
 			for _, key := range []string{"a", "b"}[objects:] {
-				f.remove(key)
+				f.Remove(key)
 			}
 			held := make(chan struct{})
 			trace := &reflector.Trace{ListDone: func(reflector.ListDone) { <-held }}
@@ -96,20 +85,20 @@ func TestWaitForSyncSaysWhatIsInTheWay(t *testing.T) {
 		}, "Run was not called"},
 		{"refused", func(t *testing.T) *rig {
 			f := newFake("a")
-			f.failing = fmt.Errorf("list things: %w", forbidden)
+			f.Fail(fmt.Errorf("list things: %w", forbidden))
 			r := newRig(t, f, informer.Options[*thing]{})
 			r.start()
 			return r
 		}, "the next request is sent in 5.6s; requests have failed for 1m0s, the last one 24.4s ago: list things: things is forbidden: no right"},
 		{"no answer", func(t *testing.T) *rig {
 			r := newRig(t, newFake(), informer.Options[*thing]{})
-			r.Informer = informer.New(hanging{}, informer.Options[*thing]{Logger: silent})
+			r.Informer = informer.New(newFake().unanswered("list"), informer.Options[*thing]{Logger: silent})
 			r.start()
 			return r
 		}, "the list was asked for 1m0s ago, and nothing has come"},
 		{"no answer twice", func(t *testing.T) *rig {
 			r := newRig(t, newFake(), informer.Options[*thing]{})
-			r.Informer = informer.New(hanging{}, informer.Options[*thing]{Logger: silent, Reflector: reflector.Options{
+			r.Informer = informer.New(newFake().unanswered("list"), informer.Options[*thing]{Logger: silent, Reflector: reflector.Options{
 				Patience: 50 * time.Second, Rand: func() float64 { return 0 },
 			}})
 			r.start()
@@ -155,7 +144,7 @@ func TestWaitForSyncSaysHowFarTheStoreIs(t *testing.T) {
 func TestWaitForSyncEndsWithRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")
-		f.failing = &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}}
+		f.Fail(&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}})
 		r := newRig(t, f, informer.Options[*thing]{})
 		r.start()
 		result := make(chan error, 1)

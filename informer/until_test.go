@@ -42,7 +42,7 @@ func TestWaitUntil(t *testing.T) {
 		if !waits() {
 			t.Error("it is there, and WaitUntil did not wait")
 		}
-		f.remove("shop/tea")
+		f.Remove("shop/tea")
 		if err := <-result; err != nil {
 			t.Error(err)
 		}
@@ -99,15 +99,15 @@ func TestFilter(t *testing.T) {
 		f.set("a", 2)
 		d.expect(t, "delete a=12")
 		f.set("a", 3)
-		f.remove("a")
+		f.Remove("a")
 		d.expect(t, "")
 
-		f.gap(func() { f.remove("b") })
+		f.Gap(func() { f.Remove("b") })
 		later(time.Minute)
 		d.expect(t, "delete b=10 unknown")
 		f.set("b", 20)
 		d.expect(t, "add b=20")
-		f.gap(func() { f.remove("b"); f.set("b", 5) }) // another object, which does not pass
+		f.Gap(func() { f.Remove("b"); f.set("b", 5) }) // another object, which does not pass
 		later(time.Minute)
 		d.expect(t, "delete b=20 unknown")
 	})
@@ -135,9 +135,9 @@ func TestFilterOfMergedChanges(t *testing.T) {
 		f.set("busy", 11)
 		synctest.Wait()
 		f.set("a", 1)
-		f.remove("a")
+		f.Remove("a")
 		f.set("b", 30)
-		f.remove("b")
+		f.Remove("b")
 		synctest.Wait() // the store has all of it, and the handler none
 		close(hold)
 		d.expect(t, "update busy=10->11; delete a=1")

@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/relist-go/relist/informer"
-	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/store"
 )
 
@@ -45,7 +41,7 @@ func TestVersionIsNotAhead(t *testing.T) {
 		<-in.Synced()
 		for i := range objects {
 			f.set(fmt.Sprint(i), 0)
-			f.bookmark()
+			f.Bookmark()
 		}
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
@@ -60,7 +56,7 @@ func TestVersionIsNotAhead(t *testing.T) {
 // of a key that was queued already.
 func TestVersionIsNotAheadOfOtherKeys(t *testing.T) {
 	for name, change := range map[string]func(f *fake){
-		"a list":   func(f *fake) { f.gap(func() { f.set("b", 1); f.set("a", 1) }) },
+		"a list":   func(f *fake) { f.Gap(func() { f.set("b", 1); f.set("a", 1) }) },
 		"one busy": func(f *fake) { f.set("a", 1); f.set("b", 1); f.set("a", 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +100,7 @@ func TestVersionGoesBackWithTheServer(t *testing.T) {
 		{"the list alone", func(*fake) {}, "45"},
 		{"with a change", func(f *fake) { f.set("a", 9) }, "46"},
 		{"with a new object", func(f *fake) { f.set("z", 9) }, "46"},
-		{"with a bookmark", func(f *fake) { f.bookmark() }, "46"},
+		{"with a bookmark", func(f *fake) { f.Bookmark() }, "46"},
 		{"and catches up", func(f *fake) {
 			for i := range 100 {
 				f.set("a", i)
@@ -115,7 +111,7 @@ func TestVersionGoesBackWithTheServer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake("a", "b", "c")
-				f.version = 99
+				f.SkipTo(99)
 				f.set("b", 1)
 				var release chan struct{}
 				hold := func(*thing) []string { // the consumer has all of it before it when it begins
@@ -137,11 +133,11 @@ func TestVersionGoesBackWithTheServer(t *testing.T) {
 				f.set("b", 2) // at which the consumer stops
 				f.set("c", 3) // what waits is of the past, too
 				f.set("d", 3)
-				f.remove("d")
+				f.Remove("d")
 				synctest.Wait()
-				a, b := f.object("a", "uid-1", 0), f.object("b", "uid-2", 7)
-				a.ResourceVersion, b.ResourceVersion = "1", "40"
-				f.restore(45, a, b)
+				a, b := *held(f, "a"), *held(f, "b")
+				b.ResourceVersion, b.Value = "40", 7
+				f.Restore(45, &a, &b)
 				later(time.Minute)
 				test.happen(f)
 				synctest.Wait()
@@ -166,47 +162,39 @@ func TestSameVersionOfAnotherHistory(t *testing.T) {
 		r.start()
 		f.set("a", 111) // version 3 of the old history
 		synctest.Wait()
-		a := *f.objects["a"]
+		a := *held(f, "a")
 		for i := range 4 {
 			f.set("b", 7+i)
 			synctest.Wait()
 		}
 		d.expect(t, "add a=0 initial; add b=0 initial; update a=0->111; update b=0->7; update b=7->8; update b=8->9; update b=9->10")
 
-		b := *f.objects["b"]
+		b := *held(f, "b")
 		a.Value = 222 // version 3 of the new history
 		b.ResourceVersion, b.Value = "2", 0
-		f.restore(4, &a, &b)
+		f.Restore(4, &a, &b)
 		later(time.Minute)
 		d.expect(t, "update a=111->222; update b=10->0")
 		r.agree()
 
-		held, _ := r.Store().Get("a")
-		f.gap(func() {}) // a list of equal copies
+		before, _ := r.Store().Get("a")
+		f.Gap(func() {}) // a list of equal copies
 		later(time.Minute)
 		d.expect(t, "")
-		if again, _ := r.Store().Get("a"); again != held {
+		if again, _ := r.Store().Get("a"); again != before {
 			t.Error("an equal copy took the place of the object that everybody has")
 		}
 	})
 }
 
+func held(f *fake, key string) *thing {
+	obj, _ := f.Get(key)
+	return obj
+}
+
 func number(version string) int {
 	n, _ := strconv.Atoi(version)
 	return n
-}
-
-// askable is a fake that has something happen before it answers a list of one object.
-type askable struct {
-	*fake
-	before func(key string)
-}
-
-func (f askable) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
-	if key, ok := strings.CutPrefix(opts.FieldSelector, "metadata.name="); ok {
-		f.before(key)
-	}
-	return f.fake.List(ctx, opts)
 }
 
 // An object that could not be decoded is asked for, and is ahead of a change of another one,
@@ -215,48 +203,47 @@ func TestVersionIsNotAheadByWhatWasAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a", "b")
 		var missing *thing
-		lw := askable{f, func(key string) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			missing = f.object("b", f.objects["b"].UID, 5)
-			f.objects["b"] = missing
-			f.objects[key] = f.object(key, f.objects[key].UID, 3)
-		}}
+		f.Bad = func(obj *thing) error {
+			if obj.Value == 2 {
+				return errors.New("bad field")
+			}
+			return nil
+		}
+		f.Asked = func(_ context.Context, verb string) error {
+			if verb == "ask" {
+				missing = f.Corrupt("b", &thing{Value: 5})
+				f.Corrupt("a", &thing{Value: 3})
+			}
+			return nil
+		}
 		r := newRig(t, f, informer.Options[*thing]{})
-		r.Informer = informer.New(lw, informer.Options[*thing]{Logger: silent})
 		r.start()
-		f.mu.Lock()
-		f.emit(listwatch.Modified, f.object("a", f.objects["a"].UID, 2))
-		bad := &f.log[len(f.log)-1]
-		bad.Object, bad.Err = nil, &listwatch.ObjectError{Meta: bad.Meta, Err: errors.New("bad field")}
-		f.mu.Unlock()
+		f.set("a", 2)
 		later(5 * time.Second)
 
 		if missing == nil {
 			t.Fatal("nothing was asked for")
 		}
-		held, _ := r.Store().Get("a")
-		if held == nil || held.Value != 3 {
-			t.Fatalf("a is %+v, want what was answered", held)
+		has, _ := r.Store().Get("a")
+		if has == nil || has.Value != 3 {
+			t.Fatalf("a is %+v, want what was answered", has)
 		}
 		if at := r.Store().ResourceVersion(); number(at) >= number(missing.ResourceVersion) {
 			t.Errorf("the store is at %s and has nothing of b at %s", at, missing.ResourceVersion)
 		}
-		f.mu.Lock()
-		f.emit(listwatch.Modified, missing)
-		f.emit(listwatch.Modified, f.objects["a"])
-		f.mu.Unlock()
+		f.Repeat("b")
+		f.Repeat("a")
 		synctest.Wait()
-		if at, want := r.Store().ResourceVersion(), f.objects["a"].ResourceVersion; at != want {
+		if at, want := r.Store().ResourceVersion(), held(f, "a").ResourceVersion; at != want {
 			t.Errorf("the store is at %s, want %s", at, want)
 		}
-		want := f.bookmark()
+		want := f.Bookmark()
 		synctest.Wait()
 		if at := r.Store().ResourceVersion(); at != want {
 			t.Errorf("the store is at %s after a bookmark, want %s", at, want)
 		}
-		if held, _ := r.Store().Get(object.Key(missing)); held != missing {
-			t.Errorf("b is %+v, want %+v", held, missing)
+		if has, _ := r.Store().Get("b"); !reflect.DeepEqual(has, missing) {
+			t.Errorf("b is %+v, want %+v", has, missing)
 		}
 	})
 }
