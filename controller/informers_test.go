@@ -88,11 +88,12 @@ func TestInformerOfTheProgram(t *testing.T) {
 func TestInformerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")
-		f.refuse = errors.New("not allowed")
+		refused := errors.New("not allowed")
+		f.Fail(refused)
 		fatal := informer.New(f, informer.Options[*thing]{Reflector: reflector.Options{Fatal: func(error) bool { return true }}})
 		r := run(t, 1, nil, controller.For(cache(newFake("b"))), controller.For(fatal),
 			controller.Watches(fatal, func(*thing) []string { return nil }))
-		if err := r.result(); !errors.Is(err, f.refuse) || !strings.HasPrefix(err.Error(), "controller: For(*controller_test.thing): ") {
+		if err := r.result(); !errors.Is(err, refused) || !strings.HasPrefix(err.Error(), "controller: For(*controller_test.thing): ") {
 			t.Errorf("Run returned %v", err)
 		}
 		r.expect("")

@@ -140,7 +140,7 @@ func TestOwnKeys(t *testing.T) {
 		r.expect("ns/a")
 		f.set("ns/c", func(*thing) {})
 		r.expect("ns/c")
-		f.remove("ns/a")
+		f.Remove("ns/a")
 		r.expect("ns/a")
 		f.unseen("ns/b")
 		later(time.Minute)
@@ -158,7 +158,7 @@ func TestKeysOfOwners(t *testing.T) {
 		r.expect("ns/x ns/y")
 		f.set("ns/b", shop("x"))
 		r.expect("ns/x")
-		f.remove("ns/b")
+		f.Remove("ns/b")
 		r.expect("ns/x")
 		f.unseen("ns/a")
 		later(time.Minute)
@@ -203,7 +203,7 @@ func TestKeysOfOthers(t *testing.T) {
 		r.expect("ns/a ns/b ns/c")
 		others.set("o", about("ns/a", "ns/b"))
 		r.expect("ns/b ns/c ns/a")
-		others.remove("o")
+		others.Remove("o")
 		r.expect("ns/a ns/b")
 	})
 }
@@ -215,7 +215,7 @@ func TestCameAndWent(t *testing.T) {
 		free := make(chan struct{})
 		r := run(t, 0, func(context.Context, string) (time.Duration, error) { <-free; return 0, nil }, controller.For(cache(f)))
 		f.set("b", func(*thing) {})
-		f.remove("b")
+		f.Remove("b")
 		r.expect("a")
 		close(free)
 		r.expect("b")
@@ -266,7 +266,7 @@ func TestWorkers(t *testing.T) {
 func TestWaitsForFirstLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shops, others := newFake("a"), newFake("b")
-		others.refuse = errors.New("not allowed")
+		others.Fail(errors.New("not allowed"))
 		r := run(t, 0, nil, controller.For(cache(shops)), controller.For(cache(others)))
 		later(15 * time.Second)
 		r.expect("")
@@ -274,9 +274,7 @@ func TestWaitsForFirstLists(t *testing.T) {
 		if log := r.logged(); !strings.Contains(log, want) || !strings.Contains(log, `: not allowed"`) || strings.Count(log, "\n") != 1 {
 			t.Errorf("logged %s, want %s", log, want)
 		}
-		others.mu.Lock()
-		others.refuse = nil
-		others.mu.Unlock()
+		others.Fail(nil)
 		later(time.Minute)
 		r.expect("a b")
 		r.logged()
@@ -345,7 +343,7 @@ func TestDrainEndsRun(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // before the first list
 		f := newFake("a")
-		f.refuse = errors.New("not allowed")
+		f.Fail(errors.New("not allowed"))
 		r := run(t, 1, nil, controller.For(cache(f)))
 		r.queue.Close()
 		if err := r.result(); !errors.Is(err, controller.ErrClosed) {
