@@ -85,10 +85,10 @@ func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
 		file := &versions{Checkpointer: checkpoint.File[*thing](path, checkpoint.Options{}), path: path}
 		before := f.Lists()
 		r := newRig(t, f, informer.Options[*thing]{Checkpoint: file, CheckpointEvery: time.Duration(1+dice.IntN(20)) * time.Second})
-		m := &mirror{t: t, rig: r, copy: map[string]*thing{}}
-		m.mu.Lock()
-		m.reg = r.add(m.handler())
-		m.mu.Unlock()
+		told := &fold{t: t, name: "the handler", store: r.Store(), single: true, copy: map[string]*thing{}, tally: func(string) {}}
+		told.mu.Lock() // a callback may be called before the registration is known
+		told.reg = r.add(told.handler(0))
+		told.mu.Unlock()
 		r.start()
 		if f.Lists() == before {
 			tally.Begun++
@@ -115,9 +115,7 @@ func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
 		if process == 4 || dice.IntN(3) == 0 {
 			later(time.Hour)
 			r.agree()
-			if got, want := m.state(), f.state(); !slices.Equal(got, want) {
-				t.Errorf("the handler has\n\t%q\nserver\n\t%q", got, want)
-			}
+			told.holds("at rest", f.Objects())
 		}
 		r.end()
 		tally.Listed += f.Lists() - before

@@ -19,12 +19,13 @@ type fold struct {
 	t     *testing.T
 	name  string
 	store informer.Reader[*thing]
-	reg   *informer.Registration
 
+	single bool              // its cache is an Informer, so nothing is initial after it has synced
 	pause  time.Duration     // how long a callback takes
 	passes func(*thing) bool // its filter; nil if it has none
 	tally  func(what string) // counts what happens
 	mu     sync.Mutex
+	reg    *informer.Registration
 	copy   map[string]*thing
 	calls  int
 	inside bool
@@ -45,8 +46,15 @@ func (f *fold) fill(dice func(n int) int) {
 
 func (f *fold) handler(resync time.Duration) informer.Handler[*thing] {
 	return informer.Handler[*thing]{
-		Name:     f.name,
-		OnAdd:    func(obj *thing, _ bool) { f.call("add", object.Key(obj), nil, obj) },
+		Name: f.name,
+		OnAdd: func(obj *thing, initial bool) {
+			f.call("add", object.Key(obj), nil, obj)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if initial && f.single && f.reg.HasSynced() {
+				f.t.Errorf("%s: initial add of %s after it has synced", f.name, obj.Name)
+			}
+		},
 		OnUpdate: func(old, obj *thing) { f.call("update", object.Key(obj), old, obj) },
 		OnDelete: func(obj *thing, _ bool) { f.call("delete", object.Key(obj), obj, nil) },
 		Filter:   f.passes,
@@ -110,6 +118,9 @@ func (f *fold) tell(what, key string, before, after *thing) {
 	}
 	f.calls++
 }
+
+// versionNumber makes the versions of the fake comparable.
+func versionNumber(obj *thing) string { return fmt.Sprintf("%012s", obj.ResourceVersion) }
 
 // retire says that no callback may begin from now on.
 func (f *fold) retire(lost bool) {

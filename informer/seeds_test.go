@@ -94,23 +94,29 @@ type life struct {
 
 func newLife(t *testing.T, seed uint64, total *tally) *life {
 	l := &life{t: t, dice: rand.New(rand.NewPCG(seed, 4)), tally: total, town: newTown(), run: make(chan error, 1)}
-	for range 5 {
-		l.town.set(l.key(), l.dice.IntN(100))
-	}
 	opts := informer.Options[*thing]{Logger: silent, Indexers: store.Indexers[*thing]{
 		"value": func(obj *thing) []string { return []string{fmt.Sprint(obj.Value)} },
 	}}
 	opts.Reflector.Rand = func() float64 { return 0.5 }
-	if seed%4 == 0 {
+	if seed%2 == 0 {
 		l.cache = informer.New(l.town.in("n0"), opts)
 	} else {
 		l.multi = informer.NewMulti(l.town.open, opts)
 		l.cache = l.multi
 	}
+	for range 5 {
+		l.town.set(l.key(), l.dice.IntN(100))
+	}
 	return l
 }
 
-func (l *life) namespace() string { return fmt.Sprint("n", l.dice.IntN(4)) }
+// namespace is one that something happens in. An Informer has one, so that as much happens to it as to a Multi.
+func (l *life) namespace() string {
+	if l.multi == nil {
+		return "n0"
+	}
+	return fmt.Sprint("n", l.dice.IntN(4))
+}
 
 func (l *life) key() string { return l.namespace() + "/" + fmt.Sprint("o", l.dice.IntN(4)) }
 
@@ -188,7 +194,9 @@ func (l *life) changes(n int) {
 // join adds a handler or an observer.
 func (l *life) join() {
 	f := &fold{t: l.t, name: fmt.Sprint("handler ", len(l.folds)), store: l.cache.Store(), copy: map[string]*thing{}, tally: l.tally.count}
+	f.single = l.multi == nil
 	var err error
+	f.mu.Lock() // a callback may be called before the registration is known
 	if l.dice.IntN(4) == 0 {
 		l.tally.count("observers")
 		f.name = fmt.Sprint("observer ", len(l.folds))
@@ -198,6 +206,7 @@ func (l *life) join() {
 		f.fill(l.dice.IntN)
 		f.reg, err = l.cache.AddHandler(f.handler(time.Duration(l.dice.IntN(3)) * 20 * time.Minute))
 	}
+	f.mu.Unlock()
 	if err != nil {
 		l.t.Error(err)
 	}
