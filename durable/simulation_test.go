@@ -35,8 +35,8 @@ var (
 // call; programs are killed, and second ones take over. After each commit, every row whose key is not in doubt is what the server had
 // at the version of the commit. In the end, all rows are what the server has.
 //
-//	go test -race ./sink -run TestSimulation -v -seeds=2000
-//	go test -race ./sink -run TestSimulation -v -seed=42
+//	go test -race . -run TestSimulation -v -seeds=2000
+//	go test -race . -run TestSimulation -v -seed=42
 func TestSimulation(t *testing.T) {
 	first, last := 0, *seedCount
 	if *oneSeed >= 0 {

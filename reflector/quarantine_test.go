@@ -129,8 +129,8 @@ func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
 	})
 }
 
-// An event repairs an object that could not be decoded before the server is asked for it.
-func TestUndecodableObjectIsRepairedByAnEvent(t *testing.T) {
+// The status says since when an object is in quarantine, when it is asked for, what is wrong with it, and why that cannot be mended.
+func TestStatusOfAnObjectInQuarantine(t *testing.T) {
 	withRig(t, Options{}, func(t *testing.T, r *rig) {
 		s := r.synced()
 		s.undecodable(listwatch.Modified, "a", "11")
@@ -138,33 +138,17 @@ func TestUndecodableObjectIsRepairedByAnEvent(t *testing.T) {
 		if q := r.Status().Quarantined[0]; q.Meta != at("a", "11") || !q.Since.Equal(time.Now()) || !q.NextTry.Equal(time.Now().Add(time.Second)) {
 			t.Errorf("in quarantine is %+v, want a at 11 since now, and a question in a second", q)
 		}
+		later(time.Second)
+		r.expect(askA)
+		r.fake.asks <- listAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
+		r.inQuarantine("a")
+		err := r.Status().Quarantined[0].Err
+		if !strings.Contains(err.Error(), "bad field") || !strings.Contains(err.Error(), "asking for it failed") {
+			t.Errorf("the error is %q, want what is wrong with the object and why that cannot be mended", err)
+		}
 		s.event(listwatch.Modified, "a", "12")
 		r.told("update a")
 		r.inQuarantine()
-		later(50 * time.Second)
-		r.expect("")
-	})
-}
-
-// An answer repairs what no event does. The stream then says again what the answer has
-// said: that is no news.
-func TestUndecodableObjectIsRepairedByAnAnswer(t *testing.T) {
-	withRig(t, Options{}, func(_ *testing.T, r *rig) {
-		s := r.synced()
-		r.askForBad(s, listwatch.Modified, "11")
-		r.fake.stillBad("13", at("a", "11"))
-		r.inQuarantine("a")
-		later(2 * time.Second)
-		r.expect(askA)
-		r.fake.answer("20", at("a", "19"))
-		r.told("add a")
-		r.inQuarantine()
-		s.event(listwatch.Modified, "a", "19")
-		s.undecodable(listwatch.Modified, "a", "18")
-		s.event(listwatch.Deleted, "a", "20")
-		r.told("")
-		s.event(listwatch.Modified, "a", "21")
-		r.told("update a")
 	})
 }
 
@@ -204,67 +188,24 @@ func TestUndecodableDeletionNeedsAListIfTheSinkTellsNothing(t *testing.T) {
 	})
 }
 
-// A server that answers with something else than was asked for ignores field selectors. It
-// is not asked again for an hour, but listed, less and less often.
-func TestServerThatCannotBeAskedIsListed(t *testing.T) {
-	for name, answer := range map[string]func(f *fake){
-		"it ignores the selectors": func(f *fake) { f.answer("20", at("b", "5"), at("c", "6")) },
-		"another object":           func(f *fake) { f.answer("20", at("b", "5")) },
-		"no version":               func(f *fake) { f.answer("", at("a", "11")) },
-		"400": func(f *fake) {
-			f.asks <- listAnswer{err: statusErr(http.StatusBadRequest, metav1.StatusReasonBadRequest, 0)}
-		},
-		"more to come": func(f *fake) {
-			page := &listwatch.Page[string]{ResourceVersion: "20", Continue: "token", Items: []string{"a"}, Metas: []listwatch.Meta{at("a", "11")}}
-			f.asks <- listAnswer{page: page}
-		},
+// A server whose answer cannot be that of one object is not asked again for a while, but listed. ask-field-selectors-ignored.txt and
+// ask-refused.txt have the other forms, and what follows.
+func TestAnswerThatIsNotOfOneObject(t *testing.T) {
+	for name, page := range map[string]listwatch.Page[string]{
+		"another object": {ResourceVersion: "20", Items: []string{"b"}, Metas: []listwatch.Meta{at("b", "5")}},
+		"no version":     {Items: []string{"a"}, Metas: []listwatch.Meta{at("a", "11")}},
+		"more to come":   {ResourceVersion: "20", Continue: "token", Items: []string{"a"}, Metas: []listwatch.Meta{at("a", "11")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withRig(t, Options{MinWatchTimeout: 2 * time.Hour}, func(_ *testing.T, r *rig) {
-				s := r.syncedFor("7200s")
-				r.askForBad(s, listwatch.Modified, "11")
-				answer(r.fake)
+			withRig(t, Options{}, func(_ *testing.T, r *rig) {
+				r.askForBad(r.synced(), listwatch.Modified, "11")
+				r.fake.asks <- listAnswer{page: &page}
 				r.told("")
-				// A list follows, and as long as it cannot be decoded, another, after longer and longer pauses.
-				for i, pause := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute} {
-					version := fmt.Sprint(21 + i)
-					for pause > 50*time.Second { // so that the watch is not silent
-						later(50 * time.Second)
-						pause -= 50 * time.Second
-						r.expect("")
-						s.event(listwatch.Bookmark, "", fmt.Sprint(20+i))
-					}
-					later(pause)
-					r.expect(`list "" limit 500 continue ""`)
-					r.fake.lists <- listAnswer{page: &listwatch.Page[string]{
-						Items: []string{"b"}, Errors: []*listwatch.ObjectError{badField(at("a", "11"))}, ResourceVersion: version,
-					}}
-					r.told("replace b @" + version)
-					r.inQuarantine("a")
-					r.expect(`watch "` + version + `" for 7200s`)
-					s = r.fake.open()
-				}
+				later(time.Second)
+				r.expect(`list "" limit 500 continue ""`)
 			})
 		})
 	}
-}
-
-// A failed answer says nothing of the object. The status names both errors.
-func TestAskThatFailsIsRepeated(t *testing.T) {
-	withRig(t, Options{}, func(t *testing.T, r *rig) {
-		s := r.synced()
-		r.askForBad(s, listwatch.Modified, "11")
-		r.fake.asks <- listAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
-		r.inQuarantine("a")
-		err := r.Status().Quarantined[0].Err
-		if !strings.Contains(err.Error(), "bad field") || !strings.Contains(err.Error(), "asking for it failed") {
-			t.Errorf("the error is %q, want what is wrong with the object and why that cannot be mended", err)
-		}
-		later(2 * time.Second)
-		r.expect(askA)
-		r.fake.answer("12", at("a", "11"))
-		r.told("add a")
-	})
 }
 
 // However many objects cannot be decoded, they are asked for one after the other, and at
@@ -325,23 +266,6 @@ func TestListWithANamelessItemDeletesNothing(t *testing.T) {
 		r.expect(`list "" limit 500 continue ""`)
 		r.fake.page("21", "b")
 		r.told("replace b @21")
-	})
-}
-
-// An event about nobody knows what makes the reflector list: the object cannot be asked for.
-func TestNamelessEventIsRepairedByAList(t *testing.T) {
-	withRig(t, Options{}, func(t *testing.T, r *rig) {
-		s := r.synced()
-		s.undecodable(listwatch.Deleted, "", "11")
-		s.event(listwatch.Modified, "a", "12")
-		r.told("update a")
-		if status := r.Status(); status.ResourceVersion != "12" {
-			t.Errorf("the resume point is %s, want 12", status.ResourceVersion)
-		}
-		later(time.Second)
-		r.expect(`list "" limit 500 continue ""`)
-		r.fake.page("13", "a")
-		r.told("replace a @13")
 	})
 }
 

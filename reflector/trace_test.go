@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -15,18 +16,28 @@ func TestTraceTellsTheStoryInOrder(t *testing.T) {
 		var story []string
 		tell := func(what string) { story = append(story, what) }
 		r := newRig(t, Options{Trace: &Trace{
-			ListStart:  func(e ListStart) { tell("list " + e.ResourceVersion) },
-			ListDone:   func(e ListDone) { tell("listed " + e.ResourceVersion) },
+			ListStart: func(e ListStart) { tell("list " + e.ResourceVersion) },
+			ListDone: func(e ListDone) {
+				if e.Err != nil {
+					tell("not listed: " + e.Err.Error())
+				} else {
+					tell("listed " + e.ResourceVersion)
+				}
+			},
 			WatchStart: func(e WatchStart) { tell("watch " + e.ResourceVersion) },
 			WatchOpen:  func() { tell("open") },
 			Event:      func(e Event) { tell(e.Type.String() + " " + e.Key) },
 			Bookmark:   func(version string) { tell("bookmark " + version) },
-			WatchEnd:   func(e WatchEnd) { tell("end " + e.Reason.String()) },
-			Relist:     func(e Relist) { tell("relist " + e.Reason.String()) },
-			Backoff:    func(e Backoff) { tell("wait " + e.Delay.String()) },
-			Synced:     func() { tell("synced") },
-			Problem:    func(e Problem) { tell("problem " + e.Class.String()) },
+			WatchEnd: func(e WatchEnd) {
+				tell(fmt.Sprintf("end %s after %d event at %s", e.Reason, e.Events, e.ResourceVersion))
+			},
+			Relist:  func(e Relist) { tell("relist " + e.Reason.String()) },
+			Backoff: func(e Backoff) { tell("wait " + e.Delay.String()) },
+			Synced:  func() { tell("synced") },
+			Problem: func(e Problem) { tell("problem " + e.Class.String()) },
 		}})
+		r.expect(`list "0" limit 500 continue ""`)
+		later(2*time.Minute + 800*time.Millisecond) // the server is silent, and the client pauses
 		s := r.synced()
 		s.event(listwatch.Added, "c", "11")
 		s.event(listwatch.Bookmark, "", "12")
@@ -36,8 +47,9 @@ func TestTraceTellsTheStoryInOrder(t *testing.T) {
 		r.fake.page("20", "a")
 		synctest.Wait()
 		want := []string{
+			"list 0", "not listed: nothing came for too long", "problem list", "wait 800ms",
 			"list 0", "listed 10", "synced", "watch 10", "open", "ADDED c", "bookmark 12", "problem version",
-			"end expired", "relist expired", "wait 800ms", "list 12", "listed 20", "watch 20",
+			"end expired after 1 event at 12", "relist expired", "wait 800ms", "list 12", "listed 20", "watch 20",
 		}
 		if !slices.Equal(story, want) {
 			t.Errorf("trace told\n%q, want\n%q", story, want)

@@ -2,41 +2,13 @@ package reflector
 
 import (
 	"fmt"
-	"io"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
-	"github.com/relist-go/relist/protocol"
 )
-
-// A server that accepts the watch and then says nothing at all is half-open.
-func TestStreamThatOutlivesItsTimeoutIsReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var ends []WatchEnd
-		r := newRig(t, Options{Trace: &Trace{WatchEnd: func(e WatchEnd) { ends = append(ends, e) }}})
-		s := r.synced()
-		s.event(listwatch.Added, "c", "11")
-		for version := 12; version < 18; version++ { // it is not silent
-			later(50 * time.Second)
-			s.event(listwatch.Bookmark, "", fmt.Sprint(version))
-		}
-		later(9 * time.Second)
-		r.expect("")
-		later(2 * time.Second)
-		r.expect(`watch "17" for 300s`)
-		if !s.closed {
-			t.Error("the dead stream was not closed")
-		}
-		if len(ends) != 1 || ends[0].Reason != protocol.TimedOut || ends[0].Events != 1 || ends[0].ResourceVersion != "17" {
-			t.Errorf("reported %+v, want one end: timed out after 1 event at 17", ends)
-		}
-	})
-}
 
 func TestServerThatDecidesOnTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -49,30 +21,6 @@ func TestServerThatDecidesOnTheTimeout(t *testing.T) {
 			later(50 * time.Second)
 			s.event(listwatch.Bookmark, "", fmt.Sprint(11+version))
 			r.expect("")
-		}
-	})
-}
-
-// The rate at which streams are opened follows the curve even where each
-// delivers something.
-func TestStreamsThatDieYoungSlowDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
-		s := r.synced()
-		begin := time.Now()
-		var gaps []time.Duration
-		for n := range 10 {
-			s.event(listwatch.Bookmark, "", strconv.Itoa(11+n))
-			s.events <- io.ErrUnexpectedEOF
-			<-r.fake.asked
-			gaps = append(gaps, time.Since(begin))
-			begin = time.Now()
-			s = r.fake.open()
-		}
-		ms := time.Millisecond
-		want := []time.Duration{0, 800 * ms, 800 * ms, 800 * ms, 1200 * ms, 4000 * ms, 4000 * ms, 8000 * ms, 16000 * ms, 30000 * ms}
-		if !slices.Equal(gaps, want) {
-			t.Errorf("streams were opened after %v, want %v", gaps, want)
 		}
 	})
 }
