@@ -18,7 +18,7 @@ import (
 
 // program builds the command relist-sql once.
 var program = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(shared.dir, "relist-sql") // goes with the server
+	path := filepath.Join(shared.Dir, "relist-sql") // goes with the server
 	build := exec.Command("go", "build", "-o", path, ".")
 	build.Dir = "../../durable/cmd/relist-sql"
 	if out, err := build.CombinedOutput(); err != nil {
@@ -41,7 +41,7 @@ func newCommands(t *testing.T) *commands {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &commands{T: t, program: path, schema: newSchema(t), db: shared.url("postgres", nil)}
+	c := &commands{T: t, program: path, schema: newSchema(t), db: shared.URL("postgres", nil)}
 	c.server, c.url = apitest.Start(t, apitest.Options{BookmarkPeriod: 20 * time.Millisecond})
 	c.create("namespaces", "", "kube-system", nil)
 	return c
@@ -235,7 +235,7 @@ func TestCommandRights(t *testing.T) {
 	}
 	conn, role := admin(t, shared), "reader_"+c.schema
 	exec1(t, conn, `CREATE ROLE `+role+` LOGIN`)
-	c.db = shared.url(role, nil)
+	c.db = shared.URL(role, nil)
 	grant := `GRANT USAGE ON SCHEMA "` + c.schema + `" TO "` + role + `"; GRANT SELECT ON ALL TABLES IN SCHEMA "` + c.schema + `" TO "` + role + `"`
 	told := ": the role " + role + " may not use the schema " + c.schema + "; its owner writes " + grant + "\n"
 	want := func(status int, text string, args ...string) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/postgres"
+	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
 // terminate ends the sessions of all copies.
@@ -131,19 +132,17 @@ func changesOf(n int) []durable.Change[[]byte] {
 // TestServerCrash kills the server again and again, in the middle of transactions. The last commits may be lost, but rows and version
 // go back together.
 func TestServerCrash(t *testing.T) {
-	s, err := newServer("-c", "fsync=on", "-c", "wal_writer_delay=10s")
-	if s != nil {
-		t.Cleanup(func() {
-			if err := s.remove(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	s, err := newServer("fsync=on", "wal_writer_delay=10s")
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := s.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
 	opts := postgres.Options{Schema: "crash"}
-	db, err := postgres.Open(t.Context(), s.url("postgres", nil), opts)
+	db, err := postgres.Open(t.Context(), s.URL("postgres", nil), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +158,7 @@ func TestServerCrash(t *testing.T) {
 		killed := make(chan error, 1)
 		for first := done; ; {
 			if done == first+30+17*crash {
-				go func() { killed <- s.kill() }()
+				go func() { killed <- s.Kill() }()
 			}
 			next := at(state, strconv.Itoa(done+1))
 			err := func() error {
@@ -183,7 +182,7 @@ func TestServerCrash(t *testing.T) {
 		if err := <-killed; err != nil {
 			t.Fatal(err)
 		}
-		if err := s.start(); err != nil {
+		if err := s.Start(); err != nil {
 			t.Fatal(err)
 		}
 		state = load(t, c)
@@ -208,7 +207,7 @@ type proxy struct {
 	open     chan struct{} // closed while bytes get through
 }
 
-func newProxy(t *testing.T, s *server) *proxy {
+func newProxy(t *testing.T, s *pgserver.Server) *proxy {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -223,7 +222,7 @@ func newProxy(t *testing.T, s *server) *proxy {
 			if err != nil {
 				return
 			}
-			go p.forward(client, filepath.Join(s.dir, ".s.PGSQL.5432"))
+			go p.forward(client, filepath.Join(s.Dir, ".s.PGSQL.5432"))
 		}
 	}()
 	return p
@@ -283,7 +282,7 @@ func TestNetworkCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := r.s.url("postgres", url.Values{"host": {host}, "port": {port}, "sslmode": {"disable"}})
+	address := r.s.URL("postgres", url.Values{"host": {host}, "port": {port}, "sslmode": {"disable"}})
 	r.opts.Timeout = 300 * time.Millisecond
 	open := func() *postgres.Copy[[]byte] { // a machine with much to do can need longer
 		var c *postgres.Copy[[]byte]
@@ -342,8 +341,8 @@ func TestNetworkCut(t *testing.T) {
 
 // TestDatabaseAway has no server at all for a while.
 func TestDatabaseAway(t *testing.T) {
-	away := &server{dir: t.TempDir()}
-	_, err := postgres.Open(t.Context(), away.url("postgres", nil), postgres.Options{})
+	away := &pgserver.Server{Dir: t.TempDir()}
+	_, err := postgres.Open(t.Context(), away.URL("postgres", nil), postgres.Options{})
 	fails(t, "no server", err, "postgres: open schema relist", "no such file or directory")
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the error has lost its cause: %v", err)

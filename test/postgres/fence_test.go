@@ -122,7 +122,7 @@ func TestPausedForLong(t *testing.T) {
 	var state durable.State
 	var tx durable.Tx[[]byte]
 	eventually(t, "a program that is not paused before", func() bool {
-		db, err := postgres.Open(t.Context(), r.s.url("postgres", more), r.opts)
+		db, err := postgres.Open(t.Context(), r.s.URL("postgres", more), r.opts)
 		if err != nil {
 			return false
 		}

@@ -24,7 +24,7 @@ func FuzzCheck(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	conn, err := pgx.Connect(f.Context(), shared.url("postgres", nil))
+	conn, err := pgx.Connect(f.Context(), shared.URL("postgres", nil))
 	if err != nil {
 		f.Fatal(err)
 	}

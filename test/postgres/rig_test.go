@@ -18,12 +18,13 @@ import (
 	"github.com/relist-go/relist/durable/postgres"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
 // rig is a schema of its own, and a connection to look at it.
 type rig struct {
 	t      testing.TB
-	s      *server
+	s      *pgserver.Server
 	schema string
 	admin  *pgx.Conn
 	opts   postgres.Options
@@ -38,7 +39,7 @@ func newRig(t testing.TB) *rig {
 
 func (r *rig) open() *postgres.DB {
 	r.t.Helper()
-	db, err := postgres.Open(r.t.Context(), r.s.url("postgres", nil), r.opts)
+	db, err := postgres.Open(r.t.Context(), r.s.URL("postgres", nil), r.opts)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestSettingsOfTheRole(t *testing.T) {
 	}
 	table := pods
 	table.Columns = []string{`it=.spec["a\b'é"]`}
-	db, err := postgres.Open(t.Context(), r.s.url(role, url.Values{"client_encoding": {"WIN1252"}}), r.opts)
+	db, err := postgres.Open(t.Context(), r.s.URL(role, url.Values{"client_encoding": {"WIN1252"}}), r.opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestTimeoutsOfTheRole(t *testing.T) {
 		exec1(t, r.admin, `ALTER ROLE `+role+` SET `+timeout+` = '100ms'`)
 	}
 	open := func(more url.Values) (*postgres.Copy[[]byte], durable.State) {
-		db, err := postgres.Open(t.Context(), r.s.url(role, more), r.opts)
+		db, err := postgres.Open(t.Context(), r.s.URL(role, more), r.opts)
 		if err != nil {
 			t.Fatal(err)
 		}

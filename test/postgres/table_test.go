@@ -197,20 +197,20 @@ func TestNotOurs(t *testing.T) {
 	r.want()
 
 	exec1(t, r.admin, `UPDATE `+r.schema+`.relist_meta SET value = '99'`)
-	_, err = postgres.Open(t.Context(), r.s.url("postgres", nil), r.opts)
+	_, err = postgres.Open(t.Context(), r.s.URL("postgres", nil), r.opts)
 	fails(t, "a schema of a newer version", err, "of layout 99, made by a newer version of relist")
 	_, err = r.copy(db, pods).Load(t.Context())
 	fails(t, "a schema that became newer", err, "of layout 99, made by a newer version of relist")
 	exec1(t, r.admin, `UPDATE `+r.schema+`.relist_meta SET value = 'x'`)
-	_, err = postgres.Open(t.Context(), r.s.url("postgres", nil), r.opts)
+	_, err = postgres.Open(t.Context(), r.s.URL("postgres", nil), r.opts)
 	fails(t, "a layout that is no number", err, "relist has not made it")
 
 	r = newRig(t)
 	exec1(t, r.admin, `CREATE SCHEMA `+r.schema+`; CREATE TABLE `+r.schema+`.relist_meta (x int)`)
-	_, err = postgres.Open(t.Context(), r.s.url("postgres", nil), r.opts)
+	_, err = postgres.Open(t.Context(), r.s.URL("postgres", nil), r.opts)
 	fails(t, "a relist_meta of somebody else", err, "relist_meta", "relist has not made it")
 	exec1(t, r.admin, `DROP TABLE `+r.schema+`.relist_meta; CREATE TABLE `+r.schema+`.relist_gaps (x int)`)
-	_, err = postgres.Open(t.Context(), r.s.url("postgres", nil), r.opts)
+	_, err = postgres.Open(t.Context(), r.s.URL("postgres", nil), r.opts)
 	fails(t, "a relist_gaps of somebody else", err, "relist_gaps", "already exists")
 	if got := query(t, r.admin, `SELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = $1`, r.schema); got != "relist_gaps" {
 		t.Errorf("tables that are left: %s", got)
@@ -250,7 +250,7 @@ func TestRights(t *testing.T) {
 	r := newRig(t)
 	role := r.schema + "_role"
 	exec1(t, r.admin, `CREATE ROLE `+role+` LOGIN`)
-	open := func() (*postgres.DB, error) { return postgres.Open(t.Context(), r.s.url(role, nil), r.opts) }
+	open := func() (*postgres.DB, error) { return postgres.Open(t.Context(), r.s.URL(role, nil), r.opts) }
 	_, err := open()
 	fails(t, "no right to create a schema", err, "permission denied for database", "needs the rights CREATE and USAGE")
 	exec1(t, r.admin, `CREATE SCHEMA `+r.schema)
@@ -272,17 +272,17 @@ func TestRights(t *testing.T) {
 	_, err = c.Held(t.Context(), []string{"a"})
 	fails(t, "a table of another owner", err, "permission denied for table pods")
 
-	_, err = postgres.Open(t.Context(), r.s.url("postgres", url.Values{"default_transaction_read_only": {"on"}}), r.opts)
+	_, err = postgres.Open(t.Context(), r.s.URL("postgres", url.Values{"default_transaction_read_only": {"on"}}), r.opts)
 	fails(t, "a session that only reads", err, "connect to the primary")
 	exec1(t, r.admin, `CREATE DATABASE `+r.schema+`_latin ENCODING 'LATIN1' TEMPLATE template0`)
-	_, err = postgres.Open(t.Context(), strings.Replace(r.s.url("postgres", nil), "/postgres?", "/"+r.schema+"_latin?", 1), r.opts)
+	_, err = postgres.Open(t.Context(), strings.Replace(r.s.URL("postgres", nil), "/postgres?", "/"+r.schema+"_latin?", 1), r.opts)
 	fails(t, "a database in Latin-1", err, "the encoding of the database is LATIN1; UTF8 is needed")
 }
 
 // TestPassword connects with a wrong password, as the server and the network see it.
 func TestPassword(t *testing.T) {
 	r := newRig(t)
-	u, err := url.Parse(r.s.url("postgres", nil))
+	u, err := url.Parse(r.s.URL("postgres", nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/relist-go/relist/test/internal/child"
 )
 
 // process is one run of a program, in a process group of its own so that an
@@ -31,7 +33,7 @@ func startProcess(path, logFile string, args []string) (*process, error) {
 	}
 	p := &process{name: path, cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // it outlives the call that starts it; stop ends it
 	p.cmd.Stdout, p.cmd.Stderr = out, out
-	p.cmd.SysProcAttr = processAttributes()
+	p.cmd.SysProcAttr = child.Attributes()
 
 	started := make(chan error, 1)
 	go func() {

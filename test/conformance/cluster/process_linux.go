@@ -3,15 +3,9 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// processAttributes has the kernel kill the program when this process dies, even by SIGKILL.
-func processAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
 
 // awaitStop waits until a child that was sent SIGSTOP has stopped: until then its other threads still
 // answer. It asks for stops only, so an exit is left to whoever waits for that.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
+	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
 // database is where a program keeps its table.
@@ -144,15 +146,44 @@ func (f sqliteFile) read(t *testing.T) (c contents) {
 	return c
 }
 
+// shared is the server of all tests that do not break theirs.
+var shared struct {
+	once   sync.Once
+	server *pgserver.Server
+	err    error
+}
+
+func sharedPostgres(t *testing.T) *pgserver.Server {
+	t.Helper()
+	shared.once.Do(func() { shared.server, shared.err = newPostgres() })
+	must(t, shared.err)
+	return shared.server
+}
+
+// ownPostgres returns a server that a test may break.
+func ownPostgres(t *testing.T) *pgserver.Server {
+	t.Helper()
+	server, err := newPostgres()
+	must(t, err)
+	t.Cleanup(func() { must(t, server.Remove()) })
+	return server
+}
+
+// newPostgres returns a server whose log of changes is small, so that it comes to its end.
+func newPostgres() (*pgserver.Server, error) {
+	settings := []string{"max_connections=60", "shared_buffers=32MB", "max_wal_size=4MB", "min_wal_size=2MB"}
+	return pgserver.New(append(settings, pgserver.Fast...), "--wal-segsize=1")
+}
+
 // postgresSchema is a schema in a server of PostgreSQL.
 type postgresSchema struct {
-	server *postgresServer
+	server *pgserver.Server
 	schema string
 }
 
 func (p postgresSchema) name() string { return "postgres" }
 func (p postgresSchema) args() []string {
-	return []string{"-database", p.server.url() + "&application_name=" + p.schema, "-schema", p.schema}
+	return []string{"-database", p.server.URL("postgres", nil) + "&application_name=" + p.schema, "-schema", p.schema}
 }
 
 func (p postgresSchema) schemaVersion(version string) string {
@@ -169,7 +200,7 @@ func (p postgresSchema) wipe(t *testing.T) { p.change(t, "DROP SCHEMA IF EXISTS 
 
 func (p postgresSchema) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), p.server.url())
+	conn, err := pgx.Connect(t.Context(), p.server.URL("postgres", nil))
 	must(t, err)
 	return conn
 }
@@ -266,7 +297,7 @@ func newDatabase(t *testing.T, kind string) database {
 	}
 	p := postgresSchema{sharedPostgres(t), fmt.Sprintf("t%d", time.Now().UnixNano())}
 	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), p.server.url())
+		conn, err := pgx.Connect(context.Background(), p.server.URL("postgres", nil))
 		if err == nil {
 			_, err = conn.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+p.schema+" CASCADE")
 			_ = conn.Close(context.Background())

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/relist-go/relist/test/internal/child"
 )
 
 // TestFull keeps the files of a database from growing, as a full disk does: by RLIMIT_FSIZE, for which nobody needs any rights, and
@@ -30,9 +32,9 @@ func TestFull(t *testing.T) {
 		t.Parallel()
 		server := ownPostgres(t)
 		testFull(t, postgresSchema{server, "little"}, func(_ *program, size uint64) {
-			must(t, server.stop())
-			server.limit = size
-			must(t, server.start())
+			must(t, server.Stop())
+			server.MaxFile = size
+			must(t, server.Start())
 		})
 	})
 }
@@ -78,7 +80,7 @@ func testFullFileSystem(t *testing.T) {
 	must(t, err)
 	again := exec.CommandContext(t.Context(), self, "-test.run=^TestFull$/^sqlite,_file_system$", "-test.v", fmt.Sprintf("-seed=%d", *seed))
 	again.Env = append(os.Environ(), mayMount+"=1")
-	again.SysProcAttr = processAttributes()
+	again.SysProcAttr = child.Attributes()
 	again.SysProcAttr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
 	again.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
 	again.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/relist-go/relist/test/internal/child"
 )
 
 // patience bounds every wait for something that must happen. It is only spent when a test fails.
@@ -38,11 +40,10 @@ func TestMain(m *testing.M) {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
 	if shared.server != nil {
-		if err := shared.server.stop(); err != nil {
+		if err := shared.server.Remove(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
-		_ = os.RemoveAll(shared.server.dir)
 	}
 	os.Exit(code)
 }
@@ -79,7 +80,7 @@ func run(t *testing.T, args ...string) *program {
 	path, err := build()
 	must(t, err)
 	p := &program{t: t, cmd: exec.CommandContext(context.WithoutCancel(t.Context()), path, args...), ended: make(chan struct{}), more: make(chan struct{})}
-	p.cmd.SysProcAttr = processAttributes()
+	p.cmd.SysProcAttr = child.Attributes()
 	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()
 	must(t, err)

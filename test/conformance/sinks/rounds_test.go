@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -298,7 +297,7 @@ func (r *roundPlayer) readTable(table string, pause time.Duration) (contents, er
 }
 
 func (p postgresSchema) readTable(ctx context.Context, table string, pause time.Duration) (c contents, err error) {
-	conn, err := pgx.Connect(ctx, p.server.url())
+	conn, err := pgx.Connect(ctx, p.server.URL("postgres", nil))
 	if err != nil {
 		return c, err
 	}
@@ -331,7 +330,8 @@ func (p postgresSchema) readTable(ctx context.Context, table string, pause time.
 
 // crash kills PostgreSQL with SIGKILL, and starts it again. The programs go on.
 func (p postgresSchema) crash(r *roundPlayer, started []*program) []*program {
-	must(r.t, p.server.crash())
+	must(r.t, p.server.Kill())
+	must(r.t, p.server.Start())
 	return started
 }
 
@@ -380,20 +380,4 @@ func (p *program) hasEnded() bool {
 	default:
 		return false
 	}
-}
-
-// crash kills the server with SIGKILL, and starts it again.
-func (s *postgresServer) crash() error {
-	if err := s.cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		return fmt.Errorf("kill postgres: %w", err)
-	}
-	<-s.ended
-	var err error
-	for limit := time.Now().Add(patience); time.Now().Before(limit); { // its processes may still be there
-		if err = s.start(); err == nil {
-			return nil
-		}
-		<-time.After(50 * time.Millisecond)
-	}
-	return err
 }

@@ -17,6 +17,8 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+
+	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
 type options struct {
@@ -76,7 +78,7 @@ func (o options) run(ctx context.Context) error {
 	var failed []string
 	for _, s := range wanted {
 		text, err := s.run(ctx, r)
-		if errors.Is(err, errNoPostgres) {
+		if errors.Is(err, pgserver.ErrNotInstalled) {
 			fmt.Fprintf(os.Stderr, "compare: %s is left out: %v\n", s.name, err)
 			continue
 		}

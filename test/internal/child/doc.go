@@ -1,0 +1,2 @@
+// Package child says how tests start a program that is to end with them.
+package child
