@@ -4,7 +4,7 @@
 //	go run ./cmd/compare                                   every case
 //	go run ./cmd/compare -case=list-json -objects=2000 -runs=3
 //	go run ./cmd/compare -list                             what cases there are
-//	go run ./cmd/compare -update=../../docs/performance.md    writes the tables into a page
+//	go run ./cmd/compare -update                           writes the tables into their pages
 //
 // It runs in test/bench/, which is where it finds the programs and the Pods.
 package main
@@ -21,25 +21,25 @@ import (
 	"github.com/relist-go/relist/test/internal/pgserver"
 )
 
+// pageRuns is how often each program runs for the tables of the pages.
+const pageRuns = 5
+
 type options struct {
 	names   string
 	runs    int
 	objects int
 	smoke   bool
-	updates []string
+	update  bool
 	profile string
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.names, "case", "", "`names` of cases, with commas; the default is all")
-	flag.IntVar(&o.runs, "runs", 5, "how `often` each program runs")
+	flag.IntVar(&o.runs, "runs", pageRuns, "how `often` each program runs")
 	flag.IntVar(&o.objects, "objects", 0, "`number` of objects, or of informers; the default is the case's")
 	flag.BoolVar(&o.smoke, "smoke", false, "run each case once, with few objects, and see only whether it works")
-	flag.Func("update", "`file` of Markdown in which to replace the tables; may be given more than once", func(file string) error {
-		o.updates = append(o.updates, file)
-		return nil
-	})
+	flag.BoolVar(&o.update, "update", false, "write the tables into the pages below docs; not with other numbers of runs and objects than the default")
 	flag.StringVar(&o.profile, "profile", "", "`directory` for CPU and memory profiles of the last run of each program")
 	list := flag.Bool("list", false, "print the names of the cases")
 	flag.Parse()
@@ -63,6 +63,9 @@ func (o options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if o.update && (o.smoke || o.runs != pageRuns || o.objects != 0) {
+		return errors.New("the tables of the pages are of the default number of runs and objects")
+	}
 	bin, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
@@ -78,12 +81,12 @@ func (o options) run(ctx context.Context) error {
 	var failed []string
 	for _, s := range wanted {
 		text, err := s.run(ctx, r)
-		if errors.Is(err, pgserver.ErrNotInstalled) {
+		if errors.Is(err, pgserver.ErrNotInstalled) && !o.update {
 			fmt.Fprintf(os.Stderr, "compare: %s is left out: %v\n", s.name, err)
 			continue
 		}
-		if err == nil {
-			err = replaceSection(o.updates, s.name, text)
+		if err == nil && o.update {
+			err = replaceSection(pages, s.name, text)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,7 +39,27 @@ func TestReplaceSection(t *testing.T) {
 			t.Errorf("%s, which no page has: %v", name, err)
 		}
 	}
-	if err := replaceSection(nil, "one", "new"); err != nil {
-		t.Errorf("without a page: %v", err)
+}
+
+// The pages have a place for each section, and no table that this command does not measure.
+func TestPages(t *testing.T) {
+	t.Chdir("../..")
+	var want, got []string
+	for _, s := range sections() {
+		want = append(want, s.name)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`<!-- bench:(\S+) -->`).FindAllSubmatch(text, -1) {
+			got = append(got, string(m[1]))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the pages have the tables %v, want %v", got, want)
 	}
 }
