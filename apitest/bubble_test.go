@@ -62,7 +62,7 @@ func TestTimePassesWhileAConnectionIsHalfOpen(t *testing.T) {
 		if n := f.HalfOpen(); n != 1 {
 			t.Fatalf("%d connections went silent, want 1", n)
 		}
-		if err := f.RestoreBackup("1"); err != nil { // the server closes the connection, and nobody learns of it
+		if err := f.Restore(Restore{ResourceVersion: "1"}); err != nil { // the server closes the connection, and nobody learns of it
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -14,8 +14,7 @@ import (
 // resourceVersion that was not compacted is one walk over the table. A table also has a log of the last changes, for
 // watches.
 type history struct {
-	window int           // changes kept for each type
-	ttl    time.Duration // how long a superseded state stays listable
+	window int // changes kept for each type
 
 	rv        uint64
 	compacted uint64 // exact lists at an older version get a 410
@@ -24,6 +23,10 @@ type history struct {
 	garbage   []superseded        // oldest first
 	pins      map[*Replica]uint64 // the version at which a replica is frozen
 }
+
+// continueTTL is how long a superseded state can still be listed, and so how long a continue token works: kube-apiserver
+// compacts etcd every five minutes.
+const continueTTL = 5 * time.Minute
 
 // A table holds one type.
 type table struct {
@@ -128,7 +131,7 @@ func (h *history) add(t *table, c change, now time.Time) {
 		// The entries stay in the array until append makes a new one, because a frozen replica may still read them.
 		t.log = t.log[over:]
 	}
-	h.collect(now.Add(-h.ttl))
+	h.collect(now.Add(-continueTTL))
 }
 
 // collect drops states that were superseded before deadline, except states that a frozen replica still shows.

@@ -115,7 +115,7 @@ func TestListOfOneObjectMeetsFaults(t *testing.T) {
 			t.Errorf("frozen, of a deleted object: %s", describe(l))
 		}
 		f.Route(f.Replica(""))
-		if err := f.RestoreBackup(old); err != nil {
+		if err := f.Restore(Restore{ResourceVersion: old}); err != nil {
 			t.Fatal(err)
 		}
 		if l := f.list(path); describe(l) != old+": d/a" || l.Items[0].Metadata.ResourceVersion != old {

@@ -17,12 +17,6 @@ type Restore struct {
 	StorageOnly bool
 }
 
-// RestoreBackup restores a backup of an earlier version, and breaks every connection. It is Restore with a ResourceVersion
-// alone.
-func (s *Server) RestoreBackup(resourceVersion string) error {
-	return s.Restore(Restore{ResourceVersion: resourceVersion})
-}
-
 // Restore takes the storage back to the state at an earlier version, as the restoration of etcd from a backup does. The
 // counter goes back, too, and gives the same versions to other changes later. Then the API servers start again: every
 // replica begins with an empty window, and every connection breaks, unless x says otherwise. The current version is a

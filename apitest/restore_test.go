@@ -22,7 +22,7 @@ func TestWatchDoesNotOutliveARestoredBackup(t *testing.T) {
 			backup := f.create("d/a") // 2
 			f.touch("d/a")            // 3
 			w := f.watch(configMaps + "&resourceVersion=3")
-			if err := f.RestoreBackup(backup); err != nil {
+			if err := f.Restore(Restore{ResourceVersion: backup}); err != nil {
 				t.Fatal(err)
 			}
 			f.create("d/b", "d/c", "d/e") // 5
@@ -31,7 +31,7 @@ func TestWatchDoesNotOutliveARestoredBackup(t *testing.T) {
 	}
 }
 
-func TestRestoreBackup(t *testing.T) {
+func TestRestoredBackup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
 		backup := f.create("d/a", "d/b") // 3
@@ -39,7 +39,7 @@ func TestRestoreBackup(t *testing.T) {
 		f.touch("d/b")
 		f.create("d/c") // 6
 		w := f.watch(configMaps + "&resourceVersion=6")
-		if err := f.RestoreBackup(backup); err != nil {
+		if err := f.Restore(Restore{ResourceVersion: backup}); err != nil {
 			t.Fatal(err)
 		}
 		w.wantEnd(io.ErrUnexpectedEOF)
@@ -53,7 +53,7 @@ func TestRestoreBackup(t *testing.T) {
 			t.Errorf("the counter goes on at %s", rv)
 		}
 		for _, rv := range []string{"99", "x"} {
-			if err := f.RestoreBackup(rv); err == nil {
+			if err := f.Restore(Restore{ResourceVersion: rv}); err == nil {
 				t.Errorf("a backup at %s was restored", rv)
 			}
 		}
@@ -263,7 +263,7 @@ func TestRestoreStorageOnly(t *testing.T) {
 		f.Route(f.Replica("new"))
 		expect("another server", "", "10: d/a")
 		f.Route(f.Replica(""))
-		if err := f.RestoreBackup(f.ResourceVersion()); err != nil {
+		if err := f.Restore(Restore{ResourceVersion: f.ResourceVersion()}); err != nil {
 			t.Fatal(err)
 		}
 		w.wantEnd(io.ErrUnexpectedEOF)

@@ -21,17 +21,9 @@ type Options struct {
 	// kube-apiserver. If negative, the server sends only the bookmark that ends initial events.
 	BookmarkPeriod time.Duration
 
-	// ContinueTTL is how long a superseded state can still be listed, and so how long a continue token works. If zero,
-	// five minutes are used, because kube-apiserver compacts etcd every five minutes. If negative, there is no limit.
-	ContinueTTL time.Duration
-
 	// FreshnessTimeout is how long a request waits if its resourceVersion is newer than what the replica has. If zero,
 	// three seconds are used, as in kube-apiserver. If negative, there is no wait.
 	FreshnessTimeout time.Duration
-
-	// WatchTimeout is how long the server keeps a watch open that has no timeoutSeconds. If zero, 45 minutes are used,
-	// the middle of kube-apiserver's range. If negative, there is no limit.
-	WatchTimeout time.Duration
 
 	// ResourceVersion is the version before the first write. If zero, 1 is used, because a server has no version 0.
 	ResourceVersion uint64
@@ -71,9 +63,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.Window = or(o.Window, 1000, 1)
 	o.BookmarkPeriod = or(o.BookmarkPeriod, time.Minute, 0)
-	o.ContinueTTL = or(o.ContinueTTL, 5*time.Minute, 100*365*24*time.Hour)
 	o.FreshnessTimeout = or(o.FreshnessTimeout, 3*time.Second, 0)
-	o.WatchTimeout = or(o.WatchTimeout, 45*time.Minute, 0)
 	o.ResourceVersion = or(o.ResourceVersion, 1, 1)
 	return o
 }
@@ -111,7 +101,7 @@ func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	s := &Server{
 		opts:      opts,
-		storage:   newStorage(opts.Resources, opts.Window, opts.ContinueTTL, opts.ResourceVersion),
+		storage:   newStorage(opts.Resources, opts.Window, opts.ResourceVersion),
 		done:      make(chan struct{}),
 		replicas:  make(map[string]*Replica),
 		listeners: make(map[*Listener]struct{}),

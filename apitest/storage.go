@@ -16,10 +16,10 @@ type storage struct {
 	drops    map[eventType]int // how many of the next changes watches do not show
 }
 
-func newStorage(resources []Resource, window int, ttl time.Duration, rv uint64) *storage {
+func newStorage(resources []Resource, window int, rv uint64) *storage {
 	s := &storage{
 		history: history{
-			window: window, ttl: ttl, rv: rv, compacted: rv,
+			window: window, rv: rv, compacted: rv,
 			tables: make(map[string]*table, len(resources)),
 			pins:   make(map[*Replica]uint64),
 		},
@@ -62,7 +62,7 @@ func (s *storage) wake() {
 func (s *storage) fork(t *table, key string) *storage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	f := newStorage([]Resource{*t.res}, 1, s.ttl, s.rv)
+	f := newStorage([]Resource{*t.res}, 1, s.rv)
 	if r := t.current(key); r != nil {
 		f.tables[t.res.ID()].items = []*item{{key: key, states: []*revision{r}}}
 	}

@@ -40,7 +40,7 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 		return err
 	}
 	ctx := req.Context()
-	timeout := r.srv.opts.WatchTimeout
+	timeout := 45 * time.Minute // the middle of what kube-apiserver chooses from
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
 		timeout = time.Duration(*opts.TimeoutSeconds) * time.Second
 	}

@@ -29,13 +29,13 @@ type query struct {
 func parseQuery(name string) (query, error) {
 	switch {
 	case strings.Contains(name, ","):
-		return query{}, &NameError{Name: name, Advice: "name one resource at a time"}
+		return query{}, nameError(name, "name one resource at a time")
 	case strings.Contains(name, "/"):
-		return query{}, &NameError{Name: name, Advice: "name a resource only, and choose one object by the field selector metadata.name=NAME"}
+		return query{}, nameError(name, "name a resource only, and choose one object by the field selector metadata.name=NAME")
 	}
 	resource, rest, dotted := strings.Cut(strings.ToLower(name), ".")
 	if resource == "" || dotted && rest == "" {
-		return query{}, &NameError{Name: name, Advice: "write pods, deployments.apps or deployments.v1.apps"}
+		return query{}, nameError(name, "write pods, deployments.apps or deployments.v1.apps")
 	}
 	q := query{resource: resource}
 	if !dotted {

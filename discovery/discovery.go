@@ -50,7 +50,7 @@ func (r *Resource) Can(verb string) bool { return slices.Contains(r.Verbs, verb)
 // version that the server prefers goes before its other versions.
 //
 // If no resource has the name, the error is a [NotFoundError], which has the names that look like it. If no resource can have
-// such a name, the error is a [NameError]. Resolve asks for the core group first, and for the other groups if it needs them.
+// such a name, the error says what to write instead. Resolve asks for the core group first, and for the other groups if it needs them.
 // That takes one or two requests, or one for each version of each group if the server has no aggregated discovery (before
 // 1.26).
 func Resolve(ctx context.Context, client *transport.Client, name string) (*Resource, error) {

@@ -9,15 +9,9 @@ import (
 	"github.com/relist-go/relist/internal/visible"
 )
 
-// NameError is the error for a name that no resource can have.
-type NameError struct {
-	Name   string
-	Advice string // what to write instead
-}
-
-// Error says what to write instead.
-func (e *NameError) Error() string {
-	return fmt.Sprintf("%q is not the name of a resource: %s", e.Name, e.Advice)
+// nameError is the error for a name that no resource can have. advice says what to write instead.
+func nameError(name, advice string) error {
+	return fmt.Errorf("%q is not the name of a resource: %s", name, advice)
 }
 
 // NotFoundError is the error for a name that no resource of the server has.

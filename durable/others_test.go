@@ -66,7 +66,7 @@ func TestIdentify(t *testing.T) {
 						r.refuse(3 * time.Second)
 						later(2 * time.Second)
 						uid, uidErr = cluster.uid, cluster.err
-						if err := r.server.RestoreBackup(backup); err != nil {
+						if err := r.server.Restore(apitest.Restore{ResourceVersion: backup}); err != nil {
 							t.Fatal(err)
 						}
 						for i := range back.creates {

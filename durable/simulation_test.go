@@ -421,7 +421,7 @@ func (s *simulation) restore() {
 	}
 	<-time.After(2 * time.Second)
 	s.mu.Lock()
-	if err := s.server.RestoreBackup(s.backups[s.dice.IntN(len(s.backups))]); err != nil {
+	if err := s.server.Restore(apitest.Restore{ResourceVersion: s.backups[s.dice.IntN(len(s.backups))]}); err != nil {
 		s.mu.Unlock()
 		return // it was compacted away
 	}

@@ -15,16 +15,17 @@ const mirrorName = "mirror"
 // named are the programs of this module, by the names that traces have for them.
 var named = map[string]Program{
 	mirrorName:               Mirror,
-	"retrywatcher":           RetryWatcher(source.RetryOptions{}),
-	"retrywatcher-bookmarks": RetryWatcher(source.RetryOptions{Bookmarks: true}),
+	"retrywatcher":           retryWatcherOf(source.RetryOptions{}),
+	"retrywatcher-bookmarks": retryWatcherOf(source.RetryOptions{Bookmarks: true}),
 }
 
 // ProgramNames returns the names of the programs of this module, sorted.
 func ProgramNames() []string { return slices.Sorted(maps.Keys(named)) }
 
 // ProgramNamed returns the program of this module that has a name: "mirror" is [Mirror],
-// and "retrywatcher" and "retrywatcher-bookmarks" are [RetryWatcher] without and with its
-// bookmarks. For other names it returns an error that lists the names.
+// and "retrywatcher" and "retrywatcher-bookmarks" list once, and then read a
+// [source.RetryWatcher] without and with its bookmarks; they take no options on the start
+// line. For other names it returns an error that lists the names.
 func ProgramNamed(name string) (Program, error) {
 	if program, ok := named[name]; ok {
 		return program, nil

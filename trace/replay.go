@@ -25,12 +25,9 @@ type ReplayOptions struct {
 	Done func(file string, err error)
 }
 
-// ErrDiffers is in the chain of the error of [Replay] if a run differs from its
-// file.
-var ErrDiffers = errors.New("differs from the file")
-
 // Replay runs files outside of go test, one after the other. If a file fails, it
-// continues with the next one. The error joins the errors of all files.
+// continues with the next one. The error joins the errors of all files; how a run differs from
+// its file is told to Done.
 //
 // Do not call Replay from two goroutines.
 func Replay(opts ReplayOptions, files ...string) error {
@@ -45,7 +42,7 @@ func Replay(opts ReplayOptions, files ...string) error {
 		err := opts.replay(name)
 		opts.Done(name, err)
 		if differs, ok := errors.AsType[*Failure](err); ok && differs.Err == nil {
-			err = fmt.Errorf("%s: %w", name, ErrDiffers)
+			err = fmt.Errorf("%s: differs from the file", name)
 		}
 		errs = append(errs, err)
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// RetryWatcher is a Program that lists once, and then reads a [source.RetryWatcher]
+// retryWatcherOf is a Program that lists once, and then reads a [source.RetryWatcher]
 // from the list's version on, without jitter. Its entries are events. The objects of the
 // list do not become entries: the list gives only the version to watch from.
 //
 // It returns an error for an option of the start line, because the list and the
 // watch are those of ConfigMaps as they come, in JSON over HTTP/1.1.
-func RetryWatcher(retry source.RetryOptions) Program {
+func retryWatcherOf(retry source.RetryOptions) Program {
 	retry.Rand = func() float64 { return 0 }
 	return func(env Env) (Client, error) {
 		if env.Options != (Options{}) || env.Path != configMaps.path {

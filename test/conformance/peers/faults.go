@@ -360,7 +360,7 @@ func (w *world) poison() error {
 
 // restore takes the server back.
 func (w *world) restore(resourceVersion string) error {
-	return w.write(func() error { return w.server.RestoreBackup(resourceVersion) })
+	return w.write(func() error { return w.server.Restore(apitest.Restore{ResourceVersion: resourceVersion}) })
 }
 
 // outage has nothing listen for some time. Others write meanwhile, and the server may forget what they have superseded.

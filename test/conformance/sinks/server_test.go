@@ -147,9 +147,11 @@ func (o *ours) away() {
 	must(o.t, o.s.Refuse(0))
 }
 
-func (o *ours) writesAway() bool      { return true }
-func (o *ours) save() string          { return o.s.ResourceVersion() }
-func (o *ours) restore(backup string) { must(o.t, o.s.RestoreBackup(backup)) }
+func (o *ours) writesAway() bool { return true }
+func (o *ours) save() string     { return o.s.ResourceVersion() }
+func (o *ours) restore(backup string) {
+	must(o.t, o.s.Restore(apitest.Restore{ResourceVersion: backup}))
+}
 
 func (o *ours) back() {
 	must(o.t, o.s.Resume())
