@@ -12,7 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
@@ -20,20 +19,21 @@ import (
 )
 
 // told is a server that lists two objects, and asks what is known of them as Resource
-// does. Its watches are cut with an error by cut.
+// does.
 type told struct {
+	*scripted
+
 	mu      sync.Mutex
 	lists   []whole // to come; the last comes again
 	asked   []string
 	reused  []bool // of each list that came: a was the known one
 	offered []bool // there was something known to ask for
-	cut     chan error
 }
 
 // whole is a list: its version, and those of the objects.
 type whole struct{ at, a, b string }
 
-func (s *told) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
+func (s *told) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[partial], error) {
 	if opts.FieldSelector != "" {
 		return nil, apierrors.NewBadRequest("no object can be asked for by itself")
 	}
@@ -56,9 +56,9 @@ func (s *told) list(opts metav1.ListOptions, known func(key string) (partial, li
 	if len(s.lists) > 1 {
 		s.lists = s.lists[1:]
 	}
-	page := &listwatch.Page[*metav1.PartialObjectMetadata]{ResourceVersion: list.at}
+	page := &listwatch.Page[partial]{ResourceVersion: list.at}
 	add := func(name, version string) (reused bool) {
-		obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: version}}
+		obj := newPartial(name, name, version)
 		if known != nil {
 			if held, meta, ok := known(name); ok && meta.UID == obj.UID && meta.ResourceVersion == version {
 				obj, reused = held, true
@@ -73,39 +73,18 @@ func (s *told) list(opts metav1.ListOptions, known func(key string) (partial, li
 	return page, nil
 }
 
-func (s *told) Watch(ctx context.Context, _ metav1.ListOptions) (listwatch.Watch[*metav1.PartialObjectMetadata], error) {
-	return &cutWatch{ctx: ctx, cut: s.cut}, nil
-}
-
-type cutWatch struct {
-	ctx context.Context //nolint:containedctx // a stream ends with the context of its request
-	cut chan error
-}
-
-func (w *cutWatch) Next() (listwatch.Event[*metav1.PartialObjectMetadata], error) {
-	var none listwatch.Event[*metav1.PartialObjectMetadata]
-	select {
-	case err := <-w.cut:
-		return none, err
-	case <-w.ctx.Done():
-		return none, w.ctx.Err()
-	}
-}
-
-func (*cutWatch) Close() error { return nil }
-
 func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 	expired := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired}}
-	gone := func(_ context.Context, s *told, _ *reflector.Reflector[*metav1.PartialObjectMetadata]) error {
-		s.cut <- expired
+	gone := func(_ context.Context, s *told, _ *reflector.Reflector[partial]) error {
+		(<-s.streams).events <- expired
 		return nil
 	}
-	asked := func(ctx context.Context, _ *told, r *reflector.Reflector[*metav1.PartialObjectMetadata]) error {
+	asked := func(ctx context.Context, _ *told, r *reflector.Reflector[partial]) error {
 		return r.Relist(ctx)
 	}
 	for name, test := range map[string]struct {
 		lists  []whole
-		relist func(context.Context, *told, *reflector.Reflector[*metav1.PartialObjectMetadata]) error
+		relist func(context.Context, *told, *reflector.Reflector[partial]) error
 		asked  []string // the version of each list
 		reused []bool
 	}{
@@ -147,8 +126,8 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := &told{lists: test.lists, cut: make(chan error)}
-				sink := store.New(store.Options[*metav1.PartialObjectMetadata]{})
+				server := &told{scripted: newScripted(), lists: test.lists}
+				sink := store.New(store.Options[partial]{})
 				r := reflector.New(server, reflector.InMemory(sink), reflector.Options{})
 				ctx, stop := context.WithCancel(t.Context())
 				done := make(chan error, 1)
@@ -185,41 +164,30 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 // A list has an object twice, and one of the two cannot be decoded. The one that can be decoded is the newest that the sink can have.
 func TestItemThatIsKeptBesideOneThatIsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		object := func(version string) *metav1.PartialObjectMetadata {
-			return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: version}}
+		bad := undecodable(listwatch.Meta{Key: "a", UID: "u", ResourceVersion: "7"})
+		pages := []*listwatch.Page[partial]{
+			{ResourceVersion: "5", Items: []partial{newPartial("a", "u", "3")}},
+			{ResourceVersion: "9", Errors: []*listwatch.ObjectError{bad}, Items: []partial{newPartial("a", "u", "8")}},
 		}
-		bad := &listwatch.ObjectError{Meta: listwatch.Meta{Key: "a", UID: "u", ResourceVersion: "7"}, Err: errors.New("bad field")}
-		pages := []*listwatch.Page[*metav1.PartialObjectMetadata]{
-			{ResourceVersion: "5", Items: []*metav1.PartialObjectMetadata{object("3")}},
-			{ResourceVersion: "9", Errors: []*listwatch.ObjectError{bad}, Items: []*metav1.PartialObjectMetadata{object("8")}},
+		server := newScripted()
+		server.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+			if len(pages) == 0 {
+				return nil, apierrors.NewBadRequest("there are two lists")
+			}
+			page := pages[0]
+			pages = pages[1:]
+			return page, nil
 		}
-		cut := make(chan error, 1)
-		cut <- &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired}}
-		server := listwatch.Funcs[*metav1.PartialObjectMetadata]{
-			ListFunc: func(_ context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
-				if opts.FieldSelector != "" || len(pages) == 0 {
-					return nil, apierrors.NewBadRequest("nobody is asked for")
-				}
-				page := pages[0]
-				pages = pages[1:]
-				return page, nil
-			},
-			WatchFunc: func(ctx context.Context, _ metav1.ListOptions) (listwatch.Watch[*metav1.PartialObjectMetadata], error) {
-				return &cutWatch{ctx: ctx, cut: cut}, nil
-			},
+		server.ask = func(context.Context, string) (*listwatch.Page[partial], error) {
+			return nil, apierrors.NewBadRequest("nobody is asked for")
 		}
-		held := store.New(store.Options[*metav1.PartialObjectMetadata]{})
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- reflector.New(server, reflector.InMemory(held), reflector.Options{}).Run(ctx) }()
-		<-time.After(time.Minute)
-		synctest.Wait()
+		held := store.New(store.Options[partial]{})
+		stop := running(t, reflector.New(server, reflector.InMemory(held), reflector.Options{}))
+		(<-server.streams).events <- &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired}}
+		later(time.Minute)
 		if got, _ := held.Get("a"); got == nil || got.ResourceVersion != "8" {
 			t.Errorf("the store has %v, want the object at 8", got)
 		}
 		stop()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
 	})
 }

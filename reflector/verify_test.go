@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -74,12 +73,18 @@ func runVerified(t *testing.T, test func(v *verified)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		denied := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
+		lister := listwatch.Funcs[partial]{WatchFunc: metadata.Watch}
+		lister.ListFunc = func(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[partial], error) {
+			if v.fails.Load() {
+				return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
+			}
+			return metadata.List(ctx, opts)
+		}
 		known := store.New(store.Options[*testObject]{})
 		v.known = known
 		queue := deltafifo.New(deltafifo.Options[*testObject]{Known: known})
 		r := reflector.New(lw, reflector.InQueue(queue), reflector.Options{
-			Verify: reflector.Verify{Every: 10 * time.Minute, Metadata: failing{metadata, &v.fails, denied}},
+			Verify: reflector.Verify{Every: 10 * time.Minute, Metadata: lister},
 			Rand:   func() float64 { return 0 },
 			Trace: &reflector.Trace{
 				ListStart: func(reflector.ListStart) { v.lists.Add(1) },
@@ -236,20 +241,6 @@ func TestVerifyThatFails(t *testing.T) {
 	})
 }
 
-// failing is a lister that fails if it is told to.
-type failing struct {
-	listwatch.ListWatcher[*metav1.PartialObjectMetadata]
-	fails *atomic.Bool
-	err   error
-}
-
-func (f failing) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*metav1.PartialObjectMetadata], error) {
-	if f.fails.Load() {
-		return nil, f.err
-	}
-	return f.ListWatcher.List(ctx, opts)
-}
-
 // What a verification has listed is as large as the copy is. It is let go when it was compared.
 func TestVerifyLetsGoOfWhatItListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -380,11 +371,10 @@ func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
 			all = append(all, obj)
 		}
 		drift := 0
+		metadata := newScripted()
+		metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) { return pageOf("100", all...), nil }
 		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Rand: zero,
-			Verify: reflector.Verify{Every: time.Minute, Metadata: metadataOf(func(context.Context) (*listwatch.Page[partial], error) {
-				return pageOf("100", all...), nil
-			})},
+			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
 			Trace: &reflector.Trace{Problem: func(p reflector.Problem) {
 				if p.Class == protocol.DriftProblem {
 					drift++
@@ -409,12 +399,13 @@ func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
 		for i := range 200 {
 			many = append(many, newPartial(fmt.Sprint("x", i), "u", "50"))
 		}
+		metadata := newScripted()
+		metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) {
+			<-compare
+			return pageOf("100", many...), nil
+		}
 		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Rand: zero,
-			Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadataOf(func(context.Context) (*listwatch.Page[partial], error) {
-				<-compare
-				return pageOf("100", many...), nil
-			})},
+			Rand: zero, Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadata},
 		})
 		stop := running(t, r)
 		stream := <-server.streams
@@ -432,15 +423,4 @@ func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
 		}
 		stop()
 	})
-}
-
-// metadataOf answers the lists of a verification.
-type metadataOf func(ctx context.Context) (*listwatch.Page[partial], error)
-
-func (m metadataOf) List(ctx context.Context, _ metav1.ListOptions) (*listwatch.Page[partial], error) {
-	return m(ctx)
-}
-
-func (metadataOf) Watch(context.Context, metav1.ListOptions) (listwatch.Watch[partial], error) {
-	return nil, io.EOF
 }
