@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/durable"
+	"github.com/relist-go/relist/durable/sqlite"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
 )
@@ -14,9 +15,18 @@ var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // The example of docs/embedding.md.
 func Example() {
-	_ = func(ctx context.Context, client *transport.Client, table durable.Copy[*listwatch.Raw]) error {
+	_ = func(ctx context.Context, client *transport.Client) error {
 		opts := listwatch.Options[*listwatch.Raw]{Drop: []string{"metadata.managedFields"}}
 		pods, err := listwatch.New(client, podResource, opts)
+		if err != nil {
+			return err
+		}
+		db, err := sqlite.Open("cluster.db", sqlite.Options{})
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		table, err := sqlite.New(db, sqlite.Table{Resource: podResource, Columns: []string{"node=.spec.nodeName"}}, (*listwatch.Raw).MarshalJSON)
 		if err != nil {
 			return err
 		}

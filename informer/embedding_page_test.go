@@ -393,12 +393,21 @@ func Example_waitFor() {
 }
 
 func Example_checkpoint() {
-	var pods listwatch.ListWatcher[*Pod]
-	var kubeSystemUID string
-	cache := informer.New(pods, informer.Options[*Pod]{
-		Checkpoint: checkpoint.File[*Pod]("/var/cache/shop/pods", checkpoint.Options{Cluster: kubeSystemUID}),
-	})
-	_ = cache
+	namespaceResource := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	_ = func(ctx context.Context, client *transport.Client, pods listwatch.ListWatcher[*Pod]) error {
+		namespaces, err := listwatch.New(client, namespaceResource, listwatch.Options[*metav1.PartialObjectMetadata]{})
+		if err != nil {
+			return err
+		}
+		_, kubeSystem, err := namespaces.Get(ctx, metav1.NamespaceSystem) // needs the right to get this namespace
+		if err != nil {
+			return err
+		}
+		cache := informer.New(pods, informer.Options[*Pod]{
+			Checkpoint: checkpoint.File[*Pod]("/var/cache/shop/pods", checkpoint.Options{Cluster: string(kubeSystem.UID)}),
+		})
+		return cache.Run(ctx)
+	}
 }
 
 func Example_status() {
@@ -512,7 +521,7 @@ func TestEmbedding(t *testing.T) {
 		"example_test.go", "embedding_page_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
 		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go", "../examples/read-your-writes/main.go",
-		"../durable/example_test.go",
+		"../durable/example_test.go", "../listwatch/source/example_test.go",
 	} {
 		code += flush(read(t, file))
 	}

@@ -20,10 +20,10 @@ type Options[T object.Object] struct {
 	// because the store is empty when Run begins, or has the copy of Checkpoint.
 	Reflector reflector.Options
 
-	// Logger gets lines about what happens: problems at Warn, once for each state and not once for each attempt; lists at Info; the
-	// rest at Debug. [reflector.LogTrace] says what they are. Each line has the attributes "resource" and "namespace", if the
-	// ListWatcher says what it lists, as [listwatch.Resource] and [listwatch.Funcs] do. If Logger is nil, the lines go to what
-	// slog.Default() returned when New was called. So a program that sets nothing is also told when the server is away.
+	// Logger gets lines about what happens: problems at Warn, once for each state and not once for each attempt; at Info a line for each
+	// list that has arrived; the rest at Debug. [reflector.LogTrace] says what they are. Each line has the attributes "resource" and
+	// "namespace", if the ListWatcher says what it lists, as [listwatch.Resource] and [listwatch.Funcs] do. If Logger is nil, the lines
+	// go to what slog.Default() returned when New was called. So a program that sets nothing is also told when the server is away.
 	// slog.New(slog.DiscardHandler) is silent.
 	// Reflector.Trace is called as well.
 	Logger *slog.Logger
