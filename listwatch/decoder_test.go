@@ -1,10 +1,7 @@
 package listwatch
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"errors"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/object"
 )
 
@@ -131,23 +129,7 @@ func TestUnstructuredEqualsApimachinerys(t *testing.T) {
 
 // A kube-apiserver sent these 300 Pods.
 func TestUnstructuredPodsEqualApimachinerys(t *testing.T) {
-	file, err := os.Open("../testdata/pods-300.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list struct{ Items []json.RawMessage }
-	if err := json.NewDecoder(unzipped).Decode(&list); err != nil {
-		t.Fatal(err)
-	}
-	if len(list.Items) != 300 {
-		t.Fatalf("file has %d pods, want 300", len(list.Items))
-	}
-	for _, data := range list.Items {
+	for _, data := range podlist.Items(t) {
 		got, err := decodeUnstructured(data)
 		if err != nil {
 			t.Fatal(err)

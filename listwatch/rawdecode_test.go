@@ -2,9 +2,7 @@ package listwatch
 
 import (
 	"bytes"
-	"compress/gzip"
 	"io"
-	"os"
 	"runtime"
 	"testing"
 
@@ -13,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -72,28 +71,9 @@ func FuzzRawKind(f *testing.F) {
 	})
 }
 
-// podList returns the list of 300 Pods that a kube-apiserver sent.
-func podList(tb testing.TB) []byte {
-	tb.Helper()
-	file, err := os.Open("../testdata/pods-300.json.gz")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	text, err := io.ReadAll(unzipped)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return text
-}
-
 // BenchmarkRaw reads a list of 300 Pods. live-B/pod is what one that is kept takes.
 func BenchmarkRaw(b *testing.B) {
-	text := podList(b)
+	text := podlist.Text(b)
 	b.Run("raw", func(b *testing.B) { benchmarkList[*Raw](b, text) })
 	b.Run("unstructured", func(b *testing.B) { benchmarkList[*unstructured.Unstructured](b, text) })
 }

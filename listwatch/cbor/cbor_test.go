@@ -2,14 +2,11 @@ package cbor
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -23,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/source"
@@ -341,31 +339,16 @@ func TestIdentifyTakesWhatItCan(t *testing.T) {
 
 // A kube-apiserver sent these 300 Pods in JSON; the test encodes them in CBOR.
 func TestPodsEqualApimachinerys(t *testing.T) {
-	file, err := os.Open("../../testdata/pods-300.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(unzipped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := podlist.Text(t)
 	page, err := list[*unstructured.Unstructured](t, marshal(t, fromJSON(t, string(text))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
+	items := podlist.Items(t)
+	if len(page.Items) != len(items) {
+		t.Fatalf("%d pods of %d", len(page.Items), len(items))
 	}
-	if len(page.Items) != 300 || len(want.Items) != 300 {
-		t.Fatalf("%d pods of %d", len(page.Items), len(want.Items))
-	}
-	for i, item := range want.Items {
+	for i, item := range items {
 		object := fromJSON(t, string(item)).(map[string]any)
 		object["kind"], object["apiVersion"] = "Pod", "v1"
 		if !reflect.DeepEqual(object, page.Items[i].Object) { // cmp takes seconds over 300 of them

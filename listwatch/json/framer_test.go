@@ -3,8 +3,6 @@ package json
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -16,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/transport/frames"
 	"github.com/relist-go/relist/transport/frames/framestest"
 )
@@ -182,25 +181,13 @@ func decodeAll(in []byte) (objects []string, ok bool) {
 // podEvents returns a watch stream of the 300 pods of a real cluster.
 func podEvents(tb testing.TB) (stream []byte, frames int) {
 	tb.Helper()
-	file, err := os.Open("../../testdata/pods-300.json.gz")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var list struct{ Items []json.RawMessage }
-	if err := json.NewDecoder(unzipped).Decode(&list); err != nil {
-		tb.Fatal(err)
-	}
-	for _, item := range list.Items {
+	items := podlist.Items(tb)
+	for _, item := range items {
 		stream = append(stream, `{"type":"MODIFIED","object":`...)
 		stream = append(stream, item...)
 		stream = append(stream, "}\n"...)
 	}
-	return stream, len(list.Items)
+	return stream, len(items)
 }
 
 func BenchmarkFrames(b *testing.B) {

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relist-go/relist/internal/podlist"
 )
 
 // A Pod comes out as from apimachinery, from a decoder that has seen others like it.
 func TestPodsAsApimachinery(t *testing.T) {
-	items, _ := pods(t)
+	items := podlist.Items(t)
 	for _, share := range []bool{false, true} {
 		var decoder treeDecoder
 		for round := range 2 {

@@ -2,11 +2,9 @@ package apiserver
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/relist-go/relist/internal/podlist"
 )
 
 // exchanged are objects with values of each kind that a message can have.
@@ -59,21 +59,11 @@ func exchanged(t *testing.T) []runtime.Object {
 // pods are those of a cluster.
 func pods(t *testing.T) (all []runtime.Object) {
 	t.Helper()
-	file, err := os.Open("../../../testdata/pods-300.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list corev1.PodList
-	if err := json.NewDecoder(unzipped).Decode(&list); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 50 {
-		pod := list.Items[i]
+	for i, item := range podlist.Items(t)[:50] {
+		var pod corev1.Pod
+		if err := json.Unmarshal(item, &pod); err != nil {
+			t.Fatal(err)
+		}
 		pod.ObjectMeta = metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", i), Labels: pod.Labels, Annotations: pod.Annotations}
 		pod.Status = corev1.PodStatus{} // that is written elsewhere
 		all = append(all, &pod)

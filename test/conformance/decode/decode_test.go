@@ -2,13 +2,10 @@ package decode
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"reflect"
 	"runtime"
 	"testing"
@@ -22,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/object"
@@ -30,34 +28,6 @@ import (
 
 // lenient is how relist asks json/v2 to read.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-// pods returns the 300 Pods of testdata, as a server sent them.
-func pods(tb testing.TB) (items []jsontext.Value, size int64) {
-	tb.Helper()
-	file, err := os.Open("../../../testdata/pods-300.json.gz")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer file.Close()
-	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	data, err := io.ReadAll(unpacked)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var list struct {
-		Items []jsontext.Value `json:"items"`
-	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		tb.Fatal(err)
-	}
-	for _, item := range list.Items {
-		size += int64(len(item))
-	}
-	return list.Items, size
-}
 
 func unmarshaler[T any](tb testing.TB) func(object []byte) (T, error) {
 	tb.Helper()
@@ -73,7 +43,7 @@ func unmarshaler[T any](tb testing.TB) func(object []byte) (T, error) {
 
 // Every Pod is, to the last field, what apimachinery's decoder makes of it.
 func TestPods(t *testing.T) {
-	items, _ := pods(t)
+	items := podlist.Items(t)
 	decode, decodeMaps := unmarshaler[*corev1.Pod](t), unmarshaler[*unstructured.Unstructured](t)
 	for i, item := range items {
 		var want corev1.Pod
@@ -104,7 +74,7 @@ func TestPods(t *testing.T) {
 // A list of them comes out the same, twice, although the second has half of its memory
 // from the first.
 func TestListedPods(t *testing.T) {
-	items, _ := pods(t)
+	items := podlist.Items(t)
 	pods, maps := listed[*corev1.Pod](t), listed[*unstructured.Unstructured](t)
 	for range 2 {
 		for i, got := range pods() {
@@ -131,20 +101,10 @@ func TestListedPods(t *testing.T) {
 // listed returns a function that lists the Pods over HTTP.
 func listed[T object.Object](t *testing.T) func() []T {
 	t.Helper()
+	text := podlist.Text(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		file, err := os.Open("../../../testdata/pods-300.json.gz")
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer file.Close()
-		unpacked, err := gzip.NewReader(file)
-		if err != nil {
-			t.Error(err)
-			return
-		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.Copy(w, unpacked)
+		_, _ = w.Write(text)
 	}))
 	t.Cleanup(server.Close)
 	client, err := transport.NewClient(transport.Config{Server: server.URL})
@@ -207,7 +167,7 @@ func valueEnd(data []byte, at int) int {
 // Mutated Pods are refused where json/v2 refuses them, and are otherwise what it makes
 // of them; unstructured ones the same with apimachinery.
 func TestMutatedPods(t *testing.T) {
-	items, _ := pods(t)
+	items := podlist.Items(t)
 	decode, decodeMaps := unmarshaler[*corev1.Pod](t), unmarshaler[*unstructured.Unstructured](t)
 	refused := 0
 	const rounds = 2000
@@ -259,8 +219,11 @@ func BenchmarkPods(b *testing.B) {
 		{"relist-unstructured", func(data []byte) (any, error) { return maps(data) }},
 	} {
 		b.Run(way.name, func(b *testing.B) {
-			items, size := pods(b)
-			b.SetBytes(size)
+			items, size := podlist.Items(b), 0
+			for _, item := range items {
+				size += len(item)
+			}
+			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			kept := make([]any, len(items))
 			for b.Loop() {

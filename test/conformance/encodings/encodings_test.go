@@ -4,13 +4,11 @@ package encodings
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"reflect"
 	"testing"
 
@@ -24,6 +22,7 @@ import (
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
+	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
 	relistcbor "github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/object"
@@ -57,21 +56,9 @@ func init() {
 // realPods are 300 that a kube-apiserver sent.
 func realPods(t testing.TB) *corev1.PodList {
 	t.Helper()
-	file, err := os.Open("../../../testdata/pods-300.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	list := &corev1.PodList{}
-	if err := json.NewDecoder(unzipped).Decode(list); err != nil {
+	if err := json.Unmarshal(podlist.Text(t), list); err != nil {
 		t.Fatal(err)
-	}
-	if len(list.Items) != 300 {
-		t.Fatalf("%d pods", len(list.Items))
 	}
 	return list
 }

@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/test/conformance/command"
 )
 
@@ -83,16 +83,10 @@ func cpu(t *testing.T, pid int) time.Duration {
 // fillPods stores the pods of the sample again and again, under unique names.
 func fillPods(t *testing.T, s *apitest.Server) {
 	t.Helper()
-	file, err := os.Open("../../../testdata/pods-300.json.gz")
-	must(t, err)
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	must(t, err)
-	var list struct{ Items []json.RawMessage }
-	must(t, json.NewDecoder(unzipped).Decode(&list))
+	items := podlist.Items(t)
 	for i := range pods {
 		var pod map[string]any
-		must(t, json.Unmarshal(list.Items[i%len(list.Items)], &pod))
+		must(t, json.Unmarshal(items[i%len(items)], &pod))
 		metadata := pod["metadata"].(map[string]any)
 		metadata["name"] = fmt.Sprintf("%s-%05d", metadata["name"], i)
 		delete(metadata, "uid")
