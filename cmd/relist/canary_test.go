@@ -293,9 +293,7 @@ func everything(t *testing.T, quoted <-chan struct{}, args ...string) string {
 	}
 	timeout := time.After(20 * time.Second)
 	for args[0] == "mirror" {
-		p.out.mu.Lock()
-		have, changed := p.out.buf.String(), p.out.changed
-		p.out.mu.Unlock()
+		have, changed := p.out.Now()
 		if strings.Contains(have, "backoff") || strings.Contains(have, "next try") || strings.Contains(have, "waiting") {
 			break
 		}

@@ -132,7 +132,7 @@ func TestMirrorOfObjectsTellsProblemsOnStderr(t *testing.T) {
 	}
 	for _, output := range []string{"yaml", "table"} {
 		p := start(t, "mirror", "cm", "-A", "--server", url, "-o", output)
-		p.errors.await(t, "relist mirror: list: ")
+		p.errors.Await(t, "relist mirror: list: ")
 		if r := p.interrupt(); r.status != cli.ExitOK || strings.Contains(r.stdout, "problem") {
 			t.Errorf("-o %s: status %d, stdout %q", output, r.status, r.stdout)
 		}
@@ -155,7 +155,7 @@ func TestNothingOfAnObjectReachesTheTerminal(t *testing.T) {
 			if strings.HasPrefix(output, "text") {
 				told = p.out
 			}
-			told.await(t, "event of the unknown type")
+			told.Await(t, "event of the unknown type")
 			p.cancel()
 		}
 		r := p.wait()

@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli/clitest"
 )
 
 // result is the exit status and the output of a command.
@@ -32,8 +31,8 @@ func command(t *testing.T, args ...string) result {
 type process struct {
 	t      *testing.T
 	cancel context.CancelFunc
-	out    *output
-	errors *output // stderr
+	out    *clitest.Output
+	errors *clitest.Output // stderr
 	status chan int
 	began  time.Time
 }
@@ -43,7 +42,7 @@ type process struct {
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &process{t: t, cancel: cancel, out: newOutput(), errors: newOutput(), status: make(chan int, 1), began: time.Now()}
+	p := &process{t: t, cancel: cancel, out: clitest.NewOutput(), errors: clitest.NewOutput(), status: make(chan int, 1), began: time.Now()}
 	t.Cleanup(cancel)
 	go func() { p.status <- run(ctx, args, p.out, p.errors) }()
 	return p
@@ -69,52 +68,10 @@ func (p *process) interrupt() result {
 	return p.wait()
 }
 
-// output is a stdout that can be waited for.
-type output struct {
-	mu      sync.Mutex
-	buf     bytes.Buffer
-	changed chan struct{}
-}
-
-func newOutput() *output { return &output{changed: make(chan struct{})} }
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	close(o.changed)
-	o.changed = make(chan struct{})
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
-
 // await waits until text has been printed on stdout.
 func (p *process) await(text string) {
 	p.t.Helper()
-	p.out.await(p.t, text)
-}
-
-// await waits until text has been written, and returns everything that was.
-func (o *output) await(t *testing.T, text string) string {
-	t.Helper()
-	timeout := time.After(20 * time.Second)
-	for {
-		o.mu.Lock()
-		have, changed := o.buf.String(), o.changed
-		o.mu.Unlock()
-		if strings.Contains(have, text) {
-			return have
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("waited for %q; printed so far:\n%s", text, have)
-		}
-	}
+	p.out.Await(p.t, text)
 }
 
 // newServer returns a server on loopback.
@@ -171,28 +128,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv("RELIST_TEST_IS_COMMAND") != "" {
 		main()
 	}
-	status := runAtHome(m)
+	status := clitest.AtHome(m)
 	if left := leftGoroutines(); status == 0 && left != "" {
 		_, _ = io.WriteString(os.Stderr, "goroutines are left:\n"+left)
 		status = 1
 	}
 	os.Exit(status)
-}
-
-// runAtHome runs the tests in an environment without the configuration of the machine's
-// user. The tests run in parallel, so they cannot do this one by one.
-func runAtHome(m *testing.M) (status int) {
-	home, err := os.MkdirTemp("", "relist-test")
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = os.RemoveAll(home) }()
-	for name, value := range map[string]string{"HOME": home, "KUBECONFIG": "", "KUBERNETES_SERVICE_HOST": ""} {
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
-	return m.Run()
 }
 
 // leftGoroutines waits for goroutines that are about to end, such as the reader of a

@@ -147,7 +147,7 @@ func TestServeWithTLSAndLog(t *testing.T) {
 			t.Errorf("%s: %v objects, %s", url, s["objects"], r.stderr)
 		}
 	}
-	p.errors.await(t, `HTTP/2.0 GET "/api/v1/configmaps`)
+	p.errors.Await(t, `HTTP/2.0 GET "/api/v1/configmaps`)
 	if r := p.interrupt(); r.status != cli.ExitOK {
 		t.Errorf("serve: status %d, %s", r.status, r.stderr)
 	}

@@ -62,7 +62,7 @@ func TestPluginThatWaitsForTheUser(t *testing.T) {
 	_, url := newServer(t, apitest.Options{Token: "secret"})
 	kubeconfig, pipe := withPlugin(t, url, "secret")
 	p := start(t, "mirror", "cm", "--kubeconfig", kubeconfig, "--exit-on-sync", "-o", "none")
-	p.errors.await(t, "relist: waiting for log-in, which supplies the credential\n")
+	p.errors.Await(t, "relist: waiting for log-in, which supplies the credential\n")
 	if err := os.WriteFile(pipe, []byte("go on\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

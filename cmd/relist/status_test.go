@@ -15,7 +15,7 @@ import (
 // statusURL waits until the command has said where its status is.
 func (p *process) statusURL() string {
 	p.t.Helper()
-	text := p.errors.await(p.t, "/status\n")
+	text := p.errors.Await(p.t, "/status\n")
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "status on "), "/status")
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/cli/clitest"
 )
 
 // A real signal, to a real process: in this one, every mirror would answer it.
@@ -18,17 +19,17 @@ func TestStatusSignal(t *testing.T) {
 	createConfigMap(t, server, "a", "one")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "mirror", "cm", "-A", "--server", url, "-o", "json")
 	cmd.Env = append(os.Environ(), "RELIST_TEST_IS_COMMAND=1", "GORACE=atexit_sleep_ms=0")
-	stdout, stderr := newOutput(), newOutput()
+	stdout, stderr := clitest.NewOutput(), clitest.NewOutput()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stdout.await(t, `"kind":"watch"`)
-	stdout.await(t, `"kind":"synced"`) // the list may be applied after the watch was asked for
+	stdout.Await(t, `"kind":"watch"`)
+	stdout.Await(t, `"kind":"synced"`) // the list may be applied after the watch was asked for
 	if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Join(strings.Fields(stderr.await(t, "last byte")), " ")
+	text := strings.Join(strings.Fields(stderr.Await(t, "last byte")), " ")
 	for _, want := range []string{"status of configmaps from " + url, " health ok ", " objects 1, pending 0 "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %q", want, text)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/clitest"
 )
 
 // A signal ends the command at once, in every state, and the command prints the
@@ -108,7 +109,7 @@ func TestSignal(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "mirror", "cm", "-A", "--server", url, "-o", "json")
 	cmd.Env = append(os.Environ(), "RELIST_TEST_IS_COMMAND=1",
 		"GORACE=atexit_sleep_ms=0") // else the race detector, where it is on, waits a second at the end
-	out := newOutput()
+	out := clitest.NewOutput()
 	cmd.Stdout = out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

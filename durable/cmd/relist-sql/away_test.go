@@ -16,19 +16,19 @@ import (
 func TestServerAway(t *testing.T) {
 	w := newWorld(t, 1)
 	p := start(t, w.mirror("--status-listen", "127.0.0.1:0")...)
-	p.out.await(t, "1 object at ")
+	p.out.Await(t, "1 object at ")
 	version := w.server.ResourceVersion()
 	if err := w.server.Refuse(0); err != nil {
 		t.Fatal(err)
 	}
 	line := fmt.Sprintf("configmaps: cannot be read from %s (unreachable), and is tried again until it can; the rows stay as at %s: ", w.url, version)
-	p.errors.await(t, line)
+	p.errors.Await(t, line)
 	p.awaitAnswer("/status", `"failingSince"`)
 	if err := w.server.Resume(); err != nil {
 		t.Fatal(err)
 	}
 	w.configMap("after", "1") // an event shows that the server still has the version
-	p.errors.await(t, "configmaps: is read again, after ")
+	p.errors.Await(t, "configmaps: is read again, after ")
 	w.awaitRow(p, "a/after")
 	r := p.interrupt()
 	_, said, _ := strings.Cut(r.stderr, "/status\n")
@@ -41,17 +41,17 @@ func TestServerAway(t *testing.T) {
 func TestServerFailsInTwoWays(t *testing.T) {
 	w := newWorld(t, 1)
 	p := start(t, w.mirror()...)
-	p.out.await(t, "1 object at ")
+	p.out.Await(t, "1 object at ")
 	for _, status := range []int{500, 503} {
 		if err := w.server.FailNext(apitest.Failure{Verb: "watch", Status: status, Message: "not yet"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.server.CutWatches(0)
-	p.errors.await(t, "configmaps: cannot be read from "+w.url+" (failed), and is tried again until it can; the rows stay as at ")
-	p.errors.await(t, "configmaps: still cannot be read from "+w.url+" (unavailable): ")
+	p.errors.Await(t, "configmaps: cannot be read from "+w.url+" (failed), and is tried again until it can; the rows stay as at ")
+	p.errors.Await(t, "configmaps: still cannot be read from "+w.url+" (unavailable): ")
 	w.configMap("after", "1")
-	p.errors.await(t, "configmaps: is read again, after ")
+	p.errors.Await(t, "configmaps: is read again, after ")
 	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stderr, "not yet") != 2 || strings.Count(r.stderr, "\n") != 3 {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/clitest"
 )
 
 // blocks returns the fenced blocks of docs/durable.md that are of a language, in order.
@@ -83,7 +84,7 @@ func TestDocsFirstCommands(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	server := exec.CommandContext(t.Context(), program, replaced(serve, "127.0.0.1:8080", "127.0.0.1:0")...)
-	out := newOutput()
+	out := clitest.NewOutput()
 	server.Stdout = out
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func TestDocsFirstCommands(t *testing.T) {
 		_ = server.Process.Kill()
 		_ = server.Wait() // it was killed
 	}()
-	url := strings.Fields(out.await(t, "faults "))[1]
+	url := strings.Fields(out.Await(t, "faults "))[1]
 	file := filepath.Join(t.TempDir(), "demo.db")
 	ran := 0
 	for _, words := range append(commands(sh[1]), commands(sh[2])...) {

@@ -85,7 +85,7 @@ func TestTerminate(t *testing.T) {
 	}
 	w := newWorld(t, 2)
 	cmd, p := startProcess(t, w.mirror()...)
-	p.out.await(t, "2 objects at ")
+	p.out.Await(t, "2 objects at ")
 	w.configMap("late", "1")
 	version := w.server.ResourceVersion()
 	w.awaitRow(p, "a/late")
@@ -116,10 +116,10 @@ func TestKilled(t *testing.T) {
 	for i := range 6 {
 		cmd, p := startProcess(t, w.mirror("--page-size", "7")...)
 		if i%2 == 0 { // while it lists, or goes on
-			p.out.await(t, "copying ")
+			p.out.Await(t, "copying ")
 		} else {
 			w.configMap("k"+string(rune('a'+i)), "1")
-			p.out.await(t, " at ")
+			p.out.Await(t, " at ")
 		}
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -154,9 +154,9 @@ func TestKilled(t *testing.T) {
 func TestTwoAtATime(t *testing.T) {
 	w := newWorld(t, 1)
 	first := start(t, w.mirror("--shared")...)
-	first.out.await(t, "1 object at ")
+	first.out.Await(t, "1 object at ")
 	locked := start(t, "mirror", "nodes", "--server", w.url, "--to", "sqlite:"+w.file+"2")
-	locked.out.await(t, "0 objects at ")
+	locked.out.Await(t, "0 objects at ")
 	for _, tt := range []struct{ file, more string }{{w.file + "2", "--shared=false"}, {w.file + "2", "--shared"}, {w.file, "--shared=false"}} {
 		r := command(t, "mirror", "nodes", "--server", w.url, "--to", "sqlite:"+tt.file, tt.more)
 		if want := "relist-sql mirror: sqlite:" + tt.file + ": another program writes to it: stop that program; or start both with --shared, if they write different copies\n"; r.status != exitFenced || r.stderr != want {
@@ -165,7 +165,7 @@ func TestTwoAtATime(t *testing.T) {
 	}
 
 	second := start(t, w.mirror("--shared")...)
-	second.out.await(t, "goes on at ")
+	second.out.Await(t, "goes on at ")
 	w.configMap("next", "1") // the first one writes, and learns that it must not
 	r := first.wait()
 	want := "relist-sql mirror: configmaps in sqlite:" + w.file + ": another program has opened the copy, and writes to it now; what this program had committed is kept: stop one of the two\n"
@@ -226,12 +226,12 @@ func TestMirrorErrors(t *testing.T) {
 func TestMirrorGoesOnWithoutServer(t *testing.T) {
 	w := newWorld(t, 1)
 	p := start(t, w.mirror()...)
-	p.out.await(t, "1 object at ")
+	p.out.Await(t, "1 object at ")
 	if err := w.server.FailNext(apitest.Failure{Verb: "watch", Status: 500, Message: "etcd is down", Count: 2}); err != nil {
 		t.Fatal(err)
 	}
 	w.server.CutWatches(0)
-	p.errors.await(t, "etcd is down")
+	p.errors.Await(t, "etcd is down")
 	w.configMap("after", "1")
 	w.awaitRow(p, "a/after")
 	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stderr, "etcd is down") != 1 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/clitest"
 )
 
 // TestMain lets the test binary be the command, for tests that need a process.
@@ -22,29 +22,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv("RELIST_TEST_IS_COMMAND") != "" {
 		main()
 	}
-	os.Exit(runAtHome(m))
+	os.Exit(clitest.AtHome(m))
 }
 
 // homeOfUser is the home of who runs the tests.
 var homeOfUser = os.Getenv("HOME")
-
-// runAtHome runs the tests in an environment without the configuration of the machine's user.
-func runAtHome(m *testing.M) (status int) {
-	home, err := os.MkdirTemp("", "relist-sql-test")
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = os.RemoveAll(home) }()
-	for name, value := range map[string]string{"HOME": home, "KUBECONFIG": "", "KUBERNETES_SERVICE_HOST": ""} {
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
-	return m.Run()
-}
-
-// limit is how long a test waits for what must come. It is long, because a machine may be slow.
-const limit = 2 * time.Minute
 
 // result is the exit status and the output of a command.
 type result struct {
@@ -56,7 +38,7 @@ type result struct {
 type process struct {
 	t           *testing.T
 	cancel      context.CancelFunc
-	out, errors *output
+	out, errors *clitest.Output
 	status      chan int
 }
 
@@ -64,7 +46,7 @@ type process struct {
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &process{t: t, cancel: cancel, out: newOutput(), errors: newOutput(), status: make(chan int, 1)}
+	p := &process{t: t, cancel: cancel, out: clitest.NewOutput(), errors: clitest.NewOutput(), status: make(chan int, 1)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -80,7 +62,7 @@ func start(t *testing.T, args ...string) *process {
 // startProcess runs the command in a process of its own.
 func startProcess(t *testing.T, args ...string) (*exec.Cmd, *process) {
 	t.Helper()
-	p := &process{t: t, out: newOutput(), errors: newOutput()}
+	p := &process{t: t, out: clitest.NewOutput(), errors: clitest.NewOutput()}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "RELIST_TEST_IS_COMMAND=1",
 		"GORACE=atexit_sleep_ms=0") // else the race detector, where it is on, waits a second at the end
@@ -103,7 +85,7 @@ func (p *process) wait() result {
 	select {
 	case status := <-p.status:
 		return result{status, p.out.String(), p.errors.String()}
-	case <-time.After(limit):
+	case <-time.After(clitest.Limit):
 		p.t.Fatalf("the command does not end; so far:\n%s%s", p.out, p.errors)
 		return result{}
 	}
@@ -114,48 +96,6 @@ func (p *process) interrupt() result {
 	p.t.Helper()
 	p.cancel()
 	return p.wait()
-}
-
-// output is a stream that can be waited for.
-type output struct {
-	mu      sync.Mutex
-	buf     bytes.Buffer
-	changed chan struct{}
-}
-
-func newOutput() *output { return &output{changed: make(chan struct{})} }
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	close(o.changed)
-	o.changed = make(chan struct{})
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
-
-// await waits until text has been written, and returns everything that was.
-func (o *output) await(t *testing.T, text string) string {
-	t.Helper()
-	timeout := time.After(limit)
-	for {
-		o.mu.Lock()
-		have, changed := o.buf.String(), o.changed
-		o.mu.Unlock()
-		if strings.Contains(have, text) {
-			return have
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("waited for %q; printed so far:\n%s", text, have)
-		}
-	}
 }
 
 // world is a server, and a file for a copy of it.

@@ -15,13 +15,14 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/relist-go/relist/internal/cli"
+	"github.com/relist-go/relist/internal/cli/clitest"
 	"github.com/relist-go/relist/reflector"
 )
 
 // get returns the answer of a command that was started with --status-listen.
 func (p *process) get(path string) (int, string) {
 	p.t.Helper()
-	p.errors.await(p.t, "/status\n")
+	p.errors.Await(p.t, "/status\n")
 	_, rest, _ := strings.Cut(p.errors.String(), "status on ")
 	base, _, _ := strings.Cut(rest, "/status\n")
 	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, base+path, http.NoBody)
@@ -43,7 +44,7 @@ func (p *process) get(path string) (int, string) {
 // awaitAnswer asks until the answer has a text.
 func (p *process) awaitAnswer(path, text string) string {
 	p.t.Helper()
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(clitest.Limit)
 	for {
 		_, body := p.get(path)
 		if strings.Contains(body, text) {
@@ -58,8 +59,8 @@ func (p *process) awaitAnswer(path, text string) string {
 func TestStatusOverHTTP(t *testing.T) {
 	w := newWorld(t, 2)
 	p := start(t, "mirror", "cm,nodes", "-A", "--server", w.url, "--to", "sqlite:"+w.file, "--status-listen", "127.0.0.1:0", "--max-staleness", "1h")
-	p.out.await(t, "configmaps  2 objects at ")
-	p.out.await(t, "nodes       0 objects at ")
+	p.out.Await(t, "configmaps  2 objects at ")
+	p.out.Await(t, "nodes       0 objects at ")
 	for _, probe := range []string{"/healthz", "/readyz"} {
 		if code, body := p.get(probe); code != http.StatusOK || body != "ok\n" {
 			t.Errorf("%s: %d %q", probe, code, body)
@@ -97,12 +98,12 @@ func TestDatabaseAway(t *testing.T) {
 	}
 	w.file = filepath.Join(folder, "c.db")
 	p := start(t, w.mirror("--status-listen", "127.0.0.1:0", "--max-staleness", "1h")...)
-	p.out.await(t, "1 object at ")
+	p.out.Await(t, "1 object at ")
 	if err := os.Rename(folder, folder+".away"); err != nil {
 		t.Fatal(err)
 	}
 	w.configMap("meanwhile", "1")
-	p.errors.await(t, "configmaps: cannot be written, and is tried again until it can: ")
+	p.errors.Await(t, "configmaps: cannot be written, and is tried again until it can: ")
 	p.awaitAnswer("/status", `"copyFailingSince"`)
 	if code, _ := p.get("/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz: %d, but there are rows to read", code)
@@ -110,7 +111,7 @@ func TestDatabaseAway(t *testing.T) {
 	if err := os.Rename(folder+".away", folder); err != nil {
 		t.Fatal(err)
 	}
-	p.errors.await(t, "configmaps: is written again\n")
+	p.errors.Await(t, "configmaps: is written again\n")
 	w.awaitRow(p, "a/meanwhile")
 	if r := p.interrupt(); r.status != cli.ExitOK || strings.Count(r.stderr, "cannot be written") != 1 {
 		t.Errorf("status %d, stderr %q", r.status, r.stderr)
@@ -164,7 +165,7 @@ func TestFirstListThatDoesNotFit(t *testing.T) {
 	p := start(t, w.mirror("--status-listen", "127.0.0.1:0")...) // without the selector: the copy is listed, and has no version until that is whole
 	p.awaitAnswer("/status", `"commitFailures": 4,`)
 	statement("DROP TRIGGER full")
-	p.out.await(t, "700 objects at ")
+	p.out.Await(t, "700 objects at ")
 	r := p.interrupt()
 	for _, once := range []string{"cannot be written, and is tried again until it can: ", "is written again\n"} {
 		if r.status != cli.ExitOK || strings.Count(r.stderr, once) != 1 {
@@ -217,7 +218,7 @@ func TestNotReady(t *testing.T) {
 	if code, _ := p.get("/readyz"); code != http.StatusServiceUnavailable {
 		t.Errorf("/readyz: %d", code)
 	}
-	p.errors.await(t, "(failed), and is tried again until it can; some rows may be missing: ")
+	p.errors.Await(t, "(failed), and is tried again until it can; some rows may be missing: ")
 	if r := p.interrupt(); r.status != cli.ExitOK || !strings.Contains(r.stdout, "the first copy is not whole; the next start goes on with it\n") {
 		t.Errorf("status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
 	}

@@ -37,7 +37,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 		}
 	}
 	p := start(t, "verify", w.file, "--kubeconfig", kubeconfig)
-	p.errors.await(t, "relist-sql: waiting for log-in, which supplies the credential\n")
+	p.errors.Await(t, "relist-sql: waiting for log-in, which supplies the credential\n")
 	if err := os.WriteFile(pipe, []byte("go on\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
