@@ -182,7 +182,7 @@ func (m *member) endUnstarted(ctx context.Context) {
 }
 
 // WaitForSync waits until every member that is in the group at the time of the call has synced. If ctx or the group ends first,
-// it returns a [*GroupSyncError], which names the members that have not synced, and says for each what is in the way. WaitForSync
+// it returns a [*LateError], which names the members that have not synced, and says for each what is in the way. WaitForSync
 // does not wait for a member after Stop, or after the member's Run has returned nil. A program may call WaitForSync before Run.
 func (g *Group) WaitForSync(ctx context.Context) error {
 	all := g.all()
@@ -195,7 +195,7 @@ func (g *Group) WaitForSync(ctx context.Context) error {
 	if late == nil {
 		return nil
 	}
-	return &GroupSyncError{Members: len(all), Late: late}
+	return &LateError{Of: len(all), Late: late, what: "members of the group"}
 }
 
 // all returns the members, sorted by name.
@@ -221,39 +221,4 @@ func (g *Group) hasLeft(ctx context.Context, m *member) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return m.left
-}
-
-// GroupSyncError is the error of [Group.WaitForSync].
-type GroupSyncError struct {
-	Members int          // the number of members
-	Late    []LateMember // those that have not synced, by name
-}
-
-// A LateMember is a member of a Group that has not synced.
-type LateMember struct {
-	Name string
-	Err  error // the error of its WaitForSync; a [*SyncError] if the member is an [Informer]
-}
-
-// Error is one line. It names the first ten members that are late.
-func (e *GroupSyncError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "informer: %d of %d members of the group have not synced", len(e.Late), e.Members)
-	for i, late := range e.Late {
-		if i == maxLateNamed {
-			fmt.Fprintf(&b, "; and %d more", len(e.Late)-i)
-			break
-		}
-		fmt.Fprintf(&b, "%s%s: %v", []string{": ", "; "}[min(i, 1)], late.Name, late.Err)
-	}
-	return b.String()
-}
-
-// Unwrap returns the errors of the members.
-func (e *GroupSyncError) Unwrap() []error {
-	all := make([]error, len(e.Late))
-	for i, late := range e.Late {
-		all[i] = late.Err
-	}
-	return all
 }

@@ -83,8 +83,8 @@ func TestGroupNamesWhoIsLate(t *testing.T) {
 		join(t, g, "jobs", follow(newFake(), informer.Options[*thing]{}))
 		runGroup(t, g)
 		err := waitForGroup(g, time.Minute)
-		var late *informer.GroupSyncError
-		if !errors.As(err, &late) || late.Members != 3 || len(late.Late) != 1 || late.Late[0].Name != "secrets" {
+		var late *informer.LateError
+		if !errors.As(err, &late) || late.Of != 3 || len(late.Late) != 1 || late.Late[0].Name != "secrets" {
 			t.Fatalf("WaitForSync returned %v, want one of three late: secrets", err)
 		}
 		if !apierrors.IsForbidden(err) || !errors.Is(err, context.DeadlineExceeded) {

@@ -2,10 +2,10 @@ package informer
 
 import "github.com/relist-go/relist/reflector"
 
-// MemberStatus is the status of a member of a [Group].
+// MemberStatus is the status of a member of a [Group], or of a namespace of a [Multi].
 type MemberStatus struct {
-	Name      string // of the member
-	Namespace string // if the member is a [Multi], which has a status for each namespace; otherwise ""
+	Name      string // of the member; "" in the status of a Multi
+	Namespace string // of a Multi; otherwise ""
 	reflector.Status
 }
 
@@ -25,9 +25,10 @@ func statusOf(name string, m Member) []MemberStatus {
 	switch m := m.(type) {
 	case interface{ Status() reflector.Status }:
 		all = append(all, MemberStatus{Name: name, Status: m.Status()})
-	case interface{ Status() []NamespaceStatus }:
+	case interface{ Status() []MemberStatus }:
 		for _, s := range m.Status() {
-			all = append(all, MemberStatus{Name: name, Namespace: s.Namespace, Status: s.Status})
+			s.Name = name
+			all = append(all, s)
 		}
 	}
 	return all

@@ -10,7 +10,6 @@ import (
 
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/reflector"
 )
 
 // Multi keeps one store in step with a resource in several namespaces, and calls handlers. Namespaces may come and go while it
@@ -225,18 +224,12 @@ func (m *Multi[T]) Stop(ctx context.Context) error { return m.stopFrom(ctx, m) }
 // IsStopped reports whether Run has ended or is about to: Add and AddHandler return an error from then on.
 func (m *Multi[T]) IsStopped() bool { return m.isStopped() }
 
-// NamespaceStatus is the status of one namespace of a [Multi].
-type NamespaceStatus struct {
-	Namespace string
-	reflector.Status
-}
-
 // Status says how fresh the copy of each namespace is, and what keeps it from being fresher. It is sorted by namespace, and
 // namespaces that were removed are not in it. See [Informer.Status].
-func (m *Multi[T]) Status() []NamespaceStatus {
-	var all []NamespaceStatus
+func (m *Multi[T]) Status() []MemberStatus {
+	var all []MemberStatus
 	for _, f := range m.current() {
-		all = append(all, NamespaceStatus{Namespace: f.namespace, Status: f.reflector.Status()})
+		all = append(all, MemberStatus{Namespace: f.namespace, Status: f.reflector.Status()})
 	}
 	return all
 }

@@ -133,14 +133,14 @@ func TestMultiRefused(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		err := r.WaitForSync(ctx)
-		var late *informer.MultiSyncError
+		var late *informer.LateError
 		if !errors.As(err, &late) || !errors.Is(err, context.DeadlineExceeded) || !apierrors.IsForbidden(err) {
 			t.Fatalf("WaitForSync returned %v", err)
 		}
-		if len(late.Late) != 1 || late.Late[0].Namespace != "b" || late.Namespaces != 3 || reg.HasSynced() || r.HasSynced() {
+		if len(late.Late) != 1 || late.Late[0].Name != "b" || late.Of != 3 || reg.HasSynced() || r.HasSynced() {
 			t.Errorf("late: %+v", late)
 		}
-		want := `informer: 1 of 3 namespaces not synced: context deadline exceeded; namespace "b": the next request is sent in `
+		want := `informer: 1 of 3 namespaces have not synced: b: informer: not synced: context deadline exceeded: the next request is sent in `
 		if !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "forbidden") {
 			t.Errorf("error is %v, want %s…", err, want)
 		}
@@ -189,8 +189,8 @@ func TestMultiSyncsWithoutWhatIsRemoved(t *testing.T) {
 	})
 }
 
-// The text of a MultiSyncError is bounded.
-func TestMultiSyncErrorOfManyNamespaces(t *testing.T) {
+// The text of a LateError is bounded.
+func TestLateErrorOfManyNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown(), informer.Options[*thing]{})
 		for i := range 50 {
@@ -199,7 +199,7 @@ func TestMultiSyncErrorOfManyNamespaces(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		err := r.WaitForSync(ctx)
-		if text := fmt.Sprint(err); !strings.Contains(text, `"n09": Run was not called; and 40 more`) || len(text) > 1000 {
+		if text := fmt.Sprint(err); !strings.Contains(text, `n09: informer: not synced: context canceled: Run was not called; and 40 more`) || len(text) > 1000 {
 			t.Errorf("error is %s", text)
 		}
 	})

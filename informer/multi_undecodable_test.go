@@ -62,7 +62,7 @@ func TestMultiUndecodableNamespace(t *testing.T) {
 			defer over()
 			return multi.WaitForSync(wait)
 		}
-		if err := waitForSync(); err == nil || !strings.Contains(err.Error(), `1 of 2 namespaces not synced`) || !strings.Contains(err.Error(), "it is not good") {
+		if err := waitForSync(); err == nil || !strings.Contains(err.Error(), `1 of 2 namespaces have not synced`) || !strings.Contains(err.Error(), "it is not good") {
 			t.Errorf("no object could be used, and WaitForSync says: %v", err)
 		}
 		good := map[string]any{"metadata": map[string]any{"labels": map[string]any{"good": "yes"}}}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/relist-go/relist/deltafifo"
@@ -14,7 +13,7 @@ import (
 func (m *Multi[T]) HasSynced() bool { return m.hasSynced() }
 
 // WaitForSync waits until the store has the first list of every namespace that the Multi has at the time of the call. It does not
-// wait for a namespace that is removed meanwhile. If ctx ends first, it returns a [*MultiSyncError], which names the namespaces
+// wait for a namespace that is removed meanwhile. If ctx ends first, it returns a [*LateError], which names the namespaces
 // that are late, and says what is in the way of each (for example, that the server refuses the list) and since when. If Run ends or
 // has ended before, the error satisfies errors.Is with [ErrStopped]. A program may call it before Run. It must not be called where
 // [Informer.WaitForSync] must not be called.
@@ -63,13 +62,13 @@ func (m *Multi[T]) feedOf(namespace string) *feed[T] {
 }
 
 func (m *Multi[T]) syncError(err error, feeds []*feed[T], all int) error {
-	e := &MultiSyncError{Namespaces: all, Err: err}
+	e := &LateError{Of: all, what: "namespaces"}
 	now := time.Now()
 	for _, f := range feeds {
 		if isClosed(f.synced) || isClosed(f.gone) {
 			continue
 		}
-		e.Late = append(e.Late, LateNamespace{f.namespace, &SyncError{
+		e.Late = append(e.Late, LateMember{f.namespace, &SyncError{
 			Status: f.reflector.Status(), Objects: len(m.store.In(f.namespace)), Waiting: f.queue.Len(), At: now, Err: err,
 		}})
 	}
@@ -77,49 +76,4 @@ func (m *Multi[T]) syncError(err error, feeds []*feed[T], all int) error {
 		return nil // the last list has come just now
 	}
 	return e
-}
-
-// MultiSyncError is the error of [Multi.WaitForSync] if its context has ended.
-type MultiSyncError struct {
-	// Late are the namespaces whose first list is not in the store, sorted by name. There is at least one.
-	Late []LateNamespace
-
-	// Namespaces is the number of namespaces that WaitForSync waited for.
-	Namespaces int
-
-	// Err is the error of the context.
-	Err error
-}
-
-// LateNamespace is a namespace whose first list is not in the store, and what is in the way.
-type LateNamespace struct {
-	Namespace string
-	Sync      *SyncError
-}
-
-// Unwrap returns the error of the context and those of the namespaces, so that errors.Is finds context.DeadlineExceeded, and
-// apierrors.IsForbidden finds the refusal of one namespace.
-func (e *MultiSyncError) Unwrap() []error {
-	all := []error{e.Err}
-	for _, late := range e.Late {
-		all = append(all, late.Sync)
-	}
-	return all
-}
-
-// maxLateNamed is how many namespaces the text of a MultiSyncError names, and how many members that of a GroupSyncError.
-const maxLateNamed = 10
-
-// Error is one line. It names the first ten namespaces that are late.
-func (e *MultiSyncError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "informer: %d of %d namespaces not synced: %v", len(e.Late), e.Namespaces, e.Err)
-	for i, late := range e.Late {
-		if i == maxLateNamed {
-			fmt.Fprintf(&b, "; and %d more", len(e.Late)-i)
-			break
-		}
-		fmt.Fprintf(&b, "; namespace %q: %s", late.Namespace, late.Sync.why())
-	}
-	return b.String()
 }

@@ -100,3 +100,44 @@ func (e *SyncError) doing() string {
 }
 
 func (e *SyncError) ago(t time.Time) time.Duration { return e.At.Sub(t).Round(time.Millisecond) }
+
+// LateError is the error of [Multi.WaitForSync] if its context has ended, and of [Group.WaitForSync] if that or the group has.
+type LateError struct {
+	Of   int          // how many namespaces or members were waited for
+	Late []LateMember // those that have not synced, by name; at least one
+
+	what string // they are
+}
+
+// A LateMember is a namespace of a [Multi], or a member of a [Group], that has not synced.
+type LateMember struct {
+	Name string
+	Err  error // a [*SyncError], unless it is a member of a Group that is no [Informer]
+}
+
+// maxLateNamed is how many members the text of a LateError names.
+const maxLateNamed = 10
+
+// Error is one line. It names the first ten that are late.
+func (e *LateError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "informer: %d of %d %s have not synced", len(e.Late), e.Of, e.what)
+	for i, late := range e.Late {
+		if i == maxLateNamed {
+			fmt.Fprintf(&b, "; and %d more", len(e.Late)-i)
+			break
+		}
+		fmt.Fprintf(&b, "%s%s: %v", []string{": ", "; "}[min(i, 1)], late.Name, late.Err)
+	}
+	return b.String()
+}
+
+// Unwrap returns the errors of those that are late, so that errors.Is finds context.DeadlineExceeded, and apierrors.IsForbidden finds
+// the refusal of one of them.
+func (e *LateError) Unwrap() []error {
+	all := make([]error, len(e.Late))
+	for i, late := range e.Late {
+		all[i] = late.Err
+	}
+	return all
+}
