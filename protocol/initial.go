@@ -16,6 +16,9 @@ const (
 	maxIncomplete = 2
 	listFor       = time.Hour
 
+	// longList: a list that took this long may have outrun the server's memory of events.
+	longList = time.Second
+
 	// After maxOutrun lists in a row that took longer than the time for which the server remembers events, the machine asks for
 	// initial events for the time streamFor. With initial events there is no gap between the state and the events that follow.
 	maxOutrun = 2

@@ -89,11 +89,11 @@ func (m *Machine) becomeListing(now time.Time) {
 // mostRecent reports whether the next list must be of the most recent state. While a call of Relist waits for its list, every
 // list is of the most recent state.
 func (m *Machine) mostRecent() bool {
-	return m.suspected() || m.repair.due()
+	return m.mostRecentDue() || m.repair.due()
 }
 
-// suspected reports whether a list of the most recent state is due for a reason other than a repair.
-func (m *Machine) suspected() bool { return m.mostRecentNext || m.wantedTicket > m.servedTicket }
+// mostRecentDue reports whether a list of the most recent state is due for a reason other than a repair.
+func (m *Machine) mostRecentDue() bool { return m.mostRecentNext || m.wantedTicket > m.servedTicket }
 
 // limit is the page size of a list at version.
 //
@@ -145,7 +145,7 @@ func (m *Machine) listTaken(now time.Time, p *listing, sum Sum) {
 	}
 	m.becomeWatching(now)
 	if w, ok := m.phase.(*watching); ok {
-		w.afterLongList = now.Sub(p.asked) >= short
+		w.afterLongList = now.Sub(p.asked) >= longList
 	}
 }
 

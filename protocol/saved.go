@@ -74,7 +74,7 @@ func (m *Machine) Point() Point {
 }
 
 func (m *Machine) savable() bool {
-	return !object.Any(m.resume) && m.synced && m.unverified == nil && !m.distrusted && !m.suspected() && !m.repair.unnamed
+	return !object.Any(m.resume) && m.synced && m.unverified == nil && !m.distrusted && !m.mostRecentDue() && !m.repair.unnamed
 }
 
 // NoteHeld looks at one object of the copy. If a copy was saved without Newest, NoteHeld finds its newest objects in this way. If

@@ -44,7 +44,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 	}
 	defer d.suspend()
 	d.applied = d.machine.Resume()
-	d.board.started(time.Now())
+	d.shared.started(time.Now())
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var armed time.Time
@@ -57,7 +57,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 			now := time.Now()
 			d.step(ctx, now, protocol.Tick{Heard: d.heard(now)})
 		case <-d.relists:
-			d.step(ctx, time.Now(), protocol.ListWanted{Ticket: d.board.lastTicket()})
+			d.step(ctx, time.Now(), protocol.ListWanted{Ticket: d.shared.lastTicket()})
 		case m := <-d.main.received():
 			if ctx.Err() != nil {
 				return ctx.Err() // the request may have failed for that reason
@@ -93,7 +93,7 @@ func (d *driver[T]) suspend() {
 	d.verification.stop()
 	d.dropList()
 	d.machine.Step(time.Now(), protocol.Stopped{})
-	d.board.stopped(time.Now())
+	d.shared.stopped(time.Now())
 }
 
 // heard returns the time at which each open request last brought something.
@@ -151,7 +151,7 @@ func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) 
 			now = time.Now() // the call of the sink may have taken long
 		}
 	}
-	d.board.follow(d.machine, now)
+	d.shared.follow(d.machine, now)
 }
 
 // answerOf returns the input that tells the machine what the sink says.
@@ -208,7 +208,7 @@ func (d *driver[T]) work(ctx context.Context, batch []source.Event[T]) {
 		now := time.Now()
 		d.change = change[T]{Event: e}
 		*seen = protocol.Seen{Type: protocol.Type(e.Type)}
-		d.board.event(e.Type, now)
+		d.shared.event(e.Type, now)
 		switch {
 		case e.Type != source.Bookmark:
 			d.main.events++
@@ -293,10 +293,10 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 			known = d.reusable
 		}
 		d.beginList(eff.Reuse)
-		d.main = start(ctx, now, d.board.lastByte.note, list(d.lw, eff, known))
+		d.main = start(ctx, now, d.shared.lastByte.note, list(d.lw, eff, known))
 	case protocol.Watch:
 		d.trace.WatchStart(WatchStart{ResourceVersion: eff.Version, Timeout: eff.Timeout, Initial: eff.Initial})
-		d.main = start(ctx, now, d.board.lastByte.note, watch(d.lw, eff, d.listGone))
+		d.main = start(ctx, now, d.shared.lastByte.note, watch(d.lw, eff, d.listGone))
 		d.main.watch = true
 		d.initial = nil
 		if eff.Initial {
@@ -305,13 +305,13 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	case protocol.HangUp:
 		d.hangUp(now, eff.Reason, eff.Err)
 	case protocol.Ask:
-		d.ask = start(ctx, now, d.board.lastByte.note, askFor(d.lw, eff))
+		d.ask = start(ctx, now, d.shared.lastByte.note, askFor(d.lw, eff))
 		d.ask.key = eff.Key
 	case protocol.CancelAsk:
 		d.ask.stop()
 		d.ask = nil
 	case protocol.ListMetadata:
-		d.verification = start(ctx, now, d.board.lastByte.note, listMetadata(d.check.Metadata, eff.Version))
+		d.verification = start(ctx, now, d.shared.lastByte.note, listMetadata(d.check.Metadata, eff.Version))
 	case protocol.CancelVerification:
 		d.verification.stop()
 		d.verification, d.metadata = nil, nil
@@ -373,7 +373,7 @@ func (d *driver[T]) closeMain() {
 
 // failing reports a failure, and asks whether to go on after it.
 func (d *driver[T]) failing(err error) {
-	d.board.failing(err, time.Now())
+	d.shared.failing(err, time.Now())
 	if d.fatal == nil {
 		return
 	}

@@ -22,7 +22,7 @@ type Reflector[T any] struct {
 	running sync.Mutex        // held by Run
 	machine *protocol.Machine // owned by Run
 
-	board   board         // what Status, WaitFor and Relist read
+	shared  shared        // what Status, WaitFor and Relist read
 	relists chan struct{} // holds a token after a call of Relist, until the driver takes it
 }
 

@@ -138,15 +138,15 @@ func (s Status) Staleness(now time.Time) time.Duration {
 // Status returns the status at this moment. It may be called from any goroutine,
 // but not from a function of [Trace].
 func (r *Reflector[T]) Status() Status {
-	r.board.mu.Lock()
-	defer r.board.mu.Unlock()
-	status := r.board.status
-	status.LastByte = r.board.lastByte.at()
+	r.shared.mu.Lock()
+	defer r.shared.mu.Unlock()
+	status := r.shared.status
+	status.LastByte = r.shared.lastByte.at()
 	return status
 }
 
-// board is the status that Run writes and that other goroutines read and wait on.
-type board struct {
+// shared is the status that Run writes and that other goroutines read and wait on.
+type shared struct {
 	lastByte lastRead // of all requests; its start is status.Started
 
 	mu      sync.Mutex
@@ -158,84 +158,84 @@ type board struct {
 }
 
 // update changes the status, and wakes the calls of await.
-func (b *board) update(f func(*Status)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	f(&b.status)
-	if b.changed != nil {
-		close(b.changed)
-		b.changed = nil
+func (s *shared) update(f func(*Status)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.status)
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
 	}
 }
 
 // change returns a channel that is closed at the next change. It needs mu.
-func (b *board) change() <-chan struct{} {
-	if b.changed == nil {
-		b.changed = make(chan struct{})
+func (s *shared) change() <-chan struct{} {
+	if s.changed == nil {
+		s.changed = make(chan struct{})
 	}
-	return b.changed
+	return s.changed
 }
 
 // follow brings the status up to date with the machine.
-func (b *board) follow(m *protocol.Machine, now time.Time) {
-	b.update(func(status *Status) {
-		b.machine = m.Status()
-		if state := b.machine.State; state != status.State {
-			b.enter(state, now)
+func (s *shared) follow(m *protocol.Machine, now time.Time) {
+	s.update(func(status *Status) {
+		s.machine = m.Status()
+		if state := s.machine.State; state != status.State {
+			s.enter(state, now)
 		}
-		status.ResourceVersion = b.machine.Resume
-		status.Synced = b.machine.Synced
-		status.FailingSince = b.machine.Failing
-		status.NextRetry = b.machine.NextRetry
-		if changes := m.QuarantineChanges(); changes != b.changes {
-			b.changes = changes
+		status.ResourceVersion = s.machine.Resume
+		status.Synced = s.machine.Synced
+		status.FailingSince = s.machine.Failing
+		status.NextRetry = s.machine.NextRetry
+		if changes := m.QuarantineChanges(); changes != s.changes {
+			s.changes = changes
 			status.Quarantined, status.MoreQuarantined = m.Quarantine()
 		}
 	})
 }
 
 // event notes when an event came.
-func (b *board) event(typ source.Type, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (s *shared) event(typ source.Type, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if typ == source.Bookmark {
-		b.status.LastBookmark = now
+		s.status.LastBookmark = now
 	} else {
-		b.status.LastEvent = now
+		s.status.LastEvent = now
 	}
 }
 
 // started notes that Run was called. stopped notes that Run returns.
-func (b *board) started(now time.Time) {
-	b.update(func(status *Status) {
+func (s *shared) started(now time.Time) {
+	s.update(func(status *Status) {
 		if status.Started.IsZero() {
-			status.Started, b.lastByte.start = now, now
+			status.Started, s.lastByte.start = now, now
 		}
 	})
 }
 
-func (b *board) stopped(now time.Time) {
-	b.update(func(status *Status) {
-		b.enter(Stopped, now)
+func (s *shared) stopped(now time.Time) {
+	s.update(func(status *Status) {
+		s.enter(Stopped, now)
 		status.NextRetry = time.Time{}
 	})
 }
 
 // enter changes the state, and notes until when a watch was open and heard. It needs mu.
-func (b *board) enter(state State, now time.Time) {
-	status := &b.status
+func (s *shared) enter(state State, now time.Time) {
+	status := &s.status
 	switch {
 	case state == Watching:
 		status.WatchedUntil = time.Time{}
 	case status.State == Watching:
 		last := *status
-		last.LastByte = b.lastByte.at()
+		last.LastByte = s.lastByte.at()
 		status.WatchedUntil = last.Heard()
 	}
 	status.State, status.Since = state, now
 }
 
 // failing notes a failure.
-func (b *board) failing(err error, now time.Time) {
-	b.update(func(status *Status) { status.LastError, status.LastErrorTime = err, now })
+func (s *shared) failing(err error, now time.Time) {
+	s.update(func(status *Status) { status.LastError, status.LastErrorTime = err, now })
 }

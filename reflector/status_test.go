@@ -131,7 +131,7 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 				r.fake.watches <- watchAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
 				later(20 * time.Second)
 				s = r.fake.open()
-				r.board.lastByte.note()
+				r.shared.lastByte.note()
 				later(c.open)
 				if c.brief {
 					s.event(listwatch.Bookmark, "", "13")
@@ -140,7 +140,7 @@ func TestStalenessBehindAWatchThatBringsNothing(t *testing.T) {
 				if since := r.Status().FailingSince; !since.IsZero() {
 					t.Errorf("failing since %v, while a watch is open", since)
 				}
-				r.board.lastByte.note()
+				r.shared.lastByte.note()
 				s.events <- statusErr(http.StatusGone, metav1.StatusReasonExpired, 0)
 				later(2 * time.Second)
 				if age := r.Status().Staleness(time.Now()); age != c.want {
@@ -164,12 +164,12 @@ func TestStalenessUntilTheFirstListIsWhole(t *testing.T) {
 			}
 		}
 		later(20 * time.Second)
-		r.board.lastByte.note()
+		r.shared.lastByte.note()
 		stale(20 * time.Second)
 		r.fake.lists <- listAnswer{err: statusErr(http.StatusForbidden, metav1.StatusReasonForbidden, 0)}
 		stale(20 * time.Second)
 		later(time.Second)
-		r.board.lastByte.note()
+		r.shared.lastByte.note()
 		stale(21 * time.Second)
 		r.fake.page("10", "a")
 		r.fake.open()
@@ -201,7 +201,7 @@ func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
 				}
 				ends(r, s)
 				later(9 * time.Minute)
-				r.board.lastByte.note()
+				r.shared.lastByte.note()
 				if age := r.Status().Staleness(time.Now()); age < 9*time.Minute-2*time.Second || age > 9*time.Minute {
 					t.Errorf("staleness is %v, and no watch has been heard for 9 minutes", age)
 				}
@@ -214,9 +214,9 @@ func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
 // silent for too long, nor how stale the copy is. A bubble of synctest has no monotonic clock.
 func TestTimesOfBytesFollowTheMonotonicClock(t *testing.T) {
 	r := New(newFake(), &notes{}, Options{})
-	r.board.started(time.Now())
-	r.board.lastByte.note()
-	asked := start(t.Context(), time.Now(), r.board.lastByte.note, func(context.Context, *request[string]) {})
+	r.shared.started(time.Now())
+	r.shared.lastByte.note()
+	asked := start(t.Context(), time.Now(), r.shared.lastByte.note, func(context.Context, *request[string]) {})
 	defer asked.stop()
 	asked.lastByte.note()
 	for what, at := range map[string]time.Time{"status": r.Status().LastByte, "request": asked.heard(time.Now())} {

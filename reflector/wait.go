@@ -23,7 +23,7 @@ func (r *Reflector[T]) WaitFor(ctx context.Context, version string) error {
 	if !object.Ordered(version) {
 		return fmt.Errorf("reflector: wait for resourceVersion %q: want a decimal number, as a server gave it", version)
 	}
-	return r.board.await(ctx, func(b *board) bool { return b.machine.Reached(version) })
+	return r.shared.await(ctx, func(s *shared) bool { return s.machine.Reached(version) })
 }
 
 // Relist makes the reflector list again now, whatever it is doing, and waits until the
@@ -33,39 +33,39 @@ func (r *Reflector[T]) WaitFor(ctx context.Context, version string) error {
 // returns ctx.Err(), and the reflector lists nevertheless. If Run is not running, Relist
 // also waits for Run.
 func (r *Reflector[T]) Relist(ctx context.Context) error {
-	want := r.board.newTicket()
+	want := r.shared.newTicket()
 	select {
 	case r.relists <- struct{}{}:
 	default: // a call before this one has put a token there, and the driver has not taken it yet
 	}
-	return r.board.await(ctx, func(b *board) bool { return b.machine.Served >= want })
+	return r.shared.await(ctx, func(s *shared) bool { return s.machine.Served >= want })
 }
 
 // newTicket numbers a call of Relist.
-func (b *board) newTicket() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.tickets++
-	return b.tickets
+func (s *shared) newTicket() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tickets++
+	return s.tickets
 }
 
 // lastTicket returns the number of the newest call of Relist.
-func (b *board) lastTicket() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.tickets
+func (s *shared) lastTicket() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tickets
 }
 
 // await waits until holds returns true. It calls holds with mu locked.
-func (b *board) await(ctx context.Context, holds func(*board) bool) error {
+func (s *shared) await(ctx context.Context, holds func(*shared) bool) error {
 	for {
-		b.mu.Lock()
-		if holds(b) {
-			b.mu.Unlock()
+		s.mu.Lock()
+		if holds(s) {
+			s.mu.Unlock()
 			return nil
 		}
-		changed := b.change()
-		b.mu.Unlock()
+		changed := s.change()
+		s.mu.Unlock()
 		select {
 		case <-changed:
 		case <-ctx.Done():
