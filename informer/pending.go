@@ -108,8 +108,8 @@ func (p *pending[T]) hold() {
 	p.border = p.last
 }
 
-// lift makes the handler call each of fs when it has been told of what is before the border, and then removes the border. If there
-// is none, fs come last.
+// lift makes the handler call each of fs when it has been told of what is before the border, and then removes the border. If there is
+// no border, the handler calls them after everything that is pending.
 func (p *pending[T]) lift(fs ...func()) {
 	for _, f := range fs {
 		p.insert(&change[T]{mark: f}, p.border)
@@ -126,7 +126,7 @@ func (p *pending[T]) has(key string) bool { return p.byKey[key] != nil }
 // len returns the number of objects with a pending change.
 func (p *pending[T]) len() int { return len(p.byKey) }
 
-// take removes the oldest change; nil if there is none before the border.
+// take removes the oldest change and returns it. If the border is the oldest, or if nothing is pending, take returns nil.
 func (p *pending[T]) take() *change[T] {
 	c := p.first
 	if c == p.border {

@@ -2,7 +2,8 @@ package protocol
 
 import "time"
 
-// Reason says why a request or a stream ended, and so why the machine waits or lists again.
+// Reason says why a request or a stream ended, and so why the machine waits or lists again. What the machine does for each reason is in
+// listFailed, streamEnded and ended; which of them mean that something is wrong is in meansOutage.
 type Reason uint8
 
 // The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to tell them apart.

@@ -8,7 +8,7 @@ import (
 
 // silence decides how long a watch may bring nothing before the machine gives it up. Pings do not suffice: a proxy may answer the
 // pings although the server behind it is gone, and HTTP/1.1 has no pings. A limit that is too short does little harm, because the
-// next watch begins at the same resume point and costs the server little.
+// next watch begins at the resume point, or up to four events before it, and costs the server little.
 type silence struct {
 	// bookmarkGap is the time between the last two bookmarks of one stream; zero before there were two.
 	bookmarkGap time.Duration

@@ -89,7 +89,7 @@ the sink has everything but what is in quarantine, and where it stands on two cu
 for those that cannot be reached.
 
 In every row of the phases below, the resume point is 100, and nothing is wrong except what the section and the row say. What
-stays as it was is left out.
+stays as it was is left out. Of each delay, a row has only the least value that relist can draw; [Jitter](#jitter) has the largest.
 
 `
 

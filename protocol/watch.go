@@ -236,8 +236,8 @@ func (m *Machine) apply(typ Type, item Item) {
 	m.emit(how)
 }
 
-// ended decides what follows a watch. Either the machine opens the next watch at the resume point, so that the server sends no
-// object twice, or it lists.
+// ended decides what follows a watch. Either the machine opens the next watch at the resume point, or up to four events before it, so
+// that the sink gets no object twice; or it lists.
 func (m *Machine) ended(now time.Time, failure Failure) {
 	var p *watching
 	switch phase := m.phase.(type) {

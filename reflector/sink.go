@@ -11,6 +11,9 @@ import (
 // The reflector calls it from one goroutine. An error means that the sink did not take the change. The reflector reports it. If the
 // change is one object, its key goes into quarantine, and the reflector asks the server for the object until the sink takes it. If the
 // change is a list or a resync, or if the sink has refused more than 100 objects, the reflector lists again after a pause.
+//
+// A list arrives over time. Between BeginList and End or Drop, Apply may be called with Resync, and with nothing else. After End comes
+// At; but if [Reflector.Relist] was called while the list arrived, the next BeginList may come first.
 type Sink[T any] interface {
 	// Apply makes a change.
 	Apply(c Change[T]) error

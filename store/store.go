@@ -135,8 +135,8 @@ func (s *Store[T]) ResourceVersion() string {
 	return s.view.rv
 }
 
-// All is an iterator over keys and objects, in key order, as they are when the iteration begins. Anybody may write to the store
-// meanwhile, the body of the loop included.
+// All returns an iterator over the keys and objects that the store has when a loop over it begins, in key order. Anybody may write to
+// the store meanwhile, also the body of the loop.
 func (s *Store[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		items := s.share()

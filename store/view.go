@@ -95,7 +95,7 @@ func (s *Snapshot[T]) Get(key string) (T, bool) { return s.view.items.get(key) }
 // List returns all objects in key order.
 func (s *Snapshot[T]) List() []T { return s.view.items.values() }
 
-// All is an iterator over keys and objects, in key order.
+// All returns an iterator over all keys and their objects, in key order.
 func (s *Snapshot[T]) All() iter.Seq2[string, T] { return s.view.items.walk }
 
 // Keys returns all keys, sorted.

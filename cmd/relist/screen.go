@@ -37,7 +37,7 @@ const (
 // on another output once, at the end.
 type screen struct {
 	out        io.Writer
-	terminal   *os.File // nil if the output is none
+	terminal   *os.File // the output; nil if the output is not a terminal
 	targets    []*target
 	several    bool
 	namespaced bool // some objects have a namespace

@@ -9,7 +9,8 @@ import (
 // applicationID marks a file as one of this package: "rlst". https://www.sqlite.org/pragma.html#pragma_application_id
 const applicationID = 0x726c7374
 
-// sharedTable is a table that all copies of a file share, as the first migration makes it.
+// sharedTable is a table that all copies of a file share, as the first migration makes it. The columns of a resource's own table are in
+// table.go.
 type sharedTable struct{ name, definition string }
 
 var sharedTables = []sharedTable{

@@ -79,7 +79,7 @@ func (t *tail) print(e *Event) error {
 // BeginList returns what takes a list.
 func (t *tail) BeginList(bool) reflector.Replacement[*Event] { return &list{tail: t} }
 
-// At is called with the version up to which everything is printed.
+// At is called when everything up to a version has been printed.
 func (t *tail) At(string, func() reflector.Point) {}
 
 // list is a list that is arriving.

@@ -81,10 +81,10 @@ With --status-listen, HTTP says how the copies are:
   /status   a JSON object; "copies" has an object for each resource, with
             committedVersion, committedAt, pending (changes that wait for their
             commit), lagSeconds (for how long they do), doubts (keys whose rows
-            may be wrong), moreDoubts (how many more there are, of which no key
-            is known), changes (rows written), commits, commitFailures,
-            state, stalenessSeconds (if that is known), lastByte, lastEvent,
-            lastBookmark, failingSince, lastError
+            may be wrong), moreDoubts (how many more rows may be wrong, whose
+            keys are not known), changes (rows written), commits,
+            commitFailures, state, stalenessSeconds (if that is known),
+            lastByte, lastEvent, lastBookmark, failingSince, lastError
   /metrics  for Prometheus: those of the reflector, and relist_sink_...
 Everyone who can reach the address can read it, so leave it on loopback or
 inside a cluster's network.`,
