@@ -17,12 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/relist-go/relist/internal/framestest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/frames"
-	"github.com/relist-go/relist/transport/frames/framestest"
 )
 
 // lines is a format that a program might define. An object is a line of

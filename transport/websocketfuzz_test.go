@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
 
+	"github.com/relist-go/relist/internal/framestest"
 	"github.com/relist-go/relist/transport/frames"
-	"github.com/relist-go/relist/transport/frames/framestest"
 )
 
 // FuzzWebSocket gives any bytes to a client that has shaken hands, whole, in pieces and

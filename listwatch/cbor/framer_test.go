@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relist-go/relist/transport/frames/framestest"
+	"github.com/relist-go/relist/internal/framestest"
 )
 
 func cut(r io.Reader, limit int) framestest.Result {

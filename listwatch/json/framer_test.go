@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/internal/framestest"
 	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/transport/frames"
-	"github.com/relist-go/relist/transport/frames/framestest"
 )
 
 func cut(r io.Reader, limit int) framestest.Result {

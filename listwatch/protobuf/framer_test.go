@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relist-go/relist/internal/framestest"
 	"github.com/relist-go/relist/transport/frames"
-	"github.com/relist-go/relist/transport/frames/framestest"
 )
 
 func newReader(r io.Reader, limit int) *frames.Reader {

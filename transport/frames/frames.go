@@ -4,8 +4,6 @@
 // bytes of one stream in pieces, as they arrive, and each byte once. A [Reader] does
 // what all formats have in common: it buffers, bounds the size of a frame, and adds the
 // position in the stream to errors.
-//
-// Package framestest tests a Framer.
 package frames
 
 import "fmt"

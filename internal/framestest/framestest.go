@@ -1,4 +1,4 @@
-// Package framestest checks a [frames.Framer].
+// Package framestest checks that a [frames.Framer] cuts a stream in the same way, whatever pieces its bytes come in.
 package framestest
 
 import (
