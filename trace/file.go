@@ -62,8 +62,8 @@ func Parse(name string, src []byte) (*File, error) {
 	return f, nil
 }
 
-// Format returns the text of a trace. It is the inverse of [Parse]: it returns the text that Parse accepted.
-func Format(f *File) []byte {
+// format returns the text of a trace. It is the inverse of [Parse]: it returns the text that Parse accepted.
+func format(f *File) []byte {
 	return join(f.texts())
 }
 

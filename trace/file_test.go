@@ -116,8 +116,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if got := Format(file); string(got) != string(src) {
-			t.Errorf("Format(Parse(%q)) = %q", src, got)
+		if got := format(file); string(got) != string(src) {
+			t.Errorf("format(Parse(%q)) = %q", src, got)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/deltafifo"
+	"github.com/relist-go/relist/internal/target"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/cbor"
 	"github.com/relist-go/relist/object"
@@ -38,7 +39,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	resource, namespace, err := ParsePath(env.Path)
+	resource, namespace, err := target.Collection(env.Path)
 	if err != nil {
 		return nil, err
 	}

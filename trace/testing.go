@@ -112,7 +112,7 @@ func updating() bool {
 // rewrite puts the text of a run into its file, if they differ.
 func rewrite(f *File, place string, got []string) error {
 	text := join(got)
-	if string(text) == string(Format(f)) {
+	if string(text) == string(format(f)) {
 		return nil
 	}
 	if place == "" {

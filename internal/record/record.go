@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/relist-go/relist/internal/target"
 	"github.com/relist-go/relist/trace"
 	"github.com/relist-go/relist/transport"
 )
@@ -134,7 +135,7 @@ func Record(ctx context.Context, upstream *transport.Client, opts Options) (*Rec
 
 // listen is the live half of Record.
 func listen(ctx context.Context, upstream *transport.Client, opts Options) (*conversation, error) {
-	resource, namespace, err := trace.ParsePath(opts.Path)
+	resource, namespace, err := target.Collection(opts.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package target writes requests and durations as a trace has them.
+// Package target reads the paths of collections, and writes requests and durations as a trace has them.
 package target
 
 import (
