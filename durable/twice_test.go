@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // twice sends the first object of a list twice, from the second list on: first as it might be on another replica of the server.
@@ -38,7 +39,7 @@ func (l *twice) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.P
 }
 
 func (l *twice) ListParts(
-	ctx context.Context, opts metav1.ListOptions, _ func(string) (*thing, listwatch.Meta, bool), part func(listwatch.Part[*thing]) error,
+	ctx context.Context, opts metav1.ListOptions, _ func(string) (*thing, listwatch.Meta, bool), part func(source.Part[*thing]) error,
 ) (*listwatch.Page[*thing], error) {
 	page, err := l.List(ctx, opts)
 	if err != nil {
@@ -48,7 +49,7 @@ func (l *twice) ListParts(
 	if l.apart {
 		first = 1
 	}
-	for _, p := range []listwatch.Part[*thing]{
+	for _, p := range []source.Part[*thing]{
 		{Items: page.Items[:first], Metas: page.Metas[:first]}, {Items: page.Items[first:], Metas: page.Metas[first:]},
 	} {
 		if err := part(p); err != nil {

@@ -175,7 +175,7 @@ func Example_each() {
 		save  func([]*listwatch.Raw) error
 	)
 	_ = func() error {
-		list, err := source.Each(ctx, pods, metav1.ListOptions{Limit: 500}, func(part listwatch.Part[*listwatch.Raw]) error {
+		list, err := source.Each(ctx, pods, metav1.ListOptions{Limit: 500}, func(part source.Part[*listwatch.Raw]) error {
 			if part.Again {
 				return empty() // a continue token has expired, and the list begins again
 			}

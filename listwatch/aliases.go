@@ -12,9 +12,6 @@ type (
 	// Page is [source.Page].
 	Page[T any] = source.Page[T]
 
-	// Part is [source.Part].
-	Part[T any] = source.Part[T]
-
 	// Watch is [source.Watch].
 	Watch[T any] = source.Watch[T]
 
@@ -26,9 +23,6 @@ type (
 
 	// Meta is [source.Meta].
 	Meta = source.Meta
-
-	// Type is [source.Type].
-	Type = source.Type
 
 	// ObjectError is [source.ObjectError].
 	ObjectError = source.ObjectError

@@ -84,7 +84,7 @@ func TestConnectionsOfAList(t *testing.T) {
 			})
 			r := mustNew(t, client, Options[*configMap]{})
 			var got []string
-			list, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(p Part[*configMap]) error {
+			list, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(p source.Part[*configMap]) error {
 				if p.Remaining == nil && len(p.Items) != 44 { // a page of 300 objects has two parts
 					got = append(got, fmt.Sprint(p.Reconnected))
 				}

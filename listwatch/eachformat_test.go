@@ -41,7 +41,7 @@ func TestEachInEveryFormat(t *testing.T) {
 					metas []listwatch.Meta
 					parts []string
 				)
-				list, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: limit}, func(p listwatch.Part[*listwatch.Raw]) error {
+				list, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: limit}, func(p source.Part[*listwatch.Raw]) error {
 					items, metas = append(items, p.Items...), append(metas, p.Metas...)
 					parts = append(parts, fmt.Sprint(len(p.Items)))
 					return nil

@@ -46,7 +46,7 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 			r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","metadata":{"resourceVersion":"9"},"items":[`+test.item+`]}`)),
 				Options[*configMap]{Transform: func(c *configMap) (*configMap, error) { transformed++; return c, nil }})
 			var items []*configMap
-			_, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, knownFrom(held), func(p Part[*configMap]) error {
+			_, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, knownFrom(held), func(p source.Part[*configMap]) error {
 				items = append(items, p.Items...)
 				return nil
 			})
@@ -69,7 +69,7 @@ func TestEachKnownWithoutListParts(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	held := &configMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "u", ResourceVersion: "5"}}
 	var items []*configMap
-	_, err := source.EachKnown(t.Context(), struct{ ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held), func(p Part[*configMap]) error {
+	_, err := source.EachKnown(t.Context(), struct{ ListWatcher[*configMap] }{r}, metav1.ListOptions{}, knownFrom(held), func(p source.Part[*configMap]) error {
 		items = append(items, p.Items...)
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -24,7 +25,7 @@ func decodePage[T object.Object](resp *transport.Response, d *decoder[T]) (*Page
 type pageOptions[T any] struct {
 	known func(key string) (T, Meta, bool) // nil: the caller has none of the objects
 	shard *shard                           // nil: any object
-	part  func(Part[T]) error              // takes the objects while they arrive; nil: they are in the page
+	part  func(source.Part[T]) error       // takes the objects while they arrive; nil: they are in the page
 	learn func(kind string)                // is told the kind of the items of a whole page, "" if it names none; may be nil
 }
 
@@ -120,7 +121,7 @@ func (p *pageDecoder[T]) use(object []byte) error {
 
 // handOver hands over the objects that the page has, and keeps no reference to them.
 func (p *pageDecoder[T]) handOver() error {
-	part := Part[T]{Items: p.page.Items, Metas: p.page.Metas, Errors: p.page.Errors, Remaining: p.list.RemainingItemCount}
+	part := source.Part[T]{Items: p.page.Items, Metas: p.page.Metas, Errors: p.page.Errors, Remaining: p.list.RemainingItemCount}
 	p.page.Items, p.page.Metas, p.page.Errors = nil, nil, nil
 	p.size = 0
 	p.parts++

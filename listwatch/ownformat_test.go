@@ -152,7 +152,7 @@ func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Resource[*note],
 		return held, listwatch.Meta{Key: "a", UID: "u", ResourceVersion: "3"}, key == "a"
 	}
 	var items []*note
-	list, err := source.EachKnown(ctx, r, metav1.ListOptions{}, known, func(p listwatch.Part[*note]) error {
+	list, err := source.EachKnown(ctx, r, metav1.ListOptions{}, known, func(p source.Part[*note]) error {
 		items = append(items, p.Items...)
 		return nil
 	})

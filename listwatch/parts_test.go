@@ -40,7 +40,7 @@ type gathered struct {
 	parts []string // the numbers of items and errors of each, or "again"
 }
 
-func (g *gathered) take(p Part[*configMap]) error {
+func (g *gathered) take(p source.Part[*configMap]) error {
 	if p.Again {
 		g.keys, g.parts = nil, append(g.parts, "again")
 		return nil
@@ -138,7 +138,7 @@ func TestEachOfPages(t *testing.T) {
 		got       gathered
 		remaining []string
 	)
-	list, err := source.Each(t.Context(), r, metav1.ListOptions{ResourceVersion: "0", Limit: 300}, func(p Part[*configMap]) error {
+	list, err := source.Each(t.Context(), r, metav1.ListOptions{ResourceVersion: "0", Limit: 300}, func(p source.Part[*configMap]) error {
 		word := "nil"
 		if p.Remaining != nil {
 			word = fmt.Sprint(*p.Remaining)
@@ -185,7 +185,7 @@ func TestEachBeginsAgainIfATokenHasExpired(t *testing.T) {
 	}
 
 	full := errors.New("no room")
-	_, err = source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(p Part[*configMap]) error {
+	_, err = source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(p source.Part[*configMap]) error {
 		if p.Again {
 			return full
 		}
@@ -238,7 +238,7 @@ func TestEachReturnsTheErrorOfAPart(t *testing.T) {
 			}), Options[*configMap]{})
 			for name, lw := range map[string]ListWatcher[*configMap]{"Resource": r, "whole pages": struct{ ListWatcher[*configMap] }{r}} {
 				calls := 0
-				list, err := source.Each(t.Context(), lw, metav1.ListOptions{}, func(Part[*configMap]) error {
+				list, err := source.Each(t.Context(), lw, metav1.ListOptions{}, func(source.Part[*configMap]) error {
 					if calls++; calls == fails {
 						return refusal
 					}
@@ -261,7 +261,7 @@ func TestEachEndsWithItsContext(t *testing.T) {
 	}), Options[*configMap]{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var got gathered
-	_, err := source.Each(ctx, r, metav1.ListOptions{}, func(p Part[*configMap]) error {
+	_, err := source.Each(ctx, r, metav1.ListOptions{}, func(p source.Part[*configMap]) error {
 		cancel()
 		return got.take(p)
 	})
@@ -274,7 +274,7 @@ func TestEachEndsWithItsContext(t *testing.T) {
 func TestEachUsesTheListOfATypeThatEmbedsAResource(t *testing.T) {
 	r := mustNew(t, serve(t, body(`{"kind":"ConfigMapList","items":[`+objectJSON+`]}`)), Options[*configMap]{})
 	var names []string
-	list, err := source.Each(t.Context(), &overriding{r}, metav1.ListOptions{}, func(p Part[*configMap]) error {
+	list, err := source.Each(t.Context(), &overriding{r}, metav1.ListOptions{}, func(p source.Part[*configMap]) error {
 		for _, item := range p.Items {
 			names = append(names, item.Name)
 		}
@@ -292,7 +292,7 @@ func TestEachEndsWhereAServerIgnoresContinue(t *testing.T) {
 		requests++
 		body(listText(300, `"metadata":{"resourceVersion":"9","continue":"`+fmt.Sprint(requests)+`"},`, nil))(w, req)
 	}), Options[*configMap]{})
-	_, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(Part[*configMap]) error { return nil })
+	_, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(source.Part[*configMap]) error { return nil })
 	if !errors.Is(err, source.ErrContinueLoop) || requests > 2+10 {
 		t.Errorf("error is %v after %d requests", err, requests)
 	}
@@ -315,7 +315,7 @@ func TestEachNeedsTheMemoryOfAPart(t *testing.T) {
 	}), Options[*Raw]{})
 	before := liveHeap()
 	parts, seen, most := 0, 0, 0
-	_, err := source.Each(t.Context(), r, metav1.ListOptions{ResourceVersion: "0"}, func(p Part[*Raw]) error {
+	_, err := source.Each(t.Context(), r, metav1.ListOptions{ResourceVersion: "0"}, func(p source.Part[*Raw]) error {
 		if parts++; parts%16 == 1 {
 			most = max(most, liveHeap()-before)
 		}

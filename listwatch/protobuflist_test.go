@@ -213,7 +213,7 @@ func TestProtobufItemsThatAreKnownAreNotDecoded(t *testing.T) {
 		return held, Meta{Key: key, UID: "u-a", ResourceVersion: "5"}, key == "n/a"
 	}
 	var items []*protoMap
-	_, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, func(p Part[*protoMap]) error {
+	_, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, func(p source.Part[*protoMap]) error {
 		items = append(items, p.Items...)
 		return nil
 	})

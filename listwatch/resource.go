@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 )
@@ -164,10 +165,10 @@ func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[
 
 // ListParts implements [source.PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a page.
 func (r *Resource[T]) ListParts(
-	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(Part[T]) error,
+	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(source.Part[T]) error,
 ) (*Page[T], error) {
 	var refused error
-	page, err := r.list(ctx, opts, pageOptions[T]{known: known, part: func(p Part[T]) error {
+	page, err := r.list(ctx, opts, pageOptions[T]{known: known, part: func(p source.Part[T]) error {
 		refused = part(p)
 		return refused
 	}})

@@ -189,7 +189,7 @@ func TestShardIgnored(t *testing.T) {
 	known := func(string) (*configMap, Meta, bool) {
 		return &configMap{}, Meta{UID: "u1", ResourceVersion: "4"}, true
 	}
-	handedOver := func(Part[*configMap]) error { return errors.New("a part was handed over") }
+	handedOver := func(source.Part[*configMap]) error { return errors.New("a part was handed over") }
 	if _, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, handedOver); !errors.Is(err, ErrShardIgnored) {
 		t.Errorf("list of a known object: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/transport/frames"
@@ -118,7 +119,7 @@ func (w *watch[T]) split(frame transport.Frame, careful bool) (event Event[T], o
 	return event, object, w.shard.check(event.Meta)
 }
 
-func (w *watch[T]) event(typ Type, object []byte) Event[T] {
+func (w *watch[T]) event(typ source.Type, object []byte) Event[T] {
 	if err := w.kind.check(w.encoding.Kind(object, false)); err != nil {
 		bad := refuse(w.encoding, object, err)
 		// Also if the event says DELETED, because an object of this resource was not deleted.
@@ -154,8 +155,8 @@ func (w *watch[T]) lost(tooLarge *frames.TooLargeError) Event[T] {
 	return event
 }
 
-// parseType is the inverse of Type.String.
-func parseType(word string) (Type, bool) {
+// parseType is the inverse of source.Type.String.
+func parseType(word string) (source.Type, bool) {
 	for t := Added; t <= Bookmark; t++ {
 		if t.String() == word {
 			return t, true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // burst is a watch with several events in memory, as one over a chunked body is. What it
@@ -49,7 +50,7 @@ type together struct {
 func (b *burst) send(events string, end error) {
 	t := &together{error: errors.New("a burst")}
 	for _, text := range strings.Fields(events) {
-		typ := map[byte]listwatch.Type{'+': listwatch.Added, '~': listwatch.Modified, '-': listwatch.Deleted, '=': listwatch.Bookmark}[text[0]]
+		typ := map[byte]source.Type{'+': listwatch.Added, '~': listwatch.Modified, '-': listwatch.Deleted, '=': listwatch.Bookmark}[text[0]]
 		key, version, _ := strings.Cut(text[1:], "@")
 		t.events = append(t.events, listwatch.Event[string]{Type: typ, Object: key, Meta: listwatch.Meta{Key: key, ResourceVersion: version}})
 	}

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -140,7 +141,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-func (s *stream) event(typ listwatch.Type, object, version string) {
+func (s *stream) event(typ source.Type, object, version string) {
 	s.events <- listwatch.Event[string]{
 		Type:   typ,
 		Object: object,
@@ -149,7 +150,7 @@ func (s *stream) event(typ listwatch.Type, object, version string) {
 }
 
 // undecodable is an event whose object cannot be decoded.
-func (s *stream) undecodable(typ listwatch.Type, key, version string) {
+func (s *stream) undecodable(typ source.Type, key, version string) {
 	meta := listwatch.Meta{Key: key, ResourceVersion: version}
 	s.events <- listwatch.Event[string]{Type: typ, Meta: meta, Err: badField(meta)}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/deltafifo"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -21,7 +22,7 @@ import (
 type reusing struct{ *scripted }
 
 func (s reusing) ListParts(
-	ctx context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool), part func(listwatch.Part[partial]) error,
+	ctx context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool), part func(source.Part[partial]) error,
 ) (*listwatch.Page[partial], error) {
 	page, err := s.List(ctx, opts)
 	if err != nil {
@@ -37,7 +38,7 @@ func (s reusing) ListParts(
 	}
 	items := page.Items
 	page.Items = nil
-	return page, part(listwatch.Part[partial]{Items: items, Metas: page.Metas})
+	return page, part(source.Part[partial]{Items: items, Metas: page.Metas})
 }
 
 // If the process function of a queue fails, and its program does not try again, the change is lost, and the next list brings it. The

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
 
@@ -33,7 +34,7 @@ func withRig(t *testing.T, opts Options, test func(t *testing.T, r *rig)) {
 }
 
 // askForBad sends an event of a that cannot be decoded, and waits until the server is asked for a.
-func (r *rig) askForBad(s *stream, typ listwatch.Type, version string) {
+func (r *rig) askForBad(s *stream, typ source.Type, version string) {
 	r.t.Helper()
 	s.undecodable(typ, "a", version)
 	later(time.Second)
@@ -57,7 +58,7 @@ func (r *rig) inQuarantine(want ...string) {
 // what it answers is offered until the sink takes it.
 func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 	for name, test := range map[string]struct {
-		typ      listwatch.Type
+		typ      source.Type
 		told     string
 		answered string // what an answer that has the object tells the sink
 	}{

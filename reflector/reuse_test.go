@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
 )
@@ -41,12 +42,12 @@ func (s *told) List(_ context.Context, opts metav1.ListOptions) (*listwatch.Page
 }
 
 func (s *told) ListParts(
-	_ context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool), part func(listwatch.Part[partial]) error,
+	_ context.Context, opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool), part func(source.Part[partial]) error,
 ) (*listwatch.Page[partial], error) {
 	page, _ := s.list(opts, known) // it never fails
 	items := page.Items
 	page.Items = nil
-	return page, part(listwatch.Part[partial]{Items: items})
+	return page, part(source.Part[partial]{Items: items})
 }
 
 func (s *told) list(opts metav1.ListOptions, known func(key string) (partial, listwatch.Meta, bool)) (*listwatch.Page[partial], error) {

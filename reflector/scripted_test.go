@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 )
@@ -111,11 +112,11 @@ func (s *script) Next() (listwatch.Event[partial], error) {
 
 func (*script) Close() error { return nil }
 
-func (s *script) event(typ listwatch.Type, obj partial) {
+func (s *script) event(typ source.Type, obj partial) {
 	s.events <- listwatch.Event[partial]{Type: typ, Object: obj, Meta: metaOf(obj)}
 }
 
-func (s *script) undecodable(typ listwatch.Type, obj partial) {
+func (s *script) undecodable(typ source.Type, obj partial) {
 	meta := metaOf(obj)
 	s.events <- listwatch.Event[partial]{Type: typ, Meta: meta, Err: undecodable(meta)}
 }

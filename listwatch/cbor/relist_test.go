@@ -23,7 +23,7 @@ func TestKnownObjectsAreNotDecodedAgain(t *testing.T) {
 	}
 	r := resource[*configMap](t, serve(t, marshal(t, fromJSON(t, twoMaps)), ""))
 	var items []*configMap
-	_, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, func(p listwatch.Part[*configMap]) error {
+	_, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, func(p source.Part[*configMap]) error {
 		items = append(items, p.Items...)
 		return nil
 	})

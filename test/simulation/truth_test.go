@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 )
 
 // object is one version of one object. It is never changed.
@@ -61,7 +62,7 @@ type truth struct {
 
 // change is what happened at the version of its object.
 type change struct {
-	typ listwatch.Type
+	typ source.Type
 	obj *object
 }
 
