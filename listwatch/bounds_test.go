@@ -54,7 +54,7 @@ func TestListThatNeverEndsIsGivenUp(t *testing.T) {
 func giveUpList[T object.Object](t *testing.T, head, more string, compressed bool) {
 	taken := make(chan int, 1)
 	page, err := mustNew(t, serve(t, neverEnds(head, more, compressed, taken)), Options[T]{}).List(t.Context(), metav1.ListOptions{})
-	if !errors.Is(err, ErrObjectTooLarge) && !strings.Contains(errText(err), "depth") {
+	if !errors.Is(err, format.ErrObjectTooLarge) && !strings.Contains(errText(err), "depth") {
 		t.Errorf("the list is %v, %.200v", page, err)
 	}
 	if n := len(errText(err)); n > 1000 {
@@ -78,7 +78,7 @@ func TestObjectThatNeverEndsIsGivenUp(t *testing.T) {
 		taken := make(chan int, 1)
 		client := serve(t, neverEnds(`{"metadata":{"name":"a"},"data":{"v":"`, "x", compressed, taken))
 		_, _, err := mustNew(t, client, Options[*configMap]{}).Get(t.Context(), "default/a")
-		if !errors.Is(err, ErrObjectTooLarge) {
+		if !errors.Is(err, format.ErrObjectTooLarge) {
 			t.Errorf("compressed %v: %.200v", compressed, err)
 		}
 		if n := <-taken; n > 2*format.MaxObjectBytes {

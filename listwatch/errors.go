@@ -17,10 +17,6 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// ErrObjectTooLarge is the error for an object that is longer than 64 MiB, the most
-// that is read of one object.
-var ErrObjectTooLarge = format.ErrObjectTooLarge
-
 var errMalformed = format.ErrMalformed
 
 // malformed is an error that says that an answer did not come from a working API server, see [source.IsMalformed].
@@ -40,7 +36,7 @@ func isMalformed(err error) bool {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return false
-	case errors.Is(err, errMalformed), errors.Is(err, ErrObjectTooLarge), errors.Is(err, ErrShardIgnored):
+	case errors.Is(err, errMalformed), errors.Is(err, format.ErrObjectTooLarge), errors.Is(err, ErrShardIgnored):
 		return true
 	}
 	return source.IsMalformed(err) || errors.As(err, &syntactic) || errors.As(err, &semantic)

@@ -204,7 +204,7 @@ type boundedReader struct {
 
 func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, ErrObjectTooLarge
+		return 0, format.ErrObjectTooLarge
 	}
 	n, err := b.r.Read(p[:min(len(p), b.left)])
 	b.left -= n

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
@@ -178,7 +179,7 @@ func TestListOfAProxysPage(t *testing.T) {
 func TestBoundedReader(t *testing.T) {
 	r := &boundedReader{r: strings.NewReader("abcdef"), left: 4}
 	got, err := io.ReadAll(r)
-	if string(got) != "abcd" || !errors.Is(err, ErrObjectTooLarge) {
+	if string(got) != "abcd" || !errors.Is(err, format.ErrObjectTooLarge) {
 		t.Errorf("read %q, %v, want abcd and ErrObjectTooLarge", got, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
@@ -52,7 +53,7 @@ func TestProtobufListBodies(t *testing.T) {
 		"a group":                    {list("\x13\x14"), 0, "wire type 3"},
 		"a varint of 11 bytes":       {list("\x12" + strings.Repeat("\xff", 10) + "\x01"), 0, "longer than 64 bits"},
 		"a list of 2^63 bytes":       {"k8s\x00\x12" + strings.Repeat("\xff", 8) + "\x7f", 0, "ends inside a field"},
-		"an object of 256 MiB":       {list(large), 0, ErrObjectTooLarge.Error()},
+		"an object of 256 MiB":       {list(large), 0, format.ErrObjectTooLarge.Error()},
 		"an item longer than the list": {
 			join([]byte("k8s\x00"), []byte("\x12\x03\x12\x05abcde")), 0, "an item is longer than the list",
 		},

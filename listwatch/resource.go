@@ -294,7 +294,7 @@ func (r *Resource[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, 
 	case err != nil:
 		return obj, meta, err
 	case len(data) > format.MaxObjectBytes:
-		return obj, meta, ErrObjectTooLarge
+		return obj, meta, format.ErrObjectTooLarge
 	}
 	kind := r.expected()
 	if err := kind.check(encoding.Kind(data, false)); err != nil {

@@ -77,9 +77,9 @@ func (w *watch[T]) chooseEncoding() error {
 	return nil
 }
 
-// Ready implements [source.Readier].
+// Ready implements [source.Readier]. A stream over a WebSocket has no such method.
 func (w *watch[T]) Ready() bool {
-	stream, ok := w.stream.(transport.Readier)
+	stream, ok := w.stream.(source.Readier)
 	return ok && stream.Ready()
 }
 

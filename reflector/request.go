@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/relist-go/relist/internal/readhook"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
@@ -51,7 +52,7 @@ func start[T any](ctx context.Context, now time.Time, hook func(), run func(cont
 		lastByte: lastRead{start: now},
 		started:  now,
 	}
-	ctx = source.WithReadHook(ctx, func(int) {
+	ctx = readhook.With(ctx, func(int) {
 		r.lastByte.note()
 		hook()
 	})

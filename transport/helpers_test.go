@@ -80,7 +80,7 @@ var discardLog = log.New(io.Discard, "", 0)
 var (
 	jsonFrames     = []frames.Format{json.Format{}}
 	protobufFrames = []frames.Format{protobuf.Format{}}
-	cborFrames     = []frames.Format{cbor.Format{}}
+	cborFrames     = []frames.Format{cbor.Encoding}
 	protobufOrJSON = []frames.Format{protobuf.Format{}, json.Format{}}
 )
 

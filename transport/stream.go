@@ -63,14 +63,6 @@ type Stream interface {
 	MediaType() string
 }
 
-// Readier is implemented by a [Stream] that may have more than one frame in memory, as
-// one over a chunked body has: who works off several at once need not wait for any.
-type Readier interface {
-	// Ready reports whether Next is known to return without waiting for the server. It
-	// reads nothing, and leaves the last frame valid. It is called by whoever calls Next.
-	Ready() bool
-}
-
 // WatchTransport is how the frames of watches travel. Lists always go over HTTP. The
 // values below are all there are.
 type WatchTransport interface {
@@ -184,7 +176,8 @@ func (s *bodyStream) Next() (Frame, error) {
 	return Frame{Data: data, exchange: s.exchange}, nil
 }
 
-// Ready implements [Readier].
+// Ready reports whether Next is known to return without waiting for the server, as a chunked body may bring several frames at once. It
+// reads nothing, and leaves the last frame valid. It is called by whoever calls Next.
 func (s *bodyStream) Ready() bool { return s.frames.Ready() }
 
 // Close reports nothing: a watch is cut off in its middle, as a rule, and what the

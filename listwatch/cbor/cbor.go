@@ -34,22 +34,22 @@ import (
 )
 
 // Encoding is CBOR, for listwatch.Options.
-var Encoding format.Format = Format{}
+var Encoding format.Format = cborFormat{}
 
-// Format is CBOR.
-type Format struct{}
+// cborFormat is CBOR.
+type cborFormat struct{}
 
 // MediaType implements [format.Format].
-func (Format) MediaType() string { return "application/cbor" }
+func (cborFormat) MediaType() string { return "application/cbor" }
 
 // StreamMediaType implements [frames.Format].
-func (Format) StreamMediaType() string { return "application/cbor-seq" }
+func (cborFormat) StreamMediaType() string { return "application/cbor-seq" }
 
 // Text implements [frames.Format].
-func (Format) Text() bool { return false }
+func (cborFormat) Text() bool { return false }
 
 // NewFramer implements [frames.Format].
-func (Format) NewFramer() frames.Framer { return new(framer) }
+func (cborFormat) NewFramer() frames.Framer { return new(framer) }
 
 // asJSON converts an object, an event or a list to JSON. Other bytes it returns as they are:
 // ReadList and SplitEvent have converted an object already, and gateways write their own
@@ -81,7 +81,7 @@ var scanners = intern.Pool[scanner]{New: func() *scanner { return &scanner{json:
 var errNoEvent = errors.New("a watch event needs a type and an object")
 
 // SplitEvent implements [format.Format]. The object is JSON.
-func (Format) SplitEvent(event []byte, _ bool) (word string, object []byte, err error) {
+func (cborFormat) SplitEvent(event []byte, _ bool) (word string, object []byte, err error) {
 	text, err := asJSON(event)
 	if err != nil {
 		word, object, _ = json.Format{}.SplitEvent(text, false) // the parts that can be read
@@ -104,25 +104,25 @@ func (Format) SplitEvent(event []byte, _ bool) (word string, object []byte, err 
 }
 
 // Valid implements [format.Format].
-func (Format) Valid(object []byte) bool {
+func (cborFormat) Valid(object []byte) bool {
 	text, err := asJSON(object)
 	return err == nil && json.Format{}.Valid(text)
 }
 
 // Kind implements [format.Format].
-func (Format) Kind(object []byte, item bool) []byte {
+func (cborFormat) Kind(object []byte, item bool) []byte {
 	text, _ := asJSON(object)
 	return json.Format{}.Kind(text, item)
 }
 
 // Identify implements [format.Format].
-func (Format) Identify(object []byte) format.Identity {
+func (cborFormat) Identify(object []byte) format.Identity {
 	text, _ := asJSON(object)
 	return json.Format{}.Identify(text)
 }
 
 // Bookmark implements [format.Format].
-func (Format) Bookmark(object []byte) (resourceVersion string, initialEventsEnd bool, err error) {
+func (cborFormat) Bookmark(object []byte) (resourceVersion string, initialEventsEnd bool, err error) {
 	text, err := asJSON(object)
 	if err != nil {
 		return "", false, err
@@ -131,7 +131,7 @@ func (Format) Bookmark(object []byte) (resourceVersion string, initialEventsEnd 
 }
 
 // Status implements [format.Format].
-func (Format) Status(object []byte) (status metav1.Status, ok bool) {
+func (cborFormat) Status(object []byte) (status metav1.Status, ok bool) {
 	text, err := asJSON(object)
 	if err != nil {
 		return status, false
@@ -140,7 +140,7 @@ func (Format) Status(object []byte) (status metav1.Status, ok bool) {
 }
 
 // Unmarshaler implements [format.Format]. It accepts every type.
-func (Format) Unmarshaler(typ reflect.Type, opts format.Options) (func(object []byte, into any) error, error) {
+func (cborFormat) Unmarshaler(typ reflect.Type, opts format.Options) (func(object []byte, into any) error, error) {
 	unmarshal, err := json.Format{}.Unmarshaler(typ, opts)
 	if err != nil {
 		return nil, err

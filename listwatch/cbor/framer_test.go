@@ -12,7 +12,7 @@ import (
 )
 
 func cut(r io.Reader, limit int) framestest.Result {
-	return framestest.Cut(Format{}.NewFramer(), r, limit)
+	return framestest.Cut(cborFormat{}.NewFramer(), r, limit)
 }
 
 // The event {"type": "ADDED", "object": {}} as a kube-apiserver writes it, with the
@@ -25,7 +25,7 @@ const (
 func TestFramesSplitAnywhere(t *testing.T) {
 	in := []byte(cborAdded + cborDeleted + "\xbf\x00\x9f\xff\x7f\x61a\xff\x01\xff" + cborAdded)
 	want := framestest.Result{Frames: []string{cborAdded, cborDeleted, "\xbf\x00\x9f\xff\x7f\x61a\xff\x01\xff", cborAdded}, End: "EOF"}
-	if diff := cmp.Diff(want, framestest.Test(t, Format{}.NewFramer, in, 0)); diff != "" {
+	if diff := cmp.Diff(want, framestest.Test(t, cborFormat{}.NewFramer, in, 0)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -54,7 +54,7 @@ func TestFrames(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, framestest.Test(t, Format{}.NewFramer, []byte(tt.in), tt.limit)); diff != "" {
+			if diff := cmp.Diff(tt.want, framestest.Test(t, cborFormat{}.NewFramer, []byte(tt.in), tt.limit)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -67,7 +67,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte(cborAdded+cborDeleted), uint8(3), uint8(0))
 	f.Add([]byte("\xbf\x00\x9f\xff\x7f\x61a\xff\x01\xff\xa0"), uint8(6), uint8(3))
 	f.Fuzz(func(t *testing.T, in []byte, at, limit uint8) {
-		framestest.TestSplit(t, Format{}.NewFramer, in, int(at), int(limit))
+		framestest.TestSplit(t, cborFormat{}.NewFramer, in, int(at), int(limit))
 		if got := cut(bytes.NewReader(in), 0); got.End == "EOF" && strings.Join(got.Frames, "") != string(in) {
 			t.Errorf("frames %q out of %q", got.Frames, in)
 		}

@@ -12,7 +12,7 @@ import (
 const bufferSize = 32 << 10
 
 // ReadList implements [format.Format]. It hands over the items as JSON.
-func (Format) ReadList(body io.Reader, list *format.List) error {
+func (cborFormat) ReadList(body io.Reader, list *format.List) error {
 	// Two levels are around an item: the list and its items.
 	r := &reader{body: body, buf: make([]byte, bufferSize), scan: scanner{json: new(writer), outer: 2}}
 	r.scan.reset()

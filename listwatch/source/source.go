@@ -129,15 +129,9 @@ func (t Type) String() string {
 	return "UNKNOWN"
 }
 
-// WithReadHook returns a context for requests of a [ListWatcher]. Whenever bytes of an answer arrive, hook is called with their number,
-// so that a list of many minutes, or a watch in the middle of a large event, is not taken for dead. The hook runs on the goroutine that
-// reads, and must be quick.
-func WithReadHook(ctx context.Context, hook func(n int)) context.Context {
-	return readhook.With(ctx, hook)
-}
-
-// ReadHook returns the function that a [ListWatcher] should call with the number of bytes whenever some of an answer have arrived. It
-// is nil if nobody asked. package transport calls it for every request.
+// ReadHook returns the function that a [ListWatcher] should call with the number of bytes whenever some of an answer have arrived, so
+// that a reflector does not take a list of many minutes, or a watch in the middle of a large event, for dead. It is nil if nobody
+// asked. package transport calls it for every request.
 func ReadHook(ctx context.Context) func(n int) { return readhook.From(ctx) }
 
 // ConnHook returns the function that a [ListWatcher] should call when a page begins to arrive; nil if nobody asked. The function that
