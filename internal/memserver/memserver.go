@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 )
 
@@ -374,7 +375,7 @@ func (s *Server[T]) next(key string, uid types.UID, obj T) T {
 	return obj
 }
 
-func (s *Server[T]) emit(typ listwatch.Type, obj T, bad error) {
+func (s *Server[T]) emit(typ source.Type, obj T, bad error) {
 	event := listwatch.Event[T]{Type: typ, Meta: metaOf(obj)}
 	version, _ := s.number(event.Meta.ResourceVersion) // the server gave it
 	sent, err := s.sent(obj)
