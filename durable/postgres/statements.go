@@ -6,7 +6,7 @@ import "strings"
 //
 // Each row has a statement of its own, and all of them are sent together, before the answer to the first. COPY into a temporary
 // table, and one statement with arrays, cost the server more for every number of rows, because each object is copied once or twice
-// more: BenchmarkWays in check/ compares them.
+// more: BenchmarkWays in test/postgres compares them.
 type statements struct {
 	held, keys, load, first, begin, put, remove, commit  string
 	reform, end, record, endUnrecorded, recordRows       string

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/relist-go/relist/durable"
 )
 
 // pod is an object of about 8 KB, as a Pod with its managedFields is. No two have the same text.
@@ -68,49 +66,6 @@ func measure(b *testing.B, pid, rows int, f func(n int)) {
 	b.ReportMetric(float64(own(b)-client)/perRow, "client-µs/row")
 	b.ReportMetric(float64(ticks(b, pid)-server)/perRow, "server-µs/row")
 	b.ReportMetric(float64(b.Elapsed())/perRow, "µs/row")
-}
-
-func BenchmarkWrite(b *testing.B) {
-	for _, how := range []string{"new", "changed", "equal", "history"} {
-		for _, rows := range []int{1, 8, 500} {
-			b.Run(fmt.Sprintf("%s/%d", how, rows), func(b *testing.B) {
-				r := newRig(b)
-				table := pods
-				table.Columns = []string{"node=.spec.nodeName"}
-				if how == "history" {
-					table.History, table.Retention = true, time.Hour
-				}
-				c := r.copy(r.open(), table)
-				state := load(b, c)
-				pid, err := strconv.Atoi(query(b, r.admin, `SELECT pid FROM pg_stat_activity WHERE application_name = 'relist' ORDER BY backend_start DESC LIMIT 1`))
-				if err != nil {
-					b.Fatal(err)
-				}
-				const versions = 16
-				batches := make([][]durable.Change[[]byte], versions)
-				for v := range batches {
-					for i := range rows {
-						change := put(fmt.Sprintf("shop/web-%d", i), 1, v)
-						change.Object = pod(i, v)
-						batches[v] = append(batches[v], change)
-					}
-				}
-				state = write(b, c, state, "0", batches[0]...)
-				measure(b, pid, rows, func(n int) {
-					batch := batches[n%versions]
-					switch how {
-					case "equal":
-						batch = batches[0]
-					case "new":
-						for i := range batch {
-							batch[i].Meta.Key = fmt.Sprintf("shop/web-%d-%d", n, i)
-						}
-					}
-					state = write(b, c, state, strconv.Itoa(n), batch...)
-				})
-			})
-		}
-	}
 }
 
 // BenchmarkWays compares ways to change rows that are there already: arrays as the Copy sends them, COPY into a temporary table, and

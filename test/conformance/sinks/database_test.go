@@ -23,7 +23,6 @@ import (
 
 // database is where a program keeps its table.
 type database interface {
-	name() string
 	args() []string                      // of the program
 	read(*testing.T) contents            // of one moment
 	change(*testing.T, string)           // a statement of SQL
@@ -62,7 +61,6 @@ type gap struct{ kind, fromVersion, toVersion, from, to string }
 // sqliteFile is a file of SQLite.
 type sqliteFile struct{ path string }
 
-func (f sqliteFile) name() string   { return "sqlite" }
 func (f sqliteFile) args() []string { return []string{"-database", f.path} }
 
 func (f sqliteFile) schemaVersion(version string) string { return "PRAGMA user_version = " + version }
@@ -181,7 +179,6 @@ type postgresSchema struct {
 	schema string
 }
 
-func (p postgresSchema) name() string { return "postgres" }
 func (p postgresSchema) args() []string {
 	return []string{"-database", p.server.URL("postgres", nil) + "&application_name=" + p.schema, "-schema", p.schema}
 }
