@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // A fixture is a server and a client of it over connections in memory, so that both live in a synctest bubble.
@@ -38,7 +38,7 @@ func (f *fixture) failNext(x Failure) {
 
 // memoryClient returns a client whose every connection is a pipe to handler.
 func memoryClient(t *testing.T, s *Server, handler http.Handler) *http.Client {
-	network := pipes.New()
+	network := memnet.New()
 	stop := network.Serve(&http.Server{Handler: handler})
 	transport := &http.Transport{DialContext: network.Dial}
 	t.Cleanup(func() {

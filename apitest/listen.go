@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // A Listener serves a Server or a Replica on a TCP address, or in memory ([StartInMemory]). Without TLS it speaks HTTP/1.1,
@@ -132,7 +132,7 @@ func (l *Listener) open() error {
 // bind takes the port.
 func (l *Listener) bind() (net.Listener, error) {
 	if l.inMemory {
-		return pipes.New(), nil
+		return memnet.New(), nil
 	}
 	var config net.ListenConfig
 	return config.Listen(context.Background(), "tcp", l.addr) // nothing to cancel: the address needs no lookup

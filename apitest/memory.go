@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // StartInMemory is Start without a port: the server's connections are pieces of memory, and the client makes them with the
@@ -52,7 +52,7 @@ func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, fmt.Errorf("apitest: this server is not in memory; connect to %s without Dial", l.URL)
 	}
 	l.mu.Lock()
-	port, _ := l.port.(*pipes.Network)
+	port, _ := l.port.(*memnet.Network)
 	l.mu.Unlock()
 	if port == nil {
 		return nil, errRefused
@@ -63,7 +63,7 @@ func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 var errRefused error = &net.OpError{Op: "dial", Net: "memory", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 
 // dialMemory connects to a listener in memory. The connection is a pipe without a buffer, which can be reset and lost.
-func dialMemory(ctx context.Context, port *pipes.Network) (net.Conn, error) {
+func dialMemory(ctx context.Context, port *memnet.Network) (net.Conn, error) {
 	near, far := net.Pipe()
 	s := &memoryState{client: near}
 	err := port.Connect(ctx, &memoryConn{Conn: far, memoryState: s})

@@ -11,7 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
@@ -20,7 +20,7 @@ import (
 // late by 50 ms.
 func serveInMemory(t *testing.T, config transport.Config, handler http.HandlerFunc) *transport.Client {
 	t.Helper()
-	network := pipes.New()
+	network := memnet.New()
 	server := &http.Server{Handler: handler}
 	go func() { _ = server.Serve(network) }() // always net.ErrClosed, or http.ErrServerClosed
 	config.Server, config.Dial = "http://api.example", network.Dial

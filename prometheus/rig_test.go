@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/listwatch"
 	relistprom "github.com/relist-go/relist/prometheus"
 	"github.com/relist-go/relist/transport"
@@ -72,8 +72,8 @@ func newRig(t *testing.T) *rig {
 }
 
 // serve serves h in memory until the test ends.
-func (r *rig) serve(h http.Handler) *pipes.Network {
-	network := pipes.New()
+func (r *rig) serve(h http.Handler) *memnet.Network {
+	network := memnet.New()
 	srv := &http.Server{Handler: h}
 	ended := make(chan struct{})
 	go func() {

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // closable is a body that cannot be read once it was closed, and counts that.
@@ -242,7 +242,7 @@ func TestAnyRequestAfterTheTokenWasRotated(t *testing.T) {
 	}
 	rotate("first-token")
 	synctest.Test(t, func(t *testing.T) {
-		network, server := pipes.New(), &tokenServer{accepted: "first-token"}
+		network, server := memnet.New(), &tokenServer{accepted: "first-token"}
 		var got []string
 		defer serveOn(network, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 func pemOf(der []byte) []byte {
@@ -217,7 +217,7 @@ func TestConnectionsAreReusedAfterErrors(t *testing.T) {
 		"/exact":    func(w http.ResponseWriter) { http.Error(w, large, http.StatusInternalServerError) }, // with the newline, as long as the bound
 	}
 	synctest.Test(t, func(t *testing.T) {
-		network, dialled := pipes.New(), 0
+		network, dialled := memnet.New(), 0
 		defer serveOn(network, func(w http.ResponseWriter, r *http.Request) { answers[r.URL.Path](w) })()
 		c := newTestClient(t, Config{Server: "http://api.example", Dial: func(ctx context.Context, proto, addr string) (net.Conn, error) {
 			dialled++

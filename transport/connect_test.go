@@ -22,7 +22,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // TestNothingIsLeftBehind ends requests and streams in each way there is. The bubble
@@ -31,7 +31,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network, cfg := pipes.New(), Config{Server: "http://api.example", Protocol: w.protocol}
+				network, cfg := memnet.New(), Config{Server: "http://api.example", Protocol: w.protocol}
 				cfg.Dial = network.Dial
 				var certs []tls.Certificate
 				if w.tls {

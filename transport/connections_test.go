@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/relist-go/relist/internal/connhook"
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // TestCloseReachesConnectionsInUse closes the Client first and its streams later.
@@ -20,7 +20,7 @@ func TestCloseReachesConnectionsInUse(t *testing.T) {
 	for _, protocol := range []Protocol{ProtocolHTTP1, ProtocolHTTP2} {
 		t.Run(protocol.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := pipes.New()
+				network := memnet.New()
 				stop := serveOn(network, holdOpen(`{}`))
 				defer stop()
 				var made []net.Conn
@@ -69,7 +69,7 @@ func TestCancelledStreamFreesItsConnection(t *testing.T) {
 	for _, protocol := range []Protocol{ProtocolHTTP1, ProtocolHTTP2} {
 		t.Run(protocol.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := pipes.New()
+				network := memnet.New()
 				stop := serveOn(network, holdOpen(`{}`))
 				defer stop()
 				c, err := NewClient(Config{Server: "http://api.example", Protocol: protocol, Dial: network.Dial})
@@ -109,7 +109,7 @@ func TestConnHook(t *testing.T) {
 		"TLS, HTTP/2":     {Server: "https://api.example"},
 	} {
 		inBubble := func(t *testing.T) {
-			network, dialled := pipes.New(), []net.Conn(nil)
+			network, dialled := memnet.New(), []net.Conn(nil)
 			var certs []tls.Certificate
 			if strings.HasPrefix(cfg.Server, "https") {
 				certs = append(certs, newCert(t, nil, "api.example"))

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // tokenServer accepts one bearer token, and says which ones it was shown.
@@ -46,7 +46,7 @@ func TestTokenRotation(t *testing.T) {
 	}
 	write("first-token")
 	synctest.Test(t, func(t *testing.T) {
-		network, server := pipes.New(), &tokenServer{accepted: "first-token"}
+		network, server := memnet.New(), &tokenServer{accepted: "first-token"}
 		defer serveOn(network, server.ServeHTTP)()
 		c := newTestClient(t, Config{Server: "http://127.0.0.1", Dial: network.Dial, BearerToken: "ignored", BearerTokenFile: path})
 		defer c.Close()
@@ -156,7 +156,7 @@ func TestTokenUntilItsFileIsThere(t *testing.T) {
 	for _, first := range []string{"missing", "empty"} {
 		t.Run(first, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := pipes.New()
+				network := memnet.New()
 				var used string
 				stop := serveOn(network, func(_ http.ResponseWriter, r *http.Request) { used = r.Header.Get("Authorization") })
 				defer stop()

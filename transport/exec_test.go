@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // script writes a program, which is also given the folder it is in, as $DIR.
@@ -61,7 +61,7 @@ func (p printer) runs() int {
 func TestExecTokenIsKeptUntilItExpires(t *testing.T) {
 	program := newPrinter(t)
 	synctest.Test(t, func(t *testing.T) {
-		network, server := pipes.New(), &tokenServer{accepted: "first-token"}
+		network, server := memnet.New(), &tokenServer{accepted: "first-token"}
 		defer serveOn(network, server.ServeHTTP)()
 		c := newTestClient(t, Config{Server: "http://127.0.0.1", Dial: network.Dial, Exec: program.ExecConfig})
 		defer c.Close()
@@ -232,7 +232,7 @@ func TestExecRunsOnceForAll(t *testing.T) {
 func TestExecClientCertificate(t *testing.T) {
 	program := newPrinter(t)
 	synctest.Test(t, func(t *testing.T) {
-		network := pipes.New()
+		network := memnet.New()
 		ca := newCert(t, nil, "api.example")
 		first, second := newCert(t, &ca), newCert(t, &ca)
 		var shown []string
@@ -322,7 +322,7 @@ func TestExecConfigIsChecked(t *testing.T) {
 func TestExecIsAskedAgainForWhatHasExpired(t *testing.T) {
 	program := newPrinter(t)
 	synctest.Test(t, func(t *testing.T) {
-		network, server := pipes.New(), &tokenServer{accepted: "second-token"}
+		network, server := memnet.New(), &tokenServer{accepted: "second-token"}
 		defer serveOn(network, server.ServeHTTP)()
 		c := newTestClient(t, Config{Server: "http://127.0.0.1", Dial: network.Dial, Exec: program.ExecConfig})
 		defer c.Close()

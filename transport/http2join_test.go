@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // TestServerTakesNoRequest has servers with whom one could make connections for ever, as
@@ -36,7 +36,7 @@ func TestServerTakesNoRequest(t *testing.T) {
 					s := &frameServer{settings: tt.settings, greet: tt.greet, request: func(c *frameConn, _ uint32, _ string) {
 						c.goAway(0, http2.ErrCodeNo)
 					}}
-					network := pipes.New()
+					network := memnet.New()
 					var ln net.Listener = network
 					if wire == "TLS" {
 						cert := newCert(t, nil, "api.example")
@@ -67,7 +67,7 @@ func TestWaitForSettingsEndsWithTheRequest(t *testing.T) {
 	for wire, cfg := range pooled {
 		t.Run(wire, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := pipes.New()
+				network := memnet.New()
 				defer network.Close()
 				var ln net.Listener = network
 				if wire == "TLS" {

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // TestNoStreamIsRefused begins ten watches at once where a connection may have two. A
@@ -100,7 +100,7 @@ func TestWhoeverMakesAConnectionMayGoAway(t *testing.T) {
 	for name, cfg := range pooled {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := pipes.New()
+				network := memnet.New()
 				cert := newCert(t, nil, "api.example")
 				certs := []tls.Certificate{cert}
 				if name == "plain" {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // frameServer speaks HTTP/2 frame by frame, to say what no real server can be made to
 // say at a given moment. It runs in a synctest bubble.
 type frameServer struct {
-	*pipes.Network
+	*memnet.Network
 
 	// settings are sent at the beginning of each connection. Then greet is called, if it
 	// is not nil.
@@ -44,7 +44,7 @@ type frameConn struct {
 
 // newFrameServer serves until stop is called.
 func newFrameServer(request func(c *frameConn, stream uint32, path string), settings ...http2.Setting) (s *frameServer, stop func()) {
-	s = &frameServer{Network: pipes.New(), request: request, settings: settings}
+	s = &frameServer{Network: memnet.New(), request: request, settings: settings}
 	return s, s.start(s.Network)
 }
 

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/store"
@@ -29,7 +29,7 @@ func TestRotation(t *testing.T) {
 			t.Run(string(kind)+" over "+protocol.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					world := newRotatingWorld(t, kind, life)
-					network := pipes.New()
+					network := memnet.New()
 					stop := world.serve(network)
 					cfg := world.config(rotatingHost)
 					cfg.Dial, cfg.Protocol = network.Dial, protocol

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // lossy is a connection of which the other end can vanish without a word: what is
@@ -65,7 +65,7 @@ func TestPingFindsALostConnection(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network, lost := pipes.New(), make(chan struct{})
+				network, lost := memnet.New(), make(chan struct{})
 				stop := serveOn(network, holdOpen(`{}`))
 				c, err := NewClient(Config{
 					Server: "http://api.example", Protocol: ProtocolHTTP2, ReadIdleTimeout: tt.idle, PingTimeout: tt.ping,
@@ -112,7 +112,7 @@ func TestPingFindsALostConnection(t *testing.T) {
 // TestPingKeepsAHealthyConnection is silent for an hour.
 func TestPingKeepsAHealthyConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := pipes.New()
+		network := memnet.New()
 		stop := serveOn(network, func(w http.ResponseWriter, _ *http.Request) {
 			writeFrames(w, `{}`)
 			pass(time.Hour)
@@ -141,7 +141,7 @@ func TestPingKeepsAHealthyConnection(t *testing.T) {
 func inBubble(t *testing.T, cfg Config, serve func(s *serverSocket, over <-chan struct{}), f func(t *testing.T, s Stream)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		network := pipes.New()
+		network := memnet.New()
 		over := make(chan struct{})
 		stop := serveOn(network, upgrade(func(s *serverSocket) { serve(s, over) }))
 		cfg.Server, cfg.WatchTransport = "http://api.example", WatchWebSocket

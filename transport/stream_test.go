@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/internal/readhook"
 	"github.com/relist-go/relist/transport/frames"
 )
@@ -229,7 +229,7 @@ func TestWatchRefusesUnexpectedContent(t *testing.T) {
 func TestUnexpectedContentOfAStalledServer(t *testing.T) {
 	for _, status := range []int{200, 503} {
 		synctest.Test(t, func(t *testing.T) {
-			network := pipes.New()
+			network := memnet.New()
 			stop := serveOn(network, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
 				w.WriteHeader(status)

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 )
 
 // volume is a folder as the kubelet makes it for secrets: each file is a symbolic link
@@ -60,7 +60,7 @@ func filesOf(t *testing.T, ca, client tls.Certificate) map[string][]byte {
 
 // mutualServer wants a client certificate, and remembers the ones it was shown.
 type mutualServer struct {
-	*pipes.Network
+	*memnet.Network
 
 	names    map[string]string // of certificates
 	accepted string            // all others are answered 401
@@ -127,7 +127,7 @@ func (r *rotation) serve() {
 		_ = r.server.Close() // the open connections stay
 		defer r.t.Cleanup(r.server.stop)
 	}
-	r.server.Network = pipes.New()
+	r.server.Network = memnet.New()
 	r.server.stop = serveMutual(r.server.Network, r.server.ServeHTTP, r.serving, r.trusted...)
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -211,7 +211,7 @@ func TestSocketsOfAServerThatIsDown(t *testing.T) {
 // TestFallbackIsForgotten tries a handshake again after an hour.
 func TestFallbackIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := pipes.New()
+		network := memnet.New()
 		handshakes := 0
 		stop := serveOn(network, func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Upgrade") != "" {

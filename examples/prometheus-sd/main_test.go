@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/transport"
 )
 
 // start runs a Discovery against a server in memory until the test ends.
 func start(t *testing.T, server *apitest.Server) *Discovery {
 	t.Helper()
-	network, srv, served := pipes.New(), &http.Server{Handler: server}, make(chan struct{})
+	network, srv, served := memnet.New(), &http.Server{Handler: server}, make(chan struct{})
 	go func() {
 		defer close(served)
 		_ = srv.Serve(network) // ends with ErrServerClosed

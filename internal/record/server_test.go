@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/internal/pipe"
-	"github.com/relist-go/relist/internal/pipes"
 	"github.com/relist-go/relist/trace"
 	"github.com/relist-go/relist/transport"
 )
@@ -40,7 +40,7 @@ func listenTo(t *testing.T, server apitest.Options, opts setup, fill, script fun
 	var c *conversation
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, server: apitest.New(server), idle: map[net.Conn]bool{}}
-		network := pipes.New()
+		network := memnet.New()
 		var handler http.Handler = w.server
 		if opts.handler != nil {
 			handler = opts.handler

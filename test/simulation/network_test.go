@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/transport"
 )
@@ -26,7 +26,7 @@ type configMap struct {
 
 // memory is a network of pipes, with one server on it.
 type memory struct {
-	*pipes.Network
+	*memnet.Network
 
 	mu      sync.Mutex // guards all below
 	refused error      // what a dial returns; nil if somebody accepts
@@ -66,7 +66,7 @@ func (m *memory) inVain() (dials []request) {
 
 // serveMemory serves handler until the test has ended.
 func serveMemory(t *testing.T, handler http.Handler) *memory {
-	m := &memory{Network: pipes.New()}
+	m := &memory{Network: memnet.New()}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/cmd/relist/internal/mirror"
-	"github.com/relist-go/relist/internal/pipes"
+	"github.com/relist-go/relist/internal/memnet"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -37,7 +37,7 @@ func start(t *testing.T, maxStaleness time.Duration, setup func(*apitest.Server)
 	server := apitest.New(apitest.Options{})
 	t.Cleanup(func() { _ = server.Close() })
 	setup(server)
-	network := pipes.New()
+	network := memnet.New()
 	t.Cleanup(network.Serve(&http.Server{Handler: server}))
 	client, err := transport.NewClient(transport.Config{Server: "http://api.example", Dial: network.Dial})
 	if err != nil {

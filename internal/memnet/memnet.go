@@ -1,10 +1,10 @@
-// Package pipes is a network in memory for tests, which works in [testing/synctest].
+// Package memnet is a network in memory for tests, which works in [testing/synctest].
 //
 // A connection is a [net.Pipe], except that what the client writes is taken from it at
 // once. In a pipe alone, two ends that write at the same time wait for each other for ever,
 // as they do when a client refuses a certificate of which the server is still writing the
 // rest.
-package pipes
+package memnet
 
 import (
 	"context"
