@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/relist-go/relist/transport"
 )
 
 // Choice is a word that a flag takes, and its meaning.
@@ -58,3 +60,12 @@ func (c *choice[V]) String() string {
 
 // Type implements [pflag.Value].
 func (*choice[V]) Type() string { return "string" }
+
+// AddTransport defines --transport.
+func AddTransport(cmd *cobra.Command, watches *transport.WatchTransport) {
+	AddChoice(cmd, watches, "transport",
+		"how watches travel: auto, which is http; http; or websocket, for proxies that hold\na response back until it is whole",
+		Choice[transport.WatchTransport]{"auto", transport.WatchAuto},
+		Choice[transport.WatchTransport]{"http", transport.WatchHTTP},
+		Choice[transport.WatchTransport]{"websocket", transport.WatchWebSocket})
+}

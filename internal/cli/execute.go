@@ -1,3 +1,7 @@
+// Package cli is what the commands relist and relist-sql have in common: how a command runs and ends, how it says that a command
+// line was not understood, the flags that choose a server and its objects, and what a shell completes.
+//
+// Begin with Execute and Selection.
 package cli
 
 import (
@@ -6,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -113,3 +118,34 @@ func NoArgs(_ *cobra.Command, args []string) error {
 // OneLine returns an error's text on one line, even if a server has put line breaks
 // into it.
 func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// stdout keeps the first error of an output, because cobra ignores errors when it
+// prints, for example, help.
+type stdout struct {
+	out io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+func (s *stdout) Write(b []byte) (int, error) {
+	n, err := s.out.Write(b)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.err == nil {
+			s.err = err
+		}
+	}
+	return n, err
+}
+
+// Unwrap returns the output itself, which may be a terminal.
+func (s *stdout) Unwrap() io.Writer { return s.out }
+
+// failed returns the first error.
+func (s *stdout) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
