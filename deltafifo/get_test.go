@@ -70,3 +70,21 @@ func TestGetWithoutKnown(t *testing.T) {
 		t.Errorf("Get of what was consumed = %v", obj)
 	}
 }
+
+// Entries shows what waits, in order, and takes nothing.
+func TestEntries(t *testing.T) {
+	f := newFixture(t, deltafifo.Options[*testObject]{}, "a@1")
+	f.update("a@2")
+	f.add("b@2")
+	f.delete("a@3")
+	for range 2 {
+		entries := f.q.Entries()
+		if len(entries) != 2 || entries[0].Key != "a" || len(entries[0].Deltas) != 2 || entries[1].Key != "b" {
+			t.Errorf("%+v, want a with two deltas, and then b", entries)
+		}
+	}
+	f.drain()
+	if entries := f.q.Entries(); len(entries) != 0 {
+		t.Errorf("%+v after everything was taken", entries)
+	}
+}

@@ -105,6 +105,18 @@ func (q *Queue[T]) Len() int {
 	return q.order.len
 }
 
+// Entries returns the entries that wait, the oldest first, for those who look into a queue. Pop takes them.
+func (q *Queue[T]) Entries() []Entry[T] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	entries := make([]Entry[T], q.order.len)
+	for i := range entries {
+		e := q.order.at(i)
+		entries[i] = Entry[T]{Key: e.key, Initial: e.initial, Deltas: slices.Clone(e.deltas)}
+	}
+	return entries
+}
+
 // Synced returns a channel that is closed once HasSynced is true, see rule 8 of [Queue]. An entry that process failed on
 // counts as processed; then Passed is not waited for.
 func (q *Queue[T]) Synced() <-chan struct{} { return q.synced }

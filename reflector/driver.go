@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/internal/stephook"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
 )
@@ -15,6 +16,8 @@ import (
 // does what it says. It decides nothing.
 type driver[T any] struct {
 	*Reflector[T]
+
+	stepped stephook.Hook // who records a run sees each step of the machine; nil outside of such a run
 
 	// The requests that are open; nil if none is. There is one of each kind at a time.
 	main         *request[T] // a list or a watch
@@ -92,7 +95,10 @@ func (d *driver[T]) suspend() {
 	d.ask.stop()
 	d.verification.stop()
 	d.dropList()
-	d.machine.Step(time.Now(), protocol.Stopped{})
+	effects := d.machine.Step(time.Now(), protocol.Stopped{})
+	if d.stepped != nil {
+		d.stepped(time.Now(), d.machine, protocol.Stopped{}, effects)
+	}
 	d.shared.stopped(time.Now())
 }
 
@@ -141,6 +147,9 @@ func (d *driver[T]) saves() Point {
 func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) {
 	for in != nil {
 		effects := d.machine.Step(now, in)
+		if d.stepped != nil {
+			d.stepped(now, d.machine, in, effects)
+		}
 		in = nil
 		for _, eff := range effects {
 			if next := d.perform(ctx, now, eff); next != nil {
