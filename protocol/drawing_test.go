@@ -186,3 +186,19 @@ func breakLines(words []string, width int, end string) []string {
 	}
 	return out
 }
+
+// drawSmall draws the phases without words on the arrows, for the pages of traces. They light the phase and the arrow by its names.
+func drawSmall() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "<!-- Drawn by go test ./protocol -run TestStates -update; do not edit. -->\n<svg class=\"states\" viewBox=\"0 10 %d %d\""+
+		" role=\"img\" aria-labelledby=\"states-label\">\n<title id=\"states-label\">The phases of the reflector</title>\n", drawingWidth, drawingHeight-20)
+	b.WriteString(`<defs><marker id="tip" viewBox="0 0 10 10" refX="8" refY="5" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L10 5L0 10z"/></marker></defs>` + "\n")
+	for _, r := range routes {
+		fmt.Fprintf(&b, "<path class=\"way\" data-from=%q data-to=%q marker-end=\"url(#tip)\" d=%q/>\n", r.from, r.to, r.path)
+	}
+	for _, box := range boxes {
+		fmt.Fprintf(&b, "<g data-phase=%q><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"14\"/><text x=\"%d\" y=\"%d\">%s</text></g>\n",
+			box.phase, box.middle.x-boxWidth/2, box.middle.y-boxHeight/2, boxWidth, boxHeight, box.middle.x, box.middle.y+12, box.phase)
+	}
+	return b.String() + "</svg>\n"
+}

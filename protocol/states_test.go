@@ -14,23 +14,25 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/states.md and docs/states.svg from the code")
 
-const docs = "../docs/"
-
 // TestStates prints the machine as a table, and draws it, and compares both with what people read. Every row is one call of
 // Step.
 func TestStates(t *testing.T) {
-	for file, got := range map[string]string{"states.md": printStates(), "states.svg": draw(t, transitions())} {
+	for file, got := range map[string]string{
+		"docs/states.md":                     printStates(),
+		"docs/states.svg":                    draw(t, transitions()),
+		"internal/tracepage/page/states.svg": drawSmall(),
+	} {
 		if *update {
-			if err := os.WriteFile(docs+file, []byte(got), 0o644); err != nil {
+			if err := os.WriteFile("../"+file, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		want, err := os.ReadFile(docs + file)
+		want, err := os.ReadFile("../" + file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("docs/%s differs from the code; run go test ./protocol -run TestStates -update and read the diff (-file +code):\n%s", file, diff)
+			t.Errorf("%s differs from the code; run go test ./protocol -run TestStates -update and read the diff (-file +code):\n%s", file, diff)
 		}
 	}
 }

@@ -202,6 +202,19 @@ func (m *mirror[T]) Store() []string {
 	return lines
 }
 
+// Queued returns the entries that wait, for a [Recording].
+func (m *mirror[T]) Queued() []string {
+	var lines []string
+	for _, e := range m.queue.Entries() {
+		line := e.Key
+		for _, d := range e.Deltas {
+			line += " " + describe(d)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 func (m *mirror[T]) Close() {
 	m.queue.Close()
 	m.client.Close()

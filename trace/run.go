@@ -19,6 +19,7 @@ type run struct {
 	file    *File
 	program Program
 	echo    func(line string) // called with each line as it is written
+	record  *recorder         // nil if the run is not to be looked at
 
 	lines  []string // written so far: the author's and the run's
 	since  time.Time
@@ -34,8 +35,8 @@ type run struct {
 // play runs a file and returns the text that it should have. If the run cannot
 // continue, play returns an error, and the text ends at the line that could not be
 // played.
-func play(f *File, program Program, echo func(string)) ([]string, error) {
-	r := &run{file: f, program: program, echo: echo, peer: newPeer()}
+func play(f *File, program Program, echo func(string), record *recorder) ([]string, error) {
+	r := &run{file: f, program: program, echo: echo, record: record, peer: newPeer()}
 	at, err := r.all()
 	err = errors.Join(err, r.end(err == nil))
 	if err != nil {
@@ -73,7 +74,9 @@ func (r *run) play(s stimulus) error {
 		return err
 	}
 	synctest.Wait()
-	return r.observe()
+	err := r.observe()
+	r.record.played(r.client)
+	return err
 }
 
 // write adds a line to the text.
@@ -158,7 +161,7 @@ func (r *run) startSaved() error {
 }
 
 func (r *run) launch() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(r.record.observe(context.Background()))
 	done := make(chan struct{})
 	r.cancel, r.done = cancel, done
 	go func() {

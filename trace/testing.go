@@ -21,6 +21,9 @@ import (
 //	var _ = flag.Bool("update", false, "rewrite the observed lines of traces")
 //
 //	func TestTrace(t *testing.T) { trace.Run(t, os.DirFS("testdata"), program) }
+//
+// If go test has the flag -artifacts, each file that fails leaves a page that shows the run, see [Recording.HTML]. It is called
+// trace.html, and is in the directory of the test's artifacts.
 func Run(t *testing.T, fsys fs.FS, program Program) {
 	t.Helper()
 	names, err := fs.Glob(fsys, "*.txt")
@@ -40,8 +43,12 @@ func Run(t *testing.T, fsys fs.FS, program Program) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := inBubble(t, f, program, func(string) {})
-			if err == nil && updating() {
+			var rec *recorder
+			if boolFlag("test.artifacts") {
+				rec = &recorder{}
+			}
+			got, err := recorded(t, f, program, rec)
+			if err == nil && boolFlag("update") {
 				if err := rewrite(f, place, got); err != nil {
 					t.Fatal(err)
 				}
@@ -49,6 +56,7 @@ func Run(t *testing.T, fsys fs.FS, program Program) {
 			}
 			if err := compare(f, got, err); err != nil {
 				t.Errorf("\n%s", err)
+				rec.leave(t, f, got, err)
 			}
 		})
 	}
@@ -68,7 +76,7 @@ func Play(t *testing.T, f *File, program Program) error {
 }
 
 func inBubble(t *testing.T, f *File, program Program, echo func(string)) (got []string, err error) {
-	synctest.Test(t, func(*testing.T) { got, err = play(f, program, echo) })
+	synctest.Test(t, func(*testing.T) { got, err = play(f, program, echo, nil) })
 	return got, err
 }
 
@@ -96,8 +104,9 @@ func read(fsys fs.FS, name string) (f *File, place string, err error) {
 	return f, place, err
 }
 
-func updating() bool {
-	f := flag.Lookup("update")
+// boolFlag reports whether a flag of the test's binary is set. Such a flag need not exist.
+func boolFlag(name string) bool {
+	f := flag.Lookup(name)
 	if f == nil {
 		return false
 	}

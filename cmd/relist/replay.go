@@ -21,6 +21,8 @@ type replayFlags struct {
 	update  bool
 	verbose bool
 	program string
+	svg     bool
+	html    bool
 }
 
 func newReplay() *cobra.Command {
@@ -39,15 +41,25 @@ FILE is a trace, a directory (all *.txt in it), or a pattern such as
 
 relist prints a line for each file that begins with ok or FAIL. After FAIL
 comes a diff. The exit status is 0 if all files pass, 1 if one does not, and 2
-if the command line is not understood.`,
+if the command line is not understood.
+
+With --svg or --html, relist prints a picture of one trace instead: a sequence
+diagram, or a page that steps through the run. The page shows the requests and
+the frames, what the state machine of the reflector decides and why, its queue,
+the store and the callbacks. It needs no server and no network. If the run
+differs from the file, the page shows the run and the difference.`,
 		Example: `  relist replay testdata
   relist replay -v testdata/expired.txt
   relist replay testdata/*.txt testdata/*/*.txt
-  relist replay --update recorded.txt    # after an intended change`,
+  relist replay --update recorded.txt    # after an intended change
+  relist replay --html testdata/expired.txt >expired.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := traceFiles(args)
 			if err != nil {
 				return err
+			}
+			if f.svg || f.html {
+				return f.show(cmd.OutOrStdout(), files)
 			}
 			return f.run(cmd.Context(), cmd.OutOrStdout(), files)
 		},
@@ -57,6 +69,10 @@ if the command line is not understood.`,
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print each conversation as it ran")
 	flags.BoolVar(&f.update, "update", false, "rewrite the lines of the client in files that differ")
 	flags.StringVar(&f.program, "program", "", "run this program, whatever the files say: "+strings.Join(trace.ProgramNames(), ", "))
+	flags.BoolVar(&f.svg, "svg", false, "print a sequence diagram of the trace, in SVG")
+	flags.BoolVar(&f.html, "html", false, "print a page that steps through the trace, in HTML")
+	cmd.MarkFlagsMutuallyExclusive("svg", "html", "update")
+	cmd.MarkFlagsMutuallyExclusive("svg", "html", "verbose")
 	cli.CompleteWords(cmd, "program", trace.ProgramNames()...)
 	return cmd
 }
@@ -137,6 +153,40 @@ func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) er
 	}
 	if r.failed > 0 {
 		return fmt.Errorf("%d of %d traces did not pass", r.failed, len(files))
+	}
+	return nil
+}
+
+// show prints the picture of one file. It prints that of a run that fails, too, which is when one wants to see it most.
+func (f *replayFlags) show(out io.Writer, files []string) error {
+	program, err := f.chosen()
+	if err != nil {
+		return err
+	}
+	if len(files) != 1 {
+		return cli.Usage("--svg and --html show one trace, and there are %d", len(files))
+	}
+	src, err := os.ReadFile(files[0])
+	if err != nil {
+		return err
+	}
+	file, err := trace.Parse(files[0], src)
+	if err != nil {
+		return err
+	}
+	recording, err := trace.Record(file, program)
+	if recording == nil {
+		return err
+	}
+	picture := recording.HTML
+	if f.svg {
+		picture = recording.SVG
+	}
+	if _, err := out.Write(picture()); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("%s did not pass: %w", files[0], err)
 	}
 	return nil
 }

@@ -107,3 +107,25 @@ func TestReplayUsage(t *testing.T) {
 		}
 	}
 }
+
+// A picture is of one trace, and also of one that fails.
+func TestReplayShows(t *testing.T) {
+	svg, html := command(t, "replay", "--svg", traces+"/expired.txt"), command(t, "replay", "--html", traces+"/expired.txt")
+	if svg.status != cli.ExitOK || !strings.HasPrefix(svg.stdout, "<svg ") || html.status != cli.ExitOK || !strings.HasPrefix(html.stdout, "<!doctype html>") {
+		t.Errorf("status %d and %d: %s%s", svg.status, html.status, svg.stderr, html.stderr)
+	}
+	if r := command(t, "replay", "--svg", traces); r.status != cli.ExitUsage {
+		t.Errorf("status %d for a directory", r.status)
+	}
+	text, err := os.ReadFile(traces + "/expired.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "changed.txt")
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "< BOOKMARK @150", "< BOOKMARK @151", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := command(t, "replay", "--html", file); r.status != cli.ExitError || !strings.HasPrefix(r.stdout, "<!doctype html>") || !strings.Contains(r.stderr, "did not pass") {
+		t.Errorf("status %d for a trace that fails: %s", r.status, r.stderr)
+	}
+}

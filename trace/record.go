@@ -1,0 +1,174 @@
+package trace
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/internal/stephook"
+	"github.com/relist-go/relist/internal/target"
+	"github.com/relist-go/relist/internal/tracepage"
+	"github.com/relist-go/relist/protocol"
+)
+
+// Recording is a run of a trace, to be looked at.
+type Recording struct{ page *tracepage.Recording }
+
+// HTML returns a page that steps through the run. It is whole in itself: it needs no server and no network.
+func (r *Recording) HTML() []byte { return tracepage.HTML(r.page) }
+
+// SVG returns the sequence diagram of the run.
+func (r *Recording) SVG() []byte { return tracepage.SVG(r.page) }
+
+// Purpose returns the comment at the beginning of the file, one line for each paragraph.
+func (r *Recording) Purpose() []string { return r.page.Purpose }
+
+// Record runs f outside of go test and returns what happened. If the run differs from the file, the error is a [*Failure], and there
+// is a Recording all the same, which shows how. If program is nil, it is the one that the file names.
+//
+// Do not call Record from two goroutines, nor from within a test's bubble.
+func Record(f *File, program Program) (*Recording, error) {
+	program, err := f.programOr(program)
+	if err != nil {
+		return nil, err
+	}
+	rec := &recorder{}
+	got, err := recorded(new(testing.T), f, program, rec) // as in Replay
+	err = compare(f, got, err)
+	return rec.recording(f, got, err), err
+}
+
+// Transcript returns what a file says, without a run. It has the wire and what the client gave to its consumer.
+func Transcript(f *File) *Recording { return (&recorder{}).recording(f, f.texts(), nil) }
+
+// recorder notes what a run does after each stimulus. A nil recorder notes nothing.
+type recorder struct {
+	start   time.Time
+	moments []tracepage.Moment
+
+	mu    sync.Mutex
+	rows  []tracepage.Row // of the stimulus that is being played
+	state *tracepage.State
+}
+
+// recorded runs f as inBubble does, and notes what happens.
+func recorded(t *testing.T, f *File, program Program, rec *recorder) (got []string, err error) {
+	synctest.Test(t, func(*testing.T) {
+		if rec != nil {
+			rec.start = time.Now()
+		}
+		got, err = play(f, program, func(string) {}, rec)
+	})
+	return got, err
+}
+
+// observe returns the context in which the client runs.
+func (r *recorder) observe(ctx context.Context) context.Context {
+	if r == nil {
+		return ctx
+	}
+	return stephook.With(ctx, r.step)
+}
+
+// step notes a step of the machine. It runs on the goroutine of the reflector.
+func (r *recorder) step(now time.Time, machine *protocol.Machine, in protocol.Input, effects []protocol.Effect) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, after := tracepage.State{Phase: "waiting"}, r.stateOf(machine, effects)
+	if r.state != nil {
+		before = *r.state
+	}
+	switch in.(type) {
+	case protocol.Stopped:
+		after.Phase = "stopped"
+	default:
+		if after.Phase == "listing" && streams(before, effects) {
+			after.Phase = "streaming"
+		}
+	}
+	if after.Phase == "waiting" && after.Backoff == "" {
+		after.Backoff = before.Backoff
+	}
+	row := tracepage.Describe(now.Sub(r.start), before, after, in, effects)
+	if _, took := in.(protocol.Took); took && len(r.rows) > 0 {
+		r.rows[len(r.rows)-1].Merge(row)
+	} else if row.Says() {
+		r.rows = append(r.rows, row)
+	}
+	r.state = &after
+}
+
+// streams reports whether the state is asked for as the start of a watch, and not by a list.
+func streams(before tracepage.State, effects []protocol.Effect) bool {
+	streaming := before.Phase == "streaming"
+	for _, e := range effects {
+		switch e := e.(type) {
+		case protocol.Watch:
+			streaming = e.Initial
+		case protocol.List:
+			streaming = false
+		}
+	}
+	return streaming
+}
+
+func (r *recorder) stateOf(machine *protocol.Machine, effects []protocol.Effect) tracepage.State {
+	status := machine.Status()
+	s := tracepage.State{Phase: status.State.String(), Resume: status.Resume, Synced: status.Synced}
+	if !status.Failing.IsZero() {
+		s.Failing = tracepage.Clock(status.Failing.Sub(r.start))
+	}
+	for _, e := range effects {
+		if backoff, ok := e.(protocol.Backoff); ok {
+			s.Backoff = target.Duration(backoff.Delay) + " (" + backoff.Reason.String() + ")"
+		}
+	}
+	all, _ := machine.Quarantine()
+	for _, q := range all {
+		s.Quarantine = append(s.Quarantine, q.Meta.Key)
+	}
+	return s
+}
+
+// played notes what there is after a stimulus.
+func (r *recorder) played(client Client) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	moment := tracepage.Moment{Rows: r.rows, State: r.state, End: time.Since(r.start)}
+	r.rows = nil
+	if client != nil {
+		moment.Store = client.Store()
+	}
+	if queue, ok := client.(interface{ Queued() []string }); ok {
+		moment.Queue = queue.Queued()
+	}
+	r.moments = append(r.moments, moment)
+}
+
+// leave writes the page of a run that has failed where the test's artifacts go.
+func (r *recorder) leave(t *testing.T, f *File, lines []string, err error) {
+	if r == nil {
+		return
+	}
+	page := filepath.Join(t.ArtifactDir(), "trace.html")
+	if err := os.WriteFile(page, r.recording(f, lines, err).HTML(), 0o666); err != nil { // everybody may read what a test has found
+		t.Error(err)
+	}
+}
+
+// recording makes the page of a run.
+func (r *recorder) recording(f *File, lines []string, err error) *Recording {
+	page := tracepage.New(f.Name, lines, r.moments)
+	if err != nil {
+		page.Failure = strings.TrimRight(err.Error(), "\n")
+	}
+	return &Recording{page}
+}
