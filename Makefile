@@ -15,7 +15,7 @@ PLATFORMS = linux/amd64 linux/arm64
 BUILDER = docker
 PROGRAMS = test/conformance/bin/kubectl test/conformance/bin/kube-apiserver test/conformance/bin/etcd
 
-.PHONY: help demo demo-sql test test-long lint audit fuzz bench bench-smoke recovery size postgres conformance peers conformance-bin mutants faultlab cluster release release-snapshot image ci clean
+.PHONY: help demo demo-sql test test-long lint audit fuzz bench bench-smoke recovery size postgres conformance peers conformance-bin mutants faultlab docs-site site-test cluster release release-snapshot image ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -103,6 +103,15 @@ mutants: ## break the library in many ways, and see that the golden traces notic
 
 faultlab: ## count what is asked of servers that misbehave, beside what others ask
 	cd test/conformance && go test -count=1 -v $(TESTFLAGS) ./faultlab
+
+docs-site: ## build the site of the documents and of all traces, into dist/site
+	cd tools/site && go run . -out ../../dist/site
+
+# Installs Chromium from Debian's packages where it can, and axe-core from npm; the test says what is missing.
+site-test: ## open the pages of the site in Chromium: they step, complain of nothing, fit a telephone, and axe-core finds nothing serious
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+		{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends chromium >/dev/null; }
+	cd tools/site && npm ci --silent --no-audit --no-fund && go vet . && go test -count=1 $(TESTFLAGS) .
 
 conformance-bin: $(PROGRAMS) ## build kube-apiserver, etcd and kubectl; the first time takes 5 minutes
 

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// browser starts a Chromium without a window, and returns the context of a tab and what its console complains of.
+func browser(t *testing.T) (context.Context, func() []string) {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if at, err := exec.LookPath(name); err == nil {
+			program = at
+			break
+		}
+	}
+	if program == "" {
+		t.Fatal("there is no Chromium: apt-get install chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	var mu sync.Mutex
+	var complaints []string
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithListener(func(event any) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch event := event.(type) {
+		case *runtime.EventConsoleAPICalled:
+			complaints = append(complaints, fmt.Sprint("console.", event.Type))
+		case *runtime.EventExceptionThrown:
+			complaints = append(complaints, event.ExceptionDetails.Text)
+		case *log.EventEntryAdded:
+			complaints = append(complaints, event.Entry.Text)
+		}
+	}))
+	t.Cleanup(cancel)
+	return ctx, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		said := complaints
+		complaints = nil
+		return said
+	}
+}
+
+func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get[T any](t *testing.T, ctx context.Context, action chromedp.Action[T]) T {
+	t.Helper()
+	value, err := chromedp.Run(ctx, action)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func address(page string) string {
+	dir, _ := built() // pagesOf has built it
+	return "file://" + filepath.ToSlash(filepath.Join(dir, page))
+}
+
+// walk presses the arrow keys, to the last step and back. It returns what is wrong, such as a step that looks different on the
+// way back.
+const walk = `(() => {
+  const press = key => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+  const look = () => [...document.querySelectorAll('main, .count, #said')].map(e => e.innerHTML.replaceAll(' class=""', '')).join();
+  show(0);
+  const there = [look()];
+  for (let i = 1; i < steps.length; i++) { press('ArrowRight'); there.push(look()); }
+  if (!document.getElementById('next').disabled) return 'the last step is not the end';
+  for (let i = steps.length - 1; i >= 0; i--) {
+    if (look() !== there[i]) return 'step ' + (i + 1) + ' looks different on the way back';
+    press('ArrowLeft');
+  }
+  if (new Set(there).size !== there.length) return 'two steps look the same';
+  return '';
+})()`
+
+// fit looks at a few steps, and says which one is wider than the window.
+const fit = `(() => {
+  for (let i = 0; i < steps.length; i += Math.ceil(steps.length / 4)) {
+    show(i);
+    if (document.documentElement.scrollWidth > innerWidth) return 'step ' + (i + 1) + ' is wider than the window: ' + document.documentElement.scrollWidth;
+  }
+  return '';
+})()`
+
+// Each page of a trace steps to its end and back, without a complaint of the browser, in a wide window and on a telephone.
+func TestTracesStep(t *testing.T) {
+	pages := pagesOf(t)
+	ctx, complaints := browser(t)
+	for _, width := range []int64{390, 1280} {
+		do(t, ctx, chromedp.EmulateViewport(width, 900))
+		for i, page := range slices.Sorted(maps.Keys(pages)) {
+			if !strings.Contains(pages[page], `id="wire"`) || width == 1280 && i%5 > 0 {
+				continue // the script is the same at every width, so some pages are enough for the layout of a wide window
+			}
+			do(t, ctx, chromedp.Navigate(address(page)))
+			wrong := get(t, ctx, chromedp.Evaluate[string](fit+" || "+walk))
+			if said := complaints(); wrong != "" || len(said) > 0 {
+				t.Errorf("%s, %d pixels: %s %q", page, width, wrong, said)
+			}
+		}
+	}
+}
+
+// Keys and buttons go to the same steps, and the state of a step does not depend on how one got there.
+func TestKeysAndButtons(t *testing.T) {
+	pagesOf(t)
+	ctx, complaints := browser(t)
+	do(t, ctx, chromedp.Navigate(address("testdata/expired.html")))
+	for _, step := range []struct {
+		action chromedp.Action[chromedp.Void]
+		want   string
+	}{
+		{chromedp.KeyEvent(kb.ArrowRight), "2 / 26"},
+		{chromedp.Click("#next"), "3 / 26"},
+		{chromedp.KeyEvent(kb.End), "26 / 26"},
+		{chromedp.KeyEvent(kb.Home), "1 / 26"},
+		{chromedp.Evaluate[chromedp.Void](`document.querySelector("#wire li.fault button").click()`), "11 / 26"},
+	} {
+		do(t, ctx, step.action)
+		if got := get(t, ctx, chromedp.Text("#count")); got != step.want {
+			t.Errorf("step %q, want %q", got, step.want)
+		}
+	}
+	if phase := get(t, ctx, chromedp.AttributeValue(".states g.lit", "data-phase")); phase.Value != "opening" {
+		t.Errorf("the phase %q is lit after the connection was cut", phase.Value)
+	}
+	do(t, ctx, chromedp.Navigate(address("traces.html")), chromedp.SendKeys("#filter", "incident idle"))
+	if found := get(t, ctx, chromedp.Text("#found")); found != "4 traces" {
+		t.Errorf("the filter finds %q", found)
+	}
+	if said := complaints(); len(said) > 0 {
+		t.Errorf("the browser complains: %q", said)
+	}
+}
+
+// check has axe-core look at a page, and returns what it finds.
+const check = `axe.run().then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))
+  .map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html + ' ' + n.any.map(a => a.message).join()).join(' | ')))`
+
+// axe-core finds nothing serious in pages of each kind, on light and on dark ground.
+func TestAccessible(t *testing.T) {
+	pagesOf(t)
+	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Fatalf("there is no axe-core: run npm ci in tools/site: %v", err)
+	}
+	ctx, _ := browser(t)
+	for _, scheme := range []string{"light", "dark"} {
+		for _, page := range []string{
+			"testdata/expired.html#14", "testdata/incident-too-large.html#6", "testdata/incident-tombstone.html#99", "testdata/ask-many.html#5",
+			"testdata/websocket-expired.html", "testdata/retrywatcher/retry-after.html#3", "docs/incidents/testdata/idle.html#4",
+			"traces.html", "index.html", "docs/states.html", "docs/incidents/4-idle-resource.html",
+		} {
+			for _, width := range []int64{1280, 390} {
+				media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+				do(t, ctx, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+					_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, media)
+					return err
+				}), chromedp.EmulateViewport(width, 900), chromedp.Navigate("about:blank"), chromedp.Navigate(address(page)))
+				do(t, ctx, chromedp.Evaluate[chromedp.Void](string(axe)+";0"))
+				found := get(t, ctx, chromedp.Evaluate[[]string](check, chromedp.EvalAwaitPromise))
+				for _, violation := range found {
+					t.Errorf("%s, %s, %d pixels: %s", page, scheme, width, violation)
+				}
+			}
+		}
+	}
+}

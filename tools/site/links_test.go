@@ -1,0 +1,100 @@
+package main
+
+import (
+	"html"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// built is the site of the repository, made once. TestMain removes it.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "relist-site")
+	if err != nil {
+		return "", err
+	}
+	return dir, build("../..", dir)
+})
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if dir, err := built(); err == nil {
+		_ = os.RemoveAll(dir) // a folder of temporary files
+	}
+	os.Exit(status)
+}
+
+// pagesOf returns the pages of the site by their names.
+func pagesOf(t *testing.T) map[string]string {
+	t.Helper()
+	dir, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".html" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(dir, name) // name begins with dir
+		pages[filepath.ToSlash(rel)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+var (
+	reference = regexp.MustCompile(`<(?:a|img) [^>]*(?:href|src)="([^"]*)"`)
+	ids       = regexp.MustCompile(`\bid="([^"]*)"`)
+)
+
+// A link between two pages leads to a page, and to a heading that it has.
+func TestSiteHasNoDeadLinks(t *testing.T) {
+	pages := pagesOf(t)
+	dir, _ := built()
+	for name, text := range pages {
+		for _, match := range reference.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(html.UnescapeString(match[1]), "#")
+			if strings.Contains(target, ":") {
+				continue
+			}
+			file := name
+			if target != "" {
+				file = path.Join(path.Dir(name), target)
+			}
+			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+				t.Errorf("%s: dead link %s", name, match[1])
+				continue
+			}
+			found := slices.ContainsFunc(ids.FindAllStringSubmatch(pages[file], -1), func(id []string) bool { return id[1] == anchor })
+			if anchor != "" && !found && file != "traces.html" {
+				t.Errorf("%s: %s has no such heading", name, match[1])
+			}
+		}
+	}
+}
+
+// Every trace of the repository has a page, and the index names it.
+func TestEveryTraceHasAPage(t *testing.T) {
+	pages := pagesOf(t)
+	traces, err := filepath.Glob("../../testdata/*.txt")
+	if err != nil || len(traces) < 200 {
+		t.Fatal(len(traces), err)
+	}
+	for _, file := range traces {
+		page := "testdata/" + strings.TrimSuffix(filepath.Base(file), ".txt") + ".html"
+		if !strings.Contains(pages[page], `id="wire"`) || !strings.Contains(pages["traces.html"], page) {
+			t.Errorf("%s has no page, or the index does not have it", file)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/relist-go/relist/trace"
+)
+
+// entry is a trace in the index.
+type entry struct{ name, page, folder, program, purpose string }
+
+// linksMark stands in the page of a trace where a site puts its links.
+const linksMark = "<!-- links of a site -->"
+
+// record makes a page of each trace. A trace for a program that only a test has is shown as its file says, and not run.
+func (s *site) record() error {
+	for _, file := range s.files {
+		if path.Ext(file) != ".txt" || !strings.Contains(file, "testdata/") {
+			continue
+		}
+		src, err := os.ReadFile(filepath.Join(s.root, file))
+		if err != nil {
+			return err
+		}
+		f, err := trace.Parse(file, src)
+		if err != nil || !bytes.Contains(append([]byte("\n"), src...), []byte("\nstart")) {
+			continue // another kind of file
+		}
+		recording := trace.Transcript(f)
+		ours := !strings.HasPrefix(file, "docs/") && !strings.HasPrefix(file, "test/")
+		if _, err := trace.ProgramNamed(f.Program()); ours && err == nil {
+			if recording, err = trace.Record(f, nil); err != nil {
+				var failure *trace.Failure
+				if !errors.As(err, &failure) {
+					return err
+				}
+				fmt.Printf("%s does not pass; its page shows how\n", file)
+			}
+		}
+		e := entry{
+			name: strings.TrimSuffix(path.Base(file), ".txt"), page: strings.TrimSuffix(file, ".txt") + ".html",
+			folder: path.Dir(file), program: f.Program(), purpose: strings.Join(recording.Purpose(), " "),
+		}
+		if !ours {
+			e.program = map[bool]string{true: "naive client", false: "client-go"}[strings.HasPrefix(file, "docs/")]
+		}
+		s.traces = append(s.traces, e)
+		s.pages[file] = e.page
+		links := "<nav aria-label=\"Site\">" + nav(e.page) + "</nav>"
+		if err := s.write(e.page, bytes.Replace(recording.HTML(), []byte(linksMark), []byte(links), 1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// index writes the list of all traces. Without a script, it is the whole list.
+func (s *site) index() error {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<h1>Traces</h1>
+<p>Each is a conversation between an API server and a watch client, run in virtual time, and each page steps through it: the wire, the
+machine, the queue, the store and the callbacks. <a href="docs/trace-format.html">The trace format</a> describes the files.</p>
+<form class="filter" role="search" onsubmit="return false">
+<label for="filter">Filter</label> <input id="filter" type="search" autocomplete="off" placeholder="410, bookmark, websocket …">
+<output id="found" for="filter">%d traces</output></form>
+<ul class="traces" id="traces">
+`, len(s.traces))
+	for _, e := range s.traces {
+		fmt.Fprintf(&b, "<li><a href=%q>%s</a> <span class=\"of\">%s · %s</span><p>%s</p></li>\n", e.page,
+			html.EscapeString(e.name), html.EscapeString(e.program), html.EscapeString(e.folder), html.EscapeString(e.purpose))
+	}
+	script, err := layout.ReadFile("layout/filter.js")
+	if err != nil {
+		return err
+	}
+	return s.page("traces.html", "Traces", b.String()+"</ul>\n<script>\n"+string(script)+"</script>\n")
+}
