@@ -16,7 +16,6 @@ import (
 // does what it says. It decides nothing.
 type driver[T any] struct {
 	*Reflector[T]
-
 	stepped stephook.Hook // who records a run sees each step of the machine; nil outside of such a run
 
 	// The requests that are open; nil if none is. There is one of each kind at a time.
@@ -95,10 +94,7 @@ func (d *driver[T]) suspend() {
 	d.ask.stop()
 	d.verification.stop()
 	d.dropList()
-	effects := d.machine.Step(time.Now(), protocol.Stopped{})
-	if d.stepped != nil {
-		d.stepped(time.Now(), d.machine, protocol.Stopped{}, effects)
-	}
+	d.stepped.Step(d.machine, time.Now(), protocol.Stopped{})
 	d.shared.stopped(time.Now())
 }
 
@@ -146,10 +142,7 @@ func (d *driver[T]) saves() Point {
 // step gives one input to the machine, performs the effects, and goes on with what comes of them.
 func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) {
 	for in != nil {
-		effects := d.machine.Step(now, in)
-		if d.stepped != nil {
-			d.stepped(now, d.machine, in, effects)
-		}
+		effects := d.stepped.Step(d.machine, now, in)
 		in = nil
 		for _, eff := range effects {
 			if next := d.perform(ctx, now, eff); next != nil {

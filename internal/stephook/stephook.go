@@ -14,6 +14,15 @@ type key struct{}
 // machine, and must keep neither the machine nor the effects: the next step uses them again.
 type Hook func(now time.Time, machine *protocol.Machine, in protocol.Input, effects []protocol.Effect)
 
+// Step has the machine take a step, and reports it if there is a hook.
+func (h Hook) Step(machine *protocol.Machine, now time.Time, in protocol.Input) []protocol.Effect {
+	effects := machine.Step(now, in)
+	if h != nil {
+		h(now, machine, in, effects)
+	}
+	return effects
+}
+
 // With returns a context in which a reflector runs whose steps are reported to hook.
 func With(ctx context.Context, hook Hook) context.Context { return context.WithValue(ctx, key{}, hook) }
 
