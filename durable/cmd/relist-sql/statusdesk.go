@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/relist-go/relist/durable/cmd/relist-sql/internal/metrics"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/report"
 	"github.com/relist-go/relist/internal/cli/web"
-	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/reflector"
 )
 
@@ -170,15 +167,7 @@ func staleness(r reflector.Status, failing time.Time, lag time.Duration, now tim
 // handler shows the status to programs.
 func (r *mirrorRun) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
-		body, err := json.MarshalIndent(r.status(time.Now()), "", "  ")
-		if err != nil {
-			http.Error(w, fmt.Sprintf("encode the status: %v", err), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		write(w, append(report.SafeJSON(body), '\n'))
-	})
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { web.WriteJSON(w, r.status(time.Now())) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { r.check(w, r.status(time.Now()).Reason) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		for _, c := range r.status(time.Now()).Copies {
@@ -190,30 +179,18 @@ func (r *mirrorRun) handler() http.Handler {
 		r.check(w, "")
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		write(w, r.metrics(time.Now()).Bytes())
+		web.Write(w, "text/plain; version=0.0.4; charset=utf-8", r.metrics(time.Now()).Bytes())
 	})
 	return mux
 }
 
-func write(w http.ResponseWriter, body []byte) {
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(body) // who asked may have left
-}
-
 // check answers a probe; an empty reason is success. A program that waits for its turn is well.
 func (r *mirrorRun) check(w http.ResponseWriter, reason string) {
-	if reason != "" {
-		w.Header().Set("Cache-Control", "no-store")
-		http.Error(w, visible.OneLine(strings.TrimSpace(reason)), http.StatusServiceUnavailable)
-		return
-	}
-	text := "ok\n"
+	well := "ok"
 	if r.waiting.Load() {
-		text = "ok: waiting until no other program writes\n"
+		well = "ok: waiting until no other program writes"
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	write(w, []byte(text))
+	web.WriteCheck(w, reason, well)
 }
 
 // metrics are those of the reflectors, and of the copies.
