@@ -24,11 +24,10 @@ import (
 //
 // An answer of any status is a response, as it came, but if the URL of the request is
 // relative, a Location is made a whole URL. There is one exception: after a 401 the request is
-// sent once more if a credential or a certificate has been rotated since, and if it has no body,
-// or GetBody. A request that may have changed something on the server is sent twice for no other
-// reason. If no new credential can be read after a 401, Config.OnProblem is told why.
-//
-// The body of a request is closed when that of the answer is, or when there is no answer.
+// sent once more if a credential or a certificate has been rotated since, and if the body can
+// be sent again: by GetBody, or because none of it was read. A request that may have changed
+// something on the server is sent twice for no other reason. If no new credential can be read
+// after a 401, Config.OnProblem is told why.
 //
 // MaxConcurrentGets and Compression have no effect. There is no timeout: give
 // the request's context a deadline. The errors are [RequestError]s.
@@ -47,7 +46,7 @@ func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	path, err := c.server.pathOf(r.URL)
 	ctx, x := c.begin(r.Context(), k, Request{Path: path})
 	if r.Body != nil {
-		x.hold(func() { _ = r.Body.Close() }) // who gave it learns of its errors by reading
+		x.hold(func() { _ = r.Body.Close() }) // perhaps a second time
 	}
 	if err != nil {
 		x.url = withoutQuery(r.URL)
@@ -114,7 +113,7 @@ func (c *Client) passOn(ctx context.Context, r *http.Request, path string) (*htt
 	impersonate(hr.Header, c.asUser)
 	hr.ContentLength, hr.TransferEncoding, hr.Trailer, hr.Close = r.ContentLength, r.TransferEncoding, r.Trailer, r.Close
 	if r.Body != nil && r.Body != http.NoBody {
-		hr.Body, hr.GetBody = &givenBody{Reader: r.Body}, r.GetBody
+		hr.Body, hr.GetBody = &givenBody{body: r.Body}, r.GetBody
 	}
 	return hr, nil
 }

@@ -396,3 +396,26 @@ func TestDo(t *testing.T) {
 	_, err = do("NOT A METHOD", "/", "")
 	checkError(t, err, "invalid method")
 }
+
+// An attempt that has read nothing leaves the body to the next one, and can neither read nor close it from then on.
+func TestGivenBody(t *testing.T) {
+	body := newClosable("text")
+	first := &givenBody{body: body}
+	second := first.again()
+	_ = first.Close()
+	if _, err := first.Read(make([]byte, 1)); !errors.Is(err, errLeft) {
+		t.Errorf("the first attempt reads: %v", err)
+	}
+	_ = second.Close() // as net/http does when it has made a connection
+	third := second.again()
+	if got, err := io.ReadAll(third); err != nil || string(got) != "text" {
+		t.Errorf("the third attempt reads %q, %v", got, err)
+	}
+	_ = second.Close() // late
+	if third.again() != nil || body.closed.Load() != 0 {
+		t.Errorf("a body that was read can be had again, or was closed %d times", body.closed.Load())
+	}
+	if _ = third.Close(); body.closed.Load() != 1 {
+		t.Errorf("closed %d times", body.closed.Load())
+	}
+}

@@ -111,9 +111,6 @@ func (x *exchange) sendRequest(ctx context.Context, hr *http.Request) (*http.Res
 	if first.resp != nil && err != errRefused { //nolint:errorlint // if more is to say, it is wrapped
 		x.client.problems.report("credential", err) // the caller sees the 401 only
 	}
-	if given, ok := hr.Body.(*givenBody); ok && first.unauthorized {
-		given.begun.Store(true) // what sends the first attempt may still begin to read
-	}
 	again, ok := sendAgain(hr)
 	if err == nil && !ok {
 		err = first.err

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -22,14 +23,18 @@ func sendAgain(r *http.Request) (*http.Request, bool) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, true
 	}
-	if given, ok := r.Body.(*givenBody); ok && !given.begun.Load() {
-		return r, true
+	var body io.ReadCloser
+	if given, ok := r.Body.(*givenBody); ok {
+		if fresh := given.again(); fresh != nil {
+			body = fresh
+		}
 	}
-	if r.GetBody == nil {
-		return nil, false
+	if body == nil && r.GetBody != nil {
+		if again, err := r.GetBody(); err == nil {
+			body = again
+		}
 	}
-	body, err := r.GetBody()
-	if err != nil {
+	if body == nil {
 		return nil, false
 	}
 	again := r.WithContext(r.Context())
@@ -37,19 +42,41 @@ func sendAgain(r *http.Request) (*http.Request, bool) {
 	return again, true
 }
 
-// givenBody is the body that the caller of a RoundTripper has given. net/http closes the body
-// of each attempt, also if it has read nothing of it: to make a connection, for example. So
-// Close does nothing, and the end of the exchange closes the caller's body.
+// givenBody is the body that the caller of a RoundTripper has given, for one attempt. net/http
+// closes the body of an attempt that has read nothing of it, too: one that made a connection,
+// for example. It may do so when the next attempt is reading already. So an attempt closes the
+// caller's body only if it has read some of it; the end of the exchange closes it in any case.
 type givenBody struct {
-	io.Reader
+	body  io.ReadCloser
+	state atomic.Int32 // fresh, and from there begun or left
+}
 
-	begun atomic.Bool // something was read, or may yet be
+const (
+	fresh int32 = iota // nothing was read
+	begun              // some was read
+	left               // to another attempt
+)
+
+var errLeft = errors.New("the body of the request is read by a later attempt")
+
+// again returns the body for another attempt, nil if some of it has been read.
+func (g *givenBody) again() *givenBody {
+	if !g.state.CompareAndSwap(fresh, left) {
+		return nil
+	}
+	return &givenBody{body: g.body}
 }
 
 func (g *givenBody) Read(p []byte) (int, error) {
-	g.begun.Store(true)
-	return g.Reader.Read(p)
+	if !g.state.CompareAndSwap(fresh, begun) && g.state.Load() == left {
+		return 0, errLeft
+	}
+	return g.body.Read(p)
 }
 
-// Close does nothing.
-func (*givenBody) Close() error { return nil }
+func (g *givenBody) Close() error {
+	if g.state.Load() != begun {
+		return nil
+	}
+	return g.body.Close()
+}
