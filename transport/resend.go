@@ -48,34 +48,35 @@ func sendAgain(r *http.Request) (*http.Request, bool) {
 // caller's body only if it has read some of it; the end of the exchange closes it in any case.
 type givenBody struct {
 	body  io.ReadCloser
-	state atomic.Int32 // fresh, and from there begun or left
+	state atomic.Int32 // fresh; then begun, or closed and left
 }
 
 const (
-	fresh int32 = iota // nothing was read
-	begun              // some was read
-	left               // to another attempt
+	fresh  int32 = iota // nothing was read
+	begun               // some was read
+	closed              // by the attempt, which must not wait in a Read after that
+	left                // to another attempt
 )
 
-var errLeft = errors.New("the body of the request is read by a later attempt")
+var errLeft = errors.New("the body of the request is closed, or read by a later attempt")
 
 // again returns the body for another attempt, nil if some of it has been read.
 func (g *givenBody) again() *givenBody {
-	if !g.state.CompareAndSwap(fresh, left) {
+	if !g.state.CompareAndSwap(fresh, left) && !g.state.CompareAndSwap(closed, left) {
 		return nil
 	}
 	return &givenBody{body: g.body}
 }
 
 func (g *givenBody) Read(p []byte) (int, error) {
-	if !g.state.CompareAndSwap(fresh, begun) && g.state.Load() == left {
+	if !g.state.CompareAndSwap(fresh, begun) && g.state.Load() != begun {
 		return 0, errLeft
 	}
 	return g.body.Read(p)
 }
 
 func (g *givenBody) Close() error {
-	if g.state.Load() != begun {
+	if g.state.CompareAndSwap(fresh, closed) || g.state.Load() != begun {
 		return nil
 	}
 	return g.body.Close()
