@@ -147,7 +147,7 @@ func (b *builder) entry(s *Step, said string) {
 	case said == "stopped":
 		b.mark(Mark{Kind: "command", Text: "stopped"})
 	default:
-		b.mark(Mark{Kind: "pop", Text: short(key), Detail: strings.ReplaceAll(deltas, "(final state unknown)", "(inferred)")})
+		b.mark(Mark{Kind: "pop", Text: short(key), Detail: strings.ReplaceAll(deltas, "(final state unknown)", "inferred")})
 		if b.Machine {
 			s.Calls = append(s.Calls, b.calls(key, strings.ReplaceAll(deltas, " (final state unknown)", "?"))...)
 		}

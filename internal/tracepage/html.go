@@ -20,9 +20,6 @@ func part(name string) string {
 	return string(data)
 }
 
-// SiteLinks stands in a page where a site puts its links to other pages.
-const SiteLinks = "<!-- links of a site -->"
-
 // HTML returns a page that steps through a run. It is whole in itself: it has its style, its script and its data.
 func HTML(r *Recording) []byte {
 	// An object of a server may have any bytes. What a browser would take for the end of the script is escaped.

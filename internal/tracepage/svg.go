@@ -9,10 +9,10 @@ import (
 
 // The columns of the drawing, in its units.
 const (
-	width   = 900
+	width   = 940
 	axis    = 66  // the right end of the times
-	client  = 350 // the lifelines
-	server  = 830
+	client  = 382 // the lifelines
+	server  = 870
 	margin  = 20
 	rowHigh = 30 // of an arrow with its label
 	lowHigh = 20 // of a line of text
@@ -72,7 +72,7 @@ func (d *drawing) head() {
 	d.text("name", margin, d.y, d.Name, "")
 	d.y += 22
 	for _, paragraph := range d.Purpose[:min(1, len(d.Purpose))] {
-		for _, line := range wrap(paragraph, 130) {
+		for _, line := range wrap(paragraph, 125) {
 			d.text("why", margin, d.y, line, "")
 			d.y += 17
 		}
@@ -119,7 +119,7 @@ func (d *drawing) mark(i int, m Mark) {
 	case m.To == "server":
 		d.y += lowHigh
 		d.tops = append(d.tops, d.y)
-		d.label("fault right", server-14, d.y, m, 44)
+		d.label("fault right", server-18, d.y, m, 44)
 	case m.Kind == "command":
 		d.y += lowHigh + 4
 		d.tops = append(d.tops, d.y)
@@ -135,7 +135,7 @@ func (d *drawing) mark(i int, m Mark) {
 		if m.Kind == "pop" {
 			fmt.Fprintf(&d.arrows, `<path class="pop" d="M%d %dh-10m4 -4l-4 4l4 4"/>`, client-6, d.y-4)
 		}
-		d.label(class+" right", client-22, d.y, m, 36)
+		d.label(class+" right", client-22, d.y, m, 38)
 	}
 }
 
@@ -190,10 +190,10 @@ func (d *drawing) arrow(m Mark) {
 	}
 	fmt.Fprintf(&d.arrows, `<path class="arrow %s" d="M%d %dH%d%s"/>`+"\n", class, from, d.y, to, head)
 	if m.To == "client" {
-		d.label(class+" right", server-18, d.y-6, m, 62)
+		d.label(class+" right", server-18, d.y-6, m, 61)
 		return
 	}
-	d.label(class, client+18, d.y-6, m, 62)
+	d.label(class, client+18, d.y-6, m, 61)
 }
 
 // label writes the text of a mark, shortened to a number of characters.

@@ -3,6 +3,7 @@ package tracepage
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -81,12 +82,18 @@ func request(target string) (text, detail string) {
 	return text, strings.TrimSpace(detail)
 }
 
-// unquoted returns a text without the quotes of its first quoted word, if no quotes are in it.
+// unquoted returns what a Status says, without the quotes of the message, and without the details that follow it in JSON.
 func unquoted(text string) string {
-	if strings.Count(text, `"`) == 2 {
-		return strings.ReplaceAll(text, `"`, "")
+	before, message, _ := strings.Cut(text, `"`)
+	quoted, err := strconv.QuotedPrefix(`"` + message)
+	if err != nil {
+		return text
 	}
-	return text
+	rest, _, _ := strings.Cut(message[len(quoted)-1:], " {")
+	if message, err = strconv.Unquote(quoted); err != nil {
+		return text
+	}
+	return before + message + rest
 }
 
 func with(name, value string) string {

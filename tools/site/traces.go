@@ -54,7 +54,9 @@ func (s *site) record() error {
 		s.traces = append(s.traces, e)
 		s.pages[file] = e.page
 		links := "<nav aria-label=\"Site\">" + nav(e.page) + "</nav>"
-		if err := s.write(e.page, bytes.Replace(recording.HTML(), []byte(linksMark), []byte(links), 1)); err != nil {
+		why := fmt.Sprintf("<h3>Why: <a href=%q>a row of the states</a></h3>", relative(e.page, "docs/states.html"))
+		page := strings.NewReplacer(linksMark, links, "<h3>Why</h3>", why).Replace(string(recording.HTML()))
+		if err := s.write(e.page, []byte(page)); err != nil {
 			return err
 		}
 	}

@@ -42,6 +42,8 @@ function compared(before, after, mark) {
   return [...out, ...before.filter(line => old.has(key(line))).map(line => ['gone', line])];
 }
 
+const keys = state => (state.quarantine || []).join(', ') || 'empty';
+
 function showMachine(step, before) {
   const none = { phase: 'waiting', resume: '', quarantine: [] };
   const state = step.state || none, was = (before && before.state) || none;
@@ -58,13 +60,13 @@ function showMachine(step, before) {
     ['Resume version', state.resume || 'none', was.resume || 'none'],
     ['Backoff', state.backoff || 'none', was.backoff || 'none'],
     ['Failing', state.failing ? 'since ' + state.failing : 'no', was.failing ? 'since ' + was.failing : 'no'],
-    ['Quarantine', (state.quarantine || []).join(', ') || 'empty', (was.quarantine || []).join(', ') || 'empty'],
+    ['Quarantine', keys(state), keys(was), ((was.quarantine || []).length || 'empty')],
     ['Synced', state.synced ? 'yes' : 'no', was.synced ? 'yes' : 'no'],
   ];
-  $('facts').replaceChildren(...facts.map(([name, value, old]) => {
+  $('facts').replaceChildren(...facts.map(([name, value, old, shortly]) => {
     const changed = before && value !== old;
     return node('div', changed ? 'changed' : '', node('dt', '', name),
-      node('dd', '', value, changed ? node('span', 'was', ' was ' + old) : ''));
+      node('dd', '', value, changed ? node('span', 'was', ' was ' + (shortly || old)) : ''));
   }));
   const rows = step.rows || [];
   if (rows.length === 0) {
