@@ -84,6 +84,24 @@ func TestSiteHasNoDeadLinks(t *testing.T) {
 	}
 }
 
+// The pages of the incidents show every diagram, and lead to the page of its trace.
+func TestIncidentsShowPictures(t *testing.T) {
+	pictures, err := filepath.Glob("../../docs/incidents/pictures/*.svg")
+	if err != nil || len(pictures) == 0 {
+		t.Fatal("no pictures", err)
+	}
+	shown, links := 0, 0
+	for name, text := range pagesOf(t) {
+		if path.Dir(name) == "docs/incidents" {
+			shown += strings.Count(text, `<img src="pictures/`)
+			links += strings.Count(text, ">Step through this trace</a>")
+		}
+	}
+	if shown != len(pictures) || links < shown {
+		t.Errorf("%d of %d pictures are shown, and %d traces are linked to", shown, len(pictures), links)
+	}
+}
+
 // Every trace of the repository has a page, and the index names it.
 func TestEveryTraceHasAPage(t *testing.T) {
 	pages := pagesOf(t)

@@ -34,7 +34,7 @@ func (s *site) document(file string) error {
 		if s.pages[name] == "" {
 			return block
 		}
-		return fmt.Appendf(block, "\n[Step through this trace](%s)\n", relative(file, name))
+		return fmt.Appendf(bytes.Clone(block), "\n[Step through this trace](%s)\n", relative(file, name))
 	})
 	md := goldmark.New(
 		goldmark.WithExtensions(extension.GFM),
