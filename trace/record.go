@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,6 +168,9 @@ func (r *recorder) leave(t *testing.T, f *File, lines []string, err error) {
 // recording makes the page of a run.
 func (r *recorder) recording(f *File, lines []string, err error) *Recording {
 	page := tracepage.New(f.Name, lines, r.moments)
+	if failure, ok := errors.AsType[*Failure](err); ok {
+		err = &Failure{Name: failure.Name, Diff: failure.Diff, Err: failure.Err} // the page has the purpose already
+	}
 	if err != nil {
 		page.Failure = strings.TrimRight(err.Error(), "\n")
 	}
