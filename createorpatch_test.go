@@ -28,7 +28,7 @@ var shopType = object.Type{Group: "example.com", Version: "v1", Resource: "shops
 
 // children is a cache of ConfigMaps that belong to Shops, and the writes that it sends.
 type children struct {
-	*relist.Objects[*ConfigMap]
+	*relist.Resource[*ConfigMap]
 	t      *testing.T
 	server *apitest.Server
 	writes int
@@ -52,7 +52,7 @@ func newChildrenOf(t *testing.T, opts relist.Options[*ConfigMap]) *children {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Objects, err = relist.Open(client, configMapType, opts); err != nil {
+	if c.Resource, err = relist.New(client, configMapType, opts); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -71,13 +71,13 @@ func newChildrenOf(t *testing.T, opts relist.Options[*ConfigMap]) *children {
 	return c
 }
 
-// ensure is CreateOrPatch of a ConfigMap named bakery, for the Shop with this UID, and returns how many writes it has sent.
+// ensure is CreateOrModify of a ConfigMap named bakery, for the Shop with this UID, and returns how many writes it has sent.
 func (c *children) ensure(shop types.UID, prices map[string]string) (writes int, err error) {
 	c.t.Helper()
 	owner := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "town", Name: "bakery", UID: shop}}
 	before := c.writes
 	began := time.Now()
-	got, err := c.CreateOrPatch(c.t.Context(), controller.OwnedMeta(owner, shopType, "bakery"), func(m *ConfigMap) { m.Data = prices })
+	got, err := c.CreateOrModify(c.t.Context(), controller.OwnedMeta(owner, shopType, "bakery"), func(m *ConfigMap) { m.Data = prices })
 	if err == nil && !maps.Equal(got.Data, prices) {
 		c.t.Errorf("the answer has %v", got.Data)
 	}
@@ -209,7 +209,7 @@ func TestPatchWaitsForTheCache(t *testing.T) {
 		bakery, _ := c.Store().Get("town/bakery")
 		c.server.Stall()
 		began := time.Now()
-		written, err := c.Patch(t.Context(), bakery, func(m *ConfigMap) { m.Data = nil })
+		written, err := c.Modify(t.Context(), bakery, func(m *ConfigMap) { m.Data = nil })
 		want := "configmaps town/bakery was written, but is not in the cache: context deadline exceeded"
 		if took := time.Since(began); took != time.Second || !errors.Is(err, relist.ErrUnconfirmed) || err.Error() != want || len(written.Data) > 0 {
 			t.Errorf("%+v and %v after %v, want %s", written, err, took, want)
@@ -220,23 +220,23 @@ func TestPatchWaitsForTheCache(t *testing.T) {
 			}
 		})
 		began = time.Now()
-		_, err = c.PatchStatus(t.Context(), written, func(*ConfigMap) {})
+		_, err = c.ModifyStatus(t.Context(), written, func(*ConfigMap) {})
 		if took := time.Since(began); took > 0 || err != nil {
 			t.Errorf("a patch that changes nothing: %v after %v", err, took)
 		}
-		_, err = c.Patch(t.Context(), written, func(m *ConfigMap) { m.Data = map[string]string{"bread": "4"} })
+		_, err = c.Modify(t.Context(), written, func(m *ConfigMap) { m.Data = map[string]string{"bread": "4"} })
 		if took := time.Since(began); took != time.Second/2 || err != nil {
 			t.Errorf("a patch whose event comes after half a second: %v after %v", err, took)
 		}
 		c.wantData(map[string]string{"bread": "4"})
-		if _, err := c.Patch(t.Context(), nil, func(*ConfigMap) {}); err == nil {
+		if _, err := c.Modify(t.Context(), nil, func(*ConfigMap) {}); err == nil {
 			t.Error("no object was patched")
 		}
 	})
 }
 
-// While the watch is down, a controller creates an object, and another client deletes it. The list that follows lacks the object as the
-// cache did, so no change brings the key back; the error of the write does.
+// While the watch is down, a controller creates an object, and another client deletes it. The list that follows lacks the object as
+// the cache did, so no change brings the key back; the error of the write does.
 func TestWriteThatIsNotConfirmedBringsItsKeyBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChildren(t)
@@ -245,7 +245,7 @@ func TestWriteThatIsNotConfirmedBringsItsKeyBack(t *testing.T) {
 		ended := make(chan error)
 		go func() {
 			ended <- controller.Run(ctx, func(ctx context.Context, _ string) (time.Duration, error) {
-				_, err := c.CreateOrPatch(ctx, metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(*ConfigMap) {})
+				_, err := c.CreateOrModify(ctx, metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(*ConfigMap) {})
 				return 0, err
 			}, controller.Options{Queue: queue, Logger: slog.New(slog.DiscardHandler)}, controller.For(c))
 		}()
@@ -276,11 +276,11 @@ func TestWritesWithoutAStateAreNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChildrenOf(t, relist.Options[*ConfigMap]{ListWatch: listwatch.Options[*ConfigMap]{LabelSelector: "fresh"}})
 		began := time.Now()
-		bakery, err := c.CreateOrPatch(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery", Labels: map[string]string{"fresh": ""}}, func(*ConfigMap) {})
+		bakery, err := c.CreateOrModify(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery", Labels: map[string]string{"fresh": ""}}, func(*ConfigMap) {})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Patch(t.Context(), bakery, func(m *ConfigMap) { m.Labels = nil }); err != nil {
+		if _, err := c.Modify(t.Context(), bakery, func(m *ConfigMap) { m.Labels = nil }); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > 0 {
@@ -291,7 +291,7 @@ func TestWritesWithoutAStateAreNotWaitedFor(t *testing.T) {
 		}
 		dry := newChildrenOf(t, relist.Options[*ConfigMap]{Writer: writer.Options{DryRun: true}})
 		began = time.Now()
-		if _, err := dry.CreateOrPatch(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(*ConfigMap) {}); err != nil {
+		if _, err := dry.CreateOrModify(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(*ConfigMap) {}); err != nil {
 			t.Error(err)
 		}
 		if _, err := dry.server.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "town", "name": "bakery"}}); err != nil {
@@ -299,7 +299,7 @@ func TestWritesWithoutAStateAreNotWaitedFor(t *testing.T) {
 		}
 		synctest.Wait()
 		prices := map[string]string{"bread": "3"}
-		if got, err := dry.CreateOrPatch(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(m *ConfigMap) { m.Data = prices }); err != nil || !maps.Equal(got.Data, prices) {
+		if got, err := dry.CreateOrModify(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(m *ConfigMap) { m.Data = prices }); err != nil || !maps.Equal(got.Data, prices) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if took := time.Since(began); took > 0 {
@@ -326,7 +326,7 @@ func (o *ownerless) GetResourceVersion() string { return o.Metadata.ResourceVers
 func TestCreateOrPatchRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChildren(t)
-		_, err := c.CreateOrPatch(t.Context(), metav1.ObjectMeta{GenerateName: "a"}, func(*ConfigMap) {})
+		_, err := c.CreateOrModify(t.Context(), metav1.ObjectMeta{GenerateName: "a"}, func(*ConfigMap) {})
 		if want := "create or patch configmaps: key of a *v1.ObjectMeta"; err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, object.ErrNoName) {
 			t.Errorf("without a name: %v, want %q", err, want)
 		}
@@ -342,13 +342,13 @@ func TestCreateOrPatchRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(client.Close)
-		thin, err := relist.Open(client, configMapType, relist.Options[*ownerless]{})
+		thin, err := relist.New(client, configMapType, relist.Options[*ownerless]{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		owner := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "town", Name: "bakery", UID: "1"}}
 		meta := controller.OwnedMeta(owner, shopType, "bakery")
-		_, err = thin.CreateOrPatch(t.Context(), meta, func(*ownerless) {})
+		_, err = thin.CreateOrModify(t.Context(), meta, func(*ownerless) {})
 		if err == nil || !strings.Contains(err.Error(), "does not keep metadata.ownerReferences") {
 			t.Errorf("of a type without owners: %v", err)
 		}
@@ -358,11 +358,11 @@ func TestCreateOrPatchRefuses(t *testing.T) {
 		if err := thin.WaitForSync(ctx); err != nil {
 			t.Fatal(err)
 		}
-		_, err = thin.CreateOrPatch(t.Context(), meta, func(*ownerless) {})
+		_, err = thin.CreateOrModify(t.Context(), meta, func(*ownerless) {})
 		if err == nil || !strings.Contains(err.Error(), "does not say who owns it: embed metav1.ObjectMeta") {
 			t.Errorf("of a type without owners, which exists: %v", err)
 		}
-		if _, err := thin.CreateOrPatch(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(*ownerless) {}); err != nil {
+		if _, err := thin.CreateOrModify(t.Context(), metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, func(*ownerless) {}); err != nil {
 			t.Errorf("without an owner: %v", err)
 		}
 		stop()

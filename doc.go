@@ -1,6 +1,6 @@
 // Package relist keeps a local copy of a Kubernetes resource type in step with
 // the API server, and writes its objects. The packages below this one do that.
-// Its own function, [Open], puts a cache and a writer together.
+// Its own function, [New], puts a cache and a writer together.
 //
 // The loop, from the wire to the caller:
 //
@@ -21,7 +21,7 @@
 // list again; what the new list lacks was deleted while nobody watched, and is
 // delivered as a deletion whose final state is unknown.
 //
-// Begin with package informer for a live cache, with [Open] and package
+// Begin with package informer for a live cache, with [New] and package
 // controller for a controller, with package reflector for the protocol, and with
 // protocol for the rules, all in one place.
 package relist

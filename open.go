@@ -15,21 +15,21 @@ import (
 	"github.com/relist-go/relist/writer"
 )
 
-// Objects are the objects of one type: a live cache of them, and what writes them. Package controller takes Objects where it
-// takes an informer. [Open] makes them.
+// Resource are the objects of one type: a live cache of them, and what writes them. Package controller takes Objects where it
+// takes an informer. [New] makes them.
 //
 // Run keeps the cache live, and Store reads it. Create, Apply and the other writes send a request each, and change only the server.
-// The cache learns of a write by its watch: to read what was written, wait by WaitFor. CreateOrPatch, Patch and PatchStatus wait
-// for a moment by themselves, and return [ErrUnconfirmed] if that is in vain.
-type Objects[T object.Object] struct {
+// The cache learns of a write by its watch: to read what was written, wait by WaitForVersion. CreateOrModify, Patch and
+// ModifyStatus wait for a moment by themselves, and return [ErrUnconfirmed] if that is in vain.
+type Resource[T object.Object] struct {
 	*informer.Informer[T]
 	*writer.Writer[T]
 
 	// Resource lists, watches and gets the objects without the cache.
-	Resource *listwatch.Resource[T]
+	Resource *listwatch.Client[T]
 }
 
-// Options of [Open]: those of each of its parts. The zero value is ready. To apply objects, set Writer.FieldManager.
+// Options of [New]: those of each of its parts. The zero value is ready. To apply objects, set Writer.FieldManager.
 type Options[T object.Object] struct {
 	// ListWatch says which objects the cache has, and how they are decoded. A write is not limited to these objects.
 	ListWatch listwatch.Options[T]
@@ -41,14 +41,14 @@ type Options[T object.Object] struct {
 	Writer writer.Options
 }
 
-// Open makes the cache and the writer of a type by [listwatch.New], [informer.New] and [writer.New], and returns the first of
+// New makes the cache and the writer of a type by [listwatch.New], [informer.New] and [writer.New], and returns the first of
 // their errors: T cannot hold the objects, an option is wrong, or typ has no Kind. It sends no request. If only one of the parts is
 // needed, or something must come between them, call those functions instead. If a Transform clears resourceVersions, the cache cannot
-// tell when it has a write: CreateOrPatch, Patch and PatchStatus then return [ErrUnconfirmed] after each write.
+// tell when it has a write: CreateOrModify, Patch and ModifyStatus then return [ErrUnconfirmed] after each write.
 //
-//	shops, err := relist.Open(client, shopType, relist.Options[*Shop]{})
+//	shops, err := relist.New(client, shopType, relist.Options[*Shop]{})
 //	err = shops.Run(ctx)
-func Open[T object.Object](client *transport.Client, typ object.Type, opts Options[T]) (*Objects[T], error) {
+func New[T object.Object](client *transport.Client, typ object.Type, opts Options[T]) (*Resource[T], error) {
 	resource, err := listwatch.New(client, typ.GroupVersionResource(), opts.ListWatch)
 	if err != nil {
 		return nil, err
@@ -57,41 +57,42 @@ func Open[T object.Object](client *transport.Client, typ object.Type, opts Optio
 	if err != nil {
 		return nil, err
 	}
-	return &Objects[T]{Informer: informer.New(resource, opts.Informer), Writer: writes, Resource: resource}, nil
+	return &Resource[T]{Informer: informer.New(resource, opts.Informer), Writer: writes, Resource: resource}, nil
 }
 
-// ErrUnconfirmed is in the error of [Objects.CreateOrPatch], [Objects.Patch] and [Objects.PatchStatus] if the server has made the
+// ErrUnconfirmed is in the error of [Resource.CreateOrModify], [Resource.Patch] and [Resource.ModifyStatus] if the server has made the
 // write, and the cache did not have it within a second. The object that they return is as the server has it.
 //
-// A controller returns this error, so that it looks at the key again. Otherwise a created object that another client deletes before the
-// cache has it would never be created again: the cache lacks it before and after, so there is no change that brings the key back.
+// A controller returns this error, so that it looks at the key again. Otherwise a created object that another client deletes before
+// the cache has it would never be created again: the cache lacks it before and after, so there is no change that brings the key
+// back.
 var ErrUnconfirmed = errors.New("was written, but is not in the cache")
 
-// ErrNotOwned is the error of [Objects.CreateOrPatch] if the object is controlled by another owner, or by none.
+// ErrNotOwned is the error of [Resource.CreateOrModify] if the object is controlled by another owner, or by none.
 var ErrNotOwned = errors.New("controlled by another owner, or by none")
 
-// CreateOrPatch sees to it that there is an object with this name, and that it has what change writes to it.
+// CreateOrModify sees to it that there is an object with this name, and that it has what change writes to it.
 //
-// If the cache has no such object, CreateOrPatch creates one with this metadata, after change. If the cache has one,
-// CreateOrPatch sends what change writes to a copy of it as a merge patch, if that is any different; see [writer.Writer.Patch].
+// If the cache has no such object, CreateOrModify creates one with this metadata, after change. If the cache has one,
+// CreateOrModify sends what change writes to a copy of it as a merge patch, if that is any different; see [writer.Writer.Modify].
 // change should set each field that this program decides on, and no other: it is called with a new object or with one that others
 // have also written to. The maps of a new object may be nil. The labels and annotations of meta are only for a new object.
 //
-// The cache should have every object that CreateOrPatch is called for, so no selector that such an object may cease to match.
-// Otherwise CreateOrPatch would try to create the object again, and get apierrors.IsAlreadyExists each time.
+// The cache should have every object that CreateOrModify is called for, so no selector that such an object may cease to match.
+// Otherwise CreateOrModify would try to create the object again, and get apierrors.IsAlreadyExists each time.
 //
 // If meta has a reference to a controlling owner, as the metadata of [controller.OwnedMeta] does, an object that this owner does not
 // control is left alone, and the error is [ErrNotOwned]. The UID of the owner counts.
 //
 // The cache may be behind. Then apierrors.IsAlreadyExists, IsConflict or IsNotFound is true for the error, and nothing is changed.
 // In a controller, return the error: the key comes back after a backoff, or as soon as the cache has the change. After a write,
-// CreateOrPatch waits until the cache has it, so that the next call for this object starts with that state. After a second it returns
+// CreateOrModify waits until the cache has it, so that the next call for this object starts with that state. After a second it returns
 // [ErrUnconfirmed] with the object.
 //
 // The answer is the object as the server has it; if no request was necessary, the cache's own object, which must not be changed.
 //
 // [controller.OwnedMeta]: https://pkg.go.dev/github.com/relist-go/relist/controller#OwnedMeta
-func (o *Objects[T]) CreateOrPatch(ctx context.Context, meta metav1.ObjectMeta, change func(obj T)) (T, error) {
+func (o *Resource[T]) CreateOrModify(ctx context.Context, meta metav1.ObjectMeta, change func(obj T)) (T, error) {
 	what, _ := o.Resource.Scope()
 	key, err := object.KeyOf(&meta)
 	if err != nil {
@@ -108,24 +109,24 @@ func (o *Objects[T]) CreateOrPatch(ctx context.Context, meta metav1.ObjectMeta, 
 	if err := ownedBy(have, metav1.GetControllerOf(&meta)); err != nil {
 		return *new(T), fmt.Errorf("%s %s %w", what, key, err)
 	}
-	return o.Patch(ctx, have, change)
+	return o.Modify(ctx, have, change)
 }
 
-// Patch is [writer.Writer.Patch]. Then it waits until the cache has the new state. After a second it returns [ErrUnconfirmed] with the
-// object.
-func (o *Objects[T]) Patch(ctx context.Context, have T, change func(obj T)) (T, error) {
+// Patch is [writer.Writer.Modify]. Then it waits until the cache has the new state. After a second it returns [ErrUnconfirmed] with
+// the object.
+func (o *Resource[T]) Modify(ctx context.Context, have T, change func(obj T)) (T, error) {
 	cached := o.caches(have)
-	written, err := o.Writer.Patch(ctx, have, change)
+	written, err := o.Writer.Modify(ctx, have, change)
 	if err == nil {
 		err = o.await(ctx, written, have.GetResourceVersion(), cached)
 	}
 	return written, err
 }
 
-// PatchStatus is [writer.Writer.PatchStatus]. Then it waits as Patch does.
-func (o *Objects[T]) PatchStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
+// ModifyStatus is [writer.Writer.ModifyStatus]. Then it waits as Patch does.
+func (o *Resource[T]) ModifyStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
 	cached := o.caches(have)
-	written, err := o.Writer.PatchStatus(ctx, have, change)
+	written, err := o.Writer.ModifyStatus(ctx, have, change)
 	if err == nil {
 		err = o.await(ctx, written, have.GetResourceVersion(), cached)
 	}
@@ -137,7 +138,7 @@ func (o *Objects[T]) PatchStatus(ctx context.Context, have T, change func(obj T)
 const awaitWithin = time.Second
 
 // caches reports whether the cache has an object of this name.
-func (o *Objects[T]) caches(obj T) bool {
+func (o *Resource[T]) caches(obj T) bool {
 	key, err := object.KeyOf(obj)
 	if err != nil {
 		return false // a write of it has the same error
@@ -149,7 +150,7 @@ func (o *Objects[T]) caches(obj T) bool {
 // await waits until the cache has an object as it was written, or newer. If versions cannot be ordered, it waits until the cache
 // has another state of the object than the one before the write. If the cache had the object before the write and has lost it since,
 // because it was deleted or a selector no longer matches it, await does not wait for more.
-func (o *Objects[T]) await(ctx context.Context, written T, before string, cached bool) error {
+func (o *Resource[T]) await(ctx context.Context, written T, before string, cached bool) error {
 	if written.GetResourceVersion() == before {
 		return nil // nothing was written, or it was the end of the object
 	}

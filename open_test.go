@@ -33,12 +33,12 @@ var configMapType = object.Type{Version: "v1", Resource: "configmaps", Kind: "Co
 
 // A controller and a group take Objects where they take an informer.
 var (
-	_ controller.Informer[*ConfigMap] = (*relist.Objects[*ConfigMap])(nil)
-	_ informer.Member                 = (*relist.Objects[*ConfigMap])(nil)
+	_ controller.Cache[*ConfigMap] = (*relist.Resource[*ConfigMap])(nil)
+	_ informer.Member              = (*relist.Resource[*ConfigMap])(nil)
 )
 
 // Write prices, and read them from the cache.
-func ExampleOpen() {
+func ExampleNew() {
 	server := apitest.New(apitest.Options{})
 	defer server.Close()
 	listener, err := server.Listen("127.0.0.1:0")
@@ -46,13 +46,13 @@ func ExampleOpen() {
 		fmt.Println(err)
 		return
 	}
-	client, err := transport.Connect(transport.KubeconfigOptions{Server: listener.URL})
+	client, err := transport.FromKubeconfig(transport.KubeconfigOptions{Server: listener.URL})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer client.Close()
-	prices, err := relist.Open(client, configMapType, relist.Options[*ConfigMap]{
+	prices, err := relist.New(client, configMapType, relist.Options[*ConfigMap]{
 		Writer: writer.Options{FieldManager: "shop"},
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func ExampleOpen() {
 	bakery := &ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "town", Name: "bakery"}, Data: map[string]string{"bread": "3"}}
 	written, err := prices.Apply(ctx, bakery)
 	if err == nil {
-		err = prices.WaitFor(ctx, written.ResourceVersion)
+		err = prices.WaitForVersion(ctx, written.ResourceVersion)
 	}
 	has, _ := prices.Store().Get("town/bakery")
 	fmt.Println(has.Data, err)
@@ -92,7 +92,7 @@ func TestOpen(t *testing.T) {
 		}
 		t.Cleanup(client.Close)
 		names := func(c *ConfigMap) []string { return []string{c.Name} }
-		configMaps, err := relist.Open(client, configMapType, relist.Options[*ConfigMap]{
+		configMaps, err := relist.New(client, configMapType, relist.Options[*ConfigMap]{
 			ListWatch: listwatch.Options[*ConfigMap]{Namespace: "town"},
 			Informer:  informer.Options[*ConfigMap]{Indexers: store.Indexers[*ConfigMap]{"name": names}},
 			Writer:    writer.Options{FieldManager: "shop", DryRun: true},
@@ -145,20 +145,20 @@ func TestOpenRefuses(t *testing.T) {
 	kindless.Kind = ""
 	for want, open := range map[string]func() error{
 		"listwatch: no transport client": func() error {
-			_, err := relist.Open(nil, configMapType, relist.Options[*ConfigMap]{})
+			_, err := relist.New(nil, configMapType, relist.Options[*ConfigMap]{})
 			return err
 		},
 		"writer: the type of configmaps has no Kind": func() error {
-			_, err := relist.Open(client, kindless, relist.Options[*ConfigMap]{})
+			_, err := relist.New(client, kindless, relist.Options[*ConfigMap]{})
 			return err
 		},
 		"metadata": func() error {
 			type NoTag struct{ metav1.ObjectMeta }
-			_, err := relist.Open(client, configMapType, relist.Options[*NoTag]{})
+			_, err := relist.New(client, configMapType, relist.Options[*NoTag]{})
 			return err
 		},
 		"write the plural name": func() error {
-			_, err := relist.Open(client, object.Type{Version: "v1", Resource: "ConfigMap", Kind: "ConfigMap"}, relist.Options[*ConfigMap]{})
+			_, err := relist.New(client, object.Type{Version: "v1", Resource: "ConfigMap", Kind: "ConfigMap"}, relist.Options[*ConfigMap]{})
 			return err
 		},
 	} {

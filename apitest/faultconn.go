@@ -132,7 +132,7 @@ func (l *Listener) breakAll() {
 	}
 }
 
-// resetOnClose makes the close of a connection a TCP reset. Without it, Close ends the connection in good order (FIN).
+// resetOnClose makes the close of a connection a TCP reset. Without it, Close ends the connection cleanly (FIN).
 func resetOnClose(conn net.Conn) {
 	switch c := conn.(type) {
 	case *net.TCPConn:

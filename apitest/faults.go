@@ -170,7 +170,7 @@ type Cut struct {
 	// Lists says that the Cut breaks lists and no watches: the next list, or as many as Next says. A list that is shorter
 	// than After is not cut.
 	Lists bool
-	// Clean says that the stream ends in good order, as at its timeout.
+	// Clean says that the stream ends cleanly, as at its timeout.
 	Clean bool
 	// Reset says that the connection ends with a TCP reset. Over HTTP/2 the stream is reset, whatever Reset says.
 	Reset bool
@@ -196,7 +196,7 @@ func (s *Server) Cut(c Cut) int {
 	return s.faults.each(func(st *stream) { st.cut, st.left = &c, c.After })
 }
 
-// EndWatches ends every open watch in good order, as a server does when it shuts down. It returns the number of watches.
+// EndWatches ends every open watch cleanly, as a server does when it shuts down. It returns the number of watches.
 func (s *Server) EndWatches() int {
 	return s.faults.each(func(st *stream) { st.ended = true })
 }

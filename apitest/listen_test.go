@@ -183,7 +183,7 @@ func TestListenOnATakenPort(t *testing.T) {
 	}
 }
 
-// A port that somebody else has taken is not lost for ever, nor are the others.
+// A port that somebody else has taken is not lost forever, nor are the others.
 func TestResumeWhereAPortIsTaken(t *testing.T) {
 	s := New(Options{})
 	t.Cleanup(func() { _ = s.Close() })

@@ -97,7 +97,7 @@ func TestFaultsInMemory(t *testing.T) {
 		}
 		hangUp()
 		if err := <-silent; err == nil {
-			t.Error("a closed watch goes on")
+			t.Error("a closed watch continues")
 		}
 		if err := try(t, f.client, "http://localhost/api/v1/configmaps"); err != nil {
 			t.Errorf("a new connection: %v", err)

@@ -7,7 +7,7 @@ type Restore struct {
 	// ResourceVersion is the version of the last write in the backup.
 	ResourceVersion string
 	// KeepConnections says that clients lose no connection, as behind a proxy that keeps its connections to them. The
-	// server ends the open watches in good order. A list goes on with its next page, and that of the restored storage.
+	// server ends the open watches cleanly. A list continues with its next page, and that of the restored storage.
 	KeepConnections bool
 	// StorageOnly says that etcd is restored while the API servers keep running. Nothing that is open ends. The watch cache
 	// of every replica still has what the backup lacks, and never gets the writes that the restored storage numbers up to

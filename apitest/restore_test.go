@@ -50,7 +50,7 @@ func TestRestoredBackup(t *testing.T) {
 			t.Errorf("a client of the future gets %s", describe(l))
 		}
 		if rv := f.create("d/z"); rv != "4" {
-			t.Errorf("the counter goes on at %s", rv)
+			t.Errorf("the counter continues at %s", rv)
 		}
 		for _, rv := range []string{"99", "x"} {
 			if err := f.Restore(Restore{ResourceVersion: rv}); err == nil {

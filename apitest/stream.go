@@ -19,7 +19,7 @@ type stream struct {
 	open   bool // the head of the answer was sent
 	cut    *Cut
 	left   int64    // bytes to write before the cut
-	ended  bool     // the stream has to end in good order
+	ended  bool     // the stream has to end cleanly
 	inject [][]byte // to be sent before the next bytes
 }
 
@@ -41,7 +41,7 @@ type output interface {
 	abort(reset bool) error
 }
 
-// errEnded makes the handler of a watch return, so that the stream ends in good order.
+// errEnded makes the handler of a watch return, so that the stream ends cleanly.
 var errEnded = http.ErrServerClosed
 
 // awaitResume waits while watches are stalled. It returns an error if the client or the server has ended the request.

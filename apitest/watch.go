@@ -176,7 +176,7 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 			bookmark = true
 			clock.nextBookmark()
 		case <-clock.deadline:
-			// A stalled watch must not end in good order, because the client has to notice the stall by itself.
+			// A stalled watch must not end cleanly, because the client has to notice the stall by itself.
 			_ = wa.stream.awaitResume(ctx, wa.replica.srv.done)
 			return
 		case <-ctx.Done():

@@ -17,7 +17,7 @@
 //
 //	informer   a change of the store
 //	Source     the keys that it concerns
-//	Queue      each key once; live changes before the first list; failed keys after a pause
+//	Queue      each key once; live changes before the first list; failed keys after a delay
 //	Reconcile  reads the stores, and writes
 //
 // Begin with [Run] and [Reconcile]. [Queue] can be used alone.

@@ -102,7 +102,7 @@ func (l *failureLog) record(key, class string) (level slog.Level, since time.Dur
 		l.period, l.named = now, 0
 	}
 	l.named++
-	if l.named > maxNamed { // a later attempt has the line, if the key goes on failing
+	if l.named > maxNamed { // a later attempt has the line, if the key continues failing
 		return slog.LevelDebug, since, l.named == maxNamed+1
 	}
 	f.told = append(f.told, class)

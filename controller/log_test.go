@@ -107,7 +107,7 @@ func TestAttemptsAreLoggedAtDebug(t *testing.T) {
 	})
 }
 
-// If a thousand keys fail at once, ten a minute are named. A key that goes on failing is named some time, and one that was not
+// If a thousand keys fail at once, ten a minute are named. A key that continues failing is named some time, and one that was not
 // named has no line when it is over.
 func TestManyFailingKeysAreNamedByAndBy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/relist-go/relist/controller"
 )
 
-// fail has the worker of a key fail, and returns the pause.
+// fail has the worker of a key fail, and returns the delay.
 func fail(t *testing.T, q *controller.Queue[string], key string) time.Duration {
 	t.Helper()
 	if got := get(t, q); got != key {
@@ -29,7 +29,7 @@ func TestPausesGrow(t *testing.T) {
 			pauses = append(pauses, pause.String())
 			get(t, q)
 			if waited := time.Since(before); waited != pause {
-				t.Errorf("a came after %s, and its pause was %s", waited, pause)
+				t.Errorf("a came after %s, and its delay was %s", waited, pause)
 			}
 			q.Done("a")
 			q.Add("a")
@@ -37,14 +37,14 @@ func TestPausesGrow(t *testing.T) {
 		}
 		want := "5ms 10ms 20ms 40ms 80ms 160ms 320ms 640ms 1.28s 2.56s 5.12s 10.24s 20.48s 40.96s 1m21.92s 2m30s 2m30s"
 		if got := strings.Join(pauses, " "); got != want {
-			t.Errorf("pauses\n\t%s, want\n\t%s", got, want)
+			t.Errorf("delays\n\t%s, want\n\t%s", got, want)
 		}
 		if n := q.Failures("a"); n != 17 {
 			t.Errorf("%d failures, want 17", n)
 		}
 		q.Forget("a")
 		if pause := fail(t, q, "a"); pause != 5*time.Millisecond {
-			t.Errorf("the pause after Forget is %s", pause)
+			t.Errorf("the delay after Forget is %s", pause)
 		}
 	})
 }
@@ -60,7 +60,7 @@ func TestPausesHaveJitter(t *testing.T) {
 		for _, atLeast := range []time.Duration{1, 2, 3, 3} {
 			pause, value := fail(t, q, "a"), atLeast*time.Second
 			if pause < value+value*9/10 || pause >= 2*value {
-				t.Errorf("the pause is %s, want nearly twice %s", pause, value)
+				t.Errorf("the delay is %s, want nearly twice %s", pause, value)
 			}
 		}
 	})
@@ -81,9 +81,9 @@ func TestNoPauses(t *testing.T) {
 	})
 }
 
-// A change ends a pause, but no sooner than a second after the failure.
+// A change ends a delay, but no sooner than a second after the failure.
 func TestChangeDuringPause(t *testing.T) {
-	failed := func(t *testing.T, q *controller.Queue[string]) { // a pause of 10.24 s has begun
+	failed := func(t *testing.T, q *controller.Queue[string]) { // a delay of 10.24 s has begun
 		q.Add("a")
 		for range 12 {
 			fail(t, q, "a")
@@ -106,7 +106,7 @@ func TestChangeDuringPause(t *testing.T) {
 		expect(t, q, "a")
 		q.Done("a")
 		later(time.Minute)
-		expect(t, q, "") // the pause is over
+		expect(t, q, "") // the delay is over
 	})
 	inBubble(t, func(t *testing.T, q *controller.Queue[string]) { // the change comes before the failure is reported
 		failed(t, q)
@@ -122,7 +122,7 @@ func TestChangeDuringPause(t *testing.T) {
 		later(1)
 		expect(t, q, "a")
 	})
-	inBubble(t, func(t *testing.T, q *controller.Queue[string]) { // short pauses are not made longer
+	inBubble(t, func(t *testing.T, q *controller.Queue[string]) { // short delays are not made longer
 		q.Add("a")
 		fail(t, q, "a")
 		q.Add("a")

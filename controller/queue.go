@@ -34,9 +34,9 @@ var ErrClosed = errors.New("the work queue is closed")
 //  3. Keys with one priority are given in the order in which they became ready. A key that was worked on goes to the end.
 //  4. A key that was only added with AddInitial gives way to every other key, but of ten keys in a row that are given while such
 //     a key is ready, one is such a key.
-//  5. After a failure (Retry) a key waits for a pause, which doubles with each failure until Forget. If the key is added during
-//     its pause, something has changed, and the pause ends early: not before a second has passed since the failure, though, so
-//     that a worker cannot end its own pauses by what it writes.
+//  5. After a failure (Retry) a key waits for a delay, which doubles with each failure until Forget. If the key is added during
+//     its delay, something has changed, and the delay ends early: not before a second has passed since the failure, though, so
+//     that a worker cannot end its own delays by what it writes.
 //
 // All methods may be called from any goroutine, and none but Get and Drain waits.
 type Queue[K comparable] struct {
@@ -62,17 +62,17 @@ type Queue[K comparable] struct {
 
 // QueueOptions of a [Queue]. The zero value is ready.
 type QueueOptions struct {
-	// BackoffBase is the pause after the first failure of a key. It doubles with each further failure. Each pause is drawn at
+	// BackoffBase is the delay after the first failure of a key. It doubles with each further failure. Each delay is drawn at
 	// random between its value and twice its value.
 	// If zero, 5 ms are used, as in client-go, so that a write that met a conflict is soon tried again:
 	// https://pkg.go.dev/k8s.io/client-go/util/workqueue#DefaultTypedControllerRateLimiter
-	// If negative, there are no pauses; use that in tests only.
+	// If negative, there are no delays; use that in tests only.
 	BackoffBase time.Duration
 
-	// BackoffCap is the value that a pause stops growing at.
-	// If zero, 150 s are used, so that no pause is longer than 5 minutes, which is also the limit of the pauses of a container
+	// BackoffCap is the value that a delay stops growing at.
+	// If zero, 150 s are used, so that no delay is longer than 5 minutes, which is also the limit of the delays of a container
 	// that crashes: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy
-	// If it is less than BackoffBase, every pause is BackoffBase.
+	// If it is less than BackoffBase, every delay is BackoffBase.
 	BackoffCap time.Duration
 
 	// Rand returns numbers from 0 to 1, 1 excluded. If nil, math/rand/v2 is used. The queue calls it under a lock.
@@ -140,7 +140,7 @@ func (q *Queue[K]) add(keys []K, after time.Duration, live bool) {
 	}
 }
 
-// Retry says that the work on a key has failed, and adds the key again when atLeast and the key's pause have passed. A worker
+// Retry says that the work on a key has failed, and adds the key again when atLeast and the key's delay have passed. A worker
 // calls it between Get and Done. If the key was added while it was worked on, rule 5 holds for that. Retry returns how long the
 // key waits.
 func (q *Queue[K]) Retry(key K, atLeast time.Duration) time.Duration {
@@ -169,7 +169,7 @@ func (q *Queue[K]) Retry(key K, atLeast time.Duration) time.Duration {
 	return it.due.Sub(now)
 }
 
-// pause draws the pause after a number of failures in a row.
+// delay draws the delay after a number of failures in a row.
 func (q *Queue[K]) pause(failures int) time.Duration {
 	if q.base < 0 {
 		return 0
@@ -184,7 +184,7 @@ func (q *Queue[K]) pause(failures int) time.Duration {
 	return pause + time.Duration(q.rand()*float64(pause))
 }
 
-// Forget says that the work on a key has succeeded: the next failure is the first. A key that waits goes on waiting.
+// Forget says that the work on a key has succeeded: the next failure is the first. A key that waits continues waiting.
 func (q *Queue[K]) Forget(key K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -303,8 +303,8 @@ func (q *Queue[K]) Close() {
 	q.settle()
 }
 
-// Drain ends the queue when its work is done. It drops the keys that wait for a time, those in a pause included, and adds no
-// more. Get goes on to give the keys that are ready, and also a key that was added while it was worked on. When none is left
+// Drain ends the queue when its work is done. It drops the keys that wait for a time, those in a delay included, and adds no
+// more. Get continues to give the keys that are ready, and also a key that was added while it was worked on. When none is left
 // and the last Done was called, the queue is closed and Drain returns nil. If ctx ends first, Drain closes the queue and returns
 // ctx.Err(). After Close, Drain waits for the calls of Done.
 func (q *Queue[K]) Drain(ctx context.Context) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/relist-go/relist/controller"
 )
 
-// inBubble runs a test in virtual time, with a queue whose pauses have no jitter.
+// inBubble runs a test in virtual time, with a queue whose delays have no jitter.
 func inBubble(t *testing.T, test func(t *testing.T, q *controller.Queue[string])) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

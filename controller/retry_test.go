@@ -37,7 +37,7 @@ func TestErrorsAreRetried(t *testing.T) {
 	})
 }
 
-// What the API server says about when to come back comes before the pause.
+// What the API server says about when to come back comes before the delay.
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")

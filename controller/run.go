@@ -21,9 +21,9 @@ import (
 // If it returns no error, it is called again when something has changed, and also when after has passed, if that is positive.
 // Only the latest call counts: one that returns 0 waits for changes alone.
 //
-// If it returns an error, it is called again after a pause: see [QueueOptions]. If after is positive, or if the error is an
+// If it returns an error, it is called again after a delay: see [QueueOptions]. If after is positive, or if the error is an
 // answer of the API server that says when to come back (Retry-After, in the Status of a 429, 500, 503 or 504), that time comes
-// before the pause. A panic counts as an error.
+// before the delay. A panic counts as an error.
 //
 // ctx ends when the controller stops. Reconcile must return soon after that, because Run waits for it.
 type Reconcile func(ctx context.Context, key string) (after time.Duration, err error)
@@ -35,19 +35,20 @@ type Options struct {
 	Workers int
 
 	// Queue is the queue that Run uses, if the program wants to read its Stats, to add keys of its own, to drain it, or to choose
-	// the pauses. Run closes it in the end. If nil, Run makes one.
+	// the delays. Run closes it in the end. If nil, Run makes one.
 	Queue *Queue[string]
 
 	// Logger is told of errors and panics of Reconcile, and of informers that get no first list. A key that fails has a line for
-	// each state and not for each attempt: "relist: reconcile failed" at Warn when it begins to fail, and again if it fails with another
-	// reason of the API server; "relist: reconcile panicked" at Error, with the stack; "relist: reconcile recovered" at Warn when it is
-	// over, with the time that it took. A write that the server has refused with a conflict, or because the object exists or has gone, is told only
-	// if that happens ten times in succession: a cache that is a moment behind causes a few. In any minute, ten failures have a line
-	// of their own; other keys have theirs later, if they fail for longer. All attempts are told at Debug. If nil, slog.Default() is used.
+	// each state and not for each attempt: "relist: reconcile failed" at Warn when it begins to fail, and again if it fails with
+	// another reason of the API server; "relist: reconcile panicked" at Error, with the stack; "relist: reconcile recovered" at
+	// Warn when it is over, with the time that it took. A write that the server has refused with a conflict, or because the object
+	// exists or has gone, is told only if that happens ten times in succession: a cache that is a moment behind causes a few. In
+	// any minute, ten failures have a line of their own; other keys have theirs later, if they fail for longer. All attempts are
+	// told at Debug. If nil, slog.Default() is used.
 	Logger *slog.Logger
 
 	// Reconciled is called after each call of Reconcile, by the worker, for metrics. If nil, nobody is told.
-	Reconciled func(Reconciled)
+	OnReconciled func(Reconciled)
 }
 
 // Reconciled says what a call of [Reconcile] has done.
@@ -157,7 +158,7 @@ func observe(q *Queue[string], sources []Source) ([]*informer.Registration, erro
 // remove ends what observe began, and waits until no source adds a key.
 func remove(registrations []*informer.Registration) {
 	for _, r := range registrations {
-		r.Cancel()
+		r.RemoveAsync()
 		<-r.Done()
 	}
 }
@@ -198,7 +199,7 @@ func newRunning(reconcile Reconcile, opts Options, sources []Source) (*running, 
 	case len(sources) == 0 && opts.Queue == nil:
 		return nil, errNoSource
 	}
-	c := &running{reconcile: reconcile, queue: opts.Queue, log: opts.Logger, reconciled: opts.Reconciled}
+	c := &running{reconcile: reconcile, queue: opts.Queue, log: opts.Logger, reconciled: opts.OnReconciled}
 	if c.queue == nil {
 		c.queue = NewQueue[string](QueueOptions{})
 	}

@@ -50,7 +50,7 @@ func run(t *testing.T, workers int, does func(ctx context.Context, key string) (
 	}
 	opts := controller.Options{
 		Workers: workers, Queue: r.queue, Logger: slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{Level: &r.level})),
-		Reconciled: func(d controller.Reconciled) {
+		OnReconciled: func(d controller.Reconciled) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.told = append(r.told, d)

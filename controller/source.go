@@ -13,8 +13,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Informer is what a source needs of an [informer.Informer] or an [informer.Multi].
-type Informer[T object.Object] interface {
+// Cache is what a source needs of an [informer.Informer] or an [informer.MultiNamespace].
+type Cache[T object.Object] interface {
 	Run(ctx context.Context) error
 	Observe(name string, observe func(informer.Change[T])) (*informer.Registration, error)
 	WaitForSync(ctx context.Context) error
@@ -34,7 +34,7 @@ type Source struct {
 }
 
 // For makes the object's own key.
-func For[T object.Object](in Informer[T]) Source {
+func For[T object.Object](in Cache[T]) Source {
 	return from("For", in, func(obj T) []string { return []string{object.Key(obj)} })
 }
 
@@ -52,7 +52,7 @@ type Owned interface {
 // An owner is found by its name. If it was deleted and another one has its name, Reconcile can tell by the UID of the reference.
 // [OwnedMeta] writes such a reference.
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
-func Owns[T Owned](in Informer[T], owner object.Type) Source {
+func Owns[T Owned](in Cache[T], owner object.Type) Source {
 	s := from("Owns", in, OwnerKeys[T](owner))
 	if owner.Kind == "" {
 		s.observe = func(*Queue[string]) (*informer.Registration, error) { return nil, errNoKind }
@@ -107,14 +107,14 @@ func keyOf(owner object.Type, namespace, name string) string {
 
 // Watches makes the keys that a function returns: those that this object concerns. Empty keys are left out. The function runs on
 // the informer's goroutine, as index functions do: it must be quick, and may read stores.
-func Watches[T object.Object](in Informer[T], keys func(obj T) []string) Source {
+func Watches[T object.Object](in Cache[T], keys func(obj T) []string) Source {
 	return from("Watches", in, func(obj T) []string {
 		return slices.DeleteFunc(slices.Clone(keys(obj)), func(key string) bool { return key == "" })
 	})
 }
 
 // from makes a Source of a rule that says which keys an object concerns.
-func from[T object.Object](rule string, in Informer[T], concerns func(obj T) []string) Source {
+func from[T object.Object](rule string, in Cache[T], concerns func(obj T) []string) Source {
 	var none T
 	name := fmt.Sprintf("%s(%T)", rule, none)
 	observe := func(q *Queue[string]) (*informer.Registration, error) {

@@ -6,7 +6,7 @@ import "time"
 type Stats struct {
 	Ready   int // keys that wait for a worker
 	Initial int // of Ready: those that nothing but the first list has asked for
-	Delayed int // keys that wait for a time: AddAfter, and the pauses after failures
+	Delayed int // keys that wait for a time: AddAfter, and the delays after failures
 	Working int // keys that are worked on
 	Failing int // keys whose last work failed
 
@@ -29,7 +29,7 @@ type totals struct {
 	waited, worked time.Duration
 }
 
-// Stats returns the numbers as they are now. A key of the first list that changes is ready afresh from then on.
+// Stats returns the numbers as they are now. A key of the first list that changes is ready again from then on.
 func (q *Queue[K]) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()

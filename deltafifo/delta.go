@@ -42,8 +42,8 @@ type Delta[T any] struct {
 // DeletedFinalStateUnknown stands for an object whose deletion no watch has reported. Obj is the last known state. The
 // final state and the time of the deletion are not known.
 type DeletedFinalStateUnknown[T any] struct {
-	Key string
-	Obj T
+	Key    string
+	Object T
 }
 
 // Entry holds all deltas that waited for one key. Pop passes it to its process function.

@@ -17,12 +17,12 @@
 //	}
 //
 // If a list lacks an object, the object was deleted while no watch was open. To find such objects, Replace compares the
-// list with the objects that the consumer holds ([Known]), that wait in the queue, and that are being processed. For
+// list with the objects that the consumer holds ([KnownObjects]), that wait in the queue, and that are being processed. For
 // each missing object it queues a Deleted whose [Delta] has a Tombstone.
 //
 // Marks ([Queue.Mark]) stand between the entries. A mark is a resourceVersion, and all changes up to that version stand
 // before the mark. If all entries before a mark have been processed, the queue calls [Options].Passed, and calls of
-// [Queue.WaitFor] for that version return.
+// [Queue.WaitForVersion] for that version return.
 //
 // Begin with [Queue] and [Delta].
 package deltafifo

@@ -81,7 +81,7 @@ func (q *Queue[T]) push(e *entry[T], uid types.UID, d Delta[T]) {
 		q.signal()
 	case d.Type == Deleted && e.last == Deleted:
 		// Two deletions in a row become one. An observed deletion replaces an inferred deletion of the same object.
-		if e.deltas[n-1].Tombstone == nil || object.Another(e.uid, uid) {
+		if e.deltas[n-1].Tombstone == nil || object.DifferentUID(e.uid, uid) {
 			return
 		}
 		e.deltas[n-1] = d
@@ -116,7 +116,7 @@ func (e *entry[T]) merge(uid types.UID, d Delta[T]) bool {
 			e.deltas = slices.Delete(e.deltas, e.begin, max(e.begin, n-1))
 		}
 		e.begin, e.before = len(e.deltas), e.uid
-	case object.Another(e.uid, uid): // without a deletion of the object before
+	case object.DifferentUID(e.uid, uid): // without a deletion of the object before
 		if e.begin > 0 {
 			e.deltas = slices.Delete(e.deltas, e.begin, n)
 		} else {

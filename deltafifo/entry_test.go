@@ -33,7 +33,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// Neither a burst nor many keys that come once may cost memory for ever: the memory that an empty
+// Neither a burst nor many keys that come once may cost memory forever: the memory that an empty
 // queue keeps is bounded.
 func TestQueueForgets(t *testing.T) {
 	const keys = 5000

@@ -60,7 +60,7 @@ func Example() {
 // for a version.
 func ExampleQueue_Mark() {
 	q := deltafifo.New(deltafifo.Options[*testObject]{
-		Passed: func(resourceVersion string) { fmt.Println("up to", resourceVersion) },
+		OnMarkPassed: func(resourceVersion string) { fmt.Println("up to", resourceVersion) },
 	})
 	for _, obj := range []*testObject{obj("a@4"), obj("b@5")} {
 		if err := q.Add(obj); err != nil {
@@ -82,7 +82,7 @@ func ExampleQueue_Mark() {
 			panic(err)
 		}
 	}
-	fmt.Println(q.WaitFor(context.Background(), "6"))
+	fmt.Println(q.WaitForVersion(context.Background(), "6"))
 	// Output:
 	// a 2
 	// b 1

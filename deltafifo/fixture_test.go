@@ -138,7 +138,7 @@ func format(e deltafifo.Entry[*testObject]) string {
 		mark := ""
 		if d.Tombstone != nil {
 			mark = "?"
-			if d.Type != deltafifo.Deleted || d.Tombstone.Key != e.Key || d.Tombstone.Obj != d.Object {
+			if d.Type != deltafifo.Deleted || d.Tombstone.Key != e.Key || d.Tombstone.Object != d.Object {
 				mark = "(bad tombstone)"
 			}
 		}

@@ -302,7 +302,7 @@ func FuzzQueue(f *testing.F) {
 					}
 				}
 				at := s.version
-				if script[0]&(1<<6) != 0 && len(m.marks) > 0 { // the storage went back
+				if script[0]&(1<<6) != 0 && len(m.marks) > 0 { // the storage was rolled back
 					at = "1"
 					if m.marks[len(m.marks)-1].version != at {
 						m.marks = m.marks[:m.passed]
@@ -368,4 +368,4 @@ func FuzzQueue(f *testing.F) {
 	})
 }
 
-var _ deltafifo.Known[*testObject] = (*hooked)(nil)
+var _ deltafifo.KnownObjects[*testObject] = (*hooked)(nil)

@@ -18,24 +18,24 @@ type mark struct {
 // progress is how far the consumer has come. The queue's mu guards it.
 //
 // A mark is reached when every entry before it has been processed. It is passed when, in addition, no object's last
-// processing has failed. Its version is then due until the queue calls Options.Passed with it.
+// processing has failed. Its version is then due until the queue calls Options.OnMarkPassed with it.
 type progress struct {
 	taken uint64     // entries that Pop has taken
-	done  uint64     // entries that are processed, and whose marks Options.Passed was called with
+	done  uint64     // entries that are processed, and whose marks Options.OnMarkPassed was called with
 	marks ring[mark] // the marks that are not reached, oldest first; at most one between two entries
 	last  mark       // the newest mark
 
 	reached string              // the newest reached version that failed objects keep from being passed, or ""
 	failed  map[string]struct{} // keys for whose last entry process failed
-	due     string              // the argument of the next call of Options.Passed, or ""
-	handing bool                // a Pop is calling Options.Passed
-	handed  uint64              // how often Options.Passed was called
+	due     string              // the argument of the next call of Options.OnMarkPassed, or ""
+	handing bool                // a Pop is calling Options.OnMarkPassed
+	handed  uint64              // how often Options.OnMarkPassed was called
 	passed  string              // the version of the last of these calls
 
 	waiters []*waiter
 }
 
-// waiter is a call of Wait or WaitFor.
+// waiter is a call of Wait or WaitForVersion.
 type waiter struct {
 	over func() bool // needs mu
 	done chan struct{}
@@ -52,7 +52,7 @@ type waiter struct {
 //
 // Replace sets the mark of its list itself. A Mark of the same version right after it changes nothing.
 //
-// If a version of Mark or Replace is lower than the one before, the server's storage went back, for example to a
+// If a version of Mark or Replace is lower than the one before, the server's storage was rolled back, for example to a
 // backup. The marks that still wait belong to another history, so the queue removes them. If the version is empty or
 // "0", Mark does nothing.
 func (q *Queue[T]) Mark(resourceVersion string) {
@@ -69,7 +69,7 @@ func (q *Queue[T]) Mark(resourceVersion string) {
 // mark sets a mark behind the entries that wait. It needs mu.
 func (q *Queue[T]) mark(version string) {
 	m := mark{after: q.taken + uint64(q.order.len), version: version}
-	if object.Any(version) || m == q.last {
+	if object.IsAnyVersion(version) || m == q.last {
 		return
 	}
 	q.last = m
@@ -80,7 +80,7 @@ func (q *Queue[T]) mark(version string) {
 	q.marks.push(m)
 }
 
-// wentBack removes the marks that wait, if version is older than the last of them. It needs mu.
+// rolledBack removes the marks that wait, if version is older than the last of them. It needs mu.
 func (q *Queue[T]) wentBack(version string) {
 	if object.Older(version, q.last.version) {
 		q.last, q.marks, q.reached = mark{}, ring[mark]{}, ""
@@ -88,7 +88,7 @@ func (q *Queue[T]) wentBack(version string) {
 }
 
 // advance removes the marks that are reached, and lets the calls that wait for them return. If the first list has been
-// processed and Options.Passed was called with its version, advance closes synced. It needs mu.
+// processed and Options.OnMarkPassed was called with its version, advance closes synced. It needs mu.
 func (q *Queue[T]) advance() {
 	processed := q.taken
 	if q.processing != nil {
@@ -116,7 +116,7 @@ func (q *Queue[T]) advance() {
 	q.release()
 }
 
-// handOver calls Options.Passed with the version that is due. It needs mu, and releases it during the call.
+// handOver calls Options.OnMarkPassed with the version that is due. It needs mu, and releases it during the call.
 func (q *Queue[T]) handOver() {
 	version := q.due
 	q.due, q.handing = "", true
@@ -162,17 +162,17 @@ func (q *Queue[T]) Passed() string {
 	return q.passed
 }
 
-// WaitFor waits until a mark is passed whose version is resourceVersion or newer. It returns ctx.Err() if ctx ends
+// WaitForVersion waits until a mark is passed whose version is resourceVersion or newer. It returns ctx.Err() if ctx ends
 // first, and [ErrClosed] if the queue is closed. If the version is not a decimal number, it returns an error at once.
-func (q *Queue[T]) WaitFor(ctx context.Context, resourceVersion string) error {
-	if !object.Ordered(resourceVersion) {
+func (q *Queue[T]) WaitForVersion(ctx context.Context, resourceVersion string) error {
+	if !object.IsComparable(resourceVersion) {
 		return fmt.Errorf("deltafifo: wait for resourceVersion %q: %w", resourceVersion, errNoNumber)
 	}
 	q.mu.Lock()
-	return q.await(ctx, func() bool { return object.Ordered(q.passed) && !object.Older(q.passed, resourceVersion) })
+	return q.await(ctx, func() bool { return object.IsComparable(q.passed) && !object.Older(q.passed, resourceVersion) })
 }
 
-// Wait waits until all entries that are queued now have been processed, and Options.Passed has returned for the marks
+// Wait waits until all entries that are queued now have been processed, and Options.OnMarkPassed has returned for the marks
 // between them that are passed. An entry counts as processed also if process failed. If ctx ends first, Wait returns
 // ctx.Err(), and if the queue is closed, [ErrClosed].
 func (q *Queue[T]) Wait(ctx context.Context) error {
@@ -210,7 +210,7 @@ func (q *Queue[T]) await(ctx context.Context, over func() bool) error {
 	}
 }
 
-// release lets the calls of Wait and WaitFor return whose condition is true, or all of them if the queue is closed. It
+// release lets the calls of Wait and WaitForVersion return whose condition is true, or all of them if the queue is closed. It
 // needs mu.
 func (q *Queue[T]) release() {
 	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {

@@ -49,7 +49,7 @@ func TestMarkIsPassedBehindWhatIsBeforeIt(t *testing.T) {
 	}
 }
 
-// If the server went back, the marks that wait belong to another history, and are never passed.
+// If the server was rolled back, the marks that wait belong to another history, and are never passed.
 func TestMarksOfAnotherHistoryAreRemoved(t *testing.T) {
 	t.Run("by a list", func(t *testing.T) {
 		f := newFixture(t, options{})
@@ -149,13 +149,13 @@ func TestFailedEntryKeepsMarksFromBeingPassed(t *testing.T) {
 	}
 }
 
-// Options.Passed is called between entries, by the Pop that processed the last entry before the mark, or by a Pop
+// Options.OnMarkPassed is called between entries, by the Pop that processed the last entry before the mark, or by a Pop
 // that waits.
 func TestPassedIsToldBetweenEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string // not guarded: the race detector would see two at once
 		var q *deltafifo.Queue[*testObject]
-		q = deltafifo.New(options{Passed: func(version string) {
+		q = deltafifo.New(options{OnMarkPassed: func(version string) {
 			if q.Passed() == version {
 				t.Errorf("%s counts as passed before Passed has returned", version)
 			}
@@ -212,11 +212,11 @@ func TestPassedIsToldBetweenEntries(t *testing.T) {
 	})
 }
 
-// WaitFor and Wait return after Options.Passed has returned for the mark, and not when the mark is reached.
+// WaitForVersion and Wait return after Options.OnMarkPassed has returned for the mark, and not when the mark is reached.
 func TestWaitForMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told, goOn := make(chan string), make(chan struct{})
-		q := deltafifo.New(options{Passed: func(version string) { told <- version; <-goOn }})
+		q := deltafifo.New(options{OnMarkPassed: func(version string) { told <- version; <-goOn }})
 		_ = q.Add(obj("a@2"))
 		q.Mark("2")
 		done := make(chan string, 2)
@@ -228,7 +228,7 @@ func TestWaitForMark(t *testing.T) {
 				done <- name
 			}()
 		}
-		wait("WaitFor", func(ctx context.Context) error { return q.WaitFor(ctx, "2") })
+		wait("WaitForVersion", func(ctx context.Context) error { return q.WaitForVersion(ctx, "2") })
 		wait("Wait", q.Wait)
 		synctest.Wait()
 		go func() { _ = popOne(t.Context(), q) }()
@@ -242,10 +242,10 @@ func TestWaitForMark(t *testing.T) {
 		close(goOn)
 		got := []string{<-done, <-done, <-done}
 		slices.Sort(got)
-		if want := []string{"Wait", "Wait for what is being told", "WaitFor"}; !slices.Equal(got, want) {
+		if want := []string{"Wait", "Wait for what is being told", "WaitForVersion"}; !slices.Equal(got, want) {
 			t.Errorf("%q returned, want %q", got, want)
 		}
-		wait("WaitFor of the past", func(ctx context.Context) error { return q.WaitFor(ctx, "1") })
+		wait("WaitForVersion of the past", func(ctx context.Context) error { return q.WaitForVersion(ctx, "1") })
 		wait("Wait for nothing", q.Wait)
 		<-done
 		<-done
@@ -260,18 +260,18 @@ func TestWaitForMark(t *testing.T) {
 		<-told
 		<-done
 		cancel()
-		if err := q.WaitFor(t.Context(), "new"); err == nil {
-			t.Error("WaitFor takes a version that is no number")
+		if err := q.WaitForVersion(t.Context(), "new"); err == nil {
+			t.Error("WaitForVersion takes a version that is no number")
 		}
 	})
 }
 
-// The end of the context and Close make WaitFor and Wait return.
+// The end of the context and Close make WaitForVersion and Wait return.
 func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := deltafifo.New(options{})
 		_ = q.Add(obj("a@2"))
-		waits := []func(context.Context) error{q.Wait, func(ctx context.Context) error { return q.WaitFor(ctx, "2") }}
+		waits := []func(context.Context) error{q.Wait, func(ctx context.Context) error { return q.WaitForVersion(ctx, "2") }}
 		expect := func(ctx context.Context, end func(), want error) {
 			t.Helper()
 			done := make(chan error, len(waits))

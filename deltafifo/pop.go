@@ -66,7 +66,7 @@ func (q *Queue[T]) take(e *Entry[T]) (taken bool, err error) {
 	return false, nil
 }
 
-// idle reports whether neither process nor Options.Passed is running. It needs mu.
+// idle reports whether neither process nor Options.OnMarkPassed is running. It needs mu.
 func (q *Queue[T]) idle() bool { return q.processing == nil && !q.handing }
 
 // begin moves the oldest entry to out. It needs mu.

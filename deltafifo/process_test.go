@@ -138,7 +138,7 @@ func TestProducerErrors(t *testing.T) {
 func TestTryPop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		q := deltafifo.New(options{Passed: func(version string) { told = append(told, "passed "+version) }})
+		q := deltafifo.New(options{OnMarkPassed: func(version string) { told = append(told, "passed "+version) }})
 		process := func(e deltafifo.Entry[*testObject]) error {
 			told = append(told, format(e))
 			if taken, err := q.TryPop(nothing); taken || err != nil {

@@ -55,7 +55,7 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	}
 	d := Delta[T]{Type: Deleted, Object: obj}
 	if inferred {
-		d.Tombstone = &DeletedFinalStateUnknown[T]{Key: string(key), Obj: obj}
+		d.Tombstone = &DeletedFinalStateUnknown[T]{Key: string(key), Object: obj}
 	}
 	// If the key is not pending now, it stays so while this call reads Known, because there is only one producer. So Known
 	// does not change for this key either.
@@ -78,7 +78,7 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 		q.forgive(func(failed string) bool { return failed == k })
 		return nil
 	}
-	if object.Another(there.uid, uid) {
+	if object.DifferentUID(there.uid, uid) {
 		uid, d = there.uid, there.inferred()
 	}
 	q.push(q.entry(k), uid, d)
@@ -100,7 +100,7 @@ func (q *Queue[T]) deletePending(key []byte, uid types.UID, d Delta[T]) (done bo
 	if e.deltas == nil && e.last == Deleted {
 		return true, nil // the consumer is deleting it now
 	}
-	if e.last != Deleted && object.Another(e.uid, uid) {
+	if e.last != Deleted && object.DifferentUID(e.uid, uid) {
 		uid, d = e.uid, e.inferred()
 	}
 	q.push(e, uid, d)

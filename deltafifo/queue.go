@@ -7,20 +7,20 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Known holds the objects that the queue has delivered to its consumer. A *store.Store implements it.
+// KnownObjects holds the objects that the queue has delivered to its consumer. A *store.Store implements it.
 //
 // The consumer's process function must update Known before it returns, or return an error. The queue calls Known's
 // methods on the producer's goroutine, and holds no lock during the call.
-type Known[T any] interface {
+type KnownObjects[T any] interface {
 	Get(key string) (T, bool)
 	Keys() []string
 }
 
 // Options configure a [Queue]. The zero value is ready.
 type Options[T object.Object] struct {
-	// Known holds the consumer's objects. If nil, the queue knows only objects that are queued or being processed: Delete
+	// KnownObjects holds the consumer's objects. If nil, the queue knows only objects that are queued or being processed: Delete
 	// and Replace report no deletion of other objects, and Resync does nothing.
-	Known Known[T]
+	Known KnownObjects[T]
 
 	// Coalesce limits the deltas that wait for a key to three. A slow consumer then costs memory for each key, and not for
 	// each event. See rule 9 of [Queue]. If false, every delta is delivered.
@@ -28,9 +28,9 @@ type Options[T object.Object] struct {
 
 	// Passed is called with the version of a mark when the mark is passed, see [Queue.Mark]. Pop calls it while it waits
 	// for an entry, or after process has returned, and never while a process function runs. Like process, Passed may call
-	// any method except Pop and Wait. For [Queue.WaitFor] and [Queue.Passed], a mark is passed when Passed has returned.
+	// any method except Pop and Wait. For [Queue.WaitForVersion] and [Queue.Passed], a mark is passed when Passed has returned.
 	// If nil, no function is called.
-	Passed func(resourceVersion string)
+	OnMarkPassed func(resourceVersion string)
 }
 
 // Queue is a queue of entries. There is one entry for each key, with the deltas of that key. The queue follows nine
@@ -48,19 +48,20 @@ type Options[T object.Object] struct {
 //  5. What is being processed counts as there, or as gone if it is being deleted: for Replace, Delete and Resync.
 //  6. Resync queues a Sync for every known key that is neither queued nor being processed.
 //  7. No user code runs under the queue's lock. A process function that fails loses no entry: see [Queue.Pop].
-//  8. HasSynced is true once the last entry of the first Replace has been processed, and [Options.Passed] has returned
+//  8. HasSynced is true once the last entry of the first Replace has been processed, and [Options.OnMarkPassed] has returned
 //     for the version of that list. If the list is empty and deletes nothing, only Passed is waited for.
 //  9. With [Options.Coalesce], an entry has at most three deltas: the last state of the first object, a deletion, and the last state of
 //     the last object. A state has the type of its object's first delta: Added, Updated, Updated become Added. Only a Sync becomes
 //     what follows. An object that came and went is left out, unless it was the first, because the consumer may know that one.
 //
 // There is one producer: Add, Update, Delete, DeleteInferred, Replace,
-// Resync, Resumed, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any goroutine.
+// Resync, Resumed, Mark and Keys are called from one goroutine, or one after the other. Everything else may be called from any
+// goroutine.
 type Queue[T object.Object] struct {
-	known    Known[T]
+	known    KnownObjects[T]
 	get      func(key string) (T, bool) // of known
 	coalesce bool
-	tell     func(version string) // Options.Passed
+	tell     func(version string) // Options.OnMarkPassed
 	synced   chan struct{}
 	ready    chan struct{} // holds a token if there may be something for a Pop to do
 
@@ -87,7 +88,7 @@ func New[T object.Object](opts Options[T]) *Queue[T] {
 	q := &Queue[T]{
 		known:    opts.Known,
 		coalesce: opts.Coalesce,
-		tell:     opts.Passed,
+		tell:     opts.OnMarkPassed,
 		entries:  map[string]*entry[T]{},
 		synced:   make(chan struct{}),
 		ready:    make(chan struct{}, 1),
@@ -130,7 +131,7 @@ func (q *Queue[T]) Get(key string) (T, bool) {
 		return e.obj, e.last != Deleted
 	}
 	q.mu.Unlock()
-	// Known has what was processed before: process brings it up to date before it returns.
+	// KnownObjects has what was processed before: process brings it up to date before it returns.
 	if q.known == nil {
 		return *new(T), false
 	}
@@ -162,7 +163,7 @@ func (q *Queue[T]) HasSynced() bool {
 }
 
 // Close makes every later call of a producer return [ErrClosed], and Pop too once what is queued has been taken. Wait and
-// WaitFor return it at once. Closing again does nothing.
+// WaitForVersion return it at once. Closing again does nothing.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

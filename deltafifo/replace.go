@@ -64,7 +64,7 @@ func (q *Queue[T]) replace(items []T, ids []identity, version string, v *knownVi
 	q.lists++
 	for i, obj := range items {
 		id := ids[i]
-		if s, ok := q.expected(id.key, v); ok && object.Another(s.uid, id.uid) {
+		if s, ok := q.expected(id.key, v); ok && object.DifferentUID(s.uid, id.uid) {
 			q.bury(s)
 		}
 		q.pushListed(id.key, id.uid, Delta[T]{Type: Replaced, Object: obj})
@@ -124,7 +124,7 @@ func (q *Queue[T]) bury(s state[T]) {
 
 // inferred returns a Deleted for an object whose deletion no watch has reported.
 func (s state[T]) inferred() Delta[T] {
-	return Delta[T]{Type: Deleted, Object: s.obj, Tombstone: &DeletedFinalStateUnknown[T]{Key: s.key, Obj: s.obj}}
+	return Delta[T]{Type: Deleted, Object: s.obj, Tombstone: &DeletedFinalStateUnknown[T]{Key: s.key, Object: s.obj}}
 }
 
 // pushListed pushes a delta that a Replace caused. It needs mu.

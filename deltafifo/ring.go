@@ -4,7 +4,7 @@ package deltafifo
 const minRing = 16
 
 // ring is a first-in first-out buffer that grows by doubling and shrinks by halving, so that a burst does not cost
-// memory for ever. Its zero value is empty and ready. The number of slots is a power of two.
+// memory forever. Its zero value is empty and ready. The number of slots is a power of two.
 //
 // BenchmarkQueueAddPop was measured against a slice that push appends to and pop cuts at the front. If the consumer
 // keeps up, the ring saves one of three allocations; with 1,000 keys waiting, 48 bytes instead of 70 are allocated. No

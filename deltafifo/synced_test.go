@@ -100,12 +100,12 @@ func TestSavedCopyStandsForTheFirstList(t *testing.T) {
 	}
 }
 
-// With Options.Passed, the queue has synced once the consumer has been told the version of the first list.
+// With Options.OnMarkPassed, the queue has synced once the consumer has been told the version of the first list.
 func TestRule8PassedKnowsTheVersion(t *testing.T) {
 	for _, list := range [][]string{nil, {"a@1", "b@2"}} {
 		told := ""
 		var f *fixture
-		f = newFixture(t, options{Passed: func(version string) {
+		f = newFixture(t, options{OnMarkPassed: func(version string) {
 			if f.q.HasSynced() {
 				t.Errorf("synced before Passed was called with %s", version)
 			}
@@ -130,13 +130,13 @@ func TestRule8PassedKnowsTheVersion(t *testing.T) {
 			t.Errorf("Passed was called with %q in all", told)
 		}
 	}
-	f := newFixture(t, options{Passed: func(version string) { t.Errorf("passed %s", version) }})
+	f := newFixture(t, options{OnMarkPassed: func(version string) { t.Errorf("passed %s", version) }})
 	f.list("", "a@1")
 	f.drain()
 	if !f.q.HasSynced() {
 		t.Error("a list without a version is not synced")
 	}
-	f = newFixture(t, options{Passed: func(version string) { t.Errorf("passed %s", version) }})
+	f = newFixture(t, options{OnMarkPassed: func(version string) { t.Errorf("passed %s", version) }})
 	f.list("5", "a@1")
 	f.popFailing()
 	if !f.q.HasSynced() {

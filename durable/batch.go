@@ -36,19 +36,19 @@ func (b *batch[T]) add(c Change[T]) {
 }
 
 // last returns the last change of a key.
-func (b *batch[T]) last(key string) (How, listwatch.Meta, bool) {
+func (b *batch[T]) last(key string) (Op, listwatch.Meta, bool) {
 	i, ok := b.places[key]
 	if !ok {
 		return 0, listwatch.Meta{}, false
 	}
-	return b.changes[i].How, b.changes[i].Meta, true
+	return b.changes[i].Op, b.changes[i].Meta, true
 }
 
 // puts returns the keys whose last change is a Put.
 func (b *batch[T]) puts() []string {
 	var keys []string
 	for key, i := range b.places { // nobody needs an order
-		if b.changes[i].How == Put {
+		if b.changes[i].Op == Put {
 			keys = append(keys, key)
 		}
 	}
@@ -69,7 +69,7 @@ func (b *batch[T]) drop(n int) {
 
 // size is how much of Options.BatchBytes a change takes.
 func size[T any](c Change[T]) int {
-	if sized, ok := any(c.Object).(interface{ Size() int }); ok && c.How == Put {
+	if sized, ok := any(c.Object).(interface{ Size() int }); ok && c.Op == Put {
 		return sized.Size()
 	}
 	return 0
@@ -77,11 +77,11 @@ func size[T any](c Change[T]) int {
 
 // Apply implements [reflector.Sink]. Nobody is offered rows again, so a resync does nothing.
 func (w *writer[T]) Apply(c reflector.Change[T]) error {
-	switch c.How {
+	switch c.Op {
 	case protocol.Add, protocol.Update:
-		return w.change(Change[T]{Meta: c.Meta, Object: c.Object, How: Put})
+		return w.change(Change[T]{Meta: c.Meta, Object: c.Object, Op: Put})
 	case protocol.Delete:
-		return w.change(Change[T]{Meta: c.Meta, Object: c.Object, How: Deleted})
+		return w.change(Change[T]{Meta: c.Meta, Object: c.Object, Op: Deleted})
 	case protocol.InferDelete:
 		return w.deleteMissing(c.Meta)
 	case protocol.Resync, protocol.Resumed:
@@ -97,7 +97,7 @@ func (w *writer[T]) deleteMissing(meta listwatch.Meta) error {
 		}
 		w.mu.Unlock()
 	}
-	return w.change(Change[T]{Meta: meta, How: Missing})
+	return w.change(Change[T]{Meta: meta, Op: Missing})
 }
 
 func (w *writer[T]) change(c Change[T]) error {
@@ -211,7 +211,7 @@ func (w *writer[T]) write(tx Tx[T], changes []Change[T]) error {
 			if _, ok := w.expected[c.Meta.Key]; !ok {
 				continue
 			}
-			if c.How != Put {
+			if c.Op != Put {
 				c.Meta = listwatch.Meta{}
 			}
 			w.expected[c.Meta.Key] = c.Meta

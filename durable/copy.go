@@ -62,30 +62,31 @@ type Change[T any] struct {
 	// Object is the object, or its last state if it was deleted. It is the zero T if nobody has seen that state.
 	Object T
 
-	// How says what has happened.
-	How How
+	// Op says what has happened.
+	Op Op
 }
 
-// How says what a [Change] does to a row, and how that was learned.
-type How uint8
+// Op says what a [Change] does to a row, and how that was learned.
+type Op uint8
 
 const (
 	// Put writes the object.
-	Put How = iota + 1
+	Put Op = iota + 1
 
-	// Deleted means that the server said that the object was deleted, or that it no longer matches the selectors. The server does not tell
-	// the two apart.
+	// Deleted means that the server said that the object was deleted, or that it no longer matches the selectors. The server does
+	// not tell the two apart.
 	Deleted
 
 	// Missing means that the object is gone, and nobody has seen its last state. A list lacks it, or another object has its name.
 	Missing
 
-	// Unselected means that a list lacks the object, and the copy had other selectors before. So nobody knows whether the object is gone.
+	// Unselected means that a list lacks the object, and the copy had other selectors before. So nobody knows whether the object is
+	// gone.
 	Unselected
 )
 
 // String returns a word for a column of a table.
-func (h How) String() string {
+func (h Op) String() string {
 	switch h {
 	case Put:
 		return "put"
@@ -122,13 +123,13 @@ type State struct {
 	// ends this.
 	Unselected bool `json:"unselected,omitempty"`
 
-	// Reshaped says that the rows of doubts may be of another Stream.Shape or Stream.Version: these have changed since, and the
-	// objects could not be decoded. It ends with the last of these doubts.
+	// Reshaped says that the rows of unsure keys may be of another Stream.Shape or Stream.Version: these have changed since, and the
+	// objects could not be decoded. It ends with the last of these unsure keys.
 	Reshaped bool `json:"reshaped,omitempty"`
 }
 
 // Stream says what a copy is of. A copy of another cluster or another resource is refused; if anything else differs, the copy is
-// listed anew.
+// listed again.
 type Stream struct {
 	// Cluster identifies the cluster, see [ClusterUID]. A copy of one cluster is never mixed with another.
 	Cluster string `json:"cluster"`
@@ -144,6 +145,6 @@ type Stream struct {
 
 	// Shape says how an object becomes a row: which members are dropped, which columns there are. If the shape has changed,
 	// no row is reused, and each one is written again. An object that cannot be decoded keeps its row of the former shape; its
-	// key is a doubt until the row is written.
+	// key is an unsure key until the row is written.
 	Shape string `json:"shape,omitempty"`
 }

@@ -1,8 +1,8 @@
 // Package durable keeps a durable copy of a Kubernetes resource: in a database, or wherever a program's own [Copy] writes.
 //
 // The copy has rows, and a point in the history of the server. One transaction changes both. The point has a version, and it names
-// the keys whose rows may be wrong: the doubts. For every other key, the rows are what the server had at that version. This stays
-// true whatever happens to the program, to the database or to the server. A program that is killed goes on from there, and lists
+// the keys whose rows may be wrong: the unsure keys. For every other key, the rows are what the server had at that version. This stays
+// true whatever happens to the program, to the database or to the server. A program that is killed continues from there, and lists
 // nothing if the server still has that version. If the last commits are lost, rows and point go back together, and the server sends
 // the difference again.
 //

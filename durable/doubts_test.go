@@ -13,7 +13,7 @@ import (
 	"github.com/relist-go/relist/listwatch"
 )
 
-// More objects than there are names of doubts cannot be stored: the copy has a version all the same, and says how many there are.
+// More objects than there are names of unsure keys cannot be stored: the copy has a version all the same, and says how many there are.
 func TestMoreDoubtsThanHaveNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -30,8 +30,8 @@ func TestMoreDoubtsThanHaveNames(t *testing.T) {
 		}}
 		wantDoubts := func(named, more int) {
 			t.Helper()
-			if at := r.place.state.Point; at.Version == "" || len(at.Doubts) != named || at.MoreDoubts != more {
-				t.Errorf("the version is %q with %d doubts and %d more; want a version, %d and %d", at.Version, len(at.Doubts), at.MoreDoubts, named, more)
+			if at := r.place.state.Point; at.Version == "" || len(at.Unsure) != named || at.MoreUnsure != more {
+				t.Errorf("the version is %q with %d unsure keys and %d more; want a version, %d and %d", at.Version, len(at.Unsure), at.MoreUnsure, named, more)
 			}
 		}
 		write := func(*durable.Mirror[*thing]) {
@@ -53,7 +53,7 @@ func TestMoreDoubtsThanHaveNames(t *testing.T) {
 			t.Errorf("of %d commits, that at %d is the first with a version; want every later one to have one, and events among them", len(r.commits), first)
 		}
 
-		// The next program goes on there, and lists, because not every key is known.
+		// The next program continues there, and lists, because not every key is known.
 		r.commits = nil
 		_ = r.run(opts, nil, write)
 		if slices.ContainsFunc(r.commits, func(c commit) bool { return !versioned(c) }) {

@@ -97,7 +97,7 @@ func (l *list[T]) Part(objects []T, metas []listwatch.Meta) error {
 		return err
 	}
 	for i, obj := range objects {
-		c := Change[T]{Meta: metas[i], Object: obj, How: Put}
+		c := Change[T]{Meta: metas[i], Object: obj, Op: Put}
 		if l.isWritten(c.Meta) {
 			continue
 		}
@@ -114,8 +114,8 @@ func (l *list[T]) Part(objects []T, metas []listwatch.Meta) error {
 	return nil
 }
 
-// isWritten notes the key of an item, and reports whether its row need not be written. If a key comes twice in one list, the later object
-// is right, and the row may have that of the earlier one by now.
+// isWritten notes the key of an item, and reports whether its row need not be written. If a key comes twice in one list, the later
+// object is right, and the row may have that of the earlier one by now.
 func (l *list[T]) isWritten(item listwatch.Meta) bool {
 	again := l.seen.has(item.Key)
 	l.seen.add(item.Key)
@@ -231,7 +231,7 @@ func (w *writer[T]) sweep(keys []string) error {
 	}
 	changes := make([]Change[T], len(gone))
 	for i := range gone {
-		changes[i] = Change[T]{Meta: metas[i], How: how}
+		changes[i] = Change[T]{Meta: metas[i], Op: how}
 		changes[i].Meta.Key = gone[i]
 	}
 	if err := w.listTx(); err != nil {

@@ -160,7 +160,7 @@ func (tx *memoryTx) Write(ctx context.Context, changes []durable.Change[*thing])
 			switch {
 			case c.Meta.Key == "":
 				tx.t.Errorf("a change has no key: %+v", c)
-			case c.How == durable.Put:
+			case c.Op == durable.Put:
 				tx.rows[c.Meta.Key] = row{c.Meta, c.Object}
 			default:
 				delete(tx.rows, c.Meta.Key)

@@ -17,12 +17,12 @@ import (
 // Mirror keeps a [Copy] in step with a resource of an API server.
 //
 // It has no memory of its own that matters. If a call of the Copy fails, the Mirror drops everything that is not committed, and
-// goes on from the last commit after a pause, as a new process would: it loads the state, and resumes the watch there. So it does
+// continues from the last commit after a delay, as a new process would: it loads the state, and resumes the watch there. So it does
 // the same for a database that was away, for a commit whose outcome nobody knows, and for a program that was killed.
 //
 // An object that the database cannot store must not get into a transaction, because a later try would fail, too. Refuse it in the
-// Transform of the [listwatch.Options]: then it is in quarantine, its key is among the doubts of the point, and everything else goes
-// on.
+// Transform of the [listwatch.Options]: then it is in quarantine, its key is among the unsure keys of the point, and everything
+// else goes on.
 type Mirror[T object.Object] struct {
 	lw   listwatch.ListWatcher[T]
 	copy Copy[T]
@@ -43,12 +43,12 @@ type Options struct {
 	// Identify asks which cluster answers, as [ClusterUID] does. The Mirror calls Identify before it writes the first row of a list,
 	// and before it commits events that came after an outage, because another server may answer since. If the answer is not
 	// Stream.Cluster, Run returns a [*MismatchError], because somebody has made another cluster under the same address. If Identify
-	// returns an error, the Mirror opens the copy again after a pause. If Identify is nil, the Mirror takes every server for one of
+	// returns an error, the Mirror opens the copy again after a delay. If Identify is nil, the Mirror takes every server for one of
 	// the same cluster, for example for a restored backup.
 	Identify func(ctx context.Context) (string, error)
 
 	// Reflector configures how the resource is listed and watched. Start is not used: the copy knows where to begin. With
-	// Initial set to reflector.Watch, the first state is collected in memory before it is written; lists are not.
+	// Initial set to reflector.Streaming, the first state is collected in memory before it is written; lists are not.
 	Reflector reflector.Options
 
 	// BatchRows is the number of changes after which a transaction is committed. Changes that came together are not divided, so a
@@ -82,11 +82,11 @@ const (
 	defaultBatchDelay = 100 * time.Millisecond
 )
 
-// The pauses after a failure of the copy: the first, and the longest. Each pause is twice as long as the one before. Jitter then makes
+// The delays after a failure of the copy: the first, and the longest. Each delay is twice as long as the one before. Jitter then makes
 // it shorter, by up to half.
 const (
-	firstPause   = 100 * time.Millisecond
-	longestPause = 30 * time.Second
+	firstDelay   = 100 * time.Millisecond
+	longestDelay = 30 * time.Second
 )
 
 // lastCommit is how long Run may take to commit what it has when its context ends.
@@ -124,11 +124,11 @@ func New[T object.Object](lw listwatch.ListWatcher[T], to Copy[T], opts Options)
 // returns before that
 //
 //   - with an error that is [ErrFenced], if another program has opened the copy. If only the version was changed, because somebody
-//     has dropped a table for example, Run opens the copy again, and goes on;
+//     has dropped a table for example, Run opens the copy again, and continues;
 //   - with a [*MismatchError], if the copy is of another cluster or another resource, see Options.Identify;
-//   - with a [*reflector.Outage], if Options.Reflector.Fatal says so.
+//   - with a [*reflector.OutageError], if Options.Reflector.Fatal says so.
 //
-// Any other error of the copy is told to Trace, and Run tries again after a pause. Run may be called again after it has returned.
+// Any other error of the copy is told to Trace, and Run tries again after a delay. Run may be called again after it has returned.
 //
 // Run several mirrors of one program by [RunAll].
 func (m *Mirror[T]) Run(ctx context.Context) error { return m.run(ctx, newClaim(1)) }
@@ -139,7 +139,7 @@ func (m *Mirror[T]) run(ctx context.Context, c *claim) error {
 	}
 	defer m.running.Unlock()
 	m.claim, m.loaded, m.opened = c, false, 0
-	pause := firstPause
+	pause := firstDelay
 	for {
 		began := m.board.commits()
 		err := m.session(ctx)
@@ -150,22 +150,22 @@ func (m *Mirror[T]) run(ctx context.Context, c *claim) error {
 			err = m.whoFenced(ctx, err)
 		}
 		var mismatch *MismatchError
-		var outage *reflector.Outage
+		var outage *reflector.OutageError
 		if errors.Is(err, ErrFenced) || errors.As(err, &mismatch) || errors.As(err, &outage) {
 			return err
 		}
 		if m.board.commits() > began {
-			pause = firstPause
+			pause = firstDelay
 		}
 		wait := pause - time.Duration(mathrand.Int64N(int64(pause)/2))
 		m.board.failed(err, time.Now())
-		m.opts.Trace.Failed(Failed{Err: err, Pause: wait})
+		m.opts.Trace.Failed(Failure{Err: err, Delay: wait})
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(wait):
 		}
-		pause = min(2*pause, longestPause)
+		pause = min(2*pause, longestDelay)
 	}
 }
 
@@ -196,8 +196,8 @@ func (m *Mirror[T]) session(ctx context.Context) error {
 	return context.Cause(runCtx)
 }
 
-// open loads the state, and makes this Mirror the one that writes, unless a program with a higher claim does. Another Mirror may commit
-// after the load and before this Mirror's own commit. Then open tries again.
+// open loads the state, and makes this Mirror the one that writes, unless a program with a higher claim does. Another Mirror may
+// commit after the load and before this Mirror's own commit. Then open tries again.
 func (m *Mirror[T]) open(ctx context.Context, stream Stream) (State, error) {
 	old, err := m.load(ctx)
 	if err != nil {
@@ -235,8 +235,8 @@ func (m *Mirror[T]) open(ctx context.Context, stream Stream) (State, error) {
 }
 
 // whoFenced returns fenced if another program has opened the copy since this Run has. If this Run is still the one that has opened it
-// last, somebody else has changed the version, as a Copy does that finds its table dropped and makes it again; the same is true if there
-// is no state any more. If the state cannot be loaded, the next open finds out: the claim of another program is higher.
+// last, somebody else has changed the version, as a Copy does that finds its table dropped and makes it again; the same is true if
+// there is no state any more. If the state cannot be loaded, the next open finds out: the claim of another program is higher.
 func (m *Mirror[T]) whoFenced(ctx context.Context, fenced error) error {
 	state, err := m.load(ctx)
 	switch {

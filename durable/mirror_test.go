@@ -30,7 +30,7 @@ type rig struct {
 	place  *place
 	log    bytes.Buffer
 
-	configs *listwatch.Resource[*thing]             // of run
+	configs *listwatch.Client[*thing]               // of run
 	fail    func(call string) (before, after error) // of the copy of run
 
 	mu       sync.Mutex
@@ -125,11 +125,11 @@ func (r *rig) run(opts listwatch.Options[*thing], change func(*durable.Options),
 func (r *rig) rows() string { return strings.Join(slices.Sorted(maps.Keys(r.place.rows)), " ") }
 
 // told returns what a kind of change was told of which keys, sorted, since the last call.
-func (r *rig) told(how durable.How) string {
+func (r *rig) told(how durable.Op) string {
 	var keys []string
 	for _, c := range r.commits {
 		for _, change := range c.changes {
-			if change.How == how {
+			if change.Op == how {
 				keys = append(keys, change.Meta.Key)
 			}
 		}

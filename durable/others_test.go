@@ -101,7 +101,7 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// A program whose database fails opens the copy again, but not if another program has opened it meanwhile: the later one goes on.
+// A program whose database fails opens the copy again, but not if another program has opened it meanwhile: the later one continues.
 func TestFailureDoesNotTakeOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -133,7 +133,7 @@ func TestFailureDoesNotTakeOver(t *testing.T) {
 		later(time.Minute)
 		fails.Store(true)
 		r.create("a", "db", nil)
-		later(time.Second) // the first has failed, and goes on trying
+		later(time.Second) // the first has failed, and continues trying
 		second := run(nil)
 		later(time.Minute)
 		fails.Store(false)
@@ -159,9 +159,9 @@ func TestFailureDoesNotTakeOver(t *testing.T) {
 	})
 }
 
-// Somebody drops a table of several clusters while programs write to it. The one that notices first makes it again, and takes the version
-// away from the copies of all clusters. The others have not been fenced: they list. If the states are dropped, too, they begin again. It
-// does not matter if the database fails just then.
+// Somebody drops a table of several clusters while programs write to it. The one that notices first makes it again, and takes the
+// version away from the copies of all clusters. The others have not been fenced: they list. If the states are dropped, too, they
+// begin again. It does not matter if the database fails just then.
 func TestVersionTakenAway(t *testing.T) {
 	for _, failures := range []int{0, 1, 3} {
 		t.Run(fmt.Sprintf("version, %d failures", failures), func(t *testing.T) {

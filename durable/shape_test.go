@@ -30,7 +30,7 @@ func TestAnotherShape(t *testing.T) {
 	})
 }
 
-// The row of an object that cannot be decoded is made in the old way. It stays in doubt until the object can be decoded, and is then
+// The row of an object that cannot be decoded is made in the old way. It stays unsure until the object can be decoded, and is then
 // made in the new way, although it is of the same version.
 func TestAnotherShapeInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestAnotherShapeInDoubt(t *testing.T) {
 			if got := r.told(durable.Put); got != put {
 				t.Errorf("%s: written: %s, want %s", when, got, put)
 			}
-			if got := strings.Join(r.place.state.Point.Doubts, " "); got != doubts || r.place.state.Point.Version == "" {
-				t.Errorf("%s: version %q, doubts %s, want %s", when, r.place.state.Point.Version, got, doubts)
+			if got := strings.Join(r.place.state.Point.Unsure, " "); got != doubts || r.place.state.Point.Version == "" {
+				t.Errorf("%s: version %q, unsure keys %s, want %s", when, r.place.state.Point.Version, got, doubts)
 			}
 		}
 		_ = r.run(opts, nil, nil)
@@ -81,7 +81,7 @@ func TestAnotherShapeInDoubt(t *testing.T) {
 		}
 		for _, c := range r.commits {
 			for _, change := range c.changes {
-				if change.How == durable.Missing && change.Meta != gone {
+				if change.Op == durable.Missing && change.Meta != gone {
 					t.Errorf("%+v is missing, want %+v", change.Meta, gone)
 				}
 			}

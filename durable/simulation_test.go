@@ -47,7 +47,7 @@ func TestSimulation(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { newSimulation(t, uint64(seed), total).play() })
 	}
 	t.Logf("%d seeds: %v", last-first, total.counts)
-	for _, what := range []string{"commits", "lists", "doubts", "restored", "fenced", "failed", "resumed", "no version"} {
+	for _, what := range []string{"commits", "lists", "unsure", "restored", "fenced", "failed", "resumed", "no version"} {
 		if *oneSeed < 0 && total.counts[what] < (last-first)/10 {
 			t.Errorf("%d %s in %d seeds: the test has become harmless", total.counts[what], what, last-first)
 		}
@@ -146,8 +146,8 @@ func (s *simulation) check(rows map[string]row, state durable.State, changes []d
 	if list {
 		s.total.count("lists")
 	}
-	if len(state.Point.Doubts) > 0 {
-		s.total.count("doubts")
+	if len(state.Point.Unsure) > 0 {
+		s.total.count("unsure")
 	}
 	if state.Point.Version == "" {
 		s.total.count("no version")
@@ -157,7 +157,7 @@ func (s *simulation) check(rows map[string]row, state durable.State, changes []d
 		s.t.Errorf("rows at version %s may be of other selectors", state.Point.Version)
 	}
 	doubts := map[string]bool{}
-	for _, key := range state.Point.Doubts {
+	for _, key := range state.Point.Unsure {
 		doubts[key] = true
 	}
 	var last string
@@ -171,7 +171,7 @@ func (s *simulation) check(rows map[string]row, state durable.State, changes []d
 		}
 	}
 	s.logger.Error(last)
-	s.t.Errorf("the commit of version %s with %d changes (of a list: %v), doubts %v: %s", state.Point.Version, len(changes), list, state.Point.Doubts, last)
+	s.t.Errorf("the commit of version %s with %d changes (of a list: %v), unsure keys %v: %s", state.Point.Version, len(changes), list, state.Point.Unsure, last)
 }
 
 func difference(rows map[string]row, want map[string]identity, doubts map[string]bool) string {
@@ -216,7 +216,7 @@ func (s *simulation) start(fail func(string) (error, error)) *program {
 					s.total.count("resumed")
 				}
 			},
-			Failed: func(f durable.Failed) {
+			Failed: func(f durable.Failure) {
 				s.total.count("failed")
 				if !errors.Is(f.Err, errDatabase) {
 					s.t.Errorf("failed: %v", f.Err)
@@ -322,9 +322,9 @@ func (s *simulation) settled() {
 		}
 	}
 	doubts := maps.Clone(bad)
-	for _, key := range s.place.state.Point.Doubts {
+	for _, key := range s.place.state.Point.Unsure {
 		if !bad[key] {
-			s.t.Errorf("%s is in doubt after an hour", key)
+			s.t.Errorf("%s is unsure after an hour", key)
 		}
 		delete(bad, key)
 	}

@@ -14,7 +14,7 @@ type Status struct {
 	// Reflector is the status of the reflector that writes to the copy now.
 	Reflector reflector.Status
 
-	// Committed is the state of the last commit. Its Point.Doubts are the keys whose rows may not be what the server has.
+	// Committed is the state of the last commit. Its Point.Unsure are the keys whose rows may not be what the server has.
 	Committed State
 
 	// CommittedAt is the time of the last commit, and Changes is the number of changes that were committed since Run was called
@@ -122,8 +122,8 @@ type Trace struct {
 	// Commit: a transaction was committed.
 	Commit func(Commit)
 
-	// Failed: a call of the copy has failed. The Mirror opens the copy again after a pause.
-	Failed func(Failed)
+	// Failure: a call of the copy has failed. The Mirror opens the copy again after a delay.
+	Failed func(Failure)
 }
 
 // Commit is given to [Trace.Commit].
@@ -136,10 +136,10 @@ type Commit struct {
 	Duration time.Duration // of the transaction
 }
 
-// Failed is given to [Trace.Failed].
-type Failed struct {
+// Failure is given to [Trace.Failed].
+type Failure struct {
 	Err   error
-	Pause time.Duration // until the next try
+	Delay time.Duration // until the next try
 }
 
 // withLog returns a Trace that calls the functions of t, and also logs. Each of its functions is set. A failure is logged at Warn.
@@ -152,7 +152,7 @@ func (t *Trace) withLog(logger *slog.Logger) *Trace {
 	failing := false
 	return &Trace{
 		Opened: func(s State) {
-			logger.Info("relist: copy opened", "epoch", s.Epoch, "resourceVersion", s.Point.Version, "doubts", len(s.Point.Doubts)+s.Point.MoreDoubts, "afterFailure", failing)
+			logger.Info("relist: copy opened", "epoch", s.Epoch, "resourceVersion", s.Point.Version, "unsure", len(s.Point.Unsure)+s.Point.MoreUnsure, "afterFailure", failing)
 			if own.Opened != nil {
 				own.Opened(s)
 			}
@@ -171,9 +171,9 @@ func (t *Trace) withLog(logger *slog.Logger) *Trace {
 				own.Commit(c)
 			}
 		},
-		Failed: func(f Failed) {
+		Failed: func(f Failure) {
 			if !failing {
-				logger.Warn("relist: copy cannot be written", "error", f.Err, "retryIn", f.Pause)
+				logger.Warn("relist: copy cannot be written", "error", f.Err, "retryIn", f.Delay)
 			}
 			failing = true
 			if own.Failed != nil {

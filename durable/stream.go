@@ -34,8 +34,8 @@ func ClusterUID(ctx context.Context, client *transport.Client) (string, error) {
 	return string(meta.UID), nil
 }
 
-// StreamOf returns the [Stream] of the resource that listwatch.New makes of the same arguments. shape says what else decides how an object
-// becomes a row, see [Stream.Shape].
+// StreamOf returns the [Stream] of the resource that listwatch.New makes of the same arguments. shape says what else decides how an
+// object becomes a row, see [Stream.Shape].
 func StreamOf[T object.Object](cluster string, gvr schema.GroupVersionResource, opts listwatch.Options[T], shape string) Stream {
 	drop := slices.Compact(slices.Sorted(slices.Values(opts.Drop)))
 	return Stream{
@@ -84,12 +84,12 @@ func (e *MismatchError) Error() string {
 // moveTo makes p the point. keptAll says that a list has just kept what it lacks.
 func (s *State) moveTo(p reflector.Point, keptAll bool) {
 	s.Point = p
-	s.Reshaped = s.Reshaped && (keptAll || p.Version == "" || len(p.Doubts)+p.MoreDoubts > 0)
+	s.Reshaped = s.Reshaped && (keptAll || p.Version == "" || len(p.Unsure)+p.MoreUnsure > 0)
 }
 
 // reshaped reports whether the row of a key may be of another shape.
 func (s *State) reshaped(key string) bool {
-	return s.Reshaped && (s.Point.Version == "" || s.Point.MoreDoubts > 0 || slices.Contains(s.Point.Doubts, key))
+	return s.Reshaped && (s.Point.Version == "" || s.Point.MoreUnsure > 0 || slices.Contains(s.Point.Unsure, key))
 }
 
 // openedFor returns the state as it is once a writer has opened the copy for a stream. If the rows were written for another namespace,

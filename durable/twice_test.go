@@ -18,14 +18,14 @@ import (
 
 // twice sends the first object of a list twice, from the second list on: first as it might be on another replica of the server.
 type twice struct {
-	*listwatch.Resource[*thing]
+	*listwatch.Client[*thing]
 
 	apart bool // in another part
 	lists int
 }
 
 func (l *twice) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.Page[*thing], error) {
-	page, err := l.Resource.List(ctx, opts)
+	page, err := l.Client.List(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func TestObjectTwiceInAList(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lw := &twice{Resource: configs, apart: apart}
+			lw := &twice{Client: configs, apart: apart}
 			m, err := durable.New(lw, r.place.open(t), durable.Options{
 				Stream: durable.StreamOf("c1", configMaps, listwatch.Options[*thing]{}, ""), Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
 			})

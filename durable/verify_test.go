@@ -37,14 +37,14 @@ func TestVerificationOfACopyThatFails(t *testing.T) {
 			}
 			var verified, failed atomic.Int64
 			_ = r.run(listwatch.Options[*thing]{}, func(o *durable.Options) {
-				o.Reflector.Verify = reflector.Verify{Every: time.Minute, Metadata: metadata}
+				o.Reflector.Verify = reflector.VerifyOptions{Interval: time.Minute, Metadata: metadata}
 				o.Reflector.Trace = &reflector.Trace{Verified: func(v reflector.Verified) {
 					verified.Add(1)
 					if v.Differences != 0 || v.Objects != 12 {
 						t.Errorf("%s fails: %d differences in %d objects; want none in 12", call, v.Differences, v.Objects)
 					}
 				}}
-				o.Trace = &durable.Trace{Failed: func(durable.Failed) { failed.Add(1) }}
+				o.Trace = &durable.Trace{Failed: func(durable.Failure) { failed.Add(1) }}
 			}, func(*durable.Mirror[*thing]) {
 				later(2 * time.Minute)
 				before := verified.Load()

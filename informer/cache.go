@@ -24,7 +24,7 @@ type cache[T object.Object] struct {
 
 func newCache[T object.Object](opts *Options[T]) *cache[T] {
 	return &cache[T]{
-		store:    store.New(store.Options[T]{Indexers: opts.Indexers, Bookmarked: true}),
+		store:    store.New(store.Options[T]{Indexers: opts.Indexers, VersionFromMarks: true}),
 		bell:     make(bell, 1),
 		lifetime: lifetime{ended: make(chan struct{}), over: make(chan struct{})},
 	}

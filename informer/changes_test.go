@@ -243,7 +243,7 @@ func TestAnotherObjectIsNeverAnUpdate(t *testing.T) {
 					f.set("busy", 1) // the consumer stops here, if it does, and the handler
 					synctest.Wait()
 					test.happen(f)
-					later(30 * time.Second) // over every pause, and before the watch is too silent
+					later(30 * time.Second) // over every delay, and before the watch is too idle
 					if queued {
 						close(g.shut)
 						synctest.Wait()

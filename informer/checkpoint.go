@@ -123,7 +123,7 @@ func copyOf[T object.Object](lw source.ListWatcher[T]) string {
 	return string(text)
 }
 
-// load gives the saved copy to the store, and tells the reflector where to go on.
+// load gives the saved copy to the store, and tells the reflector where to continue.
 func (in *Informer[T]) load(ctx context.Context) {
 	k := in.checkpoints
 	defer close(k.loaded)
@@ -142,7 +142,7 @@ func (in *Informer[T]) load(ctx context.Context) {
 		k.log.Warn("relist: the saved copy is not used; begins with a list", "error", err)
 		return
 	}
-	k.log.Info("relist: begins with a saved copy", "objects", len(objects), "resourceVersion", at.Version, "doubts", len(at.Doubts)+at.MoreDoubts,
+	k.log.Info("relist: begins with a saved copy", "objects", len(objects), "resourceVersion", at.Version, "unsure", len(at.Unsure)+at.MoreUnsure,
 		"duration", time.Since(began).Round(time.Millisecond))
 	in.reflector.StartAt(at)
 	k.due.Store(false)
@@ -205,7 +205,7 @@ func (k *checkpoints[T]) exact(queue *deltafifo.Queue[T], from *store.Store[T]) 
 
 // save saves the store, unless the last copy is the same.
 func (k *checkpoints[T]) save(ctx context.Context, s savedStore[T]) error {
-	if !k.failing && k.savedAt.Version == s.at.Version && k.savedAt.MoreDoubts == s.at.MoreDoubts && k.saved == s.given && slices.Equal(k.savedAt.Doubts, s.at.Doubts) {
+	if !k.failing && k.savedAt.Version == s.at.Version && k.savedAt.MoreUnsure == s.at.MoreUnsure && k.saved == s.given && slices.Equal(k.savedAt.Unsure, s.at.Unsure) {
 		return nil
 	}
 	began := time.Now()

@@ -146,7 +146,7 @@ func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
 				f.Restore(b.version, b.objects...)
 				backups = nil
 				for range 1 + dice.IntN(40) {
-					// No object of the old history changes, so that a probe has something to find.
+					// No object of the old history changes, so that a history check has something to find.
 					f.set(fmt.Sprintf("ns/restored-%d-%d", process, dice.IntN(3)), dice.IntN(1000))
 				}
 				tally.Restored++

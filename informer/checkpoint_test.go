@@ -223,7 +223,7 @@ func TestWhenACopyIsSaved(t *testing.T) {
 	})
 }
 
-// While a copy is being saved, everything goes on; and a save that hangs does not keep Run from ending.
+// While a copy is being saved, everything continues; and a save that hangs does not keep Run from ending.
 func TestSavingStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, k := newFake("ns/a"), &keeper{hold: make(chan struct{})}

@@ -13,7 +13,7 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// supply is where the entries come from: the queue of an Informer, or those of a Multi.
+// supply is where the entries come from: the queue of an Informer, or those of a MultiNamespace.
 type supply[T object.Object] interface {
 	// begin starts what fills the queues, until ctx ends. fail ends Run with an error.
 	begin(ctx context.Context, fail context.CancelCauseFunc)

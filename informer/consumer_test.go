@@ -52,7 +52,7 @@ func TestObjectsDoNotMoveTheVersion(t *testing.T) {
 				return in.queue.Delete(object("b", "9"))
 			}, "9"},
 			{"a bookmark", func() error { in.queue.Mark("12"); return nil }, "12"},
-			{"a list of a server that went back", func() error {
+			{"a list of a server that rolled back", func() error {
 				defer in.queue.Mark("4")
 				return in.queue.Replace([]*metav1.PartialObjectMetadata{object("a", "3")}, "4")
 			}, "4"},

@@ -19,7 +19,7 @@
 // queue is bounded by the number of objects, not by the number of events. An observer ([Informer.Observe]) is told of every
 // single change instead, by the consumer itself.
 //
-// A [Multi] is an informer for several namespaces, which come and go: it has several reflectors and queues, and one consumer.
+// A [MultiNamespace] is an informer for several namespaces, which come and go: it has several reflectors and queues, and one consumer.
 //
 // Begin with [New], [Informer.AddHandler] and [Handler]. docs/embedding.md shows step by step how to use them.
 package informer

@@ -21,7 +21,7 @@ func (r *rig) runs(want error) {
 			r.t.Errorf("Run returned %v, want %v", err, want)
 		}
 	default:
-		r.t.Error("Run goes on")
+		r.t.Error("Run continues")
 	}
 }
 
@@ -62,8 +62,8 @@ func TestStopDrains(t *testing.T) {
 		if _, err := r.AddHandler(informer.Handler[*thing]{}); !errors.Is(err, informer.ErrStopped) {
 			t.Errorf("AddHandler returned %v", err)
 		}
-		if err := r.WaitFor(t.Context(), "1000"); !errors.Is(err, informer.ErrStopped) {
-			t.Errorf("WaitFor returned %v", err)
+		if err := r.WaitForVersion(t.Context(), "1000"); !errors.Is(err, informer.ErrStopped) {
+			t.Errorf("WaitForVersion returned %v", err)
 		}
 		r.fake.set("d", 1)
 		later(time.Minute)

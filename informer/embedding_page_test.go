@@ -41,7 +41,7 @@ import (
 // The examples in this file are most of the code of docs/embedding.md; TestEmbedding compares.
 
 func Example_connect() {
-	client, err := transport.Connect(transport.KubeconfigOptions{})
+	client, err := transport.FromKubeconfig(transport.KubeconfigOptions{})
 	if err != nil {
 		return
 	}
@@ -170,7 +170,7 @@ func Example_raw() {
 func Example_each() {
 	var (
 		ctx   context.Context
-		pods  *listwatch.Resource[*listwatch.Raw]
+		pods  *listwatch.Client[*listwatch.Raw]
 		empty func() error
 		save  func([]*listwatch.Raw) error
 	)
@@ -383,7 +383,7 @@ func Example_waitFor() {
 		if err != nil {
 			return nil, err
 		}
-		if err := cache.WaitFor(ctx, written.ResourceVersion); err != nil {
+		if err := cache.WaitForVersion(ctx, written.ResourceVersion); err != nil {
 			return nil, err
 		}
 		pod, _ := cache.Store().Get(object.Key(written)) // as it was written, or newer; nil if it has gone since
@@ -431,7 +431,7 @@ func Example_groupStatus() {
 }
 
 func Example_multiStatus() {
-	var cache *informer.Multi[*Pod]
+	var cache *informer.MultiNamespace[*Pod]
 	for _, s := range cache.Status() {
 		if since, err := s.Failing(); err != nil {
 			slog.Warn("a namespace is late", "namespace", s.Namespace, "since", since, "error", err)
@@ -466,7 +466,7 @@ func Example_mutations() {
 
 func Example_logger() {
 	opts := informer.Options[*Pod]{
-		Logger: slog.New(slog.DiscardHandler), // silent; if nil, slog.Default()
+		Logger: slog.New(slog.DiscardHandler), // idle; if nil, slog.Default()
 	}
 	_ = opts
 }

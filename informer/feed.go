@@ -17,8 +17,8 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// feed is one namespace of a Multi, from its Add to its removal: a reflector and a queue. If the namespace is added again, it gets
-// another feed, which begins when the objects of the earlier feed are gone. So no two feeds ever write to one namespace.
+// feed is one namespace of a MultiNamespace, from its Add to its removal: a reflector and a queue. If the namespace is added again,
+// it gets another feed, which begins when the objects of the earlier feed are gone. So no two feeds ever write to one namespace.
 type feed[T object.Object] struct {
 	namespace string
 	queue     *deltafifo.Queue[T]
@@ -34,7 +34,7 @@ type feed[T object.Object] struct {
 	end  context.CancelFunc // ends the feed; nil if it has not begun
 }
 
-func newFeed[T object.Object](m *Multi[T], namespace string, lw source.ListWatcher[T]) (*feed[T], error) {
+func newFeed[T object.Object](m *MultiNamespace[T], namespace string, lw source.ListWatcher[T]) (*feed[T], error) {
 	f := &feed[T]{
 		namespace: namespace,
 		synced:    make(chan struct{}),
@@ -48,7 +48,7 @@ func newFeed[T object.Object](m *Multi[T], namespace string, lw source.ListWatch
 	opts.TypeFits = func() bool { return m.store.Len() > 0 }
 	opts.Trace = m.opts.trace()
 	opts.Verify.Metadata = nil
-	if opts.Verify.Every > 0 {
+	if opts.Verify.Interval > 0 {
 		resource, ok := lw.(interface {
 			Metadata() (source.ListWatcher[*metav1.PartialObjectMetadata], error)
 		})
@@ -66,7 +66,7 @@ func newFeed[T object.Object](m *Multi[T], namespace string, lw source.ListWatch
 }
 
 // begin starts feeds until ctx ends: each one as soon as it was added.
-func (m *Multi[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
+func (m *MultiNamespace[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
 	m.feeding.Go(func() {
 		for {
 			for _, begin := range m.takeComing(ctx, fail) {
@@ -82,7 +82,7 @@ func (m *Multi[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
 }
 
 // takeComing returns functions that run the feeds which have been added.
-func (m *Multi[T]) takeComing(ctx context.Context, fail context.CancelCauseFunc) []func() {
+func (m *MultiNamespace[T]) takeComing(ctx context.Context, fail context.CancelCauseFunc) []func() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []func()
@@ -100,7 +100,7 @@ func (m *Multi[T]) takeComing(ctx context.Context, fail context.CancelCauseFunc)
 
 // runFeed lists and watches a namespace, and tells the consumer of entries, until the context live ends. It ends when the namespace
 // is removed or when ctx ends.
-func (m *Multi[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.CancelCauseFunc) {
+func (m *MultiNamespace[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.CancelCauseFunc) {
 	defer f.queue.Close()
 	if f.before != nil {
 		select {
@@ -140,7 +140,7 @@ func (m *Multi[T]) runFeed(ctx, live context.Context, f *feed[T], fail context.C
 	}
 }
 
-func (m *Multi[T]) markFeedSynced(f *feed[T]) {
+func (m *MultiNamespace[T]) markFeedSynced(f *feed[T]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if isClosed(f.synced) {
@@ -153,7 +153,7 @@ func (m *Multi[T]) markFeedSynced(f *feed[T]) {
 	m.bell.ring()
 }
 
-func (m *Multi[T]) take(ctx context.Context, c *consumer[T]) (rung bool) {
+func (m *MultiNamespace[T]) take(ctx context.Context, c *consumer[T]) (rung bool) {
 	select {
 	case <-m.bell:
 		return true
@@ -170,7 +170,7 @@ func (m *Multi[T]) take(ctx context.Context, c *consumer[T]) (rung bool) {
 }
 
 // retire removes the objects of a feed that has ended.
-func (m *Multi[T]) retire(f *feed[T], c *consumer[T]) {
+func (m *MultiNamespace[T]) retire(f *feed[T], c *consumer[T]) {
 	for _, obj := range c.store.In(f.namespace) {
 		c.remove(object.Key(obj), obj, true)
 	}
@@ -196,7 +196,7 @@ func (m *Multi[T]) retire(f *feed[T], c *consumer[T]) {
 }
 
 // forgetFeed ends the removal of a namespace.
-func (m *Multi[T]) forgetFeed(f *feed[T]) {
+func (m *MultiNamespace[T]) forgetFeed(f *feed[T]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.removed[f.namespace] == f && f.untold == nil {
@@ -220,13 +220,13 @@ func (f *feed[T]) awaitRemoval(ctx context.Context, over <-chan struct{}) error 
 	}
 }
 
-func (m *Multi[T]) hasSynced() bool {
+func (m *MultiNamespace[T]) hasSynced() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.late == 0
 }
 
-func (m *Multi[T]) end(*consumer[T]) {
+func (m *MultiNamespace[T]) end(*consumer[T]) {
 	m.feeding.Wait()
 	for _, f := range append(m.current(), m.unbegun()...) {
 		f.queue.Close() // a feed that has not begun does not close it
@@ -234,7 +234,7 @@ func (m *Multi[T]) end(*consumer[T]) {
 }
 
 // unbegun returns the feeds that have not begun, removed or not.
-func (m *Multi[T]) unbegun() []*feed[T] {
+func (m *MultiNamespace[T]) unbegun() []*feed[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.coming)
@@ -269,7 +269,7 @@ type scopedSink[T object.Object] struct {
 }
 
 func (s scopedSink[T]) Apply(c reflector.Change[T]) error {
-	if c.How == protocol.Add || c.How == protocol.Update {
+	if c.Op == protocol.Add || c.Op == protocol.Update {
 		if err := s.check(c.Object); err != nil {
 			return err
 		}

@@ -12,24 +12,24 @@ import (
 
 // Status says how fresh the copy is, and what keeps it from being fresher. The sink of this reflector is the queue, so Status
 // describes the queue. The store follows when the consumer has taken the entries that wait in the queue. [Informer.Synced] and
-// [Informer.WaitFor] wait for the store.
+// [Informer.WaitForVersion] wait for the store.
 //
 // A function of [reflector.Trace] must not call Status.
 func (in *Informer[T]) Status() reflector.Status { return in.reflector.Status() }
 
-// WaitFor waits until the store has everything up to a resourceVersion. If a program passes the version that a write returned, it
-// can read its own write afterwards. When WaitFor has returned nil, the store's version is that version or a newer one. Handlers
-// may not have been called yet.
+// WaitForVersion waits until the store has everything up to a resourceVersion. If a program passes the version that a write
+// returned, it can read its own write afterwards. When WaitForVersion has returned nil, the store's version is that version or a
+// newer one. Handlers may not have been called yet.
 //
-// If ctx ends first, WaitFor returns ctx.Err(). If Run ends or has ended, it returns an error that satisfies errors.Is with
-// [ErrStopped]. If the version is not a decimal number, it returns an error at once. A program may call WaitFor before Run.
-// WaitFor does not wait for objects that could not be used: [reflector.Status] names them.
+// If ctx ends first, WaitForVersion returns ctx.Err(). If Run ends or has ended, it returns an error that satisfies errors.Is with
+// [ErrStopped]. If the version is not a decimal number, it returns an error at once. A program may call WaitForVersion before Run.
+// WaitForVersion does not wait for objects that could not be used: [reflector.Status] names them.
 //
-// Callbacks may call WaitFor. Index functions and the functions of [reflector.Trace] must neither call it
+// Callbacks may call WaitForVersion. Index functions and the functions of [reflector.Trace] must neither call it
 // nor wait for another goroutine that calls it. The consumer runs the index functions, and the reflector runs the functions of the
 // trace, so each would wait for itself.
-func (in *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error {
-	err := in.queue.WaitFor(ctx, resourceVersion)
+func (in *Informer[T]) WaitForVersion(ctx context.Context, resourceVersion string) error {
+	err := in.queue.WaitForVersion(ctx, resourceVersion)
 	if errors.Is(err, deltafifo.ErrClosed) {
 		return fmt.Errorf("informer: wait for resourceVersion %s: %w", resourceVersion, ErrStopped)
 	}
@@ -38,8 +38,8 @@ func (in *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) erro
 
 // Relist lists the most recent state now, whatever the informer is doing, and waits until the store has it. It is for a program
 // that knows, or suspects, that the copy is wrong. Handlers get the differences, and may not have been called yet. If ctx or Run
-// ends first, Relist returns the same errors as [Informer.WaitFor]. The functions that must not call WaitFor must not call
-// Relist.
+// ends first, Relist returns the same errors as [Informer.WaitForVersion]. The functions that must not call WaitForVersion must not
+// call Relist.
 func (in *Informer[T]) Relist(ctx context.Context) error {
 	err := in.untilEnd(ctx, in.reflector.Relist)
 	if err == nil {

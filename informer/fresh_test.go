@@ -37,7 +37,7 @@ func (g *gate) index() store.Indexers[*thing] {
 	}}
 }
 
-// WaitFor returns when the store has the version: not when the queue has it, nor only when the handlers have.
+// WaitForVersion returns when the store has the version: not when the queue has it, nor only when the handlers have.
 func TestWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate
@@ -48,12 +48,12 @@ func TestWaitFor(t *testing.T) {
 		r.add(slow.handler())
 		r.start()
 
-		waited := inBackground(func() error { return r.WaitFor(t.Context(), "5") })
+		waited := inBackground(func() error { return r.WaitForVersion(t.Context(), "5") })
 		f.set("a", 1)
 		f.set("b", 1)
 		synctest.Wait()
 		if len(waited) > 0 {
-			t.Fatal("WaitFor returned at version 4, want 5")
+			t.Fatal("WaitForVersion returned at version 4, want 5")
 		}
 		g.shut = make(chan struct{})
 		f.set("c", 1)
@@ -62,20 +62,20 @@ func TestWaitFor(t *testing.T) {
 			t.Fatalf("the reflector is at %s, want 5", got)
 		}
 		if len(waited) > 0 {
-			t.Fatal("WaitFor returned before the store has c")
+			t.Fatal("WaitForVersion returned before the store has c")
 		}
 		close(g.shut)
 		if err := <-waited; err != nil {
 			t.Error(err)
 		}
 		if _, ok := r.Store().Get("c"); !ok || r.Store().ResourceVersion() != "5" {
-			t.Errorf("WaitFor returned, and the store is at %s", r.Store().ResourceVersion())
+			t.Errorf("WaitForVersion returned, and the store is at %s", r.Store().ResourceVersion())
 		}
-		if err := r.WaitFor(t.Context(), "3"); err != nil { // of the past
+		if err := r.WaitForVersion(t.Context(), "3"); err != nil { // of the past
 			t.Error(err)
 		}
-		if err := r.WaitFor(t.Context(), "new"); err == nil {
-			t.Error("WaitFor takes a version that is none")
+		if err := r.WaitForVersion(t.Context(), "new"); err == nil {
+			t.Error("WaitForVersion takes a version that is none")
 		}
 		close(release)
 	})
@@ -88,7 +88,7 @@ func TestWaitForDeletion(t *testing.T) {
 		r := newRig(t, f, informer.Options[*thing]{})
 		r.start()
 		f.Remove("a") // at version 3
-		if err := r.WaitFor(t.Context(), "3"); err != nil {
+		if err := r.WaitForVersion(t.Context(), "3"); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := r.Store().Get("a"); ok {
@@ -137,8 +137,8 @@ func TestWaitEnds(t *testing.T) {
 		name string
 		wait func(context.Context, *informer.Informer[*thing]) error
 	}{
-		{"WaitFor", func(ctx context.Context, in *informer.Informer[*thing]) error { return in.WaitFor(ctx, "1000") }},
-		{"WaitFor what is queued", func(ctx context.Context, in *informer.Informer[*thing]) error { return in.WaitFor(ctx, "3") }},
+		{"WaitForVersion", func(ctx context.Context, in *informer.Informer[*thing]) error { return in.WaitForVersion(ctx, "1000") }},
+		{"WaitForVersion what is queued", func(ctx context.Context, in *informer.Informer[*thing]) error { return in.WaitForVersion(ctx, "3") }},
 		{"Relist", func(ctx context.Context, in *informer.Informer[*thing]) error { return in.Relist(ctx) }},
 	}
 	for _, call := range calls {

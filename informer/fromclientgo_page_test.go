@@ -25,7 +25,7 @@ import (
 type addresses map[string]string
 
 func (a addresses) Apply(c reflector.Change[*Pod]) error {
-	switch c.How {
+	switch c.Op {
 	case protocol.Add, protocol.Update:
 		a[c.Meta.Key] = c.Object.Status.PodIP
 	case protocol.Delete:
@@ -62,7 +62,7 @@ func (l listed) End(_ string, _ []string, keepAll bool) error {
 func (l listed) Drop() {}
 
 // A list without pages, and then a watch: what ListPager and RetryWatcher are for.
-func listAndWatch(ctx context.Context, pods *listwatch.Resource[*Pod]) error {
+func listAndWatch(ctx context.Context, pods *listwatch.Client[*Pod]) error {
 	list, err := source.All(ctx, pods, metav1.ListOptions{Limit: 500})
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func goAway(t *testing.T, protocol transport.Protocol) {
 	}
 	var lists atomic.Int64
 	in := informer.New(pods, informer.Options[*Pod]{Logger: silent, Reflector: reflector.Options{
-		BackoffBase: time.Millisecond, // streams that live as short as these follow the curve
+		BackoffBase: time.Millisecond, // streams that live as short as these follow the schedule
 		BackoffCap:  10 * time.Millisecond,
 		Trace: &reflector.Trace{
 			ListStart: func(reflector.ListStart) { lists.Add(1) },

@@ -14,7 +14,7 @@ import (
 //
 //	group := informer.NewGroup()
 //	err := group.Add("pods", pods)
-//	err = group.Add("configmaps", configMaps) // a Multi, for some namespaces
+//	err = group.Add("configmaps", configMaps) // a MultiNamespace, for some namespaces
 //	err = group.Run(ctx)
 //
 // All methods may be called from any goroutine.
@@ -25,7 +25,7 @@ type Group struct {
 	members map[string]*member
 }
 
-// A Member is what a Group runs. [Informer] and [Multi] are Members.
+// A Member is what a Group runs. [Informer] and [MultiNamespace] are Members.
 type Member interface {
 	// Run works until ctx ends, and then returns. The group calls it once. If the member is stopped before the group runs, the
 	// group calls Run with a ctx that has ended, so that a WaitForSync of the member returns.

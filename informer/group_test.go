@@ -168,7 +168,7 @@ func TestGroupEndsWithTheFirstError(t *testing.T) {
 		join(t, g, "broken", broken)
 		join(t, g, "other", other)
 		err := g.Run(t.Context())
-		var outage *reflector.Outage
+		var outage *reflector.OutageError
 		if !errors.As(err, &outage) || err.Error() != "informer: broken: "+outage.Error() {
 			t.Errorf("Run returned %v, want the outage of broken", err)
 		}

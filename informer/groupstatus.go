@@ -2,16 +2,16 @@ package informer
 
 import "github.com/relist-go/relist/reflector"
 
-// MemberStatus is the status of a member of a [Group], or of a namespace of a [Multi].
+// MemberStatus is the status of a member of a [Group], or of a namespace of a [MultiNamespace].
 type MemberStatus struct {
-	Name      string // of the member; "" in the status of a Multi
-	Namespace string // of a Multi; otherwise ""
+	Name      string // of the member; "" in the status of a MultiNamespace
+	Namespace string // of a MultiNamespace; otherwise ""
 	reflector.Status
 }
 
 // Status says how fresh the copies of the members are, and what keeps them from being fresher: see [Informer.Status]. It is
 // sorted by name, and then by namespace. A Member of another type is in the Status if it has the method Status of an [Informer] or
-// a [Multi], and otherwise it is left out.
+// a [MultiNamespace], and otherwise it is left out.
 func (g *Group) Status() []MemberStatus {
 	var all []MemberStatus
 	for _, m := range g.all() {

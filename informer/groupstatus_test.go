@@ -25,7 +25,7 @@ func TestGroupStatus(t *testing.T) {
 		broken, town := newFake("s"), newTown("a/x", "b/x")
 		broken.Fail(away)
 		town.in("b").Fail(away)
-		multi := informer.NewMulti(town.open, informer.Options[*thing]{Logger: silent})
+		multi := informer.NewMultiNamespace(town.open, informer.Options[*thing]{Logger: silent})
 		for _, namespace := range []string{"b", "a"} {
 			if err := multi.Add(namespace); err != nil {
 				t.Fatal(err)

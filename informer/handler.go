@@ -37,7 +37,7 @@ type Handler[T object.Object] struct {
 	// OnDelete is called with the last known state. If finalStateUnknown is false, an event reported the deletion, and obj is the
 	// state in that event. If finalStateUnknown is true, the informer has not seen the final state: usually a list lacked the
 	// object, or had another object with its name. The object may then have changed after the state in obj and before its deletion.
-	// finalStateUnknown is also true if the handler loses an object that may still exist: see [Multi.Remove].
+	// finalStateUnknown is also true if the handler loses an object that may still exist: see [MultiNamespace.Remove].
 	OnDelete func(obj T, finalStateUnknown bool)
 
 	// OnSynced is called once, when the handler has been told of every object that was in the first list, or in the store when the
@@ -46,10 +46,10 @@ type Handler[T object.Object] struct {
 	// the handler is removed before, or if Run ends before, OnSynced is not called. [Registration.Synced] is closed when OnSynced has
 	// returned, so OnSynced must not wait for that channel.
 	//
-	// In a [Multi], OnSynced waits for the first list of every namespace that there is. Meanwhile, the handler is told of changes in
-	// namespaces whose list has come. Objects of a namespace that is added later come after OnSynced, with initial true. If there is
-	// an Options.Checkpoint, OnSynced waits for [Informer.Synced], and the handler may be told before of what has changed since the
-	// copy was saved.
+	// In a [MultiNamespace], OnSynced waits for the first list of every namespace that there is. Meanwhile, the handler is told of
+	// changes in namespaces whose list has come. Objects of a namespace that is added later come after OnSynced, with initial true.
+	// If there is an Options.Checkpoint, OnSynced waits for [Informer.Synced], and the handler may be told before of what has
+	// changed since the copy was saved.
 	OnSynced func()
 
 	// Filter chooses the objects that the handler is told of: those for which it returns true. If nil, it is told of all. If Filter
@@ -104,7 +104,7 @@ func (r *Registration) Pending() int { return r.waiting() }
 // Cancel removes the handler, and does not wait. No callback begins after Cancel was called, and pending changes are dropped. When
 // the last callback has returned, [Registration.Done] is closed. A callback may call it, for its own handler or another one. A
 // second call does nothing.
-func (r *Registration) Cancel() {
+func (r *Registration) RemoveAsync() {
 	if r.end(false) {
 		r.forget()
 	}
@@ -114,9 +114,9 @@ func (r *Registration) Cancel() {
 // ctx.Err(), and the handler is removed nevertheless.
 //
 // A callback must not call Remove for its own handler, because the callback would wait for itself until ctx ends. Two callbacks
-// must not call Remove for each other's handlers. Use [Registration.Cancel] there.
+// must not call Remove for each other's handlers. Use [Registration.RemoveAsync] there.
 func (r *Registration) Remove(ctx context.Context) error {
-	r.Cancel()
+	r.RemoveAsync()
 	return r.await(ctx)
 }
 

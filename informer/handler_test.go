@@ -245,8 +245,8 @@ func TestCancelFromCallback(t *testing.T) {
 		add := h.OnAdd
 		h.OnAdd = func(obj *thing, initial bool) {
 			add(obj, initial)
-			self.Cancel()
-			self.Cancel()
+			self.RemoveAsync()
+			self.RemoveAsync()
 		}
 		self = r.add(h)
 		var both sync.WaitGroup
@@ -255,7 +255,7 @@ func TestCancelFromCallback(t *testing.T) {
 			return informer.Handler[*thing]{OnAdd: onNamed("a", func() {
 				both.Done()
 				both.Wait() // now each of them is in its callback
-				(*other).Cancel()
+				(*other).RemoveAsync()
 			})}
 		}
 		one, two = r.add(meet(&two)), r.add(meet(&one))
@@ -277,7 +277,7 @@ func TestCancelBetweenDeleteAndAdd(t *testing.T) {
 		var reg *informer.Registration
 		h := d.handler()
 		remove := h.OnDelete
-		h.OnDelete = func(obj *thing, unknown bool) { remove(obj, unknown); reg.Cancel() }
+		h.OnDelete = func(obj *thing, unknown bool) { remove(obj, unknown); reg.RemoveAsync() }
 		reg = r.add(h)
 		r.start()
 		r.fake.Gap(func() { r.fake.Remove("a"); r.fake.set("a", 1) })
@@ -354,17 +354,17 @@ func TestCallbacksMayWait(t *testing.T) {
 		var reg *informer.Registration
 		reg = r.add(informer.Handler[*thing]{
 			OnUpdate: func(_, obj *thing) {
-				err := errors.Join(r.WaitFor(t.Context(), obj.ResourceVersion), r.Relist(t.Context()))
+				err := errors.Join(r.WaitForVersion(t.Context(), obj.ResourceVersion), r.Relist(t.Context()))
 				if err != nil {
 					t.Error(err)
 				}
 				r.add(d.handler())
 				_ = r.Store().List()
-				reg.Cancel()
+				reg.RemoveAsync()
 			},
 		})
 		var forever error
-		r.add(informer.Handler[*thing]{OnDelete: func(*thing, bool) { forever = r.WaitFor(t.Context(), "1000") }})
+		r.add(informer.Handler[*thing]{OnDelete: func(*thing, bool) { forever = r.WaitForVersion(t.Context(), "1000") }})
 		r.start()
 		f.set("a", 1)
 		d.expect(t, "add a=1 initial")

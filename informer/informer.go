@@ -24,7 +24,8 @@ type Informer[T object.Object] struct {
 // ErrStarted is what a second [Informer.Run] returns: an informer runs once.
 var ErrStarted = errors.New("informer: Run was called before; make a new informer")
 
-// ErrStopped is in the errors of [Informer.AddHandler], [Informer.WaitFor] and other methods if Run has ended or is about to end.
+// ErrStopped is in the errors of [Informer.AddHandler], [Informer.WaitForVersion] and other methods if Run has ended or is about to
+// end.
 var ErrStopped = errors.New("the informer has stopped")
 
 // New returns an Informer that has not started.
@@ -32,9 +33,9 @@ func New[T object.Object](lw source.ListWatcher[T], opts Options[T]) *Informer[T
 	in := &Informer[T]{cache: newCache(&opts)}
 	in.ordered = opts.Checkpoint == nil
 	in.queue = deltafifo.New(deltafifo.Options[T]{
-		Known:    in.store,
-		Coalesce: true, // handlers get only the latest state of an object, so the queue need not keep earlier ones
-		Passed:   in.store.SetResourceVersion,
+		Known:        in.store,
+		Coalesce:     true, // handlers get only the latest state of an object, so the queue need not keep earlier ones
+		OnMarkPassed: in.store.SetResourceVersion,
 	})
 	opts.Reflector.Resync = -1               // each handler has a resync of its own
 	opts.Reflector.Start = reflector.Point{} // the store is empty; or a Checkpoint fills it, and then says where to begin
@@ -91,7 +92,7 @@ func (in *Informer[T]) Run(ctx context.Context) error { return in.runFrom(ctx, i
 // then on. Each handler gets every change that the store had by then. That also holds for a handler that was just added. When the
 // last callback has returned, Stop returns nil, and Run does, too.
 //
-//	err := cache.WaitFor(ctx, written.ResourceVersion) // the store has everything up to that version
+//	err := cache.WaitForVersion(ctx, written.ResourceVersion) // the store has everything up to that version
 //	err = cache.Stop(ctx)                              // and so have the handlers
 //
 // If ctx ends first, Stop returns ctx.Err(): no further callback begins, and what is still pending is dropped. So if ctx has ended

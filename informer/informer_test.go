@@ -188,7 +188,7 @@ func TestStopWaits(t *testing.T) {
 		close(release)
 		d.expect(t, "add a=0 initial")
 		if len(r.done) != 1 || !closed(reg.Done()) {
-			t.Error("Run goes on after the last callback")
+			t.Error("Run continues after the last callback")
 		}
 		if reg.HasSynced() {
 			t.Error("synced, though b was never delivered")

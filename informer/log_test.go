@@ -38,7 +38,7 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// named is a ListWatcher that says what it lists, as a listwatch.Resource does.
+// named is a ListWatcher that says what it lists, as a listwatch.Client does.
 type named struct {
 	listwatch.ListWatcher[*thing]
 }
@@ -107,7 +107,7 @@ func TestLoggerIsTheDefaultLogger(t *testing.T) {
 	})
 }
 
-// The informers of a program, and those of the namespaces of a Multi, can be told apart.
+// The informers of a program, and those of the namespaces of a MultiNamespace, can be told apart.
 func TestLoggerIsToldWhichNamespace(t *testing.T) {
 	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1:1", Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, errors.New("not there")

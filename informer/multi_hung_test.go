@@ -10,7 +10,7 @@ import (
 	"github.com/relist-go/relist/informer"
 )
 
-// hungRig is a Multi. The requests of its namespace slow hang until they are freed.
+// hungRig is a MultiNamespace. The requests of its namespace slow hang until they are freed.
 func hungRig(t *testing.T, s *town, free chan struct{}) *multiRig {
 	t.Helper()
 	s.in("slow").Asked = func(ctx context.Context, _ string) error {
@@ -51,7 +51,7 @@ func TestMultiRemovesANamespaceWhoseListHangs(t *testing.T) {
 			t.Error(err)
 		}
 		if err := <-waitedFor; err == nil {
-			t.Error("WaitFor returned nil")
+			t.Error("WaitForVersion returned nil")
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

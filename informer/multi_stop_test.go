@@ -136,7 +136,7 @@ func TestMultiStopsBeforeANamespaceBegins(t *testing.T) {
 		synctest.Wait()
 		close(release)
 		if err := <-waiting; err == nil || !strings.Contains(err.Error(), "was removed") {
-			t.Errorf("WaitFor returned %v", err)
+			t.Errorf("WaitForVersion returned %v", err)
 		}
 		if err := <-removing; !errors.Is(err, informer.ErrStopped) {
 			t.Errorf("Remove returned %v", err)

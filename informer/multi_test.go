@@ -233,7 +233,7 @@ func TestMultiStore(t *testing.T) {
 	})
 }
 
-// WaitFor waits for one namespace, whose versions are its own.
+// WaitForVersion waits for one namespace, whose versions are its own.
 func TestMultiWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{})
@@ -248,7 +248,7 @@ func TestMultiWaitFor(t *testing.T) {
 		}
 		r.town.set("a/x", 2)
 		if err := <-waiting; err != nil {
-			t.Errorf("WaitFor returned %v", err)
+			t.Errorf("WaitForVersion returned %v", err)
 		}
 		if x, _ := r.Store().Get("a/x"); x.Value != 2 {
 			t.Errorf("a/x is %+v", x)
@@ -257,14 +257,14 @@ func TestMultiWaitFor(t *testing.T) {
 		want := `informer: wait for resourceVersion 1000 in namespace "b": the namespace is not there, or was removed`
 		for _, err := range []error{<-removed, r.WaitFor(t.Context(), "b", "1000")} {
 			if err == nil || err.Error() != want {
-				t.Errorf("WaitFor returned %v, want %s", err, want)
+				t.Errorf("WaitForVersion returned %v, want %s", err, want)
 			}
 		}
 		waiting = inBackground(func() error { return r.WaitFor(t.Context(), "a", "1000") })
 		synctest.Wait()
 		r.halt()
 		if err := <-waiting; !errors.Is(err, informer.ErrStopped) {
-			t.Errorf("WaitFor returned %v", err)
+			t.Errorf("WaitForVersion returned %v", err)
 		}
 	})
 }
@@ -333,12 +333,12 @@ func TestMultiAddThatFails(t *testing.T) {
 				t.Errorf("Add(%q) returned %v, want %s", namespace, err, want)
 			}
 		}
-		none := informer.NewMulti(func(string) (listwatch.ListWatcher[*thing], error) { return nil, nil }, informer.Options[*thing]{Logger: silent})
+		none := informer.NewMultiNamespace(func(string) (listwatch.ListWatcher[*thing], error) { return nil, nil }, informer.Options[*thing]{Logger: silent})
 		if err := none.Add("a"); err == nil || !strings.Contains(err.Error(), "no ListWatcher") {
 			t.Errorf("Add returned %v", err)
 		}
-		verifying := informer.NewMulti(r.town.open, informer.Options[*thing]{
-			Logger: silent, Reflector: reflector.Options{Verify: reflector.Verify{Every: time.Hour}},
+		verifying := informer.NewMultiNamespace(r.town.open, informer.Options[*thing]{
+			Logger: silent, Reflector: reflector.Options{Verify: reflector.VerifyOptions{Interval: time.Hour}},
 		})
 		if err := verifying.Add("a"); err == nil || !strings.Contains(err.Error(), "Verify") {
 			t.Errorf("Add returned %v", err)
@@ -349,7 +349,7 @@ func TestMultiAddThatFails(t *testing.T) {
 	})
 }
 
-// A controller takes a Multi as it takes an Informer.
+// A controller takes a MultiNamespace as it takes an Informer.
 func TestMultiUnderAController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{})
@@ -360,7 +360,7 @@ func TestMultiUnderAController(t *testing.T) {
 			return controller.Run(ctx, func(_ context.Context, key string) (time.Duration, error) {
 				reconciled <- key
 				return 0, nil
-			}, controller.Options{Logger: silent}, controller.For(r.Multi))
+			}, controller.Options{Logger: silent}, controller.For(r.MultiNamespace))
 		})
 		if got := <-reconciled; got != "a/x" {
 			t.Errorf("reconciled %s", got)

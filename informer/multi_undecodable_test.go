@@ -34,7 +34,7 @@ func TestMultiUndecodableNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer client.Close()
-		multi := informer.NewMulti(func(namespace string) (listwatch.ListWatcher[*thing], error) {
+		multi := informer.NewMultiNamespace(func(namespace string) (listwatch.ListWatcher[*thing], error) {
 			return listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*thing]{
 				Namespace: namespace,
 				Transform: func(obj *thing) (*thing, error) {

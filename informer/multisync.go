@@ -10,14 +10,14 @@ import (
 )
 
 // HasSynced reports whether the store has the first list of every namespace that there is now. Without namespaces it is true.
-func (m *Multi[T]) HasSynced() bool { return m.hasSynced() }
+func (m *MultiNamespace[T]) HasSynced() bool { return m.hasSynced() }
 
-// WaitForSync waits until the store has the first list of every namespace that the Multi has at the time of the call. It does not
-// wait for a namespace that is removed meanwhile. If ctx ends first, it returns a [*LateError], which names the namespaces
+// WaitForSync waits until the store has the first list of every namespace that the MultiNamespace has at the time of the call. It
+// does not wait for a namespace that is removed meanwhile. If ctx ends first, it returns a [*LateError], which names the namespaces
 // that are late, and says what is in the way of each (for example, that the server refuses the list) and since when. If Run ends or
 // has ended before, the error satisfies errors.Is with [ErrStopped]. A program may call it before Run. It must not be called where
 // [Informer.WaitForSync] must not be called.
-func (m *Multi[T]) WaitForSync(ctx context.Context) error {
+func (m *MultiNamespace[T]) WaitForSync(ctx context.Context) error {
 	feeds := m.current()
 	for i, f := range feeds {
 		if isClosed(f.synced) {
@@ -39,12 +39,12 @@ func (m *Multi[T]) WaitForSync(ctx context.Context) error {
 
 var errNotThere = errors.New("the namespace is not there, or was removed")
 
-// WaitFor waits until the store has everything of a namespace up to a resourceVersion, as [Informer.WaitFor] does. If the namespace
-// is not there or is removed meanwhile, it returns an error.
-func (m *Multi[T]) WaitFor(ctx context.Context, namespace, resourceVersion string) error {
+// WaitForVersion waits until the store has everything of a namespace up to a resourceVersion, as [Informer.WaitForVersion] does. If
+// the namespace is not there or is removed meanwhile, it returns an error.
+func (m *MultiNamespace[T]) WaitFor(ctx context.Context, namespace, resourceVersion string) error {
 	err := errNotThere
 	if f := m.feedOf(namespace); f != nil {
-		if err = f.queue.WaitFor(ctx, resourceVersion); !errors.Is(err, deltafifo.ErrClosed) {
+		if err = f.queue.WaitForVersion(ctx, resourceVersion); !errors.Is(err, deltafifo.ErrClosed) {
 			return err
 		}
 		if err = ErrStopped; m.feedOf(namespace) != f {
@@ -55,13 +55,13 @@ func (m *Multi[T]) WaitFor(ctx context.Context, namespace, resourceVersion strin
 }
 
 // feedOf returns the feed of a namespace, or nil if the namespace is not there.
-func (m *Multi[T]) feedOf(namespace string) *feed[T] {
+func (m *MultiNamespace[T]) feedOf(namespace string) *feed[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.feeds[namespace]
 }
 
-func (m *Multi[T]) syncError(err error, feeds []*feed[T], all int) error {
+func (m *MultiNamespace[T]) syncError(err error, feeds []*feed[T], all int) error {
 	e := &LateError{Of: all, what: "namespaces"}
 	now := time.Now()
 	for _, f := range feeds {

@@ -93,7 +93,7 @@ func TestObserverIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newFake("a"), informer.Options[*thing]{})
 		never := r.observe(func(informer.Change[*thing]) { t.Error("told after Cancel") })
-		never.Cancel()
+		never.RemoveAsync()
 		if !closed(never.Done()) {
 			t.Error("an observer that was canceled before Run is not done")
 		}
@@ -104,7 +104,7 @@ func TestObserverIsRemoved(t *testing.T) {
 		self = r.observe(func(c informer.Change[*thing]) {
 			told(&d)(c)
 			<-known
-			self.Cancel()
+			self.RemoveAsync()
 		})
 		close(known)
 		d.expect(t, "a none->0 initial")
@@ -133,7 +133,7 @@ func TestObserverCancelsItself(t *testing.T) {
 		self = r.observe(func(c informer.Change[*thing]) {
 			told(&d)(c)
 			if !c.Exists {
-				self.Cancel()
+				self.RemoveAsync()
 			}
 		})
 		r.start()

@@ -99,7 +99,7 @@ func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 			"informer": func(_ *testing.T, f *fake) program { return informer.New(f, informer.Options[*thing]{Logger: silent}) },
 			"multi": func(t *testing.T, f *fake) program {
 				t.Helper()
-				m := informer.NewMulti(func(string) (listwatch.ListWatcher[*thing], error) { return f, nil },
+				m := informer.NewMultiNamespace(func(string) (listwatch.ListWatcher[*thing], error) { return f, nil },
 					informer.Options[*thing]{Logger: silent})
 				if err := m.Add("shop"); err != nil {
 					t.Fatal(err)
@@ -137,8 +137,8 @@ func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 	}
 }
 
-// What happens to an object of the first list while the list is on its way to the store comes after OnSynced, and is not initial. Only an
-// update is merged with the state that the list had.
+// What happens to an object of the first list while the list is on its way to the store comes after OnSynced, and is not initial.
+// Only an update is merged with the state that the list had.
 func TestOnSyncedComesBeforeChangesOfTheFirstList(t *testing.T) {
 	for _, test := range []struct {
 		name           string
@@ -271,7 +271,7 @@ func TestNoOnSyncedAfterTheEnd(t *testing.T) {
 		end  func(r *rig, reg *informer.Registration) error
 		want string
 	}{
-		{"Cancel", func(_ *rig, reg *informer.Registration) error { reg.Cancel(); return nil }, "add a=0 initial"},
+		{"Cancel", func(_ *rig, reg *informer.Registration) error { reg.RemoveAsync(); return nil }, "add a=0 initial"},
 		{"Remove", func(_ *rig, reg *informer.Registration) error { return reg.Remove(context.Background()) }, "add a=0 initial"},
 		{"end of Run", func(r *rig, _ *informer.Registration) error { r.stop(); return nil }, "add a=0 initial"},
 	} {
@@ -346,7 +346,7 @@ func TestOnSyncedCancels(t *testing.T) {
 		var d diary
 		var reg *informer.Registration
 		h := d.withSynced()
-		h.OnSynced = func() { d.write("synced"); reg.Cancel() }
+		h.OnSynced = func() { d.write("synced"); reg.RemoveAsync() }
 		reg = r.add(h)
 		r.start()
 		r.fake.set("a", 1)
@@ -357,7 +357,7 @@ func TestOnSyncedCancels(t *testing.T) {
 	})
 }
 
-// In a Multi, OnSynced waits for every namespace that there is, and comes once: not for a namespace that comes later.
+// In a MultiNamespace, OnSynced waits for every namespace that there is, and comes once: not for a namespace that comes later.
 func TestMultiOnSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x", "c/x"), informer.Options[*thing]{})
@@ -384,7 +384,7 @@ func TestMultiOnSynced(t *testing.T) {
 	})
 }
 
-// A namespace that is removed is not waited for, and a Multi without namespaces has synced.
+// A namespace that is removed is not waited for, and a MultiNamespace without namespaces has synced.
 func TestMultiOnSyncedAfterRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{})

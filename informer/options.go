@@ -20,12 +20,11 @@ type Options[T object.Object] struct {
 	// because the store is empty when Run begins, or has the copy of Checkpoint.
 	Reflector reflector.Options
 
-	// Logger gets lines about what happens: problems at Warn, once for each state and not once for each attempt; at Info a line for each
-	// list that has arrived; the rest at Debug. [reflector.LogTrace] says what they are. Each line has the attributes "resource" and
-	// "namespace", if the ListWatcher says what it lists, as [listwatch.Resource] and [listwatch.Funcs] do. If Logger is nil, the lines
-	// go to what slog.Default() returned when New was called. So a program that sets nothing is also told when the server is away.
-	// slog.New(slog.DiscardHandler) is silent.
-	// Reflector.Trace is called as well.
+	// Logger gets lines about what happens: problems at Warn, once for each state and not once for each attempt; at Info a line for
+	// each list that has arrived; the rest at Debug. [reflector.LogTrace] says what they are. Each line has the attributes
+	// "resource" and "namespace", if the ListWatcher says what it lists, as [listwatch.Client] and [listwatch.Funcs] do. If Logger
+	// is nil, the lines go to what slog.Default() returned when New was called. So a program that sets nothing is also told when
+	// the server is away. slog.New(slog.DiscardHandler) is idle. Reflector.Trace is called as well.
 	Logger *slog.Logger
 
 	// Checkpoint saves the store for the next process, and loads the copy that an earlier process has saved. It is usually a
@@ -39,7 +38,7 @@ type Options[T object.Object] struct {
 	// wait for the server: a program that may serve old objects waits for Loaded.
 	//
 	// The informer asks again for objects that were in quarantine when the copy was saved. It does not run the transform again on
-	// saved objects. If Checkpoint is nil, nothing is saved. A [Multi] cannot have one.
+	// saved objects. If Checkpoint is nil, nothing is saved. A [MultiNamespace] cannot have one.
 	Checkpoint Checkpointer[T]
 
 	// CheckpointEvery is how often the store is saved. If zero, every 5 minutes. If negative, only when Run ends. If Run begins

@@ -76,7 +76,7 @@ func TestResyncEndsWithHandler(t *testing.T) {
 		r.start()
 		later(2 * time.Minute)
 		d.expect(t, "add a=0 initial; update a=0->0")
-		reg.Cancel()
+		reg.RemoveAsync()
 		later(time.Hour)
 		d.expect(t, "")
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// silent is the logger of tests that do not look at the log.
+// idle is the logger of tests that do not look at the log.
 var silent = slog.New(slog.DiscardHandler)
 
 // rig is an informer that runs in a synctest bubble against a fake server.

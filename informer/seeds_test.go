@@ -20,11 +20,11 @@ var (
 	oneSeed   = flag.Int("seed", -1, "the one seed that TestSeeds and TestSimulationOfRestarts play; negative for all")
 )
 
-// TestSeeds plays random lives to a Multi and to an Informer: handlers and observers come late, are slow, pick, are removed and
-// canceled; namespaces come and go, also several times at once, and are refused; objects change while nobody watches.
-// Whatever happens, no handler is told what cannot be true, two callbacks of one never run together, and none
-// begins after its end. A namespace that was removed is gone from every handler. In the end every handler has what the store has,
-// which is what the server has; and after a Stop in the middle of changes, what the store has.
+// TestSeeds plays random lives to a MultiNamespace and to an Informer: handlers and observers come late, are slow, pick, are
+// removed and canceled; namespaces come and go, also several times at once, and are refused; objects change while nobody watches.
+// Whatever happens, no handler is told what cannot be true, two callbacks of one never run together, and none begins after its end.
+// A namespace that was removed is gone from every handler. In the end every handler has what the store has, which is what the
+// server has; and after a Stop in the middle of changes, what the store has.
 //
 //	go test -race ./informer -run TestSeeds -v -seeds=10000    # two minutes
 //	go test -race ./informer -run TestSeeds -v -seed=42
@@ -69,7 +69,7 @@ func (c *tally) count(what string) {
 	c.counts[what]++
 }
 
-// cache is what an Informer and a Multi have in common.
+// cache is what an Informer and a MultiNamespace have in common.
 type cache interface {
 	AddHandler(h informer.Handler[*thing]) (*informer.Registration, error)
 	Observe(name string, observe func(informer.Change[*thing])) (*informer.Registration, error)
@@ -86,7 +86,7 @@ type life struct {
 	tally *tally
 	town  *town
 	cache cache
-	multi *informer.Multi[*thing] // nil if the cache is an Informer of the namespace n0
+	multi *informer.MultiNamespace[*thing] // nil if the cache is an Informer of the namespace n0
 	folds []*fold
 	run   chan error // what Run has returned
 	halt  context.CancelFunc
@@ -101,7 +101,7 @@ func newLife(t *testing.T, seed uint64, total *tally) *life {
 	if seed%2 == 0 {
 		l.cache = informer.New(l.town.in("n0"), opts)
 	} else {
-		l.multi = informer.NewMulti(l.town.open, opts)
+		l.multi = informer.NewMultiNamespace(l.town.open, opts)
 		l.cache = l.multi
 	}
 	for range 5 {
@@ -110,7 +110,7 @@ func newLife(t *testing.T, seed uint64, total *tally) *life {
 	return l
 }
 
-// namespace is one that something happens in. An Informer has one, so that as much happens to it as to a Multi.
+// namespace is one that something happens in. An Informer has one, so that as much happens to it as to a MultiNamespace.
 func (l *life) namespace() string {
 	if l.multi == nil {
 		return "n0"
@@ -225,7 +225,7 @@ func (l *life) leave() {
 		}
 		f.retire(true)
 	} else {
-		f.reg.Cancel()
+		f.reg.RemoveAsync()
 		synctest.Wait() // a callback may have begun
 		f.retire(true)
 	}

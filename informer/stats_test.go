@@ -30,7 +30,7 @@ func TestStats(t *testing.T) {
 		early := r.add(informer.Handler[*thing]{Name: "early"})
 		slow := r.add(informer.Handler[*thing]{Name: "slow", OnAdd: func(*thing, bool) { <-gate }})
 		quick := r.add(informer.Handler[*thing]{OnAdd: func(*thing, bool) { ask() }})
-		early.Cancel()
+		early.RemoveAsync()
 		check(informer.Stats{Handlers: []informer.HandlerStats{{Name: "slow"}, {}}})
 
 		observing := make(chan struct{})
@@ -48,7 +48,7 @@ func TestStats(t *testing.T) {
 
 		f.set("c", 1)
 		synctest.Wait()
-		quick.Cancel()
+		quick.RemoveAsync()
 		check(informer.Stats{Objects: 3, Handlers: []informer.HandlerStats{{Name: "slow", Pending: 2}}})
 		close(gate)
 		check(informer.Stats{Objects: 3, Handlers: []informer.HandlerStats{{Name: "slow"}}})

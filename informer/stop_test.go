@@ -61,7 +61,7 @@ func TestStopIsAtOnceWhereverItIs(t *testing.T) {
 					synctest.Wait()
 				}
 				if len(done) == 0 || !closed(reg.Done()) {
-					t.Fatal("Run goes on")
+					t.Fatal("Run continues")
 				}
 				if err := <-done; !errors.Is(err, context.Canceled) {
 					t.Errorf("Run returned %v, want %v", err, context.Canceled)

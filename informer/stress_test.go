@@ -64,7 +64,7 @@ func churn(t *testing.T, in *informer.Informer[*thing], running *atomic.Bool, ki
 		}
 		switch kind {
 		case 1:
-			reg.Cancel()
+			reg.RemoveAsync()
 		case 2:
 			if inner, err := in.AddHandler(informer.Handler[*thing]{}); err == nil {
 				if err := inner.Remove(t.Context()); err != nil {

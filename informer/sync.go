@@ -101,7 +101,8 @@ func (e *SyncError) doing() string {
 
 func (e *SyncError) ago(t time.Time) time.Duration { return e.At.Sub(t).Round(time.Millisecond) }
 
-// LateError is the error of [Multi.WaitForSync] if its context has ended, and of [Group.WaitForSync] if that or the group has.
+// LateError is the error of [MultiNamespace.WaitForSync] if its context has ended, and of [Group.WaitForSync] if that or the group
+// has.
 type LateError struct {
 	Of   int          // how many namespaces or members were waited for
 	Late []LateMember // those that have not synced, by name; at least one
@@ -109,7 +110,7 @@ type LateError struct {
 	what string // they are
 }
 
-// A LateMember is a namespace of a [Multi], or a member of a [Group], that has not synced.
+// A LateMember is a namespace of a [MultiNamespace], or a member of a [Group], that has not synced.
 type LateMember struct {
 	Name string
 	Err  error // a [*SyncError], unless it is a member of a Group that is no [Informer]

@@ -99,7 +99,7 @@ func TestWaitForSyncSaysWhatIsInTheWay(t *testing.T) {
 		{"no answer twice", func(t *testing.T) *rig {
 			r := newRig(t, newFake(), informer.Options[*thing]{})
 			r.Informer = informer.New(newFake().unanswered("list"), informer.Options[*thing]{Logger: silent, Reflector: reflector.Options{
-				Patience: 50 * time.Second, Rand: func() float64 { return 0 },
+				ResponseIdleTimeout: 50 * time.Second, Rand: func() float64 { return 0 },
 			}})
 			r.start()
 			return r

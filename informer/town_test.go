@@ -60,9 +60,9 @@ func (s *town) state(namespaces ...string) []string {
 	return all
 }
 
-// multiRig is a Multi that runs in a synctest bubble against a town.
+// multiRig is a MultiNamespace that runs in a synctest bubble against a town.
 type multiRig struct {
-	*informer.Multi[*thing]
+	*informer.MultiNamespace[*thing]
 	t    *testing.T
 	town *town
 	halt context.CancelFunc
@@ -73,7 +73,7 @@ func newMultiRig(t *testing.T, s *town, opts informer.Options[*thing]) *multiRig
 	t.Helper()
 	opts.Reflector.Rand = func() float64 { return 0 }
 	opts.Logger = silent
-	return &multiRig{Multi: informer.NewMulti(s.open, opts), t: t, town: s, done: make(chan error, 1)}
+	return &multiRig{MultiNamespace: informer.NewMultiNamespace(s.open, opts), t: t, town: s, done: make(chan error, 1)}
 }
 
 func (r *multiRig) start() {

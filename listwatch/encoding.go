@@ -11,7 +11,7 @@ import (
 	"github.com/relist-go/relist/transport/frames"
 )
 
-// Encoding is the format in which a [Resource] asks for objects: [JSON], [Protobuf],
+// Encoding is the format in which a [Client] asks for objects: [JSON], [Protobuf],
 // [Auto], the one in package cbor, or a format that the program implements itself.
 type Encoding = format.Format
 

@@ -101,7 +101,7 @@ func TestObjectOfAnotherKindIsAnObjectError(t *testing.T) {
 		"a List": {
 			`{"kind":"List","metadata":{},"items":[` + plain + `]}`, event("ADDED", object("ConfigMap", "a")), "item p, ADDED a",
 		},
-		"initial events tell it anew": {
+		"initial events tell it again": {
 			fmt.Sprintf(typed, plain), initial + event("ADDED", object("Foo", "a")) + event("ADDED", object("ConfigMap", "b")),
 			"item p, ADDED a, bad MODIFIED b",
 		},

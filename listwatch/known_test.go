@@ -141,7 +141,7 @@ func FuzzKnown(f *testing.F) {
 
 // overriding embeds a Resource and declares its own List, which returns other
 // objects.
-type overriding struct{ *Resource[*configMap] }
+type overriding struct{ *Client[*configMap] }
 
 func (o *overriding) List(context.Context, metav1.ListOptions) (*Page[*configMap], error) {
 	return &Page[*configMap]{Items: []*configMap{{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}}}, nil

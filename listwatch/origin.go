@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Origin says what the objects of a [Resource] are, as one line of JSON: the server's URL, the resource, the namespace, the selectors,
+// Origin says what the objects of a [Client] are, as one line of JSON: the server's URL, the resource, the namespace, the selectors,
 // and the members that are left out of each object. Two Resources with the same Origin bring the same objects, unless a Transform
 // changes them. A program that saves objects keeps the Origin beside them, and does not use saved objects of another Origin.
 //
 // The URL of a server does not identify a cluster: inside of a cluster, the URL is usually the same as in every other one.
-func (r *Resource[T]) Origin() string {
+func (r *Client[T]) Origin() string {
 	text, err := json.Marshal(struct {
 		Server        string   `json:"server"`
 		Group         string   `json:"group,omitempty"`
@@ -38,7 +38,7 @@ func (r *Resource[T]) Origin() string {
 }
 
 // drops returns Options.Drop, sorted and each path once, so that equal options are equal.
-func (r *Resource[T]) drops() []string {
+func (r *Client[T]) drops() []string {
 	return slices.Compact(slices.Sorted(slices.Values(r.opts.Drop)))
 }
 

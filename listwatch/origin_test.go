@@ -19,7 +19,7 @@ func TestOriginOfEqualOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	open := func(opts listwatch.Options[*partial]) *listwatch.Resource[*partial] {
+	open := func(opts listwatch.Options[*partial]) *listwatch.Client[*partial] {
 		r, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, opts)
 		if err != nil {
 			t.Fatal(err)

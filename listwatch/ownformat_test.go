@@ -145,7 +145,7 @@ func TestFormatOfAProgramsOwn(t *testing.T) {
 	}
 }
 
-func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Resource[*note], text bool) {
+func checkNotes(ctx context.Context, t *testing.T, r *listwatch.Client[*note], text bool) {
 	t.Helper()
 	held := &note{Text: "held"}
 	known := func(key string) (*note, listwatch.Meta, bool) {

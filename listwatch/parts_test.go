@@ -335,4 +335,4 @@ func TestEachNeedsTheMemoryOfAPart(t *testing.T) {
 	}
 }
 
-var _ source.PartLister[*configMap] = (*Resource[*configMap])(nil)
+var _ source.PartLister[*configMap] = (*Client[*configMap])(nil)

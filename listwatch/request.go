@@ -15,7 +15,7 @@ import (
 )
 
 // request adds the resource's own selectors to those in opts.
-func (r *Resource[T]) request(opts metav1.ListOptions, accept string) transport.Request {
+func (r *Client[T]) request(opts metav1.ListOptions, accept string) transport.Request {
 	if r.shard.selector != "" {
 		opts.ShardSelector = r.shard.selector
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// Resource lists and watches one resource of an API server. Several goroutines may use it.
-type Resource[T object.Object] struct {
+// Client lists and watches one resource of an API server. Several goroutines may use it.
+type Client[T object.Object] struct {
 	client  *transport.Client
 	gvr     schema.GroupVersionResource
 	path    string
@@ -33,7 +33,7 @@ type Resource[T object.Object] struct {
 	shard *shard // of Options.ShardSelector
 }
 
-// Options of a [Resource]. With the zero value, a Resource delivers every object of every
+// Options of a [Client]. With the zero value, a Resource delivers every object of every
 // namespace, unchanged.
 type Options[T object.Object] struct {
 	// Namespace limits the resource to one namespace. Leave it empty for all namespaces, and
@@ -111,7 +111,7 @@ type Options[T object.Object] struct {
 //
 // As in client-go, kind and apiVersion of a struct are empty, because items of a list have
 // none on the wire. Unstructured objects always have both, and so has the JSON of a Raw.
-func New[T object.Object](client *transport.Client, resource schema.GroupVersionResource, opts Options[T]) (*Resource[T], error) {
+func New[T object.Object](client *transport.Client, resource schema.GroupVersionResource, opts Options[T]) (*Client[T], error) {
 	if client == nil {
 		return nil, errors.New("listwatch: no transport client")
 	}
@@ -142,20 +142,20 @@ func New[T object.Object](client *transport.Client, resource schema.GroupVersion
 	if opts.Namespace != "" {
 		what += " in " + opts.Namespace
 	}
-	return &Resource[T]{
+	return &Client[T]{
 		client: client, gvr: resource, path: path, what: what, opts: opts, decoder: decoder, shard: part,
 	}, nil
 }
 
 // Itself returns r. [source.EachKnown] compares it with a ListWatcher to find out if that is a
-// Resource or a type that embeds one.
-func (r *Resource[T]) Itself() any { return r }
+// Client or a type that embeds one.
+func (r *Client[T]) Itself() any { return r }
 
 // String names the resource as errors do: "deployments.apps in default".
-func (r *Resource[T]) String() string { return r.what }
+func (r *Client[T]) String() string { return r.what }
 
 // List implements [ListWatcher].
-func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
+func (r *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[T], error) {
 	page, err := r.list(ctx, opts, pageOptions[T]{})
 	if err != nil {
 		return nil, describe("list", r.what, err)
@@ -163,8 +163,9 @@ func (r *Resource[T]) List(ctx context.Context, opts metav1.ListOptions) (*Page[
 	return page, nil
 }
 
-// ListParts implements [source.PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a page.
-func (r *Resource[T]) ListParts(
+// ListParts implements [source.PartLister]. A part has at least 256 objects or 1 MiB of bytes of objects, except the last one of a
+// page.
+func (r *Client[T]) ListParts(
 	ctx context.Context, opts metav1.ListOptions, known func(key string) (T, Meta, bool), part func(source.Part[T]) error,
 ) (*Page[T], error) {
 	var refused error
@@ -181,7 +182,7 @@ func (r *Resource[T]) ListParts(
 	return page, nil
 }
 
-func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, want pageOptions[T]) (*Page[T], error) {
+func (r *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want pageOptions[T]) (*Page[T], error) {
 	if err := r.checkShardOption(&opts); err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (r *Resource[T]) list(ctx context.Context, opts metav1.ListOptions, want pa
 }
 
 // expected returns the kind of the objects, as far as earlier lists have told it.
-func (r *Resource[T]) expected() expected {
+func (r *Client[T]) expected() expected {
 	e := expected{partial: r.decoder.partial}
 	if kind := r.kind.Load(); kind != nil {
 		e.kind = *kind
@@ -209,7 +210,7 @@ func (r *Resource[T]) expected() expected {
 }
 
 // Watch implements [ListWatcher]. It sets opts.Watch.
-func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T], error) {
+func (r *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch[T], error) {
 	opts.Watch = true
 	if err := r.checkShardOption(&opts); err != nil {
 		return nil, describe("watch", r.what, err)
@@ -220,7 +221,7 @@ func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch
 	}
 	kind := r.expected()
 	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
-		kind = expected{partial: kind.partial, learned: &r.kind} // initial events replace a list, so they tell the kind anew
+		kind = expected{partial: kind.partial, learned: &r.kind} // initial events replace a list, so they tell the kind again
 	}
 	w := &watch[T]{stream: stream, what: r.what, decoder: r.decoder, kind: kind, shard: r.shard}
 	if stream.MediaType() != "" { // the first frame of a WebSocket tells its media type
@@ -236,7 +237,7 @@ func (r *Resource[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Watch
 // name for a cluster-scoped object. The error is an [ObjectError] if the object exists but
 // cannot be decoded or transformed, and satisfies apierrors.IsNotFound if it does not
 // exist. Get ignores the selectors of the resource.
-func (r *Resource[T]) Get(ctx context.Context, key string) (T, Meta, error) {
+func (r *Client[T]) Get(ctx context.Context, key string) (T, Meta, error) {
 	obj, meta, err := r.get(ctx, key)
 	if err != nil {
 		return obj, meta, describe("get "+key+" of", r.gvr.GroupResource().String(), err)
@@ -244,7 +245,7 @@ func (r *Resource[T]) Get(ctx context.Context, key string) (T, Meta, error) {
 	return obj, meta, nil
 }
 
-func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, err error) {
+func (r *Client[T]) get(ctx context.Context, key string) (obj T, meta Meta, err error) {
 	namespace, name, err := object.SplitKey(key)
 	if err != nil {
 		return obj, meta, err
@@ -269,7 +270,7 @@ func (r *Resource[T]) get(ctx context.Context, key string) (obj T, meta Meta, er
 // Do sends a request whose answer is one object, and decodes the answer as Get does, within the same bound; package writer uses
 // it. Do sets Accept and Status of the request. If the server has accepted the request but its answer cannot be used, the error
 // says so.
-func (r *Resource[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, Meta, error) {
+func (r *Client[T]) Do(ctx context.Context, method string, req transport.Request, body []byte) (T, Meta, error) {
 	req.Accept, req.Status = r.decoder.acceptObject(), r.decoder.status()
 	resp, err := r.client.Do(ctx, method, req, body)
 	if err != nil {
@@ -283,7 +284,7 @@ func (r *Resource[T]) Do(ctx context.Context, method string, req transport.Reque
 }
 
 // decodeAnswer reads the one object of an answer, and closes it.
-func (r *Resource[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, err error) {
+func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, err error) {
 	defer resp.Body.Close()
 	encoding := r.decoder.withMediaType(resp.MediaType)
 	if encoding == nil {
@@ -308,9 +309,9 @@ func (r *Resource[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, 
 	return obj, meta, nil
 }
 
-// Metadata returns a [Resource] for the metadata alone of the same objects, with the same
+// Metadata returns a [Client] for the metadata alone of the same objects, with the same
 // selectors.
-func (r *Resource[T]) Metadata() (ListWatcher[*metav1.PartialObjectMetadata], error) {
+func (r *Client[T]) Metadata() (ListWatcher[*metav1.PartialObjectMetadata], error) {
 	return New(r.client, r.gvr, Options[*metav1.PartialObjectMetadata]{
 		Namespace:     r.opts.Namespace,
 		LabelSelector: r.opts.LabelSelector,

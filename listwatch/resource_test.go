@@ -76,7 +76,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-// A kind in place of the plural name is a 404 for ever.
+// A kind in place of the plural name is a 404 forever.
 func TestNewRefusesAKind(t *testing.T) {
 	client := serve(t, body(""))
 	for kind, plural := range map[string]string{"Widget": `"widgets"`, "NetworkPolicy": `"networkpolicies"`, "Ingress": `"ingresses"`, "ConfigMaps": `"configmaps"`} {

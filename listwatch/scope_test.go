@@ -28,7 +28,7 @@ func TestScopeOf(t *testing.T) {
 		resource, namespace string
 	}{
 		{"a Resource", deployments, "deployments.apps", "shop"},
-		{"a type that embeds one", struct{ *listwatch.Resource[partial] }{deployments}, "deployments.apps", "shop"},
+		{"a type that embeds one", struct{ *listwatch.Client[partial] }{deployments}, "deployments.apps", "shop"},
 		{"Funcs", listwatch.Funcs[partial]{Name: "things"}, "things", ""},
 		{"a ListWatcher alone", struct{ listwatch.ListWatcher[partial] }{deployments}, "", ""},
 	} {

@@ -74,7 +74,7 @@ func replay(t *testing.T, name string) http.HandlerFunc {
 	}
 }
 
-func mustNew[T object.Object](t testing.TB, client *transport.Client, opts Options[T]) *Resource[T] {
+func mustNew[T object.Object](t testing.TB, client *transport.Client, opts Options[T]) *Client[T] {
 	t.Helper()
 	r, err := New(client, configMaps, opts)
 	if err != nil {

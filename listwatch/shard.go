@@ -15,7 +15,7 @@ import (
 
 // ErrShardIgnored is in the error of a list or a watch in which the server sent an object that [Options.ShardSelector] leaves
 // out. Such a server does not know the parameter, and would give every replica of a program every object. None of the
-// answer is used, so a reflector goes on asking, and says why in its log and its status.
+// answer is used, so a reflector continues asking, and says why in its log and its status.
 var ErrShardIgnored = errors.New("the server does not obey shardSelector; kube-apiserver needs version 1.36 and the feature gate ShardedListAndWatch")
 
 // Shard returns a ShardSelector for one of count equal parts of a resource, by the hash of the objects' UIDs. index is from 0
@@ -144,7 +144,7 @@ func (s *shard) check(meta Meta) error {
 }
 
 // checkShardOption returns an error if a request asks for a shard of a shard, which no server has.
-func (r *Resource[T]) checkShardOption(opts *metav1.ListOptions) error {
+func (r *Client[T]) checkShardOption(opts *metav1.ListOptions) error {
 	if opts.ShardSelector != "" && r.shard.selector != "" && opts.ShardSelector != r.shard.selector {
 		return fmt.Errorf("two shard selectors: %q and that of the resource", opts.ShardSelector)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // readAll opens a watch, and returns its events and how it ended.
-func readAll[T object.Object](t *testing.T, r *Resource[T]) (events []string, end error) {
+func readAll[T object.Object](t *testing.T, r *Client[T]) (events []string, end error) {
 	t.Helper()
 	w, err := r.Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package object has the words that every package of relist uses for a Kubernetes object: what a type must have ([Object]),
 // the key of an object ([Key]), what identifies one version of it ([Meta]), the order of versions ([Older]), and when two
-// objects with one name are not the same object ([Another]).
+// objects with one name are not the same object ([DifferentUID]).
 package object
 
 import "k8s.io/apimachinery/pkg/types"
@@ -22,6 +22,6 @@ type Meta struct {
 	ResourceVersion string
 }
 
-// Another reports whether two UIDs show that one object was deleted and another one was created under its name: both are known, and
-// they differ. A transform may have cleared a UID, so an empty one shows nothing.
-func Another(a, b types.UID) bool { return a != "" && b != "" && a != b }
+// DifferentUID reports whether two UIDs show that one object was deleted and another one was created under its name: both are
+// known, and they differ. A transform may have cleared a UID, so an empty one shows nothing.
+func DifferentUID(a, b types.UID) bool { return a != "" && b != "" && a != b }

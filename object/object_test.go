@@ -32,10 +32,10 @@ func TestOrderOfVersions(t *testing.T) {
 		if got := object.Newer(test.a, test.b); got != test.newer {
 			t.Errorf("Newer(%q, %q) = %q, want %q", test.a, test.b, got, test.newer)
 		}
-		if got := object.Ordered(test.a); got != test.ordered {
+		if got := object.IsComparable(test.a); got != test.ordered {
 			t.Errorf("Ordered(%q) = %v, want %v", test.a, got, test.ordered)
 		}
-		if got := object.Any(test.a); got != test.any {
+		if got := object.IsAnyVersion(test.a); got != test.any {
 			t.Errorf("Any(%q) = %v, want %v", test.a, got, test.any)
 		}
 	}
@@ -52,7 +52,7 @@ func TestAnotherObjectOfTheSameName(t *testing.T) {
 		{"a", "", false},
 		{"", "", false},
 	} {
-		if got := object.Another(test.a, test.b); got != test.want {
+		if got := object.DifferentUID(test.a, test.b); got != test.want {
 			t.Errorf("Another(%q, %q) = %v, want %v", test.a, test.b, got, test.want)
 		}
 	}

@@ -14,17 +14,18 @@ func Older(version, than string) bool {
 
 // Newer returns the newer of two versions. If only one of them is a decimal number, it returns that one. If neither is, it returns a.
 func Newer(a, b string) string {
-	if !Ordered(a) && Ordered(b) || Older(a, b) {
+	if !IsComparable(a) && IsComparable(b) || Older(a, b) {
 		return b
 	}
 	return a
 }
 
-// Ordered reports whether version is a decimal number other than zero, so that others can be compared with it.
-func Ordered(version string) bool {
+// IsComparable reports whether version is a decimal number other than zero, so that others can be compared with it.
+func IsComparable(version string) bool {
 	_, err := resourceversion.CompareResourceVersion(version, version)
 	return err == nil
 }
 
-// Any reports whether version is empty or "0". A server takes these for "any version", so nobody can watch on from them without a gap.
-func Any(version string) bool { return version == "" || version == "0" }
+// IsAnyVersion reports whether version is empty or "0". A server takes these for "any version", so nobody can watch on from them
+// without a gap.
+func IsAnyVersion(version string) bool { return version == "" || version == "0" }

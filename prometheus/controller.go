@@ -40,8 +40,8 @@ func (m *Metrics) Controller(name string, opts controller.Options) controller.Op
 	for _, result := range results {
 		r.results.WithLabelValues(name, result)
 	}
-	waited, worked, next := r.waited.WithLabelValues(name), r.worked.WithLabelValues(name), opts.Reconciled
-	opts.Reconciled = func(done controller.Reconciled) {
+	waited, worked, next := r.waited.WithLabelValues(name), r.worked.WithLabelValues(name), opts.OnReconciled
+	opts.OnReconciled = func(done controller.Reconciled) {
 		r.results.WithLabelValues(name, resultOf(done)).Inc()
 		waited.Observe(done.Waited.Seconds())
 		worked.Observe(done.Took.Seconds())
@@ -88,7 +88,7 @@ var queueGauges = []gauge[controller.Stats]{
 		func(s controller.Stats) float64 { return float64(s.Added) }),
 	asked(prometheus.CounterValue, "relist_workqueue_retries_total", "How often the work on a key has failed.",
 		func(s controller.Stats) float64 { return float64(s.Retries) }),
-	asked(prometheus.GaugeValue, "relist_workqueue_delayed_keys", "Keys that wait for a time, such as the end of a pause after a failure.",
+	asked(prometheus.GaugeValue, "relist_workqueue_delayed_keys", "Keys that wait for a time, such as the end of a delay after a failure.",
 		func(s controller.Stats) float64 { return float64(s.Delayed) }),
 	asked(prometheus.GaugeValue, "relist_workqueue_failing_keys", "Keys whose last work failed.",
 		func(s controller.Stats) float64 { return float64(s.Failing) }),

@@ -30,9 +30,9 @@ func TestControllerMoves(t *testing.T) {
 		var opts controller.Options
 		moves("a controller begins", func() {
 			opts = r.metrics.Controller("shops", controller.Options{
-				Workers:    2,
-				Logger:     slog.New(slog.DiscardHandler),
-				Reconciled: func(controller.Reconciled) { told.Add(1) },
+				Workers:      2,
+				Logger:       slog.New(slog.DiscardHandler),
+				OnReconciled: func(controller.Reconciled) { told.Add(1) },
 			})
 		}, series{`relist_controller_max_workers{name="shops"}`: 2})
 		ctx, stop := context.WithCancel(t.Context())

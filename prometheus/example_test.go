@@ -17,7 +17,7 @@ func Example() {
 	_ = run
 }
 
-func run(ctx context.Context, shopList *listwatch.Resource[*ConfigMap], reconcile controller.Reconcile) error {
+func run(ctx context.Context, shopList *listwatch.Client[*ConfigMap], reconcile controller.Reconcile) error {
 	metrics := relistprom.New(prometheus.DefaultRegisterer, relistprom.Options{})
 	http.Handle("/metrics", promhttp.Handler())
 

@@ -50,7 +50,7 @@ func TestInformerMoves(t *testing.T) {
 		consuming <- struct{}{}
 		moves("the first list is refused", func() {
 			in := r.start(informer.Options[*ConfigMap]{
-				Reflector: reflector.Options{Verify: reflector.Verify{Every: 3 * time.Minute, Metadata: metadata}},
+				Reflector: reflector.Options{Verify: reflector.VerifyOptions{Interval: 3 * time.Minute, Metadata: metadata}},
 			})
 			_, err := in.AddHandler(informer.Handler[*ConfigMap]{Name: "slow", OnUpdate: func(_, _ *ConfigMap) { <-gate }})
 			r.must(err)
@@ -62,7 +62,7 @@ func TestInformerMoves(t *testing.T) {
 			`relist_backoffs_total{name="maps", reason="denied"}`: 1,
 			`relist_state{name="maps", state="waiting"}`:          1,
 		})
-		moves("half of the pause passes", func() { pass(400 * time.Millisecond) }, series{
+		moves("half of the delay passes", func() { pass(400 * time.Millisecond) }, series{
 			`relist_staleness_seconds{name="maps"}`:      0.4,
 			`relist_failing_seconds{name="maps"}`:        0.4,
 			`relist_last_event_age_seconds{name="maps"}`: 0.4,

@@ -137,7 +137,7 @@ func TestConcurrently(t *testing.T) {
 					trace := r.metrics.Trace(name)
 					trace.Relist(reflector.Relist{Reason: protocol.Expired})
 					r.metrics.Informer(name, fixed{})
-					r.metrics.Controller(name, controller.Options{}).Reconciled(controller.Reconciled{})
+					r.metrics.Controller(name, controller.Options{}).OnReconciled(controller.Reconciled{})
 					<-time.After(time.Millisecond)
 					r.metrics.Remove(name)
 				}

@@ -36,7 +36,7 @@ var errSpoiled = errors.New("spoiled")
 type rig struct {
 	*testing.T
 	server  *apitest.Server
-	list    *listwatch.Resource[*ConfigMap] // of ConfigMaps; those whose name begins with "bad" cannot be used
+	list    *listwatch.Client[*ConfigMap] // of ConfigMaps; those whose name begins with "bad" cannot be used
 	metrics *relistprom.Metrics
 	scraper *http.Client
 

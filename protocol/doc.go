@@ -20,19 +20,19 @@
 //	machine.go      Step, Wake, what a tick does, and everything that is remembered
 //	list.go         which list is asked for, with which version and limit; what follows the list, its failure, or Relist
 //	initial.go      the whole state as the initial events of a watch; when the machine changes to lists, and when it changes back
-//	watch.go        events, bookmarks, the resume point; what follows the end of a watch
-//	fence.go        keys for which the sink is ahead of the resume point
-//	pause.go        how long to wait after a failure, and how many requests a minute may have
-//	silence.go      when a watch that brings nothing is given up
+//	watch.go        events, bookmarks, the resume version; what follows the end of a watch
+//	refetched.go        keys for which the sink is ahead of the resume version
+//	backoff.go        how long to wait after a failure, and how many requests a minute may have
+//	idleLimits.go      when a watch that brings nothing is given up
 //	quarantine.go   the keys whose latest state the sink may lack
-//	ask.go          the request for one such key, and what its answer means
+//	refetch.go          the request for one such key, and what its answer means
 //	history.go      whether this is still the same server, with the same history
-//	saved.go        where a copy can be saved, and how a machine goes on from there
+//	saved.go        where a copy can be saved, and how a machine continues from there
 //	refusal.go      what follows when the sink has taken a change, or has refused it
 //	repair.go       the list that is made if nothing smaller helps
 //	verify.go       the comparison of everything with the server
 //	fold.go         what the machine wants to know of a list
-//	reason.go       why requests end; version.go: how versions move the resume point; health.go, status.go: what others see
+//	reason.go       why requests end; version.go: how versions move the resume version; health.go, status.go: what others see
 //
 // A test prints docs/states.md from this code. It is a table of each fact in each phase, and of what follows.
 //

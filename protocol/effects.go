@@ -5,7 +5,7 @@ import "time"
 // Effect is something that the machine wants done. Effects are performed in their order.
 type Effect interface{ effect() }
 
-// Requests. There is one of each kind at a time: a list or a watch, an ask, a list of metadata.
+// Requests. There is one of each kind at a time: a list or a watch, a refetch, a list of metadata.
 type (
 	// List asks for everything.
 	List struct {
@@ -23,31 +23,31 @@ type (
 		Initial bool
 	}
 
-	// Ask asks for the state of one key: exactly at the version At, or the most recent one if At is empty. It is a list with the
+	// Refetch asks for the state of one key: exactly at the version At, or the most recent one if At is empty. It is a list with the
 	// resource's own selectors, two field selectors (metadata.namespace and metadata.name), and a limit of 2. The list has a version
 	// L. It brings the object that the key has as of L, or no object if there is none. An empty Key asks for any one object; then
 	// only the version matters.
-	Ask struct{ Key, At string }
+	Refetch struct{ Key, At string }
 
 	// ListMetadata asks for the metadata of everything, exactly at a version. If the server refuses that, it asks for any version that
 	// is not older. So it is at most two requests.
 	ListMetadata struct{ Version string }
 
-	// HangUp closes the list or watch that is open.
-	HangUp struct {
+	// Cancel closes the list or watch that is open.
+	Cancel struct {
 		Reason Reason
 		Err    error
 	}
 
-	// CancelAsk gives the ask up, and drops what it has brought.
-	CancelAsk struct{}
+	// CancelRefetch gives the refetch up, and drops what it has brought.
+	CancelRefetch struct{}
 
 	// CancelVerification gives the verification up, and drops what it has brought.
 	CancelVerification struct{}
 )
 
-// Calls of the sink. A step has at most one Apply or Replace, as its last effect, unless it is Resumed. The driver then tells the machine
-// whether the sink [Took] it or [Refused] it.
+// Calls of the sink. A step has at most one Apply or Replace, as its last effect, unless it is Resumed. The driver then tells the
+// machine whether the sink [Took] it or [Refused] it.
 type (
 	// Replace gives the sink a new whole state: the list, or the initial events that were collected.
 	Replace struct {
@@ -61,7 +61,7 @@ type (
 	// Collect keeps an initial event, because the Replace that follows needs it.
 	Collect struct{}
 
-	// Apply gives a change to the sink: that of the event, or of the answer to the ask.
+	// Apply gives a change to the sink: that of the event, or of the answer to the refetch.
 	Apply uint8
 
 	// Compare compares the list of metadata with what the sink holds, see [Machine.Comparison], and tells the machine
@@ -85,7 +85,7 @@ const (
 	Resumed
 )
 
-// News is what a [Backoff] says about an outage: a time in which requests fail. A problem is told once, and not once for each pause.
+// News is what a [Backoff] says about an outage: a time in which requests fail. A problem is told once, and not once for each delay.
 type News uint8
 
 // What a Backoff can say.
@@ -93,7 +93,7 @@ const (
 	NoNews     News = iota
 	Fails           // an outage has begun
 	StillFails      // the outage has a further reason
-	FailsAgain      // the outage goes on: the watch that seemed to end it has failed within 10 seconds
+	FailsAgain      // the outage continues: the watch that seemed to end it has failed within 10 seconds
 )
 
 // Reports, for Trace and Status.
@@ -101,7 +101,7 @@ type (
 	// Applied tells that the sink has the object of the event or the answer.
 	Applied struct{}
 
-	// Passed tells that a bookmark has come, and where the resume point is now.
+	// Passed tells that a bookmark has come, and where the resume version is now.
 	Passed struct{ Version string }
 
 	// ListUnused tells that a list has come and is not used.
@@ -110,9 +110,9 @@ type (
 	// Failing tells that a list or a watch has failed, or that the sink has refused so much that a list follows.
 	Failing struct{ Err error }
 
-	// Relist tells that the resume point is given up, and a list will follow.
+	// Relist tells that the resume version is given up, and a list will follow.
 	Relist struct {
-		Version string // the resume point
+		Version string // the resume version
 		Reason  Reason
 		Err     error
 	}
@@ -128,13 +128,13 @@ type (
 	}
 
 	// Recovered tells that an outage is over, because a watch is open. After is the time since the Backoff with which it began, and
-	// Pauses is how often the machine has paused since.
+	// Delays is how often the machine has paused since.
 	Recovered struct {
 		After  time.Duration
-		Pauses int
+		Delays int
 	}
 
-	// Problem tells that something is wrong. If a watch ends in good order, or its version has expired, that is no problem.
+	// Problem tells that something is wrong. If a watch ends cleanly, or its version has expired, that is no problem.
 	Problem struct {
 		Class ProblemClass
 		Key   string // of the object; "" if the problem concerns no object, or if the object has no readable name
@@ -157,10 +157,10 @@ type (
 
 func (List) effect()               {}
 func (Watch) effect()              {}
-func (Ask) effect()                {}
+func (Refetch) effect()            {}
 func (ListMetadata) effect()       {}
-func (HangUp) effect()             {}
-func (CancelAsk) effect()          {}
+func (Cancel) effect()             {}
+func (CancelRefetch) effect()      {}
 func (CancelVerification) effect() {}
 func (Replace) effect()            {}
 func (Collect) effect()            {}

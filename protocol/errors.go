@@ -5,9 +5,9 @@ import "errors"
 // The errors of requests that the machine gives up.
 var (
 	errTimedOut   = errors.New("the server did not end the watch at its timeout")
-	errSilent     = errors.New("nothing came for too long")
+	errIdle       = errors.New("nothing came for too long")
 	errIncomplete = errors.New("the initial events stopped before their end")
-	errAsked      = errors.New("a list was asked for")
+	errRequested  = errors.New("a list was asked for")
 )
 
 // ErrVerification is in the error of a ListProblem if the list of a verification failed. The copy is kept in step all the same.

@@ -12,22 +12,22 @@ var phaseSections = []section{
 		start: toListAt100,
 		examples: []example{
 			{"time is up, before the first list", "time to list", fresh, timeIsUp},
-			{"the same, and the most recent state is wanted", "time to list", both(fresh, func(s *stage) { s.m.rules.Initial = ListMostRecent }), timeIsUp},
+			{"the same, and the most recent state is wanted", "time to list", both(fresh, func(s *stage) { s.m.rules.Initial = Consistent }), timeIsUp},
 			{"the same, and initial events are wanted", "time to stream", both(fresh, initialEvents), timeIsUp},
 			{"time is up, then list", "time to list", nil, timeIsUp},
 			{"the same, and initial events are wanted", "time to stream", initialEvents, timeIsUp},
 			{"the same, within an hour after the machine gave up initial events", "time to list", func(s *stage) { initialEvents(s); s.m.lists.listsUntil = s.at.Add(time.Minute) }, timeIsUp},
 			{"time is up, then list, within an hour after two lists that took longer than the server remembers events", "time to stream", func(s *stage) { s.m.lists.initialEventsUntil = s.at.Add(time.Minute) }, timeIsUp},
 			{"the same, after a list at 100 that brought no later version", "time to list", both(listingAt100, listCame("100"), in(Ended{failed(Expired, 410)})), timeIsUp},
-			{"the same, and an answer about one object was as of 110", "time to list", func(s *stage) { s.m.fences = fences{"b": "110"} }, timeIsUp},
+			{"the same, and an answer about one object was as of 110", "time to list", func(s *stage) { s.m.refetchVersions = refetchVersions{"b": "110"} }, timeIsUp},
 			{"the same, from a server that pages every list", "time to list", func(s *stage) { s.m.lists.paged = true }, timeIsUp},
-			{"the same, from a server that went back", "time to list", func(s *stage) { s.m.mostRecentNext, s.m.distrusted = true, true }, timeIsUp},
-			{"the same, after six lists or asks in short order", "too many lately", func(s *stage) { s.m.pauses.listsFullAt = s.at.Add(7 * refill) }, timeIsUp},
+			{"the same, from a server that rolled back", "time to list", func(s *stage) { s.m.mostRecentNext, s.m.distrusted = true, true }, timeIsUp},
+			{"the same, after six lists or refetches in short order", "too many lately", func(s *stage) { s.m.backoff.listsFullAt = s.at.Add(7 * refill) }, timeIsUp},
 			{"time is up, then watch", "time to watch", toWatchAt100, timeIsUp},
 			{"the same, and a list is due for repair", "time to list", both(toWatchAt100, func(s *stage) { s.m.repair.at = s.at }), timeIsUp},
-			{"the same, after six watches in short order", "too many lately", both(toWatchAt100, func(s *stage) { s.m.pauses.watchesFullAt = s.at.Add(7 * refill) }), timeIsUp},
+			{"the same, after six watches in short order", "too many lately", both(toWatchAt100, func(s *stage) { s.m.backoff.watchesFullAt = s.at.Add(7 * refill) }), timeIsUp},
 			{"before the first list: the sink holds a copy that was saved at 100", "", fresh, in(ResumeSaved{savedAt100})},
-			{"the same, and b was in quarantine", "", fresh, in(ResumeSaved{Point{Version: "100", Doubts: []string{"b"}, Newest: savedAt100.Newest}})},
+			{"the same, and b was in quarantine", "", fresh, in(ResumeSaved{Point{Version: "100", Unsure: []string{"b"}, Newest: savedAt100.Newest}})},
 			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
 			{"a resync is due", "resync", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, in(Tick{})},
 			{"the same, and the sink refuses it", "resync", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, refusedBySink(in(Tick{}))},
@@ -62,7 +62,7 @@ var phaseSections = []section{
 			{"a list without a resourceVersion", "list came", nil, listCame("")},
 			{"another list is asked for", "", nil, in(ListWanted{1})},
 			{"a list at 120 comes, and another was asked for", "Relist", in(ListWanted{1}), listCame("120")},
-			{"a list at 120 comes after six watches in short order", "too many lately", func(s *stage) { s.m.pauses.watchesFullAt = s.at.Add(7 * refill) }, listCame("120")},
+			{"a list at 120 comes after six watches in short order", "too many lately", func(s *stage) { s.m.backoff.watchesFullAt = s.at.Add(7 * refill) }, listCame("120")},
 			{"the sink refuses the list", "sink refuses", nil, refusedBySink(listCame("120"))},
 			{"the sink refuses the list, and another was asked for", "sink refuses", in(ListWanted{1}), refusedBySink(listCame("120"))},
 			{"410", "410, too large, older", nil, in(ListFailed{failed(Expired, 410)})},
@@ -76,7 +76,7 @@ var phaseSections = []section{
 			{"404", "failure", nil, in(ListFailed{failed(NotFound, 404)})},
 			{"no list, such as a login page", "failure", nil, in(ListFailed{failed(Malformed, 0)})},
 			{"no connection, or one that is cut", "failure", nil, in(ListFailed{failed(Unreachable, 0)})},
-			{"the same, for the third time", "failure", func(s *stage) { s.m.pauses.unreachableStep = 2 }, in(ListFailed{failed(Unreachable, 0)})},
+			{"the same, for the third time", "failure", func(s *stage) { s.m.backoff.unreachableStep = 2 }, in(ListFailed{failed(Unreachable, 0)})},
 			{"nothing comes for 2 minutes", "failure", nil, timeIsUp},
 			{"Run ends", "", nil, in(Stopped{})},
 		},
@@ -95,8 +95,8 @@ var phaseSections = []section{
 			{"the same at 99", "410, too large, older", nil, ends("99")},
 			{"the same without a resourceVersion", "no initial events", nil, ends("")},
 			{"a list is asked for", "", nil, in(ListWanted{1})},
-			{"any end before that", "failure", nil, in(Ended{failed(Cut, 0)})},
-			{"the same again", "no initial events", func(s *stage) { s.m.lists.incompleteStreams = 1 }, in(Ended{failed(Cut, 0)})},
+			{"any end before that", "failure", nil, in(Ended{failed(ConnectionLost, 0)})},
+			{"the same again", "no initial events", func(s *stage) { s.m.lists.incompleteStreams = 1 }, in(Ended{failed(ConnectionLost, 0)})},
 			{"nothing comes for 30 s", "no initial events", nil, timeIsUp},
 			{"nothing but changes and deletions come for 30 s", "no initial events", func(s *stage) {
 				s.step(event(Modified, good("a", "101", "")))
@@ -133,7 +133,7 @@ var phaseSections = []section{
 			{"401 or 403", "refused", nil, in(Ended{failed(Denied, 403)})},
 			{"404", "refused", nil, in(Ended{failed(NotFound, 404)})},
 			{"no watch, such as a login page", "refused", nil, in(Ended{failed(Malformed, 0)})},
-			{"nothing comes for as long as a watch may be silent", "silent", nil, timeIsUp},
+			{"nothing comes for as long as a watch may be idle", "idleTimeout", nil, timeIsUp},
 			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
 			{"Run ends", "", nil, in(Stopped{})},
 		},
@@ -162,24 +162,24 @@ var phaseSections = []section{
 			{"BOOKMARK at 150", "events", nil, in(markAt("150"))},
 			{"BOOKMARK at 99", "events", nil, in(markAt("99"))},
 			{"BOOKMARK without a resourceVersion", "events", nil, in(markAt(""))},
-			{"orderly end at the timeout of the watch", "ended, silent", untilTimeout, in(Ended{failed(Closed, 0)})},
-			{"orderly end or cut before the timeout, alive 10 s", "ended, silent", nil, in(Ended{failed(Cut, 0)})},
-			{"orderly end or cut, alive less, with events", "ended, silent", both(briefly, in(event(Modified, good("a", "101", "90")))), in(Ended{failed(Closed, 0)})},
-			{"the same again", "ended at once", both(briefly, in(event(Modified, good("a", "101", "90"))), func(s *stage) { s.m.pauses.reopenedAtOnce = true }), in(Ended{failed(Closed, 0)})},
+			{"orderly end at the timeout of the watch", "ended, idleTimeout", untilTimeout, in(Ended{failed(Closed, 0)})},
+			{"orderly end or cut before the timeout, alive 10 s", "ended, idleTimeout", nil, in(Ended{failed(ConnectionLost, 0)})},
+			{"orderly end or cut, alive less, with events", "ended, idleTimeout", both(briefly, in(event(Modified, good("a", "101", "90")))), in(Ended{failed(Closed, 0)})},
+			{"the same again", "ended at once", both(briefly, in(event(Modified, good("a", "101", "90"))), func(s *stage) { s.m.backoff.reopenedAtOnce = true }), in(Ended{failed(Closed, 0)})},
 			{"orderly end or cut at once, without events", "ended at once", briefly, in(Ended{failed(Closed, 0)})},
-			{"the same again", "ended at once", both(briefly, func(s *stage) { s.m.pauses.emptyWatches = 1 }), in(Ended{failed(Closed, 0)})},
+			{"the same again", "ended at once", both(briefly, func(s *stage) { s.m.backoff.emptyWatches = 1 }), in(Ended{failed(Closed, 0)})},
 			{"end of a watch without a resourceVersion", "410, errors", noVersion, in(Ended{failed(Closed, 0)})},
 			{"410", "410, errors", nil, in(Ended{failed(Expired, 410)})},
 			{"another ERROR event", "410, errors", nil, in(Ended{failed(Failed, 500)})},
 			{"a line that is no event", "410, errors", nil, in(Ended{failed(Malformed, 0)})},
-			{"nothing comes for as long as a watch may be silent", "ended, silent", nil, timeIsUp},
-			{"the server has let its timeout pass by 10 s", "ended, silent", func(s *stage) {
+			{"nothing comes for as long as a watch may be idle", "ended, idleTimeout", nil, timeIsUp},
+			{"the server has let its timeout pass by 10 s", "ended, idleTimeout", func(s *stage) {
 				untilTimeout(s)
 				s.at = s.m.phase.(*watching).deadline
 			}, func(s *stage) { s.step(Tick{Heard{Main: s.at}}) }},
-			{"the watch ends, after six watches in short order", "too many lately", func(s *stage) { s.m.pauses.watchesFullAt = s.at.Add(7 * refill) }, in(Ended{failed(Closed, 0)})},
+			{"the watch ends, after six watches in short order", "too many lately", func(s *stage) { s.m.backoff.watchesFullAt = s.at.Add(7 * refill) }, in(Ended{failed(Closed, 0)})},
 			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
-			{"the same, after six lists in short order", "", func(s *stage) { s.m.pauses.listsFullAt = s.at.Add(5 * refill) }, in(ListWanted{1})},
+			{"the same, after six lists in short order", "", func(s *stage) { s.m.backoff.listsFullAt = s.at.Add(5 * refill) }, in(ListWanted{1})},
 			{"a resync that the sink refuses", "sink refuses", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, refusedBySink(in(Tick{}))},
 			{"Run ends", "", nil, in(Stopped{})},
 		},
@@ -190,7 +190,7 @@ var phaseSections = []section{
 var savedAt100 = Point{Version: "100", Newest: []Newest{{Meta: good("a", "90", "").Meta}}}
 
 func mostRecentAsked(s *stage) { s.step(ListFailed{failed(Expired, 410)}) }
-func failedTwice(s *stage)     { s.m.pauses.failures, s.m.pauses.answeredStep = 2, 2 }
+func failedTwice(s *stage)     { s.m.backoff.failures, s.m.backoff.answeredStep = 2, 2 }
 
 func ends(version string) func(*stage) {
 	return inOf(func(s *stage) Input { return s.endsInitial(version, good("a", "90", "")) })
@@ -205,7 +205,7 @@ func another(key, version, held string) Item {
 
 // streamingFirst is the first request of all, for initial events, which the server has not answered.
 func streamingFirst(s *stage) {
-	s.m.rules.Initial = InitialEvents
+	s.m.rules.Initial = Streaming
 	fresh(s)
 	s.tick()
 }

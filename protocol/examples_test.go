@@ -86,7 +86,7 @@ func openingAt100(s *stage) {
 
 func fresh(s *stage) { s.m = New(s.m.rules) }
 
-func initialEvents(s *stage) { s.m.rules.Initial = InitialEvents }
+func initialEvents(s *stage) { s.m.rules.Initial = Streaming }
 
 // typeFits says that the program's type is known to fit the objects.
 func typeFits(s *stage) { s.m.rules.TypeFits = func() bool { return true } }
@@ -144,7 +144,7 @@ func savedAndAsked(s *stage) {
 
 func fencedAt110(s *stage) {
 	asked(s)
-	s.step(Answered{Version: "110", Items: []Item{good("b", "107", "95")}})
+	s.step(Refetched{Version: "110", Items: []Item{good("b", "107", "95")}})
 }
 
 func nameless(s *stage) {

@@ -2,7 +2,7 @@ package protocol
 
 import "k8s.io/apimachinery/pkg/types"
 
-// makeBeside makes a move of an ask or a verification.
+// makeBeside makes a move of a refetch or a verification.
 func (w *world) makeBeside(mv move) bool {
 	switch mv.kind {
 	case answerAsk:
@@ -20,7 +20,7 @@ func (w *world) makeBeside(mv move) bool {
 		}
 		w.ask = inquiry{}
 		w.sayFailure(failure)
-		w.step(Answered{Failure: failure}, subject{})
+		w.step(Refetched{Failure: failure}, subject{})
 	case askArrives:
 		w.askArrives()
 	case answerCheck:
@@ -49,8 +49,8 @@ func (w *world) makeBeside(mv move) bool {
 	return true
 }
 
-// answerAsk has the server answer with its most recent state, or with that of the version that is asked for. The selectors are those of the reflector; a server that is deaf
-// to field selectors answers with everything.
+// answerAsk has the server answer with its most recent state, or with that of the version that is asked for. The selectors are
+// those of the reflector; a server that is deaf to field selectors answers with everything.
 func (w *world) answerAsk(spoil int8) bool {
 	at := w.srv.head()
 	if w.ask.exact {
@@ -62,7 +62,7 @@ func (w *world) answerAsk(spoil int8) bool {
 		}
 		w.ask = inquiry{}
 		w.sayFailure(failureOf(TooLarge, 504))
-		w.step(Answered{Failure: failureOf(TooLarge, 504)}, subject{})
+		w.step(Refetched{Failure: failureOf(TooLarge, 504)}, subject{})
 		return true
 	}
 	a := arrived{objects: w.srv.at(at).selected}
@@ -88,7 +88,7 @@ func (w *world) askArrives() {
 	q := w.ask
 	w.ask = inquiry{}
 	w.sayAnswer(q)
-	in := Answered{Version: q.at.String(), More: q.more}
+	in := Refetched{Version: q.at.String(), More: q.more}
 	s := subject{key: max(q.key, 0), object: cell{at: q.at}, old: q.old}
 	for k := range int8(keys) {
 		if c := q.found.objects[k]; c != (cell{}) {

@@ -13,14 +13,14 @@ type memory struct {
 	// mixed: a backup was restored, and the sink may still hold what is of the history before.
 	mixed bool
 
-	// outdated is the resume point from before, of which a machine that has not seen the restoration cannot know that it means
+	// outdated is the resume version from before, of which a machine that has not seen the restoration cannot know that it means
 	// nothing any more.
 	outdated version
 
 	// relisted: since then the sink was given a list, so what it still holds of the old history is known to be doubtful.
 	relisted bool
 
-	// newest is the newest thing that the server has sent of the history before, and reached the resume point then. While
+	// newest is the newest thing that the server has sent of the history before, and reached the resume version then. While
 	// unanswered is set, the server has to be asked for newest at that version: nobody can tell a restored backup from an ordinary
 	// server but by that.
 	newest     thing
@@ -78,8 +78,8 @@ func (w *world) wasRestored() {
 	w.reached = versionOf(w.m.resume)
 }
 
-// shows reports whether the server shows that it has another history: it has not come to the resume point, or the newest state that it
-// has sent is not what it has there.
+// shows reports whether the server shows that it has another history: it has not come to the resume version, or the newest state
+// that it has sent is not what it has there.
 func (w *world) shows() bool {
 	switch {
 	case w.srv.head() < w.reached:
@@ -103,7 +103,7 @@ func (w *world) equal() bool { return w.sink == w.srv.at(w.srv.head()).selected 
 // inspect checks what must hold in every state, and between a state and the next.
 func (w *world) inspect(before *world) {
 	if object.Older(w.m.resume, before.m.resume) && !before.mixed && w.refuse == 0 {
-		w.violate("the resume point goes back from %s to %s, and neither the server nor the sink did", before.m.resume, w.m.resume)
+		w.violate("the resume version rolls back from %s to %s, and neither the server nor the sink did", before.m.resume, w.m.resume)
 	}
 	if w.mixed {
 		w.outdated = versionOf(w.m.resume)
@@ -131,10 +131,10 @@ func (w *world) inspect(before *world) {
 	}
 }
 
-// inDoubt reports whether a key is among the doubts of the machine's point.
+// inDoubt reports whether a key is among the unsure keys of the machine's point.
 func (w *world) inDoubt(k int8) bool {
 	key := keyTexts[k]
-	_, fenced := w.m.fences[key]
+	_, fenced := w.m.refetchVersions[key]
 	return fenced || w.m.quarantine.entries[key] != nil
 }
 

@@ -16,11 +16,11 @@ func (e *encoder) machine(m *Machine) {
 	e.bool(m.mostRecentNext)
 	e.bool(m.distrusted)
 	e.bool(m.synced)
-	e.keys(func(k int8) { e.versionText(m.fences[keyTexts[k]]) })
+	e.keys(func(k int8) { e.versionText(m.refetchVersions[keyTexts[k]]) })
 	e.recent(m.recent)
-	e.bool(m.pauses.reopenedAtOnce)
-	e.byte(byte(m.pauses.failures))
-	e.byte(byte(m.pauses.emptyWatches))
+	e.bool(m.backoff.reopenedAtOnce)
+	e.byte(byte(m.backoff.failures))
+	e.byte(byte(m.backoff.emptyWatches))
 	e.bool(m.lists.paged)
 	e.versionText(m.lists.sameVersionListed)
 	e.byte(byte(m.lists.listsOutrunByWindow))
@@ -30,14 +30,14 @@ func (e *encoder) machine(m *Machine) {
 	e.armed(m.quarantine.soonest)
 	e.byte(byte(m.quarantine.beyondLimit))
 	e.keys(func(k int8) { e.entry(m.quarantine.entries[keyTexts[k]]) })
-	e.bool(m.ask != nil)
-	if a := m.ask; a != nil {
+	e.bool(m.refetch != nil)
+	if a := m.refetch; a != nil {
 		e.key(keyOf(a.key))
 		e.versionText(a.at)
 		e.bool(a.eventSince)
-		e.bool(a.doubted)
+		e.bool(a.otherServer)
 	}
-	e.armed(m.unaskableUntil)
+	e.armed(m.noRefetchUntil)
 	e.unverified(m.unverified)
 	e.armed(m.repair.at)
 	e.bool(m.repair.unnamed)
@@ -137,18 +137,18 @@ func (e *encoder) unverified(u *unverified) {
 // them. If this fails, think of the new field in encoder and in forget, and then say here that it was.
 func TestEncodingKnowsEveryField(t *testing.T) {
 	const want = `
-Machine: rules phase out position recent pauses silence health lists quarantine ask unaskableUntil askNotBefore unverified repair verify resyncAt wantedTicket servedTicket pending
-position: resume mostRecentNext distrusted synced fences
+Machine: rules phase out position recent backoff idle health lists quarantine refetch noRefetchUntil refetchNotBefore unverified repair verify resyncAt wantedTicket servedTicket pending
+position: resume mostRecentNext distrusted synced refetchVersions
 recent: states events since
 known: Meta gone
 Meta: Key UID ResourceVersion
-pauses: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches nextListCheck watchesFullAt listsFullAt
-silence: bookmarkGap learnedLimit
+backoff: answeredStep unreachableStep outage reopenedAtOnce failures emptyWatches nextListCheck watchesFullAt listsFullAt
+idleLimits: bookmarkGap learnedLimit
 health: failing failingBefore opened outage last
 lists: paged sameVersionListed listsOutrunByWindow initialEventsUntil incompleteStreams listsUntil
 quarantine: entries soonest beyondLimit changes
-entry: meta why err askErr minVersion since next step answersUnused
-ask: key at asked heard eventSince doubted
+entry: meta why err refetchErr minVersion since next step answersUnused
+refetch: key at asked heard eventSince otherServer
 unverified: resume questions relisted differs at failures behind
 question: known at
 repair: at step last unnamed
@@ -156,7 +156,7 @@ verification: next asked arrived heard version keysWithEvents
 waiting: until then
 listing: version anotherWanted ticket asked heard
 streaming: version anotherWanted ticket asked heard deadline timeout open otherEventAt
-watching: version repeats asked heard deadline timeout afterLongList open opened progress repeated bookmark silence
+watching: version repeats asked heard deadline timeout afterLongList open opened progress repeated bookmark idleLimit
 `
 	var got strings.Builder
 	got.WriteString("\n")
@@ -166,13 +166,13 @@ watching: version repeats asked heard deadline timeout afterLongList open opened
 		recent{},
 		known{},
 		object.Meta{},
-		pauses{},
-		silence{},
+		backoff{},
+		idleLimits{},
 		health{},
 		lists{},
 		quarantine{},
 		entry{},
-		ask{},
+		refetch{},
 		unverified{},
 		question{},
 		repair{},

@@ -88,7 +88,7 @@ var (
 		failure Failure
 		after   time.Duration
 	}{
-		{failureOf(Cut, 0), 0},
+		{failureOf(ConnectionLost, 0), 0},
 		{failureOf(Closed, 0), 20 * time.Second},
 		{failureOf(Closed, 0), 300 * time.Second}, // at the timeout that was asked for
 		{failureOf(Failed, 500), 20 * time.Second},
@@ -314,7 +314,7 @@ func (w *world) makeRestore(v version, notice int8) bool {
 	if w.ask.state == awaited {
 		w.ask = inquiry{}
 		w.sayFailure(failureOf(Unreachable, 0))
-		w.step(Answered{Failure: failureOf(Unreachable, 0)}, subject{})
+		w.step(Refetched{Failure: failureOf(Unreachable, 0)}, subject{})
 	}
 	if w.check.state == awaited {
 		w.check = inquiry{}
@@ -325,7 +325,7 @@ func (w *world) makeRestore(v version, notice int8) bool {
 	}
 	switch {
 	case open && notice == seesRefusal:
-		w.end(failureOf(Cut, 0), 20*time.Second)
+		w.end(failureOf(ConnectionLost, 0), 20*time.Second)
 	case open:
 		w.end(failureOf(Closed, 0), 20*time.Second)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// pacer is one state of the search for requests that follow each other without a pause. It has the machine with its clock, and
+// pacer is one state of the search for requests that follow each other without a delay. It has the machine with its clock, and
 // a server that has nothing and may answer in any way, at once. What matters is when the next request is sent.
 type pacer struct {
 	m    *Machine
@@ -52,9 +52,9 @@ func TestNoWaitOfZeroInACycle(t *testing.T) {
 	if raceDetector {
 		most = 6_000
 	}
-	for _, initial := range []Initial{ListAny, InitialEvents} {
+	for _, initial := range []InitialList{FromCache, Streaming} {
 		rules := explorerRules(func(r *Rules) {
-			r.Base, r.Cap, r.Patience, r.Initial = 800*time.Millisecond, 30*time.Second, time.Minute, initial
+			r.Base, r.Cap, r.ResponseIdleTimeout, r.Initial = 800*time.Millisecond, 30*time.Second, time.Minute, initial
 		})
 		first := &pacer{m: New(rules), now: now}
 		seen := map[string]bool{}
@@ -90,7 +90,7 @@ func (p *pacer) moves() (all []*pacer) {
 			next.main, next.open = noRequest, false
 		case Opened:
 			next.open = true
-		case Answered:
+		case Refetched:
 			next.ask = false
 		case Tick:
 			next.woken++
@@ -103,8 +103,8 @@ func (p *pacer) moves() (all []*pacer) {
 		add("the machine is woken", max(wake.Sub(p.now), 0), Tick{})
 	}
 	if p.ask {
-		add("the ask fails", 0, Answered{Failure: failureOf(Unreachable, 0)})
-		add("the ask is answered", 0, Answered{Version: "101"})
+		add("the refetch fails", 0, Refetched{Failure: failureOf(Unreachable, 0)})
+		add("the refetch is answered", 0, Refetched{Version: "101"})
 	}
 	failures := []Failure{
 		failureOf(Unreachable, 0), failureOf(Unavailable, 503), failureOf(Throttled, 429), failureOf(Expired, 410), failureOf(TooLarge, 504),
@@ -125,7 +125,7 @@ func (p *pacer) moves() (all []*pacer) {
 		add("a bookmark", 0, &Seen{
 			Type: Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: "101"}}, EndsInitial: true, Sum: &Sum{Version: "101"},
 		})
-		for _, reason := range []Reason{Closed, Cut, Expired, Failed} {
+		for _, reason := range []Reason{Closed, ConnectionLost, Expired, Failed} {
 			add("the watch ends: "+reason.String(), 0, Ended{Failure: failureOf(reason, 0)})
 			if wake.IsZero() || wake.Sub(p.now) > healthy {
 				add("the watch ends after 10 s: "+reason.String(), healthy, Ended{Failure: failureOf(reason, 0)})
@@ -144,12 +144,12 @@ func (p *pacer) step(in Input) {
 		case Watch:
 			p.main, p.open = watchRequest, false
 			p.sent++
-		case Ask:
+		case Refetch:
 			p.ask = true
 			p.sent++
-		case CancelAsk:
+		case CancelRefetch:
 			p.ask = false
-		case HangUp:
+		case Cancel:
 			p.main, p.open = noRequest, false
 		}
 	}
@@ -177,11 +177,11 @@ func (p *pacer) encode() string {
 	case *watching:
 		fmt.Fprint(&b, " watching ", phase.version, ago(phase.asked), phase.open, phase.progress, phase.repeated, phase.afterLongList)
 	}
-	u := m.pauses
-	fmt.Fprint(&b, " ", min(u.answeredStep, len(answeredPauses)), min(u.unreachableStep, len(unreachablePauses)), u.outage, u.reopenedAtOnce,
+	u := m.backoff
+	fmt.Fprint(&b, " ", min(u.answeredStep, len(answeredDelays)), min(u.unreachableStep, len(unreachableDelays)), u.outage, u.reopenedAtOnce,
 		min(u.failures, maxFailures), u.emptyWatches, in(u.nextListCheck), in(u.watchesFullAt), in(u.listsFullAt))
 	l := m.lists
-	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.unaskableUntil))
+	fmt.Fprint(&b, " ", l.sameVersionListed, l.listsOutrunByWindow, in(l.initialEventsUntil), l.incompleteStreams, in(l.listsUntil), in(m.noRefetchUntil))
 	if u := m.unverified; u != nil {
 		fmt.Fprint(&b, " ", in(u.at), len(u.questions), u.relisted, u.differs, u.behind, min(u.failures, 10))
 	}

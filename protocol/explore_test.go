@@ -12,7 +12,7 @@ var walk = flag.Duration("explore.walk", 0, "how long to walk at random, each se
 
 func explorerRules(change func(*Rules)) Rules {
 	r := Rules{
-		MinTimeout: 5 * time.Minute, Patience: armed, SinkTells: true,
+		MinTimeout: 5 * time.Minute, ResponseIdleTimeout: armed, SinkTells: true,
 		Rand: func() float64 { return 0 },
 	}
 	if change != nil {
@@ -73,7 +73,7 @@ var searches = []*search{
 		budget: budget{anyFault: 2, writes: 3, leaves: 1, breaks: 1, badObjects: 1, refusals: 1},
 	},
 	{
-		name: "initial events", rules: explorerRules(func(r *Rules) { r.Initial = InitialEvents }), most: 4, settles: 14,
+		name: "initial events", rules: explorerRules(func(r *Rules) { r.Initial = Streaming }), most: 4, settles: 14,
 		budget: budget{anyFault: 2, writes: 3, breaks: 2, lags: 1, failures: 1, badObjects: 1, compactions: 1, unnamed: 1},
 	},
 	{

@@ -8,7 +8,7 @@ import "time"
 // chosen when it matters: see the ends of watches in explore_moves_test.go.
 //
 // That adds runs which cannot happen (a timer of a second after one of an hour), and takes none away, so whatever holds in
-// all states holds in those of the machine. The places on the curves of pauses are forgotten with the times; they are the
+// all states holds in those of the machine. The places on the backoff schedule are forgotten with the times; they are the
 // subject of explore_pace_test.go.
 
 const armed = 24 * time.Hour
@@ -29,8 +29,8 @@ func happened(at *time.Time) {
 func (w *world) forget() {
 	m := w.m
 	m.out = m.out[:0]
-	m.pauses = pauses{reopenedAtOnce: m.pauses.reopenedAtOnce, failures: min(m.pauses.failures, maxFailures), emptyWatches: m.pauses.emptyWatches}
-	m.silence, m.health = silence{}, health{}
+	m.backoff = backoff{reopenedAtOnce: m.backoff.reopenedAtOnce, failures: min(m.backoff.failures, maxFailures), emptyWatches: m.backoff.emptyWatches}
+	m.idle, m.health = idleLimits{}, health{}
 	switch p := m.phase.(type) {
 	case *waiting:
 		p.until = now.Add(armed)
@@ -41,7 +41,7 @@ func (w *world) forget() {
 		rearm(&p.deadline)
 		happened(&p.otherEventAt)
 	case *watching:
-		p.asked, p.heard, p.silence = now, now, armed
+		p.asked, p.heard, p.idleLimit = now, now, armed
 		rearm(&p.deadline)
 		happened(&p.opened)
 		happened(&p.bookmark)
@@ -55,17 +55,17 @@ func (w *world) forget() {
 		q.soonest = time.Time{} // a Tick for nothing
 	}
 	for _, e := range q.entries {
-		e.since, e.step, e.err, e.askErr = now, 0, errBad, nil
+		e.since, e.step, e.err, e.refetchErr = now, 0, errBad, nil
 		rearm(&e.next)
 	}
-	rearm(&m.unaskableUntil)
-	m.askNotBefore = time.Time{} // a pause
+	rearm(&m.noRefetchUntil)
+	m.refetchNotBefore = time.Time{} // a delay
 	if u := m.unverified; u != nil {
 		u.failures = min(u.failures, 1) // a saved copy looks whether there was one
 		rearm(&u.at)
 	}
-	if m.ask != nil {
-		m.ask.asked, m.ask.heard = now, now
+	if m.refetch != nil {
+		m.refetch.asked, m.refetch.heard = now, now
 	}
 	m.repair.step, m.repair.last = 0, time.Time{}
 	rearm(&m.repair.at)

@@ -7,7 +7,7 @@ import (
 )
 
 // A path is printed as a golden trace, as docs/trace-format.md describes it. What that language cannot say (what happens to
-// the server's storage, a sink that refuses, a timer that fires before another) is a comment. Whoever keeps the trace puts pauses
+// the server's storage, a sink that refuses, a timer that fires before another) is a comment. Whoever keeps the trace puts delays
 // and deltas in by running it with -update.
 
 // say adds a line, if a path is being printed.
@@ -34,7 +34,7 @@ func (w *world) sayEffect(eff Effect, s subject) {
 		}
 		w.say("%s", resource+parameters("allowWatchBookmarks", "true", "resourceVersion", eff.Version,
 			"resourceVersionMatch", match, "sendInitialEvents", initial, "timeoutSeconds", "T", "watch", "true"))
-	case Ask:
+	case Refetch:
 		selector, limit, match := "", "1", ""
 		if eff.Key != "" {
 			selector, limit = "metadata.namespace%3Ddefault%2Cmetadata.name%3D"+name(keyOf(eff.Key)), "2"
@@ -45,7 +45,7 @@ func (w *world) sayEffect(eff Effect, s subject) {
 		w.say("%s", resource+parameters("fieldSelector", selector, "limit", limit, "resourceVersion", eff.At, "resourceVersionMatch", match))
 	case ListMetadata:
 		w.say("# The client asks for the metadata at %s.", eff.Version)
-	case HangUp:
+	case Cancel:
 		if w.main.kind == watchRequest {
 			w.say("> close")
 		}
@@ -98,7 +98,7 @@ func (w *world) sayFailure(f Failure) {
 	switch {
 	case f.Reason == Unreachable:
 		w.say("< refuse")
-	case f.Reason == Cut:
+	case f.Reason == ConnectionLost:
 		w.say("< cut")
 	case f.Reason == Closed:
 		w.say("< eof")
@@ -187,7 +187,7 @@ func (w *world) sayAnswer(q inquiry) {
 // golden is the path as a golden trace.
 func (s *search) golden(path []move, why string) string {
 	lines := []string{"# " + why, "", "start"}
-	if s.rules.Initial == InitialEvents {
+	if s.rules.Initial == Streaming {
 		lines[2] += " watchlist"
 	}
 	w := s.begin()

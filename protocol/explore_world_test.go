@@ -61,11 +61,11 @@ const (
 	watchRequest
 )
 
-// inquiry is an ask, or the list of a verification. The server answers at one moment, and the answer arrives at another.
+// inquiry is a refetch, or the list of a verification. The server answers at one moment, and the answer arrives at another.
 type inquiry struct {
 	state inquiryState
-	key   int8 // of an ask; -1 for any
-	exact bool // an ask at a version, and not of the most recent state
+	key   int8 // of a refetch; -1 for any
+	exact bool // a refetch at a version, and not of the most recent state
 	at    version
 	found arrived
 	more  bool // a server that ignores field selectors
@@ -327,12 +327,12 @@ func (w *world) perform(eff Effect, s subject) Input {
 	case Watch:
 		w.only(w.main.kind == noRequest, "a watch", "a list or watch")
 		w.main = request{kind: watchRequest, version: versionOf(eff.Version), initial: eff.Initial}
-	case HangUp:
+	case Cancel:
 		w.main = request{}
-	case Ask:
-		w.only(w.ask.state == unasked, "an ask", "an ask")
+	case Refetch:
+		w.only(w.ask.state == unasked, "a refetch", "a refetch")
 		w.ask = inquiry{state: awaited, key: keyOf(eff.Key), exact: eff.At != "", at: versionOf(eff.At)}
-	case CancelAsk:
+	case CancelRefetch:
 		w.ask = inquiry{}
 	case ListMetadata:
 		w.only(w.check.state == unasked, "a verification", "a verification")
@@ -393,7 +393,7 @@ func (w *world) performReplace(eff Replace, s subject) error {
 			if w.s.rules.SinkTells && (w.s.cleared || w.sink[k].uid == listed.uid) || eff.KeepUnlisted {
 				kept = kept || w.sink[k] != cell{}
 			} else {
-				// A sink that does not tell what it holds loses what cannot be used until an ask brings that back.
+				// A sink that does not tell what it holds loses what cannot be used until a refetch brings that back.
 				w.sink[k], w.asOf[k], w.whole = cell{}, 0, false
 			}
 		default:

@@ -37,8 +37,8 @@ type (
 	// Ended says that the watch was refused, or its stream is over.
 	Ended struct{ Failure Failure }
 
-	// Answered brings the answer to an ask, with at most two of its items. If Failure has a reason, there is no answer.
-	Answered struct {
+	// Refetched brings the answer to a refetch, with at most two of its items. If Failure has a reason, there is no answer.
+	Refetched struct {
 		Version string
 		Items   []Item
 		More    bool // the server says that there are more items, or has sent more
@@ -75,13 +75,13 @@ type (
 	// Refused says that the sink returned an error for it.
 	Refused struct{ Err error }
 
-	// Stopped says that everything that was open is closed. The next Tick goes on from there.
+	// Stopped says that everything that was open is closed. The next Tick continues from there.
 	Stopped struct{}
 )
 
 // Heard has the times at which the last byte of each open request came. If the driver has not yet looked at a message of a
 // request, the time is now. If a request is not open, or has brought nothing, the time is zero.
-type Heard struct{ Main, Ask, Verification time.Time }
+type Heard struct{ Main, Refetch, Verification time.Time }
 
 // Item is one object of an answer or an event, as the server sent it, and what the sink holds under its key.
 type Item struct {
@@ -113,7 +113,7 @@ func (ListFailed) input()     {}
 func (Opened) input()         {}
 func (*Seen) input()          {}
 func (Ended) input()          {}
-func (Answered) input()       {}
+func (Refetched) input()      {}
 func (MetadataListed) input() {}
 func (Compared) input()       {}
 func (ListWanted) input()     {}

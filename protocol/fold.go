@@ -42,8 +42,8 @@ func (f *Fold) NeedsHeld() bool { return f.reuse }
 
 // Item takes an item that can be used.
 //
-// If some items were taken from the sink, the other items show whether the server's storage went back. An item that is not
-// newer than the resume point must be what the sink holds. If the sink holds another version of it, the storage went back.
+// If some items were taken from the sink, the other items show whether the server's storage rolled back. An item that is not
+// newer than the resume version must be what the sink holds. If the sink holds another version of it, the storage rolled back.
 func (f *Fold) Item(item Item) {
 	f.sum.Items++
 	version := item.Meta.ResourceVersion
@@ -51,7 +51,7 @@ func (f *Fold) Item(item Item) {
 	if !f.reuse || f.sum.Conflict != nil || !item.IsHeld || sameVersion(item) {
 		return
 	}
-	if object.Ordered(version) && !object.Older(f.m.resume, version) && !f.m.unsettled(item.Meta.Key) {
+	if object.IsComparable(version) && !object.Older(f.m.resume, version) && !f.m.unsettled(item.Meta.Key) {
 		f.sum.Conflict = otherVersion(item)
 	}
 }
@@ -88,7 +88,7 @@ func (f *Fold) Bad(item Item) (keep bool) {
 	default:
 		f.sum.Bad = append(f.sum.Bad, item)
 	}
-	return item.IsHeld && !object.Another(item.Held.UID, item.Meta.UID)
+	return item.IsHeld && !object.DifferentUID(item.Held.UID, item.Meta.UID)
 }
 
 // Sum returns the result for a whole list, with the version and the number of pages that it had. reused says that some of its objects

@@ -57,7 +57,7 @@ func TestFoldSaysWhatStays(t *testing.T) {
 }
 
 // Objects are taken from the sink if they have the same version. Then the list must be of the history that the sink has
-// followed: nothing in it may be otherwise than it was at the resume point.
+// followed: nothing in it may be otherwise than it was at the resume version.
 func TestFoldOfReusedObjectsSeesAnotherHistory(t *testing.T) {
 	cleared := good("a", "95", "95")
 	cleared.Held.ResourceVersion = ""
@@ -73,14 +73,14 @@ func TestFoldOfReusedObjectsSeesAnotherHistory(t *testing.T) {
 		{name: "as it is held", item: good("a", "95", "95"), reused: true},
 		{name: "it was changed since", item: good("a", "110", "95"), reused: true},
 		{name: "it was not changed since, and is held at another version", item: good("a", "95", "96"), reused: true, conflict: ": a is at 95, and was at 96"},
-		{name: "the same at the resume point itself", item: good("a", "100", "96"), reused: true, conflict: ": a is at 100, and was at 96"},
+		{name: "the same at the resume version itself", item: good("a", "100", "96"), reused: true, conflict: ": a is at 100, and was at 96"},
 		{name: "the same, and nothing was taken from the sink", item: good("a", "95", "96")},
 		{name: "it was not changed since, and another object is held", item: other, reused: true, conflict: ": a is another object at 95 (UID uid of a) than at 95 (UID another)"},
 		{name: "not held", item: good("a", "95", ""), reused: true},
 		{name: "held without a version", item: cleared, reused: true},
 		{name: "its version is no number", item: good("a", "opaque", "95"), reused: true},
 		{name: "it is in quarantine", item: good("a", "95", "96"), reused: true, before: func(m *Machine) { m.quarantine.entries["a"] = &entry{} }},
-		{name: "an answer has told it", item: good("a", "95", "96"), reused: true, before: func(m *Machine) { m.fences = fences{"a": "110"} }},
+		{name: "an answer has told it", item: good("a", "95", "96"), reused: true, before: func(m *Machine) { m.refetchVersions = refetchVersions{"a": "110"} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage()
@@ -108,20 +108,20 @@ func TestFoldOfReusedObjectsSeesAnotherHistory(t *testing.T) {
 func TestFoldOfReusedObjectsSeesAnOlderList(t *testing.T) {
 	for _, c := range []struct {
 		version  string
-		fence    string
+		upTo     string
 		reused   bool
 		conflict bool
 	}{
 		{version: "100", reused: true},
 		{version: "99", reused: true, conflict: true},
 		{version: "99"},
-		{version: "105", fence: "110", reused: true, conflict: true},
-		{version: "110", fence: "110", reused: true},
+		{version: "105", upTo: "110", reused: true, conflict: true},
+		{version: "110", upTo: "110", reused: true},
 	} {
 		s := newStage()
 		s.settled()
-		if c.fence != "" {
-			s.m.fences = fences{"b": c.fence}
+		if c.upTo != "" {
+			s.m.refetchVersions = refetchVersions{"b": c.upTo}
 		}
 		if err := s.m.Fold(c.reused).Sum(c.version, 1, c.reused).Conflict; (err != nil) != c.conflict {
 			t.Errorf("%+v: the conflict is %v", c, err)
@@ -149,7 +149,7 @@ func TestComparison(t *testing.T) {
 		{name: "held without UID and version", item: cleared},
 		{name: "an event has come since", item: good("a", "95", "94"), before: in(event(Modified, good("a", "102", "94")))},
 		{name: "in quarantine", item: good("a", "95", "94"), before: func(s *stage) { s.m.quarantine.entries["a"] = &entry{} }},
-		{name: "an answer has told it", item: good("a", "95", "110"), before: func(s *stage) { s.m.fences = fences{"a": "110"} }},
+		{name: "an answer has told it", item: good("a", "95", "110"), before: func(s *stage) { s.m.refetchVersions = refetchVersions{"a": "110"} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage()

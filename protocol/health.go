@@ -22,7 +22,7 @@ type health struct {
 
 // outage is a time in which requests fail.
 type outage struct {
-	since    time.Time // the first pause
+	since    time.Time // the first delay
 	pauses   int
 	told     [reasonsEnd]bool
 	relapsed bool // it was taken to be over, and was not
@@ -31,9 +31,9 @@ type outage struct {
 
 func (o *outage) on() bool { return !o.since.IsZero() }
 
-// A single short watch is no outage: an API server that shuts down ends its streams, and the next one works. The third pause without
+// A single short watch is no outage: an API server that shuts down ends its streams, and the next one works. The third delay without
 // a healthy watch begins an outage.
-const manyPauses = 3
+const manyDelays = 3
 
 // fail notes and reports that a request, or the sink, has failed.
 func (m *Machine) fail(now time.Time, err error) {
@@ -88,12 +88,12 @@ func (m *Machine) watchLives(now time.Time, brought bool) {
 
 func (m *Machine) recovered(at time.Time) {
 	h := &m.health
-	m.emit(Recovered{After: at.Sub(h.outage.since), Pauses: h.outage.pauses})
+	m.emit(Recovered{After: at.Sub(h.outage.since), Delays: h.outage.pauses})
 	h.last, h.outage = h.outage, outage{}
 }
 
-// pauseNews notes a pause, and returns what it says about an outage, and how long that has lasted.
-func (m *Machine) pauseNews(now time.Time, reason Reason) (news News, lasted time.Duration) {
+// pauseNews notes a delay, and returns what it says about an outage, and how long that has lasted.
+func (m *Machine) backoffNews(now time.Time, reason Reason) (news News, lasted time.Duration) {
 	h := &m.health
 	if !m.meansOutage(reason) {
 		return NoNews, 0
@@ -118,15 +118,15 @@ func (m *Machine) pauseNews(now time.Time, reason Reason) (news News, lasted tim
 // relapses reports whether the watch that ended the last outage has failed.
 func (h *health) relapses() bool { return h.last.on() && !h.opened.IsZero() }
 
-// meansOutage reports whether a pause for this reason means that something is wrong.
+// meansOutage reports whether a delay for this reason means that something is wrong.
 func (m *Machine) meansOutage(reason Reason) bool {
 	switch reason {
 	case Expired, TooLarge:
 		_, watched := m.phase.(*watching)
 		return !watched // if a watch has failed, a list follows, and usually works
-	case Closed, Cut:
-		return m.pauses.answeredStep >= manyPauses || m.health.outage.on() || m.health.relapses()
-	case Asked, Repair, Unanchored, WentBack, Incomplete:
+	case Closed, ConnectionLost:
+		return m.backoff.answeredStep >= manyDelays || m.health.outage.on() || m.health.relapses()
+	case RelistRequested, Repair, Unversioned, RolledBack, Incomplete:
 		return false // a list follows, and its report has the reason
 	default:
 		return true

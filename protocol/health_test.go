@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A sink that refuses the whole state has been failing since it first did, and the pauses grow, whether the state comes as a
+// A sink that refuses the whole state has been failing since it first did, and the delays grow, whether the state comes as a
 // list or as initial events, and however long those took.
 func TestSinkThatRefusesTheWholeStateFailsSinceItFirstDid(t *testing.T) {
 	for name, c := range map[string]struct {
-		initial Initial
+		initial InitialList
 		bring   func(s *stage)
 	}{
-		"list": {ListAny, func(s *stage) { s.step(Listed{s.sum("100", good("a", "90", ""))}) }},
-		"initial events": {InitialEvents, func(s *stage) {
+		"list": {FromCache, func(s *stage) { s.step(Listed{s.sum("100", good("a", "90", ""))}) }},
+		"initial events": {Streaming, func(s *stage) {
 			s.step(Opened{})
 			s.step(event(Added, good("a", "90", "")))
 			s.step(s.endsInitial("100", good("a", "90", "")))
@@ -24,7 +24,7 @@ func TestSinkThatRefusesTheWholeStateFailsSinceItFirstDid(t *testing.T) {
 			s := newStage(func(r *Rules) { r.Initial = c.initial })
 			s.step(Tick{})
 			var first time.Time
-			var pause time.Duration
+			var delay time.Duration
 			for range 6 {
 				s.at = s.at.Add(15 * time.Second)
 				s.full = errors.New("full")
@@ -36,14 +36,14 @@ func TestSinkThatRefusesTheWholeStateFailsSinceItFirstDid(t *testing.T) {
 				if !ok {
 					t.Fatalf("the effects are %v, want a wait", s.effects)
 				}
-				pause = backoff.Delay
+				delay = backoff.Delay
 				s.tick()
 			}
 			if failing := s.m.Status().Failing; !failing.Equal(first) {
 				t.Errorf("failing since %v, want %v", failing, first)
 			}
-			if want := 4 * time.Second; pause != want {
-				t.Errorf("the sixth pause is %v, want %v", pause, want)
+			if want := 4 * time.Second; delay != want {
+				t.Errorf("the sixth delay is %v, want %v", delay, want)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // If a server's storage was restored from a backup, the server has another history: the versions after the backup come again, with
-// other objects. As long as the server has not reached the resume point, a watch there is silent. Later the watch looks as if nothing
+// other objects. As long as the server has not reached the resume version, a watch there is idle. Later the watch looks as if nothing
 // had happened, and the sink has objects of two histories.
 //
 // So if another server may answer from now on ([Machine.mayBeAnotherServer]), or may have answered since a list began
@@ -19,11 +19,11 @@ import (
 //
 //   - If events have come since the last bookmark or list, the next watch begins before the last of them. The server must repeat
 //     exactly these events, and they cost no request. If it does, its history has all that the sink has, because the last of them
-//     moved the resume point.
+//     moved the resume version.
 //   - If these events do not come soon, or if there are none, the server is asked for the newest object that is known, exactly at
-//     the resume point. If it was deleted, the server is asked for the newest object that was not, too. If the server no longer has
-//     the events, but has the resume point, its watch cache may have begun with the backup: it is asked for all states that are known,
-//     and so it is if the doubt is about a list.
+//     the resume version. If it was deleted, the server is asked for the newest object that was not, too. If the server no longer has
+//     the events, but has the resume version, its watch cache may have begun with the backup: it is asked for all states that are known,
+//     and so it is if the suspicion is about a list.
 //
 // Nothing else tells a restored server from the one before. A restored backup is not noticed if the last events, or that object, are
 // the same in both histories; only a verification tells then.
@@ -34,7 +34,7 @@ type recent struct {
 	states [4]known
 
 	// events is how many of the states are the last events. The server has sent no other event between the version since and the
-	// resume point. If events is zero, since means nothing.
+	// resume version. If events is zero, since means nothing.
 	events int
 	since  string
 }
@@ -45,7 +45,7 @@ type known struct {
 	gone bool // it was deleted
 }
 
-// event takes an event that has moved the resume point. from is where the resume point was before.
+// event takes an event that has moved the resume version. from is where the resume version was before.
 func (r *recent) event(from string, k known) {
 	switch r.events {
 	case 0:
@@ -57,20 +57,20 @@ func (r *recent) event(from string, k known) {
 	r.states[0], r.events = k, min(r.events+1, len(r.states))
 }
 
-// passed takes a bookmark that has moved the resume point. A server may not remember what came before for as long as it remembers
+// passed takes a bookmark that has moved the resume version. A server may not remember what came before for as long as it remembers
 // the bookmark's version, so the next watch begins at the bookmark.
 func (r *recent) passed() { r.events = 0 }
 
-// repeated takes an event that the server has repeated, and how many are left. If the watch ends now, the next begins behind this event,
-// so that a server that ends each watch after one event gets on.
+// repeated takes an event that the server has repeated, and how many are left. If the watch ends now, the next begins behind this
+// event, so that a server that ends each watch after one event gets on.
 func (r *recent) repeated(k known, left int) {
 	if r.events == left+1 {
 		r.since, r.events = k.ResourceVersion, left
 	}
 }
 
-// late takes an event that has not moved the resume point. Unless a newer state of its key is known, nobody knows which state the key
-// has at the resume point.
+// late takes an event that has not moved the resume version. Unless a newer state of its key is known, nobody knows which state the
+// key has at the resume version.
 func (r *recent) late(meta object.Meta) {
 	r.events = 0
 	kept := slices.DeleteFunc(r.states[:], func(k known) bool {
@@ -81,7 +81,7 @@ func (r *recent) late(meta object.Meta) {
 
 // listed takes an item of a list. Items are not ordered by version.
 func (r *recent) listed(meta object.Meta) {
-	if !object.Ordered(meta.ResourceVersion) {
+	if !object.IsComparable(meta.ResourceVersion) {
 		return
 	}
 	k := known{Meta: meta}
@@ -108,7 +108,7 @@ type question struct {
 	at string
 }
 
-// all returns a question for the newest state of each key, as far as it is known at the resume point.
+// all returns a question for the newest state of each key, as far as it is known at the resume version.
 func (r *recent) all(resume string) (all []question) {
 	for _, k := range r.states {
 		known := func(q question) bool { return q.Key == k.Key }
@@ -142,7 +142,7 @@ func (q *question) answer(items []Item) error {
 	case q.gone:
 		return fmt.Errorf("%w: %s was there at %s, and was deleted at %s", errOtherHistory, q.Key, items[0].Meta.ResourceVersion, q.ResourceVersion)
 	}
-	if meta := items[0].Meta; object.Another(q.UID, meta.UID) || q.ResourceVersion != meta.ResourceVersion {
+	if meta := items[0].Meta; object.DifferentUID(q.UID, meta.UID) || q.ResourceVersion != meta.ResourceVersion {
 		return otherThan(q.Meta, meta)
 	}
 	return nil
@@ -150,7 +150,7 @@ func (q *question) answer(items []Item) error {
 
 // unverified says that another server may answer than before, and what is left to find out. Without it, the server counts as verified.
 type unverified struct {
-	resume    string     // the resume point when this began: while it is the same, a watch has to repeat the last events
+	resume    string     // the resume version when this began: while it is the same, a watch has to repeat the last events
 	questions []question // the first is asked next; there is at least one
 	relisted  bool       // a list has come since the server has shown another history
 	differs   bool       // the storage has shown something else than that list
@@ -167,8 +167,8 @@ const (
 	checkSpread = 2500 * time.Millisecond
 
 	// After a list that follows another history, the machine asks whether the storage agrees with the list. Unless the storage did not
-	// agree with the list before, checkListEvery passes between two such questions: a server all of whose lists are older than what was
-	// seen before, and all of whose watches end with 410, would be asked about each list, and the next list comes anyway.
+	// agree with the list before, checkListEvery passes between two such questions: a server all of whose lists are older than what
+	// was seen before, and all of whose watches end with 410, would be asked about each list, and the next list comes anyway.
 	checkListEvery = 30 * time.Second
 
 	// An answer that is older than the question may be that of a replica that is behind for a moment. So the machine asks once more
@@ -184,7 +184,7 @@ const (
 func (m *Machine) suspect() {
 	u := m.unverified
 	switch {
-	case !object.Ordered(m.resume):
+	case !object.IsComparable(m.resume):
 	case u == nil:
 		m.unverified = &unverified{resume: m.resume, questions: m.recent.newest(m.resume)}
 	case u.questions[len(u.questions)-1].at != m.resume:
@@ -197,8 +197,8 @@ func (m *Machine) suspect() {
 }
 
 // suspectList records that a list, or the first pages of it, may be of another history than what has come since. No watch repeats
-// events then, and one object may have the same version in both histories by chance, so all states that are known are asked for. If the
-// server is unverified already, the questions are about that list.
+// events then, and one object may have the same version in both histories by chance, so all states that are known are asked for. If
+// the server is unverified already, the questions are about that list.
 func (m *Machine) suspectList() {
 	if m.unverified != nil {
 		return
@@ -215,21 +215,21 @@ func (m *Machine) suspectAfterProof() {
 	}
 }
 
-// suspectAnswers puts every key with a fence into quarantine, so that the machine asks for it again. For such a key, the sink has an
-// answer of the old server that is newer than the resume point, which no check covers. If another server answers now, the fence would
-// hide its events. suspectAnswers also marks the ask that is in flight, so that its answer is not used, and drops a verification that has
-// begun.
+// suspectAnswers puts every key with a refetch version into quarantine, so that the machine asks for it again. For such a key, the
+// sink has an answer of the old server that is newer than the resume version, which no check covers. If another server answers now,
+// the refetch version would hide its events. suspectAnswers also marks the refetch that is in flight, so that its answer is not
+// used, and drops a verification that has begun.
 func (m *Machine) suspectAnswers(now time.Time) {
-	if m.ask != nil {
-		m.ask.doubted = true
+	if m.refetch != nil {
+		m.refetch.otherServer = true
 	}
 	if m.verify.running() {
 		m.verify.postpone(&m.rules, now)
 		m.emit(CancelVerification{})
 	}
-	for _, key := range slices.Sorted(maps.Keys(m.fences)) {
+	for _, key := range slices.Sorted(maps.Keys(m.refetchVersions)) {
 		if _, ok := m.quarantine.entries[key]; !ok {
-			m.toQuarantine(now, Item{Meta: object.Meta{Key: key, ResourceVersion: m.fences[key]}}, errAhead, outOfOrder)
+			m.toQuarantine(now, Item{Meta: object.Meta{Key: key, ResourceVersion: m.refetchVersions[key]}}, errAhead, outOfOrder)
 		}
 	}
 }
@@ -239,9 +239,9 @@ var errAhead = errors.New("the server was asked for the object, and another serv
 // mayBeAnotherServer reports whether another server may answer after this end of a watch.
 func (m *Machine) mayBeAnotherServer(p *watching, reason Reason, now time.Time) bool {
 	switch reason {
-	case Unreachable, Unavailable, Silent, TimedOut:
+	case Unreachable, Unavailable, IdleTimeout, TimedOut:
 		return true
-	case Closed, Cut:
+	case Closed, ConnectionLost:
 		return p.timeout == 0 || p.alive(now) < p.timeout-margin
 	default:
 		return false
@@ -259,7 +259,7 @@ func (m *Machine) planCheck(now time.Time, p *watching) {
 	default:
 		m.unverified.at = now.Add(checkAfter + m.rules.jitter(checkSpread))
 		if m.unverified.relisted {
-			m.unverified.at = latest(m.unverified.at, m.pauses.nextListCheck)
+			m.unverified.at = latest(m.unverified.at, m.backoff.nextListCheck)
 		}
 	}
 }
@@ -280,9 +280,9 @@ func (m *Machine) checkIn(now time.Time, d time.Duration) {
 
 // checkLater sets the time of the next question after a failure.
 func (m *Machine) checkLater(now time.Time) {
-	delay := askBase
+	delay := refetchBase
 	for range m.unverified.failures {
-		delay = min(2*delay, askCap)
+		delay = min(2*delay, refetchCap)
 	}
 	m.unverified.failures++
 	m.checkIn(now, delay+m.rules.jitter(delay))
@@ -293,13 +293,13 @@ func (m *Machine) check(now time.Time) {
 	u := m.unverified
 	u.at = time.Time{}
 	if u.relisted {
-		m.pauses.nextListCheck = now.Add(checkListEvery)
+		m.backoff.nextListCheck = now.Add(checkListEvery)
 	}
-	m.send(now, &ask{key: u.questions[0].Key, at: u.questions[0].at})
+	m.send(now, &refetch{key: u.questions[0].Key, at: u.questions[0].at})
 }
 
 // checked takes the answer to a question.
-func (m *Machine) checked(now time.Time, a *ask, in Answered) {
+func (m *Machine) checked(now time.Time, a *refetch, in Refetched) {
 	u := m.unverified
 	if u == nil {
 		return // the events of the watch have verified the server
@@ -308,7 +308,7 @@ func (m *Machine) checked(now time.Time, a *ask, in Answered) {
 	failed := in.Failure.Reason
 	behind := failed == TooLarge || failed == 0 && object.Older(in.Version, q.at)
 	switch {
-	case a.doubted:
+	case a.otherServer:
 		m.checkIn(now, 0) // the answer may be the old server's
 	case behind && !u.behind && (failed == 0 || q.Key == ""):
 		u.behind = true
@@ -345,11 +345,11 @@ func (m *Machine) nextQuestion(now time.Time) {
 	m.checkIn(now, 0)
 }
 
-// repeated takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. An object at or
-// before the version at which the watch began says nothing, nor does a bookmark before the event that has to come next.
+// repeated takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. An object
+// at or before the version at which the watch began says nothing, nor does a bookmark before the event that has to come next.
 func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
 	meta := e.Item.Meta
-	if len(p.repeats) == 0 || !object.Ordered(meta.ResourceVersion) {
+	if len(p.repeats) == 0 || !object.IsComparable(meta.ResourceVersion) {
 		return false
 	}
 	want := p.repeats[0]
@@ -358,7 +358,7 @@ func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
 	case e.Type == Bookmark && object.Older(meta.ResourceVersion, want.ResourceVersion):
 	case !object.Older(p.version, meta.ResourceVersion):
 		return false
-	case same && meta.Key == want.Key && !object.Another(meta.UID, want.UID) && want.gone == (e.Type == Deleted) && e.Type != Bookmark:
+	case same && meta.Key == want.Key && !object.DifferentUID(meta.UID, want.UID) && want.gone == (e.Type == Deleted) && e.Type != Bookmark:
 		p.repeats, p.repeated = p.repeats[1:], true
 		if m.recent.repeated(want, len(p.repeats)); len(p.repeats) == 0 {
 			m.unverified = nil
@@ -371,8 +371,9 @@ func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
 	return true
 }
 
-// unrepeatable reports whether a watch has ended because the server no longer has the events that the watch has to repeat. Some servers
-// say so by 410, and some end the watch at once, see [short]. The next watch begins at the resume point, and more is asked for beside it.
+// unrepeatable reports whether a watch has ended because the server no longer has the events that the watch has to repeat. Some
+// servers say so by 410, and some end the watch at once, see [short]. The next watch begins at the resume version, and more is
+// asked for beside it.
 func (m *Machine) unrepeatable(now time.Time, p *watching, reason Reason) bool {
 	forgotten := reason == Expired || reason == Closed && p.empty(now)
 	if !forgotten || len(p.repeats) == 0 {
@@ -389,27 +390,27 @@ func (m *Machine) unrepeatable(now time.Time, p *watching, reason Reason) bool {
 // or that the sink has taken and lost.
 var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch or the sink has lost a change")
 
-// errStorageDiffers is reported if a list has come from a server that has shown another history, and the server's storage has something
-// else than the list. If the storage of etcd alone was restored, the watch cache of a running API server is such a list's source, and
-// no list helps until that server is started again. A 410 does not settle the question then, because the sink still has objects
-// of the old history: it is asked again as of the resume point.
+// errStorageDiffers is reported if a list has come from a server that has shown another history, and the server's storage has
+// something else than the list. If the storage of etcd alone was restored, the watch cache of a running API server is such a list's
+// source, and no list helps until that server is started again. A 410 does not settle the question then, because the sink still has
+// objects of the old history: it is asked again as of the resume version.
 var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")
 
 // otherHistory takes the proof that the server has another history. It lists, unless a list has not helped.
 func (m *Machine) otherHistory(now time.Time, err error) {
 	if m.unverified != nil && m.unverified.relisted {
 		m.unverified.differs = true
-		m.pauses.nextListCheck = time.Time{} // the next list may help
+		m.backoff.nextListCheck = time.Time{} // the next list may help
 		m.emit(Problem{Class: VersionProblem, Err: fmt.Errorf("%w: %w", errStorageDiffers, err)})
 		m.checkLater(now)
 		return
 	}
-	m.wentBack(now, err)
+	m.rolledBack(now, err)
 }
 
-// wentBack lists the most recent state, and reuses no object of the sink. It lists at once, unless the machine is waiting. The questions
-// of many clients are spread over time, so the lists that follow are spread, too.
-func (m *Machine) wentBack(now time.Time, err error) {
+// rolledBack lists the most recent state, and reuses no object of the sink. It lists at once, unless the machine is waiting. The
+// questions of many clients are spread over time, so the lists that follow are spread, too.
+func (m *Machine) rolledBack(now time.Time, err error) {
 	m.distrust(err)
 	m.syncAfterWait(now)
 }
@@ -418,20 +419,20 @@ func (m *Machine) wentBack(now time.Time, err error) {
 func (m *Machine) distrust(err error) {
 	m.mostRecentNext, m.distrusted = true, true
 	m.emit(Problem{Class: VersionProblem, Err: err})
-	m.emit(HangUp{WentBack, err})
-	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
+	m.emit(Cancel{RolledBack, err})
+	m.emit(Relist{Version: m.resume, Reason: RolledBack, Err: err})
 }
 
-// unsettled reports whether the sink's object of a key may be older than the resume point (quarantine) or newer (fence).
+// unsettled reports whether the sink's object of a key may be older than the resume version (quarantine) or newer (refetch version).
 func (m *Machine) unsettled(key string) bool {
-	_, fenced := m.fences[key]
+	_, fenced := m.refetchVersions[key]
 	return fenced || m.quarantine.entries[key] != nil
 }
 
 // sameVersion reports whether the sink may hold the same state of this object. If a transform has cleared the UID or the version,
 // sameVersion does not compare that part.
 func sameVersion(item Item) bool {
-	return !object.Another(item.Held.UID, item.Meta.UID) &&
+	return !object.DifferentUID(item.Held.UID, item.Meta.UID) &&
 		(item.Held.ResourceVersion == "" || item.Held.ResourceVersion == item.Meta.ResourceVersion)
 }
 
@@ -440,7 +441,7 @@ func otherVersion(item Item) error { return otherThan(item.Held, item.Meta) }
 
 // otherThan is the error of an object that is not what was known under its key. If it is another object, its version may be the same.
 func otherThan(was, meta object.Meta) error {
-	if object.Another(was.UID, meta.UID) {
+	if object.DifferentUID(was.UID, meta.UID) {
 		return fmt.Errorf("%w: %s is another object at %s (UID %s) than at %s (UID %s)", errOtherHistory, meta.Key, meta.ResourceVersion, meta.UID, was.ResourceVersion, was.UID)
 	}
 	return fmt.Errorf("%w: %s is at %s, and was at %s", errOtherHistory, meta.Key, meta.ResourceVersion, was.ResourceVersion)

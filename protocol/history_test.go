@@ -9,19 +9,19 @@ import (
 )
 
 // checked is a settled machine whose watch was cut early and is open again, up to the question.
-func checked(t *testing.T, s *stage) Ask {
+func checked(t *testing.T, s *stage) Refetch {
 	t.Helper()
-	s.step(Ended{failed(Cut, 0)})
+	s.step(Ended{failed(ConnectionLost, 0)})
 	s.step(Opened{})
 	s.pass(time.Second)
-	question, ok := sent[Ask](s)
+	question, ok := sent[Refetch](s)
 	if !ok {
 		t.Fatalf("nothing is asked for, but %v", s.effects)
 	}
 	return question
 }
 
-// While the machine waits because the server asked it to, a server that went back does not cut the wait short.
+// While the machine waits because the server asked it to, a server that rolled back does not cut the wait short.
 func TestWentBackDoesNotCutAWaitShort(t *testing.T) {
 	s := newStage()
 	s.settled()
@@ -31,7 +31,7 @@ func TestWentBackDoesNotCutAWaitShort(t *testing.T) {
 	if _, ok := sent[Backoff](s); !ok {
 		t.Fatalf("the effects are %v, want a wait", s.effects)
 	}
-	s.step(Answered{Failure: failed(TooLarge, 504)})
+	s.step(Refetched{Failure: failed(TooLarge, 504)})
 	if list, ok := sent[List](s); ok {
 		t.Errorf("%+v is sent before the wait is over", list)
 	}
@@ -42,8 +42,8 @@ func TestWentBackDoesNotCutAWaitShort(t *testing.T) {
 	}
 }
 
-// A server repeats no event that the resume point has not passed. Here the sink refuses so many changes that a list is due, so the last
-// one is not passed: a copy that is saved now goes on behind the one before it.
+// A server repeats no event that the resume version has not passed. Here the sink refuses so many changes that a list is due, so
+// the last one is not passed: a copy that is saved now continues behind the one before it.
 func TestEventBeforeAListIsNotToBeRepeated(t *testing.T) {
 	s := newStage()
 	s.settled()

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// maxPause is the longest silence among initial events. It is also the longest wait for their end, once an event has come that
+	// maxDelay is the longest idle time among initial events. It is also the longest wait for their end, once an event has come that
 	// is not an initial event. Some proxies lose the bookmark that ends the initial events. Then nothing comes any more, or only
 	// later changes: https://github.com/kubernetes/kubernetes/issues/140890.
-	maxPause = 30 * time.Second
+	maxDelay = 30 * time.Second
 
 	// After maxIncomplete streams in a row that ended too early, the machine asks for lists for the time listFor.
 	maxIncomplete = 2
@@ -51,14 +51,14 @@ func (m *Machine) listOutrun(now time.Time, p *watching) {
 // givenUpAt returns when the machine stops waiting for the end of the initial events. A bookmark, a MODIFIED or a DELETED shows
 // that the initial events are over. An ADDED may be an initial event.
 func (p *streaming) givenUpAt() time.Time {
-	at := p.heard.Add(maxPause)
+	at := p.heard.Add(maxDelay)
 	if !p.otherEventAt.IsZero() {
-		at = earliest(at, p.otherEventAt.Add(maxPause))
+		at = earliest(at, p.otherEventAt.Add(maxDelay))
 	}
 	return at
 }
 
-// initialEvent collects the state. Once the state is complete, the same stream goes on as a watch.
+// initialEvent collects the state. Once the state is complete, the same stream continues as a watch.
 func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	p.heard = now
 	if e.Type != Added && p.otherEventAt.IsZero() {
@@ -73,15 +73,15 @@ func (m *Machine) initialEvent(now time.Time, p *streaming, e *Seen) {
 	}
 	sum := *e.Sum
 	sum.Version = e.Item.Meta.ResourceVersion
-	if object.Any(sum.Version) {
-		m.emit(HangUp{Incomplete, errNoVersion})
+	if object.IsAnyVersion(sum.Version) {
+		m.emit(Cancel{Incomplete, errNoVersion})
 		m.listInstead(now, p, Failure{Err: errNoVersion})
 		return
 	}
 	m.wholeStateCame(now, p.version, sum)
 }
 
-// initialEventsTaken goes on with the stream as a watch.
+// initialEventsTaken continues with the stream as a watch.
 func (m *Machine) initialEventsTaken(now time.Time, p *streaming) {
 	m.servedTicket = max(m.servedTicket, p.ticket)
 	m.lists.incompleteStreams = 0
@@ -128,7 +128,7 @@ func (m *Machine) streamEnded(now time.Time, p *streaming, failure Failure) {
 	m.becomeWaiting(now, toList, failure)
 }
 
-// listInstead asks for lists instead of initial events, now and for an hour. If the server has asked for a pause, the list waits.
+// listInstead asks for lists instead of initial events, now and for an hour. If the server has asked for a delay, the list waits.
 func (m *Machine) listInstead(now time.Time, p *streaming, failure Failure) {
 	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	m.lists.incompleteStreams, m.lists.listsUntil = 0, now.Add(listFor)

@@ -35,12 +35,12 @@ const defaultPageSize = 500
 // the request is for.
 func (m *Machine) sync(now time.Time) {
 	kind := m.wholeState(now)
-	if wait := m.pauses.until(m.rules, kind, now); wait > 0 {
+	if wait := m.backoff.until(m.rules, kind, now); wait > 0 {
 		m.waitUntil(now.Add(wait), toList)
 		return
 	}
 	m.cancelBeside()
-	m.pauses.take(m.rules, kind, now)
+	m.backoff.take(m.rules, kind, now)
 	if kind == toWatch {
 		m.becomeStreaming(now)
 		return
@@ -50,13 +50,13 @@ func (m *Machine) sync(now time.Time) {
 
 // wholeState returns the kind of the next request for the whole state: a list, or a watch with initial events.
 func (m *Machine) wholeState(now time.Time) next {
-	if (m.rules.Initial == InitialEvents || now.Before(m.lists.initialEventsUntil)) && !now.Before(m.lists.listsUntil) {
+	if (m.rules.Initial == Streaming || now.Before(m.lists.initialEventsUntil)) && !now.Before(m.lists.listsUntil) {
 		return toWatch
 	}
 	return toList
 }
 
-// syncAfterWait asks for the whole state. If the machine is waiting, the wait goes on first, because the server may have asked for
+// syncAfterWait asks for the whole state. If the machine is waiting, the wait continues first, because the server may have asked for
 // it.
 func (m *Machine) syncAfterWait(now time.Time) {
 	if p, ok := m.phase.(*waiting); ok && now.Before(p.until) {
@@ -74,7 +74,7 @@ func (m *Machine) syncAfterWait(now time.Time) {
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
 func (m *Machine) becomeListing(now time.Time) {
 	version := m.floor()
-	if version == "" && m.rules.Initial == ListAny {
+	if version == "" && m.rules.Initial == FromCache {
 		version = "0"
 	}
 	p := &listing{version: version, asked: now, heard: now}
@@ -104,23 +104,23 @@ func (m *Machine) limit(version string) int64 {
 	switch {
 	case m.rules.PageSize != 0:
 		return max(m.rules.PageSize, 0)
-	case m.lists.paged, object.Any(version):
+	case m.lists.paged, object.IsAnyVersion(version):
 		return defaultPageSize
 	}
 	return 0
 }
 
-// silentTooLong returns when the machine gives up an answer, if its last byte came at heard; zero for never.
-func (m *Machine) silentTooLong(heard time.Time) time.Time {
-	if m.rules.Patience == 0 {
+// idleSince returns when the machine gives up an answer, if its last byte came at heard; zero for never.
+func (m *Machine) idleSince(heard time.Time) time.Time {
+	if m.rules.ResponseIdleTimeout == 0 {
 		return time.Time{}
 	}
-	return heard.Add(m.rules.Patience)
+	return heard.Add(m.rules.ResponseIdleTimeout)
 }
 
 // listed gives the list to the sink.
 func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
-	if object.Any(sum.Version) {
+	if object.IsAnyVersion(sum.Version) {
 		sum.Version = ""
 	}
 	m.wholeStateCame(now, p.version, sum)
@@ -139,7 +139,7 @@ func (m *Machine) listTaken(now time.Time, p *listing, sum Sum) {
 	m.lists.paged = m.lists.paged || p.version == "0" && sum.Pages > 1
 	if p.anotherWanted {
 		m.mostRecentNext = true
-		m.pauses.credit(&m.rules)
+		m.backoff.credit(&m.rules)
 		m.sync(now)
 		return
 	}
@@ -161,7 +161,7 @@ func (m *Machine) wholeStateCame(now time.Time, asked string, sum Sum) {
 		}
 	}
 	if older != nil {
-		m.stateWentBack(now, older)
+		m.stateRolledBack(now, older)
 		return
 	}
 	if err := m.undecodable(sum); err != nil {
@@ -179,7 +179,7 @@ func (m *Machine) wholeStateCame(now time.Time, asked string, sum Sum) {
 // stateUnused reports that the whole state has come and is not used. If it came as initial events, their stream is closed.
 func (m *Machine) stateUnused(failure Failure) {
 	if _, ok := m.phase.(*streaming); ok {
-		m.emit(HangUp{failure.Reason, failure.Err})
+		m.emit(Cancel{failure.Reason, failure.Err})
 		return
 	}
 	m.emit(ListUnused{failure.Err})
@@ -206,7 +206,7 @@ func (m *Machine) undecodable(sum Sum) error {
 // replaced notes that the sink has the whole state. The list replaces everything that was known about single objects. If it has items
 // without a readable name, a repair follows.
 func (m *Machine) replaced(now time.Time, sum Sum) {
-	m.resume, m.fences, m.recent, m.unverified = sum.Version, nil, sum.Recent, nil
+	m.resume, m.refetchVersions, m.recent, m.unverified = sum.Version, nil, sum.Recent, nil
 	switch {
 	case m.distrusted:
 		m.suspectAfterProof()
@@ -214,7 +214,7 @@ func (m *Machine) replaced(now time.Time, sum Sum) {
 		m.suspectList()
 	}
 	m.mostRecentNext, m.distrusted = false, false
-	m.pauses.listed()
+	m.backoff.listed()
 	m.health.outage.listed = true
 	m.quarantine = m.quarantine.relisted(m, now, sum)
 	m.repair.listed(now)
@@ -224,7 +224,7 @@ func (m *Machine) replaced(now time.Time, sum Sum) {
 	if m.quarantine.beyondLimit > 0 {
 		m.repair.want(&m.rules, now)
 	}
-	m.repairUnaskable(now)
+	m.repairInstead(now)
 	m.verify.postpone(&m.rules, now)
 	if m.resyncAt.IsZero() && m.rules.Resync > 0 {
 		m.resyncAt = now.Add(m.rules.Resync)
@@ -246,7 +246,7 @@ func (m *Machine) replaced(now time.Time, sum Sum) {
 // the sink tells what it held before.
 //
 // The sink loses an object that still exists if two things come together: the item of the object has a name but cannot be used, and
-// the sink does not tell what it holds. An ask then brings the object back. If the sink kept every object that the list lacks
+// the sink does not tell what it holds. A refetch then brings the object back. If the sink kept every object that the list lacks
 // instead, it would also keep deleted objects.
 func (m *Machine) keepsUnlisted(sum Sum) bool {
 	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)
@@ -254,18 +254,18 @@ func (m *Machine) keepsUnlisted(sum Sum) bool {
 
 // stateWentBack drops a list or initial events, and asks for the most recent state. Either what came is older than the version that
 // the machine asked for; or some of its objects were taken from the sink, and may be of another history. If the most recent state is
-// older, too, then the server's storage went back, for example because it was restored from a backup. The sink then gets that state.
-func (m *Machine) stateWentBack(now time.Time, err error) {
+// older, too, then the server's storage rolled back, for example because it was restored from a backup. The sink then gets that state.
+func (m *Machine) stateRolledBack(now time.Time, err error) {
 	m.mostRecentNext, m.distrusted = true, true
-	m.stateUnused(Failure{Reason: WentBack, Err: err})
+	m.stateUnused(Failure{Reason: RolledBack, Err: err})
 	m.emit(Problem{Class: VersionProblem, Err: err})
-	m.emit(Relist{Version: m.resume, Reason: WentBack, Err: err})
+	m.emit(Relist{Version: m.resume, Reason: RolledBack, Err: err})
 	m.sync(now)
 }
 
 // listFailed asks at once for the most recent state, if the server no longer has the version or does not have it yet. It does so
 // even if the server sent Retry-After, because the next request is a different one. After any other failure, it tries again after a
-// pause. It never asks again for a version that the server does not have.
+// delay. It never asks again for a version that the server does not have.
 func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 	m.fail(now, failure.Err)
 	m.mostRecentNext = m.mostRecentNext || p.anotherWanted
@@ -280,9 +280,9 @@ func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 	case Failed:
 		// The server may have refused the request because of its version.
 		if failure.findsFault() {
-			m.pauses.failures++
+			m.backoff.failures++
 		}
-		m.mostRecentNext = m.mostRecentNext || m.pauses.failures >= maxFailures
+		m.mostRecentNext = m.mostRecentNext || m.backoff.failures >= maxFailures
 	default:
 	}
 	m.emit(Problem{Class: ListProblem, Err: failure.Err})
@@ -303,13 +303,13 @@ func (m *Machine) listWanted(now time.Time, ticket int) {
 		return
 	}
 	m.mostRecentNext = true
-	m.emit(HangUp{Asked, errAsked})
-	m.emit(Relist{Version: m.resume, Reason: Asked, Err: errAsked})
-	m.pauses.credit(&m.rules)
+	m.emit(Cancel{RelistRequested, errRequested})
+	m.emit(Relist{Version: m.resume, Reason: RelistRequested, Err: errRequested})
+	m.backoff.credit(&m.rules)
 	m.sync(now)
 }
 
-// relist gives the resume point up, and lists after a backoff.
+// relist gives the resume version up, and lists after a backoff.
 //
 // If the last list came back at the version that the machine had asked for, and the server cannot watch from that version, then
 // the same request would bring the same version again. So the next list asks for the most recent state.
@@ -317,11 +317,11 @@ func (m *Machine) listWanted(now time.Time, ticket int) {
 // If a watch has expired behind an outage, so have the watches of other clients, and all of them list. They spread these lists
 // evenly. If such a list fails, it is repeated after an ordinary backoff.
 func (m *Machine) relist(now time.Time, failure Failure) {
-	if (failure.Reason == Expired || failure.Reason == Empty) && m.lists.sameVersionListed != "" && m.lists.sameVersionListed == m.resume {
+	if (failure.Reason == Expired || failure.Reason == EmptyWatches) && m.lists.sameVersionListed != "" && m.lists.sameVersionListed == m.resume {
 		m.mostRecentNext = true
 	}
 	m.emit(Relist{Version: m.resume, Reason: failure.Reason, Err: failure.Err})
-	if failure.Reason == Expired && m.pauses.outage {
+	if failure.Reason == Expired && m.backoff.outage {
 		m.backOff(now, failure.retryAfter()+m.rules.jitter(m.rules.scaled(spread)), toList, failure)
 		return
 	}

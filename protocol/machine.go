@@ -18,22 +18,22 @@ type Machine struct {
 	position
 	recent recent // the newest states that the server has sent, see history.go
 
-	// How requests are paced, see pause.go and silence.go.
-	pauses  pauses
-	silence silence
+	// How requests are paced, see backoff.go and idle.go.
+	backoff backoff
+	idle    idleLimits
 	health  health
 
 	// What the machine has learned about lists of this server, see list.go and initial.go.
 	lists lists
 
-	// What is done beside the watch, see quarantine.go, ask.go, history.go, repair.go, verify.go.
-	quarantine     quarantine
-	ask            *ask
-	unaskableUntil time.Time   // no key is asked for before this, because an answer could not be used; zero if there was no such answer
-	askNotBefore   time.Time   // no key is asked for before this, because the server sent Retry-After; zero if it has not
-	unverified     *unverified // nil while the server counts as verified
-	repair         repair
-	verify         verification
+	// What is done beside the watch, see quarantine.go, refetch.go, history.go, repair.go, verify.go.
+	quarantine       quarantine
+	refetch          *refetch
+	noRefetchUntil   time.Time   // no key is asked for before this, because an answer could not be used; zero if there was no such answer
+	refetchNotBefore time.Time   // no key is asked for before this, because the server sent Retry-After; zero if it has not
+	unverified       *unverified // nil while the server counts as verified
+	repair           repair
+	verify           verification
 
 	resyncAt time.Time // zero before the first list; always zero if there are no resyncs
 
@@ -44,22 +44,22 @@ type Machine struct {
 
 // position says which resourceVersion the sink is at, and so what to ask for next.
 type position struct {
-	// resume is the resume point: the sink has everything up to this resourceVersion, except what is in quarantine. The next
+	// resume is the resume version: the sink has everything up to this resourceVersion, except what is in quarantine. The next
 	// watch begins there. It is empty before the first list.
 	resume string
 
-	// mostRecentNext: the next list asks for the most recent state. The server could not list at the resume point, or could
+	// mostRecentNext: the next list asks for the most recent state. The server could not list at the resume version, or could
 	// not watch from the version of its list.
 	mostRecentNext bool
 
-	// distrusted: the server's storage went back, or may have, and the sink still holds objects from before. The same
+	// distrusted: the server's storage rolled back, or may have, and the sink still holds objects from before. The same
 	// version may now mean another state, so every object of the next list is decoded.
 	distrusted bool
 
 	// synced: the sink has had a whole list, or a saved copy that the server has resumed.
 	synced bool
 
-	fences fences // see fence.go
+	refetchVersions refetchVersions // see refetched.go
 }
 
 // New returns a machine that lists at its first tick.
@@ -72,11 +72,11 @@ func (m *Machine) Clone() *Machine {
 	c := *m
 	c.out = nil
 	c.phase = m.phase.clone()
-	c.fences = maps.Clone(m.fences)
+	c.refetchVersions = maps.Clone(m.refetchVersions)
 	c.quarantine = m.quarantine.clone()
-	if m.ask != nil {
-		a := *m.ask
-		c.ask = &a
+	if m.refetch != nil {
+		a := *m.refetch
+		c.refetch = &a
 	}
 	if m.unverified != nil {
 		u := *m.unverified
@@ -113,7 +113,7 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 		m.opened(now, in.Reconnected)
 	case Ended:
 		m.ended(now, in.Failure)
-	case Answered:
+	case Refetched:
 		m.answered(now, in)
 	case MetadataListed:
 		m.metadataListed(now, in)
@@ -139,7 +139,7 @@ func (m *Machine) emit(e Effect) { m.out = append(m.out, e) }
 // change in many places, so it is applied after each step:
 //
 //   - If a saved copy waits, and a watch from its version is open without a sign of another server, it counts as the first list.
-//   - If the resume point has reached the version of a verification's list, the sink can be compared with that list.
+//   - If the resume version has reached the version of a verification's list, the sink can be compared with that list.
 func (m *Machine) conclude(now time.Time) {
 	m.syncSaved(now)
 	if m.verify.arrived && !object.Older(m.resume, m.verify.version) {
@@ -154,8 +154,8 @@ func (m *Machine) tick(now time.Time, heard Heard) {
 		m.resyncAt = now.Add(m.rules.Resync)
 	}
 	m.phase.hear(heard.Main)
-	if m.ask != nil {
-		m.ask.heard = latest(m.ask.heard, heard.Ask)
+	if m.refetch != nil {
+		m.refetch.heard = latest(m.refetch.heard, heard.Refetch)
 	}
 	m.verify.heard = latest(m.verify.heard, heard.Verification)
 	m.mainTimers(now)
@@ -178,27 +178,27 @@ func (m *Machine) mainTimers(now time.Time) {
 			m.sync(now)
 		}
 	case *listing:
-		if due(now, m.silentTooLong(p.heard)) {
-			m.giveUp(now, Failure{Reason: Silent, Err: errSilent})
+		if due(now, m.idleSince(p.heard)) {
+			m.giveUp(now, Failure{Reason: IdleTimeout, Err: errIdle})
 		}
 	case *streaming:
 		if due(now, p.givenUpAt()) {
-			m.emit(HangUp{Incomplete, errIncomplete})
+			m.emit(Cancel{Incomplete, errIncomplete})
 			m.listInstead(now, p, Failure{Err: errIncomplete})
 		}
 	case *watching:
 		switch {
 		case due(now, p.deadline):
 			m.giveUp(now, Failure{Reason: TimedOut, Err: errTimedOut})
-		case due(now, m.silentAt(p)):
-			m.giveUp(now, Failure{Reason: Silent, Err: errSilent})
+		case due(now, m.idleAt(p)):
+			m.giveUp(now, Failure{Reason: IdleTimeout, Err: errIdle})
 		}
 	}
 }
 
-// giveUp closes the list or watch, and goes on as if it had ended with this failure.
+// giveUp closes the list or watch, and continues as if it had ended with this failure.
 func (m *Machine) giveUp(now time.Time, failure Failure) {
-	m.emit(HangUp{failure.Reason, failure.Err})
+	m.emit(Cancel{failure.Reason, failure.Err})
 	if p, ok := m.phase.(*listing); ok {
 		m.listFailed(now, p, failure)
 		return
@@ -208,7 +208,7 @@ func (m *Machine) giveUp(now time.Time, failure Failure) {
 
 // besideTimers does what is due beside an open watch.
 func (m *Machine) besideTimers(now time.Time) {
-	m.askTimers(now)
+	m.refetchTimers(now)
 	m.verifyTimers(now)
 	p, ok := m.phase.(*watching)
 	if !ok || !p.open {
@@ -218,7 +218,7 @@ func (m *Machine) besideTimers(now time.Time) {
 		m.repairByList(now)
 		return
 	}
-	m.checkOrAsk(now)
+	m.checkOrRefetch(now)
 	m.beginVerification(now)
 }
 
@@ -229,20 +229,20 @@ func (m *Machine) Wake() time.Time {
 	case *waiting:
 		at = earliest(at, p.until)
 	case *listing:
-		at = earliest(at, m.silentTooLong(p.heard))
+		at = earliest(at, m.idleSince(p.heard))
 	case *streaming:
 		at = earliest(at, p.givenUpAt())
 	case *watching:
-		at = earliest(at, earliest(p.deadline, m.silentAt(p)))
+		at = earliest(at, earliest(p.deadline, m.idleAt(p)))
 		if p.open {
 			at = earliest(at, m.wakeBeside())
 		}
 	}
-	if m.ask != nil {
-		at = earliest(at, m.silentTooLong(m.ask.heard))
+	if m.refetch != nil {
+		at = earliest(at, m.idleSince(m.refetch.heard))
 	}
 	if m.verify.asked {
-		at = earliest(at, m.silentTooLong(m.verify.heard))
+		at = earliest(at, m.idleSince(m.verify.heard))
 	}
 	return at
 }
@@ -250,8 +250,8 @@ func (m *Machine) Wake() time.Time {
 // wakeBeside returns when something is to be begun beside an open watch.
 func (m *Machine) wakeBeside() time.Time {
 	at := m.repairAt()
-	if m.ask == nil {
-		at = earliest(at, m.nextAsk())
+	if m.refetch == nil {
+		at = earliest(at, m.nextRefetch())
 	}
 	if !m.verify.running() {
 		at = earliest(at, m.verificationAt())
@@ -274,7 +274,7 @@ func (m *Machine) stopped(now time.Time) {
 		m.mostRecentNext = m.mostRecentNext || p.anotherWanted
 	}
 	m.waitUntil(time.Time{}, then)
-	m.ask = nil
+	m.refetch = nil
 	m.verify.cancel()
 	m.suspect()
 	m.suspectAnswers(now)

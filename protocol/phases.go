@@ -3,8 +3,8 @@ package protocol
 import "time"
 
 // phase is what the machine is doing, with the fields that are valid only meanwhile. Only these functions assign it:
-// becomeListing, becomeStreaming, becomeWatching, streamComplete (which goes on with an open stream) and waitUntil. becomeWaiting
-// draws a pause, and calls waitUntil.
+// becomeListing, becomeStreaming, becomeWatching, streamComplete (which continues with an open stream) and waitUntil. becomeWaiting
+// draws a delay, and calls waitUntil.
 type phase interface {
 	name() string
 	clone() phase
@@ -63,7 +63,7 @@ type watching struct {
 	progress      bool          // it has delivered something
 	repeated      bool          // it has repeated an event that it has to
 	bookmark      time.Time     // when a bookmark came last; zero before the first
-	silence       time.Duration // how long it may be silent before its first bookmark
+	idleLimit     time.Duration // how long it may be idle before its first bookmark
 }
 
 // alive is how long ago the watch was asked for.

@@ -14,12 +14,12 @@ import (
 //
 //   - Its object cannot be decoded or is too large, or a transform failed.
 //   - The sink refused its object.
-//   - An event of the key was older than the resume point, so the event may no longer be true.
+//   - An event of the key was older than the resume version, so the event may no longer be true.
 //   - A verification found a difference.
-//   - Its fence may come from another server than the one that answers now.
-//   - The machine began with a saved copy, and the key is one of its doubts.
+//   - Its refetch version may come from another server than the one that answers now.
+//   - The machine began with a saved copy, and the key is unsure in it.
 //
-// All other keys stay up to date. A good event, the answer to an ask, or a list takes a key out of quarantine.
+// All other keys stay up to date. A good event, the answer to a refetch, or a list takes a key out of quarantine.
 type quarantine struct {
 	entries map[string]*entry
 
@@ -40,14 +40,14 @@ type entry struct {
 	why  cause
 	err  error
 
-	askErr error // why the last ask failed; nil if it did not, or if there was none
+	refetchErr error // why the last refetch failed; nil if it did not, or if there was none
 
 	// minVersion: an answer that is older than this is not used, because the machine has seen this version of the key, or of
 	// the resource, already.
 	minVersion string
 
 	since, next   time.Time // when it came in, and when it is asked for
-	step          int       // how many asks there were: the place on the curve of pauses
+	step          int       // how many refetches there were: the place on the backoff schedule
 	answersUnused int       // answers in a row that were not used, see maxAnswersUnused
 }
 
@@ -58,7 +58,7 @@ const (
 	unusable        cause = iota + 1 // it cannot be decoded or transformed
 	sinkRefused                      // the sink did not take it
 	deletionRefused                  // the sink did not delete it
-	outOfOrder                       // an event was older than the resume point, so that it may no longer be true
+	outOfOrder                       // an event was older than the resume version, so that it may no longer be true
 	differs                          // a verification found it to differ
 )
 
@@ -70,10 +70,10 @@ const (
 	// objects. The machine then lists.
 	maxRefused = 100
 
-	// The pauses between asks for one key double from askBase to askCap. An ask helps if a conversion or a transform works
+	// The delays between asks for one key double from refetchBase to refetchCap. A refetch helps if a conversion or a transform works
 	// again. If the object itself is repaired, an event says so at once.
-	askBase = time.Second
-	askCap  = 10 * time.Minute
+	refetchBase = time.Second
+	refetchCap  = 10 * time.Minute
 )
 
 // Quarantined is an object whose latest version the sink may lack.
@@ -85,8 +85,8 @@ type Quarantined struct {
 	// differs from the server's.
 	Err error
 
-	// Since is when the object came into quarantine, and NextTry is when the server is asked for it next. If somebody repairs the object
-	// before NextTry, the event of that change takes the object out of quarantine.
+	// Since is when the object came into quarantine, and NextTry is when the server is asked for it next. If somebody repairs the
+	// object before NextTry, the event of that change takes the object out of quarantine.
 	Since, NextTry time.Time
 }
 
@@ -113,12 +113,12 @@ func (m *Machine) Quarantine() (all []Quarantined, more int) {
 	return all, m.quarantine.beyondLimit
 }
 
-// reported returns the cause of the quarantine. If the last ask failed, the error also has the cause of that.
+// reported returns the cause of the quarantine. If the last refetch failed, the error also has the cause of that.
 func (e *entry) reported() error {
-	if e.askErr == nil {
+	if e.refetchErr == nil {
 		return e.err
 	}
-	return fmt.Errorf("%w; asking for it failed: %w", e.err, e.askErr)
+	return fmt.Errorf("%w; asking for it failed: %w", e.err, e.refetchErr)
 }
 
 // QuarantineChanges returns a number. While the number stays the same, [Machine.Quarantine] returns the same entries.
@@ -144,30 +144,30 @@ func (m *Machine) toQuarantine(now time.Time, item Item, err error, why cause) {
 	if e.meta != item.Meta {
 		e.step = 0
 	}
-	e.meta, e.why, e.err, e.askErr, e.answersUnused = item.Meta, why, err, nil, 0
+	e.meta, e.why, e.err, e.refetchErr, e.answersUnused = item.Meta, why, err, nil, 0
 	e.minVersion = object.Newer(e.minVersion, object.Newer(m.resume, item.Meta.ResourceVersion))
 	m.quarantine.postpone(&m.rules, now, e)
-	m.repairUnaskable(now)
+	m.repairInstead(now)
 }
 
-// repairUnaskable plans a list for repair, if something is in quarantine and the server cannot be asked for single keys.
-func (m *Machine) repairUnaskable(now time.Time) {
-	if m.quarantine.len() > 0 && now.Before(m.unaskableUntil) {
+// repairInstead plans a list for repair, if something is in quarantine and the server cannot be asked for single keys.
+func (m *Machine) repairInstead(now time.Time) {
+	if m.quarantine.len() > 0 && now.Before(m.noRefetchUntil) {
 		m.repair.want(&m.rules, now)
 	}
 }
 
 // postpone sets the time of the next ask for an entry.
 func (q *quarantine) postpone(r *Rules, now time.Time, e *entry) {
-	delay := askBase
+	delay := refetchBase
 	for range e.step {
-		delay = min(2*delay, askCap)
+		delay = min(2*delay, refetchCap)
 	}
 	e.step++
-	q.askAt(e, now.Add(delay+r.jitter(delay)))
+	q.refetchAt(e, now.Add(delay+r.jitter(delay)))
 }
 
-func (q *quarantine) askAt(e *entry, at time.Time) {
+func (q *quarantine) refetchAt(e *entry, at time.Time) {
 	e.next = at
 	q.soonest = earliest(q.soonest, at)
 	q.changes++
@@ -183,7 +183,7 @@ func (m *Machine) release(key string) {
 }
 
 // relisted returns the quarantine after a list: the items of the list that cannot be used. An object that was already in
-// quarantine at the same version keeps its place on the curve of pauses. From now on, an answer to an ask must not be older than
+// quarantine at the same version keeps its place on the backoff schedule. From now on, an answer to a refetch must not be older than
 // the list. It may be older than what came before the list, because the list may be of an older history.
 func (q *quarantine) relisted(m *Machine, now time.Time, sum Sum) quarantine {
 	after := newQuarantine()

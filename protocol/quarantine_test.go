@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// askedAfter notes how long each ask of b is waited for, while b stays as it is.
-func askedAfter(t *testing.T, s *stage, answers int, answer func() Answered) []time.Duration {
+// askedAfter notes how long each refetch of b is waited for, while b stays as it is.
+func askedAfter(t *testing.T, s *stage, answers int, answer func() Refetched) []time.Duration {
 	t.Helper()
 	var waits []time.Duration
 	since := s.at
 	for len(waits) < answers {
 		s.at = latest(s.at, s.m.Wake())
 		s.step(Tick{Heard{Main: s.at}}) // the watch is well
-		if ask, ok := sent[Ask](s); ok {
+		if ask, ok := sent[Refetch](s); ok {
 			if ask.Key != "b" {
 				t.Fatalf("%q is asked for, want b", ask.Key)
 			}
@@ -26,18 +26,18 @@ func askedAfter(t *testing.T, s *stage, answers int, answer func() Answered) []t
 	return waits
 }
 
-// An object that stays as it is, is asked for less and less often. An event that changes it begins anew.
+// An object that stays as it is, is asked for less and less often. An event that changes it begins again.
 func TestCurveOfAsks(t *testing.T) {
 	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
 	quarantined(s)
-	stillBad := func() Answered { return Answered{Version: "105", Items: []Item{bad("b", "105", "95")}} }
+	stillBad := func() Refetched { return Refetched{Version: "105", Items: []Item{bad("b", "105", "95")}} }
 	sec := time.Second
 	want := []time.Duration{sec, 2 * sec, 4 * sec, 8 * sec, 16 * sec, 32 * sec, 64 * sec, 128 * sec, 256 * sec, 512 * sec, 600 * sec, 600 * sec}
 	if got := askedAfter(t, s, len(want), stillBad); !slices.Equal(got, want) {
 		t.Errorf("it is asked for after %v, want %v", got, want)
 	}
 	s.step(event(Modified, bad("b", "106", "95")))
-	changed := func() Answered { return Answered{Version: "106", Items: []Item{bad("b", "106", "95")}} }
+	changed := func() Refetched { return Refetched{Version: "106", Items: []Item{bad("b", "106", "95")}} }
 	if got := askedAfter(t, s, 3, changed); !slices.Equal(got, want[:3]) {
 		t.Errorf("when it has changed, it is asked for after %v, want %v", got, want[:3])
 	}
@@ -55,9 +55,9 @@ func TestEachInQuarantineHasItsTurn(t *testing.T) {
 	for len(order) < 9 {
 		s.at = latest(s.at, s.m.Wake())
 		s.step(Tick{Heard{Main: s.at}})
-		if ask, ok := sent[Ask](s); ok {
+		if ask, ok := sent[Refetch](s); ok {
 			order += ask.Key
-			s.step(Answered{Failure: failed(Unavailable, 503)})
+			s.step(Refetched{Failure: failed(Unavailable, 503)})
 		}
 	}
 	if order != "cbdcbdcbd" {
@@ -102,16 +102,16 @@ func TestListOfAnOlderHistoryIsWhatAnswersAreMeasuredBy(t *testing.T) {
 	s.step(Tick{})
 	s.step(Listed{s.sum("100", good("a", "90", ""), bad("b", "40", ""))})
 	s.step(Opened{})
-	s.m.wentBack(s.at, errOtherHistory)
+	s.m.rolledBack(s.at, errOtherHistory)
 	s.step(Listed{s.sum("50", good("a", "30", "90"), bad("b", "40", ""))})
 	s.step(Opened{})
 	s.pass(checkAfter)
-	s.step(Answered{Version: "50", Items: []Item{bad("b", "40", "")}}) // this is what the storage has, too
+	s.step(Refetched{Version: "50", Items: []Item{bad("b", "40", "")}}) // this is what the storage has, too
 	s.pass(5 * time.Second)
-	if ask, ok := sent[Ask](s); !ok || ask.Key != "b" || ask.At != "" {
-		t.Fatalf("the effects are %v, want an ask for b", s.effects)
+	if ask, ok := sent[Refetch](s); !ok || ask.Key != "b" || ask.At != "" {
+		t.Fatalf("the effects are %v, want a refetch of b", s.effects)
 	}
-	s.step(Answered{Version: "60", Items: []Item{good("b", "55", "")}})
+	s.step(Refetched{Version: "60", Items: []Item{good("b", "55", "")}})
 	if len(s.m.quarantine.entries) != 0 {
 		t.Errorf("the effects are %v, want the answer as of 60 applied after a list as of 50", s.effects)
 	}

@@ -2,40 +2,40 @@ package protocol
 
 import "time"
 
-// Reason says why a request or a stream ended, and so why the machine waits or lists again. What the machine does for each reason is in
-// listFailed, streamEnded and ended; which of them mean that something is wrong is in meansOutage.
+// Reason says why a request or a stream ended, and so why the machine waits or lists again. What the machine does for each reason
+// is in listFailed, streamEnded and ended; which of them mean that something is wrong is in meansOutage.
 type Reason uint8
 
 // The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to tell them apart.
 const (
-	Closed      Reason = iota + 1 // the server ended the stream in good order
-	Cut                           // the connection broke under an open stream
-	TimedOut                      // the stream was still open 10 s after its timeout, so the connection is taken for dead
-	Unreachable                   // no answer came, or a list broke off
-	Unavailable                   // 502, 503 or 504, often of a proxy
-	Throttled                     // 429
-	Expired                       // 410: the server no longer has the resourceVersion asked for
-	TooLarge                      // the server does not have the resourceVersion yet
-	Denied                        // 401 or 403; somebody has to change something first
-	Failed                        // any other error status
-	Malformed                     // an answer that is not a list or a watch; or a first list with objects, none of which can be decoded
-	Empty                         // two streams in a row ended at once and without an event
-	Unanchored                    // a watch without a resourceVersion, which cannot be resumed
-	SinkFailed                    // the sink did not take a change
-	Asked                         // the program asked for a list
-	Silent                        // nothing came for so long that the connection is taken for dead
-	Incomplete                    // the initial events of a watch did not come to an end
-	WentBack                      // the server's answer is older than what it gave before, or of another history
-	NotFound                      // 404: the type is not there yet, or no longer
-	Repair                        // a change could not be read, and its object could not be asked for
-	reasonsEnd                    // one past the last
+	Closed          Reason = iota + 1 // the server ended the stream cleanly
+	ConnectionLost                    // the connection broke under an open stream
+	TimedOut                          // the stream was still open 10 s after its timeout, so the connection is taken for dead
+	Unreachable                       // no answer came, or a list broke off
+	Unavailable                       // 502, 503 or 504, often of a proxy
+	Throttled                         // 429
+	Expired                           // 410: the server no longer has the resourceVersion asked for
+	TooLarge                          // the server does not have the resourceVersion yet
+	Denied                            // 401 or 403; somebody has to change something first
+	Failed                            // any other error status
+	Malformed                         // an answer that is not a list or a watch; or a first list with objects, none of which can be decoded
+	EmptyWatches                      // two streams in a row ended at once and without an event
+	Unversioned                       // a watch without a resourceVersion, which cannot be resumed
+	SinkFailed                        // the sink did not take a change
+	RelistRequested                   // the program asked for a list
+	IdleTimeout                       // nothing came for so long that the connection is taken for dead
+	Incomplete                        // the initial events of a watch did not come to an end
+	RolledBack                        // the server's answer is older than what it gave before, or of another history
+	NotFound                          // 404: the type is not there yet, or no longer
+	Repair                            // a change could not be read, and its object could not be asked for
+	reasonsEnd                        // one past the last
 )
 
 var reasonWords = [reasonsEnd]string{
-	Closed: "closed", Cut: "cut", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
+	Closed: "closed", ConnectionLost: "connectionLost", TimedOut: "timedOut", Unreachable: "unreachable", Unavailable: "unavailable",
 	Throttled: "throttled", Expired: "expired", TooLarge: "tooLarge", Denied: "denied", Failed: "failed",
-	Malformed: "malformed", Empty: "empty", Unanchored: "unanchored", SinkFailed: "sinkFailed", Asked: "asked",
-	Silent: "silent", Incomplete: "incomplete", WentBack: "wentBack", NotFound: "notFound", Repair: "repair",
+	Malformed: "malformed", EmptyWatches: "emptyWatches", Unversioned: "unversioned", SinkFailed: "sinkFailed", RelistRequested: "relistRequested",
+	IdleTimeout: "idleTimeout", Incomplete: "incomplete", RolledBack: "rolledBack", NotFound: "notFound", Repair: "repair",
 }
 
 // String returns the reason as one word, for logs and for relist mirror -o json.
@@ -69,8 +69,8 @@ type ProblemClass uint8
 const (
 	ListProblem ProblemClass = iota + 1 // a list failed, and will be tried again
 
-	// WatchProblem: a watch failed, and another try may not help: the server refused it with a status other than 410, 429, 502, 503 and
-	// 504, sent something malformed, or did not complete the initial events.
+	// WatchProblem: a watch failed, and another try may not help: the server refused it with a status other than 410, 429, 502, 503
+	// and 504, sent something malformed, or did not complete the initial events.
 	WatchProblem
 
 	ObjectProblem  // an object could not be decoded or transformed, so the sink lacks its latest version

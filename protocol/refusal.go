@@ -2,8 +2,8 @@ package protocol
 
 import "time"
 
-// pending is what a step has given to the sink: one thing at most that the sink may refuse, by its last effect. The next input is [Took]
-// or [Refused]. What follows is only done then, so a refusal has nothing to undo.
+// pending is what a step has given to the sink: one thing at most that the sink may refuse, by its last effect. The next input is
+// [Took] or [Refused]. What follows is only done then, so a refusal has nothing to undo.
 type pending struct {
 	how Apply // 0 for a whole state, or if there is nothing
 	sum *Sum  // of the whole state
@@ -33,8 +33,8 @@ func (m *Machine) took(now time.Time, given pending) {
 	}
 }
 
-// refused decides what to do when the sink has refused what it was given. A key whose object was refused goes into quarantine. If a list
-// or a resync was refused, the machine lists.
+// refused decides what to do when the sink has refused what it was given. A key whose object was refused goes into quarantine. If a
+// list or a resync was refused, the machine lists.
 func (m *Machine) refused(now time.Time, given pending, err error) {
 	switch {
 	case given.sum != nil:
@@ -51,7 +51,7 @@ func (m *Machine) resyncRefused(now time.Time, err error) {
 	case *listing, *streaming:
 		m.emit(Problem{Class: SinkProblem, Err: err}) // the list that is needed is on its way
 	case *waiting:
-		// The wait goes on: a resync that fails again and again must not put the list off for ever.
+		// The wait continues: a resync that fails again and again must not put the list off forever.
 		m.emit(Problem{Class: SinkProblem, Err: err})
 		m.emit(Relist{Version: m.resume, Reason: SinkFailed, Err: err})
 		m.waitUntil(p.until, toList)
@@ -79,13 +79,14 @@ func (m *Machine) changeRefused(now time.Time, given pending, err error) {
 	}
 }
 
-// changeIsOver does what follows from a change, whether or not the sink took it: the resume point moves past an event, and an answer to
-// an ask raises a fence. The fence of a refused answer matters, because the answer may first delete an earlier object with the same name.
-// If the sink has taken that deletion, an older event must not bring the earlier object back.
+// changeIsOver does what follows from a change, whether or not the sink took it: the resume version moves past an event, and an
+// answer to a refetch records a refetch version. The refetch version of a refused answer matters, because the answer may first
+// delete an earlier object with the same name. If the sink has taken that deletion, an older event must not bring the earlier
+// object back.
 func (m *Machine) changeIsOver(given pending) {
 	if given.answer != "" {
 		m.eventCame(given.item.Meta.Key)
-		m.fence(given.item.Meta.Key, given.answer)
+		m.noteRefetched(given.item.Meta.Key, given.answer)
 		return
 	}
 	m.passEvent(given.typ, given.item.Meta)
@@ -95,7 +96,7 @@ func (m *Machine) changeIsOver(given pending) {
 func (m *Machine) listAfterRefusal(now time.Time, err error) {
 	m.fail(now, err)
 	m.emit(Problem{Class: SinkProblem, Err: err})
-	m.emit(HangUp{SinkFailed, err})
+	m.emit(Cancel{SinkFailed, err})
 	if p, ok := m.phase.(*watching); ok {
 		m.watchOver(now, p)
 	}

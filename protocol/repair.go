@@ -6,7 +6,7 @@ import (
 )
 
 // repair is a list that is made because asks for single keys do not help: an event, or an item of a list, had no readable name; the
-// quarantine is full; or the server cannot be asked for single keys. The watch goes on until then, so that everything else stays up
+// quarantine is full; or the server cannot be asked for single keys. The watch continues until then, so that everything else stays up
 // to date.
 type repair struct {
 	at   time.Time // when to list; zero if no repair is due
@@ -16,9 +16,9 @@ type repair struct {
 	unnamed bool // an event or an item had no readable name, so nobody knows which keys differ
 }
 
-// repairPauses are the pauses before the first repair, the second and so on. Each is drawn from [b, 2b). If the last list is
-// longer ago than the longest of these pauses, the next repair begins with the first pause again.
-var repairPauses = []time.Duration{
+// repairDelays are the delays before the first repair, the second and so on. Each is drawn from [b, 2b). If the last list is
+// longer ago than the longest of these delays, the next repair begins with the first delay again.
+var repairDelays = []time.Duration{
 	time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
 }
 
@@ -33,13 +33,13 @@ func (r *repair) want(rules *Rules, now time.Time) {
 	if r.due() {
 		return
 	}
-	longest := repairPauses[len(repairPauses)-1]
+	longest := repairDelays[len(repairDelays)-1]
 	if now.Sub(r.last) > longest {
 		r.step = 0
 	}
-	pause := repairPauses[min(r.step, len(repairPauses)-1)]
+	delay := repairDelays[min(r.step, len(repairDelays)-1)]
 	r.step++
-	r.at = now.Add(pause + rules.jitter(pause))
+	r.at = now.Add(delay + rules.jitter(delay))
 }
 
 // wantUnnamed plans a list, because something had no readable name.
@@ -51,19 +51,19 @@ func (r *repair) wantUnnamed(rules *Rules, now time.Time) {
 // listed notes that the sink has got a list.
 func (r *repair) listed(now time.Time) { r.at, r.last, r.unnamed = time.Time{}, now, false }
 
-// repairAt returns when to give the watch up for a repair; zero if none is due. The watch goes on until there is a token for the
+// repairAt returns when to give the watch up for a repair; zero if none is due. The watch continues until there is a token for the
 // list, so that it ends as late as possible.
 func (m *Machine) repairAt() time.Time {
 	if !m.repair.due() {
 		return m.repair.at
 	}
-	return latest(m.repair.at, m.pauses.nextToken(&m.rules, m.wholeState(m.repair.at)))
+	return latest(m.repair.at, m.backoff.nextToken(&m.rules, m.wholeState(m.repair.at)))
 }
 
 // repairByList gives the watch up for a list of the most recent state.
 func (m *Machine) repairByList(now time.Time) {
 	m.mostRecentNext = true
-	m.emit(HangUp{Repair, errRepair})
+	m.emit(Cancel{Repair, errRepair})
 	m.emit(Relist{Version: m.resume, Reason: Repair, Err: errRepair})
 	m.syncAfterWait(now)
 }

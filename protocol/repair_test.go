@@ -8,7 +8,7 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// A list for repair takes its turn among lists and asks. The watch goes on until that has come, whatever the pauses are.
+// A list for repair takes its turn among lists and refetches. The watch continues until that has come, whatever the delays are.
 func TestWatchGoesOnUntilTheListForRepair(t *testing.T) {
 	for _, base := range []time.Duration{200 * time.Millisecond, 800 * time.Millisecond, 3 * time.Second} {
 		t.Run(base.String(), func(t *testing.T) {
@@ -18,19 +18,19 @@ func TestWatchGoesOnUntilTheListForRepair(t *testing.T) {
 				s.step(event(Added, bad(strconv.Itoa(i), strconv.Itoa(101+i), "")))
 			}
 			s.tick()
-			for ask, ok := sent[Ask](s); ok; ask, ok = sent[Ask](s) {
-				s.step(Answered{Version: "200", Items: []Item{good(ask.Key, "150", "")}})
+			for ask, ok := sent[Refetch](s); ok; ask, ok = sent[Refetch](s) {
+				s.step(Refetched{Version: "200", Items: []Item{good(ask.Key, "150", "")}})
 				s.step(Tick{})
 			}
 			s.step(event(Deleted, Item{Meta: object.Meta{ResourceVersion: "210"}, Err: errBadField}))
-			for _, ok := sent[HangUp](s); !ok; _, ok = sent[HangUp](s) {
-				if _, ok := sent[Ask](s); ok {
-					s.step(Answered{Version: "220", Items: []Item{good("5", "150", "")}})
+			for _, ok := sent[Cancel](s); !ok; _, ok = sent[Cancel](s) {
+				if _, ok := sent[Refetch](s); ok {
+					s.step(Refetched{Version: "220", Items: []Item{good("5", "150", "")}})
 				}
 				s.tick()
 			}
 			if _, ok := sent[List](s); !ok {
-				t.Errorf("the watch ended at %v for %v, want it to go on until the list", s.at, s.effects)
+				t.Errorf("the watch ended at %v for %v, want it to continue until the list", s.at, s.effects)
 			}
 		})
 	}

@@ -4,13 +4,13 @@ import "time"
 
 // Rules are the options of a reflector, with every default filled in.
 type Rules struct {
-	PageSize   int64         // objects a page; 0 leaves it to the machine, negative is no limit
-	Initial    Initial       // how the whole state is asked for
-	Resync     time.Duration // 0 for never
-	MinTimeout time.Duration // of a watch; 0 leaves it to the server, and then there is no timer
-	Patience   time.Duration // how long an answer may be silent; 0 for ever
-	Base, Cap  time.Duration // of pauses; if Base is 0, which tests may want, there are neither pauses nor limits
-	Verify     time.Duration // the period of verifications; 0 for never
+	PageSize            int64         // objects a page; 0 leaves it to the machine, negative is no limit
+	Initial             InitialList   // how the whole state is asked for
+	Resync              time.Duration // 0 for never
+	MinTimeout          time.Duration // of a watch; 0 leaves it to the server, and then there is no timer
+	ResponseIdleTimeout time.Duration // how long an answer may be idle; 0 forever
+	Base, Cap           time.Duration // of delays; if Base is 0, which tests may want, there are neither delays nor limits
+	Verify              time.Duration // the period of verifications; 0 for never
 
 	// SinkTells says that the sink tells what it holds.
 	SinkTells bool
@@ -22,14 +22,14 @@ type Rules struct {
 	Rand func() float64
 }
 
-// Initial is a way to ask for the whole state.
-type Initial uint8
+// InitialList is a way to ask for the whole state.
+type InitialList uint8
 
 // The ways to ask for the whole state; package reflector says what each is good for.
 const (
-	ListAny Initial = iota
-	ListMostRecent
-	InitialEvents
+	FromCache InitialList = iota
+	Consistent
+	Streaming
 )
 
 // usualBase is the default of Base. Some other times in this package are meant for this Base. If a program sets another Base,

@@ -11,20 +11,20 @@ import (
 
 // Point is a place in the history of a server at which a copy was saved, and from which another machine can go on.
 //
-// A copy at a point keeps a promise: for every key that is not among Doubts, except for MoreDoubts others, the copy equals the server
-// at Version. A program that saves a copy on its own must keep this promise, too. Version is the version of a list or of a bookmark, or
-// of an event up to which everything was applied. It is never the highest version of an object.
+// A copy at a point keeps a promise: for every key that is not among Unsure, except for MoreUnsure others, the copy equals the server
+// at Version. A program that saves a copy on its own must keep this promise, too. Version is the version of a list or of a
+// bookmark, or of an event up to which everything was applied. It is never the highest version of an object.
 type Point struct {
 	// Version is a resourceVersion. If it is empty, there is no such place.
 	Version string `json:"version"`
 
-	// Doubts are the keys whose objects may be older or newer in the copy than at Version, or may be missing there: see
+	// Unsure are the keys whose objects may be older or newer in the copy than at Version, or may be missing there: see
 	// [Quarantined]. The machine asks for each of them. There are about 1,000 at most.
-	Doubts []string `json:"doubts,omitempty"`
+	Unsure []string `json:"unsure,omitempty"`
 
-	// MoreDoubts counts further objects of this kind, for which the quarantine has no room. One object may count several times. Their
+	// MoreUnsure counts further objects of this kind, for which the quarantine has no room. One object may count several times. Their
 	// keys are not told, so the machine lists, less and less often: in the end, every 10 to 20 minutes.
-	MoreDoubts int `json:"moreDoubts,omitempty"`
+	MoreUnsure int `json:"moreUnsure,omitempty"`
 
 	// Newest are the newest states that the server had sent, the highest version first. A deletion counts, too. There are at most
 	// four. They show whether the server was restored from a backup since. If there are none, every object that the sink holds is
@@ -51,16 +51,16 @@ func (m *Machine) Point() Point {
 	if !m.savable() {
 		return Point{}
 	}
-	p := Point{Version: m.resume, MoreDoubts: m.quarantine.beyondLimit}
-	if len(m.quarantine.entries)+len(m.fences) > 0 {
-		doubts := map[string]bool{}
+	p := Point{Version: m.resume, MoreUnsure: m.quarantine.beyondLimit}
+	if len(m.quarantine.entries)+len(m.refetchVersions) > 0 {
+		unsure := map[string]bool{}
 		for key := range m.quarantine.entries { // the order does not matter: sorted below
-			doubts[key] = true
+			unsure[key] = true
 		}
-		for key := range m.fences { // the same
-			doubts[key] = true
+		for key := range m.refetchVersions { // the same
+			unsure[key] = true
 		}
-		p.Doubts = slices.Sorted(maps.Keys(doubts))
+		p.Unsure = slices.Sorted(maps.Keys(unsure))
 	}
 	for _, k := range m.recent.states {
 		if k.Key != "" {
@@ -74,17 +74,17 @@ func (m *Machine) Point() Point {
 }
 
 func (m *Machine) savable() bool {
-	return !object.Any(m.resume) && m.synced && m.unverified == nil && !m.distrusted && !m.mostRecentDue() && !m.repair.unnamed
+	return !object.IsAnyVersion(m.resume) && m.synced && m.unverified == nil && !m.distrusted && !m.mostRecentDue() && !m.repair.unnamed
 }
 
 // NoteHeld looks at one object of the copy. If a copy was saved without Newest, NoteHeld finds its newest objects in this way. If
-// the object is newer than the copy, its key becomes a doubt. If its version cannot be compared, NoteHeld ignores the object.
+// the object is newer than the copy, its key becomes an unsure key. If its version cannot be compared, NoteHeld ignores the object.
 func (p *Point) NoteHeld(meta object.Meta) {
 	switch {
-	case !object.Ordered(meta.ResourceVersion):
+	case !object.IsComparable(meta.ResourceVersion):
 		return
 	case object.Older(p.Version, meta.ResourceVersion):
-		p.Doubts = append(p.Doubts, meta.Key)
+		p.Unsure = append(p.Unsure, meta.Key)
 		return
 	}
 	at, _ := slices.BinarySearchFunc(p.Newest, meta, func(n Newest, meta object.Meta) int {
@@ -101,12 +101,12 @@ func (p *Point) NoteHeld(meta object.Meta) {
 
 var errSaved = errors.New("the saved copy may lack the latest state of it")
 
-// resumeSaved goes on from a saved copy, which the sink holds: the next request is a watch from its version. Another server may
-// answer, so it is unverified as after an outage, and each doubt is asked for by itself. If there are more doubts than have names, a
-// list follows.
+// resumeSaved continues from a saved copy, which the sink holds: the next request is a watch from its version. Another server may
+// answer, so it is unverified as after an outage, and each unsure key is asked for by itself. If there are more unsure keys than have
+// names, a list follows.
 func (m *Machine) resumeSaved(now time.Time, p Point) {
-	if m.synced || m.resume != "" || object.Any(p.Version) {
-		return // a machine that has begun goes on; without a version, it begins with a list
+	if m.synced || m.resume != "" || object.IsAnyVersion(p.Version) {
+		return // a machine that has begun continues; without a version, it begins with a list
 	}
 	m.moveResume(p.Version)
 	m.recent.since = p.Since
@@ -117,10 +117,10 @@ func (m *Machine) resumeSaved(now time.Time, p Point) {
 		}
 	}
 	m.suspect()
-	for _, key := range p.Doubts {
+	for _, key := range p.Unsure {
 		m.toQuarantine(now, Item{Meta: object.Meta{Key: key}}, errSaved, outOfOrder)
 	}
-	if m.quarantine.beyondLimit += p.MoreDoubts; p.MoreDoubts > 0 {
+	if m.quarantine.beyondLimit += p.MoreUnsure; p.MoreUnsure > 0 {
 		m.repair.want(&m.rules, now)
 	}
 	m.waitUntil(time.Time{}, toWatch)

@@ -21,7 +21,7 @@ type stage struct {
 // defaults are the rules of a reflector without options, whose sink tells what it holds. There is no jitter.
 func defaults() Rules {
 	return Rules{
-		MinTimeout: 5 * time.Minute, Patience: 2 * time.Minute, Base: 800 * time.Millisecond, Cap: 30 * time.Second,
+		MinTimeout: 5 * time.Minute, ResponseIdleTimeout: 2 * time.Minute, Base: 800 * time.Millisecond, Cap: 30 * time.Second,
 		SinkTells: true, Rand: func() float64 { return 0 },
 	}
 }
@@ -34,7 +34,8 @@ func newStage(change ...func(*Rules)) *stage {
 	return &stage{m: New(rules), at: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
 }
 
-// step gives the machine an input, and then what the sink says to what comes of it. If the sink refuses, the effects are those of that.
+// step gives the machine an input, and then what the sink says to what comes of it. If the sink refuses, the effects are those of
+// that.
 func (s *stage) step(in Input) {
 	s.effects = slices.Clone(s.m.Step(s.at, in))
 	for s.m.pending.any() {
@@ -78,7 +79,7 @@ func (s *stage) watched() {
 	s.step(Opened{})
 }
 
-// settled is a watch at 100 that is open and has been well for a minute, in which nothing is in doubt.
+// settled is a watch at 100 that is open and has been well for a minute, in which nothing is unsure.
 func (s *stage) settled() {
 	s.m = New(s.m.rules)
 	s.watched()

@@ -13,14 +13,14 @@ import (
 // queries are the requests as the server gets them. Each one stands like this in a golden trace, where T is any timeout.
 var queries = []struct{ what, query string }{
 	{"first list, of whatever state the server has cached", "?limit=500&resourceVersion=0"},
-	{"first list with `ListMostRecent`", "?limit=500"},
+	{"first list with `Consistent`", "?limit=500"},
 	{"the next page of a list", "?continue=p2&limit=500"},
 	{"later list, not older than 100", "?resourceVersion=100"},
 	{"later list of the most recent state", "?limit=500"},
 	{"watch from 100", "?allowWatchBookmarks=true&resourceVersion=100&timeoutSeconds=T&watch=true"},
 	{"first initial events", "?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=T&watch=true"},
 	{"later initial events, not older than 130", "?allowWatchBookmarks=true&resourceVersion=130&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=T&watch=true"},
-	{"ask for default/a", "?fieldSelector=metadata.namespace%3Ddefault%2Cmetadata.name%3Da&limit=2"},
+	{"refetch default/a", "?fieldSelector=metadata.namespace%3Ddefault%2Cmetadata.name%3Da&limit=2"},
 	{"history check: default/b at 5000", "?fieldSelector=metadata.namespace%3Ddefault%2Cmetadata.name%3Db&limit=2&resourceVersion=5000&resourceVersionMatch=Exact"},
 	{"history check at 100 if no object is known", "?limit=1&resourceVersion=100&resourceVersionMatch=Exact"},
 	{"verification at 100, of metadata alone", "?limit=500&resourceVersion=100&resourceVersionMatch=Exact"},
@@ -51,7 +51,7 @@ func TestQueriesAreThoseOfTheTraces(t *testing.T) {
 
 func printQueries() string {
 	var b strings.Builder
-	b.WriteString("## Requests\n\nThe table shows the query of each request as the server gets it. The path of the resource comes before the query, and the selectors of the resource are added to it. relist draws T anew for each watch. A server with a watch cache ignores the limit of a list at resourceVersion 0, and sends everything in one answer.\n\n| request | query |\n| --- | --- |\n")
+	b.WriteString("## Requests\n\nThe table shows the query of each request as the server gets it. The path of the resource comes before the query, and the selectors of the resource are added to it. relist draws T again for each watch. A server with a watch cache ignores the limit of a list at resourceVersion 0, and sends everything in one answer.\n\n| request | query |\n| --- | --- |\n")
 	for _, q := range queries {
 		fmt.Fprintf(&b, "| %s | `%s` |\n", q.what, q.query)
 	}
@@ -74,16 +74,16 @@ func printRanges() string {
 		delay func(*stage) time.Duration
 	}{
 		{"timeout of a watch, in whole seconds", func(s *stage) time.Duration { return s.m.timeout() }},
-		{"first silence of a watch", func(s *stage) time.Duration { return s.m.silence.limit(&s.m.rules) }},
-		{"first pause after an answer", pauseAfter(0, Failed, 0)},
-		{"last pause after an answer", pauseAfter(8, Failed, 0)},
-		{"last pause while there is no connection", pauseAfter(8, Unreachable, 0)},
-		{"first pause after an answer with Retry-After: 7", pauseAfter(0, Throttled, 7*time.Second)},
-		{"last pause after an answer with Retry-After: 7", pauseAfter(8, Throttled, 7*time.Second)},
-		{"first pause after an answer with Retry-After: 7200", pauseAfter(0, Throttled, 2*time.Hour)},
+		{"first idle time of a watch", func(s *stage) time.Duration { return s.m.idle.limit(&s.m.rules) }},
+		{"first delay after an answer", pauseAfter(0, Failed, 0)},
+		{"last delay after an answer", pauseAfter(8, Failed, 0)},
+		{"last delay while there is no connection", pauseAfter(8, Unreachable, 0)},
+		{"first delay after an answer with Retry-After: 7", pauseAfter(0, Throttled, 7*time.Second)},
+		{"last delay after an answer with Retry-After: 7", pauseAfter(8, Throttled, 7*time.Second)},
+		{"first delay after an answer with Retry-After: 7200", pauseAfter(0, Throttled, 2*time.Hour)},
 		{"list after an outage, if the watch is answered with 410", func(s *stage) time.Duration {
 			s.listed()
-			s.m.pauses.outage = true
+			s.m.backoff.outage = true
 			s.step(Ended{failed(Expired, 410)})
 			return s.m.Wake().Sub(s.at)
 		}},
@@ -91,7 +91,7 @@ func printRanges() string {
 			unverifiedAt101(s)
 			return s.m.unverified.at.Sub(s.at)
 		}},
-		{"first ask for a key in quarantine", func(s *stage) time.Duration {
+		{"first refetch of a key in quarantine", func(s *stage) time.Duration {
 			quarantined(s)
 			return s.m.quarantine.entries["b"].next.Sub(s.at)
 		}},
@@ -111,22 +111,22 @@ func printRanges() string {
 	return b.String() + "\n"
 }
 
-// pauseAfter is the pause before a list, at a step of the curves.
+// pauseAfter is the delay before a list, at a step of the schedules.
 func pauseAfter(step int, reason Reason, retryAfter time.Duration) func(*stage) time.Duration {
 	return func(s *stage) time.Duration {
-		s.m.pauses.answeredStep, s.m.pauses.unreachableStep = step, step
+		s.m.backoff.answeredStep, s.m.backoff.unreachableStep = step, step
 		then := toList
 		if reason == Unreachable {
 			then = toWatch
 		}
-		return s.m.pauses.next(&s.m.rules, then, Failure{Reason: reason, RetryAfter: retryAfter})
+		return s.m.backoff.next(&s.m.rules, then, Failure{Reason: reason, RetryAfter: retryAfter})
 	}
 }
 
-// printRates prints what a server gets out of the machine if it goes on doing the same.
+// printRates prints what a server gets out of the machine if it continues doing the same.
 func printRates() string {
 	var b strings.Builder
-	b.WriteString("## Rates\n\nThe machine holds a copy, and there is no jitter. The server does the same each time. The table counts the requests of the first minute and of the tenth. Within about a minute the pauses have reached the last one of the table above.\n\n| server | watches, 1st minute | lists | watches, 10th minute | lists |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("## Rates\n\nThe machine holds a copy, and there is no jitter. The server does the same each time. The table counts the requests of the first minute and of the tenth. Within about a minute the delays have reached the last one of the table above.\n\n| server | watches, 1st minute | lists | watches, 10th minute | lists |\n| --- | --- | --- | --- | --- |\n")
 	for _, row := range []struct {
 		what   string
 		answer func(*stage)

@@ -43,10 +43,10 @@ func TestExamplesHaveEveryEffect(t *testing.T) {
 	for _, e := range []Effect{
 		List{},
 		Watch{},
-		Ask{},
+		Refetch{},
 		ListMetadata{},
-		HangUp{},
-		CancelAsk{},
+		Cancel{},
+		CancelRefetch{},
 		CancelVerification{},
 		Replace{},
 		Collect{},
@@ -86,11 +86,11 @@ Printed from ` + "`protocol`" + ` by ` + "`go test ./protocol -run TestStates -u
 ![The phases of the reflector, and what leads from one to another](states.svg)
 
 The machine is always in one of four phases, and begins in waiting. In the drawing a watch that the server has not answered is
-"opening", and a box says what happens without leaving it. The machine remembers a resume point, the resourceVersion up to which
-the sink has everything but what is in quarantine, and where it stands on two curves of pauses: one for servers that answer, one
+"opening", and a box says what happens without leaving it. The machine remembers a resume version, the resourceVersion up to which
+the sink has everything but what is in quarantine, and where it stands on two backoff schedules: one for servers that answer, one
 for those that cannot be reached.
 
-In every row of the phases below, the resume point is 100, and nothing is wrong except what the section and the row say. What
+In every row of the phases below, the resume version is 100, and nothing is wrong except what the section and the row say. What
 stays as it was is left out. Of each delay, a row has only the least value that relist can draw; [Jitter](#jitter) has the largest.
 
 `
@@ -109,7 +109,7 @@ func printStates() string {
 	for _, s := range phaseSections {
 		section("##", s)
 	}
-	b.WriteString("## Beside a watch\n\nWhat follows goes on while a watch is open, and brings everything else up to date.\n\n")
+	b.WriteString("## Beside a watch\n\nWhat follows continues while a watch is open, and brings everything else up to date.\n\n")
 	for _, s := range besideSections {
 		section("###", s)
 	}
@@ -147,13 +147,13 @@ func describeNext(before, after *stage) string {
 			text += "; " + fmt.Sprintf(format, args...)
 		}
 	}
-	add(a.resume != b.resume, "resume point %s", orNone(a.resume))
+	add(a.resume != b.resume, "resume version %s", orNone(a.resume))
 	add(a.mostRecent() && !b.mostRecent(), "only the most recent state will do")
 	add(a.distrusted && !b.distrusted, "what is held is not trusted")
 	add(a.lists.paged && !b.lists.paged, "every list is paged")
 	add(a.lists.initialEventsUntil.After(b.lists.initialEventsUntil), "initial events for an hour")
 	add(a.lists.listsUntil.After(b.lists.listsUntil), "lists for an hour")
-	add(a.unaskableUntil.After(b.unaskableUntil), "nothing is asked for an hour")
+	add(a.noRefetchUntil.After(b.noRefetchUntil), "nothing is asked for an hour")
 	for _, key := range slices.Sorted(maps.Keys(a.quarantine.entries)) {
 		e, was := a.quarantine.entries[key], b.quarantine.entries[key]
 		switch wait := e.next.Sub(after.at); {
@@ -167,11 +167,11 @@ func describeNext(before, after *stage) string {
 		add(a.quarantine.entries[key] == nil, "%s is out of quarantine", key)
 	}
 	add(a.quarantine.beyondLimit > b.quarantine.beyondLimit, "one more in quarantine, not asked for by itself")
-	for _, key := range slices.Sorted(maps.Keys(a.fences)) {
-		add(a.fences[key] != b.fences[key], "fence of %s at %s", key, a.fences[key])
+	for _, key := range slices.Sorted(maps.Keys(a.refetchVersions)) {
+		add(a.refetchVersions[key] != b.refetchVersions[key], "refetch version of %s at %s", key, a.refetchVersions[key])
 	}
-	for _, key := range slices.Sorted(maps.Keys(b.fences)) {
-		add(a.fences[key] == "", "no fence of %s", key)
+	for _, key := range slices.Sorted(maps.Keys(b.refetchVersions)) {
+		add(a.refetchVersions[key] == "", "no refetch version of %s", key)
 	}
 	add(a.repair.due() && !b.repair.due(), "a list for repair in %v", a.repair.at.Sub(after.at))
 	add(a.unverified != nil && b.unverified == nil, "the server is unverified")
@@ -212,17 +212,17 @@ func describeEffect(e Effect) string {
 			return fmt.Sprintf("watch with initial events, %s, for %v", notOlder(e.Version), e.Timeout)
 		}
 		return fmt.Sprintf("watch from %s for %v", orNone(e.Version), e.Timeout)
-	case Ask:
+	case Refetch:
 		if e.Key == "" {
-			return "ask for any one object"
+			return "refetch any one object"
 		}
-		return "ask for " + e.Key
+		return "refetch " + e.Key
 	case ListMetadata:
 		return "list metadata at " + e.Version
-	case HangUp:
-		return "hang up"
-	case CancelAsk:
-		return "give the ask up"
+	case Cancel:
+		return "close"
+	case CancelRefetch:
+		return "give the refetch up"
 	case CancelVerification:
 		return "give the verification up"
 	case Replace:

@@ -10,7 +10,7 @@ import (
 type Status struct {
 	State State
 
-	Resume string // the resume point
+	Resume string // the resume version
 
 	NextRetry time.Time // when the wait is over; zero in other states
 	Failing   time.Time // when requests began to fail; zero while a watch is open
@@ -56,10 +56,10 @@ func (m *Machine) Status() Status {
 	return s
 }
 
-// Reached reports whether the resume point is known to have come to a version.
+// Reached reports whether the resume version is known to have come to a version.
 func (s Status) Reached(version string) bool {
-	return object.Ordered(s.Resume) && object.Ordered(version) && !object.Older(s.Resume, version)
+	return object.IsComparable(s.Resume) && object.IsComparable(version) && !object.Older(s.Resume, version)
 }
 
-// Resume returns the resume point.
+// Resume returns the resume version.
 func (m *Machine) Resume() string { return m.resume }

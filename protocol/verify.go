@@ -9,12 +9,12 @@ import (
 )
 
 // verification is a periodic comparison of the sink with the server. If a server loses an event in its cache, no client learns of
-// the change, and a client may keep a deleted object for ever (https://github.com/kubernetes/kubernetes/issues/123072).
+// the change, and a client may keep a deleted object forever (https://github.com/kubernetes/kubernetes/issues/123072).
 type verification struct {
 	next time.Time // when to begin; zero for never. It stays the same if a watch or a Run ends
 
 	asked   bool // the list of metadata was asked for
-	arrived bool // it has come, and is compared once the resume point has reached its version
+	arrived bool // it has come, and is compared once the resume version has reached its version
 	heard   time.Time
 
 	version        string
@@ -49,12 +49,12 @@ func (v *verification) postpone(r *Rules, now time.Time) {
 	}
 }
 
-// beginVerification asks for the metadata exactly at the resume point, where the sink and the server should agree.
+// beginVerification asks for the metadata exactly at the resume version, where the sink and the server should agree.
 func (m *Machine) beginVerification(now time.Time) {
 	if m.verify.running() || !due(now, m.verificationAt()) {
 		return
 	}
-	if object.Any(m.resume) {
+	if object.IsAnyVersion(m.resume) {
 		m.verify.postpone(&m.rules, now) // there is no version to compare at
 		return
 	}
@@ -64,7 +64,7 @@ func (m *Machine) beginVerification(now time.Time) {
 	}
 	m.verify.asked, m.verify.heard, m.verify.keysWithEvents = true, now, map[string]bool{}
 	for range verificationTokens {
-		m.pauses.take(m.rules, toList, now)
+		m.backoff.take(m.rules, toList, now)
 	}
 	m.emit(ListMetadata{m.resume})
 }
@@ -78,14 +78,14 @@ func (m *Machine) verificationAt() time.Time {
 	if m.verify.next.IsZero() {
 		return m.verify.next
 	}
-	return latest(m.verify.next, m.pauses.nextToken(&m.rules, toList).Add((verificationTokens-1)*m.rules.scaled(refill)))
+	return latest(m.verify.next, m.backoff.nextToken(&m.rules, toList).Add((verificationTokens-1)*m.rules.scaled(refill)))
 }
 
-// verifyTimers gives up a list of metadata that has been silent for too long.
+// verifyTimers gives up a list of metadata that has been idle for too long.
 func (m *Machine) verifyTimers(now time.Time) {
-	if m.verify.asked && due(now, m.silentTooLong(m.verify.heard)) {
+	if m.verify.asked && due(now, m.idleSince(m.verify.heard)) {
 		m.emit(CancelVerification{})
-		m.metadataListed(now, MetadataListed{Failure: Failure{Reason: Silent, Err: errSilent}})
+		m.metadataListed(now, MetadataListed{Failure: Failure{Reason: IdleTimeout, Err: errIdle}})
 	}
 }
 
@@ -141,7 +141,7 @@ func (c *Comparison) Item(item Item) {
 	switch {
 	case !item.IsHeld:
 		c.differs(item.Meta, "it is there at %s, and is not held", item.Meta.ResourceVersion)
-	case object.Another(item.Held.UID, item.Meta.UID):
+	case object.DifferentUID(item.Held.UID, item.Meta.UID):
 		c.differs(item.Meta, "its UID is %s, and %s is held", item.Meta.UID, item.Held.UID)
 	case !sameVersion(item):
 		// A newer version in the sink is a difference, too: it may be of a history that a backup has undone.

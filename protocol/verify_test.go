@@ -41,17 +41,17 @@ func TestDifferencesDoNotCutAWaitShort(t *testing.T) {
 	}
 }
 
-// A verification takes its turn among lists and asks, and takes two tokens, because it may be two lists.
+// A verification takes its turn among lists and refetches, and takes two tokens, because it may be two lists.
 func TestVerificationTakesTokens(t *testing.T) {
 	s := newStage(func(r *Rules) { r.Verify = time.Minute })
 	s.settled()
 	s.step(markAt("101"))
-	s.m.pauses.listsFullAt = s.m.verify.next.Add(burst * refill)
+	s.m.backoff.listsFullAt = s.m.verify.next.Add(burst * refill)
 	s.pass(s.m.verify.next.Sub(s.at))
 	if list, ok := sent[ListMetadata](s); ok {
 		t.Fatalf("%+v, without a token", list)
 	}
-	full := s.m.pauses.listsFullAt
+	full := s.m.backoff.listsFullAt
 	s.pass(refill)
 	if list, ok := sent[ListMetadata](s); ok {
 		t.Fatalf("%+v, with one token", list)
@@ -60,7 +60,7 @@ func TestVerificationTakesTokens(t *testing.T) {
 	if _, ok := sent[ListMetadata](s); !ok {
 		t.Fatalf("no verification when there are two tokens, but %+v", s.effects)
 	}
-	if got := s.m.pauses.listsFullAt; !got.Equal(full.Add(2 * refill)) {
+	if got := s.m.backoff.listsFullAt; !got.Equal(full.Add(2 * refill)) {
 		t.Errorf("the bucket is full at %v, want %v: a verification takes two tokens", got, full.Add(2*refill))
 	}
 }

@@ -11,15 +11,15 @@ import (
 // this timer, a half-open connection keeps a watch until the kernel gives up.
 const margin = 10 * time.Second
 
-// becomeWatching opens a stream at the resume point, or before the last events if the server is unverified. If there is no token for
-// the request, it waits for one. While nothing changes, bookmarks keep the resume point among the versions that the server remembers.
-// The timeout is spread evenly over [MinTimeout, 2 MinTimeout), so that the watches of many clients do not end together.
+// becomeWatching opens a stream at the resume version, or before the last events if the server is unverified. If there is no token for
+// the request, it waits for one. While nothing changes, bookmarks keep the resume version among the versions that the server
+// remembers. The timeout is spread evenly over [MinTimeout, 2 MinTimeout), so that the watches of many clients do not end together.
 func (m *Machine) becomeWatching(now time.Time) {
-	if wait := m.pauses.until(m.rules, toWatch, now); wait > 0 {
+	if wait := m.backoff.until(m.rules, toWatch, now); wait > 0 {
 		m.waitUntil(now.Add(wait), toWatch)
 		return
 	}
-	m.pauses.take(m.rules, toWatch, now)
+	m.backoff.take(m.rules, toWatch, now)
 	timeout := m.timeout()
 	version, repeats := m.resume, []known(nil)
 	if u := m.unverified; u != nil && u.resume == m.resume {
@@ -27,7 +27,7 @@ func (m *Machine) becomeWatching(now time.Time) {
 	}
 	m.phase = &watching{
 		version: version, repeats: repeats, asked: now, heard: now, timeout: timeout, deadline: deadline(now, timeout),
-		silence: m.silence.limit(&m.rules),
+		idleLimit: m.idle.limit(&m.rules),
 	}
 	m.emit(Watch{Version: version, Timeout: timeout})
 }
@@ -85,7 +85,7 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 		if m.repeated(now, p, e) {
 			return // it says nothing about what the server has sent since
 		}
-		m.silence.signOfLife(&m.rules, now, p)
+		m.idle.signOfLife(&m.rules, now, p)
 		p.progress = true
 		m.lists.listsOutrunByWindow = 0
 		m.watchBrought(now)
@@ -97,10 +97,10 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 	}
 }
 
-// bookmark moves the resume point: the server has sent everything up to the bookmark's version.
+// bookmark moves the resume version: the server has sent everything up to the bookmark's version.
 func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 	if !p.bookmark.IsZero() {
-		m.silence.bookmarkGap = now.Sub(p.bookmark)
+		m.idle.bookmarkGap = now.Sub(p.bookmark)
 	}
 	p.bookmark = now
 	resume, err := advance(m.resume, version)
@@ -118,12 +118,12 @@ func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 // event decides what becomes of an event that is no bookmark.
 //
 //   - If it has no readable name, nobody knows which object it is about: a list is due.
-//   - If it is not newer than the fence of its key, the sink has this state or a newer one: the event is ignored.
-//   - If it is older than the resume point: see [Machine.lateEvent].
+//   - If it is not newer than the refetch version of its key, the sink has this state or a newer one: the event is ignored.
+//   - If it is older than the resume version: see [Machine.lateEvent].
 //   - If it cannot be used, its key goes into quarantine. A deletion can be used if its name can be read.
 //   - Otherwise it is applied.
 //
-// The resume point moves past the event in each of these cases, so that one object does not hold up the others.
+// The resume version moves past the event in each of these cases, so that one object does not hold up the others.
 func (m *Machine) event(now time.Time, e *Seen) {
 	item, version := e.Item, e.Item.Meta.ResourceVersion
 	resume, err := advance(m.resume, version)
@@ -131,14 +131,14 @@ func (m *Machine) event(now time.Time, e *Seen) {
 		m.emit(Problem{Class: ObjectProblem, Err: item.Err})
 		m.repair.wantUnnamed(&m.rules, now)
 		m.recent.passed()
-		if !object.Any(m.resume) || e.Type != Added {
+		if !object.IsAnyVersion(m.resume) || e.Type != Added {
 			m.moveResume(resume)
 		}
 		return
 	}
 	m.eventCame(item.Meta.Key)
 	switch {
-	case m.fenced(item.Meta):
+	case m.refetched(item.Meta):
 	case m.unorderedReplay(item):
 	case errors.Is(err, errOlder):
 		m.lateEvent(now, e)
@@ -150,12 +150,12 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	}
 }
 
-// passEvent moves the resume point past an event, unless it is one of the objects that a watch without a version begins with, because
-// these come in no order. Only here does the event become one of the recent ones: a server that repeats events repeats none that the resume
-// point has not passed.
+// passEvent moves the resume version past an event, unless it is one of the objects that a watch without a version begins with,
+// because these come in no order. Only here does the event become one of the recent ones: a server that repeats events repeats none
+// that the resume version has not passed.
 func (m *Machine) passEvent(typ Type, meta object.Meta) {
 	resume, err := advance(m.resume, meta.ResourceVersion)
-	if err == nil && object.Ordered(m.resume) && resume != m.resume {
+	if err == nil && object.IsComparable(m.resume) && resume != m.resume {
 		m.recent.event(m.resume, known{meta, typ == Deleted})
 	} else {
 		m.recent.late(meta)
@@ -163,7 +163,7 @@ func (m *Machine) passEvent(typ Type, meta object.Meta) {
 	switch {
 	case err != nil:
 		m.emit(Problem{Class: VersionProblem, Key: meta.Key, Err: err})
-	case !object.Any(m.resume) || typ != Added:
+	case !object.IsAnyVersion(m.resume) || typ != Added:
 		m.moveResume(resume)
 	}
 }
@@ -171,11 +171,11 @@ func (m *Machine) passEvent(typ Type, meta object.Meta) {
 // unorderedReplay reports whether an event is older than the object that the sink holds, in a watch that began without a version.
 // The first events of such a watch are the objects that the server has, in no order.
 func (m *Machine) unorderedReplay(item Item) bool {
-	return object.Any(m.resume) && item.IsHeld && item.Held.UID == item.Meta.UID &&
+	return object.IsAnyVersion(m.resume) && item.IsHeld && item.Held.UID == item.Meta.UID &&
 		object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion)
 }
 
-// lateEvent decides about an event that is older than the resume point. If the sink holds the same object at a version that is
+// lateEvent decides about an event that is older than the resume version. If the sink holds the same object at a version that is
 // older still, the event is applied. If the sink holds the object at this version or a later one, or if the event deletes an
 // object that the sink does not hold, the event is ignored. In every other case the server is asked, because the event does not
 // tell enough. For example, an ADDED may be about an object that the sink does not hold. Then the object may have been deleted
@@ -188,14 +188,14 @@ func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	case same && object.Older(item.Held.ResourceVersion, item.Meta.ResourceVersion),
 		same && e.Type == Deleted && item.Held.ResourceVersion == item.Meta.ResourceVersion: // some servers send a deletion at the version that the object had
 		m.take(now, e)
-	case same && object.Ordered(item.Held.ResourceVersion):
-	case e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.Another(item.Held.UID, item.Meta.UID)):
+	case same && object.IsComparable(item.Held.ResourceVersion):
+	case e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.DifferentUID(item.Held.UID, item.Meta.UID)):
 	default:
 		m.toQuarantine(now, item, errLate, outOfOrder)
 	}
 }
 
-var errLate = errors.New("the event is older than the resume point, and what the sink holds does not tell whether the event is still true")
+var errLate = errors.New("the event is older than the resume version, and what the sink holds does not tell whether the event is still true")
 
 // take applies an event, or puts its key into quarantine.
 func (m *Machine) take(now time.Time, e *Seen) {
@@ -218,13 +218,13 @@ func (m *Machine) take(now time.Time, e *Seen) {
 	}
 }
 
-// apply gives the sink the object of an event, or of an answer to an ask.
+// apply gives the sink the object of an event, or of an answer to a refetch.
 //
 // A name has one object at a time. If the sink holds another object with this name, then that object was deleted, and the sink
 // has not learned of the deletion: the server lost the event, the sink refused it, or the watch began after it.
 func (m *Machine) apply(typ Type, item Item) {
 	how := Update
-	switch another := item.IsHeld && object.Another(item.Held.UID, item.Meta.UID); {
+	switch another := item.IsHeld && object.DifferentUID(item.Held.UID, item.Meta.UID); {
 	case another, typ == Deleted && item.Err != nil:
 		how = InferDelete
 	case typ == Deleted:
@@ -236,8 +236,8 @@ func (m *Machine) apply(typ Type, item Item) {
 	m.emit(how)
 }
 
-// ended decides what follows a watch. Either the machine opens the next watch at the resume point, or up to four events before it, so
-// that the sink gets no object twice; or it lists.
+// ended decides what follows a watch. Either the machine opens the next watch at the resume version, or up to four events before
+// it, so that the sink gets no object twice; or it lists.
 func (m *Machine) ended(now time.Time, failure Failure) {
 	var p *watching
 	switch phase := m.phase.(type) {
@@ -265,8 +265,8 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 		m.becomeWatching(now)
 		return
 	}
-	if object.Any(p.version) {
-		m.relist(now, Failure{Unanchored, failure.Code, failure.RetryAfter, failure.Err})
+	if object.IsAnyVersion(p.version) {
+		m.relist(now, Failure{Unversioned, failure.Code, failure.RetryAfter, failure.Err})
 		return
 	}
 	switch failure.Reason {
@@ -277,8 +277,8 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 		m.relist(now, failure)
 	case Failed, Malformed:
 		m.emit(Problem{Class: WatchProblem, Err: failure.Err})
-		if m.pauses.failures++; m.pauses.failures >= maxFailures {
-			m.pauses.failures = 0
+		if m.backoff.failures++; m.backoff.failures >= maxFailures {
+			m.backoff.failures = 0
 			m.relist(now, failure)
 			return
 		}
@@ -286,7 +286,7 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 	case Denied, NotFound:
 		m.emit(Problem{Class: WatchProblem, Err: failure.Err})
 		m.becomeWaiting(now, toWatch, failure)
-	case Closed, Cut, TimedOut, Silent:
+	case Closed, ConnectionLost, TimedOut, IdleTimeout:
 		m.dropped(now, p, failure)
 	default: // Unreachable, Unavailable, Throttled
 		m.becomeWaiting(now, toWatch, failure)
@@ -295,7 +295,7 @@ func (m *Machine) ended(now time.Time, failure Failure) {
 
 // watchOver notes the end of a watch.
 func (m *Machine) watchOver(now time.Time, p *watching) {
-	m.pauses.after(p, now)
+	m.backoff.after(p, now)
 	if p.open {
 		m.watchLives(now, false)
 	}
@@ -304,23 +304,23 @@ func (m *Machine) watchOver(now time.Time, p *watching) {
 // dropped decides what to do after a stream that was open and then ended without an error of the server.
 func (m *Machine) dropped(now time.Time, p *watching, failure Failure) {
 	switch {
-	case failure.Reason == Silent:
-		m.silence.ended(p)
+	case failure.Reason == IdleTimeout:
+		m.idle.ended(p)
 		m.becomeWatching(now)
 		return
 	case p.lasted(now):
 		m.becomeWatching(now)
 		return
-	case p.progress && !m.pauses.reopenedAtOnce:
-		m.pauses.reopenedAtOnce = true
+	case p.progress && !m.backoff.reopenedAtOnce:
+		m.backoff.reopenedAtOnce = true
 		m.becomeWatching(now)
 		return
 	case p.empty(now):
-		m.pauses.emptyWatches++
+		m.backoff.emptyWatches++
 	}
-	if m.pauses.emptyWatches >= maxEmpties {
-		m.pauses.emptyWatches = 0
-		m.relist(now, Failure{Empty, failure.Code, failure.RetryAfter, failure.Err})
+	if m.backoff.emptyWatches >= maxEmpties {
+		m.backoff.emptyWatches = 0
+		m.relist(now, Failure{EmptyWatches, failure.Code, failure.RetryAfter, failure.Err})
 		return
 	}
 	m.becomeWaiting(now, toWatch, failure)

@@ -7,7 +7,7 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// change is what the driver tells the sink, and Trace, of an event or of the answer to an ask.
+// change is what the driver tells the sink, and Trace, of an event or of the answer to a refetch.
 type change[T any] struct {
 	source.Event[T]
 	answer bool // apply then sets Type as if it were an event
@@ -17,7 +17,7 @@ type change[T any] struct {
 func (d *driver[T]) apply(how protocol.Apply) error {
 	d.sinkCalled = true
 	e := &d.change
-	c := Change[T]{How: how, Meta: e.Meta, Object: e.Object}
+	c := Change[T]{Op: how, Meta: e.Meta, Object: e.Object}
 	var as source.Type
 	switch how {
 	case protocol.Add:
@@ -34,7 +34,7 @@ func (d *driver[T]) apply(how protocol.Apply) error {
 		}
 		c.Meta, c.Object = held, *new(T)
 	case protocol.Resync, protocol.Resumed:
-		return d.sink.Apply(Change[T]{How: how})
+		return d.sink.Apply(Change[T]{Op: how})
 	}
 	if e.answer {
 		e.Type = as
@@ -48,8 +48,8 @@ func (d *driver[T]) apply(how protocol.Apply) error {
 // maxExpected is how many keys the driver announces to the sink at once.
 const maxExpected = 256
 
-// reusable returns the object that the sink holds under key, and its metadata. A list calls it for each item: if the sink holds the same
-// version, the list does not decode the item.
+// reusable returns the object that the sink holds under key, and its metadata. A list calls it for each item: if the sink holds the
+// same version, the list does not decode the item.
 func (d *driver[T]) reusable(key string) (T, source.Meta, bool) {
 	obj, ok := d.holder.Get(key)
 	if !ok {

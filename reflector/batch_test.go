@@ -83,7 +83,7 @@ func TestBatchIsAppliedInOrder(t *testing.T) {
 		b.send("+c@11 ~a@12 =@13 -b@14 ~c@15", nil)
 		r.told("add c; update a; delete b; update c")
 		if got := r.Status().ResourceVersion; got != "15" {
-			t.Errorf("the resume point is %s, want 15", got)
+			t.Errorf("the resume version is %s, want 15", got)
 		}
 		b.event(listwatch.Modified, "a", "16") // what comes alone
 		r.told("update a")
@@ -106,7 +106,7 @@ func TestManyBatches(t *testing.T) {
 }
 
 // TestEndBehindABatch: what came before the end of a stream is applied, and the watch
-// goes on behind it.
+// continues behind it.
 func TestEndBehindABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
@@ -115,7 +115,7 @@ func TestEndBehindABatch(t *testing.T) {
 		r.told("add c; update a")
 		r.expect(`watch "10" for 300s`) // which has to repeat the two events
 		if got := r.Status().ResourceVersion; got != "12" {
-			t.Errorf("the resume point is %s, want 12", got)
+			t.Errorf("the resume version is %s, want 12", got)
 		}
 		if !b.closed {
 			t.Error("the stream that ended was not closed")
@@ -123,7 +123,7 @@ func TestEndBehindABatch(t *testing.T) {
 	})
 }
 
-// TestStatusWithinABatch: the resume point is that of the events that were applied, while
+// TestStatusWithinABatch: the resume version is that of the events that were applied, while
 // the sink takes its time over the next.
 func TestStatusWithinABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestStopWithinABatch(t *testing.T) {
 		r.told("add c; update a")
 		_ = r.end()
 		if got := r.Status().ResourceVersion; got != "12" {
-			t.Errorf("the resume point is %s, want 12", got)
+			t.Errorf("the resume version is %s, want 12", got)
 		}
 		r.run()
 		r.expect(`watch "10" for 300s`) // which has to repeat the two events
@@ -184,7 +184,7 @@ func TestWatchGivenUpWithinABatch(t *testing.T) {
 	})
 }
 
-// TestSlowSinkIsNoSilence: a stream whose events wait for the sink is not silent,
+// TestSlowSinkIsNoSilence: a stream whose events wait for the sink is not idle,
 // however long that takes. By chance the clock is looked at before them, or after.
 func TestSlowSinkIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

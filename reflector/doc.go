@@ -1,7 +1,7 @@
 // Package reflector keeps a [Sink] in step with a resource of an API server.
 //
 // It lists the resource, replaces what the sink holds, and watches from the
-// list's resourceVersion on. A watch that ends is opened again at the resume point,
+// list's resourceVersion on. A watch that ends is opened again at the resume version,
 // the last version that was applied, or up to four events before it. If the server no
 // longer has that version, the reflector lists again.
 //

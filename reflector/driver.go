@@ -100,7 +100,7 @@ func (d *driver[T]) suspend() {
 
 // heard returns the time at which each open request last brought something.
 func (d *driver[T]) heard(now time.Time) protocol.Heard {
-	return protocol.Heard{Main: d.main.heard(now), Ask: d.ask.heard(now), Verification: d.verification.heard(now)}
+	return protocol.Heard{Main: d.main.heard(now), Refetch: d.ask.heard(now), Verification: d.verification.heard(now)}
 }
 
 // lastRead is the time of the last read of a connection. It counts from a start by the monotonic clock, because the wall clock may
@@ -139,7 +139,7 @@ func (d *driver[T]) saves() Point {
 	return d.point
 }
 
-// step gives one input to the machine, performs the effects, and goes on with what comes of them.
+// step gives one input to the machine, performs the effects, and continues with what comes of them.
 func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) {
 	for in != nil {
 		effects := d.stepped.Step(d.machine, now, in)
@@ -228,11 +228,11 @@ func (d *driver[T]) work(ctx context.Context, batch []source.Event[T]) {
 	}
 }
 
-// answered takes the answer to an ask.
+// answered takes the answer to a refetch.
 func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
-	in, ok := m.in.(protocol.Answered)
+	in, ok := m.in.(protocol.Refetched)
 	if !ok {
-		panic("reflector: unreachable: an ask brings nothing but an answer")
+		panic("reflector: unreachable: a refetch brings nothing but an answer")
 	}
 	d.change = change[T]{answer: true}
 	key := d.ask.key
@@ -304,12 +304,12 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 		if eff.Initial {
 			d.initial = newInitialEvents[T]()
 		}
-	case protocol.HangUp:
+	case protocol.Cancel:
 		d.hangUp(now, eff.Reason, eff.Err)
-	case protocol.Ask:
+	case protocol.Refetch:
 		d.ask = start(ctx, now, d.shared.lastByte.note, askFor(d.lw, eff))
 		d.ask.key = eff.Key
-	case protocol.CancelAsk:
+	case protocol.CancelRefetch:
 		d.ask.stop()
 		d.ask = nil
 	case protocol.ListMetadata:
@@ -373,13 +373,13 @@ func (d *driver[T]) closeMain() {
 	d.dropList()
 }
 
-// failing reports a failure, and asks whether to go on after it.
+// failing reports a failure, and asks whether to continue after it.
 func (d *driver[T]) failing(err error) {
 	d.shared.failing(err, time.Now())
 	if d.fatal == nil {
 		return
 	}
-	if outage := (&Outage{Since: d.machine.Status().Failing, Err: err}); d.fatal(outage) {
+	if outage := (&OutageError{Since: d.machine.Status().Failing, Err: err}); d.fatal(outage) {
 		d.end = outage
 	}
 }

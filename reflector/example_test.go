@@ -23,7 +23,7 @@ func ExampleLogTrace() {
 	trace.Backoff(reflector.Backoff{Delay: time.Second, Reason: protocol.Denied, Err: refused})
 	trace.ListDone(reflector.ListDone{ResourceVersion: "1000", Items: 20, Duration: 30 * time.Millisecond})
 	// Output:
-	// level=WARN msg="relist: failing" reason=denied error="list pods: 401 Unauthorized" pause=1s
+	// level=WARN msg="relist: failing" reason=denied error="list pods: 401 Unauthorized" delay=1s
 	// level=INFO msg="relist: listed" reason=first objects=20 took=30ms resourceVersion=1000
 }
 

@@ -91,7 +91,7 @@ func (f *fake) page(version string, items ...string) {
 	f.lists <- listAnswer{page: &listwatch.Page[string]{Items: items, ResourceVersion: version}}
 }
 
-// answer answers the ask that is waited for: at version the server has the objects of
+// answer answers the refetch that is waited for: at version the server has the objects of
 // these metas, and no other.
 func (f *fake) answer(version string, metas ...listwatch.Meta) {
 	page := &listwatch.Page[string]{ResourceVersion: version, Metas: metas}
@@ -101,7 +101,7 @@ func (f *fake) answer(version string, metas ...listwatch.Meta) {
 	f.asks <- listAnswer{page: page}
 }
 
-// stillBad answers the ask that is waited for: the object is there, and cannot be decoded.
+// stillBad answers the refetch that is waited for: the object is there, and cannot be decoded.
 func (f *fake) stillBad(version string, meta listwatch.Meta) {
 	f.asks <- listAnswer{page: &listwatch.Page[string]{ResourceVersion: version, Errors: []*listwatch.ObjectError{badField(meta)}}}
 }
@@ -214,7 +214,7 @@ func (n *notes) take() string {
 }
 
 func (n *notes) Apply(c Change[string]) error {
-	switch c.How {
+	switch c.Op {
 	case protocol.Add:
 		return n.note("add %s", c.Object)
 	case protocol.Update:
@@ -224,7 +224,7 @@ func (n *notes) Apply(c Change[string]) error {
 	case protocol.Resync:
 		return n.note("resync")
 	default:
-		return n.note("unexpected: %v", c.How)
+		return n.note("unexpected: %v", c.Op)
 	}
 }
 

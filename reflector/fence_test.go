@@ -8,7 +8,7 @@ import (
 )
 
 // askedFor brings a reflector that has synced to where the server was asked for a, and has
-// answered as of 20 that it is at 19. The resume point is 11.
+// answered as of 20 that it is at 19. The resume version is 11.
 func (r *rig) askedFor() *stream {
 	r.t.Helper()
 	s := r.synced()

@@ -97,7 +97,7 @@ func TestVerifyWhereUIDsOrVersionsAreCleared(t *testing.T) {
 				}
 				verified := 0
 				r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-					Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
+					Rand: zero, Verify: reflector.VerifyOptions{Interval: time.Minute, Metadata: metadata},
 					Trace: &reflector.Trace{
 						Verified: func(reflector.Verified) { verified++ },
 						Problem:  func(p reflector.Problem) { t.Errorf("nothing differs: %v", p.Err) },

@@ -50,7 +50,7 @@ func TestListInsteadOfInitialEventsKeepsRetryAfter(t *testing.T) {
 			ask("list")
 			return pageOf("100"), nil
 		}
-		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{Initial: reflector.Watch, Rand: zero})
+		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{Initial: reflector.Streaming, Rand: zero})
 		stop := running(t, r)
 		later(119 * time.Second)
 		if got, want := asked(), "watch 0s, watch 1m0s"; got != want {
@@ -64,14 +64,14 @@ func TestListInsteadOfInitialEventsKeepsRetryAfter(t *testing.T) {
 	})
 }
 
-// Initial events none of which can be decoded are a failure, as a list of that kind is: the status says so, and Fatal is
+// InitialList events none of which can be decoded are a failure, as a list of that kind is: the status says so, and Fatal is
 // asked.
 func TestUndecodableInitialEventsAreAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted()
 		asked := 0
 		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Initial: reflector.Watch, Rand: zero, Fatal: func(error) bool { asked++; return false },
+			Initial: reflector.Streaming, Rand: zero, Fatal: func(error) bool { asked++; return false },
 		})
 		stop := running(t, r)
 		stream := <-server.streams

@@ -119,7 +119,7 @@ func (l *traceLog) listDone(e ListDone) {
 	case l.reason != 0:
 		reason = l.reason.String()
 	case l.listed:
-		reason = protocol.Asked.String() // Relist was called during a list, and another list follows
+		reason = protocol.RelistRequested.String() // Relist was called during a list, and another list follows
 	}
 	l.listed, l.reason = true, 0
 	l.log(slog.LevelInfo, "relist: listed", slog.String("reason", reason), slog.Int("objects", e.Items), took(e.Duration),
@@ -161,9 +161,9 @@ var backoffLines = map[protocol.News]string{
 }
 
 func (l *traceLog) backoff(e Backoff) {
-	attrs := []slog.Attr{slog.String("reason", e.Reason.String()), failure(e.Err), duration("pause", e.Delay)}
+	attrs := []slog.Attr{slog.String("reason", e.Reason.String()), failure(e.Err), duration("delay", e.Delay)}
 	if e.News == protocol.NoNews {
-		l.log(slog.LevelDebug, "relist: pauses", attrs...)
+		l.log(slog.LevelDebug, "relist: delays", attrs...)
 		return
 	}
 	if e.Outage > 0 {
@@ -173,7 +173,7 @@ func (l *traceLog) backoff(e Backoff) {
 }
 
 func (l *traceLog) recovered(e Recovered) {
-	l.log(slog.LevelWarn, "relist: recovered", duration("after", e.After), slog.Int("pauses", e.Pauses))
+	l.log(slog.LevelWarn, "relist: recovered", duration("after", e.After), slog.Int("delays", e.Delays))
 }
 
 func (l *traceLog) verified(e Verified) {
@@ -192,7 +192,7 @@ func (l *traceLog) verified(e Verified) {
 }
 
 func (l *traceLog) problem(p Problem) {
-	level, message := slog.LevelDebug, "relist: problem" // a problem of a list, a watch or the sink is followed by a pause, and the line of the pause reports it
+	level, message := slog.LevelDebug, "relist: problem" // a problem of a list, a watch or the sink is followed by a delay, and the line of the delay reports it
 	now := logNow()
 	switch {
 	case errors.Is(p.Err, protocol.ErrVerification):

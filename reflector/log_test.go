@@ -74,7 +74,7 @@ func (r *rig) refuseFor(d time.Duration) int {
 
 const listedFirst = `level=INFO msg="relist: listed" reason=first objects=2 took=0s resourceVersion=10`
 
-// scoped is a ListWatcher that says what it lists, as a listwatch.Resource does.
+// scoped is a ListWatcher that says what it lists, as a listwatch.Client does.
 type scoped struct {
 	listwatch.ListWatcher[string]
 	resource, namespace string
@@ -124,18 +124,18 @@ func TestLogOfAnOutageHasALineAtEachEnd(t *testing.T) {
 		if n := r.refuseFor(time.Hour); n < 500 {
 			t.Fatalf("%d requests in an hour of outage; the log is to be shorter than that", n)
 		}
-		book.expect(t, `level=WARN msg="relist: failing" reason=unreachable error="connect: connection refused" pause=800ms`)
+		book.expect(t, `level=WARN msg="relist: failing" reason=unreachable error="connect: connection refused" delay=800ms`)
 
 		r.fake.watches <- watchAnswer{err: statusErr(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0)}
 		r.fake.watches <- watchAnswer{err: &os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}}
 		r.fake.watches <- watchAnswer{err: statusErr(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0)}
-		book.expect(t, `level=WARN msg="relist: still failing" reason=unavailable error=message pause=3.333s for=1h0m0s`)
+		book.expect(t, `level=WARN msg="relist: still failing" reason=unavailable error=message delay=3.333s for=1h0m0s`)
 
 		s = r.fake.open()
 		book.expect(t) // an API server accepts a watch, and says only then that the version is gone
 		later(30 * time.Second)
 		s.event(listwatch.Bookmark, "", "12")
-		book.expect(t, `level=WARN msg="relist: recovered" after=1h0m10s pauses=1088`)
+		book.expect(t, `level=WARN msg="relist: recovered" after=1h0m10s delays=1088`)
 		s.event(listwatch.Added, "c", "13")
 		book.expect(t)
 	})
@@ -150,7 +150,7 @@ func TestLogOfAnOutageThatIsLongerThanTheServerRemembers(t *testing.T) {
 		later(30 * time.Second)
 		s.events <- io.ErrUnexpectedEOF
 		r.refuseFor(time.Hour)
-		book.expect(t, listedFirst, `level=WARN msg="relist: failing" reason=unreachable error="connect: connection refused" pause=800ms`)
+		book.expect(t, listedFirst, `level=WARN msg="relist: failing" reason=unreachable error="connect: connection refused" delay=800ms`)
 		s = r.fake.open()
 		s.events <- gone()
 		book.expect(t)
@@ -178,8 +178,8 @@ func TestLogOfAnOutageOfAQuietResource(t *testing.T) {
 		s.events <- io.EOF
 		r.fake.open()
 		book.expect(t,
-			`level=WARN msg="relist: failing" reason=unreachable error="connect: connection refused" pause=800ms`,
-			`level=WARN msg="relist: recovered" after=800ms pauses=1`)
+			`level=WARN msg="relist: failing" reason=unreachable error="connect: connection refused" delay=800ms`,
+			`level=WARN msg="relist: recovered" after=800ms delays=1`)
 	})
 }
 
@@ -190,11 +190,11 @@ func TestLogSaysWhatKeepsTheFirstListAway(t *testing.T) {
 		for range 100 {
 			r.fake.lists <- listAnswer{err: fmt.Errorf("list configmaps: %w", statusErr(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, 0))}
 		}
-		book.expect(t, `level=WARN msg="relist: failing" reason=denied error="list configmaps: message" pause=800ms`)
+		book.expect(t, `level=WARN msg="relist: failing" reason=denied error="list configmaps: message" delay=800ms`)
 		r.fake.page("10", "a", "b")
 		book.expect(t, listedFirst) // the watch may be refused, so it is not over
 		r.fake.open()
-		book.expect(t, `level=WARN msg="relist: recovered" after=46m35.6s pauses=100`)
+		book.expect(t, `level=WARN msg="relist: recovered" after=46m35.6s delays=100`)
 	})
 }
 
@@ -209,12 +209,12 @@ func TestLogOfAServerThatAcceptsAndFails(t *testing.T) {
 			s.event(listwatch.Modified, "a", "11")
 			s.events <- io.ErrUnexpectedEOF
 		}
-		refused := `error="connect: connection refused" pause=800ms`
+		refused := `error="connect: connection refused" delay=800ms`
 		book.expect(t,
 			`level=WARN msg="relist: failing" reason=unreachable `+refused,
-			`level=WARN msg="relist: recovered" after=800ms pauses=1`,
-			`level=WARN msg="relist: failing again" reason=unreachable error="connect: connection refused" pause=1.6s for=800ms`,
-			`level=WARN msg="relist: still failing" reason=cut error="unexpected EOF" pause=800ms for=2.4s`,
+			`level=WARN msg="relist: recovered" after=800ms delays=1`,
+			`level=WARN msg="relist: failing again" reason=unreachable error="connect: connection refused" delay=1.6s for=800ms`,
+			`level=WARN msg="relist: still failing" reason=connectionLost error="unexpected EOF" delay=800ms for=2.4s`,
 		)
 		s := r.fake.open()
 		later(9 * time.Second)
@@ -229,7 +229,7 @@ func TestLogOfAServerThatAcceptsAndFails(t *testing.T) {
 	})
 }
 
-// An API server that ends a stream early, and serves the next one, is no problem. One that goes on like this is.
+// An API server that ends a stream early, and serves the next one, is no problem. One that continues like this is.
 func TestLogOfShortStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelWarn)
@@ -241,12 +241,12 @@ func TestLogOfShortStreams(t *testing.T) {
 			}
 			s.events <- io.EOF
 		}
-		for n := range 3 { // the first is opened again at once, without a pause
+		for n := range 3 { // the first is opened again at once, without a delay
 			short(11 + n)
 		}
 		book.expect(t)
 		short(14)
-		book.expect(t, `level=WARN msg="relist: failing" reason=closed error=EOF pause=800ms`)
+		book.expect(t, `level=WARN msg="relist: failing" reason=closed error=EOF delay=800ms`)
 	})
 }
 
@@ -266,7 +266,7 @@ func TestLogOfARelistHasItsReason(t *testing.T) {
 		if err := <-asked; err != nil {
 			t.Fatal(err)
 		}
-		book.expect(t, `level=INFO msg="relist: listed" reason=asked objects=1 took=0s resourceVersion=30`)
+		book.expect(t, `level=INFO msg="relist: listed" reason=relistRequested objects=1 took=0s resourceVersion=30`)
 	})
 }
 
@@ -309,7 +309,7 @@ func TestLogOfQuarantine(t *testing.T) {
 	})
 }
 
-// A bookmark without a version comes every minute, for ever.
+// A bookmark without a version comes every minute, forever.
 func TestLogOfAProblemWithoutAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, book := logRig(t, slog.LevelWarn)

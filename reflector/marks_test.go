@@ -22,7 +22,7 @@ func syncedMarked(t *testing.T) (*rig, *stream) {
 	return r, r.fake.open()
 }
 
-// The sink is told how far it is behind what it was given, and if the resume point has moved.
+// The sink is told how far it is behind what it was given, and if the resume version has moved.
 func TestMarksFollowEventsAndBookmarks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := syncedMarked(t)

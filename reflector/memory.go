@@ -62,7 +62,7 @@ func InQueue[T any](queue Queue[T]) Memory[T] {
 
 // Apply implements [Sink].
 func (m Memory[T]) Apply(c Change[T]) error {
-	switch c.How {
+	switch c.Op {
 	case protocol.Add:
 		return m.objects.Add(c.Object)
 	case protocol.Update:

@@ -24,9 +24,9 @@ type Options struct {
 	// limit of 500.
 	PageSize int
 
-	// Initial says how the reflector asks for the whole state. It does so at first, and
-	// whenever it cannot continue the watch at the resume point. If zero, ListAny.
-	Initial Initial
+	// InitialList says how the reflector asks for the whole state. It does so at first, and
+	// whenever it cannot continue the watch at the resume version. If zero, FromCache.
+	Initial InitialList
 
 	// Start is the point of a saved copy, which the sink holds. The sink must be a [Holder]; otherwise Run returns an
 	// error. It must hold the copy before the first Run. The reflector opens a watch at Start.Version, and lists
@@ -35,17 +35,16 @@ type Options struct {
 	//
 	// The copy may be of another server than this one. For example, this one may have been restored from a backup. So as soon as
 	// the watch is open, the reflector asks for the newest objects that the server of the copy had sent, see [Point]. If one of
-	// them is not as it was, the reflector lists the most recent state. [Status.Synced] waits for that. Only [Verify] finds a
+	// them is not as it was, the reflector lists the most recent state. [Status.Synced] waits for that. Only [VerifyOptions] finds a
 	// difference that is older than these objects.
 	//
 	// If Start.Version is empty, the reflector begins with a list.
 	Start Point
 
 	// Fatal is called for each list and watch that fails, and also if the sink refuses a
-	// list, a resync or more than 100 objects. If it returns true, Run ends with that error. Use it if another try is hopeless: a type was removed
-	// (apierrors.IsNotFound), or a right was taken away (IsForbidden). The error is an
-	// [*Outage], which says since when requests have been failing. If Fatal is nil, no
-	// error ends Run. The reflector's goroutine calls Fatal.
+	// list, a resync or more than 100 objects. If it returns true, Run ends with that error. Use it if another try is hopeless: a
+	// type was removed (apierrors.IsNotFound), or a right was taken away (IsForbidden). The error is an [*Outage], which says since
+	// when requests have been failing. If Fatal is nil, no error ends Run. The reflector's goroutine calls Fatal.
 	Fatal func(err error) bool
 
 	// TypeFits reports whether T is known to fit the objects of this resource: for example, another reflector has decoded some,
@@ -54,8 +53,8 @@ type Options struct {
 	// reflector's goroutine calls it.
 	TypeFits func() bool
 
-	// Verify compares the copy with the server periodically. The zero value does not.
-	Verify Verify
+	// VerifyOptions compares the copy with the server periodically. The zero value does not.
+	Verify VerifyOptions
 
 	// Resync is the period after which the sink's Resync is called, so that it offers every
 	// object again. If zero or negative, it is never called.
@@ -66,25 +65,25 @@ type Options struct {
 	// watches that were opened together do not end together. If zero, 5 minutes. If a proxy
 	// cuts long connections, set MinWatchTimeout below half of the proxy's limit. If
 	// negative, the server decides, and the reflector gives a watch up only if it is
-	// silent.
+	// idle.
 	MinWatchTimeout time.Duration
 
-	// Patience is how long the answer to a list, or to an ask for a single object, may be
-	// silent. After that the request is given up and sent again. A slow answer is never
+	// ResponseIdleTimeout is how long the answer to a list, or to a refetch of a single object, may be
+	// idle. After that the request is given up and sent again. A slow answer is never
 	// cut as long as bytes come. If zero, 2 minutes, which is twice the time that an API
 	// server allows for a request. If negative, the reflector waits without end.
-	Patience time.Duration
+	ResponseIdleTimeout time.Duration
 
-	// BackoffBase is the first pause after a failure, and BackoffCap is the longest one.
-	// Jitter makes each pause longer, up to twice its length. If zero, they are 800 ms and
-	// 30 s, as in client-go. If the server answers with an error, the pauses are 1, 1, 1,
+	// BackoffBase is the first delay after a failure, and BackoffCap is the longest one.
+	// Jitter makes each delay longer, up to twice its length. If zero, they are 800 ms and
+	// 30 s, as in client-go. If the server answers with an error, the delays are 1, 1, 1,
 	// 1.5, 5, 5, 10, 20 and 37.5 times BackoffBase. If the server cannot be reached, they
 	// are 1, 2 and then 3.125 times BackoffBase, because a connection that is refused costs
 	// the server nothing.
 	//
 	// BackoffBase also decides two other things. The first is how many requests the
 	// reflector sends: at 800 ms, no more than 24 watches, and no more than 24 lists, in
-	// any minute. Lists of single objects and of [Verify] count. The further pages of a list
+	// any minute. Lists of single objects and of [VerifyOptions] count. The further pages of a list
 	// do not, and a call of [Reflector.Relist] adds a list and a watch. The second is the
 	// time over which many reflectors spread their lists after an outage: at 800 ms, it is
 	// 7 s. A longer base means fewer requests and a longer time.
@@ -122,18 +121,18 @@ const (
 // rules returns the options as the machine uses them, with every default filled in.
 func (o Options) rules() protocol.Rules {
 	r := protocol.Rules{
-		PageSize:   int64(o.PageSize),
-		Initial:    o.Initial,
-		Resync:     max(o.Resync, 0),
-		MinTimeout: orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
-		Patience:   orDefault(o.Patience, defaultPatience),
-		Base:       orDefault(o.BackoffBase, defaultBackoffBase),
-		Cap:        orDefault(o.BackoffCap, defaultBackoffCap),
-		TypeFits:   o.TypeFits,
-		Rand:       o.Rand,
+		PageSize:            int64(o.PageSize),
+		Initial:             o.Initial,
+		Resync:              max(o.Resync, 0),
+		MinTimeout:          orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
+		ResponseIdleTimeout: orDefault(o.ResponseIdleTimeout, defaultPatience),
+		Base:                orDefault(o.BackoffBase, defaultBackoffBase),
+		Cap:                 orDefault(o.BackoffCap, defaultBackoffCap),
+		TypeFits:            o.TypeFits,
+		Rand:                o.Rand,
 	}
 	if o.Verify.Metadata != nil {
-		r.Verify = max(o.Verify.Every, 0)
+		r.Verify = max(o.Verify.Interval, 0)
 	}
 	if o.BackoffBase < 0 {
 		r.Base, r.Cap = minBackoffBase, 0
@@ -152,24 +151,24 @@ func orDefault(value, byDefault time.Duration) time.Duration {
 	return max(value, 0)
 }
 
-// Initial is a way to get the whole state of a resource.
-type Initial = protocol.Initial
+// InitialList is a way to get the whole state of a resource.
+type InitialList = protocol.InitialList
 
 const (
-	// ListAny takes whatever state the server has cached (resourceVersion=0), which costs
+	// FromCache takes whatever state the server has cached (resourceVersion=0), which costs
 	// the server least. The first list may be a little behind. Later lists are not older
 	// than what the sink has got.
 	//
 	// A server remembers events for a limited time. If a list takes longer than that, the
 	// server has forgotten events since the version of the list, and refuses a watch at
-	// that version. After two such lists in a row, ListAny and ListMostRecent do the same
+	// that version. After two such lists in a row, FromCache and Consistent do the same
 	// as Watch for an hour.
-	ListAny = protocol.ListAny
+	FromCache = protocol.FromCache
 
-	// ListMostRecent asks for the most recent state in the first list.
-	ListMostRecent = protocol.ListMostRecent
+	// Consistent asks for the most recent state in the first list.
+	Consistent = protocol.Consistent
 
-	// Watch asks the server to send the state as the first events of a watch
+	// Streaming asks the server to send the state as the first events of a watch
 	// (sendInitialEvents), one by one. This costs the server the least memory. The state
 	// is the most recent one.
 	//
@@ -179,17 +178,17 @@ const (
 	//     with 401, 403 or 404.
 	//   - Two streams in a row end before the state is complete, or are refused with 410,
 	//     429 or 500.
-	//   - A stream is silent for 30 seconds before the state is complete.
+	//   - A stream is idle for 30 seconds before the state is complete.
 	//   - 30 seconds after the first event that is not part of the state, the state is
 	//     still not complete.
 	//
 	// Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists
-	Watch = protocol.InitialEvents
+	Streaming = protocol.Streaming
 )
 
-// Verify makes a reflector compare the objects of its sink with the server's,
+// VerifyOptions makes a reflector compare the objects of its sink with the server's,
 // periodically. If a server loses an event in its cache, no client learns of the change,
-// and a client may keep a deleted object for ever
+// and a client may keep a deleted object forever
 // (https://github.com/kubernetes/kubernetes/issues/123072).
 //
 // The reflector lists only metadata, and compares keys, UIDs and versions. The metadata of
@@ -197,12 +196,12 @@ const (
 // hour costs 86 MB an hour. The metadata of a small ConfigMap takes 0.6 KB. The reflector
 // reports each difference, and asks the server for that object. If more than 100 objects
 // differ, the reflector lists. The sink gets the corrections as ordinary changes.
-type Verify struct {
+type VerifyOptions struct {
 	// Every is the period; up to a tenth of it is added at random. If zero or
 	// negative, nothing is compared.
-	Every time.Duration
+	Interval time.Duration
 
 	// Metadata lists the same objects as the reflector does:
-	// listwatch.Resource.Metadata returns it.
+	// listwatch.Client.Metadata returns it.
 	Metadata source.ListWatcher[*metav1.PartialObjectMetadata]
 }

@@ -96,8 +96,8 @@ func TestAnswersToAsksAreNoSignOfLifeOfAWatch(t *testing.T) {
 		if asks.count() < 10 {
 			t.Fatalf("%d asks, want many beside the watch", asks.count())
 		}
-		if len(ends) == 0 || ends[0] != "silent" {
-			t.Errorf("within 2 minutes watches ended with %q, want silence first", ends)
+		if len(ends) == 0 || ends[0] != "idleTimeout" {
+			t.Errorf("within 2 minutes watches ended with %q, want idleTimeout first", ends)
 		}
 	})
 }

@@ -29,7 +29,7 @@ func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 		return errStart
 	}
 	start := d.start
-	start.Doubts = slices.Clone(start.Doubts) // NoteHeld adds to them
+	start.Unsure = slices.Clone(start.Unsure) // NoteHeld adds to them
 	if len(start.Newest) == 0 {
 		for keys := range slices.Chunk(d.holder.Keys(), maxExpected) {
 			d.holder.Expect(keys)
@@ -45,6 +45,6 @@ func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 }
 
 func equalPoints(a, b Point) bool {
-	return a.Version == b.Version && a.Since == b.Since && a.MoreDoubts == b.MoreDoubts &&
-		slices.Equal(a.Doubts, b.Doubts) && slices.Equal(a.Newest, b.Newest)
+	return a.Version == b.Version && a.Since == b.Since && a.MoreUnsure == b.MoreUnsure &&
+		slices.Equal(a.Unsure, b.Unsure) && slices.Equal(a.Newest, b.Newest)
 }

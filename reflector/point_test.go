@@ -55,14 +55,14 @@ func (p *points) At(version string, point func() reflector.Point) {
 			line += " gone"
 		}
 	}
-	if len(at.Doubts) > 0 {
-		line += " in doubt: " + strings.Join(at.Doubts, " ")
+	if len(at.Unsure) > 0 {
+		line += " in doubt: " + strings.Join(at.Unsure, " ")
 	}
 	p.note(line)
 }
 
 func (p *points) Apply(c reflector.Change[partial]) error {
-	if c.How == protocol.Resumed {
+	if c.Op == protocol.Resumed {
 		p.note("resumed")
 	}
 	return p.Memory.Apply(c)
@@ -92,7 +92,7 @@ func follow(t *testing.T, server *scripted, sink reflector.Sink[partial], start 
 	}
 }
 
-// A sink is told where it can be saved, and what is in quarantine is in doubt there.
+// A sink is told where it can be saved, and what is in quarantine is unsure there.
 func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted()
@@ -118,7 +118,7 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 		watch.event(listwatch.Deleted, configMap("b", "12"))
 		told("at 12, point 12 b@12 gone a@11 b@6 a@5 in doubt: a")
 
-		// An answer as of 20 is ahead of the watch, so that the key stays in doubt until the watch is there.
+		// An answer as of 20 is ahead of the watch, so that the key stays unsure until the watch is there.
 		<-time.After(2 * time.Second)
 		told("at 12, point 12 b@12 gone a@11 b@6 a@5 in doubt: a")
 		watch.bookmark("20")
@@ -128,7 +128,7 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 }
 
 // Without a word on which objects are the newest, the newest that the sink holds at or below the version is asked for, and those above
-// it are in doubt.
+// it are unsure.
 func TestNewestObjectsAreLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted() // its lists are empty
@@ -148,7 +148,7 @@ func TestNewestObjectsAreLookedFor(t *testing.T) {
 	})
 }
 
-// A reflector cannot go on with a sink of which it knows nothing.
+// A reflector cannot continue with a sink of which it knows nothing.
 func TestStartNeedsASinkThatTells(t *testing.T) {
 	sink := reflector.Sink[partial](struct{ reflector.Sink[partial] }{newPoints()})
 	r := reflector.New(newScripted(), sink, reflector.Options{Start: reflector.Point{Version: "30"}})

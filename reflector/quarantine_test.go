@@ -189,8 +189,8 @@ func TestUndecodableDeletionNeedsAListIfTheSinkTellsNothing(t *testing.T) {
 	})
 }
 
-// A server whose answer cannot be that of one object is not asked again for a while, but listed. ask-field-selectors-ignored.txt and
-// ask-refused.txt have the other forms, and what follows.
+// A server whose answer cannot be that of one object is not asked again for a while, but listed.
+// refetch-field-selectors-ignored.txt and refetch-refused.txt have the other forms, and what follows.
 func TestAnswerThatIsNotOfOneObject(t *testing.T) {
 	for name, page := range map[string]listwatch.Page[string]{
 		"another object": {ResourceVersion: "20", Items: []string{"b"}, Metas: []listwatch.Meta{at("b", "5")}},

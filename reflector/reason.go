@@ -35,7 +35,7 @@ func failureOf(err error) protocol.Failure {
 // would count as Cut on an open stream counts as Unreachable here.
 func requestFailureOf(err error) protocol.Failure {
 	failure := failureOf(err)
-	if failure.Reason == protocol.Cut || failure.Reason == protocol.Closed {
+	if failure.Reason == protocol.ConnectionLost || failure.Reason == protocol.Closed {
 		failure.Reason = protocol.Unreachable
 	}
 	return failure
@@ -47,7 +47,7 @@ func reasonOf(err error) protocol.Reason {
 	case errors.As(err, &status):
 		return reasonOfStatus(err, status.Status())
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return protocol.Cut
+		return protocol.ConnectionLost
 	case errors.Is(err, io.EOF):
 		return protocol.Closed
 	case source.IsMalformed(err):
@@ -55,7 +55,7 @@ func reasonOf(err error) protocol.Reason {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return protocol.Unreachable
 	}
-	return protocol.Cut
+	return protocol.ConnectionLost
 }
 
 func reasonOfStatus(err error, status metav1.Status) protocol.Reason {

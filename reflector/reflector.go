@@ -16,14 +16,14 @@ type Reflector[T any] struct {
 	sink   Sink[T]
 	holder Holder[T] // the sink; nil if it does not tell what it holds
 	fatal  func(error) bool
-	check  Verify
+	check  VerifyOptions
 	trace  Trace
 	start  Point // where to begin; the first Run uses it
 
 	running sync.Mutex        // held by Run
 	machine *protocol.Machine // owned by Run
 
-	shared  shared        // what Status, WaitFor and Relist read
+	shared  shared        // what Status, WaitForVersion and Relist read
 	relists chan struct{} // holds a token after a call of Relist, until the driver takes it
 }
 
@@ -53,8 +53,8 @@ func New[T any](lw source.ListWatcher[T], sink Sink[T], opts Options) *Reflector
 //
 // No error of the server ends Run, unless [Options.Fatal] says so. The reflector reports
 // each error through Trace, and sends the request again. A program may call Run again
-// after it has returned. The new Run goes on where the last one ended: if a watch was
-// open, or was about to be opened, Run opens a watch at the resume point; otherwise it
+// after it has returned. The new Run continues where the last one ended: if a watch was
+// open, or was about to be opened, Run opens a watch at the resume version; otherwise it
 // lists.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.TryLock() {

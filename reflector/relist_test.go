@@ -89,7 +89,7 @@ func TestRelistOutlivesAFailedList(t *testing.T) {
 // that one.
 func TestRelistAfterRefusedReplace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{Patience: -1})
+		r := newRig(t, Options{ResponseIdleTimeout: -1})
 		r.expect(`list "0" limit 500 continue ""`)
 		done := make(chan error, 1)
 		go func() { done <- r.Relist(t.Context()) }()
@@ -110,7 +110,7 @@ func TestRelistAfterRefusedReplace(t *testing.T) {
 // and what it still says is no part of the next.
 func TestRelistAfterRefusedInitialEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{Initial: Watch})
+		r := newRig(t, Options{Initial: Streaming})
 		r.expect(`watch "" for 300s`)
 		done := make(chan error, 1)
 		go func() { done <- r.Relist(t.Context()) }()

@@ -26,14 +26,14 @@ type request[T any] struct {
 	lastByte lastRead
 
 	started time.Time
-	key     string // of an ask; the driver owns this field and those below
+	key     string // of a refetch; the driver owns this field and those below
 	watch   bool   // a watch, not a list
 	open    bool   // the watch has been answered
 	events  int    // received, without bookmarks
 }
 
 // message has one input for the machine, or a batch of events, or a part of a list. Each event
-// of a batch is an input. If the input is the end of a list or the answer to an ask, list has
+// of a batch is an input. If the input is the end of a list or the answer to a refetch, list has
 // the objects, which the machine does not see.
 type message[T any] struct {
 	in    protocol.Input
@@ -65,7 +65,7 @@ func start[T any](ctx context.Context, now time.Time, hook func(), run func(cont
 }
 
 // received returns the channel of the messages. If r is nil, it returns nil, and a
-// receive from that blocks for ever.
+// receive from that blocks forever.
 func (r *request[T]) received() <-chan message[T] {
 	if r == nil {
 		return nil
@@ -125,14 +125,14 @@ func list[T any](lw source.ListWatcher[T], eff protocol.List, known func(key str
 }
 
 // askFor asks for the one object under a key, or for any one object if the key is empty.
-func askFor[T any](lw source.ListWatcher[T], eff protocol.Ask) func(context.Context, *request[T]) {
+func askFor[T any](lw source.ListWatcher[T], eff protocol.Refetch) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
 		page, err := lw.List(ctx, askOptions(eff))
 		if err != nil {
-			r.send(ctx, message[T]{in: protocol.Answered{Failure: requestFailureOf(err)}})
+			r.send(ctx, message[T]{in: protocol.Refetched{Failure: requestFailureOf(err)}})
 			return
 		}
-		answer := protocol.Answered{Version: page.ResourceVersion, More: page.Continue != ""}
+		answer := protocol.Refetched{Version: page.ResourceVersion, More: page.Continue != ""}
 		r.send(ctx, message[T]{in: answer, list: &source.List[T]{Items: page.Items, Metas: page.Metas, Errors: page.Errors}})
 	}
 }
@@ -143,7 +143,7 @@ func askFor[T any](lw source.ListWatcher[T], eff protocol.Ask) func(context.Cont
 // resourceVersion is of the most recent state. The limit is 2, because a second object
 // shows that the server ignores the selectors. Source:
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
-func askOptions(eff protocol.Ask) metav1.ListOptions {
+func askOptions(eff protocol.Refetch) metav1.ListOptions {
 	opts := metav1.ListOptions{Limit: 2}
 	if eff.At != "" {
 		opts.ResourceVersion, opts.ResourceVersionMatch = eff.At, metav1.ResourceVersionMatchExact

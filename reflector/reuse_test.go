@@ -104,13 +104,13 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 		},
 		// The second list is older than the first: the storage was restored, and version 3
 		// may be another one now.
-		"not from a server that went back": {
+		"not from a server that rolled back": {
 			lists:  []whole{{"5", "3", "4"}, {"4", "3", "2"}},
 			relist: gone,
 			asked:  []string{"0", "5", ""},
 			reused: []bool{false, true, false},
 		},
-		"not from a server that went back, when asked for": {
+		"not from a server that rolled back, when asked for": {
 			lists:  []whole{{"5", "3", "4"}, {"4", "3", "2"}},
 			relist: asked,
 			asked:  []string{"0", ""},
@@ -118,7 +118,7 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 		},
 		// The storage was restored and has come past the first list since: what b was
 		// at 2 says that what a was at 3 may be another one now.
-		"not from a server that went back and on": {
+		"not from a server that rolled back and on": {
 			lists:  []whole{{"5", "3", "4"}, {"9", "3", "2"}},
 			relist: gone,
 			asked:  []string{"0", "5", ""},
@@ -138,7 +138,7 @@ func TestRelistReusesWhatTheSinkHolds(t *testing.T) {
 				if err := test.relist(ctx, server, r); err != nil {
 					t.Error(err)
 				}
-				<-time.After(30 * time.Second) // of the bubble: over every pause, and before the watch is too silent
+				<-time.After(30 * time.Second) // of the bubble: over every delay, and before the watch is too idle
 				synctest.Wait()
 				stop()
 				if err := <-done; !errors.Is(err, context.Canceled) {

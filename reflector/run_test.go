@@ -68,7 +68,7 @@ func TestStopInEveryPhase(t *testing.T) {
 
 func TestStopInInitialEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{Initial: Watch})
+		r := newRig(t, Options{Initial: Streaming})
 		r.expect(`watch "" for 300s`)
 		s := r.fake.open()
 		s.event(listwatch.Added, "a", "5")
@@ -119,7 +119,7 @@ func TestFatal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		r := newRig(t, Options{Fatal: func(err error) bool {
-			var outage *Outage
+			var outage *OutageError
 			return errors.As(err, &outage) && time.Since(outage.Since) > 2*time.Second
 		}})
 		for range 4 { // after 0, 0.8, 1.6 and 2.4 s
@@ -128,7 +128,7 @@ func TestFatal(t *testing.T) {
 		}
 		err := <-r.done
 		r.done <- err
-		var outage *Outage
+		var outage *OutageError
 		if !errors.As(err, &outage) || !outage.Since.Equal(begin) || !apierrors.IsForbidden(err) {
 			t.Errorf("Run returned %v, want an outage since %v", err, begin)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// A watch that ends in good order after the time that it was asked for is no failure, however short that time is.
+// A watch that ends cleanly after the time that it was asked for is no failure, however short that time is.
 func TestShortWatchesFollowEachOtherWithoutPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted()
@@ -30,7 +30,7 @@ func TestShortWatchesFollowEachOtherWithoutPauses(t *testing.T) {
 		}
 		synctest.Wait()
 		if backoffs != 0 {
-			t.Errorf("%d pauses between watches of 5 s, which is what they were asked for", backoffs)
+			t.Errorf("%d delays between watches of 5 s, which is what they were asked for", backoffs)
 		}
 		stop()
 	})

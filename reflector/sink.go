@@ -10,7 +10,7 @@ import (
 //
 // The reflector calls it from one goroutine. An error means that the sink did not take the change. The reflector reports it. If the
 // change is one object, its key goes into quarantine, and the reflector asks the server for the object until the sink takes it. If the
-// change is a list or a resync, or if the sink has refused more than 100 objects, the reflector lists again after a pause.
+// change is a list or a resync, or if the sink has refused more than 100 objects, the reflector lists again after a delay.
 //
 // A list arrives over time. Between BeginList and End or Drop, Apply may be called with Resync, and with nothing else. After End comes
 // At; but if [Reflector.Relist] was called while the list arrived, the next BeginList may come first.
@@ -23,20 +23,20 @@ type Sink[T any] interface {
 	BeginList(reuse bool) Replacement[T]
 
 	// At says that the sink was given everything up to resourceVersion, except objects in quarantine. The reflector calls it after
-	// changes, which may be a batch of events, and whenever the version has moved, also by a bookmark. The version is empty if the server
-	// sent none, and it moves back if the server's storage did. One object may be newer, because the reflector also asks the server for
-	// single objects.
+	// changes, which may be a batch of events, and whenever the version has moved, also by a bookmark. The version is empty if the
+	// server sent none, and it moves back if the server's storage did. One object may be newer, because the reflector also asks the
+	// server for single objects.
 	//
-	// The function point returns the place at which the sink can be saved now, see [Options.Start]: the sink has been given every change
-	// that belongs to it, and no other. It may be called until At returns. Once a sink has called it, At is also called when nothing but
-	// the place has changed. If the Version of the place is empty, the sink cannot be saved now: for example, while the server may be
-	// another one than before. A copy that was saved earlier stays right.
+	// The function point returns the place at which the sink can be saved now, see [Options.Start]: the sink has been given every
+	// change that belongs to it, and no other. It may be called until At returns. Once a sink has called it, At is also called when
+	// nothing but the place has changed. If the Version of the place is empty, the sink cannot be saved now: for example, while the
+	// server may be another one than before. A copy that was saved earlier stays right.
 	At(resourceVersion string, point func() Point)
 }
 
 // Change is one change of a [Sink].
 type Change[T any] struct {
-	How protocol.Apply
+	Op protocol.Apply
 
 	// Meta is the object's metadata as they came over the wire. If How is InferDelete, they are those that [Holder.Meta] returned. If
 	// How is Resync or Resumed, there are none.
@@ -53,9 +53,9 @@ type Replacement[T any] interface {
 	Part(objects []T, metas []source.Meta) error
 
 	// End makes the list the whole state, as of a version; the version is empty if the server sent none. If the sink holds an object
-	// that the list lacks, that object was deleted, and nobody has seen its final state. There are two exceptions: keep are the keys of
-	// items that cannot be decoded, and that the sink holds; and if keepAll is true, no object counts as deleted, because some items of
-	// the list have no readable name.
+	// that the list lacks, that object was deleted, and nobody has seen its final state. There are two exceptions: keep are the
+	// keys of items that cannot be decoded, and that the sink holds; and if keepAll is true, no object counts as deleted, because
+	// some items of the list have no readable name.
 	End(resourceVersion string, keep []string, keepAll bool) error
 
 	// Drop says that the list will not end: the request has failed, or the list cannot be used.
@@ -63,8 +63,8 @@ type Replacement[T any] interface {
 }
 
 // Holder is an optional interface of a [Sink] that can say what it holds. The reflector then compares an event, or an item of a list,
-// with that; [Options.Start] and [Verify] need it. Without it, an object that cannot be decoded is missing after a list, until the
-// reflector has asked for it and could decode it.
+// with that; [Options.Start] and [VerifyOptions] need it. Without it, an object that cannot be decoded is missing after a list,
+// until the reflector has asked for it and could decode it.
 //
 // Changes that the sink was given, and has not processed yet, count as processed. Parts of a list that has not ended may count, too.
 type Holder[T any] interface {

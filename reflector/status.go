@@ -33,7 +33,7 @@ type Status struct {
 	// Synced: the sink has had a whole list, or the copy of [Options.Start] was resumed.
 	Synced bool
 
-	// ResourceVersion is the resume point: the sink has everything up to this version,
+	// ResourceVersion is the resume version: the sink has everything up to this version,
 	// except the objects in quarantine.
 	ResourceVersion string
 
@@ -50,12 +50,12 @@ type Status struct {
 
 	// FailingSince is when requests began to fail: no watch has been open since. While a
 	// watch is open, it is zero. If that watch fails within 10 seconds, and has brought
-	// neither an event nor a bookmark, FailingSince goes back to the time that it had
+	// neither an event nor a bookmark, FailingSince rolls back to the time that it had
 	// before the watch.
 	FailingSince time.Time
 
 	// LastError is the last failure, even if it is long over, and LastErrorTime is its
-	// time. A watch that ends in good order is not a failure.
+	// time. A watch that ends cleanly is not a failure.
 	LastError     error
 	LastErrorTime time.Time
 
@@ -73,9 +73,9 @@ type Status struct {
 // Quarantined is an object whose latest version the sink may lack.
 type Quarantined = protocol.Quarantined
 
-// Outage is the error that [Options.Fatal] is called with. If Fatal returns true, Run
+// OutageError is the error that [Options.Fatal] is called with. If Fatal returns true, Run
 // returns it.
-type Outage struct {
+type OutageError struct {
 	// Since is when requests began to fail: no watch has been open since.
 	Since time.Time
 
@@ -83,12 +83,12 @@ type Outage struct {
 	Err error
 }
 
-func (e *Outage) Error() string {
+func (e *OutageError) Error() string {
 	return fmt.Sprintf("failing since %s: %v", e.Since.Format(time.RFC3339), e.Err)
 }
 
 // Unwrap returns the failure.
-func (e *Outage) Unwrap() error { return e.Err }
+func (e *OutageError) Unwrap() error { return e.Err }
 
 // Failing returns since when requests have failed, and the last failure. If they do not fail, err is nil and since is zero: a watch
 // is open, or nothing has failed yet. If a watch breaks and is opened again at once, Failing returns an error for a moment, too. So a

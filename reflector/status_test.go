@@ -189,7 +189,7 @@ func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
 		"Run returns":   func(r *rig, _ *stream) { _ = r.end() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			withRig(t, Options{Patience: -1, MinWatchTimeout: -1}, func(t *testing.T, r *rig) {
+			withRig(t, Options{ResponseIdleTimeout: -1, MinWatchTimeout: -1}, func(t *testing.T, r *rig) {
 				r.expect(`list "0" limit 500 continue ""`)
 				r.fake.page("10", "a", "b")
 				s := r.fake.open()
@@ -211,7 +211,7 @@ func TestStalenessWhileNoWatchIsOpen(t *testing.T) {
 }
 
 // TestTimesOfBytesFollowTheMonotonicClock: the wall clock may be set while bytes come. It decides neither when a request has been
-// silent for too long, nor how stale the copy is. A bubble of synctest has no monotonic clock.
+// idle for too long, nor how stale the copy is. A bubble of synctest has no monotonic clock.
 func TestTimesOfBytesFollowTheMonotonicClock(t *testing.T) {
 	r := New(newFake(), &notes{}, Options{})
 	r.shared.started(time.Now())
@@ -230,28 +230,28 @@ func TestWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{})
 		waited := make(chan error, 1)
-		go func() { waited <- r.WaitFor(t.Context(), "12") }()
+		go func() { waited <- r.WaitForVersion(t.Context(), "12") }()
 		s := r.synced()
 		s.event(listwatch.Added, "c", "11")
 		synctest.Wait()
 		select {
 		case err := <-waited:
-			t.Fatalf("WaitFor 12 returned %v at 11", err)
+			t.Fatalf("WaitForVersion 12 returned %v at 11", err)
 		default:
 		}
 		s.event(listwatch.Bookmark, "", "13")
 		if err := <-waited; err != nil {
 			t.Error(err)
 		}
-		if err := r.WaitFor(t.Context(), "9"); err != nil {
+		if err := r.WaitForVersion(t.Context(), "9"); err != nil {
 			t.Errorf("for what is long past: %v", err)
 		}
-		if err := r.WaitFor(t.Context(), "abc"); err == nil {
+		if err := r.WaitForVersion(t.Context(), "abc"); err == nil {
 			t.Error("a version that cannot be compared was accepted")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := r.WaitFor(ctx, "99"); !errors.Is(err, context.DeadlineExceeded) {
+		if err := r.WaitForVersion(ctx, "99"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("for what does not come: %v", err)
 		}
 	})

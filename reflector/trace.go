@@ -32,7 +32,7 @@ type Trace struct {
 	// WatchOpen: the server has answered the watch.
 	WatchOpen func()
 
-	// Event: the sink has got the object of an event, or of an answer to an ask.
+	// Event: the sink has got the object of an event, or of an answer to a refetch.
 	Event func(Event)
 
 	// Bookmark: the server has sent everything up to this version.
@@ -41,7 +41,7 @@ type Trace struct {
 	// WatchEnd: a watch was refused, has ended, or was hung up.
 	WatchEnd func(WatchEnd)
 
-	// Relist: the resume point is given up, and a list will follow.
+	// Relist: the resume version is given up, and a list will follow.
 	Relist func(Relist)
 
 	// Backoff: no request is sent until a delay has passed.
@@ -53,10 +53,10 @@ type Trace struct {
 	// Synced: the sink has its first whole list, or the copy of [Options.Start] was resumed.
 	Synced func()
 
-	// Verified: the sink was compared with the server, see [Verify].
+	// Verified: the sink was compared with the server, see [VerifyOptions].
 	Verified func(Verified)
 
-	// Problem: something is wrong. If a watch ends in good order, or its version has
+	// Problem: something is wrong. If a watch ends cleanly, or its version has
 	// expired, that is no problem.
 	Problem func(Problem)
 
@@ -89,7 +89,7 @@ type ListDone struct {
 type WatchStart struct {
 	ResourceVersion string
 	Timeout         time.Duration // what the server is asked for
-	Initial         bool          // the whole state is asked for first, see [Watch]
+	Initial         bool          // the whole state is asked for first, see [Streaming]
 }
 
 // Event is given to [Trace.Event].
@@ -102,7 +102,7 @@ type Event struct {
 
 // WatchEnd is given to [Trace.WatchEnd].
 type WatchEnd struct {
-	ResourceVersion string // the resume point
+	ResourceVersion string // the resume version
 	Reason          Reason
 	Err             error
 	Events          int           // received, without bookmarks, and with those that the server repeated, of which Event is not told
@@ -111,7 +111,7 @@ type WatchEnd struct {
 
 // Relist is given to [Trace.Relist].
 type Relist struct {
-	ResourceVersion string // the resume point
+	ResourceVersion string // the resume version
 	Reason          Reason
 	Err             error
 }

@@ -37,7 +37,7 @@ func TestTraceTellsTheStoryInOrder(t *testing.T) {
 			Problem: func(e Problem) { tell("problem " + e.Class.String()) },
 		}})
 		r.expect(`list "0" limit 500 continue ""`)
-		later(2*time.Minute + 800*time.Millisecond) // the server is silent, and the client pauses
+		later(2*time.Minute + 800*time.Millisecond) // the server is idle, and the client delays
 		s := r.synced()
 		s.event(listwatch.Added, "c", "11")
 		s.event(listwatch.Bookmark, "", "12")

@@ -12,7 +12,7 @@ import (
 	"github.com/relist-go/relist/listwatch"
 )
 
-// Without pauses a server that refuses at once must not keep a processor busy for ever.
+// Without delays a server that refuses at once must not keep a processor busy forever.
 func TestNoPausesStillMeansFewerThan500RequestsASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

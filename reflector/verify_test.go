@@ -84,7 +84,7 @@ func runVerified(t *testing.T, test func(v *verified)) {
 		v.known = known
 		queue := deltafifo.New(deltafifo.Options[*testObject]{Known: known})
 		r := reflector.New(lw, reflector.InQueue(queue), reflector.Options{
-			Verify: reflector.Verify{Every: 10 * time.Minute, Metadata: lister},
+			Verify: reflector.VerifyOptions{Interval: 10 * time.Minute, Metadata: lister},
 			Rand:   func() float64 { return 0 },
 			Trace: &reflector.Trace{
 				ListStart: func(reflector.ListStart) { v.lists.Add(1) },
@@ -197,8 +197,8 @@ func TestVerifyListsIfMoreThanAHundredDiffer(t *testing.T) {
 						v.t.Fatal(err)
 					}
 				}
-				v.create("d") // the resume point moves past the deletions
-				v.create("e") // a probe asks for the newest two objects, and would find the loss before
+				v.create("d") // the resume version moves past the deletions
+				v.create("e") // a history check asks for the newest two objects, and would find the loss before
 				<-time.After(20 * time.Minute)
 				synctest.Wait()
 				if n := v.known.Len(); n != 5 {
@@ -259,7 +259,7 @@ func TestVerifyLetsGoOfWhatItListed(t *testing.T) {
 		}
 		verified := 0
 		r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
+			Rand: zero, Verify: reflector.VerifyOptions{Interval: time.Minute, Metadata: metadata},
 			Trace: &reflector.Trace{Verified: func(reflector.Verified) { verified++ }},
 		})
 		stop := running(t, r)
@@ -298,7 +298,7 @@ func TestVerifyKeepsOnlyIdentities(t *testing.T) {
 		}
 		var verified []reflector.Verified
 		r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
+			Rand: zero, Verify: reflector.VerifyOptions{Interval: time.Minute, Metadata: metadata},
 			Trace: &reflector.Trace{Verified: func(v reflector.Verified) { verified = append(verified, v) }},
 		})
 		stop := running(t, r)
@@ -326,7 +326,7 @@ func TestVerifyInfersNothingFromWhatItCannotRead(t *testing.T) {
 				}
 				var story []string
 				r := reflector.New(server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-					Rand: zero, Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadata},
+					Rand: zero, Verify: reflector.VerifyOptions{Interval: 30 * time.Second, Metadata: metadata},
 					Trace: &reflector.Trace{
 						Problem:  func(p reflector.Problem) { story = append(story, p.Class.String()) },
 						Verified: func(e reflector.Verified) { story = append(story, fmt.Sprint("verified ", e.Differences)) },
@@ -374,7 +374,7 @@ func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
 		metadata := newScripted()
 		metadata.list = func(metav1.ListOptions) (*listwatch.Page[partial], error) { return pageOf("100", all...), nil }
 		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Rand: zero, Verify: reflector.Verify{Every: time.Minute, Metadata: metadata},
+			Rand: zero, Verify: reflector.VerifyOptions{Interval: time.Minute, Metadata: metadata},
 			Trace: &reflector.Trace{Problem: func(p reflector.Problem) {
 				if p.Class == protocol.DriftProblem {
 					drift++
@@ -390,7 +390,7 @@ func TestVerificationReportsNoDriftOfObjectsThatListsLookAfter(t *testing.T) {
 	})
 }
 
-// What a verification finds does not cut a pause short that the server asked for.
+// What a verification finds does not cut a delay short that the server asked for.
 func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted()
@@ -405,7 +405,7 @@ func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
 			return pageOf("100", many...), nil
 		}
 		r := reflector.New[partial](server, reflector.InMemory(store.New(store.Options[partial]{})), reflector.Options{
-			Rand: zero, Verify: reflector.Verify{Every: 30 * time.Second, Metadata: metadata},
+			Rand: zero, Verify: reflector.VerifyOptions{Interval: 30 * time.Second, Metadata: metadata},
 		})
 		stop := running(t, r)
 		stream := <-server.streams
@@ -419,7 +419,7 @@ func TestVerificationKeepsThePauseThatTheServerAskedFor(t *testing.T) {
 		}
 		later(80 * time.Second)
 		if lists, _, _ := server.count(); lists != 2 {
-			t.Errorf("%d lists, want one after the pause, because 200 objects differ", lists-1)
+			t.Errorf("%d lists, want one after the delay, because 200 objects differ", lists-1)
 		}
 		stop()
 	})

@@ -7,20 +7,20 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// WaitFor waits until the sink has everything up to a resourceVersion. If a program
+// WaitForVersion waits until the sink has everything up to a resourceVersion. If a program
 // passes the version that a write returned, it can read its own write afterwards. If ctx
-// ends first, WaitFor returns ctx.Err(). If the version is not a decimal number, WaitFor
+// ends first, WaitForVersion returns ctx.Err(). If the version is not a decimal number, WaitForVersion
 // returns an error at once, because such versions cannot be compared.
 //
 // If the sink is a queue, its consumer may not have taken the change yet. If no watch is
-// open, WaitFor waits for the next one. WaitFor does not wait for objects in quarantine;
+// open, WaitForVersion waits for the next one. WaitForVersion does not wait for objects in quarantine;
 // Status names them.
 //
-// The resume point moves with events and bookmarks. If a selector or the namespace leaves
-// the written object out, no event comes, and WaitFor waits for the next bookmark, usually
+// The resume version moves with events and bookmarks. If a selector or the namespace leaves
+// the written object out, no event comes, and WaitForVersion waits for the next bookmark, usually
 // up to a minute. [Reflector.Relist] does not wait for that.
-func (r *Reflector[T]) WaitFor(ctx context.Context, version string) error {
-	if !object.Ordered(version) {
+func (r *Reflector[T]) WaitForVersion(ctx context.Context, version string) error {
+	if !object.IsComparable(version) {
 		return fmt.Errorf("reflector: wait for resourceVersion %q: want a decimal number, as a server gave it", version)
 	}
 	return r.shared.await(ctx, func(s *shared) bool { return s.machine.Reached(version) })

@@ -28,7 +28,7 @@ func TestServerThatDecidesOnTheTimeout(t *testing.T) {
 // Version 0 stands for any, so that nothing can follow what ends with it.
 func TestInitialEventsThatEndAtVersionZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{Initial: Watch})
+		r := newRig(t, Options{Initial: Streaming})
 		r.expect(`watch "" for 300s`)
 		r.fake.open().end("0")
 		r.expect(`list "" limit 500 continue ""`)
@@ -36,11 +36,11 @@ func TestInitialEventsThatEndAtVersionZero(t *testing.T) {
 	})
 }
 
-// A sink may take long for a list. The watch behind it, or the one that has brought the list as initial events, is as fresh as ever: it is
-// not silent, and it is not given up before the server ends it.
+// A sink may take long for a list. The watch behind it, or the one that has brought the list as initial events, is as fresh as
+// ever: it is not idle, and it is not given up before the server ends it.
 func TestSlowListIsNoSilence(t *testing.T) {
 	for _, took := range []time.Duration{15 * time.Second, 3 * time.Minute} {
-		for _, initial := range []Initial{ListAny, Watch} {
+		for _, initial := range []InitialList{FromCache, Streaming} {
 			t.Run(fmt.Sprint(took, " ", initial), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := newRig(t, Options{Initial: initial, Trace: &Trace{WatchEnd: func(e WatchEnd) { t.Errorf("a watch ended: %v", e.Err) }}})
@@ -51,7 +51,7 @@ func TestSlowListIsNoSilence(t *testing.T) {
 					}
 					asked := time.Now()
 					s := r.slowlySynced(initial, took)
-					if initial != Watch {
+					if initial != Streaming {
 						asked = time.Now()
 					}
 					for time.Since(asked)+44*time.Second < 310*time.Second { // which is when it is given up
@@ -65,8 +65,8 @@ func TestSlowListIsNoSilence(t *testing.T) {
 }
 
 // slowlySynced gives a list to a sink that takes long for it, and returns the watch behind it.
-func (r *rig) slowlySynced(initial Initial, took time.Duration) *stream {
-	if initial == Watch {
+func (r *rig) slowlySynced(initial InitialList, took time.Duration) *stream {
+	if initial == Streaming {
 		r.expect(`watch "" for 300s`)
 		s := r.fake.open()
 		s.event(listwatch.Added, "a", "5")

@@ -136,7 +136,7 @@ func TestAddIndexerEnds(t *testing.T) {
 	}
 }
 
-// The same with a writer of its own goroutine, which never pauses, and a function that takes a while.
+// The same with a writer of its own goroutine, which never rests, and a function that takes a while.
 func TestAddIndexerBesideBusyWriter(t *testing.T) {
 	s := store.New(store.Options[*testObject]{})
 	all := reds(26)
@@ -214,7 +214,7 @@ func TestWriteWhileAddingIndexer(t *testing.T) {
 }
 
 // An object that somebody changed in the store must not leave its old values behind, nor may a slice that an index
-// function goes on using.
+// function continues using.
 func TestIndexRemembersItsValues(t *testing.T) {
 	shared := make([]string, 1)
 	s := store.New(store.Options[*testObject]{Indexers: store.Indexers[*testObject]{"color": func(obj *testObject) []string {

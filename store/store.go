@@ -19,10 +19,10 @@ type Options[T object.Object] struct {
 	// If nil, there are none.
 	Indexers Indexers[T]
 
-	// Bookmarked says that only Replace, [Store.Bookmark] and [Store.SetResourceVersion] move [Store.ResourceVersion].
+	// VersionFromMarks says that only Replace, [Store.Bookmark] and [Store.SetResourceVersion] move [Store.ResourceVersion].
 	// It is for changes that do not come in the order of the server, such as those from a queue of keys.
 	// If false, each object moves the version, too.
-	Bookmarked bool
+	VersionFromMarks bool
 }
 
 // Store holds objects by key. All methods may be called from any goroutine. Of two writes of one key, the one that ends later wins.
@@ -57,7 +57,7 @@ type Store[T object.Object] struct {
 
 // New returns an empty store.
 func New[T object.Object](opts Options[T]) *Store[T] {
-	s := &Store[T]{owner: new(owner), seed: maphash.MakeSeed(), bookmarked: opts.Bookmarked}
+	s := &Store[T]{owner: new(owner), seed: maphash.MakeSeed(), bookmarked: opts.VersionFromMarks}
 	var indexers []indexer[T]
 	for _, name := range slices.Sorted(maps.Keys(opts.Indexers)) {
 		indexers = append(indexers, indexer[T]{name: name, fn: opts.Indexers[name]})
@@ -260,9 +260,9 @@ var errNoFunction = errors.New("the function is nil")
 // that are not Kubernetes have versions that are not numbers; such a version follows only another one of its kind.
 func later(current, next string) string {
 	switch {
-	case object.Any(next), object.Older(next, current):
+	case object.IsAnyVersion(next), object.Older(next, current):
 		return current
-	case object.Ordered(next), !object.Ordered(current):
+	case object.IsComparable(next), !object.IsComparable(current):
 		return next
 	}
 	return current

@@ -117,7 +117,7 @@ func must(t testing.TB, err error) {
 }
 
 func TestBookmarkedStoreMovesByBookmarks(t *testing.T) {
-	s := store.New(store.Options[*testObject]{Bookmarked: true})
+	s := store.New(store.Options[*testObject]{VersionFromMarks: true})
 	must(t, s.Replace(nil, "10"))
 	must(t, s.Add(newObject("", "a", "30")))
 	must(t, s.Delete(newObject("", "a", "40")))

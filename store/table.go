@@ -131,7 +131,7 @@ func (t *table[V]) remove(hash uint32, c *cell[V]) {
 	}
 }
 
-// resize moves all cells to buckets with room for n. Who searches at this moment goes on in the old ones, which hold what was
+// resize moves all cells to buckets with room for n. Who searches at this moment continues in the old ones, which hold what was
 // true when the search began. The keys are not hashed again.
 func (t *table[V]) resize(n int) *[]bucket[V] {
 	size := 1

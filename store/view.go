@@ -86,7 +86,7 @@ func (v *view[T]) index(name string) (*index[T], error) {
 
 // Snapshot is the state of a [Store] at one moment. It never changes, and reading it takes no lock.
 //
-// It keeps what it shows alive: hold it for as long as a piece of work takes, not for ever.
+// It keeps what it shows alive: hold it for as long as a piece of work takes, not forever.
 type Snapshot[T object.Object] struct{ view view[T] }
 
 // Get returns the object of key.

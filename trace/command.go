@@ -22,7 +22,7 @@ type (
 	sleep   struct{ d time.Duration }
 	wait    struct{ d time.Duration }
 	stop    struct{}
-	restart struct{ saved bool } // saved: a new client goes on with what the last one has saved
+	restart struct{ saved bool } // saved: a new client continues with what the last one has saved
 )
 
 // maxWait is how long wait waits if the line gives no time.

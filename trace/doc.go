@@ -1,7 +1,7 @@
 // Package trace runs golden traces: conversations between an API server and a
 // watch client, written down in the order in which they happened.
 //
-//	# A bookmark moves the resume point, so a dropped watch goes on there.
+//	# A bookmark moves the resume version, so a dropped watch continues there.
 //
 //	start
 //	> GET /api/v1/namespaces/default/configmaps?limit=500&resourceVersion=0
@@ -14,7 +14,7 @@
 //	> GET /api/v1/namespaces/default/configmaps?allowWatchBookmarks=true&resourceVersion=150&timeoutSeconds=T&watch=true
 //
 // The author writes the stimuli: commands, and lines of the server (<). The run
-// writes directly below each stimulus what the client did: requests and hang-ups
+// writes directly below each stimulus what the client did: requests and closes
 // (>), entries of its queue (=), problems (!) and the time that passed (~). A run
 // compares its lines with those in the file. With -update, it rewrites its own
 // lines and leaves all other bytes unchanged. docs/trace-format.md describes the

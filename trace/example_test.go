@@ -133,7 +133,7 @@ func (l *loop) Synced() bool { return false } // it has no idea
 func (l *loop) Close()       { l.client.CloseIdleConnections() }
 
 // A conversation shows what becomes of such a loop: b is deleted while nobody
-// watches, and stays in the store for ever.
+// watches, and stays in the store forever.
 var conversation = fstest.MapFS{"lost-deletion.txt": {Data: []byte(`# A deletion while the watch was down is never told.
 
 start
@@ -149,7 +149,7 @@ pop 3
 = default/b Listed@95
 = default/a MODIFIED@101
 
-# The next list comes after a pause, with everything that is held.
+# The next list comes after a delay, with everything that is held.
 < cut
 wait
 ~ 5s

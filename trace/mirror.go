@@ -72,7 +72,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 		PageSize: env.Options.Limit,
 		Initial:  initial(env.Options),
 		Resync:   env.Options.Resync,
-		Verify:   reflector.Verify{Every: env.Options.Verify, Metadata: metadata},
+		Verify:   reflector.VerifyOptions{Interval: env.Options.Verify, Metadata: metadata},
 		Rand:     func() float64 { return 0 },
 		Trace: &reflector.Trace{
 			Problem: func(p reflector.Problem) { env.Problem(p.Class.String(), p.Key, p.Err) },
@@ -98,11 +98,11 @@ func watchTransport(opts Options) transport.WatchTransport {
 	return transport.WatchHTTP
 }
 
-func initial(opts Options) reflector.Initial {
+func initial(opts Options) reflector.InitialList {
 	if opts.WatchList {
-		return reflector.Watch
+		return reflector.Streaming
 	}
-	return reflector.ListAny
+	return reflector.FromCache
 }
 
 type mirror[T object.Object] struct {
@@ -113,7 +113,7 @@ type mirror[T object.Object] struct {
 	saved     savedCopy[T]
 }
 
-// savedCopy is all that the client was given, and the point to go on from.
+// savedCopy is all that the client was given, and the point to continue from.
 type savedCopy[T object.Object] struct {
 	point   reflector.Point
 	objects []T

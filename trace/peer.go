@@ -117,7 +117,7 @@ func (p *peer) requested(l *link, req *http.Request) {
 	p.note(n)
 }
 
-// closed records a hang-up if the answer to a request was not complete. It does
+// closed records a close if the answer to a request was not complete. It does
 // not record that a client closes an idle connection.
 func (p *peer) closed(l *link, err error) {
 	p.mu.Lock()
@@ -170,9 +170,9 @@ func (p *peer) stopped() {
 // take returns the notes since the last call, in order, and an error if the
 // client broke the protocol.
 //
-// The notes of one instant are in the order of their causes, except hang-ups,
+// The notes of one instant are in the order of their causes, except closes,
 // because a client does not wait until the server sees that it closed a
-// connection. take puts each hang-up before all other notes, but after those of
+// connection. take puts each close before all other notes, but after those of
 // the same connection.
 func (p *peer) take() ([]note, error) {
 	p.mu.Lock()
@@ -193,7 +193,7 @@ func (p *peer) take() ([]note, error) {
 	return notes, p.err
 }
 
-// before reports whether the hang-up h belongs before n, which was recorded
+// before reports whether the close h belongs before n, which was recorded
 // earlier.
 func (n note) before(h note) bool {
 	switch {
@@ -232,7 +232,7 @@ func (p *peer) streaming() (*request, bool) {
 }
 
 // send writes to a request's connection. It ignores an error, because the
-// goroutine that reads records a hang-up.
+// goroutine that reads records a close.
 func (p *peer) send(r *request, data []byte) {
 	_, _ = r.link.conn.Write(data)
 }

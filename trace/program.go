@@ -104,7 +104,7 @@ type Client interface {
 // Saver is implemented by a [Client] that can save what it has, for a later process. The command "restart saved" needs
 // it.
 type Saver interface {
-	// Saved returns what the client would have written to a disk until now: its objects, and where to go on. It becomes
+	// Saved returns what the client would have written to a disk until now: its objects, and where to continue. It becomes
 	// the Saved of an [Env]. The run calls it when Run has returned.
 	Saved() any
 }

@@ -177,7 +177,7 @@ func (r *run) launch() {
 const patience = time.Hour
 
 // stop ends Run. If Run does not end at once, stop writes the time that it took.
-// While it ends, the program may do nothing but hang up.
+// While it ends, the program may do nothing but close.
 func (r *run) stop() error {
 	if r.done == nil {
 		return errors.New("stop: the program does not run")
@@ -200,7 +200,7 @@ func (r *run) stop() error {
 	r.settle()
 	for _, text := range r.lines[before:] {
 		if text != "> close" && text != "= stopped" && text[0] != '~' {
-			return fmt.Errorf("stop: the program must do nothing more than hang up: %s", text)
+			return fmt.Errorf("stop: the program must do nothing more than close: %s", text)
 		}
 	}
 	return nil

@@ -158,7 +158,7 @@ func TestStopIgnored(t *testing.T) {
 		}, nil
 	}
 	err := playText(t, stubborn, "start\nstop\n")
-	if err == nil || !strings.Contains(err.Error(), "f.txt:2: stop: the program must do nothing more than hang up: > GET") {
+	if err == nil || !strings.Contains(err.Error(), "f.txt:2: stop: the program must do nothing more than close: > GET") {
 		t.Errorf("error %v", err)
 	}
 }

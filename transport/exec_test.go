@@ -228,7 +228,7 @@ func TestExecRunsOnceForAll(t *testing.T) {
 }
 
 // A client certificate of a program comes into use on new connections; a watch on an
-// old one goes on.
+// old one continues.
 func TestExecClientCertificate(t *testing.T) {
 	program := newPrinter(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -57,15 +57,15 @@ func TestConnectFindsTheCluster(t *testing.T) {
 
 func TestConnect(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "missing"))
-	_, err := Connect(KubeconfigOptions{})
+	_, err := FromKubeconfig(KubeconfigOptions{})
 	checkError(t, err, "no file of KUBECONFIG=")
-	_, err = Connect(KubeconfigOptions{Server: "http://127.0.0.1:8001", Context: "b"})
+	_, err = FromKubeconfig(KubeconfigOptions{Server: "http://127.0.0.1:8001", Context: "b"})
 	checkError(t, err, "a server was named, and a path or a context too")
 	path := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(path, []byte("current-context: a\ncontexts: [{name: a, context: {cluster: a}}]\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:8080'}}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	client, err := Connect(KubeconfigOptions{Path: path})
+	client, err := FromKubeconfig(KubeconfigOptions{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}

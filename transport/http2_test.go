@@ -88,7 +88,7 @@ func (v *conversation) conn(n int) *frameConn {
 
 // TestGoAwayGraceful lets the watches that are open finish, however long that takes,
 // while new requests go elsewhere. A second GOAWAY, with the last stream there was, is
-// how a server of RFC 9113, section 6.8, goes on.
+// how a server of RFC 9113, section 6.8, continues.
 func TestGoAwayGraceful(t *testing.T) {
 	converse(t, one, func(v *conversation) {
 		s := v.watch("/watch")
@@ -230,7 +230,7 @@ func TestStreamLimitIsNoQueue(t *testing.T) {
 }
 
 // TestSlowReaderStallsNobody leaves a watch unread until its window is full. What
-// shares its connection goes on, since each stream has a window of its own.
+// shares its connection continues, since each stream has a window of its own.
 func TestSlowReaderStallsNobody(t *testing.T) {
 	const window = 4 << 20 // of a stream, in net/http
 	full := strings.Repeat(" ", 16<<10)

@@ -192,7 +192,7 @@ func (p *streamPool) agreed(conn tls.ConnectionState) error {
 
 // upgrade takes over a connection on which the server has agreed to HTTP/2. The request
 // for which net/http has made it asks the pool again. net/http must not send that
-// request: if a server hangs up, it would try for ever.
+// request: if a server hangs up, it would try forever.
 func (p *streamPool) upgrade(_ string, conn *tls.Conn) http.RoundTripper {
 	frames := newH2Conn(conn)
 	// The connection is for all, whoever goes away.

@@ -15,7 +15,7 @@ import (
 	"github.com/relist-go/relist/internal/memnet"
 )
 
-// TestServerTakesNoRequest has servers with whom one could make connections for ever, as
+// TestServerTakesNoRequest has servers with whom one could make connections forever, as
 // fast as the network allows.
 func TestServerTakesNoRequest(t *testing.T) {
 	for name, tt := range map[string]struct {

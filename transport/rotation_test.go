@@ -130,7 +130,7 @@ func (w *rotatingWorld) check(ctx context.Context, mirror *reflector.Reflector[*
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := mirror.WaitFor(ctx, version); err != nil {
+	if err := mirror.WaitForVersion(ctx, version); err != nil {
 		w.t.Fatalf("the mirror has not come to %s: %v", version, err)
 	}
 	want, got := make(map[string]string), make(map[string]string)

@@ -26,7 +26,7 @@ func silenceOf(cfg Config) silence {
 		answer: orDefault(cfg.PingTimeout, defaultPingTimeout),
 	}
 	if s.answer == 0 {
-		s.idle = 0 // a ping whose answer may take for ever tells nothing
+		s.idle = 0 // a ping whose answer may take forever tells nothing
 	}
 	return s
 }

@@ -256,7 +256,7 @@ func TestPingsOff(t *testing.T) {
 	}
 }
 
-// A server that floods the client with pings and reads no pong cannot hold it for ever.
+// A server that floods the client with pings and reads no pong cannot hold it forever.
 func TestPongsThatCannotBeSent(t *testing.T) {
 	inBubble(t, Config{}, func(s *serverSocket, over <-chan struct{}) {
 		s.send(frame(opPing, true, "?"))

@@ -172,7 +172,7 @@ func TestWatchRefusesUnexpectedContent(t *testing.T) {
 	tests := []struct {
 		name, contentType string
 		status            int
-		wantErr           string // "" if the watch goes on
+		wantErr           string // "" if the watch continues
 	}{
 		{"JSON", "application/json", 200, ""},
 		{"parameters", "Application/JSON;stream=watch;charset=utf-8", 200, ""},

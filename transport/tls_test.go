@@ -180,7 +180,7 @@ func onBothProtocols(t *testing.T, test func(t *testing.T, protocol Protocol)) {
 }
 
 // TestClientCertificateRotation replaces the certificate while the old one is good.
-// The watch that is open goes on, and its connection ends with it.
+// The watch that is open continues, and its connection ends with it.
 func TestClientCertificateRotation(t *testing.T) {
 	onBothProtocols(t, func(t *testing.T, protocol Protocol) {
 		r := newRotation(t, protocol)

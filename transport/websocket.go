@@ -191,7 +191,7 @@ func parseRequest(written []byte) (*http.Request, error) {
 }
 
 // CloseError is the end of a watch over WebSocket without code 1000, which is the end
-// in good order (RFC 6455, section 7.4.1). It is an io.ErrUnexpectedEOF, because with
+// cleanly (RFC 6455, section 7.4.1). It is an io.ErrUnexpectedEOF, because with
 // every other code there is more to come: a server or a proxy goes away (1001),
 // restarts (1012) or has failed (1011).
 type CloseError struct {

@@ -127,7 +127,7 @@ func (m *messageReader) Read(p []byte) (int, error) {
 
 // broken says why there are no more messages: what it was for the connection where
 // that has failed, or what the server closed it with, or that it does not speak
-// WebSocket. It is io.EOF if that was in good order.
+// WebSocket. It is io.EOF if that was cleanly.
 func (s *socketStream) broken(err error) error {
 	var closed *websocket.CloseError
 	switch {

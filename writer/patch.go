@@ -39,12 +39,12 @@ import (
 // The patch has the resourceVersion of have: if somebody has written to the object since it was read, the error is a conflict.
 // have may be an object of a cache, because change gets a copy; but no Drop or Transform must have changed what change writes to. To
 // make the copy, T has a method DeepCopyObject, or can be encoded as JSON and decoded again.
-func (w *Writer[T]) Patch(ctx context.Context, have T, change func(obj T)) (T, error) {
+func (w *Writer[T]) Modify(ctx context.Context, have T, change func(obj T)) (T, error) {
 	return w.patch(ctx, call{verb: "patch"}, have, change)
 }
 
-// PatchStatus is Patch for the status. change writes to no other field.
-func (w *Writer[T]) PatchStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
+// ModifyStatus is Patch for the status. change writes to no other field.
+func (w *Writer[T]) ModifyStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
 	return w.patch(ctx, call{verb: "patch the status of", subresource: "status"}, have, change)
 }
 
@@ -54,7 +54,7 @@ func (w *Writer[T]) patch(ctx context.Context, c call, have T, change func(obj T
 	c.key, err = keyOf(have)
 	switch {
 	case err != nil:
-	case object.Any(have.GetResourceVersion()):
+	case object.IsAnyVersion(have.GetResourceVersion()):
 		err = errors.New("the object has no resourceVersion, so what others have written meanwhile would be lost: patch an object that was read")
 	default:
 		before, after, err = states(have, change, c.subresource)

@@ -70,7 +70,7 @@ func TestPatch(t *testing.T) {
 			have.Spec.Parts = map[string]any{"x": huge}
 			have.Spec.Deep = &deep{A: 1}
 			before := cmp.Diff(nil, have)
-			got, err := newWriter[*gadget](t, server.Client, gadgets, writer.Options{}).Patch(t.Context(), have, tt.change)
+			got, err := newWriter[*gadget](t, server.Client, gadgets, writer.Options{}).Modify(t.Context(), have, tt.change)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,14 +98,14 @@ func TestPatchStatus(t *testing.T) {
 	server.answer = `{"metadata":{"name":"g","resourceVersion":"8"}}`
 	have := &gadget{ObjectMeta: metav1.ObjectMeta{Name: "g", ResourceVersion: "7"}}
 	w := newWriter[*gadget](t, server.Client, gadgets, writer.Options{})
-	if _, err := w.PatchStatus(t.Context(), have, func(g *gadget) { g.Status.Ready = true }); err != nil {
+	if _, err := w.ModifyStatus(t.Context(), have, func(g *gadget) { g.Status.Ready = true }); err != nil {
 		t.Error(err)
 	}
 	want := []string{`PATCH /apis/example.com/v1/gadgets/g/status?fieldValidation=Strict application/merge-patch+json {"metadata":{"resourceVersion":"7"},"status":{"ready":true}}`}
 	if diff := cmp.Diff(want, server.requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	_, err := w.PatchStatus(t.Context(), have, func(g *gadget) { g.Spec.Size = 1 })
+	_, err := w.ModifyStatus(t.Context(), have, func(g *gadget) { g.Spec.Size = 1 })
 	wantError(t, err, "patch the status of gadgets.example.com g: the function has changed spec, and a patch of the status changes nothing else: use Patch")
 }
 
@@ -130,11 +130,11 @@ type wrapped struct {
 func TestPatchRefuses(t *testing.T) {
 	server := newWire(t)
 	w := newWriter[*gadget](t, server.Client, gadgets, writer.Options{})
-	_, err := w.Patch(t.Context(), &gadget{ObjectMeta: metav1.ObjectMeta{Name: "g"}}, func(*gadget) {})
+	_, err := w.Modify(t.Context(), &gadget{ObjectMeta: metav1.ObjectMeta{Name: "g"}}, func(*gadget) {})
 	wantError(t, err, "patch gadgets.example.com g: the object has no resourceVersion, so what others have written meanwhile would be lost: patch an object that was read")
-	_, err = w.Patch(t.Context(), nil, func(*gadget) {})
+	_, err = w.Modify(t.Context(), nil, func(*gadget) {})
 	wantError(t, err, "patch gadgets.example.com: key of a *writer_test.gadget: panic")
-	_, err = newWriter[*unfaithful](t, server.Client, gadgets, writer.Options{}).Patch(t.Context(),
+	_, err = newWriter[*unfaithful](t, server.Client, gadgets, writer.Options{}).Modify(t.Context(),
 		&unfaithful{ObjectMeta: metav1.ObjectMeta{Name: "u", ResourceVersion: "7"}, Secret: "x"}, func(u *unfaithful) { u.Secret = "y" })
 	wantError(t, err, "patch gadgets.example.com u: a *writer_test.unfaithful is another object when it was encoded as JSON and decoded again: give it a method DeepCopyObject, or use MergePatch")
 	if len(server.requests) > 0 {
@@ -148,7 +148,7 @@ func TestPatchOfAnEmbeddedObject(t *testing.T) {
 	server.answer = `{"kind":"Gadget","apiVersion":"example.com/v1","metadata":{"name":"g","resourceVersion":"8"}}`
 	have := &wrapped{PartialObjectMetadata: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "g", ResourceVersion: "7"}}}
 	w := newWriter[*wrapped](t, server.Client, gadgets, writer.Options{})
-	if _, err := w.Patch(t.Context(), have, func(o *wrapped) { o.More = 1 }); err != nil {
+	if _, err := w.Modify(t.Context(), have, func(o *wrapped) { o.More = 1 }); err != nil {
 		t.Error(err)
 	}
 	if want := `{"metadata":{"resourceVersion":"7"},"more":1}`; len(server.requests) != 1 || !strings.HasSuffix(server.requests[0], want) || have.More != 0 {
@@ -166,14 +166,14 @@ func TestPatches(t *testing.T) {
 		t.Errorf("a second one: %v", err)
 	}
 	ok(w.MergePatch(ctx, "shop/web", []byte(`{"spec":{"paused":true}}`)))
-	if _, err := w.Patch(ctx, made, func(d *Deployment) { d.Spec.Replicas = 3 }); !apierrors.IsConflict(err) {
+	if _, err := w.Modify(ctx, made, func(d *Deployment) { d.Spec.Replicas = 3 }); !apierrors.IsConflict(err) {
 		t.Errorf("a patch of an older state: %v", err)
 	}
 	kindless := deployments
 	kindless.Kind = ""
 	whole := newWriter[*unstructured.Unstructured](t, client, kindless, writer.Options{})
 	now := must[*unstructured.Unstructured](t)(whole.MergePatch(ctx, "shop/web", []byte(`{}`)))
-	now = must[*unstructured.Unstructured](t)(whole.Patch(ctx, now, func(o *unstructured.Unstructured) {
+	now = must[*unstructured.Unstructured](t)(whole.Modify(ctx, now, func(o *unstructured.Unstructured) {
 		if err := unstructured.SetNestedField(o.Object, int64(4), "spec", "replicas"); err != nil {
 			t.Error(err)
 		}
@@ -284,7 +284,7 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 			w := newWriter[*pod](t, client, deployments, writer.Options{})
 			have := must[*pod](t)(w.MergePatch(t.Context(), "shop/web", []byte(`{}`)))
 			writes.Store(0)
-			must[*pod](t)(w.Patch(t.Context(), have, tt.change))
+			must[*pod](t)(w.Modify(t.Context(), have, tt.change))
 			if n := writes.Load(); n != int64(tt.writes) {
 				t.Errorf("%d requests, want %d", n, tt.writes)
 			}
@@ -300,7 +300,8 @@ func TestPatchKeepsTheFieldsOfItems(t *testing.T) {
 	}
 }
 
-// Where items without names cannot be matched, fields that the type lacks would be lost, or would go to another item. So nothing is sent.
+// Where items without names cannot be matched, fields that the type lacks would be lost, or would go to another item. So nothing is
+// sent.
 func TestPatchRefusesItemsThatCannotBeMatched(t *testing.T) {
 	for name, tt := range map[string]struct {
 		images string
@@ -321,7 +322,7 @@ func TestPatchRefusesItemsThatCannotBeMatched(t *testing.T) {
 				items = append(items, fmt.Sprintf(`{"image":%q,"port":%d}`, image, i))
 			}
 			server.answer = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"shop","name":"web","resourceVersion":"7"},"spec":{"containers":[` + strings.Join(items, ",") + `]}}`
-			_, err := newWriter[*pod](t, server.Client, deployments, writer.Options{}).Patch(t.Context(), have, func(p *pod) {
+			_, err := newWriter[*pod](t, server.Client, deployments, writer.Options{}).Modify(t.Context(), have, func(p *pod) {
 				p.Spec.Containers = tt.change(p.Spec.Containers)
 			})
 			wantError(t, err, "patch deployments.apps shop/web: the items of spec.containers have no names, and it is not clear which of them are still there: "+
@@ -344,7 +345,7 @@ func TestPatchKeepsTheFieldsOfItemsOfItems(t *testing.T) {
 	server.answer = `{"kind":"Gadget","apiVersion":"example.com/v1","metadata":{"name":"s","resourceVersion":"7"},"rows":[[null],[{"image":"1","port":80}]]}`
 	have := &shelf{ObjectMeta: metav1.ObjectMeta{Name: "s", ResourceVersion: "7"}, Rows: [][]*container{{nil}, {{Image: "1"}}}}
 	w := newWriter[*shelf](t, server.Client, gadgets, writer.Options{})
-	must[*shelf](t)(w.Patch(t.Context(), have, func(s *shelf) { s.Rows[1][0].Image = "2" }))
+	must[*shelf](t)(w.Modify(t.Context(), have, func(s *shelf) { s.Rows[1][0].Image = "2" }))
 	if want := `{"metadata":{"resourceVersion":"7"},"rows":[[null],[{"image":"2","port":80}]]}`; len(server.requests) != 2 || !strings.HasSuffix(server.requests[1], want) {
 		t.Errorf("sent %q, want %s", server.requests, want)
 	}
@@ -357,13 +358,13 @@ func TestPatchOfItemsAtAnotherVersion(t *testing.T) {
 	have := &pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "7"}}
 	have.Spec.Containers = []container{{Name: "a", Image: "1"}}
 	change := func(p *pod) { p.Spec.Containers[0].Image = "2" }
-	_, err := newWriter[*pod](t, server.Client, deployments, writer.Options{}).Patch(t.Context(), have, change)
+	_, err := newWriter[*pod](t, server.Client, deployments, writer.Options{}).Modify(t.Context(), have, change)
 	wantError(t, err, "patch deployments.apps shop/web: ")
 	if want := `{"metadata":{"resourceVersion":"7"}}`; !apierrors.IsConflict(err) || len(server.requests) != 1 || !strings.HasSuffix(server.requests[0], want) {
 		t.Errorf("%v, after %q; want a conflict after %s", err, server.requests, want)
 	}
 	server.requests = nil
-	must[*pod](t)(newWriter[*pod](t, server.Client, deployments, writer.Options{Complete: true}).Patch(t.Context(), have, change))
+	must[*pod](t)(newWriter[*pod](t, server.Client, deployments, writer.Options{Complete: true}).Modify(t.Context(), have, change))
 	if want := `{"metadata":{"resourceVersion":"7"},"spec":{"containers":[{"image":"2","name":"a"}]}}`; len(server.requests) != 1 || !strings.HasSuffix(server.requests[0], want) {
 		t.Errorf("sent %q, want %s", server.requests, want)
 	}

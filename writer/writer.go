@@ -57,8 +57,8 @@ type Writer[T object.Object] struct {
 	resource schema.GroupVersionResource
 	kind     string // "": the objects have it
 	opts     Options
-	answers  *listwatch.Resource[T]
-	raw      *listwatch.Resource[*listwatch.Raw]
+	answers  *listwatch.Client[T]
+	raw      *listwatch.Client[*listwatch.Raw]
 	partial  bool // T is metadata alone
 }
 
@@ -127,7 +127,7 @@ func (w *Writer[T]) replace(ctx context.Context, verb, subresource string, obj T
 	case err != nil:
 	case !w.opts.Complete:
 		err = fmt.Errorf("%T: %w", obj, ErrIncomplete)
-	case object.Any(obj.GetResourceVersion()):
+	case object.IsAnyVersion(obj.GetResourceVersion()):
 		err = errors.New("the object has no resourceVersion, so what others have written meanwhile would be lost: change an object that was read")
 	}
 	call := call{verb: verb, method: http.MethodPut, contentType: "application/json", subresource: subresource, key: key}
@@ -213,7 +213,7 @@ type call struct {
 func (w *Writer[T]) do(ctx context.Context, c call) (T, error) { return send(ctx, w, w.answers, c) }
 
 // send is do, with the answer in another type.
-func send[A, T object.Object](ctx context.Context, w *Writer[T], answers *listwatch.Resource[A], c call) (A, error) {
+func send[A, T object.Object](ctx context.Context, w *Writer[T], answers *listwatch.Client[A], c call) (A, error) {
 	path, err := w.path(c)
 	if err != nil {
 		return *new(A), w.describe(c.verb, c.key, err)

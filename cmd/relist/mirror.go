@@ -18,7 +18,7 @@ type mirrorFlags struct {
 	transport  transport.WatchTransport
 	resync     time.Duration
 	verify     time.Duration
-	initial    reflector.Initial
+	initial    reflector.InitialList
 	runFor     time.Duration
 	exitOnSync bool
 	encoding   listwatch.Encoding
@@ -155,10 +155,10 @@ func (f *mirrorFlags) check(cmd *cobra.Command, args []string) error {
 }
 
 // addInitial defines --initial.
-func addInitial(cmd *cobra.Command, initial *reflector.Initial) {
+func addInitial(cmd *cobra.Command, initial *reflector.InitialList) {
 	cli.AddChoice(cmd, initial, "initial",
 		"how to get the first state: list, whatever state the server has cached; recent, a\nlist of the most recent state; or watch, as the first events of a watch, which takes\nthe least memory of the server (default: list)",
-		cli.Choice[reflector.Initial]{Word: "list", Value: reflector.ListAny},
-		cli.Choice[reflector.Initial]{Word: "recent", Value: reflector.ListMostRecent},
-		cli.Choice[reflector.Initial]{Word: "watch", Value: reflector.Watch})
+		cli.Choice[reflector.InitialList]{Word: "list", Value: reflector.FromCache},
+		cli.Choice[reflector.InitialList]{Word: "recent", Value: reflector.Consistent},
+		cli.Choice[reflector.InitialList]{Word: "watch", Value: reflector.Streaming})
 }

@@ -28,7 +28,7 @@ type target struct {
 	label      string // for lines, padded to the length of the longest; "" if there is only one target
 	gvk        schema.GroupVersionKind
 	namespaced bool
-	source     *listwatch.Resource[*listwatch.Raw]
+	source     *listwatch.Client[*listwatch.Raw]
 	mirror     *mirror.Mirror
 }
 
@@ -188,20 +188,20 @@ func runAll(ctx context.Context, stop context.CancelCauseFunc, targets []*target
 }
 
 // rules returns the options of the reflector.
-func (f *mirrorFlags) rules(source *listwatch.Resource[*listwatch.Raw]) (reflector.Options, error) {
+func (f *mirrorFlags) rules(source *listwatch.Client[*listwatch.Raw]) (reflector.Options, error) {
 	opts := reflector.Options{PageSize: f.PageSize, Resync: f.resync, Initial: f.initial}
 	if f.verify > 0 {
 		metadata, err := source.Metadata()
 		if err != nil {
 			return opts, fmt.Errorf("--verify: %w", err)
 		}
-		opts.Verify = reflector.Verify{Every: f.verify, Metadata: metadata}
+		opts.Verify = reflector.VerifyOptions{Interval: f.verify, Metadata: metadata}
 	}
 	return opts, nil
 }
 
-// stoppedEarly prints the summary of a mirror that the user has stopped before it began. If the time of --for was too short for that, it
-// returns an error with what it was waiting for.
+// stoppedEarly prints the summary of a mirror that the user has stopped before it began. If the time of --for was too short for
+// that, it returns an error with what it was waiting for.
 func (f *mirrorFlags) stoppedEarly(ctx context.Context, cmd *cobra.Command, err error) error {
 	if errors.Is(context.Cause(ctx), cli.ErrForEnded) {
 		return err

@@ -12,7 +12,7 @@ import (
 func TestAnErrorIsClassifiedOnce(t *testing.T) {
 	allowed := map[string]string{
 		"reflector/reason.go":       "the one place",
-		"listwatch/source/pager.go": "a continue token that has expired; the list goes on",
+		"listwatch/source/pager.go": "a continue token that has expired; the list continues",
 		"listwatch/source/retry.go": "the watch of its own that a RetryWatcher is",
 	}
 	asked := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 // versionFiles is how many files a resourceVersion may go through in the reflector, from a list to the next watch.
 const versionFiles = 8
 
-// versionMovers is how many files may assign a resume point.
+// versionMovers is how many files may assign a resume version.
 const versionMovers = 4
 
 // The reflector's part of the road of a resourceVersion is short, and nobody but those who are on the road moves the resume
@@ -41,17 +41,17 @@ func TestRoadOfAResourceVersion(t *testing.T) {
 		}
 	}
 	if len(holders) != 1 || !slices.Contains(ours, holders[0]) {
-		t.Errorf("the resume point is held in %q, want one file of the road", holders)
+		t.Errorf("the resume version is held in %q, want one file of the road", holders)
 	}
-	// A list, an event or a bookmark moves it; a refusal of the sink takes a step back; and a doubt keeps one of its own.
+	// A list, an event or a bookmark moves it; a refusal of the sink takes a step back; and an unsure key keeps one of its own.
 	slices.Sort(movers)
-	t.Logf("a resume point is assigned in %d files:\n  %s", len(movers), strings.Join(movers, "\n  "))
+	t.Logf("a resume version is assigned in %d files:\n  %s", len(movers), strings.Join(movers, "\n  "))
 	if len(movers) > versionMovers {
 		t.Errorf("want %d at most", versionMovers)
 	}
 	for _, file := range movers {
 		if path.Dir(file) != "protocol" {
-			t.Errorf("%s assigns the resume point, which only the machine may", file)
+			t.Errorf("%s assigns the resume version, which only the machine may", file)
 		}
 	}
 }

@@ -153,7 +153,7 @@ func (c *client) deliver(e event) {
 
 func (o object) key() string { return o.Metadata.Namespace + "/" + o.Metadata.Name }
 
-// pause waits, and reports whether to go on.
+// delay waits, and reports whether to continue.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -28,7 +28,7 @@ type MissedDeletion struct {
 }
 
 // A handler for any must know of every type that it can be given. This one knows
-// of one, and what it should have released is held for ever.
+// of one, and what it should have released is held forever.
 func Example_handlerForAny() {
 	held := map[string]bool{"build-41": true, "build-42": true}
 	onDelete := func(obj any) {

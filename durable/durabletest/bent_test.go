@@ -201,13 +201,13 @@ func renamed(bend func(key string) string) func(*bent) {
 func deletedIf(agree func(row, change listwatch.Meta) bool) func(*bent) {
 	return eachChange(func(b *bent, c durable.Change[obj]) (durable.Change[obj], bool) {
 		metas, _ := b.memoryCopy.Held(context.Background(), []string{c.Meta.Key})
-		return c, c.How == durable.Put || metas[0].Key == "" || agree(metas[0], c.Meta)
+		return c, c.Op == durable.Put || metas[0].Key == "" || agree(metas[0], c.Meta)
 	})
 }
 
 // without makes a write that ignores a sort of changes.
-func without(how durable.How) func(*bent) {
-	return eachChange(func(_ *bent, c durable.Change[obj]) (durable.Change[obj], bool) { return c, c.How != how })
+func without(how durable.Op) func(*bent) {
+	return eachChange(func(_ *bent, c durable.Change[obj]) (durable.Change[obj], bool) { return c, c.Op != how })
 }
 
 // rewritten makes a write that bends the JSON of objects.

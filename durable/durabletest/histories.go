@@ -56,7 +56,7 @@ func (s *server[T]) start(c durable.Copy[T], selector string) *process[T] {
 		Logger:     slog.New(slog.DiscardHandler),
 		Trace: &durable.Trace{
 			Commit: func(durable.Commit) { news() },
-			Failed: func(durable.Failed) {
+			Failed: func(durable.Failure) {
 				if !failed {
 					close(p.failed)
 				}
@@ -85,12 +85,12 @@ func (p *process[T]) stop() error {
 	return p.err
 }
 
-// whole reports whether a point is the server's present, and nothing is in doubt except what cannot be decoded.
+// whole reports whether a point is the server's present, and nothing is unsure except what cannot be decoded.
 func (s *server[T]) whole(p reflector.Point, selector string) bool {
-	return p.Version == s.present() && slices.Equal(slices.Sorted(slices.Values(p.Doubts)), s.illKeys(selector))
+	return p.Version == s.present() && slices.Equal(slices.Sorted(slices.Values(p.Unsure)), s.illKeys(selector))
 }
 
-// reaches reports whether a point is the server's present. Some objects may be in doubt, because the reflector waits for a second or
+// reaches reports whether a point is the server's present. Some objects may be unsure, because the reflector waits for a second or
 // more before it asks for such an object.
 func (s *server[T]) reaches(p reflector.Point, _ string) bool { return p.Version == s.present() }
 
@@ -128,12 +128,12 @@ func (s *server[T]) check(c *opened[T], when string) {
 	}
 	rows, diff := s.rig.place.Rows(), "the server never had this version"
 	for _, want := range s.states(state.Point.Version, state.Stream.LabelSelector) {
-		if diff = diffRows(rows, want, state.Point.Doubts); diff == "" {
+		if diff = diffRows(rows, want, state.Point.Unsure); diff == "" {
 			return
 		}
 	}
 	s.rig.Fatalf("%s: the state says that the rows are those of the server at version %s, except those of %q; but %s",
-		when, state.Point.Version, state.Point.Doubts, diff)
+		when, state.Point.Version, state.Point.Unsure, diff)
 }
 
 // recover runs a Mirror until the copy is whole again.
@@ -185,7 +185,7 @@ type happening interface {
 
 func killedAnywhere[T object.Object](r *rig[T]) { r.everyFault(true) }
 
-// failsAnywhere goes on with the same Copy after a failure. killedAnywhere opens another Copy instead.
+// failsAnywhere continues with the same Copy after a failure. killedAnywhere opens another Copy instead.
 func failsAnywhere[T object.Object](r *rig[T]) { r.everyFault(false) }
 
 // everyFault plays the story once for each call of the Copy that can fail, and for each way in which it can.

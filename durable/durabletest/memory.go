@@ -14,8 +14,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Memory is a place in the memory of the process. If copies of it are opened one after the other, each finds what the earlier ones have
-// committed, as if it was on a disk.
+// Memory is a place in the memory of the process. If copies of it are opened one after the other, each finds what the earlier ones
+// have committed, as if it was on a disk.
 type Memory[T object.Object] struct {
 	writer chan struct{} // has an element while a transaction is open
 
@@ -57,7 +57,7 @@ func (m *Memory[T]) State() durable.State {
 }
 
 func cloneState(s durable.State) durable.State {
-	s.Point.Doubts, s.Point.Newest = slices.Clone(s.Point.Doubts), slices.Clone(s.Point.Newest)
+	s.Point.Unsure, s.Point.Newest = slices.Clone(s.Point.Unsure), slices.Clone(s.Point.Newest)
 	return s
 }
 
@@ -144,7 +144,7 @@ func (tx *memoryTx[T]) Write(ctx context.Context, changes []durable.Change[T]) e
 		return errOver
 	}
 	for _, change := range changes {
-		if change.How != durable.Put {
+		if change.Op != durable.Put {
 			tx.rows[change.Meta.Key] = Row{}
 			continue
 		}

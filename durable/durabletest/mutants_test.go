@@ -24,8 +24,8 @@ var mutants = []struct {
 	bend        func(*bent)
 }{
 	{"the first epoch is 1", "EmptyPlace", eachLoad(func(s *durable.State) { s.Epoch = max(s.Epoch, 1) })},
-	{"doubts are lost", "State", eachLoad(func(s *durable.State) { s.Point.Doubts = nil })},
-	{"doubts are cut", "State", eachLoad(func(s *durable.State) { s.Point.Doubts = s.Point.Doubts[:min(len(s.Point.Doubts), 999)] })},
+	{"unsure keys are lost", "State", eachLoad(func(s *durable.State) { s.Point.Unsure = nil })},
+	{"unsure keys are cut", "State", eachLoad(func(s *durable.State) { s.Point.Unsure = s.Point.Unsure[:min(len(s.Point.Unsure), 999)] })},
 	{"newest are lost", "State", eachLoad(func(s *durable.State) { s.Point.Newest = nil })},
 	{"gone is lost", "State", eachLoad(func(s *durable.State) {
 		for i := range s.Point.Newest {
@@ -125,13 +125,13 @@ var mutants = []struct {
 	{"deletions come before Puts", "WriteOrder", func(b *bent) {
 		b.write = func(ctx context.Context, tx durable.Tx[obj], changes []durable.Change[obj]) error {
 			changes = slices.Clone(changes)
-			slices.SortStableFunc(changes, func(a, b durable.Change[obj]) int { return int(b.How) - int(a.How) })
+			slices.SortStableFunc(changes, func(a, b durable.Change[obj]) int { return int(b.Op) - int(a.Op) })
 			return tx.Write(ctx, changes)
 		}
 	}},
 	{"a row of another UID stays", "WriteOrder", eachChange(func(b *bent, c durable.Change[obj]) (durable.Change[obj], bool) {
 		metas, _ := b.memoryCopy.Held(context.Background(), []string{c.Meta.Key})
-		return c, c.How != durable.Put || !object.Another(metas[0].UID, c.Meta.UID)
+		return c, c.Op != durable.Put || !object.DifferentUID(metas[0].UID, c.Meta.UID)
 	})},
 	{"a row is deleted by UID", "WriteOrder", deletedIf(func(row, change listwatch.Meta) bool { return row.UID == change.UID })},
 	{"a row is deleted by version", "WriteOrder", deletedIf(func(row, change listwatch.Meta) bool {
@@ -140,7 +140,7 @@ var mutants = []struct {
 	{"the deletion of no row fails", "WriteOrder", func(b *bent) {
 		b.write = func(ctx context.Context, tx durable.Tx[obj], changes []durable.Change[obj]) error {
 			for _, c := range changes {
-				if metas, _ := b.memoryCopy.Held(ctx, []string{c.Meta.Key}); len(changes) == 1 && c.How != durable.Put && metas[0].Key == "" {
+				if metas, _ := b.memoryCopy.Held(ctx, []string{c.Meta.Key}); len(changes) == 1 && c.Op != durable.Put && metas[0].Key == "" {
 					return errors.New("no row was changed")
 				}
 			}
@@ -175,7 +175,7 @@ var mutants = []struct {
 			all, err := b.memoryCopy.Keys(ctx, "", 10000)
 			for _, c := range changes {
 				for _, key := range all {
-					if c.How != durable.Put && strings.HasSuffix(c.Meta.Key, "%") && strings.HasPrefix(key, strings.TrimSuffix(c.Meta.Key, "%")) {
+					if c.Op != durable.Put && strings.HasSuffix(c.Meta.Key, "%") && strings.HasPrefix(key, strings.TrimSuffix(c.Meta.Key, "%")) {
 						c.Meta.Key = key
 						err = errors.Join(err, tx.Write(ctx, []durable.Change[obj]{c}))
 					}
@@ -306,9 +306,9 @@ var mutants = []struct {
 	})},
 	{"lists are not transactions", "KilledAnywhere", writeThrough(func(list bool) bool { return list })},
 	{"events are not transactions", "KilledAnywhere", writeThrough(func(list bool) bool { return !list })},
-	{"doubts are committed late", "KilledAnywhere", func(b *bent) {
+	{"unsure keys are committed late", "KilledAnywhere", func(b *bent) {
 		b.commit = func(ctx context.Context, tx durable.Tx[obj], next durable.State) error {
-			next.Point.Doubts = b.m.State().Point.Doubts
+			next.Point.Unsure = b.m.State().Point.Unsure
 			return tx.Commit(ctx, next)
 		}
 	}},
@@ -329,9 +329,9 @@ var mutants = []struct {
 	}},
 	{"a row never goes back to an older version", "RandomHistories", eachChange(func(b *bent, c durable.Change[obj]) (durable.Change[obj], bool) {
 		metas, _ := b.memoryCopy.Held(context.Background(), []string{c.Meta.Key})
-		return c, c.How != durable.Put || metas[0].Key == "" || !object.Older(c.Meta.ResourceVersion, metas[0].ResourceVersion)
+		return c, c.Op != durable.Put || metas[0].Key == "" || !object.Older(c.Meta.ResourceVersion, metas[0].ResourceVersion)
 	})},
-	{"the older Mirror goes on", "TwoMirrors", eachBegin(func(c *durable.State, last durable.State) { *c = last })},
+	{"the older Mirror continues", "TwoMirrors", eachBegin(func(c *durable.State, last durable.State) { *c = last })},
 }
 
 func TestMutants(t *testing.T) {

@@ -255,12 +255,12 @@ func (r *rig[T]) put(key, version, members string) durable.Change[T] {
 
 func (r *rig[T]) putMeta(meta listwatch.Meta, members string) durable.Change[T] {
 	r.Helper()
-	return durable.Change[T]{Meta: meta, Object: r.object(meta, members), How: durable.Put}
+	return durable.Change[T]{Meta: meta, Object: r.object(meta, members), Op: durable.Put}
 }
 
 // gone is a change that deletes the row of a key.
-func gone[T any](how durable.How, key, version string) durable.Change[T] {
-	return durable.Change[T]{Meta: listwatch.Meta{Key: key, UID: types.UID("uid-of-" + key), ResourceVersion: version}, How: how}
+func gone[T any](how durable.Op, key, version string) durable.Change[T] {
+	return durable.Change[T]{Meta: listwatch.Meta{Key: key, UID: types.UID("uid-of-" + key), ResourceVersion: version}, Op: how}
 }
 
 // rowsAfter returns what the rows are after changes.
@@ -271,7 +271,7 @@ func rowsAfter[T object.Object](r *rig[T], rows map[string]Row, changes ...durab
 		after[key] = row
 	}
 	for _, c := range changes {
-		if c.How != durable.Put {
+		if c.Op != durable.Put {
 			delete(after, c.Meta.Key)
 			continue
 		}

@@ -39,7 +39,7 @@ func writeOrder[T object.Object](r *rig[T]) {
 	c.wantRows(rows, "after one key was changed several times in one transaction")
 
 	deleted := r.put("default/a", "12", "")
-	deleted.How = durable.Deleted // with its last state, and a version that the row does not have
+	deleted.Op = durable.Deleted // with its last state, and a version that the row does not have
 	another := deleted
 	another.Meta = listwatch.Meta{Key: "default/c", UID: "another", ResourceVersion: "12"}
 	replaced := r.putMeta(listwatch.Meta{Key: "default/d", UID: "the-next", ResourceVersion: "13"}, `"data":{"n":"4"}`)
@@ -47,7 +47,7 @@ func writeOrder[T object.Object](r *rig[T]) {
 	rows = rowsAfter(r, rows, later...)
 	state = c.commit(state, at(1, "13"), later, nil)
 	c.wantRows(rows, "after deletions, and a Put over the row of another UID")
-	for i, how := range []durable.How{durable.Deleted, durable.Missing, durable.Unselected} {
+	for i, how := range []durable.Op{durable.Deleted, durable.Missing, durable.Unselected} {
 		key := fmt.Sprintf("default/how-%d", i)
 		state = c.commit(state, at(1, fmt.Sprint(14+2*i)), []durable.Change[T]{r.put(key, "14", "")})
 		state = c.commit(state, at(1, fmt.Sprint(15+2*i)), []durable.Change[T]{gone[T](how, key, "14")})
@@ -59,7 +59,7 @@ func writeOrder[T object.Object](r *rig[T]) {
 func metaIsTheRows[T object.Object](r *rig[T]) {
 	c := r.open()
 	meta := listwatch.Meta{Key: "default/a", UID: "the-uid", ResourceVersion: "5"}
-	bare := durable.Change[T]{Meta: meta, Object: r.object(listwatch.Meta{Key: "default/a"}, ""), How: durable.Put}
+	bare := durable.Change[T]{Meta: meta, Object: r.object(listwatch.Meta{Key: "default/a"}, ""), Op: durable.Put}
 	unknown := r.putMeta(listwatch.Meta{Key: "default/b"}, "") // a server that tells neither UID nor version
 	c.commit(c.load(), at(1, "10"), []durable.Change[T]{bare, unknown})
 	c.wantRows(rowsAfter(r, nil, bare, unknown), "after a Put with a Meta that the object lacks")

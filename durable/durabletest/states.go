@@ -40,7 +40,7 @@ func states[T object.Object](r *rig[T]) {
 			Epoch: 1<<40 + 1,
 			Point: reflector.Point{
 				Version: "11",
-				Doubts:  []string{"default/a", "system:node", `it's 100% "ü" \ 日本 😀`},
+				Unsure:  []string{"default/a", "system:node", `it's 100% "ü" \ 日本 😀`},
 				Newest: []protocol.Newest{
 					{Meta: listwatch.Meta{Key: "default/a", UID: "u-1", ResourceVersion: "11"}},
 					{Meta: listwatch.Meta{Key: "default/ü", UID: "u-2", ResourceVersion: "9"}, Gone: true},
@@ -54,8 +54,8 @@ func states[T object.Object](r *rig[T]) {
 			Unselected: true,
 			Reshaped:   true,
 		},
-		{Epoch: 1<<40 + 1, Point: reflector.Point{Version: "12", Doubts: manyDoubts()}, Stream: stream()},
-		at(1<<40+1, "13"), // the doubts are over
+		{Epoch: 1<<40 + 1, Point: reflector.Point{Version: "12", Unsure: manyDoubts()}, Stream: stream()},
+		at(1<<40+1, "13"), // the unsure keys are over
 		at(1<<40+2, ""),
 	} {
 		last = c.commit(last, next)
@@ -70,13 +70,14 @@ func states[T object.Object](r *rig[T]) {
 	c.wantState(last, "after the process had ended")
 	c.wantRows(nil, "after commits without changes")
 
-	// The name of a doubt need not be UTF-8, and no row has it then. It may be stored as another text, but must not stop the others.
+	// The name of an unsure key need not be UTF-8, and no row has it then. It may be stored as another text, but must not stop the
+	// others.
 	odd := at(1<<40+3, "14")
-	odd.Point.Doubts = []string{"default/\x00", "default/\xff"}
+	odd.Point.Unsure = []string{"default/\x00", "default/\xff"}
 	odd.Point.Newest = []protocol.Newest{{Meta: listwatch.Meta{Key: "default/\xff", UID: "\xff", ResourceVersion: "14"}}}
 	c.commit(last, odd)
-	if got := c.load(); got.Point.Version != "14" || len(got.Point.Doubts) != 2 {
-		r.Fatalf("after Commit of a state with the doubts %q, Load returned\n%s", odd.Point.Doubts, asJSON(got))
+	if got := c.load(); got.Point.Version != "14" || len(got.Point.Unsure) != 2 {
+		r.Fatalf("after Commit of a state with the unsure keys %q, Load returned\n%s", odd.Point.Unsure, asJSON(got))
 	}
 }
 
@@ -146,8 +147,8 @@ func fencedAtEmptyPlace[T object.Object](r *rig[T]) {
 
 func otherMembersDoNotFence[T object.Object](r *rig[T]) {
 	c := r.open()
-	last := c.commit(c.load(), durable.State{Epoch: 1, Point: reflector.Point{Version: "10", Doubts: []string{"default/a"}}, Stream: stream()})
-	last.Point.Doubts, last.Stream.Shape, last.Unselected = nil, "other", true
+	last := c.commit(c.load(), durable.State{Epoch: 1, Point: reflector.Point{Version: "10", Unsure: []string{"default/a"}}, Stream: stream()})
+	last.Point.Unsure, last.Stream.Shape, last.Unselected = nil, "other", true
 	tx, err := c.Begin(c.Context(), last, true)
 	if err != nil {
 		r.Fatalf("Begin with the epoch and version of the last commit: %v; nothing else is compared", err)

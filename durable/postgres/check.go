@@ -36,7 +36,7 @@ var (
 // or namespace has more than 1,000 bytes.
 //
 // A [Copy] cannot leave out an object, so a program calls Check before, in listwatch.Options.Transform: then the reflector keeps the
-// key in quarantine, reports it, and goes on.
+// key in quarantine, reports it, and continues.
 func Check(object []byte) error {
 	if len(object) > maxSize {
 		return errTooLarge

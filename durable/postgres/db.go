@@ -28,7 +28,7 @@ type Options struct {
 	SynchronousCommit string
 
 	// Timeout is how long one call of a Copy may wait for the database. Then it ends with an error, and the connection is closed.
-	// What may have to write all rows has no timeout: other columns, and a history that goes on after a time without one.
+	// What may have to write all rows has no timeout: other columns, and a history that continues after a time without one.
 	// If zero, a minute is used. If negative, there is none.
 	Timeout time.Duration
 }

@@ -55,7 +55,7 @@
 // # Servers
 //
 // PostgreSQL 14 or newer is needed, with a database in UTF8. A Copy has a session of its own, with settings: a pooler must not share
-// it with others. Of several programs that write the same copy, the one that has opened it last goes on, and the others get
+// it with others. Of several programs that write the same copy, the one that has opened it last continues, and the others get
 // [durable.ErrFenced]; [DB.Lead] lets them wait for their turn instead.
 //
 // By default, a commit does not wait until the database has written it to the disk, see Options.SynchronousCommit.

@@ -46,7 +46,7 @@ func Example() {
 			}
 			return c, err
 		}}
-		// A second replica waits here, and goes on when this one has ended.
+		// A second replica waits here, and continues when this one has ended.
 		return db.Lead(ctx, func(ctx context.Context) error { return mirror(ctx, configMaps, opts) })
 	}
 	_ = run

@@ -14,16 +14,16 @@ import (
 func (t *tx[T]) queueHistory(batch *pgx.Batch, change durable.Change[T], object []byte) {
 	c, meta := t.c, change.Meta
 	uid, version := string(meta.UID), meta.ResourceVersion
-	if change.How == durable.Put {
+	if change.Op == durable.Put {
 		batch.Queue(c.sql.reform, c.table.Cluster, meta.Key, uid, version, object)
 	}
 	var ended *string // it is known if the change came as an event: then nothing was in between
-	if !t.list && (change.How == durable.Put || change.How == durable.Deleted) {
+	if !t.list && (change.Op == durable.Put || change.Op == durable.Deleted) {
 		ended = &version
 	}
 	t.ended++
-	batch.Queue(c.sql.end, c.table.Cluster, meta.Key, t.now, change.How.String(), uid, version, ended)
-	if change.How == durable.Put {
+	batch.Queue(c.sql.end, c.table.Cluster, meta.Key, t.now, change.Op.String(), uid, version, ended)
+	if change.Op == durable.Put {
 		batch.Queue(c.sql.record, c.table.Cluster, meta.Key, uid, version, object, t.now)
 	}
 }
@@ -56,8 +56,8 @@ func (t *tx[T]) addGap(batch *pgx.Batch, kind string, from place, to *string, at
 
 // mendHistory corrects the history at the beginning of a transaction.
 //
-// After transactions that wrote no history, the present states become those of the rows. If the clock was set back, nothing can have been
-// seen later than now: otherwise such states would stay until the clock comes there again.
+// After transactions that wrote no history, the present states become those of the rows. If the clock was set back, nothing can
+// have been seen later than now: otherwise such states would stay until the clock comes there again.
 func (t *tx[T]) mendHistory(ctx context.Context) error {
 	c, batch := t.c, &pgx.Batch{}
 	for _, setting := range wholeTables { // these read all present states, or all rows
@@ -89,7 +89,7 @@ func (t *tx[T]) mendHistory(ctx context.Context) error {
 const pruneEvery = time.Minute
 
 // maxPruned is how many former states one commit removes: after a long pause, a commit must not take minutes. If there are more, the
-// next commit goes on. A commit that ends more states removes as many as it ends, so that the history does not grow.
+// next commit continues. A commit that ends more states removes as many as it ends, so that the history does not grow.
 const maxPruned = 5000
 
 // queuePrune removes some of what is older than the retention.

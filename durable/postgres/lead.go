@@ -21,7 +21,7 @@ const watchPause = 5 * time.Second
 
 // Lead waits until no other program leads, and calls run. So a second replica of a program can wait, and take over when the first
 // one ends or loses its connection. If the connection is lost while run works, the context of run ends; Lead returns what run
-// returns, or the error of the connection. A connection that is lost while Lead waits is made anew.
+// returns, or the error of the connection. A connection that is lost while Lead waits is made again.
 //
 // The lock saves work, and nothing depends on it: if two programs lead for a moment, the one that opened its copies first gets
 // [durable.ErrFenced]. It is one lock for the schema, an advisory lock of a session.

@@ -15,8 +15,8 @@ import (
 // had. A step is never changed after a release: a new one follows it. If somebody has dropped one of the tables, all steps are taken
 // again, so they leave alone what is there. %[1]s is the quoted name of the schema.
 //
-// relist_state keeps the state as json, not jsonb: the key of a doubt is what a server has sent, and jsonb does not take all of it.
-// Its rows are changed twice in each transaction, so a page keeps room for newer versions of them.
+// relist_state keeps the state as json, not jsonb: the key of an unsure key is what a server has sent, and jsonb does not take all
+// of it. Its rows are changed twice in each transaction, so a page keeps room for newer versions of them.
 var layouts = []string{
 	`
 	CREATE TABLE %[2]s %[1]s.relist_tables (

@@ -29,11 +29,11 @@ type Table struct {
 	// small letters, digits and underscores.
 	Name string
 
-	// Columns are more columns, each with an index. "node=.spec.nodeName" makes the column node: the value of that member as text, NULL
-	// if an object has none. "[0]" chooses an element of an array, and `["a.b"]` is a member whose name has a dot. A text of more than
-	// 500 characters is cut, because an index takes no more. All rows have the columns at once, those of the history, too, and
-	// nothing is listed for that; but the database updates each row that has a value. Copies in one table must have the same
-	// columns. A column that is no longer named goes.
+	// Columns are more columns, each with an index. "node=.spec.nodeName" makes the column node: the value of that member as text,
+	// NULL if an object has none. "[0]" chooses an element of an array, and `["a.b"]` is a member whose name has a dot. A text of
+	// more than 500 characters is cut, because an index takes no more. All rows have the columns at once, those of the history,
+	// too, and nothing is listed for that; but the database updates each row that has a value. Copies in one table must have the
+	// same columns. A column that is no longer named goes.
 	Columns []string
 
 	// History keeps former states in a second table, see the package comment.
@@ -196,8 +196,8 @@ func (db *DB) makeTable(ctx context.Context, tx pgx.Tx, t table, known bool) err
 	return err
 }
 
-// changeColumns gives a table the columns of t. They are plain columns, which a trigger sets: a generated column would make ALTER TABLE
-// write the table anew, and a transaction that had begun before would see no row in it.
+// changeColumns gives a table the columns of t. They are plain columns, which a trigger sets: a generated column would make ALTER
+// TABLE write the table again, and a transaction that had begun before would see no row in it.
 // https://www.postgresql.org/docs/current/mvcc-caveats.html
 func (db *DB) changeColumns(ctx context.Context, tx pgx.Tx, t table, name string, had []column, there bool) error {
 	if !there {

@@ -110,11 +110,11 @@ func (t *tx[T]) Write(ctx context.Context, changes []durable.Change[T]) error {
 // queue queues the statements of a change, and returns how many bytes its object has.
 func (t *tx[T]) queue(batch *pgx.Batch, change durable.Change[T], last bool) (int, error) {
 	c, meta := t.c, change.Meta
-	if !last && !c.table.History || change.How != durable.Put && !storable(meta.Key) {
+	if !last && !c.table.History || change.Op != durable.Put && !storable(meta.Key) {
 		return 0, nil
 	}
 	var object []byte
-	if change.How == durable.Put {
+	if change.Op == durable.Put {
 		var err error
 		if object, err = c.encode(change.Object); err != nil {
 			return 0, fmt.Errorf("encode %s: %w", meta.Key, err)
@@ -125,7 +125,7 @@ func (t *tx[T]) queue(batch *pgx.Batch, change durable.Change[T], last bool) (in
 	}
 	switch {
 	case !last:
-	case change.How == durable.Put:
+	case change.Op == durable.Put:
 		batch.Queue(c.sql.put, c.table.Cluster, meta.Key, string(meta.UID), meta.ResourceVersion, object)
 	default:
 		batch.Queue(c.sql.remove, c.table.Cluster, meta.Key)

@@ -28,7 +28,7 @@ func largePods(n int, version string) []durable.Change[text] {
 	changes := make([]durable.Change[text], 0, n)
 	for i := range n {
 		key := fmt.Sprint("namespace-", i%20, "/web-", i)
-		changes = append(changes, durable.Change[text]{Meta: meta(key, "u", version), How: durable.Put, Object: largePod(key, version, fmt.Sprint("node-", i%100))})
+		changes = append(changes, durable.Change[text]{Meta: meta(key, "u", version), Op: durable.Put, Object: largePod(key, version, fmt.Sprint("node-", i%100))})
 	}
 	return changes
 }

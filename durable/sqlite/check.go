@@ -9,7 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth is how deep objects and arrays may be nested for SQLite: JSON_MAX_DEPTH, https://www.sqlite.org/json1.html#compiling_in_json_support
+// maxDepth is how deep objects and arrays may be nested for SQLite: JSON_MAX_DEPTH,
+// https://www.sqlite.org/json1.html#compiling_in_json_support
 const maxDepth = 1000
 
 var errNotObject = errors.New("not a JSON object")
@@ -18,7 +19,7 @@ var errNotObject = errors.New("not a JSON object")
 // 1,000 deep.
 //
 // A [Copy] cannot leave out an object, so a program calls Check before, in listwatch.Options.Transform: then the reflector keeps the
-// key in quarantine, reports it, and goes on.
+// key in quarantine, reports it, and continues.
 func Check(object []byte) error {
 	if k := jsontext.Value(object).Kind(); k != '{' {
 		return fmt.Errorf("sqlite: %w", errNotObject)

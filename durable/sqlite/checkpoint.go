@@ -8,7 +8,7 @@ import (
 
 // checkpoint empties the write-ahead log if it is large.
 //
-// SQLite itself moves the log into the file after a commit, but it begins the log anew only at a moment without readers. If
+// SQLite itself moves the log into the file after a commit, but it begins the log again only at a moment without readers. If
 // there is always one, the log grows. A checkpoint that waits for readers ends that: readers that come while it waits do not
 // need the log. https://www.sqlite.org/wal.html#avoiding_excessively_large_wal_files
 //

@@ -39,7 +39,7 @@ func TestState(t *testing.T) {
 	want := durable.State{
 		Epoch: 7,
 		Point: reflector.Point{
-			Version: "12", Doubts: []string{"a/b", "c"},
+			Version: "12", Unsure: []string{"a/b", "c"},
 			Newest: []protocol.Newest{{Meta: meta("a/b", "u", "11"), Gone: true}},
 		},
 		Stream: durable.Stream{
@@ -199,7 +199,7 @@ func TestHeldAndKeys(t *testing.T) {
 	odd := []string{`a"b`, "a'b", "b\u00e9", "b\U0001f600", "B", "a/b", "a-b", "a/c%d", "z\\n", "a b", "[0]", "a/../b"}
 	var changes []durable.Change[text]
 	for i, key := range odd {
-		changes = append(changes, durable.Change[text]{Meta: meta(key, fmt.Sprint("u", i), fmt.Sprint(i)), How: durable.Put, Object: "{}"})
+		changes = append(changes, durable.Change[text]{Meta: meta(key, fmt.Sprint("u", i), fmt.Sprint(i)), Op: durable.Put, Object: "{}"})
 	}
 	check := func(when string) {
 		t.Helper()
@@ -297,7 +297,7 @@ func TestRollback(t *testing.T) {
 			}
 		},
 		"an object that is no JSON": func(r *rig) {
-			err := r.tx.Write(r.t.Context(), []durable.Change[text]{{Meta: meta("shop/c", "u", "1"), How: durable.Put, Object: "{"}})
+			err := r.tx.Write(r.t.Context(), []durable.Change[text]{{Meta: meta("shop/c", "u", "1"), Op: durable.Put, Object: "{"}})
 			if err == nil || !strings.Contains(err.Error(), "put shop/c") || !strings.Contains(err.Error(), r.path) {
 				r.t.Errorf("Write: %v", err)
 			}

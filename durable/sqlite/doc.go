@@ -8,7 +8,7 @@
 //	}, encode)
 //
 // A [Copy] is a [durable.Copy]: a [durable.Mirror] writes to it. Rows and the version that they are at change in one transaction, so a
-// program that is killed goes on where it was.
+// program that is killed continues where it was.
 //
 // # Tables
 //
@@ -32,7 +32,8 @@
 //	WHERE a.cluster = 'east' AND b.cluster = 'west' AND a.image <> b.image;
 //
 // The table relist_state has a row for each copy: the rows equal the server at version, which was written at current_at, but for the
-// keys in state -> '$.point.doubts'. If version is empty, a list that takes several transactions is not whole, or nobody knows whether the server is the same.
+// keys in state -> '$.point.unsure'. If version is empty, a list that takes several transactions is not whole, or nobody knows
+// whether the server is the same.
 //
 // # History
 //
@@ -44,9 +45,9 @@
 //	WHERE node = 'n1' AND from_time <= '2026-11-22T14:05:00.000Z' AND (to_time IS NULL OR to_time > '2026-11-22T14:05:00.000Z');
 //
 // Column ended says how a state ended: put (a newer one came), deleted, missing (it is gone, and nobody saw when), unselected, or
-// unrecorded. What the history cannot know is in relist_gaps: from_time and to_time are when, and kind is why. Kind "list": states may be
-// missing, because changes came as a list. Kind "pause": no state is missing, but nobody watched, and what changed meanwhile has the
-// time at which the program came back. Kind "off": the copy was written without a history.
+// unrecorded. What the history cannot know is in relist_gaps: from_time and to_time are when, and kind is why. Kind "list": states
+// may be missing, because changes came as a list. Kind "pause": no state is missing, but nobody watched, and what changed meanwhile
+// has the time at which the program came back. Kind "off": the copy was written without a history.
 //
 // # Readers
 //

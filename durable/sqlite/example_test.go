@@ -79,7 +79,7 @@ func mirror(to durable.Copy[string], images map[string]string) error {
 		return err
 	}
 	for key, image := range images {
-		put := durable.Change[string]{Meta: meta(key, "u-"+key, "5"), How: durable.Put}
+		put := durable.Change[string]{Meta: meta(key, "u-"+key, "5"), Op: durable.Put}
 		put.Object = fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"image":%q}]}}}}`, image)
 		if err := tx.Write(ctx, []durable.Change[string]{put}); err != nil {
 			return err

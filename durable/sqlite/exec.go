@@ -74,7 +74,7 @@ func (db *DB) explain(ctx context.Context, doing string, err error) error {
 	case driver.ResultCorrupt:
 		hint = "the file is damaged: stop the program and move the file away; the next start makes a new one from the server, without the history of the old one"
 	case driver.ResultFull:
-		hint = "nothing was lost, and writing goes on as soon as there is room"
+		hint = "nothing was lost, and writing continues as soon as there is room"
 	case driver.ResultReadOnly, driver.ResultPerm:
 		hint = "the program must be allowed to write the file, and to make files in its folder"
 	case driver.ResultCantOpen:

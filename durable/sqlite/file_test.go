@@ -128,7 +128,7 @@ func TestLock(t *testing.T) {
 	r.db.Close()
 }
 
-// What is full is told, nothing is lost, and writing goes on when there is room.
+// What is full is told, nothing is lost, and writing continues when there is room.
 func TestFullDisk(t *testing.T) {
 	r := newRig(t, sqlite.Table{})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
@@ -137,7 +137,7 @@ func TestFullDisk(t *testing.T) {
 	sqlite.Limit(r.copy, "PRAGMA max_page_count = 100")
 	r.begin(false)
 	err := r.tx.Write(t.Context(), []durable.Change[text]{big})
-	if err == nil || !strings.Contains(err.Error(), r.path+": write to pods: put shop/b: ") || !strings.Contains(err.Error(), "nothing was lost, and writing goes on as soon as there is room") {
+	if err == nil || !strings.Contains(err.Error(), r.path+": write to pods: put shop/b: ") || !strings.Contains(err.Error(), "nothing was lost, and writing continues as soon as there is room") {
 		t.Errorf("Write: %v", err)
 	}
 	r.load() // a new connection, so without the limit
@@ -262,7 +262,7 @@ func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
 	restored.db.Close()
 }
 
-// Somebody deletes or replaces the file while it is open: the copy begins anew in the file that has the name.
+// Somebody deletes or replaces the file while it is open: the copy begins again in the file that has the name.
 func TestMovedFile(t *testing.T) {
 	r := newRig(t, sqlite.Table{})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))

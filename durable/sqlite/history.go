@@ -29,10 +29,10 @@ func (t *tx[T]) record(now string, change durable.Change[T], namespace, name str
 // end ends the present state of a key. The version is known if the change came as an event: then nothing was in between.
 func (t *tx[T]) end(now string, change durable.Change[T]) error {
 	var version any
-	if !t.list && (change.How == durable.Put || change.How == durable.Deleted) {
+	if !t.list && (change.Op == durable.Put || change.Op == durable.Deleted) {
 		version = change.Meta.ResourceVersion
 	}
-	err := exec(t.c.conn, t.c.sql.end, nil, t.c.table.Cluster, change.Meta.Key, now, version, change.How.String(), string(change.Meta.UID))
+	err := exec(t.c.conn, t.c.sql.end, nil, t.c.table.Cluster, change.Meta.Key, now, version, change.Op.String(), string(change.Meta.UID))
 	t.ended += t.c.conn.Changes()
 	return err
 }
@@ -65,8 +65,8 @@ func (t *tx[T]) recordGap(next durable.State, now string) error {
 	return nil
 }
 
-// clamp makes times that are later than now the present one, because the clock was set back. Otherwise such states would stay until the
-// clock comes there again, and all that follow would have the same time.
+// clamp makes times that are later than now the present one, because the clock was set back. Otherwise such states would stay until
+// the clock comes there again, and all that follow would have the same time.
 func (t *tx[T]) clamp() error {
 	c := t.c
 	for _, statement := range c.sql.clamp {

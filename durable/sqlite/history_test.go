@@ -113,7 +113,7 @@ func TestHistoryOfAListAtTheSameVersion(t *testing.T) {
 	})
 }
 
-// A program that was away and goes on with events knows every state, but not when it began.
+// A program that was away and continues with events knows every state, but not when it began.
 func TestHistoryOfAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, withHistory)
@@ -130,7 +130,7 @@ func TestHistoryOfAPause(t *testing.T) {
 	})
 }
 
-// Transactions without a history leave a gap, and the history goes on with the rows as they are.
+// Transactions without a history leave a gap, and the history continues with the rows as they are.
 func TestHistoryOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		off := sqlite.Table{Columns: withHistory.Columns}
@@ -210,7 +210,8 @@ func TestRetentionOfLargeTransactions(t *testing.T) {
 	})
 }
 
-// The clock was a year ahead for a while. When it is right again, states still follow each other, have times of their own, and are pruned.
+// The clock was a year ahead for a while. When it is right again, states still follow each other, have times of their own, and are
+// pruned.
 func TestHistoryWithAClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, withHistory)

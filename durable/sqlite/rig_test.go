@@ -159,7 +159,7 @@ func meta(key, uid, version string) listwatch.Meta {
 
 // put is the Put of a Pod on a node.
 func put(key, uid, version, node string) durable.Change[text] {
-	return durable.Change[text]{Meta: meta(key, uid, version), How: durable.Put, Object: pod(key, uid, version, node)}
+	return durable.Change[text]{Meta: meta(key, uid, version), Op: durable.Put, Object: pod(key, uid, version, node)}
 }
 
 func pod(key, uid, version, node string) text {
@@ -168,8 +168,8 @@ func pod(key, uid, version, node string) text {
 		`"spec":{"nodeName":%q,"containers":[{"image":"web:%s"}]}}`, name, namespace, uid, version, node, version)
 }
 
-func gone(how durable.How, key, uid, version string) durable.Change[text] {
-	return durable.Change[text]{Meta: meta(key, uid, version), How: how}
+func gone(how durable.Op, key, uid, version string) durable.Change[text] {
+	return durable.Change[text]{Meta: meta(key, uid, version), Op: how}
 }
 
 func state(epoch int64, version string) durable.State {

@@ -82,7 +82,7 @@ func TestTableNames(t *testing.T) {
 func TestColumns(t *testing.T) {
 	table := sqlite.Table{History: true, Retention: time.Hour, Columns: []string{"node=.spec.nodeName"}}
 	r := newRig(t, table)
-	odd := durable.Change[text]{Meta: meta("a/odd", "u1", "1"), How: durable.Put, Object: `{"metadata":{"labels":{"app.kubernetes.io/name":"it's"}},` +
+	odd := durable.Change[text]{Meta: meta("a/odd", "u1", "1"), Op: durable.Put, Object: `{"metadata":{"labels":{"app.kubernetes.io/name":"it's"}},` +
 		`"spec":{"replicas":10,"paused":true,"select":{"a":[1]},"none":null,"list":[{"x":"first"},{"x":"second"}]}}`}
 	r.commit(true, "5", odd, put("a/b", "u2", "2", "n1"))
 	r.db.Close()
@@ -157,7 +157,7 @@ func TestDroppedSharedTable(t *testing.T) {
 	}
 }
 
-// If somebody drops relist_state while the history is off, the history goes on with the rows as they are.
+// If somebody drops relist_state while the history is off, the history continues with the rows as they are.
 func TestDroppedStateOfACopyWithoutHistory(t *testing.T) {
 	table := sqlite.Table{History: true, Retention: time.Hour}
 	r := newRig(t, table)
@@ -189,7 +189,7 @@ func TestCheck(t *testing.T) {
 		if !good {
 			continue
 		}
-		r.commit(false, r.at.Point.Version+"1", durable.Change[text]{Meta: meta("a", "u", name), How: durable.Put, Object: object})
+		r.commit(false, r.at.Point.Version+"1", durable.Change[text]{Meta: meta("a", "u", name), Op: durable.Put, Object: object})
 		if got := r.query("SELECT object FROM pods"); len(got) != 1 || got[0] != object {
 			t.Errorf("stored %.20q as %.20q", name, got)
 		}

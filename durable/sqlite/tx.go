@@ -105,7 +105,7 @@ func (t *tx[T]) Write(ctx context.Context, changes []durable.Change[T]) error {
 	return t.during(ctx, "write to", func() error {
 		for _, change := range changes {
 			if err := t.write(now, change); err != nil {
-				return fmt.Errorf("%s %s: %w", change.How, change.Meta.Key, err)
+				return fmt.Errorf("%s %s: %w", change.Op, change.Meta.Key, err)
 			}
 		}
 		return nil
@@ -114,7 +114,7 @@ func (t *tx[T]) Write(ctx context.Context, changes []durable.Change[T]) error {
 
 func (t *tx[T]) write(now string, change durable.Change[T]) error {
 	c, meta := t.c, change.Meta
-	if change.How != durable.Put {
+	if change.Op != durable.Put {
 		if err := exec(c.conn, c.sql.remove, nil, c.table.Cluster, meta.Key); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (t *tx[T]) Commit(ctx context.Context, next durable.State) error {
 
 func (t *tx[T]) commit(next durable.State) error {
 	c, now := t.c, t.now()
-	rest, err := json.Marshal(next, jsontext.AllowInvalidUTF8(true)) // the key of a doubt is what a server has sent
+	rest, err := json.Marshal(next, jsontext.AllowInvalidUTF8(true)) // the key of an unsure key is what a server has sent
 	if err != nil {
 		return fmt.Errorf("encode the state: %w", err)
 	}

@@ -51,16 +51,16 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	client, err := transport.Connect(transport.KubeconfigOptions{}) // of a pod, or as kubectl does
+	client, err := transport.FromKubeconfig(transport.KubeconfigOptions{}) // of a pod, or as kubectl does
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	shops, err := relist.Open(client, shopType, relist.Options[*Shop]{})
+	shops, err := relist.New(client, shopType, relist.Options[*Shop]{})
 	if err != nil {
 		return err
 	}
-	configMaps, err := relist.Open(client, configMapType, relist.Options[*ConfigMap]{})
+	configMaps, err := relist.New(client, configMapType, relist.Options[*ConfigMap]{})
 	if err != nil {
 		return err
 	}
@@ -70,13 +70,13 @@ func run(ctx context.Context) error {
 		if !exists || shop.DeletionTimestamp != nil {
 			return 0, nil // the cluster's garbage collector deletes the ConfigMap
 		}
-		_, err := configMaps.CreateOrPatch(ctx, controller.OwnedMeta(shop, shopType, shop.Name), func(c *ConfigMap) {
+		_, err := configMaps.CreateOrModify(ctx, controller.OwnedMeta(shop, shopType, shop.Name), func(c *ConfigMap) {
 			c.Data = shop.Prices
 		})
 		if err != nil {
 			return 0, err // relist.ErrNotOwned if somebody else has a ConfigMap of this name
 		}
-		_, err = shops.PatchStatus(ctx, shop, func(s *Shop) { s.Status.Published = len(s.Prices) })
+		_, err = shops.ModifyStatus(ctx, shop, func(s *Shop) { s.Status.Published = len(s.Prices) })
 		return 0, err
 	}
 	return controller.Run(ctx, reconcile, controller.Options{},

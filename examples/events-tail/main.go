@@ -56,7 +56,7 @@ type tail struct {
 
 // Apply prints an Event that is new.
 func (t *tail) Apply(c reflector.Change[*Event]) error {
-	switch c.How {
+	switch c.Op {
 	case protocol.Add, protocol.Update:
 		return t.print(c.Object)
 	case protocol.Delete:

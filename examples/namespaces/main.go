@@ -59,7 +59,7 @@ func run(ctx context.Context, server, dir string) error {
 	if err != nil {
 		return err
 	}
-	configMaps := informer.NewMulti(func(namespace string) (listwatch.ListWatcher[*ConfigMap], error) {
+	configMaps := informer.NewMultiNamespace(func(namespace string) (listwatch.ListWatcher[*ConfigMap], error) {
 		return listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*ConfigMap]{
 			Namespace: namespace,
 		})
@@ -86,7 +86,7 @@ func run(ctx context.Context, server, dir string) error {
 }
 
 // mirror keeps a file for each ConfigMap.
-func mirror(configMaps *informer.Multi[*ConfigMap], dir string) error {
+func mirror(configMaps *informer.MultiNamespace[*ConfigMap], dir string) error {
 	if err := os.Mkdir(dir, 0o750); err != nil {
 		return err
 	}

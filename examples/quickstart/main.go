@@ -35,7 +35,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	client, err := transport.Connect(transport.KubeconfigOptions{})
+	client, err := transport.FromKubeconfig(transport.KubeconfigOptions{})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type ConfigMap struct {
 // Counter is a ConfigMap that counts.
 type Counter struct {
 	key        string
-	configMaps *relist.Objects[*ConfigMap]
+	configMaps *relist.Resource[*ConfigMap]
 }
 
 func main() {
@@ -70,7 +70,7 @@ func run(ctx context.Context, server string, out io.Writer) error {
 // NewCounter makes a counter of the ConfigMap under a key. Its cache is still to be run.
 func NewCounter(client *transport.Client, key string) (*Counter, error) {
 	typ := object.Type{Version: "v1", Resource: "configmaps", Kind: "ConfigMap"}
-	configMaps, err := relist.Open(client, typ, relist.Options[*ConfigMap]{Writer: writer.Options{FieldManager: "counter"}})
+	configMaps, err := relist.New(client, typ, relist.Options[*ConfigMap]{Writer: writer.Options{FieldManager: "counter"}})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (c *Counter) Raise(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := c.configMaps.WaitFor(ctx, written.ResourceVersion); err != nil {
+		if err := c.configMaps.WaitForVersion(ctx, written.ResourceVersion); err != nil {
 			return 0, err
 		}
 		has, _ := c.configMaps.Store().Get(c.key) // as it was written, or newer
@@ -126,7 +126,7 @@ func (c *Counter) write(ctx context.Context, had *ConfigMap, exists bool) (*Conf
 		}
 		return c.configMaps.CreateFrom(ctx, metav1.ObjectMeta{Namespace: namespace, Name: name}, count)
 	}
-	return c.configMaps.Patch(ctx, had, count)
+	return c.configMaps.Modify(ctx, had, count)
 }
 
 // number reads a ConfigMap, which may be nil.

@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	client, err := transport.Connect(transport.KubeconfigOptions{Path: *kubeconfig, Server: *server})
+	client, err := transport.FromKubeconfig(transport.KubeconfigOptions{Path: *kubeconfig, Server: *server})
 	if err != nil {
 		return err
 	}

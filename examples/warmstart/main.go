@@ -41,7 +41,7 @@ func main() {
 }
 
 func run(ctx context.Context, file string) error {
-	client, err := transport.Connect(transport.KubeconfigOptions{})
+	client, err := transport.FromKubeconfig(transport.KubeconfigOptions{})
 	if err != nil {
 		return err
 	}

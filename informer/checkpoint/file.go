@@ -26,10 +26,10 @@ import (
 
 // Options of a [File]. The zero value is ready.
 type Options struct {
-	// Cluster identifies the cluster; the UID of the namespace kube-system is a good choice. The method Get of a listwatch.Resource of
-	// namespaces returns it. If Cluster is empty, only the URL of the server tells clusters apart, and programs inside of a cluster use
-	// the same URL in every cluster. Then the reflector finds out that a copy is of another cluster, because the newest objects of the
-	// copy do not exist.
+	// Cluster identifies the cluster; the UID of the namespace kube-system is a good choice. The method Get of a listwatch.Client of
+	// namespaces returns it. If Cluster is empty, only the URL of the server tells clusters apart, and programs inside of a cluster
+	// use the same URL in every cluster. Then the reflector finds out that a copy is of another cluster, because the newest objects
+	// of the copy do not exist.
 	Cluster string
 
 	// Version is chosen by the program. A file with another Version is not used. Change it if the program keeps other parts of its
@@ -37,8 +37,8 @@ type Options struct {
 	Version string
 }
 
-// File returns an [informer.Checkpointer] that keeps one copy in one file. Each informer needs a file of its own, in a folder that exists
-// and that survives the process.
+// File returns an [informer.Checkpointer] that keeps one copy in one file. Each informer needs a file of its own, in a folder that
+// exists and that survives the process.
 //
 // The file is written beside the old one, synced to the disk and renamed, so that a process that is killed leaves the old file or
 // the new one. It has a checksum, and names its source. Only its owner can read it, but nothing in it is encrypted: keep a copy of
@@ -178,7 +178,7 @@ func (c *coding[T]) write(ctx context.Context, to io.Writer, head header, object
 		return 0, err
 	}
 	if len(text) > maxHeader {
-		return 0, fmt.Errorf("the header has %d bytes, and the limit is %d: too many objects are in doubt", len(text), maxHeader)
+		return 0, fmt.Errorf("the header has %d bytes, and the limit is %d: too many objects are unsure", len(text), maxHeader)
 	}
 	var number [binary.MaxVarintLen64]byte
 	_, _ = w.WriteString(magic) // w keeps its first error for Flush

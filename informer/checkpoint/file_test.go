@@ -68,7 +68,7 @@ func TestFileComesBack(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things")
 		file := checkpoint.File[*thing](path, checkpoint.Options{})
 		at := reflector.Point{
-			Version: "40", Doubts: []string{"ns/x"},
+			Version: "40", Unsure: []string{"ns/x"},
 			Newest: []protocol.Newest{{Meta: object.Meta{Key: "ns/y", UID: "u", ResourceVersion: "39"}, Gone: true}},
 		}
 		save(t, file, at, someThings(n)...)

@@ -106,7 +106,7 @@ func (w *walk) elements(path string, v reflect.Value) {
 	}
 }
 
-// inside calls next, which goes on with what v refers to. If the walk is inside of that already, it does not call next.
+// inside calls next, which continues with what v refers to. If the walk is inside of that already, it does not call next.
 func (w *walk) inside(v reflect.Value, next func()) {
 	if v.Kind() != reflect.Interface {
 		here := visit{v.Pointer(), v.Type()}

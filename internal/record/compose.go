@@ -175,7 +175,7 @@ func isLast(s step) bool {
 }
 
 // lastOf reports whether the client may send its next request after a step,
-// because the step is the end of the exchange, or made the client hang up.
+// because the step is the end of the exchange, or made the client close.
 func (r *composer) lastOf(s step) bool {
 	if isLast(s) {
 		return true
@@ -193,7 +193,7 @@ func (r *composer) arm() error {
 	return r.say(string(refused))
 }
 
-// untilClosed waits until the client hangs up, as the live client did.
+// untilClosed waits until the client closes the connection, as the live client did.
 func (r *composer) untilClosed(x *replay) error {
 	for !x.closed {
 		if err := r.wait(); err != nil {

@@ -6,7 +6,7 @@
 // jitter. It talks to a tap in the same process. The tap sends the same requests to
 // the API server, passes the answers on piece by piece, and records every piece with
 // its time. It passes a piece on only after the client has taken the one before. So
-// the recording knows which piece made the client hang up.
+// the recording knows which piece made the client close.
 //
 // The recording is then replayed, in virtual time, to a second client of the same
 // kind. That second conversation is the trace, so the trace passes. The requests of

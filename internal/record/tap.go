@@ -45,7 +45,7 @@ func (t *tap) serve(ctx context.Context, conn *pipe.Conn) {
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t.links.Go(func() { // if the client hangs up, the request to the server ends, too
+	t.links.Go(func() { // if the client closes the connection, the request to the server ends, too
 		select {
 		case <-conn.HungUp():
 			cancel()
@@ -162,7 +162,7 @@ func (x *live) broken(ctx context.Context, data []byte, err error) bool {
 	return x.send(ctx, answer) && x.end(howEnded(err))
 }
 
-// send writes to the client, and waits until the client has taken the bytes. It returns false if the client hangs up
+// send writes to the client, and waits until the client has taken the bytes. It returns false if the client closes the connection
 // instead.
 func (x *live) send(ctx context.Context, data []byte) bool {
 	_, _ = x.conn.Write(data) // an error does not matter: Settle notices a client that has hung up

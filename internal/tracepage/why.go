@@ -84,7 +84,7 @@ func input(in protocol.Input) string {
 		return seen(in)
 	case protocol.Ended:
 		return "the watch ends: " + failure(in.Failure)
-	case protocol.Answered:
+	case protocol.Refetched:
 		switch {
 		case in.Failure.Reason != 0:
 			return "the answer about one object fails: " + failure(in.Failure)
@@ -160,16 +160,16 @@ func effect(e protocol.Effect) string {
 			return "watch with initial events, not older than " + or(e.Version, "most recent") + ", for " + Clock(e.Timeout)
 		}
 		return "watch from " + or(e.Version, "no version") + " for " + Clock(e.Timeout)
-	case protocol.Ask:
+	case protocol.Refetch:
 		if e.At != "" {
 			return "history check: " + or(e.Key, "any object") + " exactly at " + e.At
 		}
 		return "refetch " + or(e.Key, "any object")
 	case protocol.ListMetadata:
 		return "list metadata at " + e.Version
-	case protocol.HangUp:
+	case protocol.Cancel:
 		return "close the request (" + e.Reason.String() + ")"
-	case protocol.CancelAsk:
+	case protocol.CancelRefetch:
 		return "cancel the refetch"
 	case protocol.CancelVerification:
 		return "cancel the consistency check"

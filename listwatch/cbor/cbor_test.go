@@ -88,7 +88,7 @@ func start(t testing.TB, config transport.Config, handler http.HandlerFunc) *tra
 	return client
 }
 
-func resource[T object.Object](t testing.TB, client *transport.Client) *listwatch.Resource[T] {
+func resource[T object.Object](t testing.TB, client *transport.Client) *listwatch.Client[T] {
 	t.Helper()
 	r, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[T]{Encoding: Encoding})
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 
 	// textLength is the least number that four printable characters of text make if they
 	// are read as a length. No server has an object of this length. Skipping so many
-	// bytes would take for ever.
+	// bytes would take forever.
 	textLength = 0x20000000
 )
 

@@ -42,9 +42,9 @@ func (p Part[T]) walk(path *trail) {
 	}
 }
 
-// PartLister is implemented by a [ListWatcher] that can hand over a page in parts, while its bytes arrive. listwatch.Resource implements it.
-// The ListParts that a type gets by embedding a Resource is not used, because the type may have its own List. A type that wants it to
-// be used holds the Resource in a named field and declares ListParts itself.
+// PartLister is implemented by a [ListWatcher] that can hand over a page in parts, while its bytes arrive. listwatch.Client
+// implements it. The ListParts that a type gets by embedding a Resource is not used, because the type may have its own List. A type
+// that wants it to be used holds the Resource in a named field and declares ListParts itself.
 type PartLister[T any] interface {
 	// ListParts lists as List does, and calls part with the objects of the page: at least once, also if the page has none. The
 	// Page that it returns has none of them. If part returns an error, ListParts stops and returns that error.
@@ -67,9 +67,9 @@ func Each[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions
 	return EachKnown(ctx, lw, opts, nil, part)
 }
 
-// EachKnown is [Each] with objects that the caller has: known returns the one under a key, and its metadata, on the caller's goroutine.
-// If the server has an object at the same version, it is not decoded again. If known is nil, or lw is not a PartLister, every object is
-// decoded.
+// EachKnown is [Each] with objects that the caller has: known returns the one under a key, and its metadata, on the caller's
+// goroutine. If the server has an object at the same version, it is not decoded again. If known is nil, or lw is not a PartLister,
+// every object is decoded.
 //
 // A resourceVersion is only meaningful within one history of the server. After the server's storage was restored from a backup, the
 // same version may stand for another state. The caller can see this in two ways: the list's version is older than the version up to

@@ -155,7 +155,7 @@ func (e *events) next() (event source.Event[*configMap], err error) {
 		Object json.RawMessage `json:"object"`
 	}
 	if err := e.lines.Decode(&line); err != nil {
-		return event, err // io.EOF if the server has ended the watch in good order
+		return event, err // io.EOF if the server has ended the watch cleanly
 	}
 	event.Type = types[line.Type]
 	switch {
@@ -221,7 +221,7 @@ func TestListWatcherOfTheExample(t *testing.T) {
 		write("b", "1")
 		caughtUp := func() {
 			t.Helper()
-			if err := cache.WaitFor(ctx, api.ResourceVersion()); err != nil {
+			if err := cache.WaitForVersion(ctx, api.ResourceVersion()); err != nil {
 				t.Fatal(err)
 			}
 		}

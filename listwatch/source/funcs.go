@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Funcs makes a [ListWatcher] of two functions: for objects that come from somewhere else than a listwatch.Resource, and for tests. Both
+// Funcs makes a [ListWatcher] of two functions: for objects that come from somewhere else than a listwatch.Client, and for tests. Both
 // must be set.
 type Funcs[T any] struct {
 	// ListFunc returns one page, as ListWatcher.List does. It must obey ResourceVersion, Limit and Continue, and also

@@ -169,8 +169,8 @@ func (l *List[T]) add(p Part[T]) {
 	l.Errors = append(l.Errors, p.Errors...)
 }
 
-// embedsResource reports whether lw embeds a listwatch.Resource. The methods that lw has from it beside those of a [ListWatcher] would bypass
-// lw's own List.
+// embedsResource reports whether lw embeds a listwatch.Client. The methods that lw has from it beside those of a [ListWatcher]
+// would bypass lw's own List.
 func embedsResource[T any](lw ListWatcher[T]) bool {
 	r, ok := lw.(interface{ Itself() any })
 	return ok && r.Itself() != any(lw)

@@ -21,7 +21,7 @@ import (
 type streams struct {
 	script
 	begin   time.Time
-	answers [][]any // events, durations of silence and, last, an error; a lone error refuses the request
+	answers [][]any // events, idle times and, last, an error; a lone error refuses the request
 	opened  []string
 	open    int
 }
@@ -58,7 +58,7 @@ func (c *canned) Next() (Event[string], error) {
 	next := c.rest[0]
 	c.rest = c.rest[1:]
 	switch next := next.(type) {
-	case time.Duration: // of silence
+	case time.Duration: // of idleness
 		<-time.After(next)
 		return c.Next()
 	case error:
@@ -94,7 +94,7 @@ func TestRetryWatcher(t *testing.T) {
 		bookmarks bool
 		events    []string
 		opened    []string
-		end       func(error) bool // nil: the watcher goes on
+		end       func(error) bool // nil: the watcher continues
 	}{
 		"orderly end, cut and reset": {
 			[][]any{{at("11"), io.EOF}, {at("12"), io.ErrUnexpectedEOF}, {at("13"), syscall.ECONNRESET}},

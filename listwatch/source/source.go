@@ -1,6 +1,6 @@
 // Package source is what a reflector reads from: a [ListWatcher], whose pages and events are declared here.
 //
-// It knows neither HTTP nor formats. listwatch.Resource is the ListWatcher that asks an API server; a program with an HTTP stack of
+// It knows neither HTTP nor formats. listwatch.Client is the ListWatcher that asks an API server; a program with an HTTP stack of
 // its own, a cache or a test writes another. [All], [Each] and [EachKnown] make whole lists of pages, and a [RetryWatcher] makes one
 // watch of many.
 package source
@@ -15,7 +15,7 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// ListWatcher lists a resource and watches it. listwatch.Resource implements it with requests to an
+// ListWatcher lists a resource and watches it. listwatch.Client implements it with requests to an
 // API server. A test or a cache can implement it, too.
 //
 // Both methods may be called from several goroutines. Both return when ctx ends. If the

@@ -7,7 +7,7 @@ import (
 
 // maxStalePages is how many pages in a row may bring no new object: they are empty, or contain only objects without a name or that the
 // list has already. Without this limit, a list from a server that sends a new token each time would never end, and its requests would
-// follow each other without a pause. Some pages of this kind are normal: a server that searches for rare objects may send an empty
+// follow each other without a delay. Some pages of this kind are normal: a server that searches for rare objects may send an empty
 // page, and a proxy that retries may send one twice. A kube-apiserver searches on until a page is full.
 const maxStalePages = 10
 

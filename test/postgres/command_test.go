@@ -197,7 +197,7 @@ func TestCommandOutputs(t *testing.T) {
 	if want := `{"key":"a/one","data":{"k": "v"},"n":1.50,"nan":"NaN","yes":true,"nothing":null}` + "\n"; status != 0 || out != want {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
-	if status, out, _ := c.run("query", c.db, "-o", "csv"); status != 0 || !strings.HasPrefix(out, "table,cluster,rows,version,doubts,age\r\nconfigmaps,\"\",1,3,0,") {
+	if status, out, _ := c.run("query", c.db, "-o", "csv"); status != 0 || !strings.HasPrefix(out, "table,cluster,rows,version,unsure,age\r\nconfigmaps,\"\",1,3,0,") {
 		t.Errorf("status %d, %q", status, out)
 	}
 	if status, out, _ := c.run("status", c.db); status != 0 || !strings.Contains(out, "  rows         1\n") || !strings.Contains(out, "  version      3, since ") {

@@ -24,7 +24,7 @@ func TestLoadKeepsTheState(t *testing.T) {
 	next := durable.State{
 		Epoch: 1,
 		Point: reflector.Point{
-			Version: "7", Doubts: []string{"shop/\x00\U0001f642", "shop/web"},
+			Version: "7", Unsure: []string{"shop/\x00\U0001f642", "shop/web"},
 			Newest: []protocol.Newest{{Meta: meta("shop/web", 1, 7), Gone: true}},
 		},
 		Stream:     durable.Stream{Cluster: "c", Version: "v1", Resource: "pods", Shape: "drop"},

@@ -109,7 +109,7 @@ func stateAt(version int) []string {
 	rows := map[string]string{}
 	for n := 1; n <= version; n++ {
 		for _, change := range changesOf(n) {
-			if change.How == durable.Put {
+			if change.Op == durable.Put {
 				rows[change.Meta.Key] = fmt.Sprintf("%s u1 %d", change.Meta.Key, n)
 			} else {
 				delete(rows, change.Meta.Key)

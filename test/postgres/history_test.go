@@ -63,7 +63,7 @@ func TestHistory(t *testing.T) {
 
 	// Events: two changes of one key at once, a form, another object of a name, a deletion of what is not there.
 	state = write(t, c, state, "20", put("a", 1, 11), put("a", 1, 12), gone(durable.Deleted, "x"),
-		put("b", 1, 1, `"x":"form"`), put("c", 2, 13), durable.Change[[]byte]{Meta: meta("d", 1, 14), How: durable.Deleted}, put("g", 1, 15), put("g", 1, 15))
+		put("b", 1, 1, `"x":"form"`), put("c", 2, 13), durable.Change[[]byte]{Meta: meta("d", 1, 14), Op: durable.Deleted}, put("g", 1, 15), put("g", 1, 15))
 	is(t, "states after events", r.states(), `a u1 1 11 put -
 a u1 11 12 put -
 a u1 12 - - -
@@ -77,8 +77,8 @@ g u1 15 - - -`)
 	is(t, "gaps after events", r.gaps(), `list "" "10" true false`)
 
 	// A list, a pause, and the end of what was selected.
-	transact(t, c, state, at(state, "30"), true, put("a", 1, 25), durable.Change[[]byte]{Meta: meta("e", 1, 1), How: durable.Missing},
-		durable.Change[[]byte]{Meta: meta("f", 1, 9), How: durable.Unselected})
+	transact(t, c, state, at(state, "30"), true, put("a", 1, 25), durable.Change[[]byte]{Meta: meta("e", 1, 1), Op: durable.Missing},
+		durable.Change[[]byte]{Meta: meta("f", 1, 9), Op: durable.Unselected})
 	state = load(t, c)
 	state = transact(t, c, state, opened(state), false)
 	state = write(t, c, state, "40", put("a", 1, 35))

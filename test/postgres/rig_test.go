@@ -106,15 +106,15 @@ func transact(t testing.TB, c *postgres.Copy[[]byte], state, next durable.State,
 
 func put(key string, uid, version int, members ...string) durable.Change[[]byte] {
 	object := fmt.Sprintf(`{"metadata":{"uid":"u%d","resourceVersion":"%d"}%s}`, uid, version, strings.Join(append([]string{""}, members...), ","))
-	return durable.Change[[]byte]{Meta: meta(key, uid, version), Object: []byte(object), How: durable.Put}
+	return durable.Change[[]byte]{Meta: meta(key, uid, version), Object: []byte(object), Op: durable.Put}
 }
 
 func meta(key string, uid, version int) listwatch.Meta {
 	return listwatch.Meta{Key: key, UID: types.UID(fmt.Sprintf("u%d", uid)), ResourceVersion: fmt.Sprint(version)}
 }
 
-func gone(how durable.How, key string) durable.Change[[]byte] {
-	return durable.Change[[]byte]{Meta: listwatch.Meta{Key: key}, How: how}
+func gone(how durable.Op, key string) durable.Change[[]byte] {
+	return durable.Change[[]byte]{Meta: listwatch.Meta{Key: key}, Op: how}
 }
 
 // rows are what the table has: key, uid and version, in order of keys.

@@ -29,7 +29,7 @@ func registry() *prometheus.Registry {
 	metrics := relistprom.New(r, relistprom.Options{})
 	happen(metrics.Trace("configmaps"))
 	metrics.Informer("configmaps", quiet{})
-	metrics.Controller("configmaps", controller.Options{}).Reconciled(controller.Reconciled{})
+	metrics.Controller("configmaps", controller.Options{}).OnReconciled(controller.Reconciled{})
 	return r
 }
 
@@ -37,7 +37,7 @@ func registry() *prometheus.Registry {
 func happen(trace *reflector.Trace) {
 	trace.Relist(reflector.Relist{Reason: protocol.Expired})
 	trace.WatchEnd(reflector.WatchEnd{Reason: protocol.Closed})
-	trace.Backoff(reflector.Backoff{Reason: protocol.Cut})
+	trace.Backoff(reflector.Backoff{Reason: protocol.ConnectionLost})
 	trace.ListDone(reflector.ListDone{})
 }
 

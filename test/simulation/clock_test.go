@@ -16,7 +16,7 @@ type wall time.Time
 func (w wall) now() time.Duration { return time.Since(time.Time(w)) }
 
 // metronome counts beats. It is on time on a machine that has time for this program, and
-// stands still with everything else here while the machine has none: such a pause is
+// stands still with everything else here while the machine has none: such a delay is
 // one beat, however long.
 type metronome struct{ beats atomic.Int64 }
 

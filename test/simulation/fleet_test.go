@@ -288,7 +288,7 @@ func (tr fleetTrial) restartAll(t *testing.T, f *fleet, clients []*client) []fle
 }
 
 // checkRestarts fails a test in which a reflector has asked for more than its cut watches explain. After a cut, the first watch
-// repeats the last events; if the server no longer has them, another begins at the resume point; if the server no longer has that, a
+// repeats the last events; if the server no longer has them, another begins at the resume version; if the server no longer has that, a
 // list from its watch cache follows, and a watch. Beside a watch there are at most four questions of the history check. One watch
 // more may have come to its timeout, because timeouts are 5 minutes at least.
 func checkRestarts(t *testing.T, c fleetCount, cuts int) {
@@ -316,7 +316,7 @@ func (tr fleetTrial) run(t *testing.T, seed uint64) []fleetCount {
 	}
 	f.spend(time.Hour, tr.write)
 	counts := f.within(size, began, time.Hour)
-	// A question follows a watch that was silent for too long.
+	// A question follows a watch that was idle for too long.
 	if c := counts[0]; c.lists != 1 || c.watches > 1+int(time.Hour/(5*time.Minute)) || c.asks > c.watches {
 		t.Errorf("%d lists, %d watches and %d questions in an idle hour", c.lists, c.watches, c.asks)
 	}

@@ -17,15 +17,15 @@ import (
 )
 
 // A connection of which neither end hears anything any more, and that nobody closes,
-// is noticed in time on every version of HTTP, and the watch goes on where it was.
+// is noticed in time on every version of HTTP, and the watch continues where it was.
 var halfOpen = []struct {
 	name string
 	cfg  transport.Config
 	opts reflector.Options
 
 	// bound is within which it is noticed, as documented: on HTTP/1.1 the longest
-	// timeout that is asked for and ten seconds, unless bookmarks came and the silence
-	// after them was too long before; on HTTP/2 the silence before a ping and the wait
+	// timeout that is asked for and ten seconds, unless bookmarks came and the idle time
+	// after them was too long before; on HTTP/2 the idle time before a ping and the wait
 	// for its answer.
 	bound time.Duration
 }{
@@ -76,7 +76,7 @@ func TestHalfOpenTCP(t *testing.T) {
 }
 
 // resumes cuts a reflector off and returns how long it was until it noticed. It fails
-// the test if the reflector then does anything but go on with its watch.
+// the test if the reflector then does anything but continue with its watch.
 func resumes(t *testing.T, srv *apitest.Server, p *proxy, lw listwatch.ListWatcher[*configMap], opts reflector.Options) time.Duration {
 	t.Helper()
 	const objects, missed = 50, 7

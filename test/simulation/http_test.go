@@ -38,7 +38,7 @@ func TestConvergenceOverHTTP(t *testing.T) {
 		m := startMirror(t, configMaps(t, transport.Config{Server: "http://relist.test", Dial: net.dial}), reflector.Options{
 			Rand:     dice(seed, 2).Float64,
 			PageSize: []int{0, 1, 3}[r.IntN(3)],
-			Initial:  []reflector.Initial{reflector.ListAny, reflector.Watch}[r.IntN(2)],
+			Initial:  []reflector.InitialList{reflector.FromCache, reflector.Streaming}[r.IntN(2)],
 			Trace:    telling(t, &n),
 		}, nil)
 		ctx, cancel := context.WithCancel(context.Background())

@@ -83,7 +83,7 @@ func TestLagBesideAnUndecodableObjectInRealTime(t *testing.T) {
 			select {
 			case leave <- struct{}{}:
 			case <-time.After(time.Minute):
-				t.Fatal("the ask of the bad object was given up while the others changed")
+				t.Fatal("the refetch of the bad object was given up while the others changed")
 			}
 		},
 		breath: func() {},
@@ -147,7 +147,7 @@ func (l *lagged) run(cfg transport.Config, s scenario) {
 	listed := last["metadata"].(map[string]any)["resourceVersion"].(string)
 	l.await("default/c998", listed, time.Minute)
 	// The consumer may be quicker than the status, which names the bad object.
-	if err := l.WaitFor(t.Context(), listed); err != nil {
+	if err := l.WaitForVersion(t.Context(), listed); err != nil {
 		t.Fatal(err)
 	}
 	l.expect("the list", objects-1, true)
@@ -175,7 +175,7 @@ func (l *lagged) run(cfg transport.Config, s scenario) {
 	l.checkHistory()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// An event repairs it as a rule, but an ask may be quicker, and what it brings is new.
+	// An event repairs it as a rule, but a refetch may be quicker, and what it brings is new.
 	byEvent, byAsk := []string{"Updated " + repaired, "Deleted"}, []string{"Added " + repaired, "Deleted"}
 	if !slices.Equal(l.story, byEvent) && !slices.Equal(l.story, byAsk) {
 		t.Errorf("the story of the bad object is %q, want %q", l.story, byEvent)

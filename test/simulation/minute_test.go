@@ -15,16 +15,16 @@ import (
 	"github.com/relist-go/relist/reflector"
 )
 
-// tormentor is a server that does the same wrong thing for ever, or several in turn.
+// tormentor is a server that does the same wrong thing forever, or several in turn.
 type tormentor struct {
 	what   string
 	make   func(s *server, r *rand.Rand) adversary
-	verify time.Duration // reflector.Verify.Every
+	verify time.Duration // reflector.VerifyOptions.Every
 }
 
 var tormentors = []tormentor{
-	{what: "ends each watch at once, in good order", make: always(answer{}, plan{err: io.EOF})},
-	{what: "ends each watch after 10 s, in good order", make: always(answer{}, plan{err: io.EOF, after: 10 * time.Second})},
+	{what: "ends each watch at once, cleanly", make: always(answer{}, plan{err: io.EOF})},
+	{what: "ends each watch after 10 s, cleanly", make: always(answer{}, plan{err: io.EOF, after: 10 * time.Second})},
 	{what: "cuts each watch at once", make: always(answer{}, plan{err: io.ErrUnexpectedEOF})},
 	{what: "answers each watch with 410", make: always(answer{}, plan{refused: refusalNamed("410 Expired")})},
 	{what: "answers each watch with 410 as its first event", make: always(answer{}, plan{err: refusalNamed("410 Expired")})},
@@ -182,7 +182,7 @@ func torment(t *testing.T, who tormentor, seed uint64) (watching, requests int) 
 	}
 	s := newServer(dice(seed, 1))
 	if who.verify > 0 {
-		opts.Verify = reflector.Verify{Every: who.verify, Metadata: metadata{s}}
+		opts.Verify = reflector.VerifyOptions{Interval: who.verify, Metadata: metadata{s}}
 	}
 	s.adverse = who.make(s, dice(seed, 7))
 	asked := s.rated(t, opts, time.Hour)

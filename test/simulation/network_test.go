@@ -103,7 +103,7 @@ func (m *memory) connect(server net.Conn) error {
 
 // configMaps returns the ListWatcher of a server, and closes its connections when the
 // test has ended.
-func configMaps(t *testing.T, cfg transport.Config) *listwatch.Resource[*configMap] {
+func configMaps(t *testing.T, cfg transport.Config) *listwatch.Client[*configMap] {
 	t.Helper()
 	client, err := transport.NewClient(cfg)
 	if err != nil {

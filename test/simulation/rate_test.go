@@ -81,10 +81,10 @@ func (c *constant) ask() error  { return nil }
 // a watch is answered such that no second list is asked for, one pair stands for all.
 func TestRateOfEveryPair(t *testing.T) {
 	t.Parallel()
-	// Nothing but a pause lies between two failures, and two pauses at the cap are in a
+	// Nothing but a delay lies between two failures, and two delays at the cap are in a
 	// minute. A stream that lives for 10 s is opened again at once, six times a minute,
 	// and what a list costs comes on top where it ends with 410. If each list is older than
-	// the resume point, the server went back each time, and a second list follows; besides,
+	// the resume version, the server rolled back each time, and a second list follows; besides,
 	// there is a question about the history of the server every 30 s.
 	const most = 20
 	var mu sync.Mutex // guards these, while the subtests run

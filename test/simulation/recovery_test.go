@@ -24,7 +24,7 @@ type fault struct {
 	cfg          transport.Config
 	throughProxy bool          // whose connections can be frozen
 	goesBack     bool          // so that old versions may be told again
-	verify       time.Duration // reflector.Verify.Every
+	verify       time.Duration // reflector.VerifyOptions.Every
 }
 
 // These objects are written by faults alone.
@@ -38,7 +38,7 @@ const (
 	halfOpenHTTP1 = 90 * time.Second
 	halfOpenPing  = 45 * time.Second // transport.Config: ReadIdleTimeout and PingTimeout
 
-	// A mirror whose newest object shows that the server went back is given 10 seconds
+	// A mirror whose newest object shows that the server rolled back is given 10 seconds
 	// from its first answer on. Otherwise Verify tells: its period, a tenth of jitter,
 	// and 10 seconds.
 	backToThePast = 10 * time.Second
@@ -201,7 +201,7 @@ type measured struct {
 }
 
 const (
-	patience = 11 * time.Minute // of a trial: the longest that a watch can be silent, and more
+	patience = 11 * time.Minute // of a trial: the longest that a watch can be idle, and more
 	forever  = patience
 )
 

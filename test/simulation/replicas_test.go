@@ -42,7 +42,7 @@ func moveAround(t *testing.T, seed uint64) {
 	cut := 0
 	m := startMirror(t, lw, reflector.Options{
 		Rand:    dice(seed, 2).Float64,
-		Initial: []reflector.Initial{reflector.ListAny, reflector.Watch}[seed%2],
+		Initial: []reflector.InitialList{reflector.FromCache, reflector.Streaming}[seed%2],
 		Trace:   telling(t, &n),
 	}, nil)
 	for move := range moves {
@@ -60,7 +60,7 @@ func moveAround(t *testing.T, seed uint64) {
 		}
 		srv.Route([]*apitest.Replica{srv.Replica(""), old}[r.IntN(2)])
 		cut += srv.CutWatches(0)
-		if r.IntN(10) == 0 { // the program begins anew at the same place
+		if r.IntN(10) == 0 { // the program begins again at the same place
 			m.halt()
 			m.start()
 		}

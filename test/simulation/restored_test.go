@@ -50,9 +50,9 @@ var restorations = []restoration{
 	{name: "between list and watch, connections break, the newest objects written again", when: heldAt("watch", false), again: true, found: true},
 	{name: "between list and watch, no connection breaks", when: heldAt("watch", true)},
 	{name: "between list and watch, no connection breaks, the newest objects written again", when: heldAt("watch", true), again: true},
-	{name: "during a watch, behind a proxy that ends it in good order", when: duringWatch, found: true},
-	{name: "during a watch, behind a proxy that ends it in good order, the newest objects written again", when: duringWatch, again: true, found: true},
-	{name: "during a watch, behind a proxy that ends it in good order, the newest object deleted before", when: duringWatch, gone: true, found: true},
+	{name: "during a watch, behind a proxy that ends it cleanly", when: duringWatch, found: true},
+	{name: "during a watch, behind a proxy that ends it cleanly, the newest objects written again", when: duringWatch, again: true, found: true},
+	{name: "during a watch, behind a proxy that ends it cleanly, the newest object deleted before", when: duringWatch, gone: true, found: true},
 	{name: "away for 1 s, the newest objects written again", when: whileAway(time.Second), again: true, found: true},
 	{name: "away for 60 s, the newest object deleted before", when: whileAway(time.Minute), gone: true, found: true},
 	{name: "while no process runs, which then resumes a saved copy; the newest objects written again", when: whileStopped, again: true, found: true},
@@ -221,7 +221,7 @@ func number(t *testing.T, version string) int {
 func (tr *restoredTrial) follow() {
 	lw := configMaps(tr.t, transport.Config{Server: tr.listener.URL, Dial: tr.listener.Dial})
 	tr.in = informer.New(lw, informer.Options[*configMap]{
-		Reflector:       reflector.Options{Rand: tr.jitter.Float64, PageSize: 5, Initial: reflector.ListMostRecent},
+		Reflector:       reflector.Options{Rand: tr.jitter.Float64, PageSize: 5, Initial: reflector.Consistent},
 		Logger:          slog.New(slog.DiscardHandler),
 		Checkpoint:      &tr.saved,
 		CheckpointEvery: -1,

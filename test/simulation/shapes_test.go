@@ -103,7 +103,7 @@ var watchPlans = []plan{
 	{name: "410 after an event", err: refusals[0].err, events: 1, after: time.Hour},
 	{name: "410 after 10 s", err: refusals[0].err, after: 10 * time.Second},
 	{name: "500 after 5 s", err: refusals[13].err, after: 5 * time.Second},
-	{name: "silent", silent: true},
+	{name: "idle", silent: true},
 	{name: "bookmarks without a version", lead: bookmarks("", "0")},
 	{name: "bookmarks of the past", lead: bookmarks("1", "999", "1000")},
 	{name: "bookmarks that are no numbers", lead: bookmarks("abc", "007", "-1")},
@@ -161,7 +161,7 @@ var answers = func() (all []answer) {
 		all = append(all, answer{name: "list refused: " + r.name, refused: r.err})
 	}
 	return append(all,
-		answer{name: "list: silent", silent: true},
+		answer{name: "list: idle", silent: true},
 		answer{name: "list: without a version", anonymous: true},
 		answer{name: "list: older than asked for", stale: true},
 		answer{name: "list: as old as may be", lagging: true},

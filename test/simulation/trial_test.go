@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	writeEvery = time.Second          // how often somebody writes, unless a fault needs silence
+	writeEvery = time.Second          // how often somebody writes, unless a fault needs idle time
 	latency    = 5 * time.Millisecond // from a request to its answer
 	lasting    = 10 * time.Second     // how long a copy stays fresh that is taken for fresh
 	trialKeys  = 12                   // objects that are written at random: c00 to c11
@@ -86,7 +86,7 @@ func startTrial(t *testing.T, seed uint64, f fault) *trial {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts.Verify = reflector.Verify{Every: f.verify, Metadata: metadata}
+		opts.Verify = reflector.VerifyOptions{Interval: f.verify, Metadata: metadata}
 	}
 	tr.mirror = startMirror(t, lw, opts, nil)
 	tr.pass(time.Duration(tr.rand.Int64N(int64(writeEvery))))

@@ -54,7 +54,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	jitter := dice(seed, 3)
 	opts := reflector.Options{
 		PageSize:        []int{0, 0, 1, 3, -1}[r.IntN(5)],
-		Initial:         []reflector.Initial{reflector.ListAny, reflector.ListMostRecent, reflector.Watch}[r.IntN(3)],
+		Initial:         []reflector.InitialList{reflector.FromCache, reflector.Consistent, reflector.Streaming}[r.IntN(3)],
 		Resync:          []time.Duration{0, 0, 7 * time.Minute}[r.IntN(3)],
 		MinWatchTimeout: []time.Duration{0, time.Second, 30 * time.Second}[r.IntN(3)],
 		Rand:            jitter.Float64,

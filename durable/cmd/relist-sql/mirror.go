@@ -55,17 +55,17 @@ table relist_state says at which version of the server the rows of each table
 are; while that is empty, the first list is not whole. Rows and version change
 in one transaction.
 
-If relist-sql is stopped or killed, it goes on from the last commit, and lists
+If relist-sql is stopped or killed, it continues from the last commit, and lists
 nothing if the server still has that version. What it missed comes then. A
 server that is away stops nothing, and neither does a database that is away or
-full: relist-sql says so once, waits, and goes on from the last commit. With
+full: relist-sql says so once, waits, and continues from the last commit. With
 other selectors than before, rows that no longer match are deleted.
 
 A copy belongs to one cluster, by the UID of the namespace kube-system, which
 relist-sql must be allowed to get, or by --cluster. --label is the name of the
 cluster in the column cluster, so that several clusters can be in one table.
 
-A copy has one writer. The one that opens it last goes on, and the other ends
+A copy has one writer. The one that opens it last continues, and the other ends
 with exit status 3. A file of SQLite has one program, except if all that open it
 have --shared, which is for programs that write different copies. With --standby
 (PostgreSQL), relist-sql waits until no other program with --standby writes to
@@ -80,8 +80,8 @@ With --status-listen, HTTP says how the copies are:
   /readyz   503 until every resource has been copied once
   /status   a JSON object; "copies" has an object for each resource, with
             committedVersion, committedAt, pending (changes that wait for their
-            commit), lagSeconds (for how long they do), doubts (keys whose rows
-            may be wrong), moreDoubts (how many more rows may be wrong, whose
+            commit), lagSeconds (for how long they do), unsure keys (keys whose rows
+            may be wrong), moreUnsure (how many more rows may be wrong, whose
             keys are not known), changes (rows written), commits,
             commitFailures, state, stalenessSeconds (if that is known),
             lastByte, lastEvent, lastBookmark, failingSince, lastError

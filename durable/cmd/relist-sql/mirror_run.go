@@ -76,8 +76,8 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 	return err
 }
 
-// open asks the server about each resource, and opens the database. The server comes first, so that no file is made for a resource that
-// cannot be read.
+// open asks the server about each resource, and opens the database. The server comes first, so that no file is made for a resource
+// that cannot be read.
 func (r *mirrorRun) open(ctx context.Context, client *transport.Client, cfg transport.Config) error {
 	r.identify = func(ctx context.Context) (string, error) { return clusterID(ctx, r.flags.cluster, client, cfg) }
 	cluster, err := r.identify(ctx)
@@ -120,7 +120,7 @@ func (r *mirrorRun) newMirror(t *target) error {
 		if err != nil {
 			return err
 		}
-		opts.Verify = reflector.Verify{Every: r.flags.verify, Metadata: metadata}
+		opts.Verify = reflector.VerifyOptions{Interval: r.flags.verify, Metadata: metadata}
 	}
 	if r.flags.once {
 		opts.MinWatchTimeout = onceWatch
@@ -190,7 +190,7 @@ func (r *mirrorRun) mirror(ctx context.Context) error {
 // explain says what the user can do about the end of a mirror.
 func (r *mirrorRun) explain(t *target, err error) error {
 	var mismatch *durable.MismatchError
-	var outage *reflector.Outage
+	var outage *reflector.OutageError
 	switch {
 	case errors.Is(err, durable.ErrFenced):
 		advice := "stop one of the two"

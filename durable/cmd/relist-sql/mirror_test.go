@@ -12,7 +12,7 @@ import (
 	"github.com/relist-go/relist/internal/cli"
 )
 
-// The second run lists nothing: it goes on where the first has ended, and brings what happened in between.
+// The second run lists nothing: it continues where the first has ended, and brings what happened in between.
 func TestOnceGoesOn(t *testing.T) {
 	w := newWorld(t, 3)
 	r := w.once()
@@ -110,12 +110,12 @@ func (w *world) awaitRow(p *process, key string) {
 	}
 }
 
-// If a process is killed, at whatever moment, the next process goes on with its copy.
+// If a process is killed, at whatever moment, the next process continues with its copy.
 func TestKilled(t *testing.T) {
 	w := newWorld(t, 40)
 	for i := range 6 {
 		cmd, p := startProcess(t, w.mirror("--page-size", "7")...)
-		if i%2 == 0 { // while it lists, or goes on
+		if i%2 == 0 { // while it lists, or continues
 			p.out.Await(t, "copying ")
 		} else {
 			w.configMap("k"+string(rune('a'+i)), "1")
@@ -165,7 +165,7 @@ func TestTwoAtATime(t *testing.T) {
 	}
 
 	second := start(t, w.mirror("--shared")...)
-	second.out.Await(t, "goes on at ")
+	second.out.Await(t, "continues at ")
 	w.configMap("next", "1") // the first one writes, and learns that it must not
 	r := first.wait()
 	want := "relist-sql mirror: configmaps in sqlite:" + w.file + ": another program has opened the copy, and writes to it now; what this program had committed is kept: stop one of the two\n"

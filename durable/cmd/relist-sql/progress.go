@@ -36,7 +36,7 @@ func (r *mirrorRun) warn(t *target, format string, args ...any) {
 const mostTold = 20
 
 // problem tells of what is wrong with an object or a version, once: one without a key again when a watch has been open in between, and
-// all objects again when no key has been in doubt in between. What the sink refuses is told by the mirror, and lists and watches that
+// all objects again when no key has been unsure in between. What the sink refuses is told by the mirror, and lists and watches that
 // fail are told by an awayLog.
 func (r *mirrorRun) problem(t *target, p reflector.Problem) {
 	switch p.Class {
@@ -57,14 +57,14 @@ func (r *mirrorRun) problem(t *target, p reflector.Problem) {
 	}
 	t.told[p.Key] = true
 	if len(t.told) > mostTold {
-		r.warn(t, "more objects cannot be copied; relist-sql status counts the doubts, and names some of them")
+		r.warn(t, "more objects cannot be copied; relist-sql status counts the unsure keys, and names some of them")
 		return
 	}
 	if p.Key == "" {
 		r.warn(t, "%v", p.Err)
 		return
 	}
-	r.warn(t, "%s cannot be copied, and is among the doubts until it can: %v", report.Word(p.Key), p.Err)
+	r.warn(t, "%s cannot be copied, and is among the unsure keys until it can: %v", report.Word(p.Key), p.Err)
 }
 
 // shownDrift is how many objects that differ are named.
@@ -93,7 +93,7 @@ func (r *mirrorRun) sinkTrace(t *target) *durable.Trace {
 		Opened: func(s durable.State) {
 			t.committed.Store(s.Point.Version)
 			if s.Point.Version != "" && !t.failing.Load() {
-				r.say(t, "goes on at %s%s", report.Word(s.Point.Version), doubts(unsure(s.Point)))
+				r.say(t, "continues at %s%s", report.Word(s.Point.Version), doubts(unsure(s.Point)))
 			}
 		},
 		Commit: func(c durable.Commit) {
@@ -110,7 +110,7 @@ func (r *mirrorRun) sinkTrace(t *target) *durable.Trace {
 				listed = 0
 			}
 		},
-		Failed: func(f durable.Failed) {
+		Failed: func(f durable.Failure) {
 			t.commitFailures.Add(1)
 			if !t.failing.Swap(true) {
 				r.warn(t, "cannot be written, and is tried again until it can: %v", f.Err)
@@ -127,7 +127,7 @@ func (r *mirrorRun) conclude(t *target) {
 		return
 	}
 	if s.Committed.Point.Version == "" {
-		r.say(t, "the first copy is not whole; the next start goes on with it")
+		r.say(t, "the first copy is not whole; the next start continues with it")
 		return
 	}
 	r.say(t, "stopped at %s%s, %s written", report.Word(s.Committed.Point.Version), doubts(unsure(s.Committed.Point)), count(int(s.Changes), "row"))
@@ -228,7 +228,7 @@ func copied(n int, total int64) string {
 }
 
 // unsure is the number of keys whose rows may be wrong.
-func unsure(p reflector.Point) int { return len(p.Doubts) + p.MoreDoubts }
+func unsure(p reflector.Point) int { return len(p.Unsure) + p.MoreUnsure }
 
 func doubts(n int) string {
 	if n == 0 {

@@ -19,7 +19,7 @@ import (
 func TestProgressLine(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(version string, doubts ...string) durable.State {
-		return durable.State{Point: reflector.Point{Version: version, Doubts: doubts}}
+		return durable.State{Point: reflector.Point{Version: version, Unsure: doubts}}
 	}
 	watching := reflector.Status{State: reflector.Watching}
 	away := reflector.Status{State: reflector.Waiting, FailingSince: now.Add(-35 * time.Second)}
@@ -47,7 +47,7 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// Objects that cannot be copied are named, but not a thousand of them. They are named again after a time without doubts.
+// Objects that cannot be copied are named, but not a thousand of them. They are named again after a time without unsure keys.
 func TestProblemsAreNamedOnce(t *testing.T) {
 	var out, errs bytes.Buffer
 	r := &mirrorRun{out: report.NewPrinter(&out, report.Options{}), stderr: &errs}
@@ -57,12 +57,12 @@ func TestProblemsAreNamedOnce(t *testing.T) {
 		for i := range 3000 {
 			r.problem(pods, reflector.Problem{Class: protocol.ObjectProblem, Key: fmt.Sprint("a/", i%1500), Err: errors.New("a string has NUL")})
 		}
-		trace.Commit(durable.Commit{Point: reflector.Point{Version: "7", Doubts: []string{"a/0"}, MoreDoubts: 1499}})
+		trace.Commit(durable.Commit{Point: reflector.Point{Version: "7", Unsure: []string{"a/0"}, MoreUnsure: 1499}})
 	}
 	problems()
 	problems()
 	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
-	if len(lines) != 21 || !strings.Contains(lines[19], "pods: a/19 cannot be copied, and is among the doubts until it can: a string has NUL") ||
+	if len(lines) != 21 || !strings.Contains(lines[19], "pods: a/19 cannot be copied, and is among the unsure keys until it can: a string has NUL") ||
 		!strings.Contains(lines[20], "pods: more objects cannot be copied; relist-sql status counts") {
 		t.Errorf("%d lines:\n%s", len(lines), errs.String())
 	}
@@ -70,7 +70,7 @@ func TestProblemsAreNamedOnce(t *testing.T) {
 	trace.Commit(durable.Commit{Point: reflector.Point{Version: "8"}})
 	problems()
 	if got := strings.Count(errs.String(), "\n"); got != 21 {
-		t.Errorf("after a time without doubts there are %d lines, want 21", got)
+		t.Errorf("after a time without unsure keys there are %d lines, want 21", got)
 	}
 }
 

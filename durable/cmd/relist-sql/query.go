@@ -149,7 +149,7 @@ func overview(ctx context.Context, r database.Reader, out rows, now time.Time) e
 	if err != nil {
 		return err
 	}
-	if err := out.begin([]string{"table", "cluster", "rows", "version", "doubts", "age"}); err != nil {
+	if err := out.begin([]string{"table", "cluster", "rows", "version", "unsure", "age"}); err != nil {
 		return err
 	}
 	text := func(s string) database.Cell { return database.Cell{Kind: database.Text, Text: s} }

@@ -105,7 +105,7 @@ func streams(now time.Time) []database.Stream {
 		{
 			Table: "deployments_apps", Label: "east", Rows: 2, CurrentAt: now.Add(-time.Hour), Committed: now.Add(-2 * time.Hour),
 			State: durable.State{
-				Epoch: 3, Point: reflector.Point{Version: "9", Doubts: doubts, MoreDoubts: 100}, Unselected: true, Reshaped: true,
+				Epoch: 3, Point: reflector.Point{Version: "9", Unsure: doubts, MoreUnsure: 100}, Unselected: true, Reshaped: true,
 				Stream: durable.Stream{Cluster: "u-1", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", LabelSelector: "app=web", FieldSelector: "metadata.name=x"},
 			},
 		},
@@ -132,7 +132,7 @@ func TestStatusScreen(t *testing.T) {
   rows         3
   version      7, since 1m0s ago
   last commit  1s ago
-  doubts       0
+  unsure keys       0
   history      configmaps_history, 1 gap
   opened       1 time
 
@@ -144,7 +144,7 @@ deployments_apps
   rows         2
   version      9, since 1h0m0s ago
   last commit  2h0m0s ago
-  doubts       112
+  unsure keys       112
                a/a
                a/b
                a/c
@@ -157,7 +157,7 @@ deployments_apps
                a/j
                and 102 more
   selectors    they were changed: some rows may be of others until the next list
-  shape        it was changed, by --drop for example: the rows of doubts may have the old one
+  shape        it was changed, by --drop for example: the rows of unsure keys may have the old one
   opened       3 times
 
 nodes
@@ -166,7 +166,7 @@ nodes
   rows         1
   version      (none): the first list is not whole; rows may be missing
   last commit  50ms ago
-  doubts       0
+  unsure keys       0
   opened       1 time
 
 pods
@@ -175,7 +175,7 @@ pods
   rows         4
   version      (none) since 1m0s ago: rows are of different times, and some may be missing
   last commit  8760h0m0s from now (a clock is wrong)
-  doubts       0
+  unsure keys       0
   history      pods_history, off: the states that it has as present may have ended; 2 gaps
   opened       2 times
 `
@@ -206,10 +206,10 @@ deployments_apps   east      2      9         112      120m
 nodes                        1      <null>    0        0s
 pods                         4      <null>    0        0s
 `,
-		"json": `{"table":"configmaps","cluster":"","rows":3,"version":"7","doubts":0,"age":"1s"}
-{"table":"deployments_apps","cluster":"east","rows":2,"version":"9","doubts":112,"age":"120m"}
-{"table":"nodes","cluster":"","rows":1,"version":null,"doubts":0,"age":"0s"}
-{"table":"pods","cluster":"","rows":4,"version":null,"doubts":0,"age":"0s"}
+		"json": `{"table":"configmaps","cluster":"","rows":3,"version":"7","unsure":0,"age":"1s"}
+{"table":"deployments_apps","cluster":"east","rows":2,"version":"9","unsure":112,"age":"120m"}
+{"table":"nodes","cluster":"","rows":1,"version":null,"unsure":0,"age":"0s"}
+{"table":"pods","cluster":"","rows":4,"version":null,"unsure":0,"age":"0s"}
 `,
 	} {
 		var out bytes.Buffer
@@ -237,7 +237,7 @@ func TestStatusOfAFile(t *testing.T) {
 		}
 	}
 	r = command(t, "query", w.file, "-o", "csv")
-	if r.status != cli.ExitOK || !strings.HasPrefix(r.stdout, "table,cluster,rows,version,doubts,age\r\nconfigmaps,east,2,4,0,") {
+	if r.status != cli.ExitOK || !strings.HasPrefix(r.stdout, "table,cluster,rows,version,unsure,age\r\nconfigmaps,east,2,4,0,") {
 		t.Errorf("status %d, %q", r.status, r.stdout)
 	}
 }

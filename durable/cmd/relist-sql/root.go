@@ -26,7 +26,7 @@ func newRoot() *cobra.Command {
 		Use:   "relist-sql",
 		Short: "Keep Kubernetes resources in a database, and query them",
 		Long: `relist-sql keeps a copy of Kubernetes resources in SQLite or PostgreSQL, where
-everything that knows SQL can read it. After a restart it goes on where it was.
+everything that knows SQL can read it. After a restart it continues where it was.
 
 Exit status: 0 if the command succeeded, 1 if it failed, 2 if the command line
 was not understood, 3 if another program writes to the copy now, 4 if verify has

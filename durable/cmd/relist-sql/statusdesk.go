@@ -67,8 +67,8 @@ type copyStatus struct {
 
 	CommittedVersion string    `json:"committedVersion,omitempty"`
 	CommittedAt      time.Time `json:"committedAt,omitzero"`
-	Doubts           []string  `json:"doubts"`
-	MoreDoubts       int       `json:"moreDoubts"`
+	Doubts           []string  `json:"unsure"`
+	MoreDoubts       int       `json:"moreUnsure"`
 	Pending          int       `json:"pending"`
 	LagSeconds       float64   `json:"lagSeconds"`
 	Listed           int       `json:"listed,omitempty"`
@@ -107,8 +107,8 @@ func (r *mirrorRun) statusOf(t *target, now time.Time) *copyStatus {
 	c := &copyStatus{
 		Resource: t.label, Table: t.table,
 		CommittedVersion: s.Committed.Point.Version, CommittedAt: s.CommittedAt.UTC(),
-		Doubts:     append([]string{}, s.Committed.Point.Doubts...), // null would be a third case for who reads it
-		MoreDoubts: s.Committed.Point.MoreDoubts,
+		Doubts:     append([]string{}, s.Committed.Point.Unsure...), // null would be a third case for who reads it
+		MoreDoubts: s.Committed.Point.MoreUnsure,
 		Pending:    s.Pending, LagSeconds: report.Seconds(s.Lag(now)), Listed: s.Listed,
 		Changes: s.Changes, Commits: t.commits.Load(), CommitFailures: t.commitFailures.Load(),
 		CopyFailingSince: s.FailingSince.UTC(),

@@ -88,7 +88,7 @@ func TestStatusOverHTTP(t *testing.T) {
 	}
 }
 
-// While the file cannot be written, the command says so once, counts, and goes on when it can. Here the folder of the file is moved
+// While the file cannot be written, the command says so once, counts, and continues when it can. Here the folder of the file is moved
 // away and back: if only the file were, the command could make a new one before the test has put something else in its place.
 func TestDatabaseAway(t *testing.T) {
 	w := newWorld(t, 1)
@@ -118,8 +118,8 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
-// The copies of a program are opened together. If one of them cannot be, the others are as they were, and the command does not say that
-// they are not whole.
+// The copies of a program are opened together. If one of them cannot be, the others are as they were, and the command does not say
+// that they are not whole.
 func TestCopyThatCannotBeOpened(t *testing.T) {
 	w := newWorld(t, 2)
 	mirror := []string{"mirror", "cm,nodes", "-A", "--server", w.url, "--to", "sqlite:" + w.file}
@@ -145,8 +145,8 @@ func TestCopyThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// A first list is committed in parts. If the file takes the first ones, and not the rest, the command says once that it cannot be written,
-// and once that it can.
+// A first list is committed in parts. If the file takes the first ones, and not the rest, the command says once that it cannot be
+// written, and once that it can.
 func TestFirstListThatDoesNotFit(t *testing.T) {
 	w := newWorld(t, 700)
 	w.once("--field-selector", "metadata.name=c0000")
@@ -174,7 +174,8 @@ func TestFirstListThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// Rows are as old as the oldest of three things: what the server said last, what waits for its commit, and the last commit that worked.
+// Rows are as old as the oldest of three things: what the server said last, what waits for its commit, and the last commit that
+// worked.
 func TestStaleness(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
@@ -219,7 +220,7 @@ func TestNotReady(t *testing.T) {
 		t.Errorf("/readyz: %d", code)
 	}
 	p.errors.Await(t, "(failed), and is tried again until it can; some rows may be missing: ")
-	if r := p.interrupt(); r.status != cli.ExitOK || !strings.Contains(r.stdout, "the first copy is not whole; the next start goes on with it\n") {
+	if r := p.interrupt(); r.status != cli.ExitOK || !strings.Contains(r.stdout, "the first copy is not whole; the next start continues with it\n") {
 		t.Errorf("status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
 	}
 }

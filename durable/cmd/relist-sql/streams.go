@@ -45,7 +45,7 @@ file of SQLite, or postgres://USER@HOST/DATABASE.`,
 	return cmd
 }
 
-// shownDoubts is how many doubts are printed.
+// shownDoubts is how many unsure keys are printed.
 const shownDoubts = 10
 
 // printStreams prints a headline and a table for each copy.
@@ -92,8 +92,8 @@ func streamRows(s database.Stream, now time.Time) []report.Row {
 		add("version", "(none) since %s: rows are of different times, and some may be missing", ago(now, s.CurrentAt))
 	}
 	add("last commit", "%s", ago(now, s.Committed))
-	add("doubts", "%d", unsure(point))
-	shown := point.Doubts[:min(len(point.Doubts), shownDoubts)]
+	add("unsure", "%d", unsure(point))
+	shown := point.Unsure[:min(len(point.Unsure), shownDoubts)]
 	for _, key := range shown {
 		add("", "%s", report.Word(key))
 	}
@@ -104,7 +104,7 @@ func streamRows(s database.Stream, now time.Time) []report.Row {
 		add("selectors", "they were changed: some rows may be of others until the next list")
 	}
 	if s.State.Reshaped {
-		add("shape", "it was changed, by --drop for example: the rows of doubts may have the old one")
+		add("shape", "it was changed, by --drop for example: the rows of unsure keys may have the old one")
 	}
 	switch {
 	case s.History && s.Off:

@@ -36,7 +36,7 @@ type target struct {
 	table     string
 	columns   []string
 
-	source *listwatch.Resource[*listwatch.Raw]
+	source *listwatch.Client[*listwatch.Raw]
 	stream durable.Stream
 	copy   database.Copy
 	mirror *durable.Mirror[*listwatch.Raw]
@@ -48,12 +48,12 @@ type target struct {
 	committed      atomic.Value // string: the version of the last commit
 
 	opened  atomic.Bool     // a watch was opened, or a list has come
-	settled atomic.Bool     // a watch that was open has ended in good order
+	settled atomic.Bool     // a watch that was open has ended cleanly
 	told    map[string]bool // problems; the reflector's goroutine has it
 	differ  int             // how many objects the verification that is under way has found to differ; the same goroutine has it
 
-	unsure      atomic.Int64 // keys in doubt at the last commit
-	doubtsEnded atomic.Bool  // no key is in doubt any more, since told was looked at last
+	unsure      atomic.Int64 // unsure keys at the last commit
+	doubtsEnded atomic.Bool  // no key is unsure any more, since told was looked at last
 
 	// What the server had when the command was started.
 	total   int64 // objects; -1 if unknown
@@ -164,8 +164,8 @@ func (t *target) current() bool {
 	return version == t.version || object.Older(t.version, version) || t.settled.Load()
 }
 
-// With --once, a watch is asked to be short, because a server sends a bookmark 2 seconds before the end of a watch: so an idle resource
-// is known to be whole soon. A watch that lived for settledAfter has brought what there was when it began.
+// With --once, a watch is asked to be short, because a server sends a bookmark 2 seconds before the end of a watch: so an idle
+// resource is known to be whole soon. A watch that lived for settledAfter has brought what there was when it began.
 const (
 	onceWatch    = 5 * time.Second
 	settledAfter = 4 * time.Second

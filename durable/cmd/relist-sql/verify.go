@@ -37,8 +37,8 @@ func newVerify() *cobra.Command {
 		Short: "Compare the copies in a database with the server",
 		Long: `Compare each copy in a database of relist-sql mirror with its API server, by a
 list of metadata at the version of the copy, and say which objects differ: by
-key, UID and resourceVersion. Keys among the doubts are not compared; and a copy
-with more doubts than about 1,000 is not compared, because the keys of the others
+key, UID and resourceVersion. Keys among the unsure keys are not compared; and a copy
+with more unsure keys than about 1,000 is not compared, because the keys of the others
 are not known. A file of SQLite is checked for damage first. DATABASE is a file of
 SQLite, or postgres://USER@HOST/DATABASE. The database is only read, and may be
 written to meanwhile. Copies of other clusters are left out.
@@ -146,8 +146,8 @@ func verify(ctx context.Context, out io.Writer, r database.Reader, s database.St
 	switch {
 	case point.Version == "":
 		return 0, errNoVersion
-	case point.MoreDoubts > 0:
-		return 0, fmt.Errorf("it has doubts without a known key (%d), which would look like objects that differ", point.MoreDoubts)
+	case point.MoreUnsure > 0:
+		return 0, fmt.Errorf("it has unsure keys without a known key (%d), which would look like objects that differ", point.MoreUnsure)
 	}
 	resource, err := listwatch.New(client, schema.GroupVersionResource{Group: of.Group, Version: of.Version, Resource: of.Resource}, listwatch.Options[*metav1.PartialObjectMetadata]{
 		Namespace: of.Namespace, LabelSelector: of.LabelSelector, FieldSelector: of.FieldSelector, ShardSelector: of.ShardSelector,
@@ -170,13 +170,13 @@ func verify(ctx context.Context, out io.Writer, r database.Reader, s database.St
 	case list.ResourceVersion != point.Version:
 		return 0, fmt.Errorf("the server was asked for version %s, and answers with %s: it cannot be compared", report.Word(point.Version), report.Word(list.ResourceVersion))
 	}
-	found := differences(rows, list, point.Doubts)
+	found := differences(rows, list, point.Unsure)
 	if len(found) == 0 {
-		_, err = fmt.Fprintf(out, "%s: %s at %s, as on the server%s\n", nameOf(s), count(len(rows), "row"), report.Word(point.Version), notCompared(point.Doubts))
+		_, err = fmt.Fprintf(out, "%s: %s at %s, as on the server%s\n", nameOf(s), count(len(rows), "row"), report.Word(point.Version), notCompared(point.Unsure))
 		return 0, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: at %s, %s%s\n", nameOf(s), report.Word(point.Version), verb(len(found), "object differs from the server's", "objects differ from the server's"), notCompared(point.Doubts))
+	fmt.Fprintf(&b, "%s: at %s, %s%s\n", nameOf(s), report.Word(point.Version), verb(len(found), "object differs from the server's", "objects differ from the server's"), notCompared(point.Unsure))
 	for i, line := range found {
 		if i == shownDifferences {
 			fmt.Fprintf(&b, "  and %d more\n", len(found)-i)
@@ -223,7 +223,7 @@ func differences(rows map[string]listwatch.Meta, list *source.List[*metav1.Parti
 		switch {
 		case !ok:
 			differs(meta.Key, " is at %s, and has no row", report.Word(meta.ResourceVersion))
-		case object.Another(row.UID, meta.UID):
+		case object.DifferentUID(row.UID, meta.UID):
 			differs(meta.Key, " has the UID %s, and its row %s", report.Word(string(meta.UID)), report.Word(string(row.UID)))
 		case row.ResourceVersion != meta.ResourceVersion:
 			differs(meta.Key, " is at %s, and its row at %s", report.Word(meta.ResourceVersion), report.Word(row.ResourceVersion))

@@ -85,12 +85,12 @@ func TestVerify(t *testing.T) {
 		"  a/ghost is not there, and has a row\n",
 		"relist-sql verify: 4 objects differ from the server's; relist-sql mirror repairs them, see its --verify\n")
 
-	statement(`UPDATE relist_state SET state = json_set(state, '$.point.doubts', json('["a/c0001","a/c0002","a/c0003","a/ghost"]'))`)
-	verify(cli.ExitOK, "configmaps of east: 4 rows at "+version+", as on the server (4 doubts not compared)\n", "")
+	statement(`UPDATE relist_state SET state = json_set(state, '$.point.unsure', json('["a/c0001","a/c0002","a/c0003","a/ghost"]'))`)
+	verify(cli.ExitOK, "configmaps of east: 4 rows at "+version+", as on the server (4 unsure keys not compared)\n", "")
 
-	statement(`UPDATE relist_state SET state = json_set(state, '$.point.moreDoubts', 1)`)
-	verify(cli.ExitError, "", "relist-sql verify: configmaps of east: it has doubts without a known key (1)")
-	statement(`UPDATE relist_state SET state = json_remove(state, '$.point.moreDoubts')`)
+	statement(`UPDATE relist_state SET state = json_set(state, '$.point.moreUnsure', 1)`)
+	verify(cli.ExitError, "", "relist-sql verify: configmaps of east: it has unsure keys without a known key (1)")
+	statement(`UPDATE relist_state SET state = json_remove(state, '$.point.moreUnsure')`)
 
 	w.server.Compact()
 	verify(cli.ExitError, "", "configmaps of east: the server no longer has version "+version+": start relist-sql mirror, and verify when it has caught up\n")

@@ -67,7 +67,7 @@ func (c *Copy[T]) read() error {
 		return nil
 	}
 	if err = cmp.Or(err, json.Unmarshal(text, &c.file)); err != nil {
-		err = fmt.Errorf("read the copy in %s (delete the file to begin anew): %w", c.path, err)
+		err = fmt.Errorf("read the copy in %s (delete the file to begin again): %w", c.path, err)
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (c *Copy[T]) Begin(ctx context.Context, current durable.State, _ bool) (dur
 // Write implements [durable.Tx].
 func (c *Copy[T]) Write(ctx context.Context, changes []durable.Change[T]) error {
 	for _, change := range changes {
-		if change.How != durable.Put {
+		if change.Op != durable.Put {
 			delete(c.tx, change.Meta.Key)
 			continue
 		}

@@ -1,7 +1,7 @@
 //go:build darwin || linux
 
 // Sink mirrors the ConfigMaps of a cluster into a file, and prints each commit. If it is started again, or killed and started again,
-// it goes on where the file is. Its copy.go shows how a program keeps a copy in a place of its own.
+// it continues where the file is. Its copy.go shows how a program keeps a copy in a place of its own.
 //
 //	cd durable
 //	go run ./examples/sink --namespace default configmaps.json
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return errors.New("want one argument, the file of the copy")
 	}
 
-	client, err := transport.Connect(transport.KubeconfigOptions{Path: *kubeconfig, Server: *server})
+	client, err := transport.FromKubeconfig(transport.KubeconfigOptions{Path: *kubeconfig, Server: *server})
 	if err != nil {
 		return err
 	}

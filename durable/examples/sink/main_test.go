@@ -66,7 +66,7 @@ func TestKilledWhileItWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tx.Write(t.Context(), []durable.Change[*listwatch.Raw]{{Meta: listwatch.Meta{Key: name}, Object: object, How: durable.Put}}); err != nil {
+		if err := tx.Write(t.Context(), []durable.Change[*listwatch.Raw]{{Meta: listwatch.Meta{Key: name}, Object: object, Op: durable.Put}}); err != nil {
 			t.Fatal(err)
 		}
 		state.Point.Version += "1"

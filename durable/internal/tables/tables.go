@@ -65,7 +65,7 @@ func (r Rules) Prepare(t Table) (Table, []Column, error) {
 		return Table{}, nil, fmt.Errorf("Table.Name %q: relist_ and _history are for tables of the package itself", t.Name)
 	}
 	if t.History && t.Retention <= 0 {
-		return Table{}, nil, errors.New("Table.History needs a positive Retention: without one, the history grows for ever")
+		return Table{}, nil, errors.New("Table.History needs a positive Retention: without one, the history grows forever")
 	}
 	if !t.History && t.Retention != 0 {
 		return Table{}, nil, errors.New("Table.Retention is only for a History")

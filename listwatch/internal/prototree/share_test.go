@@ -11,7 +11,7 @@ import (
 )
 
 // TestDecodeShared: what has been met before makes no difference, nor has anything been
-// added to what is shared, where a message goes on after its end.
+// added to what is shared, where a message continues after its end.
 func TestDecodeShared(t *testing.T) {
 	for name, m := range messages() {
 		t.Run(name, func(t *testing.T) {

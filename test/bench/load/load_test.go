@@ -72,7 +72,7 @@ func TestByName(t *testing.T) {
 const n = 25
 
 // start starts a server, and returns a client of it.
-func start(t *testing.T, opts listwatch.Options[*corev1.Pod]) (url string, pods *listwatch.Resource[*corev1.Pod]) {
+func start(t *testing.T, opts listwatch.Options[*corev1.Pod]) (url string, pods *listwatch.Client[*corev1.Pod]) {
 	t.Helper()
 	set, err := objects.Pods("../../../testdata/pods-300.json.gz", n)
 	must(t, err)

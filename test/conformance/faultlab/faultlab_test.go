@@ -93,7 +93,7 @@ func measure(t *testing.T, s shape) count {
 	if err := r.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%s: Run returned %v", l.what, err)
 	}
-	if objects.Len() == 0 && l.initial != reflector.Watch { // of initial events, there is no end
+	if objects.Len() == 0 && l.initial != reflector.Streaming { // of initial events, there is no end
 		t.Errorf("%s: not synced after %s", l.what, duration)
 	}
 	return l.count()

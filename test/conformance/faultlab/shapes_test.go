@@ -21,7 +21,7 @@ type shape struct {
 	// resets: after the good list, every connection is reset as soon as it is there.
 	resets bool
 
-	initial reflector.Initial
+	initial reflector.InitialList
 
 	// most is what relist may ask for at most.
 	most int
@@ -59,7 +59,7 @@ var shapes = []shape{
 		what: "connections reset when accepted", resets: true, most: 16,
 	},
 	{
-		what: "initial events accepted, their end never sent", watch: endless, initial: reflector.Watch, most: 4,
+		what: "initial events accepted, their end never sent", watch: endless, initial: reflector.Streaming, most: 4,
 	},
 	{
 		what: "nothing wrong, and nothing happens", watch: idle, most: 2,

@@ -50,7 +50,7 @@ func (l *Line) HoldEvents() { l.setGate(&l.streams, false) }
 // PassEvents delivers what was held back, and all that follows.
 func (l *Line) PassEvents() { l.setGate(&l.streams, true) }
 
-// HangUp ends the watches that are open in good order, and keeps requests waiting until Resume.
+// Cancel ends the watches that are open in good order, and keeps requests waiting until Resume.
 func (l *Line) HangUp() {
 	l.setGate(&l.sends, false)
 	l.mu.Lock()
@@ -123,7 +123,7 @@ type stream struct {
 	inner  io.ReadCloser
 	chunks chan chunk
 	now    chunk           // what Read has begun
-	ended  <-chan struct{} // closed by HangUp
+	ended  <-chan struct{} // closed by Cancel
 	closed chan struct{}
 	once   sync.Once
 }

@@ -17,7 +17,7 @@ type plant struct {
 
 var plants = []plant{
 	{
-		what: "an event without a readable name is dropped, and the resume point moves on",
+		what: "an event without a readable name is dropped, and the resume version moves on",
 		edits: one("m.repair.wantUnnamed(&m.rules, now)\n\t\tm.recent.passed()\n",
 			"m.recent.passed()\n"),
 		search: "nameless",
@@ -28,14 +28,14 @@ var plants = []plant{
 		search: "nameless",
 	},
 	{
-		what:   "the answer to an ask raises no fence, so events that it has overtaken are applied",
-		edits:  one("\tm.fences[key] = version\n", "\n"),
+		what:   "the answer to a refetch raises no refetch version, so events that it has overtaken are applied",
+		edits:  one("\tm.refetch versions[key] = version\n", "\n"),
 		search: "quarantine",
 	},
 	{
-		what: "the end of an object that left the selector counts as overtaken by the answer to an ask",
+		what: "the end of an object that left the selector counts as overtaken by the answer to a refetch",
 		edits: one("\tcase m.fenced(item.Meta):\n",
-			"\tcase m.fenced(item.Meta), e.Type == Deleted && m.fences[item.Meta.Key] != \"\":\n"),
+			"\tcase m.fenced(item.Meta), e.Type == Deleted && m.refetch versions[item.Meta.Key] != \"\":\n"),
 		search: "quarantine and leaving the selector",
 	},
 	{
@@ -45,14 +45,14 @@ var plants = []plant{
 		search: "versions cleared",
 	},
 	{
-		what:   "an ADDED that is older than the resume point is dropped",
+		what:   "an ADDED that is older than the resume version is dropped",
 		edits:  one("\t\tm.toQuarantine(now, item, errLate, outOfOrder)\n", "\n"),
 		search: "late",
 	},
 	{
 		what: "another server is suspected behind a refused connection only",
 		edits: []edit{
-			{"case Unreachable, Unavailable, Silent, TimedOut:\n\t\treturn true", "case Unreachable:\n\t\treturn true"},
+			{"case Unreachable, Unavailable, Idle, TimedOut:\n\t\treturn true", "case Unreachable:\n\t\treturn true"},
 			{"return p.timeout == 0 || p.alive(now) < p.timeout-margin", "return false"},
 		},
 		search: "restored",

@@ -26,8 +26,8 @@ var ofQueues = []mutation{
 	{
 		what: "ignore that the UID has changed",
 		dir:  "deltafifo",
-		edits: one("object.Another(s.uid, id.uid)",
-			"object.Another(s.uid, s.uid)"),
+		edits: one("object.DifferentUID(s.uid, id.uid)",
+			"object.DifferentUID(s.uid, s.uid)"),
 		trace: "queue-recreated-in-gap",
 	},
 	{
@@ -47,7 +47,7 @@ var ofQueues = []mutation{
 	{
 		what: "take a deletion that nobody had heard of for the one that is queued",
 		dir:  "deltafifo",
-		edits: one("Tombstone == nil || object.Another(e.uid, uid) {",
+		edits: one("Tombstone == nil || object.DifferentUID(e.uid, uid) {",
 			"Tombstone == nil {"),
 		trace: "queue-deletion-unheard",
 	},

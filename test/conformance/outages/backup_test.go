@@ -50,7 +50,7 @@ func TestRestoredBackup(t *testing.T) {
 	if n := count(history, "problem", "version"); n != 2 {
 		t.Errorf("that the server went back was reported %d times, want twice: by the answers, and by the list", n)
 	}
-	if n := count(history, "relist", "wentBack"); n != 1 || count(history, "relist", "") != n {
+	if n := count(history, "relist", "rolledBack"); n != 1 || count(history, "relist", "") != n {
 		t.Errorf("%d relists, %d of them because the server went back; want one, for that", count(history, "relist", ""), n)
 	}
 	// The sink has a list a moment before Status tells of it.
@@ -140,7 +140,7 @@ func TestRestoredBackupWithin(t *testing.T) {
 					t.Errorf("the copy was not what the server had for %v, want less than %v", took, within)
 				}
 				history, _ := r.steps()
-				if n := count(history, "relist", "wentBack"); n != 1 || count(history, "relist", "") != n {
+				if n := count(history, "relist", "rolledBack"); n != 1 || count(history, "relist", "") != n {
 					t.Errorf("%d relists, %d of them because the server went back; want one, for that", count(history, "relist", ""), n)
 				}
 				if n := count(history, "backoff", "unreachable"); orderly != (n == 0) {

@@ -58,11 +58,11 @@ func (r result) String() string {
 const (
 	died    = "died"    // the process has ended
 	stopped = "stopped" // the library says that it will not go on
-	silent  = "silent"  // no watch is open, and nothing was asked for during longestPause
+	silent  = "silent"  // no watch is open, and nothing was asked for during longestDelay
 	stale   = "stale"   // it goes on asking, or watching
 )
 
-// longestPause is longer than any pause that these libraries make between two requests.
+// longestDelay is longer than any pause that these libraries make between two requests.
 const longestPause = 75 * time.Second
 
 // patienceToSync is how long a client may take to start and to list.

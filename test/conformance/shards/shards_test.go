@@ -64,7 +64,7 @@ func (w *world) create(from, to int) {
 	}
 }
 
-func (w *world) resource(selector string, encoding listwatch.Encoding) *listwatch.Resource[*metadata] {
+func (w *world) resource(selector string, encoding listwatch.Encoding) *listwatch.Client[*metadata] {
 	w.Helper()
 	client, err := transport.NewClient(transport.Config{
 		Server: w.cluster.Access().URL, BearerToken: w.cluster.Access().AdminToken, TLS: transport.TLSConfig{CAFile: w.cluster.Access().CAFile},
@@ -82,7 +82,7 @@ func (w *world) resource(selector string, encoding listwatch.Encoding) *listwatc
 	return resource
 }
 
-func (w *world) start(selector string, encoding listwatch.Encoding, initial reflector.Initial) {
+func (w *world) start(selector string, encoding listwatch.Encoding, initial reflector.InitialList) {
 	w.Helper()
 	r := informer.New(w.resource(selector, encoding), informer.Options[*metadata]{
 		Logger: slog.New(slog.DiscardHandler), Reflector: reflector.Options{Initial: initial, PageSize: 7},
@@ -148,9 +148,9 @@ func shard(t *testing.T, index, count int) string {
 func TestThreeReplicas(t *testing.T) {
 	w := newWorld(t, true)
 	w.create(0, 60)
-	w.start(shard(t, 0, 3), listwatch.JSON, reflector.ListAny)
-	w.start(shard(t, 1, 3), listwatch.Protobuf, reflector.ListMostRecent)
-	w.start(shard(t, 2, 3), listwatch.JSON, reflector.Watch)
+	w.start(shard(t, 0, 3), listwatch.JSON, reflector.FromCache)
+	w.start(shard(t, 1, 3), listwatch.Protobuf, reflector.Consistent)
+	w.start(shard(t, 2, 3), listwatch.JSON, reflector.Streaming)
 	w.split(60)
 	for i, r := range w.replicas {
 		if r.Store().Len() == 0 {

@@ -49,7 +49,7 @@ func (w *world) compare(db database, c contents, total *tally) (differs string, 
 	}
 	version := number(w.t, point.Version)
 	doubts := map[string]bool{}
-	for _, key := range point.Doubts {
+	for _, key := range point.Unsure {
 		doubts[key] = true
 	}
 	newest := len(w.histories) - 1
@@ -66,9 +66,9 @@ func (w *world) compare(db database, c contents, total *tally) (differs string, 
 			continue
 		}
 		w.crossCheck(point.Version, want, unsure, i == newest, total)
-		return w.explain(h, version, point.Doubts, want, total), i == newest || version < w.histories[newest].base
+		return w.explain(h, version, point.Unsure, want, total), i == newest || version < w.histories[newest].base
 	}
-	return fmt.Sprintf("at version %s, with doubts %v: %s", point.Version, point.Doubts, differs), false
+	return fmt.Sprintf("at version %s, with unsure keys %v: %s", point.Version, point.Unsure, differs), false
 }
 
 func difference(db database, rows, want map[string]object, doubts, unsure map[string]bool) string {
@@ -94,8 +94,8 @@ func difference(db database, rows, want map[string]object, doubts, unsure map[st
 	return ""
 }
 
-// explain says which doubts have no reason. A program doubts what it has refused; and what it has asked for, until it has caught up with
-// the answer.
+// explain says which doubts have no reason. A program doubts what it has refused; and what it has asked for, until it has caught up
+// with the answer.
 func (w *world) explain(h *history, version uint64, doubts []string, want map[string]object, total *tally) string {
 	var around map[string]bool
 	for _, key := range doubts {
@@ -107,7 +107,7 @@ func (w *world) explain(h *history, version uint64, doubts []string, want map[st
 			around = h.refusedAround(version)
 		}
 		if !around[key] {
-			return fmt.Sprintf("at version %d: %s is in doubt, and has not been refused", version, key)
+			return fmt.Sprintf("at version %d: %s is unsure, and has not been refused", version, key)
 		}
 		total.count("doubts: asked about")
 	}
@@ -218,9 +218,9 @@ func (c contents) statesOf(key string) (states []interval) {
 	return states
 }
 
-// again reports whether a history can have a state twice. A restored backup brings states again. And a program that was refused a state
-// asks for the next one, and may have that before the version of the table: then a program that goes on from that version first sees
-// what was before. w.mu is held.
+// again reports whether a history can have a state twice. A restored backup brings states again. And a program that was refused a
+// state asks for the next one, and may have that before the version of the table: then a program that goes on from that version
+// first sees what was before. w.mu is held.
 func (w *world) again(key, version string) bool {
 	if w.restores > 0 {
 		return true

@@ -22,8 +22,8 @@ import (
 var rounds = flag.Int("rounds", 8, "how often TestRounds starts programs together, for each database")
 
 // TestRounds starts one to three programs with the same two tables at a time, and with other columns than before. One of them goes on.
-// PostgreSQL is killed meanwhile, or a program that writes to SQLite, or the API server is restored from a backup. Transactions that see
-// one moment read the version, and some time later the rows, which are always what the server had at that version.
+// PostgreSQL is killed meanwhile, or a program that writes to SQLite, or the API server is restored from a backup. Transactions
+// that see one moment read the version, and some time later the rows, which are always what the server had at that version.
 func TestRounds(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -264,7 +264,7 @@ func (r *roundPlayer) readAlways() (stop func()) {
 }
 
 // differs compares what was read with what the server had at that version, in any of its histories. A program that has opened the copy
-// again asks for the newest objects, so more keys are in doubt for a moment than it has refused.
+// again asks for the newest objects, so more keys are unsure for a moment than it has refused.
 func (r *roundPlayer) differs(c contents) (differs string) {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
@@ -273,7 +273,7 @@ func (r *roundPlayer) differs(c contents) (differs string) {
 		return differs
 	}
 	version, doubts := number(r.t, c.state.Point.Version), map[string]bool{}
-	for _, key := range c.state.Point.Doubts {
+	for _, key := range c.state.Point.Unsure {
 		doubts[key] = true
 	}
 	var all []string

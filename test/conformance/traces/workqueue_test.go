@@ -12,9 +12,9 @@ import (
 // What docs/differences.md says of client-go's work queue.
 func TestWorkQueue(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, workqueue.TypedRateLimitingInterface[string]){
-		"pauses without jitter":         pausesWithoutJitter,
-		"pauses for all keys":           pausesForAllKeys,
-		"a change ends a pause at once": changeEndsPause,
+		"delays without jitter":         pausesWithoutJitter,
+		"delays for all keys":           pausesForAllKeys,
+		"a change ends a delay at once": changeEndsPause,
 		"a time is kept":                timeIsKept,
 		"closed but not empty":          closedButNotEmpty,
 	} {
@@ -48,7 +48,7 @@ func pausesWithoutJitter(t *testing.T, q workqueue.TypedRateLimitingInterface[st
 	}
 }
 
-// Beside the pause of a key, all keys together come back ten times a second.
+// Beside the delay of a key, all keys together come back ten times a second.
 func pausesForAllKeys(t *testing.T, q workqueue.TypedRateLimitingInterface[string]) {
 	for i := range 200 {
 		q.AddRateLimited(fmt.Sprint(i))

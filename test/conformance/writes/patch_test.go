@@ -22,7 +22,7 @@ func TestPatches(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{})
 	ctx, client := t.Context(), newClient(t, c)
-	children, err := relist.Open(client, configMaps, relist.Options[*scale]{Writer: writer.Options{FieldManager: "me"}})
+	children, err := relist.New(client, configMaps, relist.Options[*scale]{Writer: writer.Options{FieldManager: "me"}})
 	must(t, err)
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error)
@@ -37,12 +37,12 @@ func TestPatches(t *testing.T) {
 
 	owner, err := children.CreateFrom(ctx, metav1.ObjectMeta{Namespace: "default", Name: "owner"}, func(*scale) {})
 	must(t, err)
-	must(t, children.WaitFor(ctx, owner.ResourceVersion))
+	must(t, children.WaitForVersion(ctx, owner.ResourceVersion))
 	meta := controller.OwnedMeta(owner, configMaps, "child")
 	ensure := func(data map[string]string) (*scale, error) {
-		got, err := children.CreateOrPatch(ctx, meta, func(s *scale) { s.Data = data })
+		got, err := children.CreateOrModify(ctx, meta, func(s *scale) { s.Data = data })
 		if err == nil {
-			must(t, children.WaitFor(ctx, got.ResourceVersion))
+			must(t, children.WaitForVersion(ctx, got.ResourceVersion))
 			if !maps.Equal(got.Data, data) {
 				t.Errorf("the answer has %v, want %v", got.Data, data)
 			}
@@ -61,7 +61,7 @@ func TestPatches(t *testing.T) {
 	}
 	changed, err := ensure(map[string]string{"two": "2"})
 	must(t, err)
-	if _, err := children.Patch(ctx, made, func(s *scale) { s.Data = nil }); !apierrors.IsConflict(err) {
+	if _, err := children.Modify(ctx, made, func(s *scale) { s.Data = nil }); !apierrors.IsConflict(err) {
 		t.Errorf("a patch of an older state: %v", err)
 	}
 	if _, err := children.CreateFrom(ctx, meta, func(*scale) {}); !apierrors.IsAlreadyExists(err) {
@@ -72,7 +72,7 @@ func TestPatches(t *testing.T) {
 		t.Errorf("of another owner: %v", err)
 	}
 	must(t, children.Delete(ctx, "default/child", writer.DeleteOptions{}))
-	if _, err := children.Patch(ctx, changed, func(s *scale) { s.Data = nil }); !apierrors.IsNotFound(err) {
+	if _, err := children.Modify(ctx, changed, func(s *scale) { s.Data = nil }); !apierrors.IsNotFound(err) {
 		t.Errorf("a patch of what is gone: %v", err)
 	}
 
@@ -86,12 +86,12 @@ func TestPatches(t *testing.T) {
 	})
 	must(t, err)
 	ready := func(o *unstructured.Unstructured) { o.Object["status"] = map[string]any{"replicas": int64(2)} }
-	status, err := whole.PatchStatus(ctx, web, ready)
+	status, err := whole.ModifyStatus(ctx, web, ready)
 	must(t, err)
 	if n, _, _ := unstructured.NestedInt64(status.Object, "status", "replicas"); n != 2 {
 		t.Errorf("the status is %v", status.Object["status"])
 	}
-	if _, err := whole.PatchStatus(ctx, web, ready); !apierrors.IsConflict(err) {
+	if _, err := whole.ModifyStatus(ctx, web, ready); !apierrors.IsConflict(err) {
 		t.Errorf("the status of an older state: %v", err)
 	}
 
@@ -103,7 +103,7 @@ func TestPatches(t *testing.T) {
 	if have.ResourceVersion != status.GetResourceVersion() {
 		t.Error("a patch that changes nothing makes a new version")
 	}
-	_, err = images.Patch(ctx, have, func(d *deployment) { d.Spec.Template.Spec.Containers[0].Image = "i:2" })
+	_, err = images.Modify(ctx, have, func(d *deployment) { d.Spec.Template.Spec.Containers[0].Image = "i:2" })
 	must(t, err)
 	now, err := whole.MergePatch(ctx, "default/web", []byte(`{}`))
 	must(t, err)
@@ -115,7 +115,7 @@ func TestPatches(t *testing.T) {
 	if diff := cmp.Diff(before, containers); diff != "" || len(before[0].(map[string]any)) < 4 {
 		t.Errorf("the containers (-want +got):\n%s", diff)
 	}
-	if _, err := images.Patch(ctx, have, func(d *deployment) { d.Spec.Template.Spec.Containers = nil }); !apierrors.IsConflict(err) {
+	if _, err := images.Modify(ctx, have, func(d *deployment) { d.Spec.Template.Spec.Containers = nil }); !apierrors.IsConflict(err) {
 		t.Errorf("a patch of an older state: %v", err)
 	}
 }

@@ -135,7 +135,7 @@ func (s *scaler) reconcile(ctx context.Context, key string) (time.Duration, erro
 	}
 	s.note(s.written, key, written.ResourceVersion)
 	s.add(&s.ledger.writes)
-	return 0, s.cache.WaitFor(ctx, written.ResourceVersion)
+	return 0, s.cache.WaitForVersion(ctx, written.ResourceVersion)
 }
 
 // makeSure brings the cache up to a write that was not answered, if it was made.
@@ -171,7 +171,7 @@ func newScaler(t *testing.T, c *cluster.Cluster, l *ledger) *scaler {
 	must(t, err)
 	writes, err := writer.New[*scale](client, configMaps, writer.Options{FieldManager: "scaler", Timeout: 10 * time.Second})
 	must(t, err)
-	cache := informer.New(list, informer.Options[*scale]{Logger: silent, Reflector: reflector.Options{Initial: reflector.ListMostRecent}})
+	cache := informer.New(list, informer.Options[*scale]{Logger: silent, Reflector: reflector.Options{Initial: reflector.Consistent}})
 	return &scaler{ledger: l, cache: cache, writes: writes, another: newWriter[*scale](t, c, "another"), unsure: map[string]bool{}}
 }
 

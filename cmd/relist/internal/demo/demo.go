@@ -100,7 +100,7 @@ func Run(ctx context.Context, duration time.Duration, out *report.Printer) (err 
 	}
 	late, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_ = d.cache.WaitFor(late, d.server.ResourceVersion()) // what is missing then is told below
+	_ = d.cache.WaitForVersion(late, d.server.ResourceVersion()) // what is missing then is told below
 	stop()
 	running.Wait() // the result comes last
 	return d.conclude()
@@ -191,7 +191,7 @@ func (d *demo) touch(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	if err := d.cache.WaitFor(ctx, version); err != nil {
+	if err := d.cache.WaitForVersion(ctx, version); err != nil {
 		return fmt.Errorf("version %s does not arrive: %w", version, err)
 	}
 	if err := until(ctx, func() bool { return d.told.Pending() == 0 }); err != nil {
@@ -294,7 +294,7 @@ func (t *tally) trace() *reflector.Trace {
 		Event:      func(reflector.Event) { t.add(events) },
 		WatchEnd: func(e reflector.WatchEnd) {
 			switch {
-			case e.Reason == protocol.Cut:
+			case e.Reason == protocol.ConnectionLost:
 				t.add(cuts)
 			case e.Reason == protocol.Unreachable:
 				t.add(refused)

@@ -33,7 +33,7 @@ type Status struct {
 	Objects int       `json:"objects"` // in the copy
 	Pending int       `json:"pending"` // objects with changes that have come and are not applied yet
 
-	// ResourceVersion is the resume point: everything up to it has come.
+	// ResourceVersion is the resume version: everything up to it has come.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 
 	// StalenessSeconds is how long ago the copy was last known to be whole: until the first

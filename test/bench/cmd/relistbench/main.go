@@ -79,7 +79,7 @@ func start[T object.Object](ctx context.Context, c client, spec cases.Spec, hand
 	}
 	var reflectorOpts reflector.Options
 	if spec.Initial == cases.ByWatch {
-		reflectorOpts.Initial = reflector.Watch
+		reflectorOpts.Initial = reflector.Streaming
 	}
 	in := informer.New(resource, informer.Options[T]{Reflector: reflectorOpts, Logger: slog.New(slog.DiscardHandler)})
 	for _, handle := range handlers {

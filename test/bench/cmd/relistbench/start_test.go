@@ -23,7 +23,7 @@ import (
 
 // starter starts informers of the Pods of one server, one after the other, with a checkpoint in a file.
 type starter struct {
-	pods  *listwatch.Resource[*corev1.Pod]
+	pods  *listwatch.Client[*corev1.Pod]
 	file  string
 	count int
 }

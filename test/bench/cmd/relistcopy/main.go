@@ -62,7 +62,7 @@ func (c copier) Start(ctx context.Context, ledger *cases.Ledger) (cases.Copying,
 		Logger: slog.New(slog.DiscardHandler),
 		Trace: &durable.Trace{
 			Commit: func(c durable.Commit) { ledger.Committed(cases.Version(c.Point.Version), c.Changes) },
-			Failed: func(f durable.Failed) { fmt.Fprintln(os.Stderr, "relistcopy:", f.Err) },
+			Failed: func(f durable.Failure) { fmt.Fprintln(os.Stderr, "relistcopy:", f.Err) },
 		},
 	})
 	if err != nil {

@@ -63,7 +63,7 @@ func run(ctx context.Context, webSocket bool, verify time.Duration) error {
 		if err != nil {
 			return err
 		}
-		options.Reflector.Verify = reflector.Verify{Every: verify, Metadata: metadata}
+		options.Reflector.Verify = reflector.VerifyOptions{Interval: verify, Metadata: metadata}
 	}
 	cache := informer.New(configMaps, options)
 	ended := make(chan error, 1)

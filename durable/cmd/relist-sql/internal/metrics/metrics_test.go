@@ -20,7 +20,7 @@ func TestCounts(t *testing.T) {
 	trace.Verified(reflector.Verified{Differences: 3})
 	trace.Relist(reflector.Relist{Reason: protocol.Expired})
 	trace.Bookmark("7")
-	for _, reason := range []reflector.Reason{protocol.Unreachable, protocol.Unavailable, protocol.Throttled, protocol.Cut} {
+	for _, reason := range []reflector.Reason{protocol.Unreachable, protocol.Unavailable, protocol.Throttled, protocol.ConnectionLost} {
 		trace.WatchEnd(reflector.WatchEnd{Reason: reason})
 	}
 	for _, d := range []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Hour} {
@@ -51,15 +51,15 @@ func TestCounts(t *testing.T) {
 
 var update = flag.Bool("update", false, "rewrite testdata/metrics.txt")
 
-// The page has every metric, with every label. The tests of the module prometheus/ read it with Prometheus' own parsers, and compare it
-// with what that module shows of the same.
+// The page has every metric, with every label. The tests of the module prometheus/ read it with Prometheus' own parsers, and
+// compare it with what that module shows of the same.
 func TestPage(t *testing.T) {
 	const page = "testdata/metrics.txt"
 	var c Counts
 	trace := c.Trace()
 	trace.Relist(reflector.Relist{Reason: protocol.Expired})
 	trace.WatchEnd(reflector.WatchEnd{Reason: protocol.Closed})
-	trace.Backoff(reflector.Backoff{Reason: protocol.Cut})
+	trace.Backoff(reflector.Backoff{Reason: protocol.ConnectionLost})
 	trace.ListDone(reflector.ListDone{})
 	var text Text
 	m := text.Of("configmaps")

@@ -194,7 +194,7 @@ func tell() (*durable.Trace, *reflector.Trace) {
 			tell(Line{What: "commit", Version: c.Point.Version, Before: last, List: c.List, Count: c.Changes})
 			last = c.Point.Version
 		},
-		Failed: func(f durable.Failed) { tell(Line{What: "failed", Text: f.Err.Error()}) },
+		Failed: func(f durable.Failure) { tell(Line{What: "failed", Text: f.Err.Error()}) },
 	}
 	read := &reflector.Trace{
 		Relist: func(r reflector.Relist) { tell(Line{What: "relist", Text: r.Reason.String()}) },

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// If the sink refuses too much, the resume point goes back to before the event at hand, and so do the fences that the event had
-// reached: a replica that is behind must not take back what an ask has told.
+// If the sink refuses too much, the resume version rolls back to before the event at hand, and so do the refetch versions that the
+// event had reached: a replica that is behind must not take back what a refetch has told.
 func TestFenceOutlivesAnEventThatTheSinkRefuses(t *testing.T) {
 	s := newStage()
 	s.settled()
-	s.m.fence("a", "300")
+	s.m.noteRefetched("a", "300")
 	for i := range maxRefused {
 		s.full = errors.New("full")
 		s.step(event(Added, good("k"+strconv.Itoa(i), strconv.Itoa(101+i), "")))
@@ -19,7 +19,7 @@ func TestFenceOutlivesAnEventThatTheSinkRefuses(t *testing.T) {
 	s.full = errors.New("full")
 	s.step(event(Added, good("l", "310", "")))
 	if resume := s.m.Resume(); resume != "200" {
-		t.Fatalf("the resume point is %s, want 200", resume)
+		t.Fatalf("the resume version is %s, want 200", resume)
 	}
 	s.tick()
 	if list, ok := sent[List](s); !ok || list.Version != "300" {

@@ -2,18 +2,18 @@ package protocol
 
 import "time"
 
-// pauses limits how often requests are sent. It counts requests and not errors, because a stream that delivers one event and dies
+// backoff limits how often requests are sent. It counts requests and not errors, because a stream that delivers one event and dies
 // costs the server as much as one that fails.
-type pauses struct {
-	// answeredStep and unreachableStep are the places on the two curves of pauses.
+type backoff struct {
+	// answeredStep and unreachableStep are the places on the two backoff schedules.
 	answeredStep, unreachableStep int
 
 	// outage: the server could not be reached, or a proxy answered for it. It ends when a list is applied, or when a watch has
 	// been healthy.
 	outage bool
 
-	// reopenedAtOnce: a watch brought something and ended soon, and the machine opened the next one without a pause. The machine
-	// does that once. After each further short watch it pauses, until a watch has been healthy.
+	// reopenedAtOnce: a watch brought something and ended soon, and the machine opened the next one without a delay. The machine
+	// does that once. After each further short watch it delays, until a watch has been healthy.
 	reopenedAtOnce bool
 
 	// failures counts requests in a row that failed, and emptyWatches counts watches in a row that ended at once without an
@@ -28,7 +28,7 @@ type pauses struct {
 }
 
 const (
-	// healthy: a watch that lives for this time resets the pauses.
+	// healthy: a watch that lives for this time resets the delays.
 	healthy = 10 * time.Second
 
 	// short: a stream that ends within this time and without an event counts as refused. Servers that remember no events of a
@@ -49,44 +49,44 @@ const (
 	spread = 7 * time.Second
 
 	// A bucket holds burst tokens, and gets a new one after each refill. So there are no more than 24 watches in any minute,
-	// whatever their causes, and no more than 24 lists, asks and lists of verifications. The further pages of a list take no token.
-	// A call of Relist brings its own, see [pauses.credit]. refill is scaled by Base, see [Rules.scaled].
+	// whatever their causes, and no more than 24 lists, refetches and lists of verifications. The further pages of a list take no
+	// token. A call of Relist brings its own, see [backoff.credit]. refill is scaled by Base, see [Rules.scaled].
 	burst  = 6
 	refill = (10*time.Second + 2) / 3 // rounded up
 )
 
-// The curves of pauses, in units of [Rules.Base], which is 800 ms by default. Each pause is drawn from [b, 2b).
+// The backoff schedules, in units of [Rules.Base], which is 800 ms by default. Each delay is drawn from [b, 2b).
 //
 // A connection that is refused costs the server nothing, so the machine tries every 2.5 to 5 s, however long an outage lasts. An
 // answer of any kind costs the server something. Three quick tries are enough for most troubles that pass by themselves; after
-// those, the pauses grow up to [Rules.Cap], so that a server in trouble is left alone.
+// those, the delays grow up to [Rules.Cap], so that a server in trouble is left alone.
 // Base and cap: https://github.com/kubernetes/kubernetes/pull/87795.
 var (
-	unreachablePauses = []float64{1, 2, 3.125}
-	answeredPauses    = []float64{1, 1, 1, 1.5, 5, 5, 10, 20, 37.5}
+	unreachableDelays = []float64{1, 2, 3.125}
+	answeredDelays    = []float64{1, 1, 1, 1.5, 5, 5, 10, 20, 37.5}
 )
 
-// becomeWaiting backs off after a failure, and then goes on.
+// becomeWaiting backs off after a failure, and then continues.
 func (m *Machine) becomeWaiting(now time.Time, then next, failure Failure) {
-	m.backOff(now, m.pauses.next(&m.rules, then, failure), then, failure)
+	m.backOff(now, m.backoff.next(&m.rules, then, failure), then, failure)
 }
 
 // backOff sends nothing until a delay has passed and there is a token for the next request.
 func (m *Machine) backOff(now time.Time, delay time.Duration, then next, failure Failure) {
-	delay = max(delay, m.pauses.until(m.rules, then, now))
-	news, outage := m.pauseNews(now, failure.Reason)
+	delay = max(delay, m.backoff.until(m.rules, then, now))
+	news, outage := m.backoffNews(now, failure.Reason)
 	m.waitUntil(now.Add(delay), then)
 	m.emit(Backoff{Delay: delay, Reason: failure.Reason, Err: failure.Err, News: news, Outage: outage})
 }
 
-// waitUntil asks for nothing until a time has come, and then goes on. If the time is zero, the machine goes on at the next Tick.
+// waitUntil asks for nothing until a time has come, and then continues. If the time is zero, the machine continues at the next Tick.
 func (m *Machine) waitUntil(at time.Time, then next) { m.phase = &waiting{until: at, then: then} }
 
-// after takes the end of a watch. If the watch was healthy, all pauses begin again. If the watch brought something, the failures
+// after takes the end of a watch. If the watch was healthy, all delays begin again. If the watch brought something, the failures
 // before it no longer count.
-func (p *pauses) after(w *watching, now time.Time) {
+func (p *backoff) after(w *watching, now time.Time) {
 	if w.open && w.lasted(now) {
-		*p = pauses{nextListCheck: p.nextListCheck, watchesFullAt: p.watchesFullAt, listsFullAt: p.listsFullAt}
+		*p = backoff{nextListCheck: p.nextListCheck, watchesFullAt: p.watchesFullAt, listsFullAt: p.listsFullAt}
 	}
 	if w.progress {
 		p.failures, p.emptyWatches = 0, 0
@@ -94,22 +94,22 @@ func (p *pauses) after(w *watching, now time.Time) {
 }
 
 // listed records that a list was applied: the failures before it no longer count.
-func (p *pauses) listed() { p.failures, p.outage = 0, false }
+func (p *backoff) listed() { p.failures, p.outage = 0, false }
 
-// next returns the pause before the next request, and moves along the curve. The pause is never shorter than the server's
+// next returns the delay before the next request, and moves along the schedule. The delay is never shorter than the server's
 // Retry-After. Jitter is added to that, so that clients with the same Retry-After do not come back together.
-func (p *pauses) next(r *Rules, then next, failure Failure) time.Duration {
-	step, curve := &p.answeredStep, answeredPauses
+func (p *backoff) next(r *Rules, then next, failure Failure) time.Duration {
+	step, schedule := &p.answeredStep, answeredDelays
 	switch failure.Reason {
 	case Unreachable:
-		step, curve = &p.unreachableStep, unreachablePauses
+		step, schedule = &p.unreachableStep, unreachableDelays
 		p.outage = true
 	case Unavailable:
 		p.outage = true
 	default:
 	}
-	b := min(time.Duration(curve[min(*step, len(curve)-1)]*float64(r.Base)), r.Cap)
-	last := *step >= len(curve)-1
+	b := min(time.Duration(schedule[min(*step, len(schedule)-1)]*float64(r.Base)), r.Cap)
+	last := *step >= len(schedule)-1
 	*step++
 	floor := max(b, failure.retryAfter())
 	if failure.Reason == Unreachable && then == toList && last {
@@ -119,7 +119,7 @@ func (p *pauses) next(r *Rules, then next, failure Failure) time.Duration {
 }
 
 // bucket returns the bucket from which requests of a kind take their tokens.
-func (p *pauses) bucket(kind next) *time.Time {
+func (p *backoff) bucket(kind next) *time.Time {
 	if kind == toWatch {
 		return &p.watchesFullAt
 	}
@@ -127,22 +127,22 @@ func (p *pauses) bucket(kind next) *time.Time {
 }
 
 // take takes a token for a request.
-func (p *pauses) take(r Rules, kind next, now time.Time) {
+func (p *backoff) take(r Rules, kind next, now time.Time) {
 	full := p.bucket(kind)
 	*full = latest(*full, now).Add(r.scaled(refill))
 }
 
 // nextToken returns when there is a token for a request.
-func (p *pauses) nextToken(r *Rules, kind next) time.Time {
+func (p *backoff) nextToken(r *Rules, kind next) time.Time {
 	return p.bucket(kind).Add(-(burst - 1) * r.scaled(refill))
 }
 
 // until returns how long a request has to wait for a token.
-func (p *pauses) until(r Rules, kind next, now time.Time) time.Duration {
+func (p *backoff) until(r Rules, kind next, now time.Time) time.Duration {
 	return max(p.nextToken(&r, kind).Sub(now), 0)
 }
 
 // credit puts a token back into each bucket, for a list that the program asked for and for the watch after it.
-func (p *pauses) credit(r *Rules) {
+func (p *backoff) credit(r *Rules) {
 	p.watchesFullAt, p.listsFullAt = p.watchesFullAt.Add(-r.scaled(refill)), p.listsFullAt.Add(-r.scaled(refill))
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The pauses after failures of one kind, drawn at their least.
+// The delays after failures of one kind, drawn at their least.
 func TestCurvesOfPauses(t *testing.T) {
 	ms := time.Millisecond
 	answered := []time.Duration{800 * ms, 800 * ms, 800 * ms, 1200 * ms, 4000 * ms, 4000 * ms, 8000 * ms, 16000 * ms, 30000 * ms, 30000 * ms}
@@ -23,33 +23,33 @@ func TestCurvesOfPauses(t *testing.T) {
 		{failed(Failed, 500), answered},
 		{failed(Malformed, 0), answered},
 		{failed(NotFound, 404), answered},
-		{failed(Cut, 0), answered},
+		{failed(ConnectionLost, 0), answered},
 		{failed(Unreachable, 0), unreachable},
 	} {
 		t.Run(c.failure.Reason.String(), func(t *testing.T) {
-			var p pauses
+			var p backoff
 			rules := defaults()
 			var got []time.Duration
 			for range c.want {
 				got = append(got, p.next(&rules, toWatch, c.failure))
 			}
 			if !slices.Equal(got, c.want) {
-				t.Errorf("the pauses are %v, want %v", got, c.want)
+				t.Errorf("the delays are %v, want %v", got, c.want)
 			}
 			rules.Rand = func() float64 { return 0.999 }
-			p = pauses{}
+			p = backoff{}
 			for i, least := range c.want {
 				if got := p.next(&rules, toWatch, c.failure); got <= least || got >= 2*least {
-					t.Errorf("pause %d is %v at most, want less than twice %v", i, got, least)
+					t.Errorf("delay %d is %v at most, want less than twice %v", i, got, least)
 				}
 			}
 		})
 	}
 }
 
-// Where the cause changes, each curve goes on where it was: a server that comes and goes is no new one each time.
+// Where the cause changes, each schedule continues where it was: a server that comes and goes is no new one each time.
 func TestCurvesGoOnWhereTheyWere(t *testing.T) {
-	var p pauses
+	var p backoff
 	rules := defaults()
 	var got []time.Duration
 	for _, failure := range []Failure{failed(Unreachable, 0), failed(Denied, 403), failed(Unreachable, 0), failed(Throttled, 429), failed(Denied, 403), failed(Failed, 500)} {
@@ -57,7 +57,7 @@ func TestCurvesGoOnWhereTheyWere(t *testing.T) {
 	}
 	ms := time.Millisecond
 	if want := []time.Duration{800 * ms, 800 * ms, 1600 * ms, 800 * ms, 800 * ms, 1200 * ms}; !slices.Equal(got, want) {
-		t.Errorf("the pauses are %v, want %v", got, want)
+		t.Errorf("the delays are %v, want %v", got, want)
 	}
 }
 
@@ -75,10 +75,10 @@ func TestPausesStartAfreshAfterAHealthyWatch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rules := defaults()
 			begun := newStage().at
-			p := pauses{answeredStep: 4, outage: true, watchesFullAt: begun.Add(time.Minute)}
+			p := backoff{answeredStep: 4, outage: true, watchesFullAt: begun.Add(time.Minute)}
 			p.after(&watching{asked: begun, open: c.open}, begun.Add(c.alive))
 			if got := p.next(&rules, toWatch, failed(Denied, 403)); got != c.want {
-				t.Errorf("the pause is %v, want %v", got, c.want)
+				t.Errorf("the delay is %v, want %v", got, c.want)
 			}
 			if !p.watchesFullAt.Equal(begun.Add(time.Minute)) {
 				t.Error("the tokens came back with the watch")
@@ -95,17 +95,17 @@ func TestRetryAfter(t *testing.T) {
 		{7 * time.Second, 7 * time.Second},
 		{1 << 30 * time.Second, time.Hour},
 	} {
-		var p pauses
+		var p backoff
 		failure := failed(Throttled, 429)
 		failure.RetryAfter = c.asked
 		if got := p.next(&rules, toList, failure); got != c.want {
-			t.Errorf("asked for %v, the pause is %v, want %v", c.asked, got, c.want)
+			t.Errorf("asked for %v, the delay is %v, want %v", c.asked, got, c.want)
 		}
 		rules := rules
 		rules.Rand = func() float64 { return 0.5 }
-		p = pauses{}
+		p = backoff{}
 		if got := p.next(&rules, toList, failure); got != c.want+400*time.Millisecond {
-			t.Errorf("asked for %v, the pause with jitter is %v, want %v", c.asked, got, c.want+400*time.Millisecond)
+			t.Errorf("asked for %v, the delay with jitter is %v, want %v", c.asked, got, c.want+400*time.Millisecond)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestListsAfterAnOutageAreSpread(t *testing.T) {
 func TestBucketOfTokens(t *testing.T) {
 	rules := defaults()
 	for _, kind := range []next{toList, toWatch} {
-		var p pauses
+		var p backoff
 		begun := newStage().at
 		var got []time.Duration
 		for now := begun; len(got) < 9; {
@@ -188,7 +188,7 @@ func TestListAfterAListWaitsForAToken(t *testing.T) {
 			s.settled()
 			s.step(Ended{failed(Expired, 410)})
 			s.tick()
-			s.m.pauses.listsFullAt = s.at.Add(burst * refill)
+			s.m.backoff.listsFullAt = s.at.Add(burst * refill)
 			for _, in := range c.inputs {
 				s.step(in)
 			}
@@ -205,11 +205,11 @@ func TestListAfterAListWaitsForAToken(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, no more than 24 watches are opened in any minute, and no more than 24 lists are sent, those of single objects and
-// of verifications included.
+// Whatever goes wrong, no more than 24 watches are opened in any minute, and no more than 24 lists are sent, those of single
+// objects and of verifications included.
 func TestNoMinuteHasMoreThan24Requests(t *testing.T) {
 	for seed := range uint64(24) {
-		for _, initial := range []Initial{ListAny, ListMostRecent, InitialEvents} {
+		for _, initial := range []InitialList{FromCache, Consistent, Streaming} {
 			t.Run(fmt.Sprint(seed, initial), func(t *testing.T) {
 				storm := newStorm(seed, initial)
 				for end := storm.at.Add(30 * time.Minute); storm.at.Before(end); {
@@ -218,7 +218,7 @@ func TestNoMinuteHasMoreThan24Requests(t *testing.T) {
 				storm.check(t, "watches", storm.watches)
 				storm.check(t, "lists", storm.lists)
 				if len(storm.watches)+len(storm.lists) < 10 {
-					t.Errorf("%d requests in half an hour, want the machine to go on", len(storm.watches)+len(storm.lists))
+					t.Errorf("%d requests in half an hour, want the machine to continue", len(storm.watches)+len(storm.lists))
 				}
 			})
 		}
@@ -233,12 +233,12 @@ type storm struct {
 	watches, lists []time.Time
 	asking         bool
 	verifying      bool
-	asked          string  // the key of the last ask
+	asked          string  // the key of the last refetch
 	ends, fails    float64 // how often a stream ends, and an answer is none
 	keys           int     // of objects that cannot be decoded
 }
 
-func newStorm(seed uint64, initial Initial) *storm {
+func newStorm(seed uint64, initial InitialList) *storm {
 	dice := rand.New(rand.NewPCG(seed, uint64(initial)))
 	s := newStage(func(r *Rules) {
 		r.Initial, r.Rand = initial, dice.Float64
@@ -320,9 +320,9 @@ func (s *storm) note() {
 			s.watches = append(s.watches, s.at)
 		case List:
 			s.lists = append(s.lists, s.at)
-		case Ask:
+		case Refetch:
 			s.lists, s.asking, s.asked = append(s.lists, s.at), true, e.Key
-		case CancelAsk:
+		case CancelRefetch:
 			s.asking = false
 		case ListMetadata: // the driver may send two
 			s.lists, s.verifying = append(s.lists, s.at, s.at), true
@@ -337,16 +337,16 @@ func (s *storm) newer() string {
 	return fmt.Sprint(s.version)
 }
 
-func (s *storm) answer() Answered {
+func (s *storm) answer() Refetched {
 	switch {
 	case s.dice.Float64() < s.fails:
-		return Answered{Failure: s.failure()}
+		return Refetched{Failure: s.failure()}
 	case s.dice.IntN(50) == 0:
-		return Answered{Version: fmt.Sprint(s.version - s.dice.IntN(50))}
+		return Refetched{Version: fmt.Sprint(s.version - s.dice.IntN(50))}
 	case s.asked == "":
-		return Answered{Version: s.newer()}
+		return Refetched{Version: s.newer()}
 	default:
-		return Answered{Version: s.newer(), Items: []Item{bad(s.asked, s.newer(), "")}}
+		return Refetched{Version: s.newer(), Items: []Item{bad(s.asked, s.newer(), "")}}
 	}
 }
 
@@ -359,7 +359,7 @@ func (s *storm) metadata() MetadataListed {
 
 func (s *storm) failure() Failure {
 	return []Failure{
-		failed(Closed, 0), failed(Cut, 0), failed(Unreachable, 0), failed(Unavailable, 503), failed(Throttled, 429), failed(Expired, 410),
+		failed(Closed, 0), failed(ConnectionLost, 0), failed(Unreachable, 0), failed(Unavailable, 503), failed(Throttled, 429), failed(Expired, 410),
 		failed(TooLarge, 504), failed(Denied, 403), failed(Failed, 500), failed(Failed, 400), failed(Malformed, 0), failed(NotFound, 404),
 	}[s.dice.IntN(12)]
 }

@@ -12,31 +12,31 @@ func (s *stage) silentAfter(t *testing.T) time.Duration {
 	if !ok || !p.open {
 		t.Fatalf("the machine is %s, want an open watch", s.m.phase.name())
 	}
-	return s.m.silentAt(p).Sub(p.heard)
+	return s.m.idleAt(p).Sub(p.heard)
 }
 
-// silentUntilEnd lets the watch be silent until it is opened again, and answers that.
+// silentUntilEnd lets the watch be idle until it is opened again, and answers that.
 func (s *stage) silentUntilEnd(t *testing.T) {
 	t.Helper()
 	for range 100 {
 		s.tick()
-		if _, ok := sent[Ask](s); ok { // the server is the one it was
-			s.step(Answered{Version: "100", Items: []Item{good("a", "90", "90")}})
+		if _, ok := sent[Refetch](s); ok { // the server is the one it was
+			s.step(Refetched{Version: "100", Items: []Item{good("a", "90", "90")}})
 		}
-		if hangUp, ok := sent[HangUp](s); ok {
+		if hangUp, ok := sent[Cancel](s); ok {
 			watch, ok := sent[Watch](s)
-			if from, _ := s.m.recent.repeats(s.m.resume); hangUp.Reason != Silent || !ok || watch.Version != from {
-				t.Fatalf("effects are %v, want a watch from %s after silence", s.effects, from)
+			if from, _ := s.m.recent.repeats(s.m.resume); hangUp.Reason != IdleTimeout || !ok || watch.Version != from {
+				t.Fatalf("effects are %v, want a watch from %s after idle time", s.effects, from)
 			}
 			s.step(Opened{})
 			return
 		}
 	}
-	t.Fatal("the watch is silent for ever")
+	t.Fatal("the watch is idle forever")
 }
 
-// Before its first bookmark a watch may be silent for about a minute, by jitter. If the watch that is opened instead brings
-// nothing either, there may be nothing to say: the next may be silent for twice as long, up to the end of its timeout.
+// Before its first bookmark a watch may be idle for about a minute, by jitter. If the watch that is opened instead brings
+// nothing either, there may be nothing to say: the next may be idle for twice as long, up to the end of its timeout.
 func TestSilenceBeforeABookmarkIsLearned(t *testing.T) {
 	for _, jitter := range []float64{0, 0.999} {
 		s := newStage(func(r *Rules) {
@@ -121,7 +121,7 @@ func TestSignsOfLife(t *testing.T) {
 		lives bool
 	}{
 		{"its own bytes", func(at time.Time) Heard { return Heard{Main: at} }, true},
-		{"bytes of an ask", func(at time.Time) Heard { return Heard{Ask: at} }, false},
+		{"bytes of a refetch", func(at time.Time) Heard { return Heard{Refetch: at} }, false},
 		{"bytes of a verification", func(at time.Time) Heard { return Heard{Verification: at} }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,25 +132,25 @@ func TestSignsOfLife(t *testing.T) {
 			s.step(Tick{c.heard(s.at)})
 			s.at = s.at.Add(2 * time.Second)
 			s.step(Tick{})
-			if _, ended := sent[HangUp](s); ended == c.lives {
+			if _, ended := sent[Cancel](s); ended == c.lives {
 				t.Errorf("given up is %v, want %v", ended, !c.lives)
 			}
 		})
 	}
 }
 
-// A watch without a version cannot be resumed, so its silence has no limit but its timeout.
+// A watch without a version cannot be resumed, so its idle time has no limit but its timeout.
 func TestWatchWithoutAVersionMayBeSilent(t *testing.T) {
 	s := newStage()
 	s.step(Tick{})
 	s.step(Listed{s.sum("", good("a", "90", ""))})
 	s.step(Opened{})
 	s.pass(5*time.Minute + margin - time.Second)
-	if _, ended := sent[HangUp](s); ended {
+	if _, ended := sent[Cancel](s); ended {
 		t.Error("given up before its timeout")
 	}
 	s.pass(time.Second)
-	if hangUp, _ := sent[HangUp](s); hangUp.Reason != TimedOut {
+	if hangUp, _ := sent[Cancel](s); hangUp.Reason != TimedOut {
 		t.Errorf("effects are %v, want the end of the timeout", s.effects)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Multi keeps one store in step with a resource in several namespaces, and calls handlers. Namespaces may come and go while it
-// runs. It is for a program that may read some namespaces and not all. All methods may be called from any goroutine.
+// MultiNamespace keeps one store in step with a resource in several namespaces, and calls handlers. Namespaces may come and go
+// while it runs. It is for a program that may read some namespaces and not all. All methods may be called from any goroutine.
 //
 // Each namespace has a reflector and a queue of its own. One consumer takes entries from all queues, and it owns the one store. So
 // handlers, observers, indexes and snapshots work as in an [Informer]: a handler is told of the objects of all namespaces, one
@@ -22,8 +22,8 @@ import (
 //
 // An OnAdd or a [Change] is initial if its object was in the first list of its namespace, also if that namespace was added later.
 // Handlers sync once, when the store first has the first list of every namespace. [Registration.Synced] does not wait for
-// namespaces that are added after that; [Multi.WaitForSync] does.
-type Multi[T object.Object] struct {
+// namespaces that are added after that; [MultiNamespace.WaitForSync] does.
+type MultiNamespace[T object.Object] struct {
 	*cache[T] // its mu guards feeds, removed, coming and late, too
 	open      func(namespace string) (source.ListWatcher[T], error)
 	opts      Options[T]
@@ -41,23 +41,23 @@ type Multi[T object.Object] struct {
 var (
 	errNoNamespace   = errors.New("the name of the namespace is empty: use an Informer for all namespaces")
 	errNoListWatcher = errors.New("open returned no ListWatcher")
-	errNoCheckpoint  = errors.New("a Multi cannot begin with a saved copy; leave Options.Checkpoint empty")
-	errNoMetadata    = errors.New("Options.Reflector.Verify needs a ListWatcher with a method Metadata, such as a *listwatch.Resource")
+	errNoCheckpoint  = errors.New("a MultiNamespace cannot begin with a saved copy; leave Options.Checkpoint empty")
+	errNoMetadata    = errors.New("Options.Reflector.Verify needs a ListWatcher with a method Metadata, such as a *listwatch.Client")
 )
 
-// NewMulti returns a Multi that has no namespaces and has not started. [Multi.Add] calls open, which returns a ListWatcher for
-// the resource in that one namespace. The Multi refuses objects of another namespace.
+// NewMultiNamespace returns a MultiNamespace that has no namespaces and has not started. [MultiNamespace.Add] calls open, which
+// returns a ListWatcher for the resource in that one namespace. The MultiNamespace refuses objects of another namespace.
 //
-//	cache := informer.NewMulti(func(namespace string) (source.ListWatcher[*Pod], error) {
+//	cache := informer.NewMultiNamespace(func(namespace string) (source.ListWatcher[*Pod], error) {
 //		return listwatch.New(client, pods, listwatch.Options[*Pod]{Namespace: namespace})
 //	}, informer.Options[*Pod]{})
 //
 // The options hold for each namespace. So the functions in Options.Reflector, such as Rand and those of Trace, are called for
 // several namespaces at the same time. Verify.Metadata is not used, because each namespace has metadata of its own. If Verify.Every
-// is positive, open must return a [*listwatch.Resource], whose method Metadata is used instead. TypeFits is not used either: T fits
+// is positive, open must return a [*listwatch.Client], whose method Metadata is used instead. TypeFits is not used either: T fits
 // as long as the store has an object of any namespace.
-func NewMulti[T object.Object](open func(namespace string) (source.ListWatcher[T], error), opts Options[T]) *Multi[T] {
-	return &Multi[T]{
+func NewMultiNamespace[T object.Object](open func(namespace string) (source.ListWatcher[T], error), opts Options[T]) *MultiNamespace[T] {
+	return &MultiNamespace[T]{
 		cache:   newCache(&opts),
 		open:    open,
 		opts:    opts,
@@ -69,13 +69,13 @@ func NewMulti[T object.Object](open func(namespace string) (source.ListWatcher[T
 	}
 }
 
-// Add adds a namespace, and does not wait for its first list: [Multi.WaitForSync] does. Add calls open on the goroutine of the
-// caller, and returns its error. If the namespace is there already, Add does nothing. It may be called before Run. It may also
-// be called after the namespace was removed: then the namespace is listed afresh, and handlers are told of its objects after the
+// Add adds a namespace, and does not wait for its first list: [MultiNamespace.WaitForSync] does. Add calls open on the goroutine of
+// the caller, and returns its error. If the namespace is there already, Add does nothing. It may be called before Run. It may also
+// be called after the namespace was removed: then the namespace is listed again, and handlers are told of its objects after the
 // deletions. If two goroutines add a namespace at the same time, open may be called twice, and one of its results is used.
 //
 // If Run has ended or is about to end, Add returns an error that satisfies errors.Is with [ErrStopped].
-func (m *Multi[T]) Add(namespace string) error {
+func (m *MultiNamespace[T]) Add(namespace string) error {
 	m.mu.Lock()
 	added, err := m.has(namespace)
 	m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *Multi[T]) Add(namespace string) error {
 }
 
 // has reports whether a namespace was added. It returns an error if the namespace cannot be added. It needs mu.
-func (m *Multi[T]) has(namespace string) (bool, error) {
+func (m *MultiNamespace[T]) has(namespace string) (bool, error) {
 	switch {
 	case namespace == "":
 		return false, fmt.Errorf("informer: add namespace: %w", errNoNamespace)
@@ -110,7 +110,7 @@ func (m *Multi[T]) has(namespace string) (bool, error) {
 	return m.feeds[namespace] != nil, nil
 }
 
-func (m *Multi[T]) add(f *feed[T]) error {
+func (m *MultiNamespace[T]) add(f *feed[T]) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if added, err := m.has(f.namespace); added || err != nil {
@@ -135,12 +135,12 @@ func (m *Multi[T]) add(f *feed[T]) error {
 // If the namespace is not there, Remove returns nil at once. If another call is removing it, Remove waits for the end of that
 // removal. If somebody adds the namespace again meanwhile, Remove returns when the old objects are gone.
 //
-// If ctx ends first, Remove returns ctx.Err(), and the removal goes on. If Run ends first, the error satisfies errors.Is with
+// If ctx ends first, Remove returns ctx.Err(), and the removal continues. If Run ends first, the error satisfies errors.Is with
 // [ErrStopped], and the store and the handlers may still have objects of the namespace.
 //
-// A callback of this Multi must not call Remove, because Remove waits for callbacks. It may call Remove with a context that has
-// ended: the removal then begins, and Remove does not wait.
-func (m *Multi[T]) Remove(ctx context.Context, namespace string) error {
+// A callback of this MultiNamespace must not call Remove, because Remove waits for callbacks. It may call Remove with a context
+// that has ended: the removal then begins, and Remove does not wait.
+func (m *MultiNamespace[T]) Remove(ctx context.Context, namespace string) error {
 	f := m.takeOut(namespace)
 	if f == nil {
 		return nil
@@ -154,7 +154,7 @@ func (m *Multi[T]) Remove(ctx context.Context, namespace string) error {
 
 // takeOut takes the feed of a namespace out of feeds. Remove has to wait for the removal of the feed that takeOut returns. If
 // takeOut returns nil, Remove has nothing to wait for.
-func (m *Multi[T]) takeOut(namespace string) *feed[T] {
+func (m *MultiNamespace[T]) takeOut(namespace string) *feed[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := m.feeds[namespace]
@@ -181,14 +181,14 @@ func (m *Multi[T]) takeOut(namespace string) *feed[T] {
 }
 
 // Namespaces returns the namespaces that were added and not removed, sorted.
-func (m *Multi[T]) Namespaces() []string {
+func (m *MultiNamespace[T]) Namespaces() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.feeds))
 }
 
 // current returns the feeds of the present namespaces, sorted by namespace.
-func (m *Multi[T]) current() []*feed[T] {
+func (m *MultiNamespace[T]) current() []*feed[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	feeds := make([]*feed[T], 0, len(m.feeds))
@@ -198,35 +198,35 @@ func (m *Multi[T]) current() []*feed[T] {
 	return feeds
 }
 
-// Store returns the cache of all namespaces. Until [Multi.WaitForSync] returns nil, it is incomplete. While a namespace is added or
-// removed, a reader may see some of its objects and not all.
+// Store returns the cache of all namespaces. Until [MultiNamespace.WaitForSync] returns nil, it is incomplete. While a namespace is
+// added or removed, a reader may see some of its objects and not all.
 //
 // ResourceVersion is empty, and so is the ResourceVersion of a Snapshot, because each namespace has a version of its own: see
-// [Multi.Status].
-func (m *Multi[T]) Store() Reader[T] { return m.store }
+// [MultiNamespace.Status].
+func (m *MultiNamespace[T]) Store() Reader[T] { return m.store }
 
 // AddHandler adds a handler for the objects of all namespaces, including namespaces that are added later. See
 // [Informer.AddHandler].
-func (m *Multi[T]) AddHandler(h Handler[T]) (*Registration, error) { return m.addHandler(h) }
+func (m *MultiNamespace[T]) AddHandler(h Handler[T]) (*Registration, error) { return m.addHandler(h) }
 
 // Observe adds an observer of the objects of all namespaces. See [Informer.Observe].
-func (m *Multi[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
+func (m *MultiNamespace[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
 	return m.addObserver(name, observe)
 }
 
 // Run lists and watches the resource in every namespace and calls handlers until ctx ends, and returns ctx.Err(). It ends and drops
 // pending changes as [Informer.Run] does. If Options.Reflector.Fatal ends it, the error names the namespace.
-func (m *Multi[T]) Run(ctx context.Context) error { return m.runFrom(ctx, m) }
+func (m *MultiNamespace[T]) Run(ctx context.Context) error { return m.runFrom(ctx, m) }
 
 // Stop ends Run after handlers were told what is pending. See [Informer.Stop].
-func (m *Multi[T]) Stop(ctx context.Context) error { return m.stopFrom(ctx, m) }
+func (m *MultiNamespace[T]) Stop(ctx context.Context) error { return m.stopFrom(ctx, m) }
 
 // IsStopped reports whether Run has ended or is about to: Add and AddHandler return an error from then on.
-func (m *Multi[T]) IsStopped() bool { return m.isStopped() }
+func (m *MultiNamespace[T]) IsStopped() bool { return m.isStopped() }
 
 // Status says how fresh the copy of each namespace is, and what keeps it from being fresher. It is sorted by namespace, and
 // namespaces that were removed are not in it. See [Informer.Status].
-func (m *Multi[T]) Status() []MemberStatus {
+func (m *MultiNamespace[T]) Status() []MemberStatus {
 	var all []MemberStatus
 	for _, f := range m.current() {
 		all = append(all, MemberStatus{Namespace: f.namespace, Status: f.reflector.Status()})

@@ -6,10 +6,10 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// silence decides how long a watch may bring nothing before the machine gives it up. Pings do not suffice: a proxy may answer the
+// idleLimits decides how long a watch may bring nothing before the machine gives it up. Pings do not suffice: a proxy may answer the
 // pings although the server behind it is gone, and HTTP/1.1 has no pings. A limit that is too short does little harm, because the
-// next watch begins at the resume point, or up to four events before it, and costs the server little.
-type silence struct {
+// next watch begins at the resume version, or up to four events before it, and costs the server little.
+type idleLimits struct {
 	// bookmarkGap is the time between the last two bookmarks of one stream; zero before there were two.
 	bookmarkGap time.Duration
 
@@ -18,52 +18,52 @@ type silence struct {
 }
 
 const (
-	// The first limit is drawn from [minSilence, maxSilence), so that watches that were opened together are not opened again
+	// The first limit is drawn from [minIdle, maxIdle), so that watches that were opened together are not opened again
 	// together. API servers send a bookmark about once a minute. The first one comes only after the watch cache has passed
 	// the version that the watch began at.
-	minSilence = 55 * time.Second
-	maxSilence = 90 * time.Second
+	minIdle = 55 * time.Second
+	maxIdle = 90 * time.Second
 
 	// If a watch was dead, the watch after it brings the missed events within backlogWithin after it was asked for.
 	backlogWithin = 5 * time.Second
 )
 
-// limit returns how long the next watch may be silent before its first bookmark.
-func (s *silence) limit(r *Rules) time.Duration {
+// limit returns how long the next watch may be idle before its first bookmark.
+func (s *idleLimits) limit(r *Rules) time.Duration {
 	if s.learnedLimit > 0 {
 		return s.learnedLimit
 	}
-	return minSilence + r.jitter(maxSilence-minSilence)
+	return minIdle + r.jitter(maxIdle-minIdle)
 }
 
-// silentAt returns when a watch has been silent for too long. Before the first bookmark, the limit is that of silence.limit. After
-// it, the limit is 1.5 times the time between the last two bookmarks, and at least maxSilence. A watch without a version has no
+// idleAt returns when a watch has been idle for too long. Before the first bookmark, the limit is that of idleLimits.limit. After
+// it, the limit is 1.5 times the time between the last two bookmarks, and at least maxIdle. A watch without a version has no
 // limit, because it cannot be resumed and a list would follow.
-func (m *Machine) silentAt(p *watching) time.Time {
-	if object.Any(p.version) {
+func (m *Machine) idleAt(p *watching) time.Time {
+	if object.IsAnyVersion(p.version) {
 		return time.Time{}
 	}
-	limit := p.silence
+	limit := p.idleLimit
 	if !p.bookmark.IsZero() {
-		limit = max(maxSilence, m.silence.bookmarkGap*3/2)
+		limit = max(maxIdle, m.idle.bookmarkGap*3/2)
 	}
 	return p.heard.Add(limit)
 }
 
 // ended learns from a watch that was given up. If the watch never brought a bookmark, the server may have had nothing to send, so
-// the next watch may be silent for twice as long.
-func (s *silence) ended(p *watching) {
+// the next watch may be idle for twice as long.
+func (s *idleLimits) ended(p *watching) {
 	if p.bookmark.IsZero() {
-		s.learnedLimit = min(2*p.silence, time.Hour)
+		s.learnedLimit = min(2*p.idleLimit, time.Hour)
 	}
 }
 
 // signOfLife learns from an event or a bookmark. If the event comes right after the watch was asked for, then the watch before
-// was dead and not merely silent, so the first limit is used again. If the event comes later, the machine learns nothing, even if
+// was dead and not merely idle, so the first limit is used again. If the event comes later, the machine learns nothing, even if
 // the event is the first thing that the watch brings: some proxies hold the head of an answer back until there is an event.
-func (s *silence) signOfLife(r *Rules, now time.Time, p *watching) {
+func (s *idleLimits) signOfLife(r *Rules, now time.Time, p *watching) {
 	if s.learnedLimit > 0 && !p.progress && now.Sub(p.asked) < backlogWithin {
 		s.learnedLimit = 0
-		p.silence = s.limit(r)
+		p.idleLimit = s.limit(r)
 	}
 }

@@ -7,39 +7,39 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// ask is the request for one key that is in flight. There is one at a time.
+// refetch is the request for one key that is in flight. There is one at a time.
 //
 // The machine does not use GET: a GET ignores selectors, and a 404 has no version, so the machine could not tell which events of
 // the watch are older than the answer. A list of one key has a version L. It shows the state of that key as of L, and says
 // nothing about other keys.
-type ask struct {
-	key        string
-	at         string // the version of a question of the history check, see history.go; "" asks for the most recent state
-	asked      time.Time
-	heard      time.Time
-	eventSince bool // an event of the key has come since
-	doubted    bool // since then, another server may have taken the place of the one that was asked
+type refetch struct {
+	key         string
+	at          string // the version of a question of the history check, see history.go; "" asks for the most recent state
+	asked       time.Time
+	heard       time.Time
+	eventSince  bool // an event of the key has come since
+	otherServer bool // since then, another server may have taken the place of the one that was asked
 }
 
 const (
-	// After an answer that cannot be used, the machine does not ask for single keys for the time unaskableFor. There are two
+	// After an answer that cannot be used, the machine does not ask for single keys for the time noRefetchFor. There are two
 	// causes: the server ignores field selectors, as OpenShift does for projects, or its versions cannot be ordered.
-	unaskableFor = time.Hour
+	noRefetchFor = time.Hour
 
 	// After maxAnswersUnused answers in a row that are too old, or that an event has overtaken, the machine lists.
 	maxAnswersUnused = 3
 )
 
-// askTimers gives up an ask that has been silent for too long.
-func (m *Machine) askTimers(now time.Time) {
-	if m.ask != nil && due(now, m.silentTooLong(m.ask.heard)) {
-		m.emit(CancelAsk{})
-		m.answered(now, Answered{Failure: Failure{Reason: Silent, Err: errSilent}})
+// refetchTimers gives up a refetch that has been idle for too long.
+func (m *Machine) refetchTimers(now time.Time) {
+	if m.refetch != nil && due(now, m.idleSince(m.refetch.heard)) {
+		m.emit(CancelRefetch{})
+		m.answered(now, Refetched{Failure: Failure{Reason: IdleTimeout, Err: errIdle}})
 	}
 }
 
-// nextAsk returns when to send the next question or ask beside an open watch; zero for never.
-func (m *Machine) nextAsk() time.Time {
+// nextRefetch returns when to send the next question or refetch beside an open watch; zero for never.
+func (m *Machine) nextRefetch() time.Time {
 	at := m.quarantine.soonest
 	if m.unverified != nil {
 		at = earliest(at, m.unverified.at)
@@ -47,13 +47,13 @@ func (m *Machine) nextAsk() time.Time {
 	if at.IsZero() {
 		return at
 	}
-	at = latest(at, m.askNotBefore)
-	return latest(at, m.pauses.nextToken(&m.rules, toList))
+	at = latest(at, m.refetchNotBefore)
+	return latest(at, m.backoff.nextToken(&m.rules, toList))
 }
 
-// checkOrAsk sends the question or the ask that is due.
-func (m *Machine) checkOrAsk(now time.Time) {
-	if m.ask != nil || !due(now, m.nextAsk()) {
+// checkOrRefetch sends the question or the refetch that is due.
+func (m *Machine) checkOrRefetch(now time.Time) {
+	if m.refetch != nil || !due(now, m.nextRefetch()) {
 		return
 	}
 	if u := m.unverified; u != nil && due(now, u.at) {
@@ -62,54 +62,54 @@ func (m *Machine) checkOrAsk(now time.Time) {
 	}
 	switch key, ok := m.quarantine.due(now); {
 	case !ok:
-	case now.Before(m.unaskableUntil):
+	case now.Before(m.noRefetchUntil):
 		m.repair.want(&m.rules, now)
 		m.quarantine.postpone(&m.rules, now, m.quarantine.entries[key])
 	default:
-		m.send(now, &ask{key: key})
+		m.send(now, &refetch{key: key})
 	}
 }
 
-func (m *Machine) send(now time.Time, a *ask) {
+func (m *Machine) send(now time.Time, a *refetch) {
 	a.asked, a.heard = now, now
-	m.ask = a
-	m.pauses.take(m.rules, toList, now)
-	m.emit(Ask{a.key, a.at})
+	m.refetch = a
+	m.backoff.take(m.rules, toList, now)
+	m.emit(Refetch{a.key, a.at})
 }
 
 // eventCame notes that an event of a key has come: an answer that is on its way may be older.
 func (m *Machine) eventCame(key string) {
-	if m.ask != nil && m.ask.key == key {
-		m.ask.eventSince = true
+	if m.refetch != nil && m.refetch.key == key {
+		m.refetch.eventSince = true
 	}
 	if m.verify.running() {
 		m.verify.keysWithEvents[key] = true
 	}
 }
 
-// answered takes the answer to the ask that is in flight.
-func (m *Machine) answered(now time.Time, in Answered) {
-	a := m.ask
+// answered takes the answer to the refetch that is in flight.
+func (m *Machine) answered(now time.Time, in Refetched) {
+	a := m.refetch
 	if a == nil {
 		return
 	}
-	m.ask = nil
+	m.refetch = nil
 	if in.Failure.RetryAfter > 0 {
-		m.askNotBefore = now.Add(in.Failure.retryAfter())
+		m.refetchNotBefore = now.Add(in.Failure.retryAfter())
 	}
 	switch {
 	case a.at != "":
 		m.checked(now, a, in)
 	default:
-		m.askAnswered(now, a, in)
+		m.refetchedKey(now, a, in)
 	}
 }
 
 // answers reports whether an answer is about the key that was asked for, and whether its version can be compared with those of
 // events.
-func (a *ask) answers(in Answered) bool {
+func (a *refetch) answers(in Refetched) bool {
 	switch {
-	case in.Failure.Code == 400, !object.Ordered(in.Version) && in.Failure.Reason == 0:
+	case in.Failure.Code == 400, !object.IsComparable(in.Version) && in.Failure.Reason == 0:
 		return false
 	case a.key == "":
 		return true // the version says all
@@ -117,21 +117,21 @@ func (a *ask) answers(in Answered) bool {
 	return !in.More && len(in.Items) <= 1 && (len(in.Items) == 0 || in.Items[0].Meta.Key == a.key)
 }
 
-// askAnswered brings the sink's object of a key in line with the server's answer.
-func (m *Machine) askAnswered(now time.Time, a *ask, in Answered) {
+// refetchedKey brings the sink's object of a key in line with the server's answer.
+func (m *Machine) refetchedKey(now time.Time, a *refetch, in Refetched) {
 	e, ok := m.quarantine.entries[a.key]
 	if !ok {
 		return // an event has taken the key out of quarantine
 	}
 	switch {
 	case !a.answers(in):
-		m.unaskableUntil = now.Add(unaskableFor)
-		m.repairUnaskable(now)
+		m.noRefetchUntil = now.Add(noRefetchFor)
+		m.repairInstead(now)
 		m.quarantine.postpone(&m.rules, now, e)
 	case in.Failure.Reason != 0:
-		e.askErr = in.Failure.Err
+		e.refetchErr = in.Failure.Err
 		m.quarantine.postpone(&m.rules, now, e)
-	case a.eventSince, a.doubted, object.Older(in.Version, e.minVersion):
+	case a.eventSince, a.otherServer, object.Older(in.Version, e.minVersion):
 		m.answerUnused(now, e)
 	case len(in.Items) == 0:
 		m.absent(now, e, in)
@@ -148,11 +148,11 @@ func (m *Machine) answerUnused(now time.Time, e *entry) {
 		m.quarantine.postpone(&m.rules, now, e)
 		return
 	}
-	m.quarantine.askAt(e, now.Add(askBase+m.rules.jitter(askBase)))
+	m.quarantine.refetchAt(e, now.Add(refetchBase+m.rules.jitter(refetchBase)))
 }
 
 // absent deletes the sink's object of a key. The server does not have the object, or it no longer matches the selector.
-func (m *Machine) absent(now time.Time, e *entry, in Answered) {
+func (m *Machine) absent(now time.Time, e *entry, in Refetched) {
 	switch {
 	case !m.rules.SinkTells:
 		m.repair.want(&m.rules, now) // there is no object to call Delete with, so a list has to say what is gone
@@ -160,13 +160,13 @@ func (m *Machine) absent(now time.Time, e *entry, in Answered) {
 	case in.IsHeld:
 		meta := object.Meta{Key: e.meta.Key, ResourceVersion: in.Version}
 		if e.why == deletionRefused {
-			meta = e.meta // the same deletion again: it is reported once, and the backoff of its asks goes on
+			meta = e.meta // the same deletion again: it is reported once, and the backoff of its refetches continues
 		}
 		e.minVersion = object.Newer(e.minVersion, in.Version)
 		m.applyAnswer(Deleted, in.Version, Item{Meta: meta, Err: errAbsent, Held: in.Held, IsHeld: true})
 	default:
 		m.release(e.meta.Key)
-		m.fence(e.meta.Key, in.Version)
+		m.noteRefetched(e.meta.Key, in.Version)
 	}
 }
 
@@ -174,21 +174,21 @@ var errAbsent = errors.New("the server does not have the object, or the object n
 
 // present applies the object that the server has.
 func (m *Machine) present(now time.Time, e *entry, version string, item Item) {
-	same := item.IsHeld && !object.Another(item.Held.UID, item.Meta.UID)
+	same := item.IsHeld && !object.DifferentUID(item.Held.UID, item.Meta.UID)
 	switch {
 	case item.Err != nil:
 		if e.meta != item.Meta {
 			m.emit(Problem{Class: ObjectProblem, Key: item.Meta.Key, Err: item.Err})
 			e.step, e.why = 0, unusable
 		}
-		e.meta, e.err, e.askErr = item.Meta, item.Err, nil
+		e.meta, e.err, e.refetchErr = item.Meta, item.Err, nil
 		e.minVersion = object.Newer(e.minVersion, item.Meta.ResourceVersion)
 		m.quarantine.postpone(&m.rules, now, e)
 	case same && item.Held.ResourceVersion == item.Meta.ResourceVersion:
 		m.release(e.meta.Key)
-		m.fence(e.meta.Key, version)
+		m.noteRefetched(e.meta.Key, version)
 	case same && object.Older(item.Meta.ResourceVersion, item.Held.ResourceVersion) && !object.Older(version, item.Held.ResourceVersion):
-		m.wentBack(now, otherVersion(item))
+		m.rolledBack(now, otherVersion(item))
 	case item.IsHeld:
 		m.applyAnswer(Modified, version, item)
 	default:
@@ -202,11 +202,11 @@ func (m *Machine) applyAnswer(typ Type, version string, item Item) {
 	m.pending.answer = version
 }
 
-// cancelBeside gives up the ask and the verification that are in flight, because a list brings everything.
+// cancelBeside gives up the refetch and the verification that are in flight, because a list brings everything.
 func (m *Machine) cancelBeside() {
-	if m.ask != nil {
-		m.ask = nil
-		m.emit(CancelAsk{})
+	if m.refetch != nil {
+		m.refetch = nil
+		m.emit(CancelRefetch{})
 	}
 	if m.verify.running() {
 		m.verify.cancel()
