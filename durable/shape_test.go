@@ -51,13 +51,13 @@ func TestAnotherShapeInDoubt(t *testing.T) {
 				return o, nil
 			},
 		}
-		check := func(when, put, doubts string) {
+		check := func(when, put, unsure string) {
 			t.Helper()
 			if got := r.told(durable.Put); got != put {
 				t.Errorf("%s: written: %s, want %s", when, got, put)
 			}
-			if got := strings.Join(r.place.state.Point.Unsure, " "); got != doubts || r.place.state.Point.Version == "" {
-				t.Errorf("%s: version %q, unsure keys %s, want %s", when, r.place.state.Point.Version, got, doubts)
+			if got := strings.Join(r.place.state.Point.Unsure, " "); got != unsure || r.place.state.Point.Version == "" {
+				t.Errorf("%s: version %q, unsure keys %s, want %s", when, r.place.state.Point.Version, got, unsure)
 			}
 		}
 		_ = r.run(opts, nil, nil)

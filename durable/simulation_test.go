@@ -32,7 +32,7 @@ var (
 
 // TestSimulation plays random lives to programs that follow each other and share a place. Objects change, cannot be decoded, and
 // can again; watches are cut, versions expire, backups of the server are restored; the database fails before or after each kind of
-// call; programs are killed, and second ones take over. After each commit, every row whose key is not in doubt is what the server had
+// call; programs are killed, and second ones take over. After each commit, every row whose key is not unsure is what the server had
 // at the version of the commit. In the end, all rows are what the server has.
 //
 //	go test -race . -run TestSimulation -v -seeds=2000
@@ -156,9 +156,9 @@ func (s *simulation) check(rows map[string]row, state durable.State, changes []d
 	if state.Unselected {
 		s.t.Errorf("rows at version %s may be of other selectors", state.Point.Version)
 	}
-	doubts := map[string]bool{}
+	unsure := map[string]bool{}
 	for _, key := range state.Point.Unsure {
-		doubts[key] = true
+		unsure[key] = true
 	}
 	var last string
 	for _, history := range s.histories {
@@ -166,7 +166,7 @@ func (s *simulation) check(rows map[string]row, state durable.State, changes []d
 		if !ok {
 			continue
 		}
-		if last = difference(rows, want, doubts); last == "" {
+		if last = difference(rows, want, unsure); last == "" {
 			return
 		}
 	}
@@ -174,15 +174,15 @@ func (s *simulation) check(rows map[string]row, state durable.State, changes []d
 	s.t.Errorf("the commit of version %s with %d changes (of a list: %v), unsure keys %v: %s", state.Point.Version, len(changes), list, state.Point.Unsure, last)
 }
 
-func difference(rows map[string]row, want map[string]identity, doubts map[string]bool) string {
+func difference(rows map[string]row, want map[string]identity, unsure map[string]bool) string {
 	for key, r := range rows {
 		has := identity{r.meta.UID, r.meta.ResourceVersion, r.obj.Data["value"]}
-		if !doubts[key] && has != want[key] {
+		if !unsure[key] && has != want[key] {
 			return fmt.Sprintf("the row of %s is %v, and the server has %v", key, has, want[key])
 		}
 	}
 	for key, w := range want {
-		if _, ok := rows[key]; !ok && !doubts[key] {
+		if _, ok := rows[key]; !ok && !unsure[key] {
 			return fmt.Sprintf("there is no row of %s, and the server has %v", key, w)
 		}
 	}
@@ -321,7 +321,7 @@ func (s *simulation) settled() {
 			bad[fmt.Sprint(meta["namespace"], "/", meta["name"])] = true
 		}
 	}
-	doubts := maps.Clone(bad)
+	unsure := maps.Clone(bad)
 	for _, key := range s.place.state.Point.Unsure {
 		if !bad[key] {
 			s.t.Errorf("%s is unsure after an hour", key)
@@ -329,9 +329,9 @@ func (s *simulation) settled() {
 		delete(bad, key)
 	}
 	if len(bad) > 0 {
-		s.t.Errorf("the objects %v cannot be decoded, and are not in doubt", bad)
+		s.t.Errorf("the objects %v cannot be decoded, and are not unsure", bad)
 	}
-	if diff := difference(s.place.rows, s.histories[len(s.histories)-1][version], doubts); diff != "" {
+	if diff := difference(s.place.rows, s.histories[len(s.histories)-1][version], unsure); diff != "" {
 		s.t.Errorf("at last, at version %s (the server is at %s): %s", s.place.state.Point.Version, version, diff)
 	}
 }

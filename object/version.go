@@ -26,6 +26,5 @@ func IsComparable(version string) bool {
 	return err == nil
 }
 
-// IsAnyVersion reports whether version is empty or "0". A server takes these for "any version", so nobody can watch on from them
-// without a gap.
+// IsAnyVersion reports whether version is empty or "0": a server takes these for "any version", and a watch from them has a gap.
 func IsAnyVersion(version string) bool { return version == "" || version == "0" }

@@ -128,18 +128,18 @@ func TestInformerMoves(t *testing.T) {
 			r.must(r.server.Resume())
 			pass(time.Minute)
 		}, series{
-			`relist_watches_ended_total{name="maps", reason="cut"}`:     1,
-			`relist_watches_ended_total{name="maps", reason="expired"}`: 2, // before the last events, and at the resume version
-			`relist_relists_total{name="maps", reason="expired"}`:       1,
+			`relist_watches_ended_total{name="maps", reason="connectionLost"}`: 1,
+			`relist_watches_ended_total{name="maps", reason="expired"}`:        2, // before the last events, and at the resume version
+			`relist_relists_total{name="maps", reason="expired"}`:              1,
 		})
 		moves("the server is away", func() {
 			r.must(r.server.Refuse(0))
 			pass(time.Millisecond)
 		}, series{
-			`relist_problems_total{class="server", name="maps"}`:            1,
-			`relist_watches_ended_total{name="maps", reason="cut"}`:         1,
-			`relist_backoffs_total{name="maps", reason="unreachable"}`:      1,
-			`relist_watches_ended_total{name="maps", reason="unreachable"}`: 1,
+			`relist_problems_total{class="server", name="maps"}`:               1,
+			`relist_watches_ended_total{name="maps", reason="connectionLost"}`: 1,
+			`relist_backoffs_total{name="maps", reason="unreachable"}`:         1,
+			`relist_watches_ended_total{name="maps", reason="unreachable"}`:    1,
 		})
 		moves("it is back, and overloaded", func() {
 			r.must(r.server.Resume())

@@ -56,7 +56,7 @@ func (p *points) At(version string, point func() reflector.Point) {
 		}
 	}
 	if len(at.Unsure) > 0 {
-		line += " in doubt: " + strings.Join(at.Unsure, " ")
+		line += " unsure: " + strings.Join(at.Unsure, " ")
 	}
 	p.note(line)
 }
@@ -114,13 +114,13 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 		told("at 10, point 10 b@6 a@5")
 		watch := <-server.streams
 		watch.undecodable(listwatch.Modified, configMap("a", "11"))
-		told("at 11, point 11 a@11 b@6 a@5 in doubt: a")
+		told("at 11, point 11 a@11 b@6 a@5 unsure: a")
 		watch.event(listwatch.Deleted, configMap("b", "12"))
-		told("at 12, point 12 b@12 gone a@11 b@6 a@5 in doubt: a")
+		told("at 12, point 12 b@12 gone a@11 b@6 a@5 unsure: a")
 
 		// An answer as of 20 is ahead of the watch, so that the key stays unsure until the watch is there.
 		<-time.After(2 * time.Second)
-		told("at 12, point 12 b@12 gone a@11 b@6 a@5 in doubt: a")
+		told("at 12, point 12 b@12 gone a@11 b@6 a@5 unsure: a")
 		watch.bookmark("20")
 		told("at 20, point 20 b@12 gone a@11 b@6 a@5")
 		stop()

@@ -107,7 +107,7 @@ type Config struct {
 	// messages of a WebSocket. If nil, [WatchAuto].
 	WatchTransport WatchTransport
 
-	// ReadIdleTimeout is how long an HTTP/2 connection or a WebSocket may be silent
+	// ReadIdleTimeout is how long an HTTP/2 connection or a WebSocket may be idle
 	// before a ping is sent. PingTimeout is how long the answer may take before the
 	// connection fails, with everything on it. So a half-open connection is found after
 	// the sum of both. On a WebSocket, pings are sent while a reader waits. If zero, 30

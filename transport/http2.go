@@ -49,7 +49,7 @@ func newHTTP2(cfg Config) *http.Transport {
 		IdleConnTimeout:        idleConnTimeout,
 		Protocols:              new(http.Protocols),
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		HTTP2:                  silenceOf(cfg).http2(),
+		HTTP2:                  idleLimitsOf(cfg).http2(),
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return ctx.Value(connKey{}).(net.Conn), nil
 		},

@@ -47,12 +47,12 @@ func (overWebSocket) watcher(c *Client, cfg Config) watcher { return newSockets(
 
 // sockets opens watches over WebSocket.
 type sockets struct {
-	client   *Client
-	kind     kind    // its connections are of HTTP/1.1
-	http     *bodies // the fallback
-	origin   string
-	silence  silence
-	declined atomic.Pointer[time.Time] // of the last fallback; nil: never
+	client     *Client
+	kind       kind    // its connections are of HTTP/1.1
+	http       *bodies // the fallback
+	origin     string
+	idleLimits idleLimits
+	declined   atomic.Pointer[time.Time] // of the last fallback; nil: never
 }
 
 func newSockets(c *Client, cfg Config) *sockets {
@@ -63,8 +63,8 @@ func newSockets(c *Client, cfg Config) *sockets {
 		http:   newBodies(c, cfg),
 		// kube-apiserver refuses a handshake without an Origin. It does not look at the
 		// value; other servers compare it with the host under which they are called.
-		origin:  server.Scheme + "://" + server.Host,
-		silence: silenceOf(cfg),
+		origin:     server.Scheme + "://" + server.Host,
+		idleLimits: idleLimitsOf(cfg),
 	}
 }
 
@@ -122,7 +122,7 @@ func isFallback(x *exchange, err error) bool {
 // do better.
 func (s *sockets) dial(ctx context.Context, req Request) (Stream, error) {
 	ctx, x := s.client.begin(ctx, s.kind, req)
-	conn := &socketConn{liveness: newLiveness(s.silence, func() { x.cancel(errNoPong) })}
+	conn := &socketConn{liveness: newLiveness(s.idleLimits, func() { x.cancel(errNoPong) })}
 	conn.shakeHands = func(header http.Header) (*Response, error) {
 		return s.upgrade(ctx, x, header)
 	}
@@ -154,7 +154,7 @@ func (s *sockets) upgrade(ctx context.Context, x *exchange, header http.Header) 
 	case err != nil:
 		return nil, err
 	case resp.StatusCode != http.StatusSwitchingProtocols:
-		_ = resp.Body.Close() // a proxy that drops the Upgrade header lets a watch through, which may be silent for minutes
+		_ = resp.Body.Close() // a proxy that drops the Upgrade header lets a watch through, which may be idle for minutes
 		contentType := x.redactWhole([]byte(resp.Header.Get("Content-Type")))
 		return nil, &fallbackError{URL: x.url, Err: fmt.Errorf("the handshake was answered with %d and %q", resp.StatusCode, contentType)}
 	}

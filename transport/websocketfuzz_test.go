@@ -65,7 +65,7 @@ func readSocket(t *testing.T, in io.Reader, limit int, formats []frames.Format) 
 	t.Helper()
 	ctx, x := new(Client).begin(context.Background(), kind{op: "watch"}, Request{Path: "http://api.example/"})
 	x.holdBody(ctx, upgraded{in})
-	conn := &socketConn{liveness: newLiveness(silence{}, func() {})}
+	conn := &socketConn{liveness: newLiveness(idleLimits{}, func() {})}
 	conn.shakeHands = func(header http.Header) (*Response, error) {
 		answer := http.Header{
 			"Upgrade": {"websocket"}, "Connection": {"Upgrade"},

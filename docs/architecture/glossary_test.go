@@ -38,7 +38,7 @@ func TestGlossary(t *testing.T) {
 			t.Errorf("%q: %s has no %s", row[1], path, name)
 		}
 	}
-	for _, word := range []string{"resume version", "quarantine", "refetch", "history check", "backoff, delay", "outage", "list", "initial events", "tombstone", "mark", "held", "relist", "synced"} {
+	for _, word := range []string{"resume version", "quarantine", "refetch", "history check", "backoff", "outage", "list", "initial events", "tombstone", "mark", "held", "relist", "synced"} {
 		if !words[word] {
 			t.Errorf("%q is missing", word)
 		}

@@ -174,7 +174,7 @@ func (s *server[T]) at(log []*entry[T], version int, selector string) map[string
 }
 
 // states returns what the rows may be at a version: one state for each life of the server that had the version. The rows of keys in
-// doubt need not be as in the state.
+// unsure need not be as in the state.
 func (s *server[T]) states(version, selector string) (states []map[string]Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -82,11 +82,11 @@ func states[T object.Object](r *rig[T]) {
 }
 
 func manyDoubts() []string {
-	doubts := make([]string, 1000)
-	for i := range doubts {
-		doubts[i] = fmt.Sprintf("namespace-%d/object-%d", i%7, i)
+	unsure := make([]string, 1000)
+	for i := range unsure {
+		unsure[i] = fmt.Sprintf("namespace-%d/object-%d", i%7, i)
 	}
-	return doubts
+	return unsure
 }
 
 // wantFenced wants that current is refused, and that the Copy can be used after that.

@@ -27,7 +27,7 @@ func TestOnceGoesOn(t *testing.T) {
 	}
 	before := w.listed()
 	r = w.once()
-	if !strings.Contains(r.stdout, "\ngoes on at ") || w.listed() != before {
+	if !strings.Contains(r.stdout, "\ncontinues at ") || w.listed() != before {
 		t.Errorf("%d lists, stdout %q", w.listed()-before, r.stdout)
 	}
 	w.want("SELECT key FROM configmaps ORDER BY 1", "a/c0000\na/c0002\na/new\n")

@@ -49,7 +49,7 @@ func (r *mirrorRun) problem(t *target, p reflector.Problem) {
 		return
 	case protocol.ObjectProblem, protocol.VersionProblem:
 	}
-	if t.doubtsEnded.Swap(false) {
+	if t.unsureEnded.Swap(false) {
 		clear(t.told)
 	}
 	if t.told[p.Key] || p.Key != "" && len(t.told) > mostTold {
@@ -93,20 +93,20 @@ func (r *mirrorRun) sinkTrace(t *target) *durable.Trace {
 		Opened: func(s durable.State) {
 			t.committed.Store(s.Point.Version)
 			if s.Point.Version != "" && !t.failing.Load() {
-				r.say(t, "continues at %s%s", report.Word(s.Point.Version), doubts(unsure(s.Point)))
+				r.say(t, "continues at %s%s", report.Word(s.Point.Version), withUnsure(unsure(s.Point)))
 			}
 		},
 		Commit: func(c durable.Commit) {
 			t.commits.Add(1)
 			t.committed.Store(c.Point.Version)
 			if now := unsure(c.Point); t.unsure.Swap(int64(now)) > 0 && now == 0 {
-				t.doubtsEnded.Store(true)
+				t.unsureEnded.Store(true)
 			}
 			if !c.Part && t.failing.Swap(false) {
 				r.warn(t, "is written again")
 			}
 			if c.List && c.Point.Version != "" {
-				r.say(t, "%s at %s%s, took %s", count(listed, "object"), report.Word(c.Point.Version), doubts(unsure(c.Point)), span(time.Since(c.Since)))
+				r.say(t, "%s at %s%s, took %s", count(listed, "object"), report.Word(c.Point.Version), withUnsure(unsure(c.Point)), span(time.Since(c.Since)))
 				listed = 0
 			}
 		},
@@ -130,7 +130,7 @@ func (r *mirrorRun) conclude(t *target) {
 		r.say(t, "the first copy is not whole; the next start continues with it")
 		return
 	}
-	r.say(t, "stopped at %s%s, %s written", report.Word(s.Committed.Point.Version), doubts(unsure(s.Committed.Point)), count(int(s.Changes), "row"))
+	r.say(t, "stopped at %s%s, %s written", report.Word(s.Committed.Point.Version), withUnsure(unsure(s.Committed.Point)), count(int(s.Changes), "row"))
 }
 
 // awaitCurrent waits until every copy is what the server had when the command was started.
@@ -202,7 +202,7 @@ func (t *target) line(s durable.Status, now time.Time) string {
 	if s.Committed.Point.Version == "" {
 		return state
 	}
-	text := fmt.Sprintf("%s, at %s%s", state, report.Word(s.Committed.Point.Version), doubts(unsure(s.Committed.Point)))
+	text := fmt.Sprintf("%s, at %s%s", state, report.Word(s.Committed.Point.Version), withUnsure(unsure(s.Committed.Point)))
 	if lag := s.Lag(now); lag > time.Second {
 		text += fmt.Sprintf(", %s behind", lag.Round(time.Second))
 	}
@@ -230,11 +230,11 @@ func copied(n int, total int64) string {
 // unsure is the number of keys whose rows may be wrong.
 func unsure(p reflector.Point) int { return len(p.Unsure) + p.MoreUnsure }
 
-func doubts(n int) string {
+func withUnsure(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return " with " + count(n, "doubt")
+	return " with " + count(n, "unsure key")
 }
 
 func count(n int, noun string) string {

@@ -18,8 +18,8 @@ import (
 // The line at the bottom of a terminal.
 func TestProgressLine(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	at := func(version string, doubts ...string) durable.State {
-		return durable.State{Point: reflector.Point{Version: version, Unsure: doubts}}
+	at := func(version string, unsure ...string) durable.State {
+		return durable.State{Point: reflector.Point{Version: version, Unsure: unsure}}
 	}
 	watching := reflector.Status{State: reflector.Watching}
 	away := reflector.Status{State: reflector.Waiting, FailingSince: now.Add(-35 * time.Second)}

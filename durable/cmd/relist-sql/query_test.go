@@ -93,9 +93,9 @@ func TestQueryOfNothing(t *testing.T) {
 
 // streams are copies in every state.
 func streams(now time.Time) []database.Stream {
-	doubts := make([]string, 12)
-	for i := range doubts {
-		doubts[i] = "a/" + string(rune('a'+i))
+	unsure := make([]string, 12)
+	for i := range unsure {
+		unsure[i] = "a/" + string(rune('a'+i))
 	}
 	return []database.Stream{
 		{
@@ -105,7 +105,7 @@ func streams(now time.Time) []database.Stream {
 		{
 			Table: "deployments_apps", Label: "east", Rows: 2, CurrentAt: now.Add(-time.Hour), Committed: now.Add(-2 * time.Hour),
 			State: durable.State{
-				Epoch: 3, Point: reflector.Point{Version: "9", Unsure: doubts, MoreUnsure: 100}, Unselected: true, Reshaped: true,
+				Epoch: 3, Point: reflector.Point{Version: "9", Unsure: unsure, MoreUnsure: 100}, Unselected: true, Reshaped: true,
 				Stream: durable.Stream{Cluster: "u-1", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", LabelSelector: "app=web", FieldSelector: "metadata.name=x"},
 			},
 		},
@@ -132,7 +132,7 @@ func TestStatusScreen(t *testing.T) {
   rows         3
   version      7, since 1m0s ago
   last commit  1s ago
-  unsure keys       0
+  unsure       0
   history      configmaps_history, 1 gap
   opened       1 time
 
@@ -144,7 +144,7 @@ deployments_apps
   rows         2
   version      9, since 1h0m0s ago
   last commit  2h0m0s ago
-  unsure keys       112
+  unsure       112
                a/a
                a/b
                a/c
@@ -166,7 +166,7 @@ nodes
   rows         1
   version      (none): the first list is not whole; rows may be missing
   last commit  50ms ago
-  unsure keys       0
+  unsure       0
   opened       1 time
 
 pods
@@ -175,7 +175,7 @@ pods
   rows         4
   version      (none) since 1m0s ago: rows are of different times, and some may be missing
   last commit  8760h0m0s from now (a clock is wrong)
-  unsure keys       0
+  unsure       0
   history      pods_history, off: the states that it has as present may have ended; 2 gaps
   opened       2 times
 `
@@ -200,7 +200,7 @@ func (r told) Streams(context.Context) ([]database.Stream, error) { return r.str
 func TestOverviewScreen(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for output, want := range map[string]string{
-		"table": `TABLE              CLUSTER   ROWS   VERSION   DOUBTS   AGE
+		"table": `TABLE              CLUSTER   ROWS   VERSION   UNSURE   AGE
 configmaps                   3      7         0        1s
 deployments_apps   east      2      9         112      120m
 nodes                        1      <null>    0        0s

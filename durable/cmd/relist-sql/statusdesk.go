@@ -67,8 +67,8 @@ type copyStatus struct {
 
 	CommittedVersion string    `json:"committedVersion,omitempty"`
 	CommittedAt      time.Time `json:"committedAt,omitzero"`
-	Doubts           []string  `json:"unsure"`
-	MoreDoubts       int       `json:"moreUnsure"`
+	Unsure           []string  `json:"unsure"`
+	MoreUnsure       int       `json:"moreUnsure"`
 	Pending          int       `json:"pending"`
 	LagSeconds       float64   `json:"lagSeconds"`
 	Listed           int       `json:"listed,omitempty"`
@@ -107,8 +107,8 @@ func (r *mirrorRun) statusOf(t *target, now time.Time) *copyStatus {
 	c := &copyStatus{
 		Resource: t.label, Table: t.table,
 		CommittedVersion: s.Committed.Point.Version, CommittedAt: s.CommittedAt.UTC(),
-		Doubts:     append([]string{}, s.Committed.Point.Unsure...), // null would be a third case for who reads it
-		MoreDoubts: s.Committed.Point.MoreUnsure,
+		Unsure:     append([]string{}, s.Committed.Point.Unsure...), // null would be a third case for who reads it
+		MoreUnsure: s.Committed.Point.MoreUnsure,
 		Pending:    s.Pending, LagSeconds: report.Seconds(s.Lag(now)), Listed: s.Listed,
 		Changes: s.Changes, Commits: t.commits.Load(), CommitFailures: t.commitFailures.Load(),
 		CopyFailingSince: s.FailingSince.UTC(),
@@ -207,7 +207,7 @@ func (r *mirrorRun) metrics(now time.Time) *metrics.Text {
 		m.Gauge("relist_sink_failing_seconds", "For how long nothing could be committed; 0 if that is not so.", metrics.Since(s.FailingSince, now))
 		m.Gauge("relist_sink_lag_seconds", "For how long the oldest change has been waiting for its commit.", s.Lag(now).Seconds())
 		m.Gauge("relist_sink_pending_changes", "Changes that wait for their commit.", float64(s.Pending))
-		m.Gauge("relist_sink_doubts", "Keys whose rows may not be what the server has.", float64(unsure(s.Committed.Point)))
+		m.Gauge("relist_sink_unsure_keys", "Keys whose rows may not be what the server has.", float64(unsure(s.Committed.Point)))
 		m.Gauge("relist_sink_synced", "1 if the rows have a version, and 0 while a first copy is written.", metrics.Truth(s.Committed.Point.Version != ""))
 	}
 	return text

@@ -70,12 +70,12 @@ func TestStatusOverHTTP(t *testing.T) {
 	if _, body := p.get("/status"); json.Unmarshal([]byte(body), &s) != nil || !s.Healthy || len(s.Copies) != 2 {
 		t.Fatalf("/status: %s", body)
 	}
-	if c := s.Copies[0]; c.Resource != "configmaps" || c.Table != "configmaps" || c.CommittedVersion == "" || c.Changes != 2 || c.Commits < 2 || c.CommitFailures != 0 || c.Doubts == nil {
+	if c := s.Copies[0]; c.Resource != "configmaps" || c.Table != "configmaps" || c.CommittedVersion == "" || c.Changes != 2 || c.Commits < 2 || c.CommitFailures != 0 || c.Unsure == nil {
 		t.Errorf("%+v", c)
 	}
 	_, body := p.get("/metrics")
 	for _, want := range []string{
-		`relist_sink_changes_total{name="configmaps"} 2`, `relist_sink_changes_total{name="nodes"} 0`, `relist_sink_doubts{name="configmaps"} 0`,
+		`relist_sink_changes_total{name="configmaps"} 2`, `relist_sink_changes_total{name="nodes"} 0`, `relist_sink_unsure_keys{name="configmaps"} 0`,
 		`relist_sink_failures_total{name="configmaps"} 0`, `relist_sink_synced{name="nodes"} 1`, `relist_synced{name="configmaps"} 1`,
 		`relist_lists_total{name="configmaps",result="success"} 1`, "# TYPE relist_sink_commits_total counter", "# TYPE relist_sink_lag_seconds gauge",
 	} {

@@ -45,8 +45,8 @@ file of SQLite, or postgres://USER@HOST/DATABASE.`,
 	return cmd
 }
 
-// shownDoubts is how many unsure keys are printed.
-const shownDoubts = 10
+// shownUnsure is how many unsure keys are printed.
+const shownUnsure = 10
 
 // printStreams prints a headline and a table for each copy.
 func printStreams(out io.Writer, place database.Place, streams []database.Stream, now time.Time) error {
@@ -93,7 +93,7 @@ func streamRows(s database.Stream, now time.Time) []report.Row {
 	}
 	add("last commit", "%s", ago(now, s.Committed))
 	add("unsure", "%d", unsure(point))
-	shown := point.Unsure[:min(len(point.Unsure), shownDoubts)]
+	shown := point.Unsure[:min(len(point.Unsure), shownUnsure)]
 	for _, key := range shown {
 		add("", "%s", report.Word(key))
 	}

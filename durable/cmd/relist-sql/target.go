@@ -53,7 +53,7 @@ type target struct {
 	differ  int             // how many objects the verification that is under way has found to differ; the same goroutine has it
 
 	unsure      atomic.Int64 // unsure keys at the last commit
-	doubtsEnded atomic.Bool  // no key is unsure any more, since told was looked at last
+	unsureEnded atomic.Bool  // no key is unsure any more, since told was looked at last
 
 	// What the server had when the command was started.
 	total   int64 // objects; -1 if unknown

@@ -193,17 +193,17 @@ func tooLarge(err error) bool {
 	return apierrors.IsTimeout(err) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
 }
 
-func notCompared(doubts []string) string {
-	if len(doubts) == 0 {
+func notCompared(keys []string) string {
+	if len(keys) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s not compared)", count(len(doubts), "doubt"))
+	return fmt.Sprintf(" (%s not compared)", count(len(keys), "unsure key"))
 }
 
 // differences says which keys differ, and how, in the order of keys.
-func differences(rows map[string]listwatch.Meta, list *source.List[*metav1.PartialObjectMetadata], doubts []string) (found []string) {
+func differences(rows map[string]listwatch.Meta, list *source.List[*metav1.PartialObjectMetadata], unsure []string) (found []string) {
 	skip, nameless := map[string]bool{}, false
-	for _, key := range doubts {
+	for _, key := range unsure {
 		skip[key] = true
 	}
 	for _, bad := range list.Errors {

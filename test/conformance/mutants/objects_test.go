@@ -8,7 +8,7 @@ var ofObjects = []mutation{
 		dir:  protocol,
 		edits: one("case item.Err == nil:\n\t\tm.apply(",
 			"case true:\n\t\tm.apply("),
-		trace: "refetch-ahead-of-initial-events", // the first that has such an object: the program ends there
+		trace: "cbor", // the first that has such an object: the program ends there
 	},
 	{
 		what: "delete what a list has and nobody can decode",
@@ -69,35 +69,35 @@ var ofObjects = []mutation{
 	{
 		what: "take an answer that is older than what was seen",
 		dir:  protocol,
-		edits: one("case a.eventSince, a.doubted, object.Older(in.Version, e.minVersion):",
-			"case a.eventSince, a.doubted:"),
+		edits: one("case a.eventSince, a.otherServer, object.Older(in.Version, e.minVersion):",
+			"case a.eventSince, a.otherServer:"),
 		trace: "refetch-older-than-seen",
 	},
 	{
 		what: "take an answer that an event has overtaken",
 		dir:  protocol,
-		edits: one("case a.eventSince, a.doubted, object.Older(in.Version, e.minVersion):",
-			"case a.doubted, object.Older(in.Version, e.minVersion):"),
+		edits: one("case a.eventSince, a.otherServer, object.Older(in.Version, e.minVersion):",
+			"case a.otherServer, object.Older(in.Version, e.minVersion):"),
 		trace: "refetch-overtaken-by-event",
 	},
 	{
 		what: "apply events that are behind what a refetch has brought",
 		dir:  protocol,
-		edits: one("case m.fenced(item.Meta):",
+		edits: one("case m.refetched(item.Meta):",
 			"case false:"),
 		trace: "refetch-version",
 	},
 	{
 		what: "ask at once for all that is in quarantine",
 		dir:  protocol,
-		edits: one("return latest(at, m.delays.nextToken(&m.rules, toList))",
+		edits: one("return latest(at, m.backoff.nextToken(&m.rules, toList))",
 			"return at"),
 		trace: "refetch-many",
 	},
 	{
 		what: "give the watch up for a list whose turn has not come",
 		dir:  protocol,
-		edits: one("return latest(m.repair.at, m.delays.nextToken(&m.rules, m.wholeState(m.repair.at)))",
+		edits: one("return latest(m.repair.at, m.backoff.nextToken(&m.rules, m.wholeState(m.repair.at)))",
 			"return m.repair.at"),
 		trace: "refetch-many-then-list",
 	},
@@ -111,14 +111,14 @@ var ofObjects = []mutation{
 	{
 		what: "take a list that is older than what a refetch has brought",
 		dir:  protocol,
-		edits: one("floor = object.Newer(floor, refetch version)",
-			"floor = object.Newer(floor, refetch version[:0])"),
+		edits: one("floor = object.Newer(floor, upTo)",
+			"floor = object.Newer(floor, upTo[:0])"),
 		trace: "quarantine-refetch-ahead-of-a-list",
 	},
 	{
 		what: "take the answer to a refetch beside a list",
 		dir:  protocol,
-		edits: one("m.ask = nil\n\t\tm.emit(CancelRefetch{})\n\t}\n\tif m.verify",
+		edits: one("m.refetch = nil\n\t\tm.emit(CancelRefetch{})\n\t}\n\tif m.verify",
 			"}\n\tif m.verify"),
 		trace: "refetch-cancelled-by-list",
 	},
@@ -160,8 +160,8 @@ var ofObjects = []mutation{
 	{
 		what: "take a server for another one only if it could not be reached: not after a 503",
 		dir:  protocol,
-		edits: one("case Unreachable, Unavailable, Idle, TimedOut:\n\t\treturn true",
-			"case Unreachable, Idle, TimedOut:\n\t\treturn true"),
+		edits: one("case Unreachable, Unavailable, IdleTimeout, TimedOut:\n\t\treturn true",
+			"case Unreachable, IdleTimeout, TimedOut:\n\t\treturn true"),
 		trace: "restored-backup-at-the-timeout",
 	},
 	{
@@ -172,9 +172,9 @@ var ofObjects = []mutation{
 		trace: "restored-backup-behind-an-end",
 	},
 	{
-		what: "take a server for another one only if it could not be reached: not after a idle time",
+		what: "take a server for another one only if it could not be reached: not after an idle time",
 		dir:  protocol,
-		edits: one("case Unreachable, Unavailable, Idle, TimedOut:\n\t\treturn true",
+		edits: one("case Unreachable, Unavailable, IdleTimeout, TimedOut:\n\t\treturn true",
 			"case Unreachable, Unavailable, TimedOut:\n\t\treturn true"),
 		trace: "server-behind-while-idle",
 	},

@@ -29,13 +29,13 @@ var plants = []plant{
 	},
 	{
 		what:   "the answer to a refetch raises no refetch version, so events that it has overtaken are applied",
-		edits:  one("\tm.refetch versions[key] = version\n", "\n"),
+		edits:  one("\tm.refetchVersions[key] = version\n", "\n"),
 		search: "quarantine",
 	},
 	{
 		what: "the end of an object that left the selector counts as overtaken by the answer to a refetch",
-		edits: one("\tcase m.fenced(item.Meta):\n",
-			"\tcase m.fenced(item.Meta), e.Type == Deleted && m.refetch versions[item.Meta.Key] != \"\":\n"),
+		edits: one("\tcase m.refetched(item.Meta):\n",
+			"\tcase m.refetched(item.Meta), e.Type == Deleted && m.refetchVersions[item.Meta.Key] != \"\":\n"),
 		search: "quarantine and leaving the selector",
 	},
 	{
@@ -52,7 +52,7 @@ var plants = []plant{
 	{
 		what: "another server is suspected behind a refused connection only",
 		edits: []edit{
-			{"case Unreachable, Unavailable, Idle, TimedOut:\n\t\treturn true", "case Unreachable:\n\t\treturn true"},
+			{"case Unreachable, Unavailable, IdleTimeout, TimedOut:\n\t\treturn true", "case Unreachable:\n\t\treturn true"},
 			{"return p.timeout == 0 || p.alive(now) < p.timeout-margin", "return false"},
 		},
 		search: "restored",

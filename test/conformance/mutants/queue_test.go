@@ -12,7 +12,7 @@ var ofQueues = []mutation{
 	{
 		what: "do not say that a deletion was inferred",
 		dir:  "deltafifo",
-		edits: one("Object: s.obj, Tombstone: &DeletedFinalStateUnknown[T]{Key: s.key, Obj: s.obj}}",
+		edits: one("Object: s.obj, Tombstone: &DeletedFinalStateUnknown[T]{Key: s.key, Object: s.obj}}",
 			"Object: s.obj}"),
 		trace: "queue-replace-order",
 	},

@@ -113,7 +113,7 @@ func (w *world) explain(h *history, version uint64, doubts []string, want map[st
 	}
 	for key, o := range want {
 		if o.refused && !slices.Contains(doubts, key) {
-			return fmt.Sprintf("at version %d: %s cannot be stored, and is not in doubt", version, key)
+			return fmt.Sprintf("at version %d: %s cannot be stored, and is not unsure", version, key)
 		}
 	}
 	return ""

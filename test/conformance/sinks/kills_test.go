@@ -14,7 +14,7 @@ var (
 
 // TestKills kills the program with SIGKILL: while it opens its table, in its first list, in later lists, and between events. One
 // time in five, the server is restored from a backup, while the program runs or after it was killed. After each kill, every row
-// whose key is not in doubt is what the server had at the version of the table.
+// whose key is not unsure is what the server had at the version of the table.
 func TestKills(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {

@@ -27,11 +27,11 @@ type family struct {
 var counted = []family{
 	{"relist_lists_total", "counter", "result", "Lists that have ended, by result: success (the whole list has come) or error.", []string{"success", "error"}},
 	{"relist_listed_objects_total", "counter", "", "Objects in the lists that have come whole.", []string{""}},
-	{"relist_relists_total", "counter", "reason", "How often the resume point was given up, so that a list follows, by reason.", nil},
+	{"relist_relists_total", "counter", "reason", "How often the resume version was given up, so that a list follows, by reason.", nil},
 	{"relist_watches_opened_total", "counter", "", "Watches that the server has answered.", []string{""}},
 	{"relist_watches_ended_total", "counter", "reason", "Watches that were refused, have ended or were hung up, by reason.", nil},
 	{"relist_events_total", "counter", "type", "Events that have come, by type: ADDED, MODIFIED, DELETED or BOOKMARK.", []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}},
-	{"relist_backoffs_total", "counter", "reason", "Pauses before a request, by the reason for the pause.", nil},
+	{"relist_backoffs_total", "counter", "reason", "Delays before a request, by the reason for the delay.", nil},
 	{"relist_problems_total", "counter", "class", "Problems, by class: list, watch, server (a watch got no answer, or 429, 502, 503 or 504), object, version, sink or drift.", []string{"list", "watch", serverClass, "object", "version", "sink", "drift"}},
 	{"relist_verifications_total", "counter", "", "Comparisons of the copy with the server that have come to an end.", []string{""}},
 	{"relist_verified_differences_total", "counter", "", "Objects that such a comparison has found to differ.", []string{""}},

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// silence says how a connection is found whose other end is gone without a word. A watch
+// idleLimits says how a connection is found whose other end is gone without a word. A watch
 // on it would otherwise wait for its whole timeout, and so would every request that shares
 // the connection. A ping is sent after idle without a byte, and the connection fails if no
 // answer comes to it.
 //
 // For HTTP/2, net/http sends the pings. For a WebSocket, liveness does: gorilla/websocket
 // sends none, and after a read deadline of its own it could not go on reading. HTTP/1.1 has
-// no pings: there the reader of the watch gives it up when it has been silent for too long.
-type silence struct {
+// no pings: there the reader of the watch gives it up when it has been idle for too long.
+type idleLimits struct {
 	idle   time.Duration // 0: no pings
 	answer time.Duration // 0: no bound
 }
 
-func silenceOf(cfg Config) silence {
-	s := silence{
+func idleLimitsOf(cfg Config) idleLimits {
+	s := idleLimits{
 		idle:   orDefault(cfg.ReadIdleTimeout, defaultReadIdleTimeout),
 		answer: orDefault(cfg.PingTimeout, defaultPingTimeout),
 	}
@@ -32,7 +32,7 @@ func silenceOf(cfg Config) silence {
 }
 
 // http2 is for net/http.
-func (s silence) http2() *http.HTTP2Config {
+func (s idleLimits) http2() *http.HTTP2Config {
 	if s.idle == 0 {
 		return &http.HTTP2Config{}
 	}
@@ -46,7 +46,7 @@ var errNoPong = errors.New("the connection is dead: no answer came to a ping (Co
 // liveness sends pings while a read of a WebSocket waits. It looks at reads only: if nobody
 // reads from a stream, the pongs have not been read either.
 type liveness struct {
-	silence
+	idleLimits
 	ping func()
 	dead func() // frees whoever waits
 
@@ -60,8 +60,8 @@ type liveness struct {
 	stopped bool
 }
 
-func newLiveness(s silence, dead func()) *liveness {
-	return &liveness{silence: s, dead: dead}
+func newLiveness(s idleLimits, dead func()) *liveness {
+	return &liveness{idleLimits: s, dead: dead}
 }
 
 // begin says that a read begins, and end that it has ended. As a rule neither sets the

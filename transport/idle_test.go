@@ -109,7 +109,7 @@ func TestPingFindsALostConnection(t *testing.T) {
 	}
 }
 
-// TestPingKeepsAHealthyConnection is silent for an hour.
+// TestPingKeepsAHealthyConnection is idle for an hour.
 func TestPingKeepsAHealthyConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := memnet.New()
@@ -221,7 +221,7 @@ func TestNoPongIsTheEnd(t *testing.T) {
 }
 
 // Any byte is a sign of life, and so is one that came while nobody was reading.
-func TestPingsWaitForSilence(t *testing.T) {
+func TestPingsWaitForIdleTime(t *testing.T) {
 	inBubble(t, Config{}, func(s *serverSocket, _ <-chan struct{}) {
 		for range 5 {
 			<-time.After(29 * time.Second)
