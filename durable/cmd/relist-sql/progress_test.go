@@ -34,7 +34,7 @@ func TestProgressLine(t *testing.T) {
 		{2000, durable.Status{Listed: 500}, "[#####...............] 500 of 2000 objects copied"},
 		{400, durable.Status{Listed: 500}, "[####################] 500 objects copied"}, // more than the server has estimated
 		{10, durable.Status{Reflector: watching, Committed: at("7")}, "watching, at 7"},
-		{10, durable.Status{Reflector: watching, Committed: at("7\x1b", "a/b")}, `watching, at "7\x1b" with 1 doubt`},
+		{10, durable.Status{Reflector: watching, Committed: at("7\x1b", "a/b")}, `watching, at "7\x1b" with 1 unsure key`},
 		{10, durable.Status{Reflector: watching, Committed: at("7"), Pending: 3, PendingSince: now.Add(-3 * time.Second)}, "watching, at 7, 3s behind"},
 		{10, durable.Status{Committed: at("7"), FailingSince: now.Add(-90 * time.Second)}, "cannot be written for 1m30s"},
 		{10, durable.Status{Reflector: away, Committed: at("7")}, "cannot be read from the server for 35s, at 7"},
