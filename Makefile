@@ -49,8 +49,7 @@ test: ## run the tests of the library, the command, the metrics and the copies i
 	go test $$race -short -shuffle=on $(TESTFLAGS) ./... && \
 	(cd prometheus && go test $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
 	(cd durable && go test $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
-	(cd test/prometheus && go test -short $(TESTFLAGS) ./...) && \
-	cd test && go test $$race -short -shuffle=on $(TESTFLAGS) ./simulation
+	cd test && go test -short $(TESTFLAGS) ./prometheus && go test $$race -short -shuffle=on $(TESTFLAGS) ./simulation
 
 test-long: ## run every simulation with all its seeds, and every search of the explorer
 	go test -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer
@@ -62,7 +61,6 @@ lint: $(LINT) ## run the linters over every module of ours
 	cd durable && ../$(LINT) run --config ../.golangci.yml ./...
 	cd prometheus && ../$(LINT) run --config ../.golangci.yml ./...
 	cd test && ../$(LINT) run --config ../.golangci.yml ./...
-	cd test/prometheus && ../../$(LINT) run --config ../../.golangci.yml ./...
 
 audit: $(AUDIT) ## look for known vulnerabilities and careless code: govulncheck, gosec, staticcheck
 	$(AUDIT)
