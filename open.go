@@ -112,7 +112,7 @@ func (o *Resource[T]) CreateOrModify(ctx context.Context, meta metav1.ObjectMeta
 	return o.Modify(ctx, have, change)
 }
 
-// Patch is [writer.Writer.Modify]. Then it waits until the cache has the new state. After a second it returns [ErrUnconfirmed] with
+// Modify is [writer.Writer.Modify]. Then it waits until the cache has the new state. After a second it returns [ErrUnconfirmed] with
 // the object.
 func (o *Resource[T]) Modify(ctx context.Context, have T, change func(obj T)) (T, error) {
 	cached := o.caches(have)

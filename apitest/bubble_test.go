@@ -57,7 +57,7 @@ func TestTimePassesWhileAConnectionIsHalfOpen(t *testing.T) {
 		transport := memoryTransport(t, listener, true)
 		transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
 		f := &fixture{t, server, &http.Client{Transport: transport}}
-		ctx, hangUp := context.WithCancel(t.Context())
+		ctx, disconnect := context.WithCancel(t.Context())
 		openWatchUntil(ctx, t, f.client, listener.URL+"/api/v1/configmaps?watch=1&resourceVersion=1")
 		idle := openWatch(t, f.client, listener.URL+"/api/v1/configmaps?watch=1&resourceVersion=1")
 		if n := f.HalfOpen(); n != 1 {
@@ -67,7 +67,7 @@ func TestTimePassesWhileAConnectionIsHalfOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		hangUp() // the client resets the stream
+		disconnect() // the client resets the stream
 		began := time.Now()
 		if _, err := idle.next(); err == nil {
 			t.Error("a silent connection brings an event")

@@ -77,7 +77,7 @@ func TestFaultsInMemory(t *testing.T) {
 		}
 		w.wantEnd(syscall.ECONNRESET)
 
-		watching, hangUp := context.WithCancel(t.Context())
+		watching, disconnect := context.WithCancel(t.Context())
 		w = openWatchUntil(watching, t, f.client, path)
 		if n := f.HalfOpen(); n != 1 {
 			t.Errorf("%d connections went silent, want 1", n)
@@ -95,7 +95,7 @@ func TestFaultsInMemory(t *testing.T) {
 			t.Errorf("a silent connection ended with %v", err)
 		case <-ctx.Done():
 		}
-		hangUp()
+		disconnect()
 		if err := <-silent; err == nil {
 			t.Error("a closed watch continues")
 		}

@@ -101,7 +101,7 @@ func (r *Registration) HasSynced() bool { return isClosed(r.synced) }
 // Pending returns the number of objects with a change that the handler has not got yet.
 func (r *Registration) Pending() int { return r.waiting() }
 
-// Cancel removes the handler, and does not wait. No callback begins after Cancel was called, and pending changes are dropped. When
+// RemoveAsync removes the handler, and does not wait. No callback starts after RemoveAsync was called, and pending changes are dropped. When
 // the last callback has returned, [Registration.Done] is closed. A callback may call it, for its own handler or another one. A
 // second call does nothing.
 func (r *Registration) RemoveAsync() {
@@ -110,7 +110,7 @@ func (r *Registration) RemoveAsync() {
 	}
 }
 
-// Remove does the same as Cancel, and then waits until the last callback has returned. If ctx ends first, Remove returns
+// Remove does the same as RemoveAsync, and then waits until the last callback has returned. If ctx ends first, Remove returns
 // ctx.Err(), and the handler is removed nevertheless.
 //
 // A callback must not call Remove for its own handler, because the callback would wait for itself until ctx ends. Two callbacks

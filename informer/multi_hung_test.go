@@ -37,7 +37,7 @@ func TestMultiRemovesANamespaceWhoseListHangs(t *testing.T) {
 		waited := make(chan error, 1)
 		go func() { waited <- r.WaitForSync(t.Context()) }()
 		waitedFor := make(chan error, 1)
-		go func() { waitedFor <- r.WaitFor(t.Context(), "slow", "1") }()
+		go func() { waitedFor <- r.WaitForVersion(t.Context(), "slow", "1") }()
 		synctest.Wait()
 		if reg.HasSynced() || r.HasSynced() {
 			t.Error("synced")

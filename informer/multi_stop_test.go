@@ -130,7 +130,7 @@ func TestMultiStopsBeforeANamespaceBegins(t *testing.T) {
 		stopping := inBackground(func() error { return r.Stop(t.Context()) })
 		synctest.Wait()
 		r.begin("b")
-		waiting := inBackground(func() error { return r.WaitFor(t.Context(), "b", "7") })
+		waiting := inBackground(func() error { return r.WaitForVersion(t.Context(), "b", "7") })
 		synctest.Wait()
 		removing := inBackground(func() error { return r.Remove(t.Context(), "b") })
 		synctest.Wait()

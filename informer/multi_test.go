@@ -238,8 +238,8 @@ func TestMultiWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{})
 		r.begin("a", "b")
-		waiting := inBackground(func() error { return r.WaitFor(t.Context(), "a", "2") })
-		removed := inBackground(func() error { return r.WaitFor(t.Context(), "b", "1000") })
+		waiting := inBackground(func() error { return r.WaitForVersion(t.Context(), "a", "2") })
+		removed := inBackground(func() error { return r.WaitForVersion(t.Context(), "b", "1000") })
 		r.start()
 		r.town.set("b/x", 2)
 		synctest.Wait()
@@ -255,12 +255,12 @@ func TestMultiWaitFor(t *testing.T) {
 		}
 		r.drop("b")
 		want := `informer: wait for resourceVersion 1000 in namespace "b": the namespace is not there, or was removed`
-		for _, err := range []error{<-removed, r.WaitFor(t.Context(), "b", "1000")} {
+		for _, err := range []error{<-removed, r.WaitForVersion(t.Context(), "b", "1000")} {
 			if err == nil || err.Error() != want {
 				t.Errorf("WaitForVersion returned %v, want %s", err, want)
 			}
 		}
-		waiting = inBackground(func() error { return r.WaitFor(t.Context(), "a", "1000") })
+		waiting = inBackground(func() error { return r.WaitForVersion(t.Context(), "a", "1000") })
 		synctest.Wait()
 		r.halt()
 		if err := <-waiting; !errors.Is(err, informer.ErrStopped) {

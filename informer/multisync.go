@@ -41,7 +41,7 @@ var errNotThere = errors.New("the namespace is not there, or was removed")
 
 // WaitForVersion waits until the store has everything of a namespace up to a resourceVersion, as [Informer.WaitForVersion] does. If
 // the namespace is not there or is removed meanwhile, it returns an error.
-func (m *MultiNamespace[T]) WaitFor(ctx context.Context, namespace, resourceVersion string) error {
+func (m *MultiNamespace[T]) WaitForVersion(ctx context.Context, namespace, resourceVersion string) error {
 	err := errNotThere
 	if f := m.feedOf(namespace); f != nil {
 		if err = f.queue.WaitForVersion(ctx, resourceVersion); !errors.Is(err, deltafifo.ErrClosed) {

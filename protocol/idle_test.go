@@ -23,9 +23,9 @@ func (s *stage) silentUntilEnd(t *testing.T) {
 		if _, ok := sent[Refetch](s); ok { // the server is the one it was
 			s.step(Refetched{Version: "100", Items: []Item{good("a", "90", "90")}})
 		}
-		if hangUp, ok := sent[Cancel](s); ok {
+		if disconnect, ok := sent[Cancel](s); ok {
 			watch, ok := sent[Watch](s)
-			if from, _ := s.m.recent.repeats(s.m.resume); hangUp.Reason != IdleTimeout || !ok || watch.Version != from {
+			if from, _ := s.m.recent.repeats(s.m.resume); disconnect.Reason != IdleTimeout || !ok || watch.Version != from {
 				t.Fatalf("effects are %v, want a watch from %s after idle time", s.effects, from)
 			}
 			s.step(Opened{})
@@ -150,7 +150,7 @@ func TestWatchWithoutAVersionMayBeSilent(t *testing.T) {
 		t.Error("given up before its timeout")
 	}
 	s.pass(time.Second)
-	if hangUp, _ := sent[Cancel](s); hangUp.Reason != TimedOut {
+	if disconnect, _ := sent[Cancel](s); disconnect.Reason != TimedOut {
 		t.Errorf("effects are %v, want the end of the timeout", s.effects)
 	}
 }

@@ -190,7 +190,7 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 		d.listGone = nil
 		d.trace.WatchOpen()
 	case protocol.Ended:
-		d.hangUp(now, fact.Failure.Reason, fact.Failure.Err)
+		d.disconnect(now, fact.Failure.Reason, fact.Failure.Err)
 	}
 	d.step(ctx, now, in)
 }
@@ -305,7 +305,7 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 			d.initial = newInitialEvents[T]()
 		}
 	case protocol.Cancel:
-		d.hangUp(now, eff.Reason, eff.Err)
+		d.disconnect(now, eff.Reason, eff.Err)
 	case protocol.Refetch:
 		d.ask = start(ctx, now, d.shared.lastByte.note, askFor(d.lw, eff))
 		d.ask.key = eff.Key
@@ -347,8 +347,8 @@ func (d *driver[T]) tell(eff protocol.Effect) {
 	}
 }
 
-// hangUp ends the list or watch that is open, if one is, and reports that.
-func (d *driver[T]) hangUp(now time.Time, reason protocol.Reason, err error) {
+// disconnect ends the list or watch that is open, if one is, and reports that.
+func (d *driver[T]) disconnect(now time.Time, reason protocol.Reason, err error) {
 	r := d.main
 	if r == nil {
 		return

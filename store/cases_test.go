@@ -56,9 +56,12 @@ type step struct {
 	rv    string
 }
 
-func add(obj *testObject) func(tested) error    { return func(s tested) error { return s.Add(obj) } }
+func add(obj *testObject) func(tested) error { return func(s tested) error { return s.Add(obj) } }
+
 func update(obj *testObject) func(tested) error { return func(s tested) error { return s.Update(obj) } }
+
 func remove(obj *testObject) func(tested) error { return func(s tested) error { return s.Delete(obj) } }
+
 func replace(rv string, items ...*testObject) func(tested) error {
 	return func(s tested) error { return s.Replace(items, rv) }
 }

@@ -298,7 +298,7 @@ func TestOnlySafeRequestsAreSentTwice(t *testing.T) {
 	converse(t, func(c *frameConn, stream uint32, path string) {
 		if c.number == 1 {
 			c.goAway(stream, http2.ErrCodeNo)
-			c.hangUp()
+			c.disconnect()
 			return
 		}
 		one(c, stream, path)
@@ -316,7 +316,7 @@ func TestOnlySafeRequestsAreSentTwice(t *testing.T) {
 	converse(t, func(c *frameConn, stream uint32, path string) {
 		if c.number == 1 {
 			c.goAway(stream, http2.ErrCodeNo)
-			c.hangUp()
+			c.disconnect()
 			return
 		}
 		one(c, stream, path)

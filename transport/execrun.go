@@ -80,8 +80,8 @@ func (p *execPlugin) output(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, p.explain(err)
 	}
-	hangUp := func() { _ = read.Close() }
-	defer context.AfterFunc(ctx, hangUp)()
+	disconnect := func() { _ = read.Close() }
+	defer context.AfterFunc(ctx, disconnect)()
 	var out []byte
 	var readErr error
 	all := make(chan struct{})
@@ -93,7 +93,7 @@ func (p *execPlugin) output(ctx context.Context) ([]byte, error) {
 		}
 	}()
 	err = cmd.Wait()
-	defer time.AfterFunc(execPatience, hangUp).Stop()
+	defer time.AfterFunc(execPatience, disconnect).Stop()
 	<-all
 	switch {
 	case len(out) > maxExecOutput:

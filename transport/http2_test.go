@@ -136,7 +136,7 @@ func TestGoAwayTwiceInARow(t *testing.T) {
 	converse(t, func(c *frameConn, stream uint32, path string) {
 		if c.number <= 2 && path == "/watch" {
 			c.goAway(0, http2.ErrCodeNo)
-			c.hangUp()
+			c.disconnect()
 			return
 		}
 		one(c, stream, path)
@@ -153,7 +153,7 @@ func TestGoAwayForced(t *testing.T) {
 		s := v.watch("/watch")
 		first := v.conn(1)
 		first.goAway(1, http2.ErrCodeEnhanceYourCalm)
-		first.hangUp()
+		first.disconnect()
 		_, err := s.Next()
 		checkError(t, err, "watch http://api.example/watch: http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=ENHANCE_YOUR_CALM")
 		s.Close()

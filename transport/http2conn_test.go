@@ -71,7 +71,7 @@ func TestEndInsideAFrame(t *testing.T) {
 				defer s.Close()
 				first := v.conn(1)
 				first.out <- func() { _, _ = first.conn.Write(cut) }
-				first.hangUp()
+				first.disconnect()
 				_, err := s.Next()
 				checkError(t, err, "watch http://api.example/watch: unexpected EOF")
 				v.get("/get")

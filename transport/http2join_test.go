@@ -28,7 +28,7 @@ func TestServerTakesNoRequest(t *testing.T) {
 		"GOAWAY at once":      {nil, func(c *frameConn) { c.goAway(0, http2.ErrCodeNo) }, errNoUse, 1},
 		"GOAWAY as an answer": {nil, nil, errGivenUp, maxSends},
 		"GOAWAY, one stream":  {[]http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 1}}, nil, errGivenUp, maxSends},
-		"hangs up":            {nil, (*frameConn).hangUp, io.ErrUnexpectedEOF, 1},
+		"hangs up":            {nil, (*frameConn).disconnect, io.ErrUnexpectedEOF, 1},
 	} {
 		for wire, cfg := range pooled {
 			t.Run(name+", "+wire, func(t *testing.T) {

@@ -155,7 +155,7 @@ func (c *frameConn) reset(stream uint32, code http2.ErrCode) {
 	c.out <- func() { _ = c.framer.WriteRSTStream(stream, code) }
 }
 
-// hangUp closes the connection once all that was said is written.
-func (c *frameConn) hangUp() {
+// disconnect closes the connection once all that was said is written.
+func (c *frameConn) disconnect() {
 	c.out <- func() { _ = c.conn.Close() }
 }

@@ -20,16 +20,16 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Patch changes an object that was read. It calls change with a copy of have, and sends what is different then as a merge patch.
-// If nothing is different, Patch sends no request, and returns have. A field that have lacks and that change sets to zero is no
+// Modify changes an object that was read. It calls change with a copy of have, and sends what is different then as a merge patch.
+// If nothing is different, Modify sends no request, and returns have. A field that have lacks and that change sets to zero is no
 // difference if its JSON is the same: to write a first false or 0, declare a pointer.
 // https://www.rfc-editor.org/rfc/rfc7396
 //
 // Fields that T lacks stay as they are. A merge patch replaces a list whole. So if change writes to a list of objects, such as the
-// containers of a Pod, Patch first asks for the object as it is, by a patch that changes nothing, and keeps the fields that T lacks
+// containers of a Pod, Modify first asks for the object as it is, by a patch that changes nothing, and keeps the fields that T lacks
 // of each item. Items of one name are the same item. Items without names are the same if T has equal values of them: so they may be
 // added, removed, or put in another order. Or they may be changed, each in its place. If a call does both, or removes one of several
-// items that T cannot tell apart, Patch returns an error and sends nothing, because it would remove fields that T lacks. But if an
+// items that T cannot tell apart, Modify returns an error and sends nothing, because it would remove fields that T lacks. But if an
 // item takes the place of another that is removed, Patch cannot tell that from a change, and the new item keeps those fields. There is
 // no such request if [Options].Complete is set.
 //

@@ -60,11 +60,11 @@ func (c *client) watch(ctx context.Context, version string) iter.Seq[event] {
 		if version != "" {
 			query = "?resourceVersion=" + version + "&watch=true"
 		}
-		next, hangUp, err := c.open(ctx, query)
+		next, disconnect, err := c.open(ctx, query)
 		if err != nil {
 			return
 		}
-		defer hangUp()
+		defer disconnect()
 		for {
 			var e event
 			if next(&e) != nil || !yield(e) {
@@ -75,7 +75,7 @@ func (c *client) watch(ctx context.Context, version string) iter.Seq[event] {
 }
 
 // open asks for a stream, in a body or over WebSocket as the trace wants it.
-func (c *client) open(ctx context.Context, query string) (next func(any) error, hangUp func(), err error) {
+func (c *client) open(ctx context.Context, query string) (next func(any) error, disconnect func(), err error) {
 	if c.env.Options.WebSocket {
 		dialer := websocket.Dialer{NetDialContext: c.env.Dial}
 		url := "ws" + strings.TrimPrefix(c.env.Server, "http") + c.env.Path + query
@@ -87,7 +87,7 @@ func (c *client) open(ctx context.Context, query string) (next func(any) error, 
 		return conn.ReadJSON, func() { conn.Close() }, nil
 	}
 	ctx, cancel := context.WithCancel(ctx) // Close alone may leave the connection open
-	resp, err := c.get(ctx, query)         //nolint:bodyclose // hangUp closes it
+	resp, err := c.get(ctx, query)         //nolint:bodyclose // disconnect closes it
 	if err != nil {
 		cancel()
 		return nil, nil, err

@@ -24,11 +24,12 @@ func TestRetiredWords(t *testing.T) {
 		}
 		inFence := false
 		for i, line := range strings.Split(string(data), "\n") {
-			if strings.HasSuffix(file, ".go") {
+			switch {
+			case strings.HasSuffix(file, ".go"):
 				_, line, _ = strings.Cut(line, "// ")
-			} else if strings.HasPrefix(line, "```") {
+			case strings.HasPrefix(line, "```"):
 				inFence = !inFence
-			} else if inFence {
+			case inFence:
 				continue
 			}
 			if word := words.FindString(line); word != "" {
@@ -66,8 +67,10 @@ func retired(t *testing.T) *regexp.Regexp {
 
 func wordFiles(t *testing.T) []string {
 	var files []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "prometheus/*.md", "deploy/*.md", "testdata/*.md", "testdata/*.txt",
-		"protocol/*.go", "reflector/*.go", "deltafifo/*.go", "store/*.go", "informer/*.go", "listwatch/source/*.go"} {
+	for _, pattern := range []string{
+		"*.md", "docs/*.md", "docs/*/*.md", "prometheus/*.md", "deploy/*.md", "testdata/*.md", "testdata/*.txt",
+		"protocol/*.go", "reflector/*.go", "deltafifo/*.go", "store/*.go", "informer/*.go", "listwatch/source/*.go",
+	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no file is called %s: %v", pattern, err)

@@ -149,12 +149,12 @@ func (s *Server[T]) Bookmark() string {
 func (s *Server[T]) Fail(err error) { s.locked(func() { s.failing = err }) }
 
 // Cut ends the open watches.
-func (s *Server[T]) Cut() { s.locked(s.hangUp) }
+func (s *Server[T]) Cut() { s.locked(s.closeWatches) }
 
 // Gap ends the watches, has the server change while nobody watches, and forgets what happened, so that clients have to list again.
 func (s *Server[T]) Gap(change func()) {
 	s.locked(func() {
-		s.hangUp()
+		s.closeWatches()
 		s.version++
 		s.oldest = math.MaxInt // until the change has been made
 	})
@@ -176,7 +176,7 @@ func (s *Server[T]) Backup() (version int, objects []T) {
 // event from before, and its window begins at that version.
 func (s *Server[T]) Restore(version int, objects ...T) {
 	s.locked(func() {
-		s.hangUp()
+		s.closeWatches()
 		s.version, s.oldest, s.log, s.objects = version, version, nil, map[string]T{}
 		for _, obj := range objects {
 			s.objects[object.Key(obj)] = obj
@@ -396,7 +396,7 @@ func (s *Server[T]) append(e entry[T]) {
 	s.more = make(chan struct{})
 }
 
-func (s *Server[T]) hangUp() {
+func (s *Server[T]) closeWatches() {
 	close(s.cut)
 	s.cut = make(chan struct{})
 }

@@ -167,9 +167,9 @@ func (t *tap) listen(ctx context.Context, opts Options) (*conversation, error) {
 	quiet := context.WithoutCancel(ctx) // ctx ends the recording, which then ends the client
 	clientCtx, stop := context.WithCancel(quiet)
 	defer stop()
-	linkCtx, hangUp := context.WithCancel(quiet)
+	linkCtx, disconnect := context.WithCancel(quiet)
 	defer t.links.Wait()
-	defer hangUp()
+	defer disconnect()
 	client, err := opts.Program(trace.Env{
 		Server: "http://" + host,
 		Path:   opts.Path,

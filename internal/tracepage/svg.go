@@ -82,7 +82,7 @@ func (d *drawing) head() {
 		x    int
 		name string
 	}{{client, "client"}, {server - 10, "API server"}} {
-		fmt.Fprintf(d, `<rect class="lane" x="%d" y="%d" width="%d" height="26" rx="13"/>`+"\n", lane.x-48, d.y, 96)
+		fmt.Fprintf(&d.Builder, `<rect class="lane" x="%d" y="%d" width="%d" height="26" rx="13"/>`+"\n", lane.x-48, d.y, 96)
 		d.text("lanename", lane.x, d.y+17, lane.name, "")
 	}
 	d.text("time", axis, d.y+17, "time", "")
@@ -123,7 +123,7 @@ func (d *drawing) mark(i int, m Mark) {
 	case m.Kind == "command":
 		d.y += lowHigh + 4
 		d.tops = append(d.tops, d.y)
-		fmt.Fprintf(d, `<circle class="command" cx="%d" cy="%d" r="4"/>`, client, d.y-4)
+		fmt.Fprintf(&d.Builder, `<circle class="command" cx="%d" cy="%d" r="4"/>`, client, d.y-4)
 		d.label("", client+14, d.y, m, 60)
 	default: // what the client tells its consumer and its user
 		d.y += lowHigh
@@ -156,7 +156,7 @@ func (d *drawing) passTime(i int, m Mark) {
 		at = d.y + rowHigh + 4
 	}
 	d.text("time", axis, at, m.At, "")
-	fmt.Fprintf(d, `<path class="tick" d="M%d %dH%d"/>`+"\n", axis+6, at-4, axis+18)
+	fmt.Fprintf(&d.Builder, `<path class="tick" d="M%d %dH%d"/>`+"\n", axis+6, at-4, axis+18)
 }
 
 // band ends the band of the phase that the machine was in, and begins that of another.
@@ -216,7 +216,7 @@ func (d *drawing) text(class string, x, y int, text, detail string) {
 	if detail != "" {
 		detail = ` <tspan class="detail">` + html.EscapeString(visible(detail)) + "</tspan>"
 	}
-	fmt.Fprintf(d, `<text class="%s" x="%d" y="%d">%s%s</text>`+"\n", class, x, y, html.EscapeString(visible(text)), detail)
+	fmt.Fprintf(&d.Builder, `<text class="%s" x="%d" y="%d">%s%s</text>`+"\n", class, x, y, html.EscapeString(visible(text)), detail)
 }
 
 // titleLast adds the whole text to a label that was shortened, for a reader with a mouse.

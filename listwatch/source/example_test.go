@@ -43,7 +43,7 @@ func (w *web) get(ctx context.Context, opts metav1.ListOptions) (io.ReadCloser, 
 	if err != nil {
 		return nil, err
 	}
-	resp, err := w.http.Do(req)
+	resp, err := w.http.Do(req) //nolint:bodyclose // what is returned closes it
 	if err != nil {
 		return nil, err
 	}

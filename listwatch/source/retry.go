@@ -40,7 +40,7 @@ type RetryWatcher[T any] struct {
 
 	unwatch func() bool // stops waiting for the end of ctx
 	mu      sync.Mutex
-	stream  Watch[T] // nil between two streams; Next sets it, and hangUp takes and closes it
+	stream  Watch[T] // nil between two streams; Next sets it, and closeStream takes and closes it
 }
 
 // RetryOptions of a [RetryWatcher]. The zero value is ready.
@@ -83,7 +83,7 @@ func NewRetryWatcher[T any](ctx context.Context, lw ListWatcher[T], opts metav1.
 	opts.AllowWatchBookmarks = true
 	ctx, cancel := context.WithCancel(ctx)
 	w := &RetryWatcher[T]{lw: lw, opts: opts, retry: retry, ctx: ctx, cancel: cancel}
-	w.unwatch = context.AfterFunc(ctx, w.hangUp)
+	w.unwatch = context.AfterFunc(ctx, w.closeStream)
 	return w, nil
 }
 
@@ -128,7 +128,7 @@ func (w *RetryWatcher[T]) Next() (Event[T], error) {
 func (w *RetryWatcher[T]) Close() error {
 	w.unwatch()
 	w.cancel()
-	w.hangUp()
+	w.closeStream()
 	return nil
 }
 
@@ -157,7 +157,7 @@ func (w *RetryWatcher[T]) open() (Watch[T], error) {
 	return stream, w.hold(stream)
 }
 
-// hold stores a new stream, so that hangUp can close it. If ctx has ended, hangUp
+// hold stores a new stream, so that closeStream can close it. If ctx has ended, closeStream
 // may have run already; hold then closes the stream itself and returns the error of
 // ctx.
 func (w *RetryWatcher[T]) hold(stream Watch[T]) error {
@@ -173,8 +173,8 @@ func (w *RetryWatcher[T]) hold(stream Watch[T]) error {
 	return err
 }
 
-// hangUp closes the stream, if there is one. It closes each stream once.
-func (w *RetryWatcher[T]) hangUp() {
+// closeStream closes the stream, if there is one. It closes each stream once.
+func (w *RetryWatcher[T]) closeStream() {
 	w.mu.Lock()
 	stream := w.stream
 	w.stream = nil
@@ -213,7 +213,7 @@ func isNumber(version string) bool {
 
 // ended closes the stream, and decides whether to open another one, and when.
 func (w *RetryWatcher[T]) ended(err error) {
-	w.hangUp()
+	w.closeStream()
 	if ctxErr := w.ctx.Err(); ctxErr != nil {
 		w.end = ctxErr
 		return

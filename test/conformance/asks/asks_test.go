@@ -259,7 +259,7 @@ func tell[T named](encoding listwatch.Encoding) func(objects) {
 
 		if o.reconnect {
 			asks := r.asks()
-			r.line.HangUp()
+			r.line.CloseWatches()
 			r.line.Resume()
 			r.await("a question about the history", func(s reflector.Status) bool { return s.State == reflector.Watching && r.asks() > asks })
 		}

@@ -50,8 +50,8 @@ func (l *Line) HoldEvents() { l.setGate(&l.streams, false) }
 // PassEvents delivers what was held back, and all that follows.
 func (l *Line) PassEvents() { l.setGate(&l.streams, true) }
 
-// Cancel ends the watches that are open in good order, and keeps requests waiting until Resume.
-func (l *Line) HangUp() {
+// CloseWatches ends the open watches cleanly, and keeps requests waiting until Resume.
+func (l *Line) CloseWatches() {
 	l.setGate(&l.sends, false)
 	l.mu.Lock()
 	defer l.mu.Unlock()

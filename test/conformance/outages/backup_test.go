@@ -123,7 +123,7 @@ func TestRestoredBackupWithin(t *testing.T) {
 
 				orderly := behind == "an orderly end"
 				if orderly {
-					between.HangUp()
+					between.CloseWatches()
 				}
 				restore()
 				began := time.Now()

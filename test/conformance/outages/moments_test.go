@@ -67,7 +67,7 @@ func TestRestoredAtTenMoments(t *testing.T) {
 				withoutServer(t, c, func() { must(t, c.RestoreEtcd(backup)) })
 			} else {
 				withoutEtcd(t, c, func() { must(t, c.RestoreEtcd(backup)) })
-				between.HangUp() // the copy's watch ends, and it asks what there is
+				between.CloseWatches() // the copy's watch ends, and it asks what there is
 				between.Resume()
 				r.await("that the API server has to be started again", func(all []step) bool {
 					return slices.ContainsFunc(all[len(before):], func(s step) bool {

@@ -102,7 +102,7 @@ func (r *runner) once(ctx context.Context, c cases.Case, program string, a amoun
 // start runs a program, with a database of its own if the case has one.
 func (r *runner) start(ctx context.Context, c cases.Case, program string, a amount, flags ...string) (result measure.Result, err error) {
 	args := append([]string{"-case=" + c.Name, "-objects=" + strconv.Itoa(a.objects), "-events=" + strconv.Itoa(a.events)}, flags...)
-	database, dropDatabase, err := newDatabase(c.Database)
+	database, dropDatabase, err := newDatabase(c.Database) //nolint:contextcheck // a server of its own, which is removed after the case
 	if err != nil {
 		return result, err
 	}
