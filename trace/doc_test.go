@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// The trace in docs/trace-format.md is a real one.
+// The trace in docs/reading-traces.md is a real one.
 func TestTraceOfDocument(t *testing.T) {
-	const name = "../docs/trace-format.md"
+	const name = "../docs/reading-traces.md"
 	src, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
