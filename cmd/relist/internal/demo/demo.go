@@ -41,7 +41,7 @@ const (
 	// What production does in minutes, the demonstration does in seconds.
 	bookmarks    = 500 * time.Millisecond // a minute
 	freshness    = 500 * time.Millisecond // 3 s: how long a replica that is behind waits
-	idle         = time.Second            // 30 s of silence before a ping, and 15 s for its answer
+	idle         = time.Second            // 30 s of idle time before a ping, and 15 s for its answer
 	shortestWait = 50 * time.Millisecond  // 800 ms
 	longestWait  = 250 * time.Millisecond // 30 s
 )
@@ -81,8 +81,8 @@ func Run(ctx context.Context, duration time.Duration, out *report.Printer) (err 
 	}
 	defer client.Close()
 	out.Say("%d ConfigMaps on %s, two replicas, %d changes a second.", objects, listener.URL, rate)
-	out.Say("To fit into %s, times are shorter than in production: pauses %s to %s (800ms to 30s),", duration, shortestWait, longestWait)
-	out.Say("pings after %s of silence (30s), bookmarks every %s (1m), a replica that is behind waits %s (3s).\n", idle, bookmarks, freshness)
+	out.Say("To fit into %s, times are shorter than in production: delays %s to %s (800ms to 30s),", duration, shortestWait, longestWait)
+	out.Say("pings after %s of idle time (30s), bookmarks every %s (1m), a replica that is behind waits %s (3s).\n", idle, bookmarks, freshness)
 
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup

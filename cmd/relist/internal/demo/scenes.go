@@ -53,7 +53,7 @@ var scenes = []scene{
 	},
 	{
 		"stalled connection", "a firewall forgets the connection: nothing arrives any more, and nobody says so",
-		meet(cuts, silence), "found by pings",
+		meet(cuts, stalled), "found by pings",
 	},
 }
 
@@ -135,8 +135,8 @@ func moveBehind(ctx context.Context, d *demo) error {
 	return expire("watch")(ctx, d)
 }
 
-// silence is found by the client's pings, and by nothing else: the server is well.
-func silence(_ context.Context, d *demo) error {
+// stalled is found by the client's pings, and by nothing else: the server is well.
+func stalled(_ context.Context, d *demo) error {
 	d.server.HalfOpen()
 	return nil
 }
