@@ -22,24 +22,41 @@ func TestReadmeShowsWhatIsThere(t *testing.T) {
 	}
 }
 
-var moduleCount = regexp.MustCompile(`(?m)^go list -deps -f '(.*)' (\./\S+) \| sort -u \| wc -l +# (\d+)$`)
-
-// TestReadmeCountsModules runs the command that README.md counts modules with.
+// TestReadmeCountsModules counts those that client-go's informers and kubeconfig loader need, and those of the quickstart.
 func TestReadmeCountsModules(t *testing.T) {
 	t.Chdir(root)
-	match := moduleCount.FindStringSubmatch(readText(t, "README.md"))
-	if match == nil {
-		t.Fatal("README.md has no such command")
+	count := func(folder string, packages ...string) int {
+		list := exec.CommandContext(t.Context(), "go", append([]string{"list", "-C", folder, "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)...)
+		list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
+		out, err := list.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules := strings.Fields(string(out))
+		slices.Sort(modules)
+		return len(slices.Compact(modules))
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", match[1], match[2])
-	list.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
+	want := fmt.Sprintf("| modules in the program below | %d | %d |", count("test", "k8s.io/client-go/informers", "k8s.io/client-go/tools/clientcmd"),
+		count(".", "./examples/quickstart"))
+	if !strings.Contains(readText(t, "README.md"), want) {
+		t.Errorf("README.md has not: %s", want)
 	}
-	modules := strings.Fields(string(out))
-	slices.Sort(modules)
-	if got := len(slices.Compact(modules)); fmt.Sprint(got) != match[3] {
-		t.Errorf("README.md counts %s modules, and there are %d", match[3], got)
+}
+
+// TestReadmeFigures compares the costs in README.md with the tables that the benchmark writes.
+func TestReadmeFigures(t *testing.T) {
+	t.Chdir(root)
+	readme, page := readText(t, "README.md"), readText(t, "docs/performance.md")
+	for title, encoding := range map[string]string{"First list, JSON": "JSON", "First list, protobuf": "protobuf"} {
+		_, section, _ := strings.Cut(page, "### "+title+"\n")
+		cpu := regexp.MustCompile(`\| CPU, s \| (\S+) \| (\S+) \|`).FindStringSubmatch(section)
+		memory := regexp.MustCompile(`\| peak RSS, MB \| (\S+) \| (\S+) \|`).FindStringSubmatch(section)
+		if cpu == nil || memory == nil {
+			t.Fatalf("docs/performance.md has no table %q", title)
+		}
+		want := fmt.Sprintf("| %s s, %s MB | %s s, %s MB |", cpu[2], memory[2], cpu[1], memory[1])
+		if !strings.Contains(readme, want) {
+			t.Errorf("README.md has not, for %s: %s", encoding, want)
+		}
 	}
 }
