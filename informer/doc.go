@@ -21,5 +21,5 @@
 //
 // A [MultiNamespace] is an informer for several namespaces, which come and go: it has several reflectors and queues, and one consumer.
 //
-// Begin with [New], [Informer.AddHandler] and [Handler]. docs/embedding.md shows step by step how to use them.
+// Begin with [New], [Informer.AddHandler] and [Handler]. docs/getting-started.md shows step by step how to use them.
 package informer

@@ -8,8 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"reflect"
-	"regexp"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist"
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/informer"
@@ -38,7 +36,7 @@ import (
 	"github.com/relist-go/relist/writer"
 )
 
-// The examples in this file are most of the code of docs/embedding.md; TestEmbedding compares.
+// The examples in this file are most of the code of docs/guides; TestGuides compares.
 
 func Example_connect() {
 	client, err := transport.FromKubeconfig(transport.KubeconfigOptions{})
@@ -513,57 +511,30 @@ func Example_stopAndDrain() {
 	_ = err
 }
 
-// Every block of Go in the document is part of a file that is compiled and tested.
-func TestEmbedding(t *testing.T) {
-	text := read(t, "../docs/embedding.md")
+// Every block of Go in the guides is part of a file that is compiled and tested.
+func TestGuides(t *testing.T) {
+	pages, err := filepath.Glob("../docs/guides/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%d guides, %v", len(pages), err)
+	}
 	var code string
 	for _, file := range []string{
-		"example_test.go", "embedding_page_test.go",
+		"example_test.go", "guides_test.go",
 		"../examples/quickstart/main.go", "../examples/slim/pod.go", "../examples/tested/follow_test.go",
 		"../examples/controller/main.go", "../examples/namespaces/main.go", "../controller/example_test.go", "../examples/read-your-writes/main.go",
 		"../durable/example_test.go", "../listwatch/source/example_test.go",
 	} {
 		code += flush(read(t, file))
 	}
-	blocks := 0
-	for rest := text; ; blocks++ {
-		_, block, found := strings.Cut(rest, "```go\n")
-		if !found {
-			break
-		}
-		block, rest, _ = strings.Cut(block, "```")
-		if !strings.Contains(code, flush(block)) {
-			t.Errorf("this is in docs/embedding.md and in no example:\n%s", block)
-		}
-	}
-	if blocks < 10 {
-		t.Errorf("found %d blocks of Go", blocks)
-	}
-}
-
-// Every option of the five packages that the document is about is in it by name.
-func TestEmbeddingNamesEveryOption(t *testing.T) {
-	text := read(t, "../docs/embedding.md")
-	for _, options := range []any{
-		transport.Config{},
-		transport.TLSConfig{},
-		listwatch.Options[*Pod]{},
-		reflector.Options{},
-		informer.Options[*Pod]{},
-		informer.Handler[*Pod]{},
-		checkpoint.Options{},
-		controller.Options{},
-		controller.QueueOptions{},
-		writer.Options{},
-		writer.DeleteOptions{},
-		object.Type{},
-		relist.Options[*Pod]{},
-	} {
-		typ := reflect.TypeOf(options)
-		for i := range typ.NumField() {
-			name := typ.Field(i).Name
-			if !regexp.MustCompile(`\b` + name + `\b`).MatchString(text) {
-				t.Errorf("docs/embedding.md does not name %s of %v", name, typ)
+	for _, page := range pages {
+		for rest := read(t, page); ; {
+			_, block, found := strings.Cut(rest, "```go\n")
+			if !found {
+				break
+			}
+			block, rest, _ = strings.Cut(block, "```")
+			if !strings.Contains(code, flush(block)) {
+				t.Errorf("this is in %s and in no example:\n%s", page, block)
 			}
 		}
 	}
