@@ -6,7 +6,7 @@
 //
 //   - Convergence: once faults stop and the server is quiet, the copy is the server's
 //     state, key by key, in UID and version, within the hour at most: the longest waits
-//     are for a idle watch (10 minutes and 10 seconds) and for another look at an
+//     are for an idle watch (10 minutes and 10 seconds) and for another look at an
 //     object that could not be decoded (20 minutes).
 //   - History: the deltas, applied one after the other, make the copy. No version of an
 //     object comes before an older one of it, nothing that was deleted comes back,
