@@ -158,7 +158,7 @@ func TestCommandQueriesOfTheDocs(t *testing.T) {
 		"--columns", "pods:image=.spec.containers[0].image", "--columns", "pods:owner=.metadata.ownerReferences[0].kind",
 		"--columns", "deployments:image=.spec.template.spec.containers[0].image")
 	for i := range 2 {
-		if status, out, errs := c.run(args...); status != 0 || errs != "" || i == 1 && !strings.Contains(out, "goes on at ") {
+		if status, out, errs := c.run(args...); status != 0 || errs != "" || i == 1 && !strings.Contains(out, "continues at ") {
 			t.Fatalf("status %d: %s%s", status, out, errs)
 		}
 		if i == 0 {
@@ -277,17 +277,17 @@ func TestCommandStandbyAndFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = first.Wait() // it was killed
-	second.await(t, "goes on at ")
+	second.await(t, "continues at ")
 
 	// A connection that is lost makes it wait again, for nobody here.
 	if _, err := admin(t, shared).Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"); err != nil {
 		t.Fatal(err)
 	}
 	second.await(t, "copying configmaps from ")
-	second.await(t, "goes on at ")
+	second.await(t, "continues at ")
 
 	third := c.start(c.mirror("cm")...)
-	third.await(t, "goes on at ")
+	third.await(t, "continues at ")
 	c.create("configmaps", "a", "two", nil) // the second one writes, and learns that it must not
 	err := second.Wait()
 	if second.ProcessState.ExitCode() != 3 || !strings.Contains(second.stderr.String(), "start both with --standby, so that one waits for the other") {
