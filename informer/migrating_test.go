@@ -19,7 +19,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// The code of docs/from-client-go.md; TestFromClientGo compares.
+// The code of docs/migrating.md; TestMigrating compares.
 
 // addresses is a Sink that keeps one string of each Pod, and no Pod.
 type addresses map[string]string
@@ -85,7 +85,7 @@ func listAndWatch(ctx context.Context, pods *listwatch.Client[*Pod]) error {
 }
 
 // One server, and what the page does with it.
-func TestFromClientGoRuns(t *testing.T) {
+func TestMigratingRuns(t *testing.T) {
 	server, url := apitest.Start(t, apitest.Options{})
 	createPods(t, server, 0, 3)
 	client, err := transport.NewClient(transport.Config{Server: url})
@@ -121,8 +121,8 @@ func TestFromClientGoRuns(t *testing.T) {
 }
 
 // Every block of Go in the page is a part of this file, and every name of relist that the page gives is there.
-func TestFromClientGo(t *testing.T) {
-	text, code := read(t, "../docs/from-client-go.md"), flush(read(t, "fromclientgo_page_test.go"))
+func TestMigrating(t *testing.T) {
+	text, code := read(t, "../docs/migrating.md"), flush(read(t, "migrating_test.go"))
 	blocks := strings.Split(text, "```go\n")[1:]
 	if len(blocks) < 2 {
 		t.Errorf("found %d blocks of Go", len(blocks))
@@ -130,7 +130,7 @@ func TestFromClientGo(t *testing.T) {
 	for _, block := range blocks {
 		block, _, _ = strings.Cut(block, "```")
 		if !strings.Contains(code, flush(block)) {
-			t.Errorf("this is in docs/from-client-go.md and not compiled:\n%s", block)
+			t.Errorf("this is in docs/migrating.md and not compiled:\n%s", block)
 		}
 	}
 	for _, option := range []string{"Logger", "Fatal", "Verify", "MaxConcurrentGets", "ShareParts", "Drop", "MetadataOnly", "ShardSelector", "Coalesce", "WatchTransport", "MinWatchTimeout"} {
