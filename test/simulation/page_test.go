@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	trials = flag.Int("trials", 20, "how many seeds each row of a table of docs/reliability.md is measured with; those of the page are of 200")
-	update = flag.Bool("update", false, "write the tables that were measured into docs/reliability.md")
+	trials = flag.Int("trials", 20, "how many seeds each row of a table of docs/guarantees.md is measured with; those of the page are of 200")
+	update = flag.Bool("update", false, "write the tables that were measured into docs/guarantees.md")
 )
 
-const page = "../../docs/reliability.md"
+const page = "../../docs/guarantees.md"
 
 // writing is held by the test that reads or writes the page.
 var writing sync.Mutex

@@ -228,7 +228,7 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// A mirror is fresh again within the time that docs/reliability.md promises, whatever has
+// A mirror is fresh again within the time that docs/guarantees.md promises, whatever has
 // happened, and asks for no more than it promises meanwhile.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
@@ -273,7 +273,7 @@ func (tr *trial) strike(f fault) {
 	}
 }
 
-// enough trials have a median that is the one that docs/reliability.md promises.
+// enough trials have a median that is the one that docs/guarantees.md promises.
 const enough = 100
 
 // check compares what was measured with what is promised.

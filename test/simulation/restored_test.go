@@ -39,7 +39,7 @@ type restoration struct {
 	found bool
 }
 
-// foundWithin is what docs/reliability.md promises.
+// foundWithin is what docs/guarantees.md promises.
 const foundWithin = 10 * time.Second
 
 // restorations are the rows of the table, in the order of the page.

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of docs/reliability.md")
+var update = flag.Bool("update", false, "rewrite the table of docs/guarantees.md")
 
-// The table of docs/reliability.md stands between these.
+// The table of docs/guarantees.md stands between these.
 const (
-	page  = "../../../docs/reliability.md"
+	page  = "../../../docs/guarantees.md"
 	begin = "<!-- written by test/conformance/faultlab -->\n"
 	end   = "<!-- end -->\n"
 )

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the list of mutations in docs/reliability.md")
+var update = flag.Bool("update", false, "rewrite the list of mutations in docs/guarantees.md")
 
-// The list of docs/reliability.md stands between these.
+// The list of docs/guarantees.md stands between these.
 const (
-	page  = root + "/docs/reliability.md"
+	page  = root + "/docs/guarantees.md"
 	begin = "<!-- written by test/conformance/mutants -->\n"
 	end   = "<!-- end -->\n"
 )
 
-// docs/reliability.md has the mutations that are made, and the traces that are there.
+// docs/guarantees.md has the mutations that are made, and the traces that are there.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -20,7 +20,7 @@ var (
 // seen: in a trace that is run, or in a test that is in the file.
 func TestKnownProblemsAreShown(t *testing.T) {
 	t.Chdir(root)
-	_, section, _ := strings.Cut(readText(t, "docs/reliability.md"), "\n## Known problems\n")
+	_, section, _ := strings.Cut(readText(t, "docs/guarantees.md"), "\n## Known problems\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	rows := row.FindAllStringSubmatch(section, -1)
 	if len(rows) != knownProblems {
@@ -76,7 +76,7 @@ const bounds = 26
 // Each bound names what is declared in its file, and tests that are there.
 func TestBoundsAreShown(t *testing.T) {
 	t.Chdir(root)
-	_, section, _ := strings.Cut(readText(t, "docs/reliability.md"), "\n## Bounds\n")
+	_, section, _ := strings.Cut(readText(t, "docs/guarantees.md"), "\n## Bounds\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	rows := 0
 	for line := range strings.Lines(section) {
