@@ -12,7 +12,7 @@ import (
 	"github.com/relist-go/relist/store"
 )
 
-// What handlers are told of a change. Users of other clients have met the opposite of each: docs/guarantees.md has the links.
+// What handlers are told of a change. Users of other clients have met the opposite of each: test/known-problems.md has the links.
 
 // A transform that clears what tells one version from another, or one object from another, hides no update: neither one
 // that an event brings, nor one that a list does, nor the last of several that were merged while the consumer was busy.

@@ -4,7 +4,7 @@
 //
 // A [mutation] replaces text that has to be in a package exactly once, so that one that
 // no longer fits says so. Nothing is copied or written: the go command is given an
-// overlay. docs/guarantees.md lists the mutations; -update rewrites that list.
+// overlay. README.md lists the mutations; -update rewrites that list.
 //
 //	make mutants
 package mutants

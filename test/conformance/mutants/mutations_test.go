@@ -4,7 +4,7 @@ import "slices"
 
 // mutation is one way to break the library.
 type mutation struct {
-	// what it does, as it stands in docs/guarantees.md.
+	// what it does, as it stands in README.md.
 	what string
 
 	// dir is that of the package, relative to the root of the module.
@@ -25,5 +25,5 @@ func one(old, by string) []edit { return []edit{{old, by}} }
 // protocol is the package that holds the rules of a reflector.
 const protocol = "protocol"
 
-// mutations are all of them, as docs/guarantees.md lists them.
+// mutations are all of them, as README.md lists them.
 var mutations = slices.Concat(ofConversations, ofObjects, ofQueues)

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the list of mutations in docs/guarantees.md")
+var update = flag.Bool("update", false, "rewrite the list of mutations in README.md")
 
-// The list of docs/guarantees.md stands between these.
+// The list of README.md stands between these.
 const (
-	page  = root + "/docs/guarantees.md"
+	page  = "README.md"
 	begin = "<!-- written by test/conformance/mutants -->\n"
 	end   = "<!-- end -->\n"
 )
 
-// docs/guarantees.md has the mutations that are made, and the traces that are there.
+// README.md has the mutations that are made, and the traces that are there.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -50,7 +50,7 @@ func table() string {
 	var b strings.Builder
 	b.WriteString("\n| what is broken | where | the trace that fails |\n| --- | --- | --- |\n")
 	for _, m := range mutations {
-		fmt.Fprintf(&b, "| %s | %s | [%s](../testdata/%s.txt) |\n", m.what, m.dir, m.trace, m.trace)
+		fmt.Fprintf(&b, "| %s | %s | [%s](../../../testdata/%s.txt) |\n", m.what, m.dir, m.trace, m.trace)
 	}
 	b.WriteString("\n")
 	return b.String()
