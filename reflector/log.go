@@ -163,7 +163,7 @@ var backoffLines = map[protocol.News]string{
 func (l *traceLog) backoff(e Backoff) {
 	attrs := []slog.Attr{slog.String("reason", e.Reason.String()), failure(e.Err), duration("delay", e.Delay)}
 	if e.News == protocol.NoNews {
-		l.log(slog.LevelDebug, "relist: delays", attrs...)
+		l.log(slog.LevelDebug, "relist: delay", attrs...)
 		return
 	}
 	if e.Outage > 0 {

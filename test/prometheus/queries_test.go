@@ -15,6 +15,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/relist-go/relist/protocol"
 )
 
 // checker checks queries, and notes which metrics they ask for.
@@ -26,6 +28,16 @@ type checker struct {
 
 func newChecker(t *testing.T) *checker {
 	return &checker{metrics: familiesOf(t, registry()), asked: map[string]bool{}}
+}
+
+// isReason reports whether a word is one of relist's reasons. A query that leaves out one that there is not leaves out nothing.
+func isReason(word string) bool {
+	for r := protocol.Reason(1); r.String() != "unknown"; r++ {
+		if r.String() == word {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *checker) errorf(format string, args ...any) {
@@ -62,6 +74,9 @@ func (c *checker) query(where, query string) {
 			}
 			if values := f.labels[m.Name]; m.Type == labels.MatchEqual && !values[m.Value] {
 				c.errorf("%s: %s: %s has no %s=%q", where, query, name, m.Name, m.Value)
+			}
+			if m.Name == "reason" && m.Type == labels.MatchNotEqual && !isReason(m.Value) {
+				c.errorf("%s: %s: there is no reason %q", where, query, m.Value)
 			}
 		}
 		inRange := slices.ContainsFunc(path, func(n parser.Node) bool { _, is := n.(*parser.MatrixSelector); return is })
