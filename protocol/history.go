@@ -10,26 +10,32 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// If a server's storage was restored from a backup, the server has another history: the versions after the backup come again, with
-// other objects. As long as the server has not reached the resume version, a watch there is idle. Later the watch looks as if nothing
-// had happened, and the sink has objects of two histories.
+// The history check finds out whether a server still has the history that the sink's objects come from.
 //
-// So if another server may answer from now on ([Machine.mayBeAnotherServer]), or may have answered since a list began
-// ([Machine.suspectList]), the server is unverified. Two things verify it:
+// Why: if etcd is restored from a backup, the server assigns the versions after the backup a second time, to other changes. A watch at
+// the resume version brings nothing until the restored server has reached that version. After that, the watch looks normal, and the sink
+// has objects of two histories.
 //
-//   - If events have come since the last bookmark or list, the next watch begins before the last of them. The server must repeat
-//     exactly these events, and they cost no request. If it does, its history has all that the sink has, because the last of them
-//     moved the resume version.
-//   - If these events do not come soon, or if there are none, the server is asked for the newest object that is known, exactly at
-//     the resume version. If it was deleted, the server is asked for the newest object that was not, too. If the server no longer has
-//     the events, but has the resume version, its watch cache may have begun with the backup: it is asked for all states that are known,
-//     and so it is if the suspicion is about a list.
+// When it starts: another server may answer from now on ([Machine.mayBeAnotherServer]), or may have answered since a list started
+// ([Machine.suspectList]). The server is then unverified.
 //
-// Nothing else tells a restored server from the one before. A restored backup is not noticed if the last events, or that object, are
-// the same in both histories; only a verification tells then.
+// What is checked:
+//
+//   - If events have come since the last bookmark or list, the next watch starts before the last of them, and the server must send
+//     exactly these events again. That costs no request. If the events are the same, the server's history has everything that the sink
+//     has, because the last of these events moved the resume version.
+//   - If these events do not come soon, or if there are none, the machine asks the server for the newest object that it knows, exactly
+//     at the resume version. If that object was deleted, the machine also asks for the newest object that was not.
+//   - If the server no longer has the events, but has the resume version, its watch cache may have started with the backup. The machine
+//     then asks for all states that it knows. It does so, too, if a list may be of another history.
+//
+// When it ends: the events or the answers are the same, and the server is verified; or one of them differs, and the machine lists.
+//
+// The check does not notice a restored backup if the last events, or these objects, are the same in both histories. Only a verification
+// ([Rules.Verify]) notices that, because nothing else in the API tells the two servers apart.
 
-// recent holds the newest states that the server has sent: of its last events, before that of the last list. The newest is the first,
-// and a key may have several. It does not matter whether the sink has taken them. A place without a key is empty.
+// recent holds the newest states that the server has sent, the newest first: those of the last events, or those of the last list if no
+// event has come since. A key may have several states. It does not matter whether the sink has taken them. A place without a key is empty.
 type recent struct {
 	states [4]known
 
@@ -57,20 +63,20 @@ func (r *recent) event(from string, k known) {
 	r.states[0], r.events = k, min(r.events+1, len(r.states))
 }
 
-// passed takes a bookmark that has moved the resume version. A server may not remember what came before for as long as it remembers
-// the bookmark's version, so the next watch begins at the bookmark.
+// passed takes a bookmark that has moved the resume version. The next watch starts at the bookmark, because the server may forget the
+// events before the bookmark sooner than the bookmark's version.
 func (r *recent) passed() { r.events = 0 }
 
-// repeated takes an event that the server has repeated, and how many are left. If the watch ends now, the next begins behind this
-// event, so that a server that ends each watch after one event gets on.
+// repeated takes an event that the server has repeated, and how many are left. If the watch ends now, the next watch starts behind this
+// event. Otherwise, a server that ends each watch after one event would repeat the first event forever.
 func (r *recent) repeated(k known, left int) {
 	if r.events == left+1 {
 		r.since, r.events = k.ResourceVersion, left
 	}
 }
 
-// late takes an event that has not moved the resume version. Unless a newer state of its key is known, nobody knows which state the
-// key has at the resume version.
+// late takes an event that has not moved the resume version. Unless a newer state of its key is known, the state of the key at the
+// resume version is unknown from now on.
 func (r *recent) late(meta object.Meta) {
 	r.events = 0
 	kept := slices.DeleteFunc(r.states[:], func(k known) bool {
@@ -148,7 +154,7 @@ func (q *question) answer(items []Item) error {
 	return nil
 }
 
-// unverified says that another server may answer than before, and what is left to find out. Without it, the server counts as verified.
+// unverified holds the open questions of the history check. While it is nil, the server is verified.
 type unverified struct {
 	resume    string     // the resume version when this began: while it is the same, a watch has to repeat the last events
 	questions []question // the first is asked next; there is at least one
@@ -179,8 +185,8 @@ const (
 	mostQuestions = 4
 )
 
-// suspect records that another server may answer from now on. If the server is unverified already, what has come since may be of
-// another history, so it takes the place of no question.
+// suspect records that another server may answer from now on. If the server is unverified already, the earlier questions stay, because
+// what has come since they were asked may be of another history.
 func (m *Machine) suspect() {
 	u := m.unverified
 	switch {
@@ -196,9 +202,9 @@ func (m *Machine) suspect() {
 	}
 }
 
-// suspectList records that a list, or the first pages of it, may be of another history than what has come since. No watch repeats
-// events then, and one object may have the same version in both histories by chance, so all states that are known are asked for. If
-// the server is unverified already, the questions are about that list.
+// suspectList records that a list, or the first pages of it, may be of another history than what has come since. The machine then asks
+// for all states that it knows, because no watch repeats events, and one object may have the same version in both histories by chance.
+// If the server is unverified already, the open questions are about that list.
 func (m *Machine) suspectList() {
 	if m.unverified != nil {
 		return
@@ -215,10 +221,10 @@ func (m *Machine) suspectAfterProof() {
 	}
 }
 
-// suspectAnswers puts every key with a refetch version into quarantine, so that the machine asks for it again. For such a key, the
-// sink has an answer of the old server that is newer than the resume version, which no check covers. If another server answers now,
-// the refetch version would hide its events. suspectAnswers also marks the refetch that is in flight, so that its answer is not
-// used, and drops a verification that has begun.
+// suspectAnswers puts every key with a refetch version into quarantine, so that the machine refetches it. The sink has an answer of the
+// old server for such a key. The history check does not cover that answer, because it is newer than the resume version, and the refetch
+// version would hide the events of a new server. suspectAnswers also marks the refetch that is in flight, so that its answer is not
+// used, and cancels a verification that has started.
 func (m *Machine) suspectAnswers(now time.Time) {
 	if m.refetch != nil {
 		m.refetch.otherServer = true
@@ -249,8 +255,8 @@ func (m *Machine) mayBeAnotherServer(p *watching, reason Reason, now time.Time) 
 }
 
 // planCheck sets the time of the next question, because a watch is open now. If a saved copy waits for the answer, and the watch
-// repeats nothing, the question is sent at once: this program has just started, and the server has not. Other programs started at
-// other times.
+// repeats nothing, the machine asks immediately. No delay has to spread the questions of many programs then, because this program has
+// just started, and others started at other times.
 func (m *Machine) planCheck(now time.Time, p *watching) {
 	switch {
 	case m.unverified == nil:

@@ -10,16 +10,19 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// quarantine holds the keys whose latest state the sink may lack. A key comes in for one of these causes:
+// quarantine holds the keys whose latest state the sink may lack. It exists so that one bad object does not stop the others: they stay
+// up to date, and the machine refetches the keys in quarantine one by one.
+//
+// When it starts for a key:
 //
 //   - Its object cannot be decoded or is too large, or a transform failed.
 //   - The sink refused its object.
 //   - An event of the key was older than the resume version, so the event may no longer be true.
 //   - A verification found a difference.
 //   - Its refetch version may come from another server than the one that answers now.
-//   - The machine began with a saved copy, and the key is unsure in it.
+//   - The machine started with a saved copy, and the key is an unsure key of that copy.
 //
-// All other keys stay up to date. A good event, the answer to a refetch, or a list takes a key out of quarantine.
+// When it ends: an event of the key that can be used, an answer to a refetch, or a list.
 type quarantine struct {
 	entries map[string]*entry
 
@@ -70,7 +73,7 @@ const (
 	// objects. The machine then lists.
 	maxRefused = 100
 
-	// The delays between asks for one key double from refetchBase to refetchCap. A refetch helps if a conversion or a transform works
+	// The delays between refetches of one key double from refetchBase to refetchCap. A refetch helps if a conversion or a transform works
 	// again. If the object itself is repaired, an event says so at once.
 	refetchBase = time.Second
 	refetchCap  = 10 * time.Minute
@@ -126,7 +129,7 @@ func (m *Machine) QuarantineChanges() int { return m.quarantine.changes }
 
 // toQuarantine puts the key of an item into quarantine. If the key is there already, its entry is brought up to date.
 func (m *Machine) toQuarantine(now time.Time, item Item, err error, why cause) {
-	if item.Meta.Key == "" { // nobody can ask for it
+	if item.Meta.Key == "" { // no request can name it
 		m.repair.wantUnnamed(&m.rules, now)
 		return
 	}
@@ -157,7 +160,7 @@ func (m *Machine) repairInstead(now time.Time) {
 	}
 }
 
-// postpone sets the time of the next ask for an entry.
+// postpone sets the time of an entry's next refetch.
 func (q *quarantine) postpone(r *Rules, now time.Time, e *entry) {
 	delay := refetchBase
 	for range e.step {

@@ -6,13 +6,15 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// refetchVersions has a version for some keys: the refetch version of that key. A refetch has brought the state of the key as of
-// this version, and the resume version has not reached the version yet. The events of the key up to its refetch version are not
-// newer than the object that the sink holds, so the machine ignores them.
+// refetchVersions has the refetch version of each key that a refetch has brought ahead of the watch: the answer showed the state of the
+// key as of this version.
 //
-// An answer records a refetch version. When the resume version reaches the version of a refetch version, the refetch version is
-// removed. A list removes all refetch versions. If another server may answer by now, the machine asks again for the keys that have
-// a refetch version.
+// Why: the watch has not reached that version yet, and will still bring older events of the key. The machine ignores the events up to
+// the refetch version, because the sink holds the state of the answer, which is not older.
+//
+// When it starts: an answer to a refetch is newer than the resume version. When it ends: the resume version reaches the refetch
+// version, or a list comes, which removes all of them. If another server may answer from now on, the machine refetches these keys, see
+// [Machine.suspectAnswers].
 type refetchVersions map[string]string
 
 // noteRefetched records a refetch version: a refetch has brought the state of the key as of a version that the watch has not reached.

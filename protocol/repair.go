@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// repair is a list that is made because asks for single keys do not help: an event, or an item of a list, had no readable name; the
-// quarantine is full; or the server cannot be asked for single keys. The watch continues until then, so that everything else stays up
-// to date.
+// repair is a list that the machine sends because refetches of single keys do not help. When it starts: an event, or an item of a
+// list, had no readable name; or the quarantine is full; or the server cannot answer for single keys. The watch stays open until the
+// list may be sent, so that all other objects stay up to date. When it ends: the sink has taken a list.
 type repair struct {
 	at   time.Time // when to list; zero if no repair is due
 	step int
 	last time.Time // when a list was last applied
 
-	unnamed bool // an event or an item had no readable name, so nobody knows which keys differ
+	unnamed bool // an event or an item had no readable name, so the keys that differ are unknown
 }
 
 // repairDelays are the delays before the first repair, the second and so on. Each is drawn from [b, 2b). If the last list is

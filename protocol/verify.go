@@ -8,8 +8,12 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// verification is a periodic comparison of the sink with the server. If a server loses an event in its cache, no client learns of
-// the change, and a client may keep a deleted object forever (https://github.com/kubernetes/kubernetes/issues/123072).
+// verification is a comparison of the sink with the server, once every [Rules.Verify].
+//
+// Why: if a server loses an event in its cache, no watch brings the change, and a client may keep a deleted object forever
+// (https://github.com/kubernetes/kubernetes/issues/123072). When it starts: the period is over, and a watch is open. What is checked:
+// the server's list of metadata, key by key, once the watch has reached the version of that list. When it ends: the keys that
+// differ are in quarantine, or a list follows because too many differ; or a list or another server makes the comparison useless.
 type verification struct {
 	next time.Time // when to begin; zero for never. It stays the same if a watch or a Run ends
 

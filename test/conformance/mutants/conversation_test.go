@@ -147,7 +147,7 @@ var ofConversations = []mutation{
 		trace: "watch-outlives-its-timeout",
 	},
 	{
-		what: "wait for a idle stream forever",
+		what: "wait for an idle stream forever",
 		dir:  protocol,
 		edits: one("if object.IsAnyVersion(p.version) {\n\t\treturn time.Time{}",
 			"if object.IsAnyVersion(\"\") {\n\t\treturn time.Time{}"),
