@@ -1,6 +1,6 @@
 // Package protocol holds every rule of the reflector, as a machine that does nothing by itself.
 //
-// A driver tells it facts ([Input]) one at a time, and performs the effects that come back ([Effect]) in their order:
+// A driver passes it facts ([Input]) one at a time, and performs the effects that come back ([Effect]) in their order:
 //
 //	for {
 //		effects := machine.Step(now, input) // a Tick, or what a request has brought
@@ -13,19 +13,18 @@
 // with the metadata of an object.
 //
 // There are four phases: waiting, listing, streaming (the state comes as the first events of a watch) and watching. A field that
-// is only valid in one phase is a field of that phase. While a watch is open, the machine does three things beside it: it asks
-// for single objects, it makes sure that the server is still the same one, and it compares everything with the server
-// periodically.
+// is only valid in one phase is a field of that phase. While a watch is open, the machine may send other requests: it refetches
+// single objects, it checks that the server still has the same history, and it compares everything with the server periodically.
 //
 //	machine.go      Step, Wake, what a tick does, and everything that is remembered
 //	list.go         which list is asked for, with which version and limit; what follows the list, its failure, or Relist
 //	initial.go      the whole state as the initial events of a watch; when the machine changes to lists, and when it changes back
 //	watch.go        events, bookmarks, the resume version; what follows the end of a watch
-//	refetched.go        keys for which the sink is ahead of the resume version
-//	backoff.go        how long to wait after a failure, and how many requests a minute may have
-//	idleLimits.go      when a watch that brings nothing is given up
+//	refetched.go    keys for which the sink is ahead of the resume version
+//	backoff.go      how long to wait after a failure, and how many requests a minute may have
+//	idle.go         when a watch that brings nothing is given up
 //	quarantine.go   the keys whose latest state the sink may lack
-//	refetch.go          the request for one such key, and what its answer means
+//	refetch.go      the request for one such key, and what its answer means
 //	history.go      whether this is still the same server, with the same history
 //	saved.go        where a copy can be saved, and how a machine continues from there
 //	refusal.go      what follows when the sink has taken a change, or has refused it

@@ -172,9 +172,9 @@ func TestAccessible(t *testing.T) {
 	ctx, _ := browser(t)
 	for _, scheme := range []string{"light", "dark"} {
 		for _, page := range []string{
-			"testdata/expired.html#14", "testdata/incident-too-large.html#6", "testdata/incident-tombstone.html#99", "testdata/ask-many.html#5",
+			"testdata/expired.html#14", "testdata/incident-too-large.html#6", "testdata/incident-tombstone.html#99", "testdata/refetch-many.html#5",
 			"testdata/websocket-expired.html", "testdata/retrywatcher/retry-after.html#3", "docs/incidents/testdata/idle.html#4",
-			"traces.html", "index.html", "docs/states.html", "docs/incidents/4-idle-resource.html",
+			"traces.html", "index.html", "docs/index.html", "docs/list-and-watch.html", "docs/states.html", "docs/incidents/4-idle-resource.html",
 		} {
 			for _, width := range []int64{1280, 390} {
 				media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}

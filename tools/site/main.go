@@ -124,6 +124,7 @@ func nav(from string) string {
 	var b bytes.Buffer
 	for _, to := range []struct{ page, name string }{
 		{"index.html", "relist"},
+		{"docs/index.html", "All pages"},
 		{"docs/reading.html", "Reading path"},
 		{"docs/incidents/index.html", "Five incidents"},
 		{"docs/states.html", "States"},
