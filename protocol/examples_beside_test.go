@@ -12,11 +12,11 @@ var besideSections = []section{
 		start: quarantined,
 		examples: []example{
 			{"time to refetch it", "asks", nil, timeIsUp},
-			{"the same, and the server cannot be asked", "", func(s *stage) { s.m.noRefetchUntil = s.at.Add(noRefetchFor) }, func(s *stage) {
+			{"time to refetch it, and the server cannot be asked", "", func(s *stage) { s.m.noRefetchUntil = s.at.Add(noRefetchFor) }, func(s *stage) {
 				s.at = s.m.quarantine.soonest
 				s.step(Tick{Heard{Main: s.at}})
 			}},
-			{"the same, after six lists or refetches in short order", "", func(s *stage) { s.m.backoff.listsFullAt = s.at.Add(7 * refill) }, func(s *stage) {
+			{"time to refetch it, after six lists or refetches in short order", "", func(s *stage) { s.m.backoff.listsFullAt = s.at.Add(7 * refill) }, func(s *stage) {
 				s.at = s.m.quarantine.soonest
 				s.step(Tick{Heard{Main: s.at}})
 			}},
@@ -36,15 +36,15 @@ var besideSections = []section{
 		start: asked,
 		examples: []example{
 			{"as of 110, b is at 107", "answers", nil, in(Refetched{Version: "110", Items: []Item{good("b", "107", "95")}})},
-			{"the same, and the sink refuses it", "answers", nil, refusedBySink(in(Refetched{Version: "110", Items: []Item{good("b", "107", "95")}}))},
+			{"as of 110, b is at 107, and the sink refuses it", "answers", nil, refusedBySink(in(Refetched{Version: "110", Items: []Item{good("b", "107", "95")}}))},
 			{"as of 110, b is at 107 and cannot be decoded", "answers", nil, in(Refetched{Version: "110", Items: []Item{bad("b", "107", "95")}})},
 			{"as of 110, b is as it is held", "answers", nil, in(Refetched{Version: "110", Items: []Item{good("b", "107", "107")}})},
 			{"as of 110, b is older than it is held", "rolled back", nil, in(Refetched{Version: "110", Items: []Item{good("b", "90", "95")}})},
 			{"as of 110, there is no b", "answers", nil, in(Refetched{Version: "110", Held: object.Meta{Key: "b", ResourceVersion: "95"}, IsHeld: true})},
-			{"the same, and b is not held", "answers", nil, in(Refetched{Version: "110"})},
-			{"the same, and the sink does not tell what it holds", "answers", func(s *stage) { s.m.rules.SinkTells = false }, in(Refetched{Version: "110"})},
+			{"as of 110, there is no b, and b is not held", "answers", nil, in(Refetched{Version: "110"})},
+			{"as of 110, there is no b, and the sink does not tell what it holds", "answers", func(s *stage) { s.m.rules.SinkTells = false }, in(Refetched{Version: "110"})},
 			{"as of 104, b is at 103", "answers", nil, in(Refetched{Version: "104", Items: []Item{good("b", "103", "95")}})},
-			{"the same for the third time", "answers", func(s *stage) { s.m.quarantine.entries["b"].answersUnused = 2 }, in(Refetched{Version: "104", Items: []Item{good("b", "103", "95")}})},
+			{"as of 104, b is at 103, for the third time", "answers", func(s *stage) { s.m.quarantine.entries["b"].answersUnused = 2 }, in(Refetched{Version: "104", Items: []Item{good("b", "103", "95")}})},
 			{"an event of b has come since", "answers", in(event(Modified, bad("b", "106", "95"))), in(Refetched{Version: "110", Items: []Item{good("b", "107", "95")}})},
 			{"another object, more than one, or no version", "answers", nil, in(Refetched{Version: "110", Items: []Item{good("c", "107", "")}})},
 			{"400", "answers", nil, in(Refetched{Failure: failed(Failed, 400)})},
@@ -84,7 +84,7 @@ var besideSections = []section{
 			{"any other failure", "checked", timeIsUp, in(Refetched{Failure: failed(Unavailable, 503)})},
 			{"a list as of 110", "checked", timeIsUp, in(Refetched{Version: "110", Items: []Item{good("b", "97", "101")}})},
 			{"a list as of 90", "checked", timeIsUp, in(Refetched{Version: "90", Items: []Item{good("b", "87", "101")}})},
-			{"the same, five seconds later", "rolled back", both(timeIsUp, in(Refetched{Version: "90"}), timeIsUp), in(Refetched{Version: "90"})},
+			{"a list as of 90, for the second time, five seconds later", "rolled back", both(timeIsUp, in(Refetched{Version: "90"}), timeIsUp), in(Refetched{Version: "90"})},
 			{"another object, or more than one", "checked", timeIsUp, in(Refetched{Version: "102", Items: []Item{good("c", "97", "")}})},
 			{"the watch ends", "ended at once", nil, in(Ended{failed(ConnectionLost, 0)})},
 		},
@@ -95,7 +95,7 @@ var besideSections = []section{
 		start: repeatingTwo,
 		examples: []example{
 			{"MODIFIED of b at 101", "repeated", nil, in(event(Modified, good("b", "101", "101")))},
-			{"the same, and then DELETED of c at 102", "repeated", in(event(Modified, good("b", "101", "101"))), in(event(Deleted, good("c", "102", "")))},
+			{"MODIFIED of b at 101, and then DELETED of c at 102", "repeated", in(event(Modified, good("b", "101", "101"))), in(event(Deleted, good("c", "102", "")))},
 			{"MODIFIED of b at 103", "other events", nil, in(event(Modified, good("b", "103", "101")))},
 			{"MODIFIED of a at 101", "other events", nil, in(event(Modified, good("a", "101", "90")))},
 			{"MODIFIED of a at 100", "events", nil, in(event(Modified, good("a", "100", "100")))},
@@ -149,7 +149,7 @@ var besideSections = []section{
 			{"time to verify", "compares", func(s *stage) { s.settled(); s.step(markAt("101")) }, timeIsUp},
 			{"it comes, and the resume version is 101", "compares", nil, in(MetadataListed{Version: "101"})},
 			{"it comes at 103, and the resume version is 101", "", nil, in(MetadataListed{Version: "103"})},
-			{"the same, and then a BOOKMARK at 103", "compares", in(MetadataListed{Version: "103"}), in(markAt("103"))},
+			{"it comes at 103, and the resume version is 101; then a BOOKMARK at 103", "compares", in(MetadataListed{Version: "103"}), in(markAt("103"))},
 			{"it fails", "compares", nil, in(MetadataListed{Failure: failed(Denied, 403)})},
 			{"nothing comes for 2 minutes", "compares", nil, func(s *stage) {
 				s.at = s.m.verify.heard.Add(s.m.rules.ResponseIdleTimeout)

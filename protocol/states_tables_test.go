@@ -24,7 +24,7 @@ var queries = []struct{ what, query string }{
 	{"history check: default/b at 5000", "?fieldSelector=metadata.namespace%3Ddefault%2Cmetadata.name%3Db&limit=2&resourceVersion=5000&resourceVersionMatch=Exact"},
 	{"history check at 100 if no object is known", "?limit=1&resourceVersion=100&resourceVersionMatch=Exact"},
 	{"verification at 100, of metadata alone", "?limit=500&resourceVersion=100&resourceVersionMatch=Exact"},
-	{"the same, if the server no longer has 100", "?resourceVersion=100"},
+	{"verification if the server no longer has 100", "?resourceVersion=100"},
 }
 
 // TestQueriesAreThoseOfTheTraces: the table of requests is written by hand, so it is compared with what was sent.

@@ -81,14 +81,27 @@ func TestExamplesHaveEveryEffect(t *testing.T) {
 
 const statesHead = `# The states of the reflector
 
-Printed from ` + "`protocol`" + ` by ` + "`go test ./protocol -run TestStates -update`" + `; do not edit.
+This page is for who reads package ` + "`protocol`" + `, or wants to know what relist does in a certain situation. It is written by
+` + "`go test ./protocol -run TestStates -update`" + `; do not edit it.
 
 ![The phases of the reflector, and what leads from one to another](states.svg)
 
-The machine is always in one of four phases, and begins in waiting. In the drawing a watch that the server has not answered is
-"opening", and a box says what happens without leaving it. The machine remembers a resume version, the resourceVersion up to which
-the sink has everything but what is in quarantine, and where it stands on two backoff schedules: one for servers that answer, one
-for those that cannot be reached.
+The machine is always in one of four phases: waiting, listing, streaming (the whole state comes as the first events of a watch) and
+watching. It starts in waiting. In the drawing, an arrow is the input that leads to another phase, and a box names what happens without
+leaving the phase. A watch that the server has not answered yet is "opening". The machine remembers a resume version, which is the
+resourceVersion up to which the sink has everything except what is in quarantine, and its places on two backoff schedules: one for
+servers that answer, one for servers that cannot be reached.
+
+A row has the input (a fact, or a time that has come), the next phase with what the machine remembers from now on, and the effects in
+their order:
+
+| effect | the driver |
+| --- | --- |
+| list at 100, watch from 100, refetch a, list metadata | sends this request |
+| replace at 120, apply, collect, resync | gives the sink the whole state, one change, the items of a page, or every object again |
+| close | closes the stream that is open |
+| compare | compares the sink with the list of metadata |
+| tell: … | reports this to the log, the trace and the metrics; "wait 800ms (expired)" is the delay before the next request, and its reason |
 
 In every row of the phases below, the resume version is 100, and nothing is wrong except what the section and the row say. What
 stays as it was is left out. Of each delay, a row has only the least value that relist can draw; [Jitter](#jitter) has the largest.
