@@ -188,6 +188,7 @@ func TestRestartListsNothing(t *testing.T) {
 
 // Nobody reads half of a list: a list is one transaction, except that a first one is many, while the version is empty.
 func TestTransactionsOfLists(t *testing.T) {
+	const beforeBookmark = 40 * time.Second // a bookmark leads to a commit of its own
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		for i := range 47 {
@@ -214,7 +215,7 @@ func TestTransactionsOfLists(t *testing.T) {
 				r.create("b", fmt.Sprint("o", i), nil)
 			}
 			r.server.Compact()
-			later(time.Minute)
+			later(beforeBookmark)
 			if len(r.commits) != 1 || !r.commits[0].list || len(r.commits[0].changes) != 30 {
 				t.Errorf("a relist: commits %+v; want one of 30 changes", r.commits)
 			}
@@ -226,7 +227,7 @@ func TestTransactionsOfLists(t *testing.T) {
 			later(time.Millisecond)
 			r.create("b", "last", nil)
 			r.server.Compact()
-			later(time.Minute)
+			later(beforeBookmark)
 			if len(r.commits) != 1 || r.told(durable.Put) != "b/last" {
 				t.Errorf("a relist after one change: %+v; want that change alone", r.commits)
 			}
