@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,9 @@ func configures(name string) bool {
 	return strings.HasSuffix(name, "Options") || strings.HasSuffix(name, "Config") || name == "Handler"
 }
 
+// private are the folders whose packages programs cannot import, or are not meant to.
+var private = []string{"bin", "dist", "internal", "cmd", "examples", "test", "tools", "testdata", "docs"}
+
 // publicFiles are the Go files of packages that programs can import.
 func publicFiles(t *testing.T) (files []string) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -60,7 +64,7 @@ func publicFiles(t *testing.T) (files []string) {
 			return err
 		}
 		switch name := entry.Name(); {
-		case entry.IsDir() && path != "." && (strings.HasPrefix(name, ".") || strings.Contains("bin dist internal cmd examples test tools testdata docs", name)):
+		case entry.IsDir() && path != "." && (strings.HasPrefix(name, ".") || slices.Contains(private, name)):
 			return filepath.SkipDir
 		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
 			files = append(files, path)

@@ -73,10 +73,10 @@ func shorten(l line) line {
 }
 
 func write(lines []line, length float64) error {
-	out := bufio.NewWriter(os.Stdout)
+	out := &strings.Builder{}
 	height := 2*margin + lineHeight*len(lines)
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="A recording of make demo">`+"\n", width, height, width, height)
-	fmt.Fprint(out, `<style>
+	out.WriteString(`<style>
 text{font:13px ui-monospace,Menlo,Consolas,monospace;fill:#c9d1d9;white-space:pre}
 .time{fill:#6e7681}.fault{fill:#ffa657}.recovered,.verdict{fill:#7ee787}.detail{fill:#8b949e}.verdict{font-weight:bold}
 `)
@@ -94,6 +94,7 @@ text{font:13px ui-monospace,Menlo,Consolas,monospace;fill:#c9d1d9;white-space:pr
 		fmt.Fprintf(out, `<g style="animation-name:a%d"><text class="time" x="%d" y="%d">%s</text><text x="%d" y="%d"><tspan class="%s">%s</tspan> <tspan class="detail">%s</tspan></text></g>`+"\n",
 			i, margin, y, stamp, margin+72, y, l.class, html.EscapeString(l.what), html.EscapeString(l.label))
 	}
-	fmt.Fprintln(out, "</svg>")
-	return out.Flush()
+	out.WriteString("</svg>\n")
+	_, err := os.Stdout.WriteString(out.String())
+	return err
 }
