@@ -13,7 +13,7 @@ type backoff struct {
 	outage bool
 
 	// reopenedAtOnce: a watch brought something and ended soon, and the machine opened the next one without a delay. The machine
-	// does that once. After each further short watch it delays, until a watch has been healthy.
+	// does that once. After each further short watch, it waits before it opens the next one, until a watch has been healthy.
 	reopenedAtOnce bool
 
 	// failures counts requests in a row that failed, and emptyWatches counts watches in a row that ended at once without an
@@ -40,8 +40,8 @@ const (
 	maxFailures = 3
 	maxEmpties  = 2
 
-	// maxRetryAfter is the longest Retry-After that the machine obeys. It takes a longer one for a mistake: nobody wants a copy
-	// that is hours old.
+	// maxRetryAfter is the longest Retry-After that the machine obeys. The machine treats a longer one as a mistake, because the
+	// copy would be hours old.
 	maxRetryAfter = time.Hour
 
 	// spread: after an outage of a server, many clients list, and they spread their lists over this time. It is scaled by Base,

@@ -2,10 +2,8 @@ package protocol
 
 import "time"
 
-// health remembers since when requests have been failing. The machine reports that, and does nothing else with it.
-//
-// [Status] tells since when no watch has been open. An outage is what somebody wants to read of: [Backoff] tells when one begins, and
-// [Recovered] when it is over.
+// health remembers when requests started to fail. The machine only reports that: [Status] has the time since which no watch has been
+// open, [Backoff] reports the start of an outage, and [Recovered] reports its end.
 type health struct {
 	// failing is when requests began to fail: no watch has been open since. While a watch is open, it is zero.
 	failing time.Time

@@ -132,7 +132,7 @@ func (m *Machine) listTaken(now time.Time, p *listing, sum Sum) {
 	m.lists.sameVersionListed = ""
 	switch sum.Version {
 	case "":
-		m.mostRecentNext = true // nobody knows how recent this list was, so the next must be the most recent
+		m.mostRecentNext = true // this list may be of any time, so the next one must be the most recent
 	case p.version:
 		m.lists.sameVersionListed = sum.Version
 	}
@@ -263,8 +263,8 @@ func (m *Machine) stateRolledBack(now time.Time, err error) {
 	m.sync(now)
 }
 
-// listFailed asks at once for the most recent state, if the server no longer has the version or does not have it yet. It does so
-// even if the server sent Retry-After, because the next request is a different one. After any other failure, it tries again after a
+// listFailed asks for the most recent state without a delay if the server no longer has the version, or does not have it yet. It does
+// so even if the server sent Retry-After, because the next request is a different one. After any other failure, it tries again after a
 // delay. It never asks again for a version that the server does not have.
 func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 	m.fail(now, failure.Err)

@@ -26,7 +26,7 @@ type Machine struct {
 	// What the machine has learned about lists of this server, see list.go and initial.go.
 	lists lists
 
-	// What is done beside the watch, see quarantine.go, refetch.go, history.go, repair.go, verify.go.
+	// What is done while a watch is open, see quarantine.go, refetch.go, history.go, repair.go, verify.go.
 	quarantine       quarantine
 	refetch          *refetch
 	noRefetchUntil   time.Time   // no key is asked for before this, because an answer could not be used; zero if there was no such answer
@@ -206,7 +206,7 @@ func (m *Machine) giveUp(now time.Time, failure Failure) {
 	m.ended(now, failure)
 }
 
-// besideTimers does what is due beside an open watch.
+// besideTimers does what is due while a watch is open.
 func (m *Machine) besideTimers(now time.Time) {
 	m.refetchTimers(now)
 	m.verifyTimers(now)
@@ -247,7 +247,7 @@ func (m *Machine) Wake() time.Time {
 	return at
 }
 
-// wakeBeside returns when something is to be begun beside an open watch.
+// wakeBeside returns when something is due while a watch is open.
 func (m *Machine) wakeBeside() time.Time {
 	at := m.repairAt()
 	if m.refetch == nil {

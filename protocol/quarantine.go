@@ -74,7 +74,7 @@ const (
 	maxRefused = 100
 
 	// The delays between refetches of one key double from refetchBase to refetchCap. A refetch helps if a conversion or a transform works
-	// again. If the object itself is repaired, an event says so at once.
+	// again. If the object itself is repaired, an event brings it.
 	refetchBase = time.Second
 	refetchCap  = 10 * time.Minute
 )
@@ -88,8 +88,8 @@ type Quarantined struct {
 	// differs from the server's.
 	Err error
 
-	// Since is when the object came into quarantine, and NextTry is when the server is asked for it next. If somebody repairs the
-	// object before NextTry, the event of that change takes the object out of quarantine.
+	// Since is when the object came into quarantine, and NextTry is when the server is asked for it next. If the object is
+	// repaired before NextTry, the event of that change takes it out of quarantine.
 	Since, NextTry time.Time
 }
 

@@ -16,7 +16,7 @@ const (
 	Throttled                         // 429
 	Expired                           // 410: the server no longer has the resourceVersion asked for
 	TooLarge                          // the server does not have the resourceVersion yet
-	Denied                            // 401 or 403; somebody has to change something first
+	Denied                            // 401 or 403: the rights or the credential must change first
 	Failed                            // any other error status
 	Malformed                         // an answer that is not a list or a watch; or a first list with objects, none of which can be decoded
 	EmptyWatches                      // two streams in a row ended at once and without an event

@@ -38,7 +38,7 @@ func (m *Machine) refetchTimers(now time.Time) {
 	}
 }
 
-// nextRefetch returns when to send the next question or refetch beside an open watch; zero for never.
+// nextRefetch returns when to send the next question or refetch while a watch is open; zero for never.
 func (m *Machine) nextRefetch() time.Time {
 	at := m.quarantine.soonest
 	if m.unverified != nil {

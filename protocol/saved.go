@@ -46,7 +46,7 @@ type Newest struct {
 //
 //   - before the first list;
 //   - while another server may have answered: the sink may have the objects of two histories;
-//   - while a list of the most recent state is due, because something had no readable name, or because somebody suspects the copy.
+//   - while a list of the most recent state is due, because something had no readable name, or because the program called Relist.
 func (m *Machine) Point() Point {
 	if !m.savable() {
 		return Point{}
@@ -101,12 +101,12 @@ func (p *Point) NoteHeld(meta object.Meta) {
 
 var errSaved = errors.New("the saved copy may lack the latest state of it")
 
-// resumeSaved continues from a saved copy, which the sink holds: the next request is a watch from its version. Another server may
-// answer, so it is unverified as after an outage, and each unsure key is asked for by itself. If there are more unsure keys than have
-// names, a list follows.
+// resumeSaved continues from a saved copy, which the sink holds: the next request is a watch from the copy's version. The server is
+// unverified, because it may be another one than before. The machine refetches each unsure key. If the copy counts more unsure keys than
+// it names ([Point.MoreUnsure]), a list follows.
 func (m *Machine) resumeSaved(now time.Time, p Point) {
 	if m.synced || m.resume != "" || object.IsAnyVersion(p.Version) {
-		return // a machine that has begun continues; without a version, it begins with a list
+		return // the machine has started already; or the copy has no version, so a list comes first
 	}
 	m.moveResume(p.Version)
 	m.recent.since = p.Since

@@ -117,7 +117,7 @@ func (m *Machine) bookmark(now time.Time, p *watching, version string) {
 
 // event decides what becomes of an event that is no bookmark.
 //
-//   - If it has no readable name, nobody knows which object it is about: a list is due.
+//   - If it has no readable name, its object is unknown, so a list is due.
 //   - If it is not newer than the refetch version of its key, the sink has this state or a newer one: the event is ignored.
 //   - If it is older than the resume version: see [Machine.lateEvent].
 //   - If it cannot be used, its key goes into quarantine. A deletion can be used if its name can be read.
