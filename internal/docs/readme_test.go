@@ -47,16 +47,59 @@ func TestReadmeCountsModules(t *testing.T) {
 func TestReadmeFigures(t *testing.T) {
 	t.Chdir(root)
 	readme, page := readText(t, "README.md"), readText(t, "docs/performance.md")
-	for title, encoding := range map[string]string{"First list, JSON": "JSON", "First list, protobuf": "protobuf"} {
-		_, section, _ := strings.Cut(page, "### "+title+"\n")
-		cpu := regexp.MustCompile(`\| CPU, s \| (\S+) \| (\S+) \|`).FindStringSubmatch(section)
-		memory := regexp.MustCompile(`\| peak RSS, MB \| (\S+) \| (\S+) \|`).FindStringSubmatch(section)
-		if cpu == nil || memory == nil {
-			t.Fatalf("docs/performance.md has no table %q", title)
-		}
-		want := fmt.Sprintf("| %s s, %s MB | %s s, %s MB |", cpu[2], memory[2], cpu[1], memory[1])
+	for _, title := range []string{"First list, JSON", "First list, protobuf"} {
+		cpu, memory := measured(t, page, title, "CPU, s"), measured(t, page, title, "peak RSS, MB")
+		want := fmt.Sprintf("| %s s, %s MB | %s s, %s MB |", cpu[1], memory[1], cpu[0], memory[0])
 		if !strings.Contains(readme, want) {
-			t.Errorf("README.md has not, for %s: %s", encoding, want)
+			t.Errorf("README.md has not, for %q: %s", title, want)
 		}
 	}
+}
+
+// TestPerformanceSummary keeps the summary of docs/performance.md equal to its tables.
+func TestPerformanceSummary(t *testing.T) {
+	t.Chdir(root)
+	page := readText(t, "docs/performance.md")
+	want := "| | client-go | relist | ratio |\n| --- | ---: | ---: | ---: |\n"
+	for _, row := range []struct{ what, title, figure string }{
+		{"first list of 20,000 Pods, JSON: CPU, s", "First list, JSON", "CPU, s"},
+		{"the same: peak memory, MB", "First list, JSON", "peak RSS, MB"},
+		{"first list, protobuf: CPU, s", "First list, protobuf", "CPU, s"},
+		{"first list, protobuf: peak memory, MB", "First list, protobuf", "peak RSS, MB"},
+		{"first list, six fields of each Pod: peak memory, MB", "First list, JSON, six fields of each Pod", "peak RSS, MB"},
+		{"list again when nothing has changed: CPU, s", "List again after 410, 0 % changed, JSON", "CPU, s"},
+		{"watch, JSON: events a second", "Steady watch, JSON", "events/s"},
+		{"watch, protobuf: events a second", "Steady watch, protobuf", "events/s"},
+		{"from the change to the handler, 99th percentile, ms", "From the change to the handler, 1,000 events/s, JSON", "lag p99, ms"},
+		{"1,000 idle informers: memory of each, KB", "1,000 informers that have nothing to do, one process", "RSS per informer, KB"},
+		{"1,000 idle informers: CPU at the start, s", "1,000 informers that have nothing to do, one process", "CPU, s"},
+	} {
+		m := measured(t, page, row.title, row.figure)
+		want += fmt.Sprintf("| %s | %s | %s | %s |\n", row.what, m[1], m[0], m[2])
+	}
+	const begin, end = "<!-- summary -->\n\n", "\n<!-- /summary -->"
+	_, summary, ok := strings.Cut(page, begin)
+	summary, _, _ = strings.Cut(summary, end)
+	switch {
+	case !ok:
+		t.Error("docs/performance.md has no summary")
+	case summary != want && *update:
+		if err := os.WriteFile("docs/performance.md", []byte(strings.Replace(page, begin+summary+end, begin+want+end, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case summary != want:
+		t.Errorf("the summary of docs/performance.md is out of date: run go test ./internal/docs -run TestPerformanceSummary -update. It should be\n%s", want)
+	}
+}
+
+// measured returns what a table of docs/performance.md has of relist and of client-go, and their ratio.
+func measured(t *testing.T, page, title, figure string) []string {
+	t.Helper()
+	_, section, ok := strings.Cut(page, "### "+title+"\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	row := regexp.MustCompile(`\| ` + regexp.QuoteMeta(figure) + ` \| (\S+) \| (\S+) \| \*\*(\S+)\*\*`).FindStringSubmatch(section)
+	if !ok || row == nil {
+		t.Fatalf("docs/performance.md has no %q under %q", figure, title)
+	}
+	return row[1:]
 }

@@ -91,7 +91,8 @@ func start[T object.Object](ctx context.Context, c client, spec cases.Spec, hand
 			return nil, err
 		}
 	}
-	if err := c.group.Add(fmt.Sprint(resource, " #", len(c.group.Status())), in); err != nil {
+	name := fmt.Sprintf("%v at %p", resource, in) // any that no other has
+	if err := c.group.Add(name, in); err != nil {
 		return nil, err
 	}
 	c.run(ctx)
