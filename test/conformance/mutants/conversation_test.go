@@ -282,8 +282,8 @@ var ofConversations = []mutation{
 	{
 		what: "ask for any state after a list without a version",
 		dir:  protocol,
-		edits: one("m.mostRecentNext = true // nobody knows how recent",
-			"// nobody knows how recent"),
+		edits: one("m.mostRecentNext = true // this list may be of any time, so the next one must be the most recent",
+			"// this list may be of any time, so the next one must be the most recent"),
 		trace: "list-without-version-later",
 	},
 	{
