@@ -38,7 +38,7 @@ const (
 // faults are all that are played, in the order of the table.
 var faults = []fault{
 	{
-		name: "start-refused", what: "nothing listens for the first 10 s", user: "the program starts before the API server",
+		name: "start-refused", what: "the port is closed for the first 10 s", user: "the program starts before the API server",
 		curl: `$F/refuse?for=10s`, patience: patience, atStart: true,
 		strike: func(_ context.Context, t *trial) error {
 			t.over = time.Now().Add(10 * time.Second)
@@ -46,14 +46,14 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "start-503", what: "the first three requests get 503", user: "the program starts while a load balancer has no server to lead to",
+		name: "start-503", what: "the first three requests get 503", user: "the program starts while a load balancer has no backend",
 		curl: `$F/fail?status=503&count=3`, since: sinceAsked, patience: patience, atStart: true,
 		strike: func(_ context.Context, t *trial) error {
 			return t.server.FailNext(apitest.Failure{Status: http.StatusServiceUnavailable, Count: 3})
 		},
 	},
 	{
-		name: "start-list-cut", what: "the first three lists break off", user: "a list is too large for a proxy's time limit",
+		name: "start-list-cut", what: "the first three lists break off", user: "a list takes longer than a proxy allows",
 		curl: `$F/cut?lists=true&after=1000&next=3`, since: sinceAsked, patience: patience, atStart: true,
 		strike: func(_ context.Context, t *trial) error {
 			t.server.Cut(apitest.Cut{Lists: true, After: 1000, Next: 3})
@@ -61,7 +61,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "start-no-mark", what: "initial events never end", user: "a proxy, or an aggregated API server, passes sendInitialEvents on and loses the bookmark that ends them",
+		name: "start-no-mark", what: "initial events never end", user: "a proxy or an aggregated API server loses the bookmark that ends the initial events",
 		curl: `$F/swallow?what=initial-events-end`, since: sinceAsked, patience: patience, atStart: true,
 		strike: func(_ context.Context, t *trial) error {
 			t.server.SwallowInitialEventsEnd(true)
@@ -69,7 +69,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "end", what: "the watch ends in an orderly way", user: "an API server is shut down, another one goes on",
+		name: "end", what: "the watch ends cleanly", user: "one of several API servers shuts down",
 		curl: `$F/end`, since: sinceItBegan, patience: patience,
 		strike: func(_ context.Context, t *trial) error {
 			t.server.EndWatches()
@@ -77,7 +77,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "reset", what: "the connection is reset in the middle of an event", user: "a load balancer is replaced",
+		name: "reset", what: "a TCP reset in the middle of an event", user: "a load balancer is replaced",
 		curl: `$F/cut?after=100&reset=true`, since: sinceItBegan, patience: patience,
 		strike: func(_ context.Context, t *trial) error {
 			t.server.Cut(apitest.Cut{After: 100, Reset: true})
@@ -85,7 +85,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "cut-thrice", what: "the watch, and the next two, break off in the middle of an event", user: "a network with losses",
+		name: "cut-thrice", what: "three watches in a row break off in an event", user: "a network with losses",
 		curl: `$F/cut?after=100&next=2, $F/cut?after=100`, since: sinceItBegan, patience: patience,
 		strike: func(_ context.Context, t *trial) error {
 			t.server.Cut(apitest.Cut{After: 100, Next: 2})
@@ -94,7 +94,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "ends-5s", what: "each watch ends after 5 s, for 30 s", user: "a proxy has a short limit",
+		name: "ends-5s", what: "each watch ends after 5 s, for 30 s", user: "a proxy with a short time limit",
 		curl: `$F/end every 5 s, six times`, patience: patience,
 		strike: func(ctx context.Context, t *trial) error {
 			for range 6 {
@@ -107,21 +107,21 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "ends-at-once", what: "each watch ends at once, for 20 s", user: "a server that cannot serve the version answers with an empty stream",
+		name: "ends-at-once", what: "each watch ends immediately, for 20 s", user: "a server without the version answers with an empty stream",
 		curl: `$F/cut?next=1000000&clean=true, $F/end, and $F/clear after 20 s`, patience: patience, loud: []string{"python", "kube-rs", "kube-rs-stream"},
 		strike: func(ctx context.Context, t *trial) error {
 			return cuts(ctx, t, apitest.Cut{Clean: true})
 		},
 	},
 	{
-		name: "resets-at-once", what: "each watch is reset at once, for 20 s", user: "a proxy whose server crashes",
+		name: "resets-at-once", what: "each watch is reset immediately, for 20 s", user: "a proxy whose backend crashes",
 		curl: `$F/cut?next=1000000&reset=true, $F/end, and $F/clear after 20 s`, patience: patience, loud: []string{"python"},
 		strike: func(ctx context.Context, t *trial) error {
 			return cuts(ctx, t, apitest.Cut{Reset: true})
 		},
 	},
 	{
-		name: "goaway", what: "the server asks for another connection", user: "kube-apiserver with --goaway-chance",
+		name: "goaway", what: "the server sends GOAWAY", user: "kube-apiserver with --goaway-chance",
 		curl: `$F/goaway?requests=3, $F/end`, since: sinceItBegan, patience: patience,
 		strike: func(_ context.Context, t *trial) error {
 			t.server.GoAway(3)
@@ -130,18 +130,18 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "refused-10s", what: "nothing listens for 10 s", user: "an API server is replaced, and there is one",
+		name: "refused-10s", what: "the port is closed for 10 s", user: "the only API server is replaced",
 		curl: `$F/refuse?for=10s`, patience: patience,
 		strike: func(ctx context.Context, t *trial) error { return outage(ctx, t, 10*time.Second, false) },
 	},
 	{
-		name: "refused-60s", what: "nothing listens for 60 s, and older versions are gone then", user: "etcd is compacted while the control plane is away",
-		curl: `$F/refuse?for=60s; then $F/compact at once`, patience: patience,
+		name: "refused-60s", what: "the port is closed for 60 s, and the version expires", user: "etcd is compacted during an outage",
+		curl: `$F/refuse?for=60s; then $F/compact`, patience: patience,
 		strike: func(ctx context.Context, t *trial) error { return outage(ctx, t, time.Minute, true) },
 	},
 	{
-		name: "refused-list-fails", what: "the same for 10 s, and the next three lists get 500", user: "a control plane that comes back slowly",
-		curl: `$F/fail?verb=list&status=500&count=3, $F/refuse?for=10s; then $F/compact at once`, patience: patience,
+		name: "refused-list-fails", what: "the port is closed for 10 s, the version expires, and three lists get 500", user: "a control plane that starts slowly",
+		curl: `$F/fail?verb=list&status=500&count=3, $F/refuse?for=10s; then $F/compact`, patience: patience,
 		strike: func(ctx context.Context, t *trial) error {
 			err := t.server.FailNext(apitest.Failure{Verb: "list", Status: http.StatusInternalServerError, Count: 3})
 			if err != nil {
@@ -151,7 +151,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "flaps", what: "1 s away, 1 s there, ten times", user: "an API server that crashes at its start",
+		name: "flaps", what: "1 s down, 1 s up, ten times", user: "an API server that crashes at its start",
 		curl: `$F/refuse?for=1s every 2 s, ten times`, patience: patience,
 		strike: func(ctx context.Context, t *trial) error {
 			for range 10 {
@@ -166,7 +166,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "stall", what: "the watch brings nothing for 20 s", user: "a proxy that buffers",
+		name: "stall", what: "the watch sends nothing for 20 s", user: "a proxy that buffers",
 		curl: `$F/stall, and $F/resume after 20 s`, patience: patience,
 		strike: func(ctx context.Context, t *trial) error {
 			t.server.Stall()
@@ -177,7 +177,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "half-open", what: "the connection goes silent for good", user: "a firewall or NAT forgets the connection",
+		name: "half-open", what: "the connection goes silent forever", user: "a firewall or NAT drops the connection",
 		curl: `$F/half-open`, since: sinceItBegan, patience: 11 * time.Minute,
 		strike: func(_ context.Context, t *trial) error {
 			t.server.HalfOpen()
@@ -185,7 +185,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "expired", what: "the watch falls behind, and ends; its version is gone", user: "a slow client, or a network that is",
+		name: "expired", what: "the watch falls behind and ends, and its version expires", user: "a slow client or network",
 		curl: `$F/stall, $F/compact after 10 s, $F/end, $F/resume`, patience: patience,
 		strike: func(ctx context.Context, t *trial) error {
 			t.server.Stall()
@@ -198,7 +198,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "http-410", what: "the next three watches get HTTP 410", user: "an aggregated API server, or an old one",
+		name: "http-410", what: "the next three watches get HTTP 410", user: "an old or aggregated API server",
 		curl: `$F/fail?verb=watch&status=410&reason=Expired&count=3, $F/end`, since: sinceItBegan, patience: patience,
 		strike: failNext(apitest.Failure{Verb: "watch", Status: http.StatusGone, Reason: "Expired", Count: 3}),
 	},
@@ -218,42 +218,42 @@ var faults = []fault{
 		strike: failNext(apitest.Failure{Verb: "watch", Status: http.StatusInternalServerError, Count: 6}),
 	},
 	{
-		name: "500-for-30s", what: "each request gets 500, for 30 s", user: "etcd is away",
+		name: "500-for-30s", what: "each request gets 500, for 30 s", user: "etcd is down",
 		curl: `$F/fail?status=500&for=30s, $F/end`, patience: patience, loud: []string{"python"},
 		strike: failFor(30*time.Second, apitest.Failure{Status: http.StatusInternalServerError}),
 	},
 	{
-		name: "503-for-30s", what: "each request gets 503 and a page of HTML, for 30 s", user: "a load balancer has no server to lead to",
+		name: "503-for-30s", what: "each request gets 503 with HTML, for 30 s", user: "a load balancer has no backend",
 		curl: `$F/fail?status=503&content-type=text/html&raw=%3Chtml%3E&for=30s, $F/end`, patience: patience, loud: []string{"python"},
 		strike: failFor(30*time.Second, apitest.Failure{Status: http.StatusServiceUnavailable, ContentType: "text/html", Raw: []byte("<html>no server</html>")}),
 	},
 	{
-		name: "429-for-15s", what: "each request gets 429 and Retry-After: 2, for 15 s", user: "priority and fairness turns the client away",
+		name: "429-for-15s", what: "each request gets 429 with Retry-After: 2, for 15 s", user: "API priority and fairness rejects the client",
 		curl: `$F/fail?status=429&retry-after=2s&for=15s, $F/end`, patience: patience, loud: []string{"python"},
 		strike: failFor(15*time.Second, apitest.Failure{Status: http.StatusTooManyRequests, RetryAfter: 2 * time.Second}),
 	},
 	{
-		name: "401-for-20s", what: "each request gets 401, for 20 s", user: "the server that checks tokens is away",
+		name: "401-for-20s", what: "each request gets 401, for 20 s", user: "the server that checks tokens is down",
 		curl: `$F/fail?status=401&for=20s, $F/end`, patience: patience, loud: []string{"python"},
 		strike: failFor(20*time.Second, apitest.Failure{Status: http.StatusUnauthorized}),
 	},
 	{
-		name: "403-for-20s", what: "each request gets 403, for 20 s", user: "somebody deletes a role binding and applies it again",
+		name: "403-for-20s", what: "each request gets 403, for 20 s", user: "a role binding is deleted and applied again",
 		curl: `$F/fail?status=403&for=20s, $F/end`, patience: patience, loud: []string{"python"},
 		strike: failFor(20*time.Second, apitest.Failure{Status: http.StatusForbidden}),
 	},
 	{
-		name: "404-for-20s", what: "each request gets 404, for 20 s", user: "a CustomResourceDefinition is replaced, or an aggregated API registered again",
+		name: "404-for-20s", what: "each request gets 404, for 20 s", user: "a CustomResourceDefinition or APIService is replaced",
 		curl: `$F/fail?status=404&for=20s, $F/end`, patience: patience, loud: []string{"python"},
 		strike: failFor(20*time.Second, apitest.Failure{Status: http.StatusNotFound}),
 	},
 	{
-		name: "html-for-20s", what: "each request gets 200 and a page of HTML, for 20 s", user: "the login page of a proxy",
+		name: "html-for-20s", what: "each request gets 200 with HTML, for 20 s", user: "the login page of a proxy",
 		curl: `$F/fail?status=200&content-type=text/html&raw=%3Chtml%3E&for=20s, $F/end`, patience: patience, loud: []string{"python"},
 		strike: failFor(20*time.Second, apitest.Failure{Status: http.StatusOK, ContentType: "text/html", Raw: []byte("<html>log in</html>")}),
 	},
 	{
-		name: "garbage", what: "a line of text comes between two events, and the watch ends", user: "what a proxy adds to a stream that it gives up",
+		name: "garbage", what: "a line of text between two events, then the end", user: "a proxy reports an error inside the stream",
 		curl: `$F/inject?raw=no+server%0A, $F/end`, since: sinceItBegan, patience: patience,
 		strike: func(_ context.Context, t *trial) error {
 			t.server.Inject([]byte("no server\n"))
@@ -262,7 +262,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "unknown-event", what: "an event has a type that does not exist yet", user: "a newer API server",
+		name: "unknown-event", what: "an event of an unknown type", user: "a newer API server",
 		curl: `$F/inject?raw=%7B%22type%22:%22NEW%22...%0A`, since: sinceItBegan, patience: patience, json: true,
 		strike: func(_ context.Context, t *trial) error {
 			t.server.Inject(fmt.Appendf(nil, `{"type":"NEW","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"default","name":"poison-new","resourceVersion":%q}}}`+"\n", t.server.ResourceVersion()))
@@ -270,7 +270,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "undecodable", what: "one object does not fit its type; all others count", user: "a custom resource from before its schema was made stricter",
+		name: "undecodable", what: "one object does not fit its type (the others count)", user: "a custom resource older than its stricter schema",
 		curl: `create a ConfigMap whose data is a number`, since: sinceItBegan, json: true, patience: time.Minute,
 		strike: func(_ context.Context, t *trial) error {
 			if err := t.poison(); err != nil {
@@ -280,7 +280,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "undecodable-20s", what: "the same for 20 s, then it is deleted", user: "somebody has found it",
+		name: "undecodable-20s", what: "an object that does not fit its type is deleted after 20 s", user: "its owner has found it",
 		curl: `create it, and delete it after 20 s`, json: true, patience: patience,
 		strike: func(ctx context.Context, t *trial) error {
 			if err := t.poison(); err != nil {
@@ -293,7 +293,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "replica-behind", what: "the client is led to a server that is 15 s behind, and catches up", user: "an API server behind a load balancer, with a watch cache that is late",
+		name: "replica-behind", what: "the client is led to a server that is 15 s behind", user: "an API server whose watch cache is late",
 		curl: `with --replicas 2: $F/freeze?replica=replica-1, $F/route?replica=replica-1, $F/end, and $F/unfreeze?replica=replica-1 after 15 s`, patience: patience,
 		strike: func(ctx context.Context, t *trial) error {
 			behind := t.server.Replica("behind")
@@ -311,8 +311,8 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "restored-outage", what: "a backup is restored while nothing listens", user: "etcd is restored, as its documentation has it",
-		curl: `$F/refuse?for=10s; then $F/restore?resourceVersion=... at once`, patience: 2 * time.Minute,
+		name: "restored-outage", what: "a backup is restored while the port is closed", user: "etcd is restored as its documentation says",
+		curl: `$F/refuse?for=10s; then $F/restore?resourceVersion=...`, patience: 2 * time.Minute,
 		strike: func(ctx context.Context, t *trial) error {
 			backup := t.server.ResourceVersion()
 			if err := during(ctx, t, 10*time.Second); err != nil {
@@ -331,7 +331,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "restored", what: "a backup is restored, and watches end in an orderly way", user: "etcd is restored under API servers that go on",
+		name: "restored", what: "a backup is restored, and watches end cleanly", user: "etcd is restored under running API servers",
 		curl: `$F/restore?resourceVersion=...`, since: sinceItBegan, patience: 2 * time.Minute,
 		strike: func(ctx context.Context, t *trial) error {
 			backup := t.server.ResourceVersion()
@@ -342,7 +342,7 @@ var faults = []fault{
 		},
 	},
 	{
-		name: "missed-deletion", what: "a watch is not told of a deletion", user: "a watch cache that has lost an event (kubernetes/kubernetes#123072)",
+		name: "missed-deletion", what: "a watch omits a deletion", user: "a watch cache has lost an event (kubernetes/kubernetes#123072)",
 		curl: `$F/drop?type=DELETED, then delete a ConfigMap`, since: sinceItBegan, patience: 2 * time.Minute,
 		strike: func(_ context.Context, t *trial) error {
 			if err := t.server.DropEvent("DELETED", 1); err != nil {

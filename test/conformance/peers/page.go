@@ -88,16 +88,22 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.1f", s)
 }
 
-// requests is the most that were sent.
-func (c cell) requests() string {
-	if len(c) == 0 {
-		return ""
-	}
+// manyRequests is what a client may send until its copy is right again without a row in the table of requests.
+const manyRequests = 20
+
+func (c cell) mostRequests() int {
 	most := 0
 	for _, r := range c {
 		most = max(most, r.Requests)
 	}
-	return thousands(most)
+	return most
+}
+
+func (c cell) requests() string {
+	if len(c) == 0 {
+		return ""
+	}
+	return thousands(c.mostRequests())
 }
 
 func thousands(n int) string {
@@ -127,46 +133,50 @@ func tables(results []result) string {
 	at := cells(results)
 	columns, extra := measured(results)
 	versions(&b, results)
-	head := func(title, first string) {
-		fmt.Fprintf(&b, "\n### %s\n\n| %s |", title, first)
+	head := func(title string) {
+		fmt.Fprintf(&b, "\n### %s\n\n| fault |", title)
 		for _, c := range columns {
 			fmt.Fprintf(&b, " %s |", c.label)
 		}
 		b.WriteString("\n|" + strings.Repeat(" --- |", 1+len(columns)) + "\n")
 	}
+	row := func(title, fault string, text func(cell) string) {
+		fmt.Fprintf(&b, "| %s |", title)
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %s |", text(at(fault, c.name)))
+		}
+		b.WriteString("\n")
+	}
 	played := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
 		return !slices.ContainsFunc(results, func(r result) bool { return r.Fault == f.name })
 	})
-	rows := func(text func(cell) string) {
-		for _, f := range played {
-			fmt.Fprintf(&b, "| %s |", f.what)
-			for _, c := range columns {
-				fmt.Fprintf(&b, " %s |", text(at(f.name, c.name)))
-			}
-			b.WriteString("\n")
+	head("Seconds until the copy is right again")
+	for _, f := range played {
+		row("`"+f.name+"`: "+f.what, f.name, cell.String)
+	}
+	head(fmt.Sprintf("Requests, where a client sent more than %d", manyRequests))
+	for _, f := range played {
+		if slices.ContainsFunc(columns, func(c client) bool { return at(f.name, c.name).mostRequests() > manyRequests }) {
+			row("`"+f.name+"`", f.name, cell.requests)
 		}
 	}
-	head("Seconds until the copy is right again", "what happens")
-	rows(cell.String)
-	head("Requests meanwhile", "what happens")
-	rows(cell.requests)
 	if len(extra) > 0 {
-		b.WriteString("\n### With a comparison once a minute\n\n| what happens | with | seconds | requests |\n| --- | --- | --- | --- |\n")
+		b.WriteString("\n### With verification once a minute\n\n| fault | seconds | requests |\n| --- | --- | --- |\n")
 		for _, c := range extra {
 			for _, f := range faults {
 				if found := at(f.name, c.name); len(found) > 0 {
-					fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.what, c.label, found, found.requests())
+					fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, found, found.requests())
 				}
 			}
 		}
 	}
-	b.WriteString("\n### The faults\n\n| name | what happens | where one meets it | by hand | the clock starts when |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("\n### The faults\n\n| fault | in a cluster | by hand | the clock starts when |\n| --- | --- | --- | --- |\n")
 	for _, f := range played {
 		since := f.since
 		if since == "" {
 			since = "it is over"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", f.name, f.what, f.user, f.curl, since)
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", f.name, f.user, f.curl, since)
 	}
 	b.WriteString("\n")
 	return b.String()

@@ -37,7 +37,7 @@ func TestPageIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range faults {
-		if !strings.Contains(string(text), "\n| "+f.name+" | "+f.what+" | ") {
+		if !strings.Contains(string(text), "\n| `"+f.name+"`: "+f.what+" | ") {
 			t.Errorf("the page lacks the fault %s, %q: run with -render FILE -update", f.name, f.what)
 		}
 	}
