@@ -3,6 +3,7 @@ package incidents
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -23,6 +24,9 @@ type client struct {
 	env  trace.Env
 	http http.Client
 	run  func(context.Context, *client) error
+
+	given string        // the version that the user gave
+	busy  time.Duration // how long the user's code runs for an event
 
 	mu      sync.Mutex
 	entries []string
@@ -92,7 +96,12 @@ func (c *client) open(ctx context.Context, query string) (next func(any) error, 
 		cancel()
 		return nil, nil, err
 	}
-	return json.NewDecoder(resp.Body).Decode, func() { cancel(); resp.Body.Close() }, nil
+	disconnect = func() { cancel(); resp.Body.Close() }
+	if resp.StatusCode != http.StatusOK {
+		disconnect()
+		return nil, nil, errors.New(resp.Status)
+	}
+	return json.NewDecoder(resp.Body).Decode, disconnect, nil
 }
 
 // list replaces what is held, and returns the version of the list.
@@ -142,6 +151,7 @@ func (c *client) replace(items []object) {
 
 // deliver hands an event over.
 func (c *client) deliver(e event) {
+	time.Sleep(c.busy)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held[e.Object.key()] = e.Object.Metadata.ResourceVersion

@@ -23,6 +23,13 @@ func TestTraceNaive(t *testing.T) {
 		"restarting": restarting,
 		"insistent":  insistent,
 		"idle":       withoutBookmarks,
+		"on-a-timer": onATimer,
+		"list-event": lastSeen,
+		"delayed":    delayed,
+		"timeout":    withTimeout,
+		"slow":       slow,
+		"swapped":    swapped,
+		"ghost":      withoutBookmarks,
 	} {
 		trace.Run(t, file{os.DirFS("testdata"), name + ".txt"}, naive(run))
 	}
@@ -38,7 +45,7 @@ func (f file) Glob(string) ([]string, error) { return []string{f.name}, nil }
 
 // lastSeen remembers the version of the last event, and opens the next watch there.
 func lastSeen(ctx context.Context, c *client) error {
-	version := "" // the user gave none
+	version := c.given // "" if the user gave none
 	for {
 		for e := range c.watch(ctx, version) {
 			if e.Type == "ERROR" {
@@ -123,4 +130,67 @@ func withoutBookmarks(ctx context.Context, c *client) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// onATimer lists every minute, too, whatever the watch does. At 410 it lists, and waits before the next watch.
+func onATimer(ctx context.Context, c *client) error {
+	version, err := c.list(ctx, "")
+	if err != nil {
+		return err
+	}
+	go func() {
+		for err := error(nil); err == nil && pause(ctx, time.Minute); {
+			_, err = c.list(ctx, "")
+		}
+	}()
+	for {
+		delay := time.Second
+		for e := range c.watch(ctx, version) {
+			if e.Type == "ERROR" {
+				if version, err = c.list(ctx, ""); err != nil {
+					return err
+				}
+				delay = 5 * time.Second
+				break
+			}
+			version = e.Object.Metadata.ResourceVersion
+			c.deliver(e)
+		}
+		if !pause(ctx, delay) {
+			return ctx.Err()
+		}
+	}
+}
+
+// delayed waits for 5 seconds before it starts again.
+func delayed(ctx context.Context, c *client) error {
+	for {
+		for e := range c.watch(ctx, "") {
+			if e.Type == "ERROR" {
+				break
+			}
+			c.deliver(e)
+		}
+		if !pause(ctx, 5*time.Second) {
+			return ctx.Err()
+		}
+	}
+}
+
+// withTimeout gives each request 30 seconds, a watch too.
+func withTimeout(ctx context.Context, c *client) error {
+	c.http.Timeout = 30 * time.Second
+	return withoutBookmarks(ctx, c)
+}
+
+// slow runs the user's code in the loop that reads the watch.
+func slow(ctx context.Context, c *client) error {
+	c.busy = 30 * time.Second
+	return withoutBookmarks(ctx, c)
+}
+
+// swapped was given a label where the version belongs.
+func swapped(ctx context.Context, c *client) error {
+	c.given = "app=db"
+	return lastSeen(ctx, c)
 }
