@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,6 +22,7 @@ type decoder[T object.Object] struct {
 	nullable  bool // T is a pointer, so that nil can come out of a decoder or a transform
 	kinds     bool // objects have a kind: T is unstructured, metadata, or Raw
 	partial   bool // metadata alone is asked for
+	unmanaged bool // managedFields are dropped
 
 	// namespaces is true if T is not known to return the namespaces of its objects, so that
 	// each object is compared with its bytes. Two objects of one name would have one key.
@@ -43,6 +45,7 @@ func newDecoder[T object.Object](transform func(T) (T, error), drop []string, sh
 	if err != nil {
 		return nil, err
 	}
+	d.unmanaged = slices.ContainsFunc(paths, func(path []string) bool { return slices.Equal(path, []string{"metadata", "managedFields"}) })
 	d.encodings, err = prepare(typ, format.Options{Drop: paths, ShareParts: shareParts}, encodings)
 	return d, err
 }

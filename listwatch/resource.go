@@ -64,7 +64,8 @@ type Options[T object.Object] struct {
 	// member that does not exist drops nothing. New returns an error if a path is malformed,
 	// or if it would drop a member that identifies the object, such as metadata.name.
 	//
-	// The server sends the dropped members all the same. A member for which T has no field is
+	// The server sends the dropped members all the same, except for metadata.managedFields if it knows how to leave them out; the
+	// Accept header asks for that. A member for which T has no field is
 	// not decoded in any case, so there is no need to drop it. In protobuf, the tags of T's
 	// fields (protobuf:"bytes,1,..."), which generated types have, say where a member is; New
 	// returns an error if they are missing, as in a [Raw]. New also returns an error if the Encoding cannot

@@ -78,14 +78,14 @@ func parseShard(text string) (string, error) {
 }
 
 func parseStart(text string) (stimulus, error) {
-	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "shard", "limit", "resync", "verify", "encoding", "transport", "headers")
+	w, err := parseWords(text, "path", "kind", "selector", "field-selector", "shard", "drop", "limit", "resync", "verify", "encoding", "transport", "headers")
 	if err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
 	if err := w.noJSON(); err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
-	s := &start{options: Options{LabelSelector: w.options["selector"], FieldSelector: w.options["field-selector"]}}
+	s := &start{options: Options{LabelSelector: w.options["selector"], FieldSelector: w.options["field-selector"], Drop: w.options["drop"]}}
 	if s.of, err = w.resource(); err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}

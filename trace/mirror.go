@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -49,6 +50,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 		FieldSelector: env.Options.FieldSelector,
 		ShardSelector: env.Options.ShardSelector,
 		Encoding:      wireEncoding(env.Options),
+		Drop:          slices.DeleteFunc([]string{env.Options.Drop}, func(path string) bool { return path == "" }),
 	})
 	if err != nil {
 		return nil, err

@@ -45,6 +45,9 @@ type Options struct {
 	// ShardSelector limits the objects to a range of hashes.
 	ShardSelector string
 
+	// Drop is the path of a member that the client leaves out of every object. If empty, none is.
+	Drop string
+
 	// Limit is the page size of lists. If zero, the client's default is used.
 	Limit int
 
