@@ -45,10 +45,10 @@ var tormentors = []tormentor{
 		},
 		verify: time.Second,
 	},
-	{what: "does one of these at a time, for up to a minute, chosen by dice", make: func(s *server, r *rand.Rand) adversary {
+	{what: "does one of these at a time, for up to a minute, chosen at random", make: func(s *server, r *rand.Rand) adversary {
 		return &fickle{server: s, rand: r, longest: time.Minute}
 	}},
-	{what: "does one of these to each request, chosen by dice", make: func(s *server, r *rand.Rand) adversary { return &fickle{server: s, rand: r} }},
+	{what: "does one of these to each request, chosen at random", make: func(s *server, r *rand.Rand) adversary { return &fickle{server: s, rand: r} }},
 }
 
 // refusalNamed returns the error of a refusal.

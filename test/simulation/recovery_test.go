@@ -144,7 +144,7 @@ var curtains = []curtain{
 		tr.pass(between(tr.rand, 5*time.Second, 30*time.Second))
 		tr.front.answer503(false)
 	}},
-	{"an orderly end", func(*trial) {}, func(*trial) {}}, // the restoration ends the watch
+	{"a clean end", func(*trial) {}, func(*trial) {}}, // the restoration ends the watch
 }
 
 // restored is a server that is taken back to a backup, and is written to before it
