@@ -1,0 +1,92 @@
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	place     = regexp.MustCompile("`(\\w+)` in \\[([\\w.]+)\\]\\(\\.\\./([^)\\s]+\\.go)\\)")
+	inSection = regexp.MustCompile(`^\[[\w ]+\]\(apiserver\.md#[\w-]+\)$`)
+	quoted    = regexp.MustCompile("`(\\w+)(?:\\.(\\w+))?`")
+)
+
+// wellKnown are names that articles and issues use. Each has a row in docs/names.md.
+const wellKnown = `ListAndWatch watchHandler handleAnyWatch watchList syncWith relistResourceVersion rewatchResourceVersion
+	lastSyncResourceVersion isLastSyncResourceVersionUnavailable isExpiredError isTooLargeResourceVersionError isWatchErrorRetriable
+	watchListBookmarkReceived VeryShortWatchError NewEmptyWatch WatchErrorHandler ListWatch ListerWatcher ListPager StreamWatcher
+	RetryWatcher UntilWithSync DeltaFIFO RealFIFO KnownObjects DeletedFinalStateUnknown Resync Pop processLoop handleDeltas processDeltas
+	SharedIndexInformer sharedIndexInformer sharedProcessor processorListener pendingNotifications ResourceEventHandler
+	ResourceEventHandlerRegistration WaitForCacheSync MutationDetector SharedInformerFactory Indexer ThreadSafeStore MetaNamespaceKeyFunc
+	Cacher cacherStorage CacheDelegator watchCache cacheWatcher watchCacheInterval GetAllEventsSinceThreadUnsafe waitUntilFreshAndBlock
+	DefaultSharedIndexInformer ReflectorWatcher WatchConnectionManager AbstractWatchManager watcher`
+
+// Each row of docs/names.md leads to declarations that are there, or to a section that explains the name, and the well-known names are
+// among them.
+func TestNamesOfOtherClients(t *testing.T) {
+	t.Chdir(root)
+	page, _, _ := strings.Cut(readText(t, "docs/names.md"), "\n## What became of")
+	named := map[string]bool{}
+	for line := range strings.Lines(page) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 3 || strings.HasPrefix(line, "| name") || strings.HasPrefix(line, "| ---") {
+			continue
+		}
+		for _, name := range quoted.FindAllStringSubmatch(cells[0], -1) {
+			named[name[1]], named[name[2]] = true, true
+		}
+		places := place.FindAllStringSubmatch(cells[2], -1)
+		if len(places) == 0 && !inSection.MatchString(strings.TrimSuffix(cells[2], " |")) {
+			t.Errorf("this row leads nowhere: %s", line)
+		}
+		for _, p := range places {
+			symbol, text, file := p[1], p[2], p[3]
+			if text != path.Base(file) {
+				t.Errorf("%s is called %s", file, text)
+			}
+			if !declared(t, file, symbol) {
+				t.Errorf("%s declares no %s", file, symbol)
+			}
+		}
+	}
+	for name := range strings.FieldsSeq(wellKnown) {
+		if !named[name] {
+			t.Errorf("docs/names.md has no row for %s", name)
+		}
+	}
+}
+
+// declared reports whether a file declares a function, a method, a type, a constant, a variable or a field of that name.
+func declared(t *testing.T, file, name string) bool {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(file), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	ast.Inspect(tree, func(n ast.Node) bool {
+		var names []*ast.Ident
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			found = found || n.Name.Name == name
+			return false
+		case *ast.TypeSpec:
+			names = []*ast.Ident{n.Name}
+		case *ast.ValueSpec:
+			names = n.Names
+		case *ast.Field:
+			names = n.Names
+		}
+		for _, id := range names {
+			found = found || id.Name == name
+		}
+		return true
+	})
+	return found
+}
