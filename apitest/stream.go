@@ -1,7 +1,9 @@
 package apitest
 
 import (
+	"compress/gzip"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -137,6 +139,24 @@ func (o body) abort(reset bool) error {
 	}
 	panic(http.ErrAbortHandler)
 }
+
+// gzipBody is the body of a watch with initial events, which kube-apiserver has compressed since 1.37, also behind the initial
+// events. Each write is a gzip file of its own.
+type gzipBody struct {
+	body
+	zip *gzip.Writer
+}
+
+func (o gzipBody) write(b []byte) error {
+	o.zip.Reset(o.w)
+	_, err := o.zip.Write(b)
+	if err == nil {
+		err = o.zip.Flush() // a reader of the end of a file may wait for the next one
+	}
+	return errors.Join(err, o.zip.Close(), o.rc.Flush())
+}
+
+func (o gzipBody) writeCut(b []byte) error { return o.write(b) }
 
 // breakConn closes a connection. If reset is true, it closes with a TCP reset.
 func breakConn(conn net.Conn, reset bool) {

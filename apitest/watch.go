@@ -72,7 +72,10 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 		r.srv.faults.upgrade(w, req, out, serve)
 		return nil
 	}
-	out := newBody(w)
+	var out output = newBody(w)
+	if withInitial && acceptsGzip(req) {
+		out = gzipBody{newBody(w), newGzip(w)}
+	}
 	wa.stream = r.srv.faults.open(out, t.res.ID(), spared(req))
 	defer r.srv.faults.release(wa.stream)
 	w.Header().Set("Content-Type", f.contentType(true))

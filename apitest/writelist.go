@@ -8,7 +8,7 @@ import (
 )
 
 // listChunk is the number of bytes of a list that are collected for one write. It is also the size from which
-// kube-apiserver compresses a list, if the client accepts that. Watches are never compressed.
+// kube-apiserver compresses a list, if the client accepts that.
 const listChunk = 128 << 10
 
 // writeList sends a list in pieces. It holds at most listChunk bytes and one object in memory.
@@ -27,13 +27,7 @@ func writeList(w http.ResponseWriter, req *http.Request, f format, p *page) {
 		}
 		if !zipped && acceptsGzip(req) {
 			zipped = true
-			w.Header().Set("Content-Encoding", "gzip")
-			w.Header().Add("Vary", "Accept-Encoding")
-			zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
-			if err != nil {
-				// unreachable: BestSpeed is a level.
-				panic("apitest: " + err.Error())
-			}
+			zip := newGzip(w)
 			defer func() { _ = zip.Close() }() // it returns an error only if the client hung up
 			out = zip
 		}
@@ -43,6 +37,18 @@ func writeList(w http.ResponseWriter, req *http.Request, f format, p *page) {
 		b = b[:0]
 	}
 	_, _ = out.Write(f.listTail(b)) // if it returns an error, the client hung up
+}
+
+// newGzip says in the header that the body is compressed, and returns what compresses it.
+func newGzip(w http.ResponseWriter) *gzip.Writer {
+	w.Header().Set("Content-Encoding", "gzip")
+	w.Header().Add("Vary", "Accept-Encoding")
+	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		// unreachable: BestSpeed is a level.
+		panic("apitest: " + err.Error())
+	}
+	return zip
 }
 
 func acceptsGzip(req *http.Request) bool {

@@ -41,6 +41,37 @@ func TestLargeListsAreCompressedForThoseWhoAccept(t *testing.T) {
 	})
 }
 
+// Only a watch with initial events is compressed, and each event can be read as soon as it has come.
+func TestInitialEventsAreCompressedForThoseWhoAccept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := serve(t, Options{})
+		f.create("d/a")
+		const plain = "http://192.0.2.2:16443" + configMaps + "&resourceVersion=1"
+		const initial = "http://192.0.2.2:16443" + configMaps + "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+		for _, tt := range []struct {
+			url, accept string
+			zipped      bool
+		}{{plain, "gzip", false}, {initial, "identity", false}, {initial, "gzip", true}} {
+			resp := open(t, f.client, http.MethodGet, tt.url, "", "Accept-Encoding: "+tt.accept)
+			if zipped := resp.Header.Get("Content-Encoding") == "gzip"; zipped != tt.zipped {
+				t.Errorf("%s for %s: Content-Encoding %q", tt.url, tt.accept, resp.Header.Get("Content-Encoding"))
+			} else if zipped {
+				events := json.NewDecoder(must[*gzip.Reader](t)(gzip.NewReader(resp.Body)))
+				for _, name := range []string{"a", "b", "c"} {
+					var event struct {
+						Object struct{ Metadata struct{ Name string } }
+					}
+					if err := events.Decode(&event); err != nil || event.Object.Metadata.Name != name {
+						t.Errorf("event of %q, %v, want %s", event.Object.Metadata.Name, err, name)
+					}
+					f.create("d/" + string(name[0]+1))
+				}
+			}
+			_ = resp.Body.Close()
+		}
+	})
+}
+
 // wrapped is a ResponseWriter that cannot be compared.
 type wrapped struct {
 	http.ResponseWriter

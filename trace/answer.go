@@ -31,7 +31,10 @@ type (
 	}
 
 	// open is the head of a response whose body follows in chunks.
-	open struct{ contentType string }
+	open struct {
+		contentType string
+		gzip        bool
+	}
 
 	// chunk is one chunk of such a body, or several chunks if it is split.
 	chunk struct {
@@ -115,9 +118,9 @@ func parseResponse(code int, rest string, of resource) (stimulus, error) {
 	switch {
 	case code == 200 && form == "list":
 		return parseList(w, of)
-	case code == 200 && rest == "watch":
+	case code == 200 && (rest == "watch" || rest == "watch gzip"):
 		_, contentType := of.encoding.mediaTypes()
-		return open{contentType: contentType}, nil
+		return open{contentType: contentType, gzip: rest == "watch gzip"}, nil
 	case w.has("rv"), w.has("continue"):
 		return nil, fmt.Errorf("rv and continue belong to a list")
 	case form == "body":

@@ -97,8 +97,10 @@ func parseStart(text string) (stimulus, error) {
 			s.options.WatchList = true
 		case word == "coalesce":
 			s.options.Coalesce = true
+		case word == "gzip":
+			s.options.Gzip = true
 		default:
-			return nil, fmt.Errorf("start: unknown word %q: want watchlist or coalesce", word)
+			return nil, fmt.Errorf("start: unknown word %q: want watchlist, coalesce or gzip", word)
 		}
 	}
 	if text, ok := w.options["shard"]; ok {

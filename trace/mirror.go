@@ -35,6 +35,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 		Dial:           env.Dial,
 		Protocol:       transport.ProtocolHTTP1,
 		WatchTransport: watchTransport(env.Options),
+		Compression:    compression(env.Options),
 		OnProblem:      func(err error) { env.Problem("transport", "", err) },
 	})
 	if err != nil {
@@ -98,6 +99,13 @@ func watchTransport(opts Options) transport.WatchTransport {
 		return transport.WatchWebSocket
 	}
 	return transport.WatchHTTP
+}
+
+func compression(opts Options) transport.Compression {
+	if opts.Gzip {
+		return transport.CompressionGzip
+	}
+	return transport.CompressionOff
 }
 
 func initial(opts Options) reflector.InitialList {

@@ -46,6 +46,7 @@ type request struct {
 	link     *link
 	asks     *http.Request // the request if it asks for a WebSocket, or nil
 	started  bool          // the head of the answer was sent
+	gzip     bool          // each chunk of the answer is a gzip file of its own
 	answered bool          // the whole answer was
 }
 

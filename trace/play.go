@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"net/http"
@@ -108,8 +110,12 @@ func (o open) play(r *run) error {
 	if req.started {
 		return errAnswered
 	}
-	req.started = true
-	r.peer.send(req, []byte("HTTP/1.1 200 OK\r\nContent-Type: "+o.contentType+"\r\nTransfer-Encoding: chunked\r\n\r\n"))
+	req.started, req.gzip = true, o.gzip
+	head := "HTTP/1.1 200 OK\r\nContent-Type: " + o.contentType + "\r\nTransfer-Encoding: chunked\r\n"
+	if o.gzip {
+		head += "Content-Encoding: gzip\r\n"
+	}
+	r.peer.send(req, []byte(head+"\r\n"))
 	r.settle()
 	return nil
 }
@@ -129,6 +135,9 @@ func (c *chunk) play(r *run) error {
 		return err
 	}
 	for i, part := range parts {
+		if req.gzip {
+			part = gzipped(part)
+		}
 		if req.link.socket != nil {
 			r.peer.send(req, c.frame(part, i == 0, i == len(parts)-1))
 		} else {
@@ -138,6 +147,16 @@ func (c *chunk) play(r *run) error {
 	}
 	r.settle()
 	return nil
+}
+
+// gzipped returns a gzip file as kube-apiserver writes one for each event: the text is in a block before the last.
+func gzipped(text []byte) []byte {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	_, _ = zip.Write(text) // a Buffer takes everything
+	_ = zip.Flush()
+	_ = zip.Close()
+	return b.Bytes()
 }
 
 func (b *bare) play(r *run) error {

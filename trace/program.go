@@ -71,6 +71,9 @@ type Options struct {
 	// WebSocket asks for watches over WebSocket.
 	WebSocket bool
 
+	// Gzip says that answers may come compressed, those to watches too.
+	Gzip bool
+
 	// Coalesce asks the queue to keep only the last state of an object that waits.
 	Coalesce bool
 }

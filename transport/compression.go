@@ -13,8 +13,9 @@ import (
 type Compression uint8
 
 const (
-	// CompressionAuto asks for gzip except in watches, because a proxy that compresses
-	// may hold an event back until others follow. If the server is on loopback or behind
+	// CompressionAuto asks for gzip in everything but watches without initial events:
+	// there is little to save there, and a proxy that compresses may hold an event back
+	// until others follow. If the server is on loopback or behind
 	// a unix socket, so that no network is in between, it is CompressionOff; likewise if
 	// Dial or RoundTripper is set.
 	CompressionAuto Compression = iota
@@ -22,9 +23,9 @@ const (
 	// CompressionOff asks for answers as they are.
 	CompressionOff
 
-	// CompressionGzip asks for gzip, in watches too. kube-apiserver compresses lists
-	// larger than 128 KiB and, since 1.37, initial events; a watch that comes compressed
-	// delivers each event as soon as the server flushes it.
+	// CompressionGzip asks for gzip, in all watches too. kube-apiserver compresses lists
+	// larger than 128 KiB and, since 1.37, watches with initial events, and no others. A
+	// watch that comes compressed delivers each event as soon as the server flushes it.
 	CompressionGzip
 )
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -171,19 +172,29 @@ func TestCompressedWatchDeliversEachEventAtItsFlush(t *testing.T) {
 
 // TestWatchesAreCompressedOnRequest: a server may compress what nobody asked it to.
 func TestWatchesAreCompressedOnRequest(t *testing.T) {
-	for compression, want := range map[Compression]string{CompressionAuto: "", CompressionOff: "", CompressionGzip: "gzip"} {
+	initialEvents := url.Values{"sendInitialEvents": {"true"}}
+	for _, test := range []struct {
+		compression Compression
+		query       url.Values
+		want        string
+	}{
+		{CompressionAuto, nil, ""}, {CompressionOff, nil, ""}, {CompressionGzip, nil, "gzip"},
+		{CompressionAuto, url.Values{"sendInitialEvents": {"false"}}, ""},
+		{CompressionAuto, initialEvents, "gzip"}, {CompressionOff, initialEvents, ""}, {CompressionGzip, initialEvents, "gzip"},
+	} {
+		compression := test.compression
 		var accept string
 		cfg := serve(t, func(_ http.ResponseWriter, r *http.Request) { accept = r.Header.Get("Accept-Encoding") })
 		cfg.Compression = compression
 		client := newTestClient(t, cfg)
 		client.gets.gzip = compression != CompressionOff // as for a server that is elsewhere
-		s, err := client.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
+		s, err := client.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/", Query: test.query})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
-		if accept != want {
-			t.Errorf("%v: Accept-Encoding is %q", compression, accept)
+		if accept != test.want {
+			t.Errorf("%v, %v: Accept-Encoding is %q", compression, test.query, accept)
 		}
 	}
 }

@@ -128,7 +128,11 @@ func (b *bodies) close() {}
 
 // watch opens a watch that is the body of a response.
 func (b *bodies) watch(ctx context.Context, req Request) (Stream, error) {
-	ctx, x := b.client.begin(ctx, b.kind, req)
+	kind := b.kind
+	if req.Query.Get("sendInitialEvents") == "true" {
+		kind.gzip = b.client.gets.gzip // the bytes are those of a list
+	}
+	ctx, x := b.client.begin(ctx, kind, req)
 	resp, err := x.do(ctx)
 	if err != nil {
 		return nil, err
