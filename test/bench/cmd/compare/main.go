@@ -86,7 +86,7 @@ func (o options) run(ctx context.Context) error {
 			continue
 		}
 		if err == nil && o.update {
-			err = replaceSection(pages, s.name, text)
+			err = replaceSection(pages, s.name, withoutDetails(text))
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -41,6 +41,13 @@ func TestReplaceSection(t *testing.T) {
 	}
 }
 
+func TestWithoutDetails(t *testing.T) {
+	const text = "| | relist | received, MB |\n| CPU, s | 1 |\n| allocated, MB | 2 |\n| own | 3 |\n\nMedian of 5.\n"
+	if got, want := withoutDetails(text), strings.Replace(text, "| allocated, MB | 2 |\n", "", 1); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // The pages have a place for each section, and no table that this command does not measure.
 func TestPages(t *testing.T) {
 	t.Chdir("../..")
