@@ -19,6 +19,7 @@ import (
 	"github.com/relist-go/relist/informer/informertest"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/cbor"
+	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
@@ -110,5 +111,14 @@ func TestCopyOfObjectsInAnyEncoding(t *testing.T) {
 	t.Run("CBOR, expired", func(t *testing.T) {
 		restartsWith(t, listwatch.Options[*settings]{Encoding: cbor.Encoding, ShareParts: true}, reflector.Streaming, true,
 			func(c *settings) string { return c.Data["value"] })
+	})
+	t.Run("lazy, resumed", func(t *testing.T) {
+		data := lazy.At[map[string]string]("data")
+		encoding, err := lazy.New[*settings](lazy.Options{Fields: []lazy.Named{data}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := listwatch.Options[*lazy.Object[*settings]]{Encoding: encoding, Drop: []string{"metadata.managedFields"}}
+		restartsWith(t, of, reflector.FromCache, false, func(c *lazy.Object[*settings]) string { return data.Of(c)["value"] })
 	})
 }

@@ -55,6 +55,9 @@ func choose(wanted Encoding, typ reflect.Type) []Encoding {
 		}
 		return []Encoding{wanted}
 	}
+	if f, ok := wanted.(format.SecondChooser); ok {
+		return []Encoding{wanted, f.SecondChoice()}
+	}
 	return []Encoding{wanted, JSON}
 }
 

@@ -114,6 +114,12 @@ type Chooser interface {
 	Choose(typ reflect.Type) Format
 }
 
+// SecondChooser is implemented by a Format whose objects plain JSON could not be decoded into, or not as well.
+type SecondChooser interface {
+	// SecondChoice returns the Format to ask for if the server does not have the first one.
+	SecondChoice() Format
+}
+
 // Identity is what identifies one version of one object. Each field is a part of the
 // object's bytes, and is nil if the member is missing or not a string.
 type Identity struct {

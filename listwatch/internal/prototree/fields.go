@@ -49,7 +49,7 @@ func (ps *planner) fields(typ reflect.Type) (fields, bool) {
 			return nil, false
 		}
 		made.tag, made.offset = uint64(number)<<3|uint64(wire), f.Offset
-		if typ == metadataType && f.Name == "ResourceVersion" {
+		if f.Name == "ResourceVersion" && (typ == metadataType || typ.Name() == "") {
 			made.one = decodeUnique
 		}
 		if number >= len(all) {

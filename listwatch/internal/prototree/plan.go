@@ -79,6 +79,10 @@ func (ps *planner) of(typ reflect.Type) (_ *plan, ok bool) {
 		}
 	}
 	switch typ.Kind() {
+	case reflect.Struct:
+		if typ.Name() == "" {
+			return ps.part(typ)
+		}
 	case reflect.String:
 		return &plan{wire: protowire.Bytes, decode: decodeString}, true
 	case reflect.Bool:
@@ -142,6 +146,20 @@ func (ps *planner) message(typ reflect.Type) *plan {
 	}
 	made.decode = methodDecoder(typ)
 	return made
+}
+
+// part returns the plan of a struct that has some fields of a message, and no name. It does not contain itself.
+func (ps *planner) part(typ reflect.Type) (_ *plan, ok bool) {
+	if known, ok := ps.made[typ]; ok {
+		return known, true
+	}
+	fields, ok := ps.fields(typ)
+	if !ok {
+		return nil, false
+	}
+	made := &plan{wire: protowire.Bytes, decode: fields.decode, whole: fields.decode}
+	ps.made[typ] = made
+	return made, true
 }
 
 // isGenerated reports whether the method Unmarshal of *typ is generated protobuf code. Only

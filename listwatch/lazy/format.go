@@ -1,0 +1,94 @@
+package lazy
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/internal/wire"
+	"github.com/relist-go/relist/listwatch/json"
+	"github.com/relist-go/relist/listwatch/protobuf"
+	"github.com/relist-go/relist/object"
+)
+
+// Options of [New]. With the zero value, objects are JSON, and no field is named.
+type Options struct {
+	// Encoding is the format to ask for: listwatch.JSON, listwatch.Protobuf or listwatch.Auto. If nil, listwatch.JSON is used.
+	Encoding format.Format
+
+	// Fields are decoded when an object comes.
+	Fields []Named
+
+	// Unchecked means that only the metadata and the fields are decoded when an object comes, which takes half of the CPU or less.
+	// Then an object with a member of a wrong type is in the cache as every other one, and its Get returns the error. Without
+	// Unchecked, each object is decoded once when it comes, and an object that cannot be decoded is an ObjectError, as always.
+	Unchecked bool
+}
+
+// New returns a Format in which the objects of a resource become *Object[T]. It is for listwatch.Options.Encoding. JSON is the second
+// choice, as always. New returns an error if T has no member at the path of a field, if the member has another type, or if objects
+// cannot be decoded into T.
+func New[T object.Object](opts Options) (format.Format, error) {
+	typ := reflect.TypeFor[T]()
+	if typ.String() == "*unstructured.Unstructured" {
+		return nil, errors.New("lazy: the kinds of objects are not kept; keep objects of any kind as *listwatch.Raw")
+	}
+	if opts.Encoding == nil {
+		opts.Encoding = json.Format{}
+	}
+	if c, ok := opts.Encoding.(format.Chooser); ok {
+		opts.Encoding = c.Choose(typ)
+	}
+	made := lazyFormat[T]{Format: opts.Encoding, opts: opts}
+	for _, in := range []format.Format{opts.Encoding, json.Format{}} {
+		switch in.(type) {
+		case json.Format, protobuf.Format:
+		default:
+			return nil, fmt.Errorf("lazy: objects are kept in JSON or protobuf, and not in %s", in.MediaType())
+		}
+		if _, err := newReader(typ, in, opts.Fields, false); err != nil {
+			return nil, fmt.Errorf("lazy: %w", err)
+		}
+	}
+	return made, nil
+}
+
+// lazyFormat is the Format that New returns.
+type lazyFormat[T object.Object] struct {
+	format.Format
+	opts Options
+}
+
+// SecondChoice implements [format.SecondChooser].
+func (f lazyFormat[T]) SecondChoice() format.Format { return lazyFormat[T]{json.Format{}, f.opts} }
+
+// Unmarshaler implements [format.Format]. Objects of another type, such as metadata alone, are decoded as without this package.
+func (f lazyFormat[T]) Unmarshaler(typ reflect.Type, opts format.Options) (func(object []byte, into any) error, error) {
+	if typ != reflect.TypeFor[*Object[T]]() {
+		return f.Format.Unmarshaler(typ, opts)
+	}
+	r, err := newReader(reflect.TypeFor[T](), f.Format, f.opts.Fields, !f.opts.Unchecked)
+	if err != nil {
+		return nil, err
+	}
+	unmarshal := func(data []byte, into any) error {
+		obj := &Object[T]{from: r}
+		if err := r.receive(data, &obj.meta, &obj.values, &obj.data); err != nil {
+			return err
+		}
+		*into.(**Object[T]) = obj
+		return nil
+	}
+	if _, ok := f.Format.(protobuf.Format); ok {
+		return protobuf.Messages(pointee(r.typ), opts.Drop, unmarshal)
+	}
+	if len(opts.Drop) == 0 {
+		return unmarshal, nil
+	}
+	drop, err := wire.NewDrop(opts.Drop)
+	if err != nil {
+		return nil, err
+	}
+	return format.Without(drop.Append, unmarshal), nil
+}

@@ -1,0 +1,282 @@
+package lazy_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	carp "k8s.io/apimachinery/pkg/apis/testapigroup/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/cbor"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/lazy"
+	"github.com/relist-go/relist/transport"
+)
+
+type configMap struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Data              map[string]string `json:"data"`
+	Spec              *struct {
+		Size int `json:"size"`
+	} `json:"spec"`
+	List []struct{ Size int } `json:"list"`
+}
+
+type lazyMap = lazy.Object[*configMap]
+
+var (
+	data = lazy.At[map[string]string]("data")
+	size = lazy.At[int]("spec.size")
+)
+
+// unmarshaler makes lazy objects with the fields.
+func unmarshaler(t testing.TB, opts lazy.Options) func(text string) (*lazyMap, error) {
+	t.Helper()
+	encoding, err := lazy.New[*configMap](opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazyMap](), format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(text string) (obj *lazyMap, err error) {
+		err = unmarshal([]byte(text), &obj)
+		return obj, err
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for want, field := range map[string]lazy.Named{
+		"spec.size: it is int, and not string":                  lazy.At[string]("spec.size"),
+		"spec.siz: struct { Size int":                           lazy.At[int]("spec.siz"),
+		"list.size: list is []struct { Size int }, and no":      lazy.At[int]("list.size"),
+		"metadata.labels.app: metadata.labels is map[string]st": lazy.At[string]("metadata.labels.app"),
+		"a name is missing":                                     lazy.At[string](""),
+	} {
+		_, err := lazy.New[*configMap](lazy.Options{Fields: []lazy.Named{data, field}})
+		if err == nil || !strings.HasPrefix(err.Error(), "lazy: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+	if _, err := lazy.New[*unstructured.Unstructured](lazy.Options{}); err == nil || !strings.Contains(err.Error(), "listwatch.Raw") {
+		t.Errorf("unstructured objects: %v", err)
+	}
+	if _, err := lazy.New[*configMap](lazy.Options{Encoding: cbor.Encoding}); err == nil || !strings.Contains(err.Error(), "not in application/cbor") {
+		t.Errorf("CBOR: %v", err)
+	}
+	if _, err := lazy.New[*configMap](lazy.Options{Encoding: listwatch.Protobuf}); err == nil || !strings.Contains(err.Error(), "no method Unmarshal") {
+		t.Errorf("protobuf: %v", err)
+	}
+}
+
+// An object is the same bytes from a list and from an event, so it is equal to itself.
+func TestEqualFromListAndEvent(t *testing.T) {
+	read := unmarshaler(t, lazy.Options{Fields: []lazy.Named{data, size}})
+	const rest = `"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"5"},"data":{"k":"v"}}`
+	item, err := read(`{` + rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event, err := read(`{"kind":"ConfigMap", "apiVersion":"v1", ` + rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(item, event) || string(event.Bytes()) != `{`+rest {
+		t.Errorf("%s, %s", item.Bytes(), event.Bytes())
+	}
+	if text, err := json.Marshal(event); err != nil || string(text) != `{`+rest || event.String() != "n/a" {
+		t.Errorf("%s, %v, %s", text, err, event)
+	}
+	if other, err := read(`{` + strings.Replace(rest, `"v"`, `"w"`, 1)); err != nil || reflect.DeepEqual(item, other) {
+		t.Errorf("%v, %v equals another", other, err)
+	}
+}
+
+// What Get returns is the caller's own.
+func TestGetIsFresh(t *testing.T) {
+	obj, err := unmarshaler(t, lazy.Options{})(`{"metadata":{"name":"a"},"data":{"k":"v"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		whole, err := obj.Get()
+		if err != nil || whole.Data["k"] != "v" {
+			t.Fatalf("%+v, %v", whole, err)
+		}
+		whole.Data["k"] = "changed"
+	}
+}
+
+// An object that cannot be decoded is found when it comes, unless nobody wants to know.
+func TestUnchecked(t *testing.T) {
+	const bad = `{"metadata":{"name":"a"},"spec":{"size":7},"data":{"k":5}}`
+	if obj, err := unmarshaler(t, lazy.Options{Fields: []lazy.Named{size}})(bad); err == nil {
+		t.Errorf("%s is taken", obj)
+	}
+	obj, err := unmarshaler(t, lazy.Options{Fields: []lazy.Named{size}, Unchecked: true})(bad)
+	if err != nil || size.Of(obj) != 7 {
+		t.Fatalf("%v, size %d", err, size.Of(obj))
+	}
+	if _, err := obj.Get(); err == nil || !strings.HasPrefix(err.Error(), "lazy: decode a: ") {
+		t.Errorf("Get: %v", err)
+	}
+	if values, err := lazy.Path[map[string]string](obj, "data"); err == nil || !strings.HasPrefix(err.Error(), "lazy: a: data: ") || data.Of(obj) != nil {
+		t.Errorf("data is %v, %v", values, err)
+	}
+}
+
+func TestPath(t *testing.T) {
+	obj, err := unmarshaler(t, lazy.Options{})(`{"metadata":{"name":"a"},"spec":{"size":7}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := lazy.Path[int](obj, "spec.size"); n != 7 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := lazy.Path[string](obj, "spec.size"); err == nil || err.Error() != "lazy: a: spec.size: it is int, and not string" {
+		t.Errorf("another type: %v", err)
+	}
+}
+
+// A message is kept without its envelope and the dropped members. A copy of its bytes is the same object.
+func TestProtobuf(t *testing.T) {
+	type lazyCarp = lazy.Object[*carp.Carp]
+	nodeName := lazy.At[string]("spec.nodeName")
+	encoding, err := lazy.New[*carp.Carp](lazy.Options{Encoding: listwatch.Protobuf, Fields: []lazy.Named{nodeName}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazyCarp](), format.Options{Drop: [][]string{{"metadata", "annotations"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := &carp.Carp{Spec: carp.CarpSpec{NodeName: "pond", Hostname: "h"}}
+	whole.Name, whole.Namespace, whole.UID, whole.ResourceVersion, whole.Labels = "a", "n", "u", "5", map[string]string{"k": "v"}
+	dropped, err := whole.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole.Annotations = map[string]string{"large": "x"}
+	message, err := whole.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	envelope, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{Kind: "Carp"}, Raw: message}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range [][]byte{message, append([]byte("k8s\x00"), envelope...)} {
+		var obj *lazyCarp
+		if err := unmarshal(data, &obj); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(obj.Bytes(), dropped) || nodeName.Of(obj) != "pond" || obj.String() != "n/a" || obj.GetLabels()["k"] != "v" {
+			t.Errorf("%s on %s: %q", obj, nodeName.Of(obj), obj.Bytes())
+		}
+		again := &lazyCarp{}
+		if err := again.Unmarshal(obj.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := again.Get()
+		if err != nil || got.Spec.Hostname != "h" || got.Annotations != nil || nodeName.Of(again) != "pond" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if text, err := json.Marshal(again); err != nil || !strings.Contains(string(text), `"nodeName":"pond"`) {
+			t.Errorf("%s, %v", text, err)
+		}
+	}
+	var obj *lazyCarp
+	if err := unmarshal(append(message, 0x0b), &obj); err == nil { // a group
+		t.Errorf("%s is taken", obj)
+	}
+}
+
+// A resource that the server does not have in protobuf comes in JSON, and its objects are lazy all the same.
+func TestJSONIsTheSecondChoice(t *testing.T) {
+	type lazyCarp = lazy.Object[*carp.Carp]
+	server, url := apitest.Start(t, apitest.Options{Resources: []apitest.Resource{
+		{Group: "example.com", Version: "v1", Plural: "carps", Kind: "Carp", Custom: true},
+	}})
+	if _, err := server.Create("carps.example.com", map[string]any{
+		"metadata": map[string]any{"namespace": "n", "name": "a"}, "spec": map[string]any{"nodeName": "pond"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := transport.NewClient(transport.Config{Server: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	nodeName := lazy.At[string]("spec.nodeName")
+	encoding, err := lazy.New[*carp.Carp](lazy.Options{Encoding: listwatch.Auto, Fields: []lazy.Named{nodeName}})
+	if err != nil || encoding.MediaType() != listwatch.Protobuf.MediaType() {
+		t.Fatal(encoding, err)
+	}
+	carps, err := listwatch.New(client, schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "carps"},
+		listwatch.Options[*lazyCarp]{Encoding: encoding})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := carps.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(page.Items) != 1 || nodeName.Of(page.Items[0]) != "pond" {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	metadata, err := carps.Metadata()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := metadata.List(t.Context(), metav1.ListOptions{}); err != nil || len(page.Items) != 1 || page.Items[0].Name != "a" {
+		t.Errorf("metadata: %+v, %v", page, err)
+	}
+}
+
+// FuzzObject compares a lazy object with the whole one that JSON makes of the same bytes.
+func FuzzObject(f *testing.F) {
+	f.Add(`{"metadata":{"name":"a","labels":{"x":"y"}},"data":{"k":"v"},"spec":{"size":7}}`)
+	f.Add(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","ownerReferences":[{"name":"b"}]},"data":null}`)
+	f.Add(`{"metadata":{"name":"a"},"spec":{"size":1},"spec":{"size":2},"data":{"k":"\ud800"}}`)
+	f.Add(`{"kind":"x","metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z"}} `)
+	read := unmarshaler(f, lazy.Options{Fields: []lazy.Named{data}})
+	whole, err := listwatch.JSON.Unmarshaler(reflect.TypeFor[*configMap](), format.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var want *configMap
+		got, err := read(text)
+		if wantErr := whole([]byte(text), &want); err != nil || wantErr != nil || want == nil {
+			if err == nil && wantErr != nil {
+				t.Fatalf("lazy takes what whole refuses: %v", wantErr)
+			}
+			if err != nil && wantErr == nil && want != nil {
+				t.Fatalf("lazy refuses what whole takes: %v", err)
+			}
+			return
+		}
+		obj, err := got.Get()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.TypeMeta, obj.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{}
+		if !reflect.DeepEqual(want, obj) {
+			t.Fatalf("Get returns %+v, want %+v", obj, want)
+		}
+		wantSize := 0
+		if want.Spec != nil {
+			wantSize = want.Spec.Size
+		}
+		if !reflect.DeepEqual(data.Of(got), want.Data) || size.Of(got) != wantSize || got.GetName() != want.Name || !reflect.DeepEqual(got.GetLabels(), want.Labels) {
+			t.Fatalf("%v, %d, %s, %v of %+v", data.Of(got), size.Of(got), got, got.GetLabels(), want)
+		}
+	})
+}

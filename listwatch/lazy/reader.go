@@ -1,0 +1,180 @@
+package lazy
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/internal/wire"
+	"github.com/relist-go/relist/listwatch/json"
+	"github.com/relist-go/relist/listwatch/protobuf"
+)
+
+// reader makes the Objects of one type and one format, and decodes what they keep.
+type reader struct {
+	typ    reflect.Type // T
+	format format.Format
+	whole  func(data []byte, into any) error // decodes into *T
+	check  bool                              // decode each object when it comes
+
+	head   *part          // the metadata, and then the named fields
+	named  map[string]int // the named fields by path: their indexes in values
+	values reflect.Type   // a struct of their values
+	parts  sync.Map       // of other paths
+}
+
+// part decodes some members of an object.
+type part struct {
+	typ       reflect.Type // a struct that has only these members
+	unmarshal func(data []byte, into any) error
+	places    [][]int // of the members in typ
+}
+
+func newReader(typ reflect.Type, in format.Format, fields []Named, check bool) (*reader, error) {
+	r := &reader{typ: typ, format: in, check: check, named: make(map[string]int)}
+	var err error
+	if r.whole, err = in.Unmarshaler(typ, format.Options{}); err != nil {
+		return nil, err
+	}
+	var members []wanted
+	var values []reflect.StructField
+	for i, field := range fields {
+		path, typ := field.named()
+		r.named[path] = i
+		members = append(members, wanted{path, typ})
+		values = append(values, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: typ})
+	}
+	r.values = reflect.StructOf(values)
+	r.head, err = r.newPart(members, true)
+	return r, err
+}
+
+// metaType has the fields of meta.
+var metaType = reflect.TypeFor[meta]()
+
+// newPart returns a part for members of r.typ. If withMeta is true, its first field is a struct that begins with those of meta.
+func (r *reader) newPart(members []wanted, withMeta bool) (*part, error) {
+	typ := pointee(r.typ)
+	var paths [][]string
+	for _, member := range members {
+		names, err := member.names(typ)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", member.path, err)
+		}
+		paths = append(paths, names)
+	}
+	p := &part{typ: narrow(typ, paths)}
+	if withMeta {
+		p.typ = addMeta(p.typ)
+	}
+	for _, names := range paths {
+		place, err := locate(p.typ, names)
+		if err != nil {
+			// unreachable: the members were found in the whole type.
+			panic("lazy: " + err.Error())
+		}
+		p.places = append(p.places, place)
+	}
+	var err error
+	if _, ok := r.format.(protobuf.Format); ok {
+		p.unmarshal, err = protobuf.Parts(p.typ)
+	} else {
+		p.unmarshal, err = r.format.Unmarshaler(p.typ, format.Options{ShareParts: true})
+	}
+	return p, err
+}
+
+// addMeta returns typ with a first field for the metadata, which has the fields of meta first.
+func addMeta(typ reflect.Type) reflect.Type {
+	fields := reflect.VisibleFields(metaType)
+	all := []reflect.StructField{{Name: "Metadata", Tag: `json:"metadata" protobuf:"bytes,1"`}}
+	for _, field := range reflect.VisibleFields(typ) {
+		if len(field.Index) > 1 {
+			continue
+		}
+		if indexOf(typ, "metadata") != field.Index[0] {
+			all = append(all, field)
+			continue
+		}
+		for _, more := range reflect.VisibleFields(field.Type) {
+			if _, known := metaType.FieldByName(more.Name); !known {
+				fields = append(fields, more)
+			}
+		}
+	}
+	all[0].Type = reflect.StructOf(fields)
+	return reflect.StructOf(all)
+}
+
+// receive sets what an Object has of the object in data, and keeps a copy of its bytes.
+func (r *reader) receive(data []byte, m *meta, values *any, kept *[]byte) error {
+	head := reflect.New(r.head.typ)
+	if err := r.head.unmarshal(data, head.Interface()); err != nil {
+		return err
+	}
+	if r.check {
+		if err := r.whole(data, reflect.New(r.typ).Interface()); err != nil {
+			return err
+		}
+	}
+	metadata, to := head.Elem().Field(0), reflect.ValueOf(m).Elem()
+	for i := range to.NumField() {
+		to.Field(i).Set(metadata.Field(i))
+	}
+	if len(r.head.places) > 0 {
+		v := reflect.New(r.values)
+		for i, place := range r.head.places {
+			v.Elem().Field(i).Set(follow(head.Elem(), place, v.Elem().Field(i).Type()))
+		}
+		*values = v.Interface()
+	}
+	*kept = compact(data)
+	return nil
+}
+
+// compact returns a copy of an object. If it is JSON that begins with its kind and apiVersion, as in an event, the copy lacks them, as an
+// item of a list does.
+func compact(data []byte) []byte {
+	if !isJSON(data) {
+		return bytes.Clone(data)
+	}
+	m := wire.MembersOf(data)
+	for m.Next() {
+		if name := string(m.Name); name != "kind" && name != "apiVersion" {
+			kept := make([]byte, 0, 1+len(data)-m.Start)
+			return append(append(kept, '{'), data[m.Start:]...)
+		}
+	}
+	return []byte("{}")
+}
+
+// isJSON reports whether data begin as an object in JSON. No protobuf message of Kubernetes begins so, because { begins a group.
+func isJSON(data []byte) bool {
+	data = bytes.TrimLeft(data, " \t\r\n")
+	return len(data) > 0 && data[0] == '{'
+}
+
+// withoutFields are the readers of objects that come without a Format, such as from a checkpoint. Each type of a program has one or two.
+var withoutFields sync.Map
+
+func readerWithoutFields(typ reflect.Type, isJSON bool) (*reader, error) {
+	type key struct {
+		typ  reflect.Type
+		json bool
+	}
+	if known, ok := withoutFields.Load(key{typ, isJSON}); ok {
+		return known.(*reader), nil
+	}
+	var in format.Format = json.Format{}
+	if !isJSON {
+		in = protobuf.Format{}
+	}
+	made, err := newReader(typ, in, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	known, _ := withoutFields.LoadOrStore(key{typ, isJSON}, made)
+	return known.(*reader), nil
+}

@@ -1,0 +1,55 @@
+package protobuf
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/internal/intern"
+	"github.com/relist-go/relist/listwatch/internal/prototree"
+)
+
+var errUnusual = errors.New("the message is not written as servers write it")
+
+// Parts returns a function that decodes some fields of a message, which is without its envelope, into *into. typ is a struct without a
+// name that has some fields of the message's type, with their tags; structs in it may be such parts, too. Different results share
+// equal parts in memory.
+func Parts(typ reflect.Type) (func(message []byte, into any) error, error) {
+	if _, ok := prototree.NewPart(typ, true); !ok {
+		return nil, fmt.Errorf("%v has a field without a protobuf tag, or of a type that protobuf does not have", typ)
+	}
+	decoders := intern.Pool[prototree.Decoder]{New: func() *prototree.Decoder {
+		decoder, _ := prototree.NewPart(typ, true) // it is ok once for all
+		return decoder
+	}}
+	return func(message []byte, into any) error {
+		decoder := decoders.Get()
+		ok := decoder.Part(message, into)
+		decoders.Put(decoder)
+		if !ok {
+			return errUnusual
+		}
+		return nil
+	}, nil
+}
+
+// Messages returns a function that calls unmarshal with the message of an object, without its envelope and the members at paths, which
+// are paths of typ.
+func Messages(typ reflect.Type, paths [][]string, unmarshal func(message []byte, into any) error) (func(object []byte, into any) error, error) {
+	inside := func(object []byte, into any) error {
+		e, err := openEnvelope(object)
+		if err != nil {
+			return err
+		}
+		return unmarshal(e.raw, into)
+	}
+	if len(paths) == 0 {
+		return inside, nil
+	}
+	drop, err := newDrop(typ, paths)
+	if err != nil {
+		return nil, err
+	}
+	return format.Without(drop.object, inside), nil
+}
