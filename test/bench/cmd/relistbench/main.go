@@ -15,6 +15,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/bench/cases"
@@ -60,6 +61,15 @@ func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Ha
 		return start[*unstructured.Unstructured](ctx, c, spec, handlers)
 	case cases.Slim:
 		return start[*slimPod](ctx, c, spec, handlers)
+	case cases.Lazy, cases.Unchecked:
+		encoding, err := lazy.New[*corev1.Pod](lazy.Options{
+			Encoding: encodings[spec.Encoding], Unchecked: spec.Object == cases.Unchecked,
+			Fields: []lazy.Named{lazy.At[string]("spec.nodeName"), lazy.At[corev1.PodPhase]("status.phase")},
+		})
+		if err != nil {
+			return nil, err
+		}
+		return startWith(ctx, c, spec, handlers, listwatch.Options[*lazy.Object[*corev1.Pod]]{Encoding: encoding, Drop: []string{"metadata.managedFields"}})
 	default:
 		return start[*corev1.Pod](ctx, c, spec, handlers)
 	}
@@ -72,7 +82,11 @@ func (r running[T]) Len() int        { return r.Store().Len() }
 func (r running[T]) Version() string { return r.Store().ResourceVersion() }
 
 func start[T object.Object](ctx context.Context, c client, spec cases.Spec, handlers []cases.Handler) (cases.Informer, error) {
-	opts := listwatch.Options[T]{Namespace: spec.Namespace, Encoding: encodings[spec.Encoding], ShareParts: spec.ShareParts}
+	return startWith(ctx, c, spec, handlers, listwatch.Options[T]{Encoding: encodings[spec.Encoding], ShareParts: spec.ShareParts})
+}
+
+func startWith[T object.Object](ctx context.Context, c client, spec cases.Spec, handlers []cases.Handler, opts listwatch.Options[T]) (cases.Informer, error) {
+	opts.Namespace = spec.Namespace
 	resource, err := listwatch.New(c.transport, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, opts)
 	if err != nil {
 		return nil, err
