@@ -28,6 +28,7 @@ import (
 	"github.com/relist-go/relist/informer/checkpoint"
 	"github.com/relist-go/relist/informer/informertest"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -500,6 +501,23 @@ func Example_stop() {
 	if !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+func Example_lazyObjects() {
+	var client *transport.Client
+	_ = func() error {
+		nodeName := lazy.At[string]("spec.nodeName")
+		encoding, err := lazy.New[*Pod](lazy.Options{Encoding: listwatch.JSON, Fields: []lazy.Named{nodeName}})
+		if err != nil {
+			return err // Pod has no such field, or it is not a string
+		}
+		pods, err := listwatch.New(client, podResource, listwatch.Options[*lazy.Object[*Pod]]{
+			Encoding: encoding,
+			Drop:     []string{"metadata.managedFields"},
+		})
+		_ = pods
+		return err
 	}
 }
 
