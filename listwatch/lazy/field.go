@@ -61,7 +61,7 @@ func (o *Object[T]) named(path string) any {
 }
 
 func (o *Object[T]) part(path string, typ reflect.Type) (reflect.Value, error) {
-	return o.from.part(o.data, path, typ)
+	return o.from.part(o.Bytes(), path, typ)
 }
 
 // part decodes the member at a path.

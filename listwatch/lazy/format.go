@@ -20,10 +20,23 @@ type Options struct {
 	// Fields are decoded when an object comes.
 	Fields []Named
 
+	// Packer makes what an object keeps smaller. Then each Get and each Path of a field that was not named unpacks it first. If nil,
+	// objects are kept as they are. Package zstd below this one has a Packer. Each resource needs its own.
+	Packer Packer
+
 	// Unchecked means that only the metadata and the fields are decoded when an object comes, which takes half of the CPU or less.
 	// Then an object with a member of a wrong type is in the cache as every other one, and its Get returns the error. Without
 	// Unchecked, each object is decoded once when it comes, and an object that cannot be decoded is an ObjectError, as always.
 	Unchecked bool
+}
+
+// A Packer makes the bytes of objects smaller, such as by compression. Several goroutines may use it.
+type Packer interface {
+	// Pack returns data in fewer bytes, or data itself. It is called once for each object, and data is the caller's no more.
+	Pack(data []byte) []byte
+
+	// Unpack returns the bytes that Pack was called with. The caller does not change them.
+	Unpack(packed []byte) []byte
 }
 
 // New returns a Format in which the objects of a resource become *Object[T]. It is for listwatch.Options.Encoding. JSON is the second
@@ -47,7 +60,7 @@ func New[T object.Object](opts Options) (format.Format, error) {
 		default:
 			return nil, fmt.Errorf("lazy: objects are kept in JSON or protobuf, and not in %s", in.MediaType())
 		}
-		if _, err := newReader(typ, in, opts.Fields, false); err != nil {
+		if _, err := newReader(typ, in, opts); err != nil {
 			return nil, fmt.Errorf("lazy: %w", err)
 		}
 	}
@@ -68,7 +81,7 @@ func (f lazyFormat[T]) Unmarshaler(typ reflect.Type, opts format.Options) (func(
 	if typ != reflect.TypeFor[*Object[T]]() {
 		return f.Format.Unmarshaler(typ, opts)
 	}
-	r, err := newReader(reflect.TypeFor[T](), f.Format, f.opts.Fields, !f.opts.Unchecked)
+	r, err := newReader(reflect.TypeFor[T](), f.Format, f.opts)
 	if err != nil {
 		return nil, err
 	}

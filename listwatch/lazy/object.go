@@ -34,8 +34,8 @@ import (
 // read it.
 type Object[T object.Object] struct {
 	meta   meta
-	values any // a pointer to a struct of the named fields, in their order; nil if there are none
-	data   []byte
+	values any    // a pointer to a struct of the named fields, in their order; nil if there are none
+	data   []byte // packed, if there is a Packer
 	from   *reader
 }
 
@@ -76,7 +76,7 @@ func (o *Object[T]) GetDeletionTimestamp() *metav1.Time { return o.meta.Deletion
 // [Options.Unchecked].
 func (o *Object[T]) Get() (T, error) {
 	var obj T
-	if err := o.from.whole(o.data, &obj); err != nil {
+	if err := o.from.whole(o.Bytes(), &obj); err != nil {
 		return *new(T), fmt.Errorf("lazy: decode %s: %w", o, err)
 	}
 	return obj, nil
@@ -84,15 +84,20 @@ func (o *Object[T]) Get() (T, error) {
 
 // Bytes returns the object as it is kept: its JSON without kind and apiVersion, or its protobuf message without the envelope. The caller
 // must not change them.
-func (o *Object[T]) Bytes() []byte { return o.data }
+func (o *Object[T]) Bytes() []byte {
+	if o.from == nil || o.from.packer == nil {
+		return o.data
+	}
+	return o.from.packer.Unpack(o.data)
+}
 
 // String returns namespace/name, or name if there is no namespace. It shows nothing of the content, which may be a Secret.
 func (o *Object[T]) String() string { return object.Key(o) }
 
 // MarshalJSON returns the JSON of the object. If it is kept in protobuf, it is decoded first.
 func (o *Object[T]) MarshalJSON() ([]byte, error) {
-	if isJSON(o.data) {
-		return o.data, nil
+	if data := o.Bytes(); isJSON(data) {
+		return data, nil
 	}
 	obj, err := o.Get()
 	if err != nil {
@@ -105,7 +110,7 @@ func (o *Object[T]) MarshalJSON() ([]byte, error) {
 func (o *Object[T]) UnmarshalJSON(object []byte) error { return o.Unmarshal(object) }
 
 // Marshal returns Bytes, and Unmarshal takes them. So a checkpoint of an informer has them as they are.
-func (o *Object[T]) Marshal() ([]byte, error) { return o.data, nil }
+func (o *Object[T]) Marshal() ([]byte, error) { return o.Bytes(), nil }
 
 // Unmarshal keeps a copy of an object: of its JSON or of its protobuf message. It does otherwise what UnmarshalJSON does.
 func (o *Object[T]) Unmarshal(data []byte) error {

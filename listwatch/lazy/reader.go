@@ -18,6 +18,7 @@ type reader struct {
 	format format.Format
 	whole  func(data []byte, into any) error // decodes into *T
 	check  bool                              // decode each object when it comes
+	packer Packer                            // nil: none
 
 	head   *part          // the metadata, and then the named fields
 	named  map[string]int // the named fields by path: their indexes in values
@@ -32,15 +33,15 @@ type part struct {
 	places    [][]int // of the members in typ
 }
 
-func newReader(typ reflect.Type, in format.Format, fields []Named, check bool) (*reader, error) {
-	r := &reader{typ: typ, format: in, check: check, named: make(map[string]int)}
+func newReader(typ reflect.Type, in format.Format, opts Options) (*reader, error) {
+	r := &reader{typ: typ, format: in, check: !opts.Unchecked, packer: opts.Packer, named: make(map[string]int)}
 	var err error
 	if r.whole, err = in.Unmarshaler(typ, format.Options{}); err != nil {
 		return nil, err
 	}
 	var members []wanted
 	var values []reflect.StructField
-	for i, field := range fields {
+	for i, field := range opts.Fields {
 		path, typ := field.named()
 		r.named[path] = i
 		members = append(members, wanted{path, typ})
@@ -130,7 +131,9 @@ func (r *reader) receive(data []byte, m *meta, values *any, kept *[]byte) error 
 		}
 		*values = v.Interface()
 	}
-	*kept = compact(data)
+	if *kept = compact(data); r.packer != nil {
+		*kept = r.packer.Pack(*kept)
+	}
 	return nil
 }
 
@@ -171,7 +174,7 @@ func readerWithoutFields(typ reflect.Type, isJSON bool) (*reader, error) {
 	if !isJSON {
 		in = protobuf.Format{}
 	}
-	made, err := newReader(typ, in, nil, true)
+	made, err := newReader(typ, in, Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ func All() []Case {
 		list.with("list-slim", "First list, JSON, six fields of each Pod", Spec{Object: Slim}),
 		list.with("lazy-json", "First list, JSON, lazy", Spec{Object: Lazy}),
 		list.with("lazy-json-unchecked", "First list, JSON, lazy and unchecked", Spec{Object: Unchecked}),
+		list.with("lazy-json-packed", "First list, JSON, lazy, unchecked and compressed", Spec{Object: Packed}),
 		list.with("lazy-protobuf", "First list, protobuf, lazy", Spec{Object: Lazy, Encoding: objects.Protobuf}),
 		list.with("lazy-protobuf-unchecked", "First list, protobuf, lazy and unchecked", Spec{Object: Unchecked, Encoding: objects.Protobuf}),
 		list.with("default", "First state as each asks for it by default, JSON", Spec{Initial: ByDefault}),

@@ -11,13 +11,14 @@ type Object uint8
 
 // The types. Slim has six fields of a Pod. relist decodes only these; client-go decodes all fields, and removes the others in a
 // transform. Lazy and Unchecked are whole Pods that relist keeps as bytes, without managedFields and with two fields decoded; Lazy
-// decodes each Pod once when it comes, to see that it can. client-go has whole Pods there.
+// decodes each Pod once when it comes, to see that it can. Packed is Unchecked with compressed bytes. client-go has whole Pods there.
 const (
 	Typed Object = iota
 	Slim
 	Unstructured
 	Lazy
 	Unchecked
+	Packed
 )
 
 // Initial says how an informer gets its first state.

@@ -14,6 +14,7 @@ import (
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/lazy"
+	"github.com/relist-go/relist/listwatch/lazy/zstd"
 )
 
 type lazyPod = lazy.Object[*corev1.Pod]
@@ -161,8 +162,11 @@ func TestMutatedLazyPods(t *testing.T) {
 
 // BenchmarkLazyPods is what it takes to make a lazy Pod of its bytes, and to read it.
 func BenchmarkLazyPods(b *testing.B) {
-	for name, encoding := range map[string]listwatch.Encoding{"JSON": listwatch.JSON, "protobuf": listwatch.Protobuf} {
-		made, err := lazy.New[*corev1.Pod](lazy.Options{Encoding: encoding, Fields: []lazy.Named{nodeName, phase}, Unchecked: true})
+	for name, opts := range map[string]lazy.Options{
+		"JSON": {Encoding: listwatch.JSON}, "JSON, packed": {Encoding: listwatch.JSON, Packer: zstd.New()}, "protobuf": {Encoding: listwatch.Protobuf},
+	} {
+		opts.Fields, opts.Unchecked = []lazy.Named{nodeName, phase}, true
+		made, err := lazy.New[*corev1.Pod](opts)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -171,7 +175,7 @@ func BenchmarkLazyPods(b *testing.B) {
 			b.Fatal(err)
 		}
 		var pods []*lazyPod
-		for _, object := range inBoth(b, encoding) {
+		for _, object := range inBoth(b, opts.Encoding) {
 			var pod *lazyPod
 			if err := read(object, &pod); err != nil {
 				b.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/lazy"
+	"github.com/relist-go/relist/listwatch/lazy/zstd"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/bench/cases"
@@ -61,11 +62,15 @@ func (c client) Start(ctx context.Context, spec cases.Spec, handlers ...cases.Ha
 		return start[*unstructured.Unstructured](ctx, c, spec, handlers)
 	case cases.Slim:
 		return start[*slimPod](ctx, c, spec, handlers)
-	case cases.Lazy, cases.Unchecked:
-		encoding, err := lazy.New[*corev1.Pod](lazy.Options{
-			Encoding: encodings[spec.Encoding], Unchecked: spec.Object == cases.Unchecked,
+	case cases.Lazy, cases.Unchecked, cases.Packed:
+		opts := lazy.Options{
+			Encoding: encodings[spec.Encoding], Unchecked: spec.Object != cases.Lazy,
 			Fields: []lazy.Named{lazy.At[string]("spec.nodeName"), lazy.At[corev1.PodPhase]("status.phase")},
-		})
+		}
+		if spec.Object == cases.Packed {
+			opts.Packer = zstd.New()
+		}
+		encoding, err := lazy.New[*corev1.Pod](opts)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,92 @@
+package zstd_test
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/internal/podlist"
+	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/lazy"
+	"github.com/relist-go/relist/listwatch/lazy/zstd"
+)
+
+// pod has all of a Pod that is of interest here.
+type pod struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              map[string]any `json:"spec"`
+}
+
+// Objects are the same whether they are packed or not, to several goroutines too, and much smaller behind the dictionary.
+func TestPacked(t *testing.T) {
+	plain, packed := pods(t, nil), pods(t, zstd.New())
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for i, want := range plain {
+				got := packed[i]
+				if string(got.Bytes()) != string(want.Bytes()) {
+					t.Errorf("Pod %d: %.80q", i, got.Bytes())
+				}
+				a, errA := want.Get()
+				b, errB := got.Get()
+				if errA != nil || errB != nil || !reflect.DeepEqual(a, b) {
+					t.Errorf("Pod %d: %v, %v", i, errA, errB)
+				}
+				if node, err := lazy.Path[map[string]string](got, "metadata.annotations"); err != nil || !reflect.DeepEqual(node, a.Annotations) {
+					t.Errorf("Pod %d: %v, %v", i, node, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// Of the objects behind the dictionary a fifth remains at most, although none of them is in it.
+func TestPackedSize(t *testing.T) {
+	packer := zstd.New()
+	before, after := 0, 0
+	for i, obj := range pods(t, nil) {
+		data := obj.Bytes()
+		small := packer.Pack(data)
+		if string(packer.Unpack(small)) != string(data) {
+			t.Fatalf("Pod %d comes back as another", i)
+		}
+		if i >= 100 {
+			before, after = before+len(data), after+len(small)
+		}
+	}
+	if before == 0 || after*5 > before {
+		t.Errorf("%d bytes are %d, packed", before, after)
+	}
+	t.Logf("%d bytes are %d, packed", before, after)
+}
+
+func pods(t *testing.T, packer lazy.Packer) (all []*lazy.Object[*pod]) {
+	t.Helper()
+	encoding, err := lazy.New[*pod](lazy.Options{Packer: packer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*pod]](), format.Options{Drop: [][]string{{"metadata", "managedFields"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range podlist.Items(t) {
+		var obj *lazy.Object[*pod]
+		if err := unmarshal(item, &obj); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, obj)
+	}
+	return all
+}
+
+func ExampleNew() {
+	encoding, err := lazy.New[*pod](lazy.Options{Packer: zstd.New()})
+	fmt.Println(encoding.MediaType(), err) // it is an Encoding for listwatch.Options
+	// Output: application/json <nil>
+}
