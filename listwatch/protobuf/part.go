@@ -19,15 +19,21 @@ func Parts(typ reflect.Type) (func(message []byte, into any) error, error) {
 	if _, ok := prototree.NewPart(typ, true); !ok {
 		return nil, fmt.Errorf("%v has a field without a protobuf tag, or of a type that protobuf does not have", typ)
 	}
-	decoders := intern.Pool[prototree.Decoder]{New: func() *prototree.Decoder {
-		decoder, _ := prototree.NewPart(typ, true) // it is ok once for all
+	newDecoder := func(share bool) *prototree.Decoder {
+		decoder, _ := prototree.NewPart(typ, share) // it is ok once for all
 		return decoder
-	}}
+	}
+	decoders := intern.Pool[prototree.Decoder]{New: func() *prototree.Decoder { return newDecoder(true) }}
 	return func(message []byte, into any) error {
 		decoder := decoders.Get()
 		ok := decoder.Part(message, into)
 		decoders.Put(decoder)
-		if !ok {
+		if ok {
+			return nil
+		}
+		// Fields that come twice or out of order can be decoded, but not be shared.
+		reflect.ValueOf(into).Elem().SetZero()
+		if !newDecoder(false).Part(message, into) {
 			return errUnusual
 		}
 		return nil
