@@ -53,7 +53,7 @@ type (
 		code   uint16
 		reason string
 	}
-	hang   struct{} // pings are not answered any more
+	hang   struct{} // pings are not answered from now on
 	cut    struct{} // the end of the connection
 	reset  struct{} // the end of the connection by RST
 	refuse struct{} // the next dial fails
@@ -85,12 +85,19 @@ func parseAnswerWord(word, rest string, of resource) (stimulus, error) {
 		}
 		return bare, nil
 	}
-	if word == "close" {
+	switch word {
+	case "close":
 		return parseClose(rest)
+	case "rst":
+		code, err := parseCode2(rest)
+		return rst{code}, err
+	case "goaway":
+		code, err := parseCode2(rest)
+		return goAway{code}, err
 	}
 	code, err := parseCode(word)
 	if err != nil {
-		return nil, fmt.Errorf("not a line of the server: want a status, an event, raw, wire, eof, close, hang, cut, reset or refuse")
+		return nil, fmt.Errorf("not a line of the server: want a status, an event, raw, wire, eof, close, rst, goaway, hang, cut, reset or refuse")
 	}
 	return parseResponse(code, rest, of)
 }

@@ -125,8 +125,10 @@ func parseStart(text string) (stimulus, error) {
 	switch transport, ok := w.options["transport"]; {
 	case transport == "websocket":
 		s.options.WebSocket = true
+	case transport == "http2":
+		s.options.HTTP2 = true
 	case ok && transport != "http1":
-		return nil, fmt.Errorf("start: transport=%s: want http1 or websocket", transport)
+		return nil, fmt.Errorf("start: transport=%s: want http1, http2 or websocket", transport)
 	}
 	if name, ok := w.options["encoding"]; ok {
 		s.of.encoding = encoding(name)

@@ -33,7 +33,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 	client, err := transport.NewClient(transport.Config{
 		Server:         env.Server,
 		Dial:           env.Dial,
-		Protocol:       transport.ProtocolHTTP1,
+		Protocol:       httpVersion(env.Options),
 		WatchTransport: watchTransport(env.Options),
 		Compression:    compression(env.Options),
 		OnProblem:      func(err error) { env.Problem("transport", "", err) },
@@ -92,6 +92,13 @@ func wireEncoding(opts Options) listwatch.Encoding {
 		return cbor.Encoding
 	}
 	return listwatch.JSON
+}
+
+func httpVersion(opts Options) transport.Protocol {
+	if opts.HTTP2 {
+		return transport.ProtocolHTTP2
+	}
+	return transport.ProtocolHTTP1
 }
 
 func watchTransport(opts Options) transport.WatchTransport {

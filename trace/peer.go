@@ -20,25 +20,34 @@ import (
 // only what the trace tells it to send.
 type peer struct {
 	headers []string      // of requests, to be recorded
+	http2   bool          // the client speaks HTTP/2 on every connection
 	visible chan struct{} // holds a token if something was recorded
 
 	readers sync.WaitGroup // one goroutine per connection
 
 	mu       sync.Mutex
 	links    []*link
+	numbered int        // links and streams
 	requests []*request // oldest first
 	notes    []note
 	refusals int // dials that will fail
 	err      error
 }
 
-// link is one connection.
+// link is one connection, or one stream of it.
 type link struct {
-	number int // in order of dialling
+	number int // in order of dialling and asking
 	conn   *pipe.Conn
 	in     *bufio.Reader // reads from conn
 	hungUp bool          // by the client
 	socket *socket       // the WebSocket that the connection was upgraded to, or nil
+	frames *frames       // HTTP/2 on the connection, or nil
+	stream uint32        // of HTTP/2; 0 for the connection
+}
+
+// has reports whether l is other, or the connection of the stream other.
+func (l *link) has(other *link) bool {
+	return l == other || other != nil && l.stream == 0 && l.conn == other.conn
 }
 
 // request is a request, and how much of its answer was sent.
@@ -75,8 +84,14 @@ func (p *peer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, pipe.Refused()
 	}
 	client, server := pipe.New()
-	l := &link{number: len(p.links), conn: server, in: bufio.NewReader(server)}
+	p.numbered++
+	l := &link{number: p.numbered, conn: server, in: bufio.NewReader(server)}
 	p.links = append(p.links, l)
+	if p.http2 {
+		l.frames = newFrames(l)
+		p.readers.Go(func() { p.readFrames(l) })
+		return client, nil
+	}
 	p.readers.Go(func() { p.read(l) })
 	return client, nil
 }
@@ -114,6 +129,10 @@ func (p *peer) requested(l *link, req *http.Request) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if l.stream != 0 {
+		p.numbered++
+		l.number = p.numbered
+	}
 	p.requests = append(p.requests, &request{link: l, asks: handshake(req)})
 	p.note(n)
 }
@@ -125,9 +144,13 @@ func (p *peer) closed(l *link, err error) {
 	defer p.mu.Unlock()
 	l.hungUp = true
 	_ = l.conn.Close()
-	owed := false
+	given := len(p.notes)
+	p.notes = slices.DeleteFunc(p.notes, func(n note) bool { // net/http may give its streams up first, or not
+		return n.closed && n.link != l && l.has(n.link) && n.at.Equal(time.Now())
+	})
+	owed := len(p.notes) < given
 	for _, r := range p.requests {
-		if r.link == l && !r.answered {
+		if l.has(r.link) && !r.answered {
 			r.answered, owed = true, true
 		}
 	}
@@ -173,8 +196,8 @@ func (p *peer) stopped() {
 //
 // The notes of one instant are in the order of their causes, except closes,
 // because a client does not wait until the server sees that it closed a
-// connection. take puts each close before all other notes, but after those of
-// the same connection.
+// connection, or gave a stream up. take puts each close before all other notes,
+// but after those of the same connection or stream.
 func (p *peer) take() ([]note, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,7 +226,7 @@ func (n note) before(h note) bool {
 	case n.closed:
 		return n.link.number > h.link.number
 	}
-	return n.link != h.link
+	return !h.link.has(n.link)
 }
 
 var errNoRequest = errors.New("no request waits for an answer")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"testing/synctest"
 	"time"
 )
@@ -90,6 +91,13 @@ func (a *reply) play(r *run) error {
 	if req.started {
 		return errAnswered
 	}
+	if f := req.link.frames; f != nil {
+		r.peer.finish(req)
+		f.head(req.link.stream, a.code, "content-type", a.contentType, "retry-after", a.retryAfter, "content-length", strconv.Itoa(len(a.body)))
+		f.data(req.link.stream, a.body, true)
+		r.settle()
+		return nil
+	}
 	retryAfter := ""
 	if a.retryAfter != "" {
 		retryAfter = "Retry-After: " + a.retryAfter + "\r\n"
@@ -111,9 +119,18 @@ func (o open) play(r *run) error {
 		return errAnswered
 	}
 	req.started, req.gzip = true, o.gzip
+	contentEncoding := ""
+	if o.gzip {
+		contentEncoding = "gzip"
+	}
+	if f := req.link.frames; f != nil {
+		f.head(req.link.stream, http.StatusOK, "content-type", o.contentType, "content-encoding", contentEncoding)
+		r.settle()
+		return nil
+	}
 	head := "HTTP/1.1 200 OK\r\nContent-Type: " + o.contentType + "\r\nTransfer-Encoding: chunked\r\n"
 	if o.gzip {
-		head += "Content-Encoding: gzip\r\n"
+		head += "Content-Encoding: " + contentEncoding + "\r\n"
 	}
 	r.peer.send(req, []byte(head+"\r\n"))
 	r.settle()
@@ -138,9 +155,12 @@ func (c *chunk) play(r *run) error {
 		if req.gzip {
 			part = gzipped(part)
 		}
-		if req.link.socket != nil {
+		switch {
+		case req.link.socket != nil:
 			r.peer.send(req, c.frame(part, i == 0, i == len(parts)-1))
-		} else {
+		case req.link.frames != nil:
+			req.link.frames.data(req.link.stream, part, false)
+		default:
 			r.peer.send(req, fmt.Appendf(nil, "%x\r\n%s\r\n", len(part), part))
 		}
 		synctest.Wait()
@@ -164,6 +184,9 @@ func (b *bare) play(r *run) error {
 	if err != nil {
 		return err
 	}
+	if req.link.frames != nil {
+		return errors.New("HTTP/2 has no bytes without a frame")
+	}
 	req.started = true
 	r.peer.send(req, b.data)
 	r.settle()
@@ -179,7 +202,11 @@ func (eof) play(r *run) error {
 		return errSocketEnds
 	}
 	r.peer.finish(req)
-	r.peer.send(req, []byte("0\r\n\r\n"))
+	if f := req.link.frames; f != nil {
+		f.data(req.link.stream, nil, true)
+	} else {
+		r.peer.send(req, []byte("0\r\n\r\n"))
+	}
 	r.settle()
 	return nil
 }

@@ -71,6 +71,9 @@ type Options struct {
 	// WebSocket asks for watches over WebSocket.
 	WebSocket bool
 
+	// HTTP2 asks for HTTP/2 without TLS, for lists and watches.
+	HTTP2 bool
+
 	// Gzip says that answers may come compressed, those to watches too.
 	Gzip bool
 

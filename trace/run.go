@@ -124,7 +124,7 @@ func (r *run) observe() error {
 }
 
 func (r *run) start(s *start) error {
-	r.peer.headers = s.headers
+	r.peer.headers, r.peer.http2 = s.headers, s.options.HTTP2
 	r.env = Env{
 		Server:  server,
 		Path:    s.of.path,
@@ -199,7 +199,7 @@ func (r *run) stop() error {
 	r.done = nil
 	r.settle()
 	for _, text := range r.lines[before:] {
-		if text != "> close" && text != "= stopped" && text[0] != '~' {
+		if text != "> close" && text != "> rst CANCEL" && text != "= stopped" && text[0] != '~' {
 			return fmt.Errorf("stop: the program must do nothing more than close: %s", text)
 		}
 	}

@@ -96,7 +96,10 @@ func (c closing) play(r *run) error {
 }
 
 func (hang) play(r *run) error {
-	req, err := r.openSocket()
+	req, err := r.streaming()
+	if err != nil || req.link.frames == nil {
+		req, err = r.openSocket()
+	}
 	if err == nil {
 		r.peer.hang(req)
 	}
@@ -159,6 +162,10 @@ func (t taken) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func (p *peer) hang(req *request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if req.link.frames != nil {
+		req.link.frames.hangs = true
+		return
+	}
 	req.link.socket.hangs = true
 }
 
