@@ -89,10 +89,10 @@ func parseAnswerWord(word, rest string, of resource) (stimulus, error) {
 	case "close":
 		return parseClose(rest)
 	case "rst":
-		code, err := parseCode2(rest)
+		code, err := parseErrCode(rest)
 		return rst{code}, err
 	case "goaway":
-		code, err := parseCode2(rest)
+		code, err := parseErrCode(rest)
 		return goAway{code}, err
 	}
 	code, err := parseCode(word)

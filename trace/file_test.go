@@ -50,6 +50,8 @@ func TestParseErrors(t *testing.T) {
 		{"start\n>GET /\n", "want a space"},
 		{"start\n<eof\n", "want a space after <"},
 		{"< eof now\n", "eof: nothing can follow"},
+		{"< rst 5\n", `rst: "5" is no error code of HTTP/2`},
+		{"< goaway\n", `goaway: "" is no error code of HTTP/2`},
 		{"< hello\n", "hello: not a line of the server"},
 		{"< 2000 list rv=1\n", "not a line of the server"},
 		{"< 200 ok\n", "want 200 list, 200 watch or 200 body"},

@@ -38,8 +38,8 @@ func newFrames(l *link) *frames {
 	return f
 }
 
-// parseCode2 reads the name of an error code of HTTP/2, such as CANCEL.
-func parseCode2(text string) (http2.ErrCode, error) {
+// parseErrCode reads the name of an error code of HTTP/2, such as CANCEL.
+func parseErrCode(text string) (http2.ErrCode, error) {
 	for code := http2.ErrCodeNo; code <= http2.ErrCodeHTTP11Required; code++ {
 		if code.String() == text {
 			return code, nil

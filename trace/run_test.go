@@ -192,8 +192,11 @@ func TestCannotGoOn(t *testing.T) {
 		{begin + "< 101\n", "f.txt:5: the newest request without a full answer asks for no WebSocket"},
 		{begin + "< close 1000\n", "f.txt:5: the newest request whose answer has begun has become no WebSocket"},
 		{begin + "< hang\n", "f.txt:5: the newest request whose answer has begun has become no WebSocket"},
+		{begin + "< rst CANCEL\n", "f.txt:5: this line is only for HTTP/2"},
+		{begin + "< goaway NO_ERROR\n", "f.txt:5: this line is only for HTTP/2"},
 		{beginSocket + "< eof\n", "f.txt:7: a WebSocket ends with close, cut or reset"},
 		{beginSocket + "< 101\n", "f.txt:7: the newest request without a full answer has a part of one"},
+		{strings.Replace(begin, "start", "start transport=http2", 1) + "< wire \"x\"\n", "f.txt:5: HTTP/2 has no bytes without a frame"},
 		{begin + "stop\n> close\nstop\n", "f.txt:7: stop: the program does not run"},
 	} {
 		err := playText(t, Mirror, test.text)

@@ -15,8 +15,8 @@ func (b *builder) sent(said string, rest []string) {
 		b.mark(Mark{Kind: "ping", To: "server", Text: "ping"})
 	case said == "refused":
 		b.mark(Mark{Kind: "end", To: "server", Text: "connect", Detail: "connection refused", Fault: true})
-	case said == "close":
-		b.mark(Mark{Kind: "end", To: "server", Text: "close", Detail: "by the client"})
+	case said == "close", strings.HasPrefix(said, "rst "):
+		b.mark(Mark{Kind: "end", To: "server", Text: said, Detail: "by the client"})
 		b.closeSpan(b.closing(rest))
 	case strings.HasSuffix(method, ":"):
 		b.Marks[b.asked].Detail += " · " + said
@@ -131,6 +131,12 @@ func (b *builder) stimulus(text string) {
 		m = Mark{Kind: "end", To: "client", Text: "end", Detail: "clean close"}
 	case word == "close":
 		m.Kind, m.Detail = "end", "frame "+rest
+	case word == "goaway":
+		m = Mark{Kind: "note", To: "server", Text: "goaway", Detail: rest}
+		at = -1
+	case word == "rst":
+		m = Mark{Kind: "end", To: "client", Text: "stream reset", Detail: rest, Fault: true}
+		at = b.newest(false)
 	case word == "cut", word == "reset":
 		m = Mark{Kind: "end", To: "client", Text: "connection " + word, Fault: true}
 		at = b.newest(false)

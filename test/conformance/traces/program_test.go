@@ -21,6 +21,11 @@ import (
 // limit of rates. What relist has and client-go has not, it goes without.
 func clientGo(env trace.Env) (trace.Client, error) {
 	transport := &http.Transport{DialContext: env.Dial}
+	if env.Options.HTTP2 {
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second} // as client-go sets it
+	}
 	client, err := restClient(env.Server, transport)
 	if err != nil {
 		return nil, err
