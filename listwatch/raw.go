@@ -64,7 +64,7 @@ func (r *Raw) Bytes() []byte { return r.data }
 func (r *Raw) Size() int { return len(r.data) }
 
 // IsJSON reports whether Bytes are JSON. Otherwise they are a protobuf message.
-func (r *Raw) IsJSON() bool { return isJSON(r.data) }
+func (r *Raw) IsJSON() bool { return len(r.data) > 0 && r.data[0] == '{' } // a field with this tag would be a group
 
 // String returns namespace/name, or name if there is no namespace. It shows nothing of the content, which may be a Secret.
 func (r *Raw) String() string {
@@ -93,7 +93,8 @@ func (r *Raw) Marshal() ([]byte, error) { return r.data, nil }
 
 // Unmarshal keeps a copy of an object: of its protobuf message, or of its JSON.
 func (r *Raw) Unmarshal(data []byte) error {
-	if isJSON(data) {
+	// Metadata of 123 bytes make a message begin with \n{, as JSON may.
+	if isJSON(data) && (data[0] == '{' || jsontext.Value(data).IsValid(lenient)) {
 		return r.parse(data, schema.GroupVersionKind{})
 	}
 	return r.parseMessage(data)
@@ -147,7 +148,7 @@ func eachField(message []byte, visit func(protowire.Field) error) error {
 	return nil
 }
 
-// isJSON reports whether data begin as an object in JSON. No protobuf message of Kubernetes begins so, because { begins a group.
+// isJSON reports whether data begin as an object in JSON.
 func isJSON(data []byte) bool {
 	data = trimSpace(data)
 	return len(data) > 0 && data[0] == '{'

@@ -97,6 +97,25 @@ func TestRawOfProtobuf(t *testing.T) {
 	}
 }
 
+// Metadata of 123 bytes make a message begin as JSON with a line break in front.
+func TestRawOfProtobufThatBeginsAsJSON(t *testing.T) {
+	var pod metav1.PartialObjectMetadata
+	for pod.ObjectMeta.Size() < '{' {
+		pod.Name += "a"
+	}
+	message, err := pod.Marshal()
+	if err != nil || !strings.HasPrefix(string(message), "\n{") {
+		t.Fatalf("%q, %v", message, err)
+	}
+	raw, err := listwatch.ParseRaw(message)
+	if err != nil || raw.GetName() != pod.Name || raw.IsJSON() || string(raw.Bytes()) != string(message) {
+		t.Errorf("%v, %v", raw, err)
+	}
+	if raw, err = listwatch.ParseRaw([]byte("\n{\"metadata\":{\"name\":\"a\"}}")); err != nil || !raw.IsJSON() {
+		t.Errorf("JSON with a line break in front: %v, %v", raw, err)
+	}
+}
+
 // newClient returns a client for the server at url.
 func newClient(t testing.TB, url string) *transport.Client {
 	t.Helper()

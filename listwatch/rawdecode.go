@@ -66,7 +66,7 @@ func rawJSON(object []byte, into any) error {
 // another order in lists than in events: there, the kind that only events have is in the middle. kind is for an object that names
 // none.
 func (r *Raw) putKindFirst(kind schema.GroupVersionKind) {
-	if !isJSON(r.data) {
+	if !r.IsJSON() {
 		return
 	}
 	var word, version []byte
