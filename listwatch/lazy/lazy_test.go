@@ -195,7 +195,15 @@ func TestProtobuf(t *testing.T) {
 			t.Errorf("%s, %v", text, err)
 		}
 	}
+	whole.Annotations = nil
+	whole.Name = strings.Repeat("a", 1+'{'-whole.ObjectMeta.Size())
+	if message, err = whole.Marshal(); err != nil || string(message[:2]) != "\n{" {
+		t.Fatalf("%q, %v", message, err)
+	}
 	var obj *lazyCarp
+	if err := unmarshal(message, &obj); err != nil || string(obj.Bytes()) != string(message) {
+		t.Errorf("a message that begins as JSON: %q, %v", obj.Bytes(), err)
+	}
 	if err := unmarshal(append(message, 0x0b), &obj); err == nil { // a group
 		t.Errorf("%s is taken", obj)
 	}

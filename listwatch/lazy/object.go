@@ -107,14 +107,17 @@ func (o *Object[T]) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON keeps a copy of an object's JSON. No field of the result was named, so [Field.Of] decodes it each time.
-func (o *Object[T]) UnmarshalJSON(object []byte) error { return o.Unmarshal(object) }
+func (o *Object[T]) UnmarshalJSON(object []byte) error { return o.unmarshal(object, true) }
 
 // Marshal returns Bytes, and Unmarshal takes them. So a checkpoint of an informer has them as they are.
 func (o *Object[T]) Marshal() ([]byte, error) { return o.Bytes(), nil }
 
-// Unmarshal keeps a copy of an object: of its JSON or of its protobuf message. It does otherwise what UnmarshalJSON does.
-func (o *Object[T]) Unmarshal(data []byte) error {
-	r, err := readerWithoutFields(reflect.TypeFor[T](), isJSON(data))
+// Unmarshal keeps a copy of an object: of a protobuf message or of JSON, as Marshal returns them. It does otherwise what UnmarshalJSON
+// does.
+func (o *Object[T]) Unmarshal(data []byte) error { return o.unmarshal(data, isJSON(data)) }
+
+func (o *Object[T]) unmarshal(data []byte, isJSON bool) error {
+	r, err := readerWithoutFields(reflect.TypeFor[T](), isJSON)
 	if err != nil {
 		return err
 	}

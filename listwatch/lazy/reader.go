@@ -131,7 +131,7 @@ func (r *reader) receive(data []byte, m *meta, values *any, kept *[]byte) error 
 		}
 		*values = v.Interface()
 	}
-	if *kept = compact(data); r.packer != nil {
+	if *kept = r.compact(data); r.packer != nil {
 		*kept = r.packer.Pack(*kept)
 	}
 	return nil
@@ -139,8 +139,8 @@ func (r *reader) receive(data []byte, m *meta, values *any, kept *[]byte) error 
 
 // compact returns a copy of an object. If it is JSON that begins with its kind and apiVersion, as in an event, the copy lacks them, as an
 // item of a list does.
-func compact(data []byte) []byte {
-	if !isJSON(data) {
+func (r *reader) compact(data []byte) []byte {
+	if _, ok := r.format.(protobuf.Format); ok {
 		return bytes.Clone(data)
 	}
 	m := wire.MembersOf(data)
@@ -153,11 +153,8 @@ func compact(data []byte) []byte {
 	return []byte("{}")
 }
 
-// isJSON reports whether data begin as an object in JSON. No protobuf message of Kubernetes begins so, because { begins a group.
-func isJSON(data []byte) bool {
-	data = bytes.TrimLeft(data, " \t\r\n")
-	return len(data) > 0 && data[0] == '{'
-}
+// isJSON reports whether the bytes of an Object are JSON, and not a message: a field with the tag { would be a group.
+func isJSON(kept []byte) bool { return len(kept) > 0 && kept[0] == '{' }
 
 // withoutFields are the readers of objects that come without a Format, such as from a checkpoint. Each type of a program has one or two.
 var withoutFields sync.Map
