@@ -98,6 +98,11 @@ func (s *Snapshot[T]) List() []T { return s.view.items.values() }
 // All returns an iterator over all keys and their objects, in key order.
 func (s *Snapshot[T]) All() iter.Seq2[string, T] { return s.view.items.walk }
 
+// Between returns an iterator over the keys from <= key < to and their objects, in key order. It looks at no others.
+func (s *Snapshot[T]) Between(from, to string) iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) { s.view.items.between(from, to, yield) }
+}
+
 // Keys returns all keys, sorted.
 func (s *Snapshot[T]) Keys() []string { return s.view.items.keys() }
 

@@ -1,0 +1,149 @@
+package watchcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// filled returns a cache at version 10 without objects.
+func filled(t *testing.T, opts Options) *Cache {
+	t.Helper()
+	c := New(opts)
+	if err := c.Fill(10, nil); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func at(version uint64) thing { return thing{namespace: "a", name: "m", color: "red", version: version} }
+
+// TestWindow shows when the window grows and shrinks, and from which version on a watch can begin.
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := filled(t, Options{MinEvents: 2, MaxEvents: 8, Fresh: time.Minute})
+		version := uint64(10)
+		write := func(n int, every time.Duration) {
+			for range n {
+				time.Sleep(every)
+				version++
+				c.Apply(at(version), false)
+			}
+		}
+		check := func(oldest uint64, changes int) {
+			t.Helper()
+			if o, n := c.Window(); o != oldest || n != changes {
+				t.Errorf("at %d, the window has %d changes from %d on; want %d from %d on", version, n, o, changes, oldest)
+			}
+			if _, err := c.Watch(t.Context(), WatchQuery{Version: oldest}); err != nil {
+				t.Errorf("watch at %d: %v", oldest, err)
+			}
+			_, err := c.Watch(t.Context(), WatchQuery{Version: oldest - 1})
+			if want := fmt.Sprintf("too old resource version: %d (%d)", oldest-1, oldest); !apierrors.IsResourceExpired(err) || err.Error() != want {
+				t.Errorf("watch at %d: %v, want %s", oldest-1, err, want)
+			}
+		}
+		check(10, 0)
+		write(6, time.Second)
+		check(10, 6) // it has doubled twice, because all are fresh
+		write(6, time.Second)
+		check(14, 8) // it is as large as it may be
+		write(6, 61*time.Second)
+		check(26, 2) // most changes are old, so it has halved each time
+		c.Forget()
+		check(28, 2)
+	})
+}
+
+// TestWait shows how long a read waits for a version, and what it gets then.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := filled(t, Options{})
+		go func() {
+			time.Sleep(2 * time.Second)
+			c.Progress(12)
+		}()
+		start := time.Now()
+		page, err := c.List(t.Context(), Query{ResourceVersion: "12"})
+		if err != nil || page.Version != 12 || time.Since(start) != 2*time.Second {
+			t.Errorf("list at 12: %v, %v after %v", page, err, time.Since(start))
+		}
+		start = time.Now()
+		_, err = c.List(t.Context(), Query{ResourceVersion: "14"})
+		seconds, retry := apierrors.SuggestsClientDelay(err)
+		if !apierrors.IsTimeout(err) || !strings.Contains(err.Error(), "Too large resource version: 14, current: 12") || !retry || seconds != 1 || time.Since(start) != 3*time.Second {
+			t.Errorf("list at 14: %v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.WaitFor(ctx, 14); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a wait whose context ends: %v", err)
+		}
+	})
+}
+
+// TestReady shows what a reader gets while the source is gone.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	c := New(Options{})
+	if _, err := c.List(t.Context(), Query{ResourceVersion: "0"}); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("list before the cache is filled: %v", err)
+	}
+	if err := c.Fill(10, nil); err != nil {
+		t.Fatal(err)
+	}
+	w, err := c.Watch(t.Context(), WatchQuery{Version: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Lose()
+	if _, _, err := w.Next(10); !errors.Is(err, ErrRestarted) {
+		t.Errorf("a watch whose cache has lost its source: %v", err)
+	}
+	if _, err := c.Watch(t.Context(), WatchQuery{Version: 10}); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("watch without a source: %v", err)
+	}
+}
+
+// counted is a form that counts how often it writes.
+type counted struct{ n *int }
+
+func (counted) ID() string { return "counted" }
+
+func (f counted) AppendEvent(b []byte, typ EventType, o Object) []byte {
+	*f.n++
+	return fmt.Appendf(b, "%s %s\n", typ, o)
+}
+
+// TestEventIsEncodedOnce shows that watchers share the bytes of an event.
+func TestEventIsEncodedOnce(t *testing.T) {
+	t.Parallel()
+	c := filled(t, Options{})
+	var watchers []*Watcher
+	for range 1000 {
+		w, err := c.Watch(t.Context(), WatchQuery{Version: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		watchers = append(watchers, w)
+	}
+	c.Apply(at(11), false)
+	n := 0
+	for _, w := range watchers {
+		events, _, err := w.Next(10)
+		if err != nil || len(events) != 1 || string(events[0].Frame(counted{&n})) != "ADDED a/m@11 red\n" {
+			t.Fatalf("%v, %v", events, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("the event was encoded %d times", n)
+	}
+}

@@ -1,0 +1,233 @@
+package watchcache
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/store"
+)
+
+// Query is a list request.
+type Query struct {
+	Selection
+	ResourceVersion      string
+	ResourceVersionMatch metav1.ResourceVersionMatch
+	Limit                int64
+	Continue             string
+}
+
+// Page is the answer to a list request.
+type Page struct {
+	Version   uint64
+	Objects   []Object
+	Continue  string // "": the list is complete
+	Remaining *int64 // objects that follow; nil if the selection has selectors, or if none follow
+}
+
+// List answers a list request:
+//
+//	resourceVersion  match         limit  the answer is the state
+//	(unset)                               that the storage has now: ErrNotCached
+//	0                              any    that the cache has, whole
+//	V                              none   that the cache has, once it is V or newer
+//	V                NotOlderThan  any    the same
+//	V                              some   at V
+//	V                Exact         any    at V
+//	(continue)                            at the version of the first page
+//
+// A state is in the cache if the window reaches back to its version; otherwise List returns ErrNotCached. A list of one
+// object at one version is also ErrNotCached, because kube-apiserver reads it from etcd.
+//
+// Other errors are those that the client gets: ErrNotReady (429), [TooLarge] (504), 400 for a version or token that cannot be read.
+func (c *Cache) List(ctx context.Context, q Query) (*Page, error) {
+	version, err := ParseVersion(q.ResourceVersion)
+	if err != nil {
+		return nil, apierrors.NewBadRequest("invalid resource version: " + err.Error())
+	}
+	limit := q.Limit
+	if q.ResourceVersion == "0" {
+		limit = 0 // kube-apiserver ignores the limit of a list from its cache
+	}
+	switch {
+	case q.Continue != "":
+		token, err := ParseToken(q.Continue, q.prefix())
+		switch {
+		case err != nil:
+			return nil, err
+		case q.ResourceVersion != "" && q.ResourceVersion != "0":
+			return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+		case token.Version == 0:
+			return c.page(ctx, q.Selection, token.Start, 0, limit)
+		}
+		return c.exact(ctx, q.Selection, token.Start, token.Version, limit)
+	case q.ResourceVersion == "":
+		return nil, ErrNotCached
+	case q.ResourceVersionMatch == metav1.ResourceVersionMatchExact,
+		// Old clients do not know resourceVersionMatch, so a limit at a version means Exact.
+		q.ResourceVersionMatch == "" && limit > 0 && version > 0:
+		if _, named := q.Name(); named {
+			return nil, ErrNotCached
+		}
+		return c.exact(ctx, q.Selection, "", version, limit)
+	}
+	return c.page(ctx, q.Selection, "", version, limit)
+}
+
+// page returns the present state, once it is as new as version.
+func (c *Cache) page(ctx context.Context, sel Selection, start string, version uint64, limit int64) (*Page, error) {
+	if err := c.rlock(ctx, version); err != nil {
+		return nil, err
+	}
+	s := state{version: c.version, now: c.states.Snapshot()}
+	c.mu.RUnlock()
+	return s.page(sel, start, limit), nil
+}
+
+// exact returns the state at version.
+func (c *Cache) exact(ctx context.Context, sel Selection, start string, version uint64, limit int64) (*Page, error) {
+	if err := c.rlock(ctx, version); err != nil {
+		return nil, err
+	}
+	if version < c.window.floor {
+		c.mu.RUnlock()
+		return nil, ErrNotCached
+	}
+	s := state{version: version, now: c.states.Snapshot(), before: make(map[string]Object)}
+	for _, ch := range slices.Backward(c.window.after(version)) {
+		s.before[object.Key(ch.after)] = ch.before
+	}
+	c.mu.RUnlock()
+	return s.page(sel, start, limit), nil
+}
+
+// Get returns the present state of an object, once the cache is as new as version. It is nil if there is none.
+func (c *Cache) Get(ctx context.Context, key string, version uint64) (Object, error) {
+	if err := c.rlock(ctx, version); err != nil {
+		return nil, err
+	}
+	defer c.mu.RUnlock()
+	o, _ := c.states.Get(key)
+	return o, nil
+}
+
+// WaitFor waits until the cache has reached version. After [Options.Wait] it returns the error of [TooLarge].
+func (c *Cache) WaitFor(ctx context.Context, version uint64) error {
+	err := c.rlock(ctx, version)
+	if err == nil {
+		c.mu.RUnlock()
+	}
+	return err
+}
+
+// rlock waits until the states are those of one version, which is version or newer. If it returns nil, it holds the read lock.
+//
+// Source of the three seconds: waitUntilFreshAndBlock of kube-apiserver's watch cache.
+func (c *Cache) rlock(ctx context.Context, version uint64) error {
+	c.mu.RLock()
+	var timeout <-chan time.Time
+	for {
+		switch {
+		case !c.ready:
+			c.mu.RUnlock()
+			return ErrNotReady
+		case c.version >= max(version, c.ahead):
+			return nil
+		}
+		changed, have, ahead := c.changed, c.version, c.ahead
+		c.mu.RUnlock()
+		if timeout == nil {
+			timer := time.NewTimer(max(c.opts.Wait, 0))
+			defer timer.Stop()
+			timeout = timer.C
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			if have < version {
+				return TooLarge(version, have)
+			}
+			return TooLarge(ahead, have)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		c.mu.RLock()
+	}
+}
+
+// state is what a resource was at a version: the objects of now, but where before has a key, the object that is there.
+type state struct {
+	version uint64
+	now     *store.Snapshot[Object]
+	before  map[string]Object // nil: there was none
+}
+
+// page collects up to limit objects, from the key start on.
+func (s state) page(sel Selection, start string, limit int64) *Page {
+	p := &Page{Version: s.version}
+	var remaining int64
+	for o := range s.objects(sel, start) {
+		if limit > 0 && int64(len(p.Objects)) == limit {
+			// There is another object, so there is another page. It is empty if the selectors select none of the others.
+			if remaining == 0 {
+				p.Continue = Token{Version: s.version, Start: object.Key(p.Objects[limit-1]) + "\x00"}.encode(sel.prefix())
+			}
+			if remaining++; !sel.Everything() {
+				return p
+			}
+			continue
+		}
+		if sel.Matches(o) {
+			p.Objects = append(p.Objects, o)
+		}
+	}
+	if remaining > 0 {
+		p.Remaining = &remaining
+	}
+	return p
+}
+
+// objects returns the objects of a namespace from the key start on, in key order. Of sel only the namespace counts.
+// object, it is the only one that is looked at.
+func (s state) objects(sel Selection, start string) iter.Seq[Object] {
+	prefix := sel.prefix()
+	end := strings.TrimSuffix(prefix, "/") + "0" // the character after the slash
+	if prefix == "" {
+		end = "\xff" // no name begins so
+	}
+	old := slices.Sorted(maps.Keys(s.before))
+	start = max(start, prefix)
+	at, _ := slices.BinarySearch(old, start)
+	old = old[at:]
+	return func(yield func(Object) bool) {
+		// earlier yields the objects that are gone, up to a key.
+		earlier := func(key string) bool {
+			for len(old) > 0 && old[0] < key {
+				if o := s.before[old[0]]; o != nil && !yield(o) {
+					return false
+				}
+				old = old[1:]
+			}
+			return true
+		}
+		for key, o := range s.now.Between(start, end) {
+			if !earlier(key) {
+				return
+			}
+			if len(old) > 0 && old[0] == key {
+				o, old = s.before[key], old[1:]
+			}
+			if o != nil && !yield(o) {
+				return
+			}
+		}
+		earlier(end)
+	}
+}
