@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/relist-go/relist/listwatch/source"
@@ -10,14 +11,15 @@ import (
 // change is what the driver tells the sink, and Trace, of an event or of the answer to a refetch.
 type change[T any] struct {
 	source.Event[T]
-	answer bool // apply then sets Type as if it were an event
+	answer bool   // apply then sets Type as if it were an event
+	asOf   string // the version of the answer; "" if it is an event
 }
 
 // apply gives a change to the sink.
 func (d *driver[T]) apply(how protocol.Apply) error {
 	d.sinkCalled = true
 	e := &d.change
-	c := Change[T]{Op: how, Meta: e.Meta, Object: e.Object}
+	c := Change[T]{Op: how, Meta: e.Meta, Object: e.Object, Refetched: e.answer, AsOf: cmp.Or(e.asOf, e.Meta.ResourceVersion)}
 	var as source.Type
 	switch how {
 	case protocol.Add:

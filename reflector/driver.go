@@ -234,7 +234,7 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 	if !ok {
 		panic("reflector: unreachable: a refetch brings nothing but an answer")
 	}
-	d.change = change[T]{answer: true}
+	d.change = change[T]{answer: true, asOf: in.Version}
 	key := d.ask.key
 	d.ask.stop()
 	d.ask = nil

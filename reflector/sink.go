@@ -38,12 +38,17 @@ type Sink[T any] interface {
 type Change[T any] struct {
 	Op protocol.Apply
 
-	// Meta is the object's metadata as they came over the wire. If How is InferDelete, they are those that [Holder.Meta] returned. If
-	// How is Resync or Resumed, there are none.
+	// Meta is the object's metadata as they came over the wire. If Op is InferDelete, they are those that [Holder.Meta] returned. If
+	// Op is Resync or Resumed, there are none.
 	Meta source.Meta
 
-	// Object is the object's new state; its final state if How is Delete; otherwise the zero T.
+	// Object is the object's new state; its final state if Op is Delete; otherwise the zero T.
 	Object T
+
+	// AsOf is the resourceVersion at which the object was so. Refetched says that this is not an event of the watch, but the answer to a
+	// request for the object: AsOf may be newer than what the watch has brought.
+	AsOf      string
+	Refetched bool
 }
 
 // Replacement takes a list while it arrives. Nothing of it counts before End.

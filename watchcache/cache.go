@@ -188,4 +188,14 @@ func (c *Cache) Window() (oldest uint64, changes int) {
 // Len returns the number of objects.
 func (c *Cache) Len() int { return c.states.Len() }
 
+// Now returns the present state of an object, or nil. It may be ahead of the version, see [Cache.Amend]: Now is for the source, which
+// compares it with what it has.
+func (c *Cache) Now(key string) Object {
+	o, _ := c.states.Get(key)
+	return o
+}
+
+// Keys returns the keys of the objects that [Cache.Now] returns.
+func (c *Cache) Keys() []string { return c.states.Keys() }
+
 func format(version uint64) string { return strconv.FormatUint(version, 10) }

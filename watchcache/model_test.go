@@ -238,7 +238,7 @@ func (p *play) feed() {
 
 // disturb does to the cache what is rare.
 func (p *play) disturb() {
-	switch now := p.m.version(); p.r.IntN(7) {
+	switch now := p.m.version(); p.r.IntN(8) {
 	case 5: // a backup is restored
 		now = p.r.Uint64N(now + 1)
 		p.m.log, p.m.states = p.m.log[:now], p.m.states[:now+1]
@@ -253,6 +253,12 @@ func (p *play) disturb() {
 			panic(err)
 		}
 		p.fed = now
+	case 7: // the server is started anew
+		if log, ok := p.cache.Log(); ok {
+			if err := p.cache.Restore(log); err != nil {
+				panic(err)
+			}
+		}
 	case 1:
 		p.cache.Forget()
 	case 2:

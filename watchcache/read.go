@@ -100,12 +100,18 @@ func (c *Cache) exact(ctx context.Context, sel Selection, start string, version 
 		c.mu.RUnlock()
 		return nil, ErrNotCached
 	}
+	s := c.stateAt(version)
+	c.mu.RUnlock()
+	return s.page(sel, start, limit), nil
+}
+
+// stateAt returns the states at a version that is in the window. The caller holds the lock.
+func (c *Cache) stateAt(version uint64) state {
 	s := state{version: version, now: c.states.Snapshot(), before: make(map[string]Object)}
 	for _, ch := range slices.Backward(c.window.after(version)) {
 		s.before[object.Key(ch.after)] = ch.before
 	}
-	c.mu.RUnlock()
-	return s.page(sel, start, limit), nil
+	return s
 }
 
 // Get returns the present state of an object, once the cache is as new as version. It is nil if there is none.

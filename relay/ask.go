@@ -1,0 +1,139 @@
+package relay
+
+import (
+	"context"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/relist-go/relist/transport"
+)
+
+// asked are the parameters of a read that the relay sends on. Others could make of it what nobody has judged.
+var asked = []string{
+	"labelSelector", "fieldSelector", "shardSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch", "includeObject", "pretty",
+	"timeoutSeconds",
+}
+
+// ask answers a read of a resource with what the upstream says to the relay's own user. The reader's right was checked.
+func (r *Relay) ask(w http.ResponseWriter, req *http.Request, user *User, a Attributes, u *upstream, t target, query url.Values) error {
+	send := url.Values{}
+	for _, name := range asked {
+		if query.Has(name) {
+			send.Set(name, query.Get(name))
+		}
+	}
+	if a.Verb == "watch" {
+		send.Set("watch", "true")
+		for _, name := range []string{"allowWatchBookmarks", "sendInitialEvents"} {
+			if query.Has(name) {
+				send.Set(name, query.Get(name))
+			}
+		}
+	}
+	if a.Verb == "watch" {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		go func() {
+			defer cancel()
+			r.untilWithdrawn(ctx, req, user, a)
+		}()
+		req = req.WithContext(ctx)
+	}
+	r.forward(w, req, u.path(t), send.Encode(), http.Header{})
+	return nil
+}
+
+// untilWithdrawn returns when the reader of a watch has lost the right, when ctx ends, or when the relay does.
+func (r *Relay) untilWithdrawn(ctx context.Context, req *http.Request, user *User, a Attributes) {
+	check := time.NewTicker(recheck)
+	defer check.Stop()
+	for {
+		select {
+		case <-check.C:
+			if r.still(req, user, a) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		case <-r.done:
+			return
+		}
+	}
+}
+
+// path returns the path of a target at the upstream.
+func (u *upstream) path(t target) string {
+	segments := []string{"api", u.Version}
+	if u.Group != "" {
+		segments = []string{"apis", u.Group, u.Version}
+	}
+	if t.namespace != "" {
+		segments = append(segments, "namespaces", t.namespace)
+	}
+	segments = append(segments, u.Resource.Resource)
+	if t.name != "" {
+		segments = append(segments, t.name)
+	}
+	return transport.EscapePath(segments...)
+}
+
+// discover answers a request for what the upstream serves.
+func (r *Relay) discover(w http.ResponseWriter, req *http.Request, user *User, parts []string) error {
+	path := "/" + strings.Join(parts, "/")
+	if err := r.allow(req.Context(), user, Attributes{Verb: "get", Path: path}); err != nil {
+		return err
+	}
+	r.forward(w, req, transport.EscapePath(parts...), req.URL.RawQuery, http.Header{})
+	return nil
+}
+
+// passOn sends a request to the upstream as the user who sent it. The upstream judges it.
+func (r *Relay) passOn(w http.ResponseWriter, req *http.Request, user *User) error {
+	as := http.Header{"Impersonate-User": {user.Name}}
+	if user.UID != "" {
+		as.Set("Impersonate-Uid", user.UID)
+	}
+	as["Impersonate-Group"] = user.Groups
+	for key, values := range user.Extra { // each is a header: the order does not matter
+		as[http.CanonicalHeaderKey("Impersonate-Extra-"+url.PathEscape(key))] = values
+	}
+	r.forward(w, req, req.URL.EscapedPath(), req.URL.RawQuery, as)
+	return nil
+}
+
+// forward sends a request to the upstream with the relay's credentials, and answers with what comes back.
+func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query string, headers http.Header) {
+	proxy := httputil.ReverseProxy{
+		Transport:     r.client.RoundTripper(),
+		FlushInterval: -1,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL = &url.URL{RawQuery: query}
+			p.Out.URL.Path, _ = url.PathUnescape(path) // it was escaped here
+			p.Out.URL.RawPath = path
+			p.Out.Host = ""
+			for name := range p.Out.Header { // each is judged by itself: the order does not matter
+				if !forwarded[name] {
+					delete(p.Out.Header, name)
+				}
+			}
+			for name, values := range headers {
+				p.Out.Header[name] = values
+			}
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			writeError(w, unreachable(err))
+		},
+	}
+	proxy.ServeHTTP(w, req)
+}
+
+// forwarded are the headers of a reader that the upstream gets. Credentials are not among them.
+var forwarded = map[string]bool{
+	"Accept": true, "Accept-Encoding": true, "Content-Type": true, "Content-Length": true, "Content-Encoding": true,
+	"If-None-Match": true, "User-Agent": true, "Kubectl-Command": true, "Kubectl-Session": true,
+	"Connection": true, "Upgrade": true, "Sec-Websocket-Key": true, "Sec-Websocket-Version": true, "Sec-Websocket-Protocol": true,
+	"Sec-Websocket-Extensions": true, "X-Stream-Protocol-Version": true,
+}

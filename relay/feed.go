@@ -1,0 +1,166 @@
+package relay
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/protocol"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/watchcache"
+)
+
+// raw is what the reflector brings.
+type raw = *listwatch.Raw
+
+// A feed is the reflector's sink: it fills a cache with what the upstream sends.
+type feed struct {
+	cache  *watchcache.Cache
+	fields paths
+
+	mu    sync.Mutex
+	point reflector.Point // of the cache's states; its Version is "" while there is none
+}
+
+// Apply implements [reflector.Sink].
+func (f *feed) Apply(c reflector.Change[raw]) error {
+	f.setPoint(reflector.Point{})
+	var o watchcache.Object
+	switch c.Op {
+	case protocol.Resync, protocol.Resumed:
+		return nil
+	case protocol.InferDelete:
+		held, ok := f.held(c.Meta.Key)
+		if !ok {
+			return nil
+		}
+		version, err := decimal(c.AsOf)
+		if err != nil {
+			return err
+		}
+		o = held.At(version)
+	case protocol.Add, protocol.Update, protocol.Delete:
+		read, err := newState(c.Object, f.fields)
+		if err != nil {
+			return err
+		}
+		o = read
+	}
+	deleted := c.Op == protocol.Delete || c.Op == protocol.InferDelete
+	if !c.Refetched {
+		f.cache.Apply(o, deleted)
+		return nil
+	}
+	upTo, err := decimal(c.AsOf)
+	if err == nil {
+		f.cache.Amend(o, deleted, upTo)
+	}
+	return err
+}
+
+// decimal reads a resourceVersion that has to be comparable.
+func decimal(version string) (uint64, error) {
+	n, err := watchcache.ParseVersion(version)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("relay: the upstream sent the resourceVersion %q, and a relay needs decimal numbers", version)
+	}
+	return n, nil
+}
+
+// At implements [reflector.Sink].
+func (f *feed) At(version string, point func() reflector.Point) {
+	if n, err := decimal(version); err == nil {
+		f.cache.Progress(n)
+	}
+	f.setPoint(point())
+}
+
+func (f *feed) setPoint(p reflector.Point) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.point = p
+}
+
+// BeginList implements [reflector.Sink].
+func (f *feed) BeginList(bool) reflector.Replacement[raw] { return &list{feed: f} }
+
+// list gathers a list. Its end begins a new window, because nobody knows the changes between the last event and the list.
+type list struct {
+	*feed
+	objects []watchcache.Object
+}
+
+// Part implements [reflector.Replacement].
+func (l *list) Part(objects []raw, _ []source.Meta) error {
+	for _, one := range objects {
+		o, err := l.read(one)
+		if err != nil {
+			return err
+		}
+		l.objects = append(l.objects, o)
+	}
+	return nil
+}
+
+// read returns the object that the cache holds already, if it is the same.
+func (f *feed) read(one raw) (watchcache.Object, error) {
+	if held, ok := f.held(object.Key(one)); ok && held.GetResourceVersion() == one.GetResourceVersion() && held.GetUID() == one.GetUID() {
+		return held, nil
+	}
+	return newState(one, f.fields)
+}
+
+// End implements [reflector.Replacement].
+func (l *list) End(version string, keep []string, keepAll bool) error {
+	n, err := decimal(version)
+	if err != nil {
+		return err
+	}
+	if keepAll {
+		keep = l.Keys()
+	}
+	listed := make(map[string]bool, len(l.objects))
+	for _, o := range l.objects {
+		listed[object.Key(o)] = true
+	}
+	for _, key := range keep {
+		if held, ok := l.held(key); ok && !listed[key] {
+			l.objects = append(l.objects, held)
+		}
+	}
+	l.setPoint(reflector.Point{})
+	return l.cache.Fill(n, l.objects)
+}
+
+// Drop implements [reflector.Replacement].
+func (l *list) Drop() {}
+
+func (f *feed) held(key string) (watchcache.Object, bool) {
+	o := f.cache.Now(key)
+	return o, o != nil
+}
+
+// Get implements [reflector.Holder].
+func (f *feed) Get(key string) (raw, bool) {
+	if o, ok := f.cache.Now(key).(*state); ok {
+		return o.Raw, true
+	}
+	return nil, false
+}
+
+// Expect implements [reflector.Holder].
+func (f *feed) Expect([]string) {}
+
+// Meta implements [reflector.Holder].
+func (f *feed) Meta(key string) (source.Meta, bool) {
+	o, ok := f.held(key)
+	if !ok {
+		return source.Meta{}, false
+	}
+	return source.Meta{Key: key, UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}, true
+}
+
+// Keys implements [reflector.Holder].
+func (f *feed) Keys() []string { return f.cache.Keys() }

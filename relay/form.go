@@ -1,0 +1,150 @@
+package relay
+
+import (
+	"encoding/json"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/watchcache"
+)
+
+// A form is how objects are written: whole, or their metadata alone. Both are JSON, because a relay keeps the bytes that the upstream
+// sent, and asks for JSON.
+type form struct {
+	id       string
+	start    string // of an object: {"kind":...,"apiVersion":...,
+	list     string // of a list, up to its metadata
+	metadata bool
+	custom   bool // the items of a list have their kind
+}
+
+func wholeForm(u *upstream) *form {
+	version := strconv.Quote(u.GroupVersion().String())
+	return &form{
+		id:     "object",
+		start:  `{"kind":` + strconv.Quote(u.Kind) + `,"apiVersion":` + version + `,`,
+		list:   `{"kind":` + strconv.Quote(u.Kind+"List") + `,"apiVersion":` + version + `,`,
+		custom: strings.Contains(u.Group, ".") && !strings.HasSuffix(u.Group, ".k8s.io"),
+	}
+}
+
+func metadataForm(version string) *form {
+	return &form{
+		id:       "metadata " + version,
+		start:    `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/` + version + `",`,
+		list:     `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/` + version + `",`,
+		metadata: true,
+	}
+}
+
+// negotiate returns the form that a client likes most, or nil if that is one that only the upstream can write.
+func negotiate(req *http.Request, u *upstream, list bool) *form {
+	accept := strings.Join(req.Header.Values("Accept"), ",")
+	if accept == "" {
+		return wholeForm(u)
+	}
+	for clause := range strings.SplitSeq(accept, ",") {
+		media, params, err := mime.ParseMediaType(clause)
+		if err != nil || media != "application/json" && media != "*/*" && media != "application/*" {
+			continue // the client may like JSON less, but it takes JSON
+		}
+		as, kind := params["as"], "PartialObjectMetadata"
+		if list {
+			kind += "List"
+		}
+		switch {
+		case as == "":
+			return wholeForm(u)
+		case as == kind && params["g"] == "meta.k8s.io" && (params["v"] == "v1" || params["v"] == "v1beta1"):
+			return metadataForm(params["v"])
+		case as == "Table":
+			return nil
+		}
+	}
+	return nil
+}
+
+// ID implements [watchcache.Form].
+func (f *form) ID() string { return f.id }
+
+// appendObject appends one object.
+func (f *form) appendObject(b []byte, o *state) []byte {
+	if f.metadata {
+		b = append(append(b, f.start...), `"metadata":`...)
+		return append(append(b, o.body[o.metadata.from:o.metadata.to]...), '}')
+	}
+	return append(b, o.body...)
+}
+
+// appendItem appends one object of a list.
+func (f *form) appendItem(b []byte, o *state) []byte {
+	if f.metadata || f.custom {
+		return f.appendObject(b, o)
+	}
+	return append(append(b, '{'), o.body[o.lead:]...)
+}
+
+// AppendEvent implements [watchcache.Form].
+func (f *form) AppendEvent(b []byte, typ watchcache.EventType, o watchcache.Object) []byte {
+	b = append(append(append(b, `{"type":"`...), typ...), `","object":`...)
+	return append(f.appendObject(b, o.(*state)), "}\n"...)
+}
+
+// bookmark returns a bookmark; end says that it ends the initial events.
+func (f *form) bookmark(version uint64, end bool) []byte {
+	b := append([]byte(`{"type":"BOOKMARK","object":`), f.start...)
+	b = append(strconv.AppendUint(append(b, `"metadata":{"resourceVersion":"`...), version, 10), '"')
+	if end {
+		b = append(b, `,"annotations":{"`+metav1.InitialEventsAnnotationKey+`":"true"}`...)
+	}
+	return append(b, "}}}\n"...)
+}
+
+// errorEvent returns an ERROR event.
+func errorEvent(err error) []byte {
+	b := append([]byte(`{"type":"ERROR","object":`), encode(statusOf(err))...)
+	return append(b, "}\n"...)
+}
+
+// listHead returns the beginning of a list.
+func (f *form) listHead(p *watchcache.Page) []byte {
+	b := append([]byte(f.list), `"metadata":`...)
+	b = append(b, encode(metav1.ListMeta{
+		ResourceVersion: strconv.FormatUint(p.Version, 10), Continue: p.Continue, RemainingItemCount: p.Remaining,
+	})...)
+	return append(b, `,"items":[`...)
+}
+
+// statusOf returns the Status that a client gets for an error.
+func statusOf(err error) *metav1.Status {
+	var known apierrors.APIStatus
+	if status, ok := err.(apierrors.APIStatus); ok {
+		known = status
+	} else {
+		known = apierrors.NewInternalError(err)
+	}
+	status := known.Status()
+	status.Kind, status.APIVersion = "Status", "v1"
+	return &status
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	status := statusOf(err)
+	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(int(status.Code))
+	_, _ = w.Write(append(encode(status), '\n')) // an error is a client that hung up
+}
+
+// encode encodes a struct of apimachinery.
+func encode(v any) []byte {
+	b, _ := json.Marshal(v) // it has only texts, numbers and structs
+	return b
+}

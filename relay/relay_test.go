@@ -1,0 +1,207 @@
+package relay
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relist-go/relist/apitest"
+)
+
+// TestReadsAreTheServers compares what the relay answers with what the server behind it answers, byte by byte.
+func TestReadsAreTheServers(t *testing.T) {
+	t.Parallel()
+	play(t, Options{}, func(r *rig) {
+		first := r.create("a", "n1")
+		r.create("b", "n2")
+		last := r.create("c", "n1")
+		for _, path := range []string{
+			"/api/v1/pods",
+			"/api/v1/pods?limit=1",
+			"/api/v1/pods?resourceVersion=0",
+			"/api/v1/pods?resourceVersion=0&limit=1",
+			"/api/v1/pods?resourceVersion=" + first,
+			"/api/v1/pods?resourceVersion=" + last + "&limit=1",
+			"/api/v1/pods?resourceVersion=" + last + "&limit=1&resourceVersionMatch=NotOlderThan",
+			"/api/v1/pods?resourceVersion=" + first + "&resourceVersionMatch=Exact",
+			"/api/v1/pods?resourceVersion=1&resourceVersionMatch=Exact",
+			"/api/v1/pods?resourceVersion=0&labelSelector=app%3Db",
+			"/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3Dn1",
+			"/api/v1/pods?resourceVersion=0&fieldSelector=spec.none%3Dn1",
+			"/api/v1/pods?resourceVersion=x",
+			"/api/v1/pods?resourceVersion=99",
+			"/api/v1/pods?resourceVersion=1&continue=x",
+			"/api/v1/pods?continue=x",
+			"/api/v1/namespaces/shop/pods?resourceVersion=0",
+			"/api/v1/namespaces/none/pods?resourceVersion=0",
+			"/api/v1/namespaces/shop/pods/a",
+			"/api/v1/namespaces/shop/pods/a?resourceVersion=0",
+			"/api/v1/namespaces/shop/pods/none?resourceVersion=0",
+			"/api/v1",
+			"/apis",
+		} {
+			got, body := r.get(path)
+			want, wanted := r.direct(path)
+			if got.StatusCode != want.StatusCode || body != wanted || got.Header.Get("Content-Type") != want.Header.Get("Content-Type") ||
+				got.Header.Get("Retry-After") != want.Header.Get("Retry-After") {
+				t.Errorf("%s: %d %v %s\nwant %d %v %s", path, got.StatusCode, got.Header, body, want.StatusCode, want.Header, wanted)
+			}
+		}
+	})
+}
+
+// TestMetadataOnly compares the other form that a relay writes.
+func TestMetadataOnly(t *testing.T) {
+	t.Parallel()
+	play(t, Options{}, func(r *rig) {
+		r.create("a", "n1")
+		const path = "/api/v1/pods?resourceVersion=0"
+		ask := func(client *http.Client, url string) string {
+			req, err := http.NewRequest(http.MethodGet, url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+			_, body := r.do(client, req)
+			return body
+		}
+		if got, want := ask(r.http, "http://localhost"+path), ask(&http.Client{Transport: r.client.RoundTripper()}, path); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	})
+}
+
+func TestWatches(t *testing.T) {
+	t.Parallel()
+	play(t, Options{}, func(r *rig) {
+		first := r.create("a", "n1")
+		r.create("b", "n2")
+		const initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+		for _, tt := range []struct {
+			query string
+			n     int
+			want  string
+		}{
+			{"resourceVersion=" + first, 1, "ADDED b@3"},
+			{"resourceVersion=0", 2, "ADDED a@2, ADDED b@3"},
+			{initial, 3, "ADDED a@2, ADDED b@3, BOOKMARK @3"},
+			{initial + "&resourceVersion=0", 3, "ADDED a@2, ADDED b@3, BOOKMARK @3"},
+			{initial + "&fieldSelector=spec.nodeName%3Dn1", 2, "ADDED a@2, BOOKMARK @3"},
+			{initial + "&fieldSelector=spec.nodeName%3Dnone", 1, "BOOKMARK @3"},
+			{"resourceVersion=" + first + "&timeoutSeconds=5&allowWatchBookmarks=true", 3, "ADDED b@3, BOOKMARK @3, EOF"},
+			{"resourceVersion=1&timeoutSeconds=5", 3, "ADDED a@2, ADDED b@3, EOF"},
+		} {
+			if got := r.watch(tt.query).next(tt.n); got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.query, got, tt.want)
+			}
+		}
+	})
+}
+
+// TestMostRecentState shows that a watch which asks for the most recent state gets it, although other types have moved the version and no
+// bookmark has come: and that many who ask cost the server one list of one object and one watch.
+func TestMostRecentState(t *testing.T) {
+	t.Parallel()
+	play(t, Options{}, func(r *rig) {
+		r.create("a", "n1")
+		r.other()
+		r.forget()
+		start := time.Now()
+		var readers []*reader
+		for range 20 {
+			go func() {
+				w := r.watch("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")
+				readers = append(readers, w)
+			}()
+		}
+		time.Sleep(10 * time.Second)
+		if took := time.Since(start); len(readers) != 20 {
+			t.Fatalf("%d of 20 watches are open after %v", len(readers), took)
+		}
+		for _, w := range readers {
+			if got := w.next(2); got != "ADDED a@2, BOOKMARK @3" {
+				t.Errorf("a watch of the most recent state: %s", got)
+			}
+		}
+		if lists, watches := r.count("limit=1"), r.count("watch="); lists > 2 || watches > 2 {
+			t.Errorf("the server got %d lists and %d watches: %q", lists, watches, r.requests)
+		}
+	})
+}
+
+// TestRestart shows that readers of a relay that was started anew go on where they were, and that the server is not listed.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	opts := Options{Dir: t.TempDir()}
+	play(t, opts, func(r *rig) {
+		first := r.create("a", "n1")
+		r.create("b", "n2")
+		w := r.watch("resourceVersion=" + first)
+		if got := w.next(1); got != "ADDED b@3" {
+			t.Fatal(got)
+		}
+		r.stop()
+		if got := w.next(1); got != "EOF" {
+			t.Errorf("a watch of a relay that ends: %s", got)
+		}
+		r.create("c", "n3")
+		r.forget()
+		r.start(opts)
+		if got := r.watch("resourceVersion=" + first).next(2); got != "ADDED b@3, ADDED c@4" {
+			t.Errorf("a watch of the relay's next process: %s", got)
+		}
+		if lists := r.count("/api/v1/pods?limit"); lists > 0 {
+			t.Errorf("the server got %d lists: %q", lists, r.requests)
+		}
+	})
+}
+
+// TestServerIsAway shows what readers learn while the server cannot be reached.
+func TestServerIsAway(t *testing.T) {
+	t.Parallel()
+	play(t, Options{MaxStaleness: 5 * time.Minute}, func(r *rig) {
+		r.create("a", "n1")
+		const path = "/api/v1/pods?resourceVersion=0"
+		if err := r.server.Refuse(0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		resp, _ := r.get(path)
+		age, err := strconv.Atoi(resp.Header.Get("Age"))
+		if resp.StatusCode != http.StatusOK || err != nil || age < 119 || age > 121 {
+			t.Errorf("after two minutes: %d, Age %q", resp.StatusCode, resp.Header.Get("Age"))
+		}
+		if resp, body := r.get("/readyz"); resp.StatusCode != http.StatusOK || body != "pods ok, 2m0s old\n" {
+			t.Errorf("after two minutes: %d %s", resp.StatusCode, body)
+		}
+		time.Sleep(4 * time.Minute)
+		if resp, body := r.get(path); resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("after six minutes: %d %s", resp.StatusCode, body)
+		}
+		if resp, body := r.get("/readyz"); resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("after six minutes: %d %s", resp.StatusCode, body)
+		}
+	})
+}
+
+// TestRestoredBackup shows that watches end if the server goes back.
+func TestRestoredBackup(t *testing.T) {
+	t.Parallel()
+	play(t, Options{}, func(r *rig) {
+		first := r.create("a", "n1")
+		last := r.create("b", "n2")
+		w := r.watch("resourceVersion=" + last)
+		if err := r.server.Restore(apitest.Restore{ResourceVersion: first}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.next(2); got != "ERROR 410, EOF" {
+			t.Errorf("a watch over a restored backup: %s", got)
+		}
+		synctest.Wait()
+		if got := r.watch("resourceVersion=0").next(1); got != "ADDED a@2" {
+			t.Errorf("the state afterwards: %s", got)
+		}
+	})
+}

@@ -1,0 +1,338 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/watchcache"
+)
+
+var noResource schema.GroupResource
+
+// listOptions reads a query with the code that kube-apiserver has for it: a watch at "" or 0 asks for initial events without saying so.
+func listOptions(query url.Values) (*internalversion.ListOptions, error) {
+	opts := &internalversion.ListOptions{}
+	if err := scheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, opts); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	internalversion.SetListOptionsDefaults(opts, true)
+	if errs := validation.ValidateListOptions(opts, true); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	return opts, nil
+}
+
+// serveResource answers a request for objects of a resource.
+func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *User, u *upstream, t target) error {
+	query := req.URL.Query()
+	opts, err := listOptions(query)
+	if err != nil {
+		return err
+	}
+	a := Attributes{Verb: "list", Group: u.Group, Version: u.Version, Resource: u.Resource.Resource, Namespace: t.namespace, Name: t.name}
+	sel := watchcache.Selection{Namespace: t.namespace, Labels: opts.LabelSelector, Fields: opts.FieldSelector}
+	switch name, named := sel.Name(); {
+	case t.name != "":
+		a.Verb = "get" // a watch of one object is one of the collection with a field selector
+	case named:
+		a.Name = name
+	}
+	if t.name == "" {
+		if opts.Watch {
+			a.Verb = "watch"
+		}
+		a.LabelSelector, a.FieldSelector = query.Get("labelSelector"), query.Get("fieldSelector")
+	}
+	if err := r.allow(req.Context(), user, a); err != nil {
+		return err
+	}
+	if err := r.checkAge(w, u); err != nil {
+		return err
+	}
+	if a.Verb == "watch" {
+		r.watches.Add(1)
+		defer r.watches.Add(-1)
+	}
+	f := negotiate(req, u, a.Verb == "list")
+	judged := t.name != "" || opts.ShardSelector == "" && (opts.FieldSelector == nil || u.feed.fields.judges(opts.FieldSelector))
+	switch {
+	case f == nil, !judged:
+	case a.Verb == "get":
+		if o, err := u.get(req.Context(), t, query); !errors.Is(err, watchcache.ErrNotCached) {
+			if err == nil {
+				writeObject(w, f, o)
+			}
+			return err
+		}
+	case a.Verb == "list":
+		page, err := u.cache.List(req.Context(), watchcache.Query{
+			Selection: sel, Limit: opts.Limit, Continue: opts.Continue,
+			ResourceVersion: opts.ResourceVersion, ResourceVersionMatch: opts.ResourceVersionMatch,
+		})
+		if !errors.Is(err, watchcache.ErrNotCached) {
+			if err == nil {
+				writeList(w, f, page)
+			}
+			return err
+		}
+	default:
+		return r.watch(w, req, user, a, u, sel, f, opts)
+	}
+	return r.ask(w, req, user, a, u, t, query)
+}
+
+// get returns an object from the cache, if the request says which version is new enough.
+func (u *upstream) get(ctx context.Context, t target, query url.Values) (*state, error) {
+	asked := query.Get("resourceVersion")
+	if asked == "" {
+		return nil, watchcache.ErrNotCached
+	}
+	version, err := watchcache.ParseVersion(asked)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	key := t.name
+	if t.namespace != "" {
+		key = t.namespace + "/" + t.name
+	}
+	o, err := u.cache.Get(ctx, key, version)
+	switch {
+	case err != nil:
+		return nil, err
+	case o == nil:
+		return nil, apierrors.NewNotFound(u.GroupResource(), t.name)
+	}
+	return o.(*state), nil
+}
+
+func writeObject(w http.ResponseWriter, f *form, o *state) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(f.appendObject(nil, o), '\n')) // an error is a client that hung up
+}
+
+// listChunk is the number of bytes of a list that are collected for one write.
+const listChunk = 128 << 10
+
+func writeList(w http.ResponseWriter, f *form, p *watchcache.Page) {
+	w.Header().Set("Content-Type", "application/json")
+	b := f.listHead(p)
+	for i, o := range p.Objects {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b = f.appendItem(b, o.(*state)); len(b) >= listChunk {
+			if _, err := w.Write(b); err != nil {
+				return // the client hung up
+			}
+			b = b[:0]
+		}
+	}
+	_, _ = w.Write(append(b, "]}\n"...))
+}
+
+const (
+	// bookmarkPeriod is the time between two bookmarks of a watch, up to a quarter less. bookmarkLead is how long before its timeout a
+	// watch gets a last one. So does kube-apiserver.
+	bookmarkPeriod = time.Minute
+	bookmarkLead   = 2 * time.Second
+
+	// watchTimeout is how long a watch lasts if the client names no time, up to twice as long, as at kube-apiserver.
+	watchTimeout = 30 * time.Minute
+
+	// recheck is how often an open watch asks whether its reader still has the right. The answers are remembered by Options.Authenticate
+	// and Options.Authorize.
+	recheck = 10 * time.Second
+
+	// writeTimeout is how long a reader may take for what is written to it at once.
+	writeTimeout = time.Minute
+
+	// watchBatch is the number of changes that are looked at before the events among them are flushed.
+	watchBatch = 64
+)
+
+// jittered returns a time up to a quarter shorter, so that the bookmarks of many watches do not come together.
+func jittered(d time.Duration) time.Duration { return d - time.Duration(rand.Int64N(int64(d)/4)) }
+
+// watch answers a watch. If it returns an error, nothing was sent.
+func (r *Relay) watch(w http.ResponseWriter, req *http.Request, user *User, a Attributes, u *upstream, sel watchcache.Selection, f *form, opts *internalversion.ListOptions) error {
+	version, err := watchcache.ParseVersion(opts.ResourceVersion)
+	if err != nil {
+		return apierrors.NewBadRequest("invalid resource version: " + err.Error())
+	}
+	q := watchcache.WatchQuery{Selection: sel, Version: version, Wait: opts.SendInitialEvents != nil}
+	q.Initial = q.Wait && *opts.SendInitialEvents
+	timeout := watchTimeout + time.Duration(rand.Int64N(int64(watchTimeout)))
+	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
+		timeout = time.Duration(*opts.TimeoutSeconds) * time.Second
+	}
+	if q.Wait && opts.ResourceVersion == "" { // the most recent state
+		if q.Version, err = u.latest.do(req.Context()); err != nil {
+			return err
+		}
+	}
+	watcher, err := u.cache.Watch(req.Context(), q)
+	if err != nil && !apierrors.IsResourceExpired(err) {
+		return err
+	}
+	out, hungUp, ok := open(w, req)
+	if !ok {
+		return nil // the handshake has answered
+	}
+	defer out.close()
+	if err != nil {
+		_ = send(out, errorEvent(err)) // as kube-apiserver does: a watch is accepted before it is refused
+		return nil
+	}
+	watch := &openWatch{relay: r, user: user, req: req, a: a, u: u, watcher: watcher, form: f, out: out, initial: q.Initial, bookmarks: opts.AllowWatchBookmarks}
+	_ = watch.run(hungUp, timeout) // an error is a client that hung up
+	return nil
+}
+
+// openWatch is an open watch.
+type openWatch struct {
+	relay     *Relay
+	user      *User
+	req       *http.Request
+	a         Attributes
+	u         *upstream
+	watcher   *watchcache.Watcher
+	form      *form
+	out       output
+	initial   bool
+	bookmarks bool
+}
+
+// run sends events until the watch ends.
+func (o *openWatch) run(hungUp <-chan struct{}, timeout time.Duration) error {
+	end := time.NewTimer(timeout)
+	defer end.Stop()
+	deadline := time.Now().Add(timeout)
+	bookmark := time.NewTimer(nextBookmark(deadline))
+	defer bookmark.Stop()
+	check := time.NewTicker(recheck)
+	defer check.Stop()
+	if err := o.sendInitial(); err != nil {
+		return err
+	}
+	due := false
+	for {
+		changed := o.u.cache.Changed()
+		more, err := o.sendNext(due)
+		if err != nil {
+			return err
+		}
+		if more {
+			continue
+		}
+		due = false
+		select {
+		case <-changed:
+		case <-bookmark.C:
+			due = o.bookmarks
+			bookmark.Reset(nextBookmark(deadline))
+		case <-check.C:
+			if err := o.relay.still(o.req, o.user, o.a); err != nil {
+				return send(o.out, errorEvent(err))
+			}
+		case <-end.C:
+			return nil
+		case <-hungUp:
+			return nil
+		case <-o.relay.done:
+			return nil
+		}
+	}
+}
+
+// nextBookmark returns the time to the next bookmark of a watch that ends at deadline.
+func nextBookmark(deadline time.Time) time.Duration {
+	period := jittered(bookmarkPeriod)
+	if last := time.Until(deadline) - bookmarkLead; last > 0 {
+		return min(period, last)
+	}
+	return period
+}
+
+// sendInitial sends an event for each object of the state with which the watch begins, and the bookmark that ends them.
+func (o *openWatch) sendInitial() error {
+	if !o.initial {
+		return o.out.flush()
+	}
+	for _, one := range o.watcher.Initial() {
+		if err := o.out.write(o.form.AppendEvent(nil, watchcache.Added, one)); err != nil {
+			return err
+		}
+	}
+	if !o.bookmarks {
+		return o.out.flush()
+	}
+	return send(o.out, o.form.bookmark(o.watcher.Version(), true))
+}
+
+// sendNext sends the events of the next changes, and a bookmark if it is due and all are sent. more says that further changes wait.
+func (o *openWatch) sendNext(due bool) (more bool, err error) {
+	events, more, err := o.watcher.Next(watchBatch)
+	if errors.Is(err, watchcache.ErrRestarted) {
+		err = send(o.out, errorEvent(apierrors.NewResourceExpired(fmt.Sprintf("the relay's window at version %d has ended", o.watcher.Version()))))
+		return false, errors.Join(err, watchcache.ErrRestarted)
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, e := range events {
+		if err := o.out.write(e.Frame(o.form)); err != nil {
+			return false, err
+		}
+	}
+	if due && !more && o.watcher.Moved() {
+		if err := o.out.write(o.form.bookmark(o.watcher.Version(), false)); err != nil {
+			return false, err
+		}
+		return more, o.out.flush()
+	}
+	if len(events) == 0 {
+		return more, nil
+	}
+	return more, o.out.flush()
+}
+
+// still says whether the reader of an open watch may go on.
+func (r *Relay) still(req *http.Request, was *User, a Attributes) error {
+	user, err := r.opts.Authenticate(req)
+	switch {
+	case err != nil:
+		return nil // the upstream is away: what was allowed stays so, until it says no
+	case user == nil || user.Name != was.Name || user.UID != was.UID:
+		return apierrors.NewUnauthorized("Unauthorized")
+	}
+	if err := r.allow(req.Context(), user, a); apierrors.IsForbidden(err) {
+		return err
+	}
+	return nil
+}
+
+// checkAge says in a header how old the cache is, if the upstream cannot be reached, and refuses a request if it is too old.
+func (r *Relay) checkAge(w http.ResponseWriter, u *upstream) error {
+	status := u.reflector.Status()
+	age := status.Staleness(time.Now())
+	if _, err := status.Failing(); err != nil {
+		w.Header().Set("Age", strconv.Itoa(int(age.Seconds())))
+	}
+	if r.opts.MaxStaleness > 0 && age > r.opts.MaxStaleness {
+		return apierrors.NewServiceUnavailable(fmt.Sprintf("the relay has not heard of %s from the API server for %s", u.GroupResource(), age.Round(time.Second)))
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package relay
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/reflector"
+)
+
+// Status is the state of a relay.
+type Status struct {
+	Watches   int64 // open watches of readers
+	Resources []ResourceStatus
+}
+
+// ResourceStatus is the state of one resource.
+type ResourceStatus struct {
+	Resource schema.GroupVersionResource
+	Objects  int
+	Version  uint64 // 0 before the first list
+	Oldest   uint64 // a watch can begin at this version or later
+	Changes  int    // in the window
+	Upstream reflector.Status
+}
+
+// Status returns the state of the relay.
+func (r *Relay) Status() Status {
+	s := Status{Watches: r.watches.Load()}
+	for _, u := range r.upstreams {
+		one := ResourceStatus{Resource: u.GroupVersionResource, Objects: u.cache.Len(), Version: u.cache.Version(), Upstream: u.reflector.Status()}
+		one.Oldest, one.Changes = u.cache.Window()
+		s.Resources = append(s.Resources, one)
+	}
+	return s
+}
+
+// serveReady answers 200 if every resource can be read, and says of each how old it is. It says nothing of objects, because everyone may ask.
+func (r *Relay) serveReady(w http.ResponseWriter) {
+	var text strings.Builder
+	ready := true
+	for _, u := range r.upstreams {
+		age := u.reflector.Status().Staleness(time.Now())
+		state := "ok"
+		switch {
+		case u.cache.Version() == 0:
+			ready, state = false, "not listed yet"
+		case r.opts.MaxStaleness > 0 && age > r.opts.MaxStaleness:
+			ready, state = false, "too old"
+		}
+		_, _ = fmt.Fprintf(&text, "%s %s, %s old\n", u.GroupResource(), state, age.Round(time.Second)) // a Builder never fails
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if !ready {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_, _ = w.Write([]byte(text.String())) // an error is a client that hung up
+}

@@ -1,0 +1,171 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/discovery"
+	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/watchcache"
+)
+
+// An upstream is one resource: its cache, and the reflector that keeps it in step.
+type upstream struct {
+	discovery.Resource
+	cache     *watchcache.Cache
+	feed      *feed
+	reflector *reflector.Reflector[raw]
+	metadata  source.ListWatcher[*metav1.PartialObjectMetadata]
+	saved     *saved // nil: nothing is saved
+	latest    batch[uint64]
+}
+
+func newUpstream(client *transport.Client, resource discovery.Resource, opts *Options) (*upstream, error) {
+	lw, err := listwatch.New(client, resource.GroupVersionResource, listwatch.Options[raw]{})
+	if err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	u := &upstream{Resource: resource, cache: watchcache.New(opts.Cache)}
+	u.feed = &feed{cache: u.cache, fields: pathsOf(resource.GroupResource())}
+	if u.metadata, err = lw.Metadata(); err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	u.reflector = reflector.New(lw, u.feed, reflector.Options{Initial: reflector.Consistent, Trace: opts.Trace})
+	u.latest.run = u.refresh
+	if opts.Dir != "" {
+		u.saved = newSaved(opts.Dir, client.Server(), resource)
+	}
+	return u, nil
+}
+
+// run keeps the cache in step until ctx ends. It begins with the window that was saved. If there is none, or it cannot be used, it
+// begins with a list.
+func (u *upstream) run(ctx context.Context, opts *Options) error {
+	if u.saved == nil {
+		return u.reflector.Run(ctx)
+	}
+	point, err := u.saved.load(u.feed)
+	opts.problem(err)
+	u.reflector.StartAt(point)
+	var saving sync.WaitGroup
+	saving.Go(func() { u.saved.run(ctx, u.feed, opts.SaveEvery, opts.problem) })
+	err = u.reflector.Run(ctx)
+	saving.Wait()
+	opts.problem(u.saved.save(u.feed))
+	return err
+}
+
+// freshTimeout is the timeout of the watch that refresh opens. kube-apiserver sends a bookmark two seconds before a watch ends.
+const freshTimeout = 3
+
+// refresh brings the cache to a version that the resource had after the call, and returns that version.
+//
+// The upstream is asked for one object, because the list has the version of the present state. The cache cannot know that nothing
+// happened up to there before the next bookmark, which comes once a minute (https://github.com/kubernetes/kubernetes/issues/127693).
+// So a second watch, which asks for metadata only, begins at the cache's version and ends so soon that its bookmark comes after a
+// second. The last of its events is the last change before the bookmark: once the cache has that, it is as new as the bookmark.
+func (u *upstream) refresh(ctx context.Context) (uint64, error) {
+	page, err := u.metadata.List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	want, err := decimal(page.ResourceVersion)
+	if err != nil {
+		return 0, err
+	}
+	from := u.cache.Version()
+	if from >= want {
+		return want, nil
+	}
+	timeout := int64(freshTimeout)
+	watch, err := u.metadata.Watch(ctx, metav1.ListOptions{
+		ResourceVersion:     strconv.FormatUint(from, 10),
+		AllowWatchBookmarks: true,
+		TimeoutSeconds:      &timeout,
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = watch.Close() }()
+	last := from
+	for last < want {
+		event, err := watch.Next()
+		if err != nil {
+			return 0, fmt.Errorf("relay: no bookmark at version %d or later: %w", want, err)
+		}
+		version, err := decimal(event.Meta.ResourceVersion)
+		if err != nil {
+			return 0, err
+		}
+		if event.Type == source.Bookmark {
+			if err := u.cache.WaitFor(ctx, last); err != nil {
+				return 0, err
+			}
+			u.cache.Progress(version)
+		}
+		last = version
+	}
+	return want, u.cache.WaitFor(ctx, want)
+}
+
+// A batch runs a function for all who wait, so that each gets the result of a run that began after its call.
+type batch[T any] struct {
+	run func(context.Context) (T, error)
+
+	mu      sync.Mutex
+	running bool
+	next    *outcome[T] // what those wait for who came during a run; nil if nobody did
+}
+
+type outcome[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// batchTimeout bounds a run, for which nobody may wait any more.
+const batchTimeout = 10 * time.Second
+
+func (b *batch[T]) do(ctx context.Context) (value T, err error) {
+	b.mu.Lock()
+	if b.next == nil {
+		b.next = &outcome[T]{done: make(chan struct{})}
+		if !b.running {
+			b.running = true
+			go b.loop()
+		}
+	}
+	mine := b.next
+	b.mu.Unlock()
+	select {
+	case <-mine.done:
+		return mine.value, mine.err
+	case <-ctx.Done():
+		return value, ctx.Err()
+	}
+}
+
+// loop runs until nobody waits.
+func (b *batch[T]) loop() {
+	for {
+		b.mu.Lock()
+		now := b.next
+		b.next, b.running = nil, now != nil
+		b.mu.Unlock()
+		if now == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+		now.value, now.err = b.run(ctx)
+		cancel()
+		close(now.done)
+	}
+}

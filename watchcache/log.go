@@ -1,0 +1,46 @@
+package watchcache
+
+// A Log is a window and the states that it is about, as a cache can be made of it again.
+type Log struct {
+	Floor   uint64   // the version at which the window begins
+	Base    []Object // the states at Floor
+	Changes []Logged // the changes after Floor, the oldest first
+	Version uint64   // the version of the last state
+}
+
+// Logged is a change of a [Log].
+type Logged struct {
+	Object  Object
+	Deleted bool // Object is the last state, with the version of the deletion
+}
+
+// Log returns the window, and false if the states are not those of one version at this moment.
+func (c *Cache) Log() (Log, bool) {
+	c.mu.RLock()
+	if !c.ready || c.version < c.ahead {
+		c.mu.RUnlock()
+		return Log{}, false
+	}
+	log := Log{Floor: min(c.window.floor, c.version), Version: c.version}
+	base := c.stateAt(log.Floor)
+	for _, ch := range c.window.after(log.Floor) {
+		log.Changes = append(log.Changes, Logged{ch.after, ch.deleted})
+	}
+	c.mu.RUnlock()
+	for o := range base.objects(Selection{}, "") {
+		log.Base = append(log.Base, o)
+	}
+	return log, true
+}
+
+// Restore fills the cache with what was saved.
+func (c *Cache) Restore(log Log) error {
+	if err := c.Fill(log.Floor, log.Base); err != nil {
+		return err
+	}
+	for _, ch := range log.Changes {
+		c.Apply(ch.Object, ch.Deleted)
+	}
+	c.Progress(log.Version)
+	return nil
+}
