@@ -52,8 +52,8 @@ type Options struct {
 	// Cache configures the cache of each resource.
 	Cache watchcache.Options
 
-	// Trace has the functions that are told what the reflectors do. It may be nil.
-	Trace *reflector.Trace
+	// Trace returns the functions that are told what the reflector of a resource does. It may be nil, and may return nil.
+	Trace func(discovery.Resource) *reflector.Trace
 
 	// OnProblem is told of problems that make no request fail: a window could not be saved or loaded. If nil, nobody is told.
 	OnProblem func(error)

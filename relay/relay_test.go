@@ -109,20 +109,16 @@ func TestMostRecentState(t *testing.T) {
 		r.other()
 		r.forget()
 		start := time.Now()
-		var readers []*reader
+		readers := make(chan *reader)
 		for range 20 {
 			go func() {
-				w := r.watch("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")
-				readers = append(readers, w)
+				readers <- r.watch("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")
 			}()
 		}
-		time.Sleep(10 * time.Second)
-		if took := time.Since(start); len(readers) != 20 {
-			t.Fatalf("%d of 20 watches are open after %v", len(readers), took)
-		}
-		for _, w := range readers {
-			if got := w.next(2); got != "ADDED a@2, BOOKMARK @3" {
-				t.Errorf("a watch of the most recent state: %s", got)
+		for range 20 {
+			w := <-readers
+			if got, took := w.next(2), time.Since(start); got != "ADDED a@2, BOOKMARK @3" || took > 3*time.Second {
+				t.Errorf("a watch of the most recent state: %s after %v", got, took)
 			}
 		}
 		if lists, watches := r.count("limit=1"), r.count("watch="); lists > 2 || watches > 2 {

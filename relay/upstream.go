@@ -38,7 +38,11 @@ func newUpstream(client *transport.Client, resource discovery.Resource, opts *Op
 	if u.metadata, err = lw.Metadata(); err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
-	u.reflector = reflector.New(lw, u.feed, reflector.Options{Initial: reflector.Consistent, Trace: opts.Trace})
+	follow := reflector.Options{Initial: reflector.Consistent}
+	if opts.Trace != nil {
+		follow.Trace = opts.Trace(resource)
+	}
+	u.reflector = reflector.New(lw, u.feed, follow)
 	u.latest.run = u.refresh
 	if opts.Dir != "" {
 		u.saved = newSaved(opts.Dir, client.Server(), resource)

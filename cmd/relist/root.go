@@ -26,18 +26,19 @@ was not understood.`,
 		Example: `  relist demo                      # mirror a server that misbehaves
   relist mirror pods -A            # mirror a real one, until Ctrl-C
   relist serve --objects 1000      # run the misbehaving server alone
+  relist relay pods --anonymous    # serve one watch to many readers
   relist record pods -A -o t.txt   # record the answers of a cluster
   relist replay t.txt              # and play it again`,
 		Version: cli.Version(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.Usage("unknown command %q: want demo, mirror, record, replay, serve or version", args[0])
+				return cli.Usage("unknown command %q: want demo, mirror, record, relay, replay, serve or version", args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("relist {{.Version}}\n")
-	root.AddCommand(newDemo(), newMirror(), newServe(), newReplay(), newRecord(), cli.NewVersion("relist"))
+	root.AddCommand(newDemo(), newMirror(), newServe(), newRelay(), newReplay(), newRecord(), cli.NewVersion("relist"))
 	return root
 }

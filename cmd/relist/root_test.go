@@ -12,7 +12,7 @@ func TestUsageErrors(t *testing.T) {
 		args string
 		want string
 	}{
-		{"fly", `relist: unknown command "fly": want demo, mirror, record, replay, serve or version`},
+		{"fly", `relist: unknown command "fly": want demo, mirror, record, relay, replay, serve or version`},
 		{"--fly", "relist: unknown flag: --fly"},
 		{"mirror", "relist mirror: name a resource"},
 		{"mirror ,", "relist mirror: name a resource"},

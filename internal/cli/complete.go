@@ -38,7 +38,9 @@ func (s *Selection) Complete(cmd *cobra.Command, several bool) {
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	completeBy(cmd, "namespace", func(ctx context.Context) []string { return s.ask(ctx, namespacesOf) })
+	if cmd.Flags().Lookup("namespace") != nil { // relist relay has none
+		completeBy(cmd, "namespace", func(ctx context.Context) []string { return s.ask(ctx, namespacesOf) })
+	}
 	completeBy(cmd, "context", func(context.Context) []string { return s.Connect.Contexts() })
 }
 
