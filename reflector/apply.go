@@ -11,8 +11,8 @@ import (
 // change is what the driver tells the sink, and Trace, of an event or of the answer to a refetch.
 type change[T any] struct {
 	source.Event[T]
-	answer bool   // apply then sets Type as if it were an event
-	asOf   string // the version of the answer; "" if it is an event
+	answer bool // apply then sets Type as if it were an event
+	asOf   string
 }
 
 // apply gives a change to the sink.

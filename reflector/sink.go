@@ -45,8 +45,8 @@ type Change[T any] struct {
 	// Object is the object's new state; its final state if Op is Delete; otherwise the zero T.
 	Object T
 
-	// AsOf is the resourceVersion at which the object was so. Refetched says that this is not an event of the watch, but the answer to a
-	// request for the object: AsOf may be newer than what the watch has brought.
+	// AsOf is the resourceVersion at which the object was so. If Refetched, it is that of an answer to a request for the object, and
+	// may be newer than what the watch has brought.
 	AsOf      string
 	Refetched bool
 }

@@ -146,22 +146,17 @@ func TestAuthority(t *testing.T) {
 			{"discovery", "t-alice", "/api/v1", "", 200},
 			{"discovery that is not allowed", "t-bob", "/api/v1", "", 403},
 		} {
-			req, err := http.NewRequest(http.MethodGet, "http://localhost", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.URL.Opaque = tt.path // as it is
-			if path, query, found := strings.Cut(tt.path, "?"); found {
-				req.URL.Opaque, req.URL.RawQuery = path, query
-			}
-			if tt.token != "" {
-				req.Header.Set("Authorization", "Bearer "+tt.token)
-			}
-			if name, value, found := strings.Cut(tt.header, ": "); found {
-				req.Header.Set(name, value)
-			}
-			if resp, body := r.do(r.http, req); resp.StatusCode != tt.want {
-				t.Errorf("%s: %s as %q: %d %s, want %d", tt.what, tt.path, tt.token, resp.StatusCode, body, tt.want)
+			got := r.do(r.http, "http://localhost", func(req *http.Request) {
+				req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(tt.path, "?") // as it is, escapes and dots included
+				if tt.token != "" {
+					req.Header.Set("Authorization", "Bearer "+tt.token)
+				}
+				if name, value, found := strings.Cut(tt.header, ": "); found {
+					req.Header.Set(name, value)
+				}
+			})
+			if got.code != tt.want {
+				t.Errorf("%s: %s as %q: %+v, want %d", tt.what, tt.path, tt.token, got, tt.want)
 			}
 		}
 		if n := r.count("/secrets"); n > 0 {
@@ -193,7 +188,7 @@ func TestWithdrawnRights(t *testing.T) {
 			if n := a.questions() - asked; n > 3 { // a token, a watch, a list
 				t.Errorf("the server was asked %d times", n)
 			}
-			time.Sleep(20 * time.Minute)
+			later(20 * time.Minute)
 			a.set(func() { withdraw(a) })
 			start := time.Now()
 			if got := w.next(2); got != what || time.Since(start) > time.Minute+recheck {

@@ -2,6 +2,8 @@ package relay
 
 import (
 	"context"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -109,6 +111,7 @@ func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query st
 	proxy := httputil.ReverseProxy{
 		Transport:     r.client.RoundTripper(),
 		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0), // a reader that hangs up is no news
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL = &url.URL{RawQuery: query}
 			p.Out.URL.Path, _ = url.PathUnescape(path) // it was escaped here

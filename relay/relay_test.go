@@ -42,11 +42,10 @@ func TestReadsAreTheServers(t *testing.T) {
 			"/api/v1",
 			"/apis",
 		} {
-			got, body := r.get(path)
-			want, wanted := r.direct(path)
-			if got.StatusCode != want.StatusCode || body != wanted || got.Header.Get("Content-Type") != want.Header.Get("Content-Type") ||
-				got.Header.Get("Retry-After") != want.Header.Get("Retry-After") {
-				t.Errorf("%s: %d %v %s\nwant %d %v %s", path, got.StatusCode, got.Header, body, want.StatusCode, want.Header, wanted)
+			got, want := r.get(path), r.direct(path)
+			same := func(name string) bool { return got.header.Get(name) == want.header.Get(name) }
+			if got.code != want.code || got.body != want.body || !same("Content-Type") || !same("Retry-After") {
+				t.Errorf("%s: %+v\nwant %+v", path, got, want)
 			}
 		}
 	})
@@ -58,17 +57,12 @@ func TestMetadataOnly(t *testing.T) {
 	play(t, Options{}, func(r *rig) {
 		r.create("a", "n1")
 		const path = "/api/v1/pods?resourceVersion=0"
-		ask := func(client *http.Client, url string) string {
-			req, err := http.NewRequest(http.MethodGet, url, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+		metadata := func(req *http.Request) {
 			req.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
-			_, body := r.do(client, req)
-			return body
 		}
-		if got, want := ask(r.http, "http://localhost"+path), ask(&http.Client{Transport: r.client.RoundTripper()}, path); got != want {
-			t.Errorf("%s\nwant %s", got, want)
+		got := r.do(r.http, "http://localhost"+path, metadata)
+		if want := r.do(&http.Client{Transport: r.client.RoundTripper()}, path, metadata); got.body != want.body {
+			t.Errorf("%s\nwant %s", got.body, want.body)
 		}
 	})
 }
@@ -163,21 +157,21 @@ func TestServerIsAway(t *testing.T) {
 		if err := r.server.Refuse(0); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Minute)
-		resp, _ := r.get(path)
-		age, err := strconv.Atoi(resp.Header.Get("Age"))
-		if resp.StatusCode != http.StatusOK || err != nil || age < 119 || age > 121 {
-			t.Errorf("after two minutes: %d, Age %q", resp.StatusCode, resp.Header.Get("Age"))
+		later(2 * time.Minute)
+		now := r.get(path)
+		age, err := strconv.Atoi(now.header.Get("Age"))
+		if now.code != http.StatusOK || err != nil || age < 119 || age > 121 {
+			t.Errorf("after two minutes: %+v", now)
 		}
-		if resp, body := r.get("/readyz"); resp.StatusCode != http.StatusOK || body != "pods ok, 2m0s old\n" {
-			t.Errorf("after two minutes: %d %s", resp.StatusCode, body)
+		if now := r.get("/readyz"); now.code != http.StatusOK || now.body != "pods ok, 2m0s old\n" {
+			t.Errorf("after two minutes: %+v", now)
 		}
-		time.Sleep(4 * time.Minute)
-		if resp, body := r.get(path); resp.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("after six minutes: %d %s", resp.StatusCode, body)
+		later(4 * time.Minute)
+		if now := r.get(path); now.code != http.StatusServiceUnavailable {
+			t.Errorf("after six minutes: %+v", now)
 		}
-		if resp, body := r.get("/readyz"); resp.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("after six minutes: %d %s", resp.StatusCode, body)
+		if now := r.get("/readyz"); now.code != http.StatusServiceUnavailable {
+			t.Errorf("after six minutes: %+v", now)
 		}
 	})
 }

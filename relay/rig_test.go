@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/discovery"
@@ -83,7 +84,7 @@ func (r *rig) start(opts Options) {
 		_ = r.relay.Run(ctx)
 	}()
 	network := memnet.New()
-	close := network.Serve(&http.Server{Handler: r.relay})
+	closeServer := network.Serve(&http.Server{Handler: r.relay})
 	connections := &http.Transport{DialContext: network.Dial}
 	r.http = &http.Client{Transport: connections}
 	r.dial = transport.Config{Server: "http://localhost", Dial: network.Dial}
@@ -94,7 +95,7 @@ func (r *rig) start(opts Options) {
 	r.Cleanup(func() {
 		r.stop()
 		connections.CloseIdleConnections()
-		close()
+		closeServer()
 	})
 	synctest.Wait()
 }
@@ -117,28 +118,35 @@ func (r *rig) forget() {
 	r.requests = nil
 }
 
+// answer is a response that was read.
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
 // get sends a request to the relay.
-func (r *rig) get(path string) (*http.Response, string) {
+func (r *rig) get(path string) answer {
 	r.Helper()
-	req, err := http.NewRequest(http.MethodGet, "http://localhost"+path, nil)
-	if err != nil {
-		r.Fatal(err)
-	}
-	return r.do(r.http, req)
+	return r.do(r.http, "http://localhost"+path, nil)
 }
 
 // direct sends a request to the API server.
-func (r *rig) direct(path string) (*http.Response, string) {
+func (r *rig) direct(path string) answer {
 	r.Helper()
-	req, err := http.NewRequest(http.MethodGet, path, nil)
+	return r.do(&http.Client{Transport: r.client.RoundTripper()}, path, nil)
+}
+
+// do sends a request that a function may have changed.
+func (r *rig) do(client *http.Client, url string, change func(*http.Request)) answer {
+	r.Helper()
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		r.Fatal(err)
 	}
-	return r.do(&http.Client{Transport: r.client.RoundTripper()}, req)
-}
-
-func (r *rig) do(client *http.Client, req *http.Request) (*http.Response, string) {
-	r.Helper()
+	if change != nil {
+		change(req)
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		r.Fatal(err)
@@ -148,8 +156,11 @@ func (r *rig) do(client *http.Client, req *http.Request) (*http.Response, string
 	if err != nil {
 		r.Fatal(err)
 	}
-	return resp, string(body)
+	return answer{resp.StatusCode, resp.Header, string(body)}
 }
+
+// later lets time pass.
+func later(d time.Duration) { <-time.After(d) }
 
 // create creates a Pod in the namespace shop, and returns its version.
 func (r *rig) create(name, node string) string {
@@ -183,7 +194,11 @@ type reader struct {
 
 func (r *rig) watch(query string) *reader {
 	r.Helper()
-	resp, err := r.http.Get("http://localhost/api/v1/pods?watch=true&" + query)
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "http://localhost/api/v1/pods?watch=true&"+query, nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	resp, err := r.http.Do(req)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -309,16 +309,16 @@ func (o *openWatch) sendNext(due bool) (more bool, err error) {
 	return more, o.out.flush()
 }
 
-// still says whether the reader of an open watch may go on.
+// still says whether the reader of an open watch may go on. While the upstream is away, what was allowed stays so: nothing new comes, either.
 func (r *Relay) still(req *http.Request, was *User, a Attributes) error {
 	user, err := r.opts.Authenticate(req)
-	switch {
-	case err != nil:
-		return nil // the upstream is away: what was allowed stays so, until it says no
-	case user == nil || user.Name != was.Name || user.UID != was.UID:
+	if err == nil && (user == nil || user.Name != was.Name || user.UID != was.UID) {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
-	if err := r.allow(req.Context(), user, a); apierrors.IsForbidden(err) {
+	if err == nil {
+		err = r.allow(req.Context(), user, a)
+	}
+	if apierrors.IsForbidden(err) {
 		return err
 	}
 	return nil

@@ -144,7 +144,7 @@ func (b *batch[T]) do(ctx context.Context) (value T, err error) {
 		b.next = &outcome[T]{done: make(chan struct{})}
 		if !b.running {
 			b.running = true
-			go b.loop()
+			go b.loop() //nolint:contextcheck // others may wait for the run when this caller has gone
 		}
 	}
 	mine := b.next

@@ -178,9 +178,13 @@ func TestWatchesAreCompressedOnRequest(t *testing.T) {
 		query       url.Values
 		want        string
 	}{
-		{CompressionAuto, nil, ""}, {CompressionOff, nil, ""}, {CompressionGzip, nil, "gzip"},
+		{CompressionAuto, nil, ""},
+		{CompressionOff, nil, ""},
+		{CompressionGzip, nil, "gzip"},
 		{CompressionAuto, url.Values{"sendInitialEvents": {"false"}}, ""},
-		{CompressionAuto, initialEvents, "gzip"}, {CompressionOff, initialEvents, ""}, {CompressionGzip, initialEvents, "gzip"},
+		{CompressionAuto, initialEvents, "gzip"},
+		{CompressionOff, initialEvents, ""},
+		{CompressionGzip, initialEvents, "gzip"},
 	} {
 		compression := test.compression
 		var accept string

@@ -22,7 +22,9 @@ func filled(t *testing.T, opts Options) *Cache {
 	return c
 }
 
-func at(version uint64) thing { return thing{namespace: "a", name: "m", color: "red", version: version} }
+func at(version uint64) thing {
+	return thing{namespace: "a", name: "m", color: "red", version: version}
+}
 
 // TestWindow shows when the window grows and shrinks, and from which version on a watch can begin.
 func TestWindow(t *testing.T) {
@@ -32,7 +34,7 @@ func TestWindow(t *testing.T) {
 		version := uint64(10)
 		write := func(n int, every time.Duration) {
 			for range n {
-				time.Sleep(every)
+				<-time.After(every)
 				version++
 				c.Apply(at(version), false)
 			}
@@ -68,7 +70,7 @@ func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := filled(t, Options{})
 		go func() {
-			time.Sleep(2 * time.Second)
+			<-time.After(2 * time.Second)
 			c.Progress(12)
 		}()
 		start := time.Now()

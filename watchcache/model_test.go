@@ -314,7 +314,7 @@ func (p *play) list() error {
 		p.token, p.tokenAt, p.tokenSel, p.pages = page.Continue, page.Version, q.Selection, have
 	}
 	if page.Remaining != nil {
-		if all := p.m.at(page.Version, q.Selection); q.Selection.Also == nil && len(have)+int(*page.Remaining) != len(all) {
+		if all := p.m.at(page.Version, q.Selection); q.Also == nil && len(have)+int(*page.Remaining) != len(all) {
 			return fmt.Errorf("%d objects and %d remaining, of %d", len(have), *page.Remaining, len(all))
 		}
 	}

@@ -45,7 +45,7 @@ func newRelay() *cobra.Command {
 	f := &relayFlags{Selection: cli.Selection{Program: "relist"}}
 	cmd := &cobra.Command{
 		Use:   "relay RESOURCE[.VERSION.GROUP][,...]",
-		Short: "Serve lists and watches of a cluster to many readers, from one watch",
+		Short: "Serve one watch of a cluster to many readers",
 		Long: `Watch resources once, and serve lists and watches of them to any number of
 readers, as the API server would, until Ctrl-C. Readers are programs that use
 the Kubernetes API: kubectl, client-go, relist, and clients in any language.
@@ -73,7 +73,7 @@ for tokenreviews and subjectaccessreviews, and with --pass-on impersonate.
   relist mirror pods -A --server http://127.0.0.1:8090
   relist relay pods --dir /var/lib/relay        # the next process goes on`,
 		Args:    cli.SomeResources,
-		PreRunE: func(_ *cobra.Command, args []string) error { return f.check(cli.ResourceNames(args)) },
+		PreRunE: func(*cobra.Command, []string) error { return f.check() },
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, cli.ResourceNames(args)) },
 	}
 	flags := cmd.Flags()
@@ -97,7 +97,7 @@ for tokenreviews and subjectaccessreviews, and with --pass-on impersonate.
 	return cmd
 }
 
-func (f *relayFlags) check(names []string) error {
+func (f *relayFlags) check() error {
 	if err := f.Connect.Check(); err != nil {
 		return &cli.UsageError{Err: err}
 	}
@@ -161,7 +161,7 @@ func (f *relayFlags) run(cmd *cobra.Command, names []string) (err error) {
 	if srv.TLSConfig, err = f.tls(); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", f.listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.listen)
 	if err != nil {
 		return fmt.Errorf("%w; choose another address with --listen", err)
 	}
@@ -195,6 +195,7 @@ func serveUntil(ctx context.Context, srv *http.Server, listener net.Listener, r 
 	}
 	end, cancel := context.WithTimeout(context.Background(), cli.StartTimeout)
 	defer cancel()
+	//nolint:contextcheck // ctx has ended
 	if err := srv.Shutdown(end); err != nil {
 		return errors.Join(srv.Close(), nil)
 	}

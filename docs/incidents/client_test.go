@@ -91,7 +91,7 @@ func (c *client) open(ctx context.Context, query string) (next func(any) error, 
 		return conn.ReadJSON, func() { conn.Close() }, nil
 	}
 	ctx, cancel := context.WithCancel(ctx) // Close alone may leave the connection open
-	resp, err := c.get(ctx, query)         //nolint:bodyclose // disconnect closes it
+	resp, err := c.get(ctx, query)
 	if err != nil {
 		cancel()
 		return nil, nil, err
@@ -151,7 +151,7 @@ func (c *client) replace(items []object) {
 
 // deliver hands an event over.
 func (c *client) deliver(e event) {
-	time.Sleep(c.busy)
+	<-time.After(c.busy)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held[e.Object.key()] = e.Object.Metadata.ResourceVersion
