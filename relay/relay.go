@@ -124,6 +124,12 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.Header().Set("Cache-Control", "no-cache, private")
+	select {
+	case <-r.done:
+		writeError(w, apierrors.NewServiceUnavailable("the relay is shutting down"))
+		return
+	default:
+	}
 	if err := r.serve(w, req); err != nil {
 		writeError(w, err)
 	}
