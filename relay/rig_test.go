@@ -25,6 +25,7 @@ type rig struct {
 	server   *apitest.Server
 	listener *apitest.Listener
 	client   *transport.Client // of the server
+	pods     *discovery.Resource
 	relay    *Relay
 	http     *http.Client // of the relay
 	dial     transport.Config
@@ -60,11 +61,13 @@ func play(t *testing.T, opts Options, test func(r *rig)) {
 // start starts the relay.
 func (r *rig) start(opts Options) {
 	r.Helper()
-	pods, err := discovery.Resolve(r.Context(), r.client, "pods")
-	if err != nil {
-		r.Fatal(err)
+	var err error
+	if r.pods == nil {
+		if r.pods, err = discovery.Resolve(r.Context(), r.client, "pods"); err != nil {
+			r.Fatal(err)
+		}
 	}
-	opts.Resources = append(opts.Resources, *pods)
+	opts.Resources = append(opts.Resources, *r.pods)
 	if opts.Authenticate == nil {
 		opts.Authenticate = func(*http.Request) (*User, error) { return &User{Name: "reader"}, nil }
 	}
