@@ -52,7 +52,7 @@ test: ## run the tests of the library, the command, the metrics and the copies i
 	cd test && go test -short $(TESTFLAGS) ./prometheus && go test $$race -short -shuffle=on $(TESTFLAGS) ./simulation
 
 test-long: ## run every simulation with all its seeds, and every search of the explorer
-	go test -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer
+	go test -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer ./relay
 	cd durable && go test -shuffle=on -timeout 30m $(TESTFLAGS) ./...
 	cd test && go test -shuffle=on -timeout 30m $(TESTFLAGS) ./simulation
 

@@ -39,6 +39,9 @@ var (
 //	go test -race . -run TestSimulation -v -seed=42
 func TestSimulation(t *testing.T) {
 	first, last := 0, *seedCount
+	if testing.Short() {
+		last = min(last, 8)
+	}
 	if *oneSeed >= 0 {
 		first, last = *oneSeed, *oneSeed+1
 	}

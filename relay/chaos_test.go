@@ -15,11 +15,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/transport"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 var seedCount = flag.Int("seeds", 100, "how many seeds TestChaos plays")
@@ -34,7 +35,11 @@ var seedCount = flag.Int("seeds", 100, "how many seeds TestChaos plays")
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	checked := 0
-	for seed := range *seedCount {
+	seeds := *seedCount
+	if testing.Short() {
+		seeds = min(seeds, 25)
+	}
+	for seed := range seeds {
 		opts := Options{Dir: t.TempDir(), SaveEvery: 10 * time.Second, OnProblem: func(err error) { t.Log("problem:", err) }}
 		play(t, opts, func(r *rig) {
 			defer func() {
@@ -47,7 +52,7 @@ func TestChaos(t *testing.T) {
 			checked += c.checked
 		})
 	}
-	if checked < *seedCount*5 {
+	if checked < seeds*5 {
 		t.Errorf("%d states were compared, which is too few to show anything", checked)
 	}
 }
@@ -73,7 +78,9 @@ func (c *chaos) play() {
 		later(time.Duration(c.r.IntN(20_000)) * time.Millisecond)
 		c.check()
 	}
-	c.server.Resume()
+	if err := c.server.Resume(); err != nil {
+		c.Fatal(err)
+	}
 	later(2 * time.Minute)
 	c.create("last", "n")
 	later(2 * time.Minute)

@@ -91,7 +91,11 @@ func writeForEver(path string) error {
 // one opens the file at once.
 func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "copy.db")
-	for range 25 {
+	rounds := 25
+	if testing.Short() {
+		rounds = 8
+	}
+	for range rounds {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 		child.Env = append(os.Environ(), killed+"="+path)
 		out, err := child.StdoutPipe()
