@@ -1,6 +1,8 @@
 package listwatch
 
 import (
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -61,6 +63,33 @@ func TestDrop(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// Requests for the metadata alone leave out the same metadata, in every encoding.
+func TestDropOfMetadata(t *testing.T) {
+	for name, encoding := range map[string]Encoding{"JSON": JSON, "protobuf": Protobuf} {
+		var accept string
+		client := serve(t, func(w http.ResponseWriter, req *http.Request) {
+			accept = req.Header.Get("Accept")
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[`+fullJSON+`]}`)
+		})
+		r := mustNew(t, client, Options[*metav1.PartialObjectMetadata]{Encoding: encoding, Drop: []string{"metadata.managedFields", "metadata.annotations"}})
+		r.opts.Drop = append(r.opts.Drop, "spec.x") // metadata have no such member, and no tag for it
+		metadata, err := r.Metadata()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		page, err := metadata.List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(page.Items) != 1 || page.Items[0].ManagedFields != nil || page.Items[0].Annotations != nil {
+			t.Errorf("%s: %+v, %v", name, page, err)
+		}
+		for clause := range strings.SplitSeq(accept, ",") {
+			if !strings.HasSuffix(clause, withoutManaged) {
+				t.Errorf("%s: Accept: %s", name, accept)
+			}
+		}
 	}
 }
 

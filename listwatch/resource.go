@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strings"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -311,13 +312,20 @@ func (r *Client[T]) decodeAnswer(resp *transport.Response) (obj T, meta Meta, er
 }
 
 // Metadata returns a [Client] for the metadata alone of the same objects, with the same
-// selectors.
+// selectors. It drops the same members of the metadata.
 func (r *Client[T]) Metadata() (ListWatcher[*metav1.PartialObjectMetadata], error) {
+	var drop []string
+	for _, path := range r.opts.Drop {
+		if strings.HasPrefix(path, "metadata.") { // metadata alone have no tags for the other members in protobuf
+			drop = append(drop, path)
+		}
+	}
 	return New(r.client, r.gvr, Options[*metav1.PartialObjectMetadata]{
 		Namespace:     r.opts.Namespace,
 		LabelSelector: r.opts.LabelSelector,
 		FieldSelector: r.opts.FieldSelector,
 		ShardSelector: r.opts.ShardSelector,
 		Encoding:      r.opts.Encoding,
+		Drop:          drop,
 	})
 }

@@ -38,7 +38,8 @@ import (
 //
 // The patch has the resourceVersion of have: if somebody has written to the object since it was read, the error is a conflict.
 // have may be an object of a cache, because change gets a copy; but no Drop or Transform must have changed what change writes to. To
-// make the copy, T has a method DeepCopyObject, or can be encoded as JSON and decoded again.
+// make the copy, T has a method DeepCopyObject, or can be encoded as JSON and decoded again. An object that is kept as bytes cannot
+// be changed: a program whose cache has *lazy.Object[T] passes what Get returns to a Writer[T].
 func (w *Writer[T]) Modify(ctx context.Context, have T, change func(obj T)) (T, error) {
 	return w.patch(ctx, call{verb: "patch"}, have, change)
 }
@@ -56,6 +57,8 @@ func (w *Writer[T]) patch(ctx context.Context, c call, have T, change func(obj T
 	case err != nil:
 	case object.IsAnyVersion(have.GetResourceVersion()):
 		err = errors.New("the object has no resourceVersion, so what others have written meanwhile would be lost: patch an object that was read")
+	case isBytes(have):
+		err = fmt.Errorf("a %T is bytes, and change cannot write to it: decode it, and use a Writer of that type", have)
 	default:
 		before, after, err = states(have, change, c.subresource)
 	}
@@ -78,6 +81,13 @@ func (w *Writer[T]) patch(ctx context.Context, c call, have T, change func(obj T
 		return have, nil
 	}
 	return w.mergePatch(ctx, c.verb, c.subresource, c.key, at(patch, have.GetResourceVersion()))
+}
+
+// isBytes reports whether an object has no fields to change, as a listwatch.Raw and a lazy.Object. No other type in use has a method
+// Bytes.
+func isBytes(obj any) bool {
+	_, ok := obj.(interface{ Bytes() []byte })
+	return ok
 }
 
 // at adds to a patch the condition that the object is at a version.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/listwatch/lazy"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/transport"
 	"github.com/relist-go/relist/writer"
@@ -88,6 +89,40 @@ func TestPatch(t *testing.T) {
 				t.Errorf("the object of the caller has changed:\n%s", diff)
 			}
 		})
+	}
+}
+
+// A lazy object is decoded once for a patch, and stays what it is. The object alone has nothing that a function could change.
+func TestPatchOfLazyObject(t *testing.T) {
+	type lazyGadget = lazy.Object[*gadget]
+	server := newWire(t)
+	server.answer = `{"metadata":{"name":"g","resourceVersion":"8"}}`
+	have := &lazyGadget{}
+	const text = `{"metadata":{"name":"g","resourceVersion":"7"},"spec":{"size":1,"tags":["a"],"parts":null},"status":{"ready":false}}`
+	if err := have.UnmarshalJSON([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := have.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newWriter[*gadget](t, server.Client, gadgets, writer.Options{}).Modify(t.Context(), whole, func(g *gadget) { g.Spec.Size = 2 }); err != nil {
+		t.Error(err)
+	}
+	lazily := newWriter[*lazyGadget](t, server.Client, gadgets, writer.Options{})
+	_, err = lazily.Modify(t.Context(), have, func(g *lazyGadget) { t.Errorf("called with %s", g) })
+	if err == nil || !strings.Contains(err.Error(), "is bytes, and change cannot write to it") {
+		t.Errorf("Modify: %v", err)
+	}
+	if answer, err := lazily.Create(t.Context(), have); err != nil || answer.GetResourceVersion() != "8" {
+		t.Errorf("%s, %v", answer, err)
+	}
+	want := []string{
+		`PATCH /apis/example.com/v1/gadgets/g?fieldValidation=Strict application/merge-patch+json {"metadata":{"resourceVersion":"7"},"spec":{"size":2}}`,
+		`POST /apis/example.com/v1/gadgets?fieldValidation=Strict application/json {"apiVersion":"example.com/v1","kind":"Gadget",` + text[1:],
+	}
+	if diff := cmp.Diff(want, server.requests); diff != "" || string(have.Bytes()) != text {
+		t.Errorf("%s; requests (-want +got):\n%s", have.Bytes(), diff)
 	}
 }
 

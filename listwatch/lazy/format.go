@@ -81,6 +81,9 @@ func (f lazyFormat[T]) Unmarshaler(typ reflect.Type, opts format.Options) (func(
 	if typ != reflect.TypeFor[*Object[T]]() {
 		return f.Format.Unmarshaler(typ, opts)
 	}
+	if opts.ShareParts {
+		return nil, errors.New("lazy: ShareParts is set, but the bytes of an object have no parts that others could share, and those of a Get are the caller's")
+	}
 	r, err := newReader(reflect.TypeFor[T](), f.Format, f.opts)
 	if err != nil {
 		return nil, err

@@ -77,6 +77,13 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := lazy.New[*configMap](lazy.Options{Encoding: listwatch.Protobuf}); err == nil || !strings.Contains(err.Error(), "no method Unmarshal") {
 		t.Errorf("protobuf: %v", err)
 	}
+	plain, err := lazy.New[*configMap](lazy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plain.Unmarshaler(reflect.TypeFor[*lazyMap](), format.Options{ShareParts: true}); err == nil || !strings.Contains(err.Error(), "ShareParts") {
+		t.Errorf("ShareParts: %v", err)
+	}
 }
 
 // An object is the same bytes from a list and from an event, so it is equal to itself.
