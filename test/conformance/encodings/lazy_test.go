@@ -43,7 +43,7 @@ func TestGeneratedLazyPods(t *testing.T) {
 		for seed := range uint64(pods) {
 			pod := &corev1.Pod{}
 			fill(rand.New(rand.NewPCG(seed, 3)), reflect.ValueOf(pod).Elem(), 0)
-			pod.TypeMeta.Kind, pod.TypeMeta.APIVersion = "", ""
+			pod.Kind, pod.APIVersion = "", ""
 			data, err := pod.Marshal()
 			if name == "JSON" {
 				data, err = json.Marshal(pod)
@@ -62,8 +62,13 @@ func TestGeneratedLazyPods(t *testing.T) {
 				t.Fatalf("%s, seed %d: %v (-whole +lazy)\n%s", name, seed, err, cmp.Diff(want, have))
 			}
 			for i, pair := range [][2]any{
-				{want.Status, status.Of(got)}, {want.Spec, spec.Of(got)}, {want.Spec.DNSConfig, dns.Of(got)}, {want.Status.PodIP, ip.Of(got)},
-				{want.Labels, got.GetLabels()}, {want.OwnerReferences, got.GetOwnerReferences()}, {want.UID, got.GetUID()},
+				{want.Status, status.Of(got)},
+				{want.Spec, spec.Of(got)},
+				{want.Spec.DNSConfig, dns.Of(got)},
+				{want.Status.PodIP, ip.Of(got)},
+				{want.Labels, got.GetLabels()},
+				{want.OwnerReferences, got.GetOwnerReferences()},
+				{want.UID, got.GetUID()},
 			} {
 				if !reflect.DeepEqual(pair[0], pair[1]) {
 					t.Fatalf("%s, seed %d, part %d: (-whole +lazy)\n%s", name, seed, i, cmp.Diff(pair[0], pair[1]))
