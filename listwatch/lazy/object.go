@@ -91,6 +91,9 @@ func (o *Object[T]) Bytes() []byte {
 	return o.from.packer.Unpack(o.data)
 }
 
+// Size returns the number of bytes that are kept, which are packed if there is a Packer.
+func (o *Object[T]) Size() int { return len(o.data) }
+
 // String returns namespace/name, or name if there is no namespace. It shows nothing of the content, which may be a Secret.
 func (o *Object[T]) String() string { return object.Key(o) }
 

@@ -137,12 +137,13 @@ func (r *reader) receive(data []byte, m *meta, values *any, kept *[]byte) error 
 	return nil
 }
 
-// compact returns a copy of an object. If it is JSON that begins with its kind and apiVersion, as in an event, the copy lacks them, as an
-// item of a list does.
+// compact returns a copy of an object. If it is JSON that begins with its kind and apiVersion, as in an event, or ends with a line break,
+// as the answer to a Get, the copy lacks them, as an item of a list does.
 func (r *reader) compact(data []byte) []byte {
 	if _, ok := r.format.(protobuf.Format); ok {
 		return bytes.Clone(data)
 	}
+	data = bytes.TrimRight(data, " \t\r\n")
 	m := wire.MembersOf(data)
 	for m.Next() {
 		if name := string(m.Name); name != "kind" && name != "apiVersion" {
