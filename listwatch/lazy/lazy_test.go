@@ -1,11 +1,13 @@
 package lazy_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -292,6 +294,59 @@ func FuzzObject(f *testing.F) {
 		}
 		if !reflect.DeepEqual(data.Of(got), want.Data) || size.Of(got) != wantSize || got.GetName() != want.Name || !reflect.DeepEqual(got.GetLabels(), want.Labels) {
 			t.Fatalf("%v, %d, %s, %v of %+v", data.Of(got), size.Of(got), got, got.GetLabels(), want)
+		}
+	})
+}
+
+// FuzzMessage compares a lazy object with the whole one that protobuf makes of the same bytes. A lazy one may be refused, such as for a
+// group, which no server writes.
+func FuzzMessage(f *testing.F) {
+	seed := &carp.Carp{Spec: carp.CarpSpec{NodeName: "pond", NodeSelector: map[string]string{"a": "b"}}}
+	seed.Name, seed.Labels, seed.OwnerReferences = "a", map[string]string{"k": "v"}, []metav1.OwnerReference{{Name: "o"}}
+	seed.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	message, err := seed.Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(message)
+	f.Add(append(message, message...)) // each member twice
+	f.Add(append(message, 0x0b))
+	nodeName, selector := lazy.At[string]("spec.nodeName"), lazy.At[map[string]string]("spec.nodeSelector")
+	phase, hostname := lazy.At[carp.CarpPhase]("status.phase"), lazy.At[string]("spec.hostname")
+	encoding, err := lazy.New[*carp.Carp](lazy.Options{Encoding: listwatch.Protobuf, Fields: []lazy.Named{nodeName, selector, phase}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	lazily, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*carp.Carp]](), format.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	whole, err := listwatch.Protobuf.Unmarshaler(reflect.TypeFor[*carp.Carp](), format.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var got *lazy.Object[*carp.Carp]
+		if err := lazily(bytes.Clone(data), &got); err != nil {
+			return
+		}
+		var want *carp.Carp
+		if err := whole(data, &want); err != nil {
+			t.Fatalf("%q is taken: %v", data, err)
+		}
+		have, err := got.Get()
+		if err != nil || !reflect.DeepEqual(want, have) {
+			t.Fatalf("%v, and not %v, %v", have, want, err)
+		}
+		for i, pair := range [][2]any{
+			{want.Name, got.GetName()}, {want.Namespace, got.GetNamespace()}, {want.UID, got.GetUID()}, {want.ResourceVersion, got.GetResourceVersion()},
+			{want.Labels, got.GetLabels()}, {want.OwnerReferences, got.GetOwnerReferences()}, {want.DeletionTimestamp, got.GetDeletionTimestamp()},
+			{want.Spec.NodeName, nodeName.Of(got)}, {want.Spec.NodeSelector, selector.Of(got)}, {want.Status.Phase, phase.Of(got)},
+			{want.Spec.Hostname, hostname.Of(got)},
+		} {
+			if !reflect.DeepEqual(pair[0], pair[1]) {
+				t.Fatalf("part %d of %q: %v, and not %v", i, data, pair[1], pair[0])
+			}
 		}
 	})
 }
