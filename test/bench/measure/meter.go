@@ -43,6 +43,9 @@ func (m *Meter) Stop(r *Result) (wall, cpu time.Duration) {
 	return wall, cpu
 }
 
+// Resident is the resident memory of the process, in bytes.
+func Resident() uint64 { return memory().resident }
+
 // HeapInUse collects garbage and returns the bytes that are left.
 func HeapInUse() uint64 {
 	// A second round, for what finalizers and pools held on to.

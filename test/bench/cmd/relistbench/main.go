@@ -1,4 +1,4 @@
-// Command relistbench runs a case with relist. See package cases.
+// Command relistbench runs a case with relist. See package cases. If its first argument is soak, it runs for a long time instead.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +24,19 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-func main() { cases.Main("relist", connect) }
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "soak" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		err := soak(ctx, os.Args[2:])
+		stop()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "relistbench: soak:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	cases.Main("relist", connect)
+}
 
 // client runs its informers in a group.
 type client struct {
