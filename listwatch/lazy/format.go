@@ -1,6 +1,7 @@
 package lazy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -14,7 +15,8 @@ import (
 
 // Options of [New]. With the zero value, objects are JSON, and no field is named.
 type Options struct {
-	// Encoding is the format to ask for: listwatch.JSON, listwatch.Protobuf or listwatch.Auto. If nil, listwatch.JSON is used.
+	// Encoding is the format to ask for. If nil, listwatch.JSON is used. Objects in protobuf stay messages. Every format but these two
+	// must call the UnmarshalJSON of a type, as that of package cbor does, because its objects are kept in JSON.
 	Encoding format.Format
 
 	// Fields are decoded when an object comes.
@@ -55,16 +57,19 @@ func New[T object.Object](opts Options) (format.Format, error) {
 	}
 	made := lazyFormat[T]{Format: opts.Encoding, opts: opts}
 	for _, in := range []format.Format{opts.Encoding, json.Format{}} {
-		switch in.(type) {
-		case json.Format, protobuf.Format:
-		default:
-			return nil, fmt.Errorf("lazy: objects are kept in JSON or protobuf, and not in %s", in.MediaType())
-		}
-		if _, err := newReader(typ, in, opts); err != nil {
+		if _, err := newReader(typ, kept(in), opts); err != nil {
 			return nil, fmt.Errorf("lazy: %w", err)
 		}
 	}
 	return made, nil
+}
+
+// kept is the format in which the objects of a format are kept.
+func kept(in format.Format) format.Format {
+	if _, ok := in.(protobuf.Format); ok {
+		return in
+	}
+	return json.Format{}
 }
 
 // lazyFormat is the Format that New returns.
@@ -84,7 +89,7 @@ func (f lazyFormat[T]) Unmarshaler(typ reflect.Type, opts format.Options) (func(
 	if opts.ShareParts {
 		return nil, errors.New("lazy: ShareParts is set, but the bytes of an object have no parts that others could share, and those of a Get are the caller's")
 	}
-	r, err := newReader(reflect.TypeFor[T](), f.Format, f.opts)
+	r, err := newReader(reflect.TypeFor[T](), kept(f.Format), f.opts)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +101,13 @@ func (f lazyFormat[T]) Unmarshaler(typ reflect.Type, opts format.Options) (func(
 		*into.(**Object[T]) = obj
 		return nil
 	}
-	if _, ok := f.Format.(protobuf.Format); ok {
+	switch f.Format.(type) {
+	case protobuf.Format:
 		return protobuf.Messages(pointee(r.typ), opts.Drop, unmarshal)
+	case json.Format:
+	default:
+		r.sorted = true
+		return asJSON(f.Format, opts, unmarshal)
 	}
 	if len(opts.Drop) == 0 {
 		return unmarshal, nil
@@ -107,4 +117,31 @@ func (f lazyFormat[T]) Unmarshaler(typ reflect.Type, opts format.Options) (func(
 		return nil, err
 	}
 	return format.Without(drop.Append, unmarshal), nil
+}
+
+// jsonText is the JSON of an object that came in another format.
+type jsonText struct{ data []byte }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (t *jsonText) UnmarshalJSON(data []byte) error {
+	t.data = bytes.Clone(data)
+	return nil
+}
+
+// asJSON returns a function that calls unmarshal with the JSON of an object.
+func asJSON(in format.Format, opts format.Options, unmarshal func(object []byte, into any) error) (func(object []byte, into any) error, error) {
+	read, err := in.Unmarshaler(reflect.TypeFor[*jsonText](), opts)
+	if err != nil {
+		return nil, err
+	}
+	return func(object []byte, into any) error {
+		var text *jsonText
+		if err := read(object, &text); err != nil {
+			return err
+		}
+		if text == nil || text.data == nil {
+			return fmt.Errorf("%s gives no JSON of it, and is not for lazy objects", in.MediaType())
+		}
+		return unmarshal(text.data, into)
+	}, nil
 }

@@ -19,6 +19,7 @@ type reader struct {
 	whole  func(data []byte, into any) error // decodes into *T
 	check  bool                              // decode each object when it comes
 	packer Packer                            // nil: none
+	sorted bool                              // the kind of an event is among its other members
 
 	head   *part          // the metadata, and then the named fields
 	named  map[string]int // the named fields by path: their indexes in values
@@ -145,13 +146,22 @@ func (r *reader) compact(data []byte) []byte {
 	}
 	data = bytes.TrimRight(data, " \t\r\n")
 	m := wire.MembersOf(data)
+	var kept []byte
 	for m.Next() {
-		if name := string(m.Name); name != "kind" && name != "apiVersion" {
-			kept := make([]byte, 0, 1+len(data)-m.Start)
+		switch name := string(m.Name); {
+		case name == "kind", name == "apiVersion":
+		case r.sorted:
+			kept = append(append(kept, ','), data[m.Start:m.End]...)
+		default:
+			kept = make([]byte, 0, 1+len(data)-m.Start)
 			return append(append(kept, '{'), data[m.Start:]...)
 		}
 	}
-	return []byte("{}")
+	if len(kept) == 0 {
+		return []byte("{}")
+	}
+	kept[0] = '{'
+	return bytes.Clone(append(kept, '}'))
 }
 
 // isJSON reports whether the bytes of an Object are JSON, and not a message: a field with the tag { would be a group.
