@@ -76,7 +76,7 @@ func TestLazyObjectsAreKept(t *testing.T) {
 						"value": func(c *lazySettings) []string { return []string{settingsData.Of(c)["value"]} },
 					}})
 					if _, err := in.AddHandler(informer.Handler[*lazySettings]{OnDelete: func(obj *lazySettings, unknown bool) {
-						time.Sleep(time.Duration(i) * time.Second)
+						<-time.After(time.Duration(i) * time.Second)
 						gone[i] = append(gone[i], kept{obj, unknown})
 					}}); err != nil {
 						t.Fatal(err)
@@ -182,7 +182,9 @@ func TestLazyObjectsThatCannotBeDecoded(t *testing.T) {
 				}
 				later(time.Minute)
 				cancel()
-				<-done
+				if err := <-done; !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
 				want := []string{"shop/good true", "shop/bad true"}
 				if unchecked {
 					want = []string{"shop/bad false", "shop/good true", "shop/bad true"}

@@ -388,9 +388,16 @@ func FuzzMessage(f *testing.F) {
 			t.Fatalf("%v, and not %v, %v", have, want, err)
 		}
 		for i, pair := range [][2]any{
-			{want.Name, got.GetName()}, {want.Namespace, got.GetNamespace()}, {want.UID, got.GetUID()}, {want.ResourceVersion, got.GetResourceVersion()},
-			{want.Labels, got.GetLabels()}, {want.OwnerReferences, got.GetOwnerReferences()}, {want.DeletionTimestamp, got.GetDeletionTimestamp()},
-			{want.Spec.NodeName, nodeName.Of(got)}, {want.Spec.NodeSelector, selector.Of(got)}, {want.Status.Phase, phase.Of(got)},
+			{want.Name, got.GetName()},
+			{want.Namespace, got.GetNamespace()},
+			{want.UID, got.GetUID()},
+			{want.ResourceVersion, got.GetResourceVersion()},
+			{want.Labels, got.GetLabels()},
+			{want.OwnerReferences, got.GetOwnerReferences()},
+			{want.DeletionTimestamp, got.GetDeletionTimestamp()},
+			{want.Spec.NodeName, nodeName.Of(got)},
+			{want.Spec.NodeSelector, selector.Of(got)},
+			{want.Status.Phase, phase.Of(got)},
 			{want.Spec.Hostname, hostname.Of(got)},
 		} {
 			if !reflect.DeepEqual(pair[0], pair[1]) {
