@@ -169,7 +169,7 @@ func (q *Queue[K]) Retry(key K, atLeast time.Duration) time.Duration {
 	return it.due.Sub(now)
 }
 
-// delay draws the delay after a number of failures in a row.
+// pause draws the delay after a number of failures in a row.
 func (q *Queue[K]) pause(failures int) time.Duration {
 	if q.base < 0 {
 		return 0

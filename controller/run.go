@@ -47,7 +47,7 @@ type Options struct {
 	// told at Debug. If nil, slog.Default() is used.
 	Logger *slog.Logger
 
-	// Reconciled is called after each call of Reconcile, by the worker, for metrics. If nil, nobody is told.
+	// OnReconciled is called after each call of Reconcile, by the worker, for metrics. If nil, nobody is told.
 	OnReconciled func(Reconciled)
 }
 

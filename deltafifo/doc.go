@@ -21,7 +21,7 @@
 // each missing object it queues a Deleted whose [Delta] has a Tombstone.
 //
 // Marks ([Queue.Mark]) stand between the entries. A mark is a resourceVersion, and all changes up to that version stand
-// before the mark. If all entries before a mark have been processed, the queue calls [Options].Passed, and calls of
+// before the mark. If all entries before a mark have been processed, the queue calls [Options.OnMarkPassed], and calls of
 // [Queue.WaitForVersion] for that version return.
 //
 // Begin with [Queue] and [Delta].

@@ -54,8 +54,8 @@ func (m *model) pass() string {
 	return m.marks[m.passed-1].version
 }
 
-// forgive removes failures of objects that are gone.
-func (m *model) forgive(key string) {
+// forgetFailures removes failures of objects that are gone.
+func (m *model) forgetFailures(key string) {
 	future, pending := m.future(key)
 	if !pending && future.gone {
 		delete(m.failed, key)
@@ -176,7 +176,7 @@ func (m *model) delete(s modelState, what string) {
 	case queued || !future.gone:
 		m.push(s, what, false)
 	}
-	m.forgive(s.key)
+	m.forgetFailures(s.key)
 }
 
 func (m *model) replace(list []modelState, version string) {
@@ -196,7 +196,7 @@ func (m *model) replace(list []modelState, version string) {
 		if old, _ := m.future(key); !old.gone {
 			m.push(old, "Deleted?", first)
 		}
-		m.forgive(key)
+		m.forgetFailures(key)
 	}
 	m.mark(version)
 }

@@ -61,7 +61,7 @@ func (q *Queue[T]) Mark(resourceVersion string) {
 	if q.closed {
 		return
 	}
-	q.wentBack(resourceVersion)
+	q.rolledBack(resourceVersion)
 	q.mark(resourceVersion)
 	q.advance()
 }
@@ -81,7 +81,7 @@ func (q *Queue[T]) mark(version string) {
 }
 
 // rolledBack removes the marks that wait, if version is older than the last of them. It needs mu.
-func (q *Queue[T]) wentBack(version string) {
+func (q *Queue[T]) rolledBack(version string) {
 	if object.Older(version, q.last.version) {
 		q.last, q.marks, q.reached = mark{}, ring[mark]{}, ""
 	}
@@ -99,7 +99,7 @@ func (q *Queue[T]) advance() {
 	}
 	if q.reached != "" && len(q.failed) == 0 {
 		q.due, q.reached = q.reached, ""
-		if q.tell == nil {
+		if q.onPassed == nil {
 			q.passed, q.due = q.due, ""
 		}
 	}
@@ -121,7 +121,7 @@ func (q *Queue[T]) handOver() {
 	version := q.due
 	q.due, q.handing = "", true
 	q.mu.Unlock()
-	q.tell(version)
+	q.onPassed(version)
 	q.mu.Lock()
 	q.handing, q.passed = false, version
 	q.handed++
@@ -141,9 +141,9 @@ func (q *Queue[T]) account(key string, failed bool) {
 	}
 }
 
-// forgive removes failures of objects that are gone and that the consumer never had, because no later entry will
+// forgetFailures removes failures of objects that are gone and that the consumer never had, because no later entry will
 // succeed for them. It needs mu.
-func (q *Queue[T]) forgive(gone func(key string) bool) {
+func (q *Queue[T]) forgetFailures(gone func(key string) bool) {
 	if len(q.failed) == 0 {
 		return
 	}

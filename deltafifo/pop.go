@@ -9,7 +9,7 @@ import "context"
 // true all the same; process can keep the entry to try again. But no mark is passed while process has failed for an
 // object's last entry, see [Queue.Mark].
 //
-// Pop also calls [Options].Passed, while it waits and after process.
+// Pop also calls [Options.OnMarkPassed], while it waits and after process.
 //
 // Pop holds no lock while process runs. process may call any method except Pop and Wait, which would never return.
 // Several goroutines may call Pop; their process functions run one after the other, in the order of the queue.
@@ -30,7 +30,7 @@ func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) error 
 }
 
 // Ready returns a channel for a consumer that also waits for other things. Whenever the consumer receives from it, the consumer
-// must call [Queue.TryPop], which may then find an entry, or a version to call [Options].Passed with, or nothing.
+// must call [Queue.TryPop], which may then find an entry, or a version to call [Options.OnMarkPassed] with, or nothing.
 func (q *Queue[T]) Ready() <-chan struct{} { return q.ready }
 
 // TryPop does what [Queue.Pop] does, but does not wait: it returns false if there is no entry, or if another one is being

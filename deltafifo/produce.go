@@ -75,7 +75,7 @@ func (q *Queue[T]) delete(obj T, inferred bool) error {
 	case q.closed:
 		return fmt.Errorf("delete %q: %w", k, ErrClosed)
 	case !known:
-		q.forgive(func(failed string) bool { return failed == k })
+		q.forgetFailures(func(failed string) bool { return failed == k })
 		return nil
 	}
 	if object.DifferentUID(there.uid, uid) {

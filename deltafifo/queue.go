@@ -18,7 +18,7 @@ type KnownObjects[T any] interface {
 
 // Options configure a [Queue]. The zero value is ready.
 type Options[T object.Object] struct {
-	// KnownObjects holds the consumer's objects. If nil, the queue knows only objects that are queued or being processed: Delete
+	// Known holds the consumer's objects. If nil, the queue knows only objects that are queued or being processed: Delete
 	// and Replace report no deletion of other objects, and Resync does nothing.
 	Known KnownObjects[T]
 
@@ -26,9 +26,9 @@ type Options[T object.Object] struct {
 	// each event. See rule 9 of [Queue]. If false, every delta is delivered.
 	Coalesce bool
 
-	// Passed is called with the version of a mark when the mark is passed, see [Queue.Mark]. Pop calls it while it waits
-	// for an entry, or after process has returned, and never while a process function runs. Like process, Passed may call
-	// any method except Pop and Wait. For [Queue.WaitForVersion] and [Queue.Passed], a mark is passed when Passed has returned.
+	// OnMarkPassed is called with the version of a mark when the mark is passed, see [Queue.Mark]. Pop calls it while it waits
+	// for an entry, or after process has returned, and never while a process function runs. Like process, it may call
+	// any method except Pop and Wait. For [Queue.WaitForVersion] and [Queue.Passed], a mark is passed when it has returned.
 	// If nil, no function is called.
 	OnMarkPassed func(resourceVersion string)
 }
@@ -49,7 +49,7 @@ type Options[T object.Object] struct {
 //  6. Resync queues a Sync for every known key that is neither queued nor being processed.
 //  7. No user code runs under the queue's lock. A process function that fails loses no entry: see [Queue.Pop].
 //  8. HasSynced is true once the last entry of the first Replace has been processed, and [Options.OnMarkPassed] has returned
-//     for the version of that list. If the list is empty and deletes nothing, only Passed is waited for.
+//     for the version of that list. If the list is empty and deletes nothing, only OnMarkPassed is waited for.
 //  9. With [Options.Coalesce], an entry has at most three deltas: the last state of the first object, a deletion, and the last state of
 //     the last object. A state has the type of its object's first delta: Added, Updated, Updated become Added. Only a Sync becomes
 //     what follows. An object that came and went is left out, unless it was the first, because the consumer may know that one.
@@ -61,7 +61,7 @@ type Queue[T object.Object] struct {
 	known    KnownObjects[T]
 	get      func(key string) (T, bool) // of known
 	coalesce bool
-	tell     func(version string) // Options.OnMarkPassed
+	onPassed func(version string) // Options.OnMarkPassed
 	synced   chan struct{}
 	ready    chan struct{} // holds a token if there may be something for a Pop to do
 
@@ -88,7 +88,7 @@ func New[T object.Object](opts Options[T]) *Queue[T] {
 	q := &Queue[T]{
 		known:    opts.Known,
 		coalesce: opts.Coalesce,
-		tell:     opts.OnMarkPassed,
+		onPassed: opts.OnMarkPassed,
 		entries:  map[string]*entry[T]{},
 		synced:   make(chan struct{}),
 		ready:    make(chan struct{}, 1),
@@ -119,7 +119,7 @@ func (q *Queue[T]) Entries() []Entry[T] {
 }
 
 // Synced returns a channel that is closed once HasSynced is true, see rule 8 of [Queue]. An entry that process failed on
-// counts as processed; then Passed is not waited for.
+// counts as processed; then OnMarkPassed is not waited for.
 func (q *Queue[T]) Synced() <-chan struct{} { return q.synced }
 
 // Get returns the object that there will be under key once everything that waits has been processed. Known is read for a
@@ -131,7 +131,7 @@ func (q *Queue[T]) Get(key string) (T, bool) {
 		return e.obj, e.last != Deleted
 	}
 	q.mu.Unlock()
-	// KnownObjects has what was processed before: process brings it up to date before it returns.
+	// Known has what was processed before: process brings it up to date before it returns.
 	if q.known == nil {
 		return *new(T), false
 	}

@@ -60,22 +60,22 @@ type identity struct {
 
 // replace queues the list, and the deletions of the objects that the list lacks. It needs mu.
 func (q *Queue[T]) replace(items []T, ids []identity, version string, v *knownView[T]) {
-	q.wentBack(version)
+	q.rolledBack(version)
 	q.lists++
 	for i, obj := range items {
 		id := ids[i]
 		if s, ok := q.expected(id.key, v); ok && object.DifferentUID(s.uid, id.uid) {
-			q.bury(s)
+			q.pushGone(s)
 		}
 		q.pushListed(id.key, id.uid, Delta[T]{Type: Replaced, Object: obj})
 	}
 	for _, key := range q.unlisted(v) {
 		if s, ok := q.expected(key, v); ok {
-			q.bury(s)
+			q.pushGone(s)
 		}
 	}
 	q.mark(version)
-	q.forgive(func(string) bool { return true }) // all objects that exist, or that the consumer may have, are queued now
+	q.forgetFailures(func(string) bool { return true }) // all objects that exist, or that the consumer may have, are queued now
 	q.advance()
 }
 
@@ -117,8 +117,8 @@ func (q *Queue[T]) keys(v *knownView[T], keep func(*entry[T]) bool) []string {
 	return slices.Compact(keys)
 }
 
-// bury queues the inferred deletion of an object. It needs mu.
-func (q *Queue[T]) bury(s state[T]) {
+// pushGone queues the inferred deletion of an object. It needs mu.
+func (q *Queue[T]) pushGone(s state[T]) {
 	q.pushListed(s.key, s.uid, s.inferred())
 }
 

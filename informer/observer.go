@@ -29,7 +29,7 @@ type Change[T object.Object] struct {
 //
 // observe runs on the informer's own goroutine, after the store has the change and before it has the next one. So observe must
 // be quick, and must not call what an index function must not call: [Informer.WaitForVersion], [Informer.Relist], and the Remove of a
-// registration. It may read the store, and call Cancel.
+// registration. It may read the store, and call [Registration.RemoveAsync].
 //
 // A program may call Observe at any time. If the informer runs already, the observer is first told of every object in the store,
 // with Initial set. These calls may begin before Observe has returned. [Registration.Synced] is closed when the observer has

@@ -21,7 +21,7 @@ type health struct {
 // outage is a time in which requests fail.
 type outage struct {
 	since    time.Time // the first delay
-	pauses   int
+	delays   int
 	told     [reasonsEnd]bool
 	relapsed bool // it was taken to be over, and was not
 	listed   bool // a list has come since, so the server has the version that the next watch begins at
@@ -86,11 +86,11 @@ func (m *Machine) watchLives(now time.Time, brought bool) {
 
 func (m *Machine) recovered(at time.Time) {
 	h := &m.health
-	m.emit(Recovered{After: at.Sub(h.outage.since), Delays: h.outage.pauses})
+	m.emit(Recovered{After: at.Sub(h.outage.since), Delays: h.outage.delays})
 	h.last, h.outage = h.outage, outage{}
 }
 
-// pauseNews notes a delay, and returns what it says about an outage, and how long that has lasted.
+// backoffNews notes a delay, and returns what it says about an outage, and how long that has lasted.
 func (m *Machine) backoffNews(now time.Time, reason Reason) (news News, lasted time.Duration) {
 	h := &m.health
 	if !m.meansOutage(reason) {
@@ -108,7 +108,7 @@ func (m *Machine) backoffNews(now time.Time, reason Reason) (news News, lasted t
 		news, h.outage = Fails, outage{since: now}
 	}
 	h.last = outage{}
-	h.outage.pauses++
+	h.outage.delays++
 	h.outage.told[reason] = true
 	return news, now.Sub(h.outage.since)
 }

@@ -431,8 +431,8 @@ func (m *Machine) distrust(err error) {
 
 // unsettled reports whether the sink's object of a key may be older than the resume version (quarantine) or newer (refetch version).
 func (m *Machine) unsettled(key string) bool {
-	_, fenced := m.refetchVersions[key]
-	return fenced || m.quarantine.entries[key] != nil
+	_, refetched := m.refetchVersions[key]
+	return refetched || m.quarantine.entries[key] != nil
 }
 
 // sameVersion reports whether the sink may hold the same state of this object. If a transform has cleared the UID or the version,

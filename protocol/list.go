@@ -252,7 +252,7 @@ func (m *Machine) keepsUnlisted(sum Sum) bool {
 	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)
 }
 
-// stateWentBack drops a list or initial events, and asks for the most recent state. Either what came is older than the version that
+// stateRolledBack drops a list or initial events, and asks for the most recent state. Either what came is older than the version that
 // the machine asked for; or some of its objects were taken from the sink, and may be of another history. If the most recent state is
 // older, too, then the server's storage rolled back, for example because it was restored from a backup. The sink then gets that state.
 func (m *Machine) stateRolledBack(now time.Time, err error) {

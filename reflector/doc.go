@@ -6,8 +6,8 @@
 // longer has that version, the reflector lists again.
 //
 //	                facts                              effects
-//	list, watch,  ─────────▶  protocol               ─────────▶  list, watch, ask
-//	ask, clock,               (Machine.Step: every               sink.Apply, BeginList;
+//	list, watch,  ─────────▶  protocol               ─────────▶  list, watch, refetch;
+//	refetch, clock;           (Machine.Step: every               sink.Apply, BeginList;
 //	sink refused              rule, and no I/O)                  Trace; Status
 //
 // Every rule is in [github.com/relist-go/relist/protocol]: a machine

@@ -20,7 +20,7 @@ type driver[T any] struct {
 
 	// The requests that are open; nil if none is. There is one of each kind at a time.
 	main         *request[T] // a list or a watch
-	ask          *request[T]
+	refetch      *request[T]
 	verification *request[*metav1.PartialObjectMetadata]
 
 	// listGone is the ConnGone of the last list; nil once a watch was opened.
@@ -32,7 +32,7 @@ type driver[T any] struct {
 	metadata *metadata         // of a verification, until it is compared
 
 	applied    string   // the version that At of the sink was called with last
-	asks       bool     // the sink has asked for the point then
+	wantsPoint bool     // the sink has called point then
 	point      Point    // that it got
 	sinkCalled bool     // the sink was given a change since then
 	keys       []string // used again by expect
@@ -65,7 +65,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 				return ctx.Err() // the request may have failed for that reason
 			}
 			d.receive(ctx, m)
-		case m := <-d.ask.received():
+		case m := <-d.refetch.received():
 			d.answered(ctx, time.Now(), m)
 		case m := <-d.verification.received():
 			d.metadata = &metadata{list: m.list, asked: d.verification.started}
@@ -91,7 +91,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 // can go on.
 func (d *driver[T]) suspend() {
 	d.main.stop()
-	d.ask.stop()
+	d.refetch.stop()
 	d.verification.stop()
 	d.dropList()
 	d.stepped.Step(d.machine, time.Now(), protocol.Stopped{})
@@ -100,7 +100,7 @@ func (d *driver[T]) suspend() {
 
 // heard returns the time at which each open request last brought something.
 func (d *driver[T]) heard(now time.Time) protocol.Heard {
-	return protocol.Heard{Main: d.main.heard(now), Refetch: d.ask.heard(now), Verification: d.verification.heard(now)}
+	return protocol.Heard{Main: d.main.heard(now), Refetch: d.refetch.heard(now), Verification: d.verification.heard(now)}
 }
 
 // lastRead is the time of the last read of a connection. It counts from a start by the monotonic clock, because the wall clock may
@@ -126,7 +126,7 @@ func (l *lastRead) at() time.Time {
 // tellPoint tells the sink how far it has come.
 func (d *driver[T]) tellPoint() {
 	resume := d.machine.Resume()
-	if resume == d.applied && !d.sinkCalled && (!d.asks || equalPoints(d.point, d.machine.Point())) {
+	if resume == d.applied && !d.sinkCalled && (!d.wantsPoint || equalPoints(d.point, d.machine.Point())) {
 		return
 	}
 	d.sinkCalled, d.applied = false, resume
@@ -135,7 +135,7 @@ func (d *driver[T]) tellPoint() {
 
 // saves returns the point at which the sink can be saved.
 func (d *driver[T]) saves() Point {
-	d.asks, d.point = true, d.machine.Point()
+	d.wantsPoint, d.point = true, d.machine.Point()
 	return d.point
 }
 
@@ -235,9 +235,9 @@ func (d *driver[T]) answered(ctx context.Context, now time.Time, m message[T]) {
 		panic("reflector: unreachable: a refetch brings nothing but an answer")
 	}
 	d.change = change[T]{answer: true, asOf: in.Version}
-	key := d.ask.key
-	d.ask.stop()
-	d.ask = nil
+	key := d.refetch.key
+	d.refetch.stop()
+	d.refetch = nil
 	if m.list != nil {
 		for i, obj := range m.list.Items {
 			meta, _ := m.list.Meta(i)
@@ -307,11 +307,11 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	case protocol.Cancel:
 		d.disconnect(now, eff.Reason, eff.Err)
 	case protocol.Refetch:
-		d.ask = start(ctx, now, d.shared.lastByte.note, askFor(d.lw, eff))
-		d.ask.key = eff.Key
+		d.refetch = start(ctx, now, d.shared.lastByte.note, refetch(d.lw, eff))
+		d.refetch.key = eff.Key
 	case protocol.CancelRefetch:
-		d.ask.stop()
-		d.ask = nil
+		d.refetch.stop()
+		d.refetch = nil
 	case protocol.ListMetadata:
 		d.verification = start(ctx, now, d.shared.lastByte.note, listMetadata(d.check.Metadata, eff.Version))
 	case protocol.CancelVerification:

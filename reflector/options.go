@@ -24,7 +24,7 @@ type Options struct {
 	// limit of 500.
 	PageSize int
 
-	// InitialList says how the reflector asks for the whole state. It does so at first, and
+	// Initial says how the reflector asks for the whole state. It does so at first, and
 	// whenever it cannot continue the watch at the resume version. If zero, FromCache.
 	Initial InitialList
 
@@ -43,7 +43,7 @@ type Options struct {
 
 	// Fatal is called for each list and watch that fails, and also if the sink refuses a
 	// list, a resync or more than 100 objects. If it returns true, Run ends with that error. Use it if another try is hopeless: a
-	// type was removed (apierrors.IsNotFound), or a right was taken away (IsForbidden). The error is an [*Outage], which says since
+	// type was removed (apierrors.IsNotFound), or a right was taken away (IsForbidden). The error is an [*OutageError], which says since
 	// when requests have been failing. If Fatal is nil, no error ends Run. The reflector's goroutine calls Fatal.
 	Fatal func(err error) bool
 
@@ -53,7 +53,7 @@ type Options struct {
 	// reflector's goroutine calls it.
 	TypeFits func() bool
 
-	// VerifyOptions compares the copy with the server periodically. The zero value does not.
+	// Verify compares the copy with the server periodically. The zero value does not.
 	Verify VerifyOptions
 
 	// Resync is the period after which the sink's Resync is called, so that it offers every
@@ -115,7 +115,7 @@ const (
 
 const (
 	defaultMinWatchTimeout = 5 * time.Minute
-	defaultPatience        = 2 * time.Minute
+	defaultIdleTimeout     = 2 * time.Minute
 )
 
 // rules returns the options as the machine uses them, with every default filled in.
@@ -125,7 +125,7 @@ func (o Options) rules() protocol.Rules {
 		Initial:             o.Initial,
 		Resync:              max(o.Resync, 0),
 		MinTimeout:          orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
-		ResponseIdleTimeout: orDefault(o.ResponseIdleTimeout, defaultPatience),
+		ResponseIdleTimeout: orDefault(o.ResponseIdleTimeout, defaultIdleTimeout),
 		Base:                orDefault(o.BackoffBase, defaultBackoffBase),
 		Cap:                 orDefault(o.BackoffCap, defaultBackoffCap),
 		TypeFits:            o.TypeFits,
@@ -162,7 +162,7 @@ const (
 	// A server remembers events for a limited time. If a list takes longer than that, the
 	// server has forgotten events since the version of the list, and refuses a watch at
 	// that version. After two such lists in a row, FromCache and Consistent do the same
-	// as Watch for an hour.
+	// as Streaming for an hour.
 	FromCache = protocol.FromCache
 
 	// Consistent asks for the most recent state in the first list.
@@ -197,7 +197,7 @@ const (
 // reports each difference, and asks the server for that object. If more than 100 objects
 // differ, the reflector lists. The sink gets the corrections as ordinary changes.
 type VerifyOptions struct {
-	// Every is the period; up to a tenth of it is added at random. If zero or
+	// Interval is the period; up to a tenth of it is added at random. If zero or
 	// negative, nothing is compared.
 	Interval time.Duration
 

@@ -32,7 +32,7 @@ func failureOf(err error) protocol.Failure {
 }
 
 // requestFailureOf classifies the error of a request that had no answer. An error that
-// would count as Cut on an open stream counts as Unreachable here.
+// would count as ConnectionLost on an open stream counts as Unreachable here.
 func requestFailureOf(err error) protocol.Failure {
 	failure := failureOf(err)
 	if failure.Reason == protocol.ConnectionLost || failure.Reason == protocol.Closed {

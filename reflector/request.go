@@ -124,10 +124,10 @@ func list[T any](lw source.ListWatcher[T], eff protocol.List, known func(key str
 	}
 }
 
-// askFor asks for the one object under a key, or for any one object if the key is empty.
-func askFor[T any](lw source.ListWatcher[T], eff protocol.Refetch) func(context.Context, *request[T]) {
+// refetch asks for the one object under a key, or for any one object if the key is empty.
+func refetch[T any](lw source.ListWatcher[T], eff protocol.Refetch) func(context.Context, *request[T]) {
 	return func(ctx context.Context, r *request[T]) {
-		page, err := lw.List(ctx, askOptions(eff))
+		page, err := lw.List(ctx, refetchOptions(eff))
 		if err != nil {
 			r.send(ctx, message[T]{in: protocol.Refetched{Failure: requestFailureOf(err)}})
 			return
@@ -137,13 +137,13 @@ func askFor[T any](lw source.ListWatcher[T], eff protocol.Refetch) func(context.
 	}
 }
 
-// askOptions returns the options of a list of one key. They select by namespace and name.
+// refetchOptions returns the options of a list of one key. They select by namespace and name.
 // kube-apiserver has these field selectors for every resource; a server that ignores them,
 // as OpenShift does for projects, is recognised by what it sends. A list without a
 // resourceVersion is of the most recent state. The limit is 2, because a second object
 // shows that the server ignores the selectors. Source:
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
-func askOptions(eff protocol.Refetch) metav1.ListOptions {
+func refetchOptions(eff protocol.Refetch) metav1.ListOptions {
 	opts := metav1.ListOptions{Limit: 2}
 	if eff.At != "" {
 		opts.ResourceVersion, opts.ResourceVersionMatch = eff.At, metav1.ResourceVersionMatchExact

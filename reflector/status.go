@@ -50,7 +50,7 @@ type Status struct {
 
 	// FailingSince is when requests began to fail: no watch has been open since. While a
 	// watch is open, it is zero. If that watch fails within 10 seconds, and has brought
-	// neither an event nor a bookmark, FailingSince rolls back to the time that it had
+	// neither an event nor a bookmark, FailingSince gets back the time that it had
 	// before the watch.
 	FailingSince time.Time
 

@@ -38,7 +38,7 @@ type Trace struct {
 	// Bookmark: the server has sent everything up to this version.
 	Bookmark func(resourceVersion string)
 
-	// WatchEnd: a watch was refused, has ended, or was hung up.
+	// WatchEnd: a watch was refused, has ended, or was closed by the reflector.
 	WatchEnd func(WatchEnd)
 
 	// Relist: the resume version is given up, and a list will follow.
