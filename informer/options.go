@@ -24,7 +24,7 @@ type Options[T object.Object] struct {
 	// each list that has arrived; the rest at Debug. [reflector.LogTrace] says what they are. Each line has the attributes
 	// "resource" and "namespace", if the ListWatcher says what it lists, as [listwatch.Client] and [listwatch.Funcs] do. If Logger
 	// is nil, the lines go to what slog.Default() returned when New was called. So a program that sets nothing is also told when
-	// the server is away. slog.New(slog.DiscardHandler) is silent. Reflector.Trace is called as well.
+	// the server is away. slog.New(slog.DiscardHandler) writes nothing. Reflector.Trace is called as well.
 	Logger *slog.Logger
 
 	// Checkpoint saves the store for the next process, and loads the copy that an earlier process has saved. It is usually a

@@ -80,7 +80,7 @@ func TestNoWaitOfZeroInACycle(t *testing.T) {
 func (p *pacer) moves() (all []*pacer) {
 	add := func(what string, after time.Duration, in Input) {
 		next := *p
-		next.m = p.m.Clone()
+		next.m = p.m.clone()
 		next.path = &line{p.path, what}
 		if after > 0 {
 			next.now, next.sent, next.woken = p.now.Add(after), 0, 0

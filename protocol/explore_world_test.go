@@ -148,7 +148,7 @@ func (s *search) begin() *world {
 // because most moves turn out to be impossible.
 func (w *world) own() *Machine {
 	if w.shared {
-		w.m, w.shared = w.m.Clone(), false
+		w.m, w.shared = w.m.clone(), false
 	}
 	return w.m
 }

@@ -421,6 +421,17 @@ func (m *Machine) rolledBack(now time.Time, err error) {
 	m.syncAfterWait(now)
 }
 
+// stateRolledBack drops a list or initial events, and asks for the most recent state. Either what came is older than the version that
+// the machine asked for; or some of its objects were taken from the sink, and may be of another history. If the most recent state is
+// older, too, then the server's storage rolled back, for example because it was restored from a backup. The sink then gets that state.
+func (m *Machine) stateRolledBack(now time.Time, err error) {
+	m.mostRecentNext, m.distrusted = true, true
+	m.stateUnused(Failure{Reason: RolledBack, Err: err})
+	m.emit(Problem{Class: VersionProblem, Err: err})
+	m.emit(Relist{Version: m.resume, Reason: RolledBack, Err: err})
+	m.sync(now)
+}
+
 // distrust gives the watch up, because the server has another history.
 func (m *Machine) distrust(err error) {
 	m.mostRecentNext, m.distrusted = true, true

@@ -252,17 +252,6 @@ func (m *Machine) keepsUnlisted(sum Sum) bool {
 	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)
 }
 
-// stateRolledBack drops a list or initial events, and asks for the most recent state. Either what came is older than the version that
-// the machine asked for; or some of its objects were taken from the sink, and may be of another history. If the most recent state is
-// older, too, then the server's storage rolled back, for example because it was restored from a backup. The sink then gets that state.
-func (m *Machine) stateRolledBack(now time.Time, err error) {
-	m.mostRecentNext, m.distrusted = true, true
-	m.stateUnused(Failure{Reason: RolledBack, Err: err})
-	m.emit(Problem{Class: VersionProblem, Err: err})
-	m.emit(Relist{Version: m.resume, Reason: RolledBack, Err: err})
-	m.sync(now)
-}
-
 // listFailed asks for the most recent state without a delay if the server no longer has the version, or does not have it yet. It does
 // so even if the server sent Retry-After, because the next request is a different one. After any other failure, it tries again after a
 // delay. It never asks again for a version that the server does not have.

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"maps"
 	"time"
 
 	"github.com/relist-go/relist/object"
@@ -65,25 +64,6 @@ type position struct {
 // New returns a machine that lists at its first tick.
 func New(rules Rules) *Machine {
 	return &Machine{rules: rules, phase: &waiting{then: toList}, quarantine: newQuarantine()}
-}
-
-// Clone returns a copy. The steps of one machine do not change the other.
-func (m *Machine) Clone() *Machine {
-	c := *m
-	c.out = nil
-	c.phase = m.phase.clone()
-	c.refetchVersions = maps.Clone(m.refetchVersions)
-	c.quarantine = m.quarantine.clone()
-	if m.refetch != nil {
-		a := *m.refetch
-		c.refetch = &a
-	}
-	if m.unverified != nil {
-		u := *m.unverified
-		c.unverified = &u
-	}
-	c.verify.keysWithEvents = maps.Clone(m.verify.keysWithEvents)
-	return &c
 }
 
 // Step takes one input and returns the effects to perform, in order. The slice is used again by the next Step.
@@ -206,22 +186,6 @@ func (m *Machine) giveUp(now time.Time, failure Failure) {
 	m.ended(now, failure)
 }
 
-// besideTimers does what is due while a watch is open.
-func (m *Machine) besideTimers(now time.Time) {
-	m.refetchTimers(now)
-	m.verifyTimers(now)
-	p, ok := m.phase.(*watching)
-	if !ok || !p.open {
-		return
-	}
-	if due(now, m.repairAt()) {
-		m.repairByList(now)
-		return
-	}
-	m.checkOrRefetch(now)
-	m.beginVerification(now)
-}
-
 // Wake returns when the machine wants a Tick; zero means never.
 func (m *Machine) Wake() time.Time {
 	at := m.resyncAt
@@ -243,18 +207,6 @@ func (m *Machine) Wake() time.Time {
 	}
 	if m.verify.asked {
 		at = earliest(at, m.idleSince(m.verify.heard))
-	}
-	return at
-}
-
-// wakeBeside returns when something is due while a watch is open.
-func (m *Machine) wakeBeside() time.Time {
-	at := m.repairAt()
-	if m.refetch == nil {
-		at = earliest(at, m.nextRefetch())
-	}
-	if !m.verify.running() {
-		at = earliest(at, m.verificationAt())
 	}
 	return at
 }

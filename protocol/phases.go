@@ -7,7 +7,6 @@ import "time"
 // draws a delay, and calls waitUntil.
 type phase interface {
 	name() string
-	clone() phase
 
 	// hear says when the last byte of the request came.
 	hear(at time.Time)
@@ -83,11 +82,6 @@ func (*waiting) name() string   { return "waiting" }
 func (*listing) name() string   { return "listing" }
 func (*streaming) name() string { return "streaming" }
 func (*watching) name() string  { return "watching" }
-
-func (p *waiting) clone() phase   { c := *p; return &c }
-func (p *listing) clone() phase   { c := *p; return &c }
-func (p *streaming) clone() phase { c := *p; return &c }
-func (p *watching) clone() phase  { c := *p; return &c }
 
 func (*waiting) hear(time.Time)        {}
 func (p *listing) hear(at time.Time)   { p.heard = latest(p.heard, at) }

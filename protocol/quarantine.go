@@ -97,16 +97,6 @@ func newQuarantine() quarantine { return quarantine{entries: map[string]*entry{}
 
 func (q *quarantine) len() int { return len(q.entries) + q.beyondLimit }
 
-func (q *quarantine) clone() quarantine {
-	c := *q
-	c.entries = maps.Clone(q.entries)
-	for key, e := range c.entries { // the order does not matter: each is copied by itself
-		copied := *e
-		c.entries[key] = &copied
-	}
-	return c
-}
-
 // Quarantine returns the keys in quarantine, sorted, and how many objects there are beyond those.
 func (m *Machine) Quarantine() (all []Quarantined, more int) {
 	for _, key := range slices.Sorted(maps.Keys(m.quarantine.entries)) {

@@ -201,15 +201,3 @@ func (m *Machine) applyAnswer(typ Type, version string, item Item) {
 	m.apply(typ, item)
 	m.pending.answer = version
 }
-
-// cancelBeside gives up the refetch and the verification that are in flight, because a list brings everything.
-func (m *Machine) cancelBeside() {
-	if m.refetch != nil {
-		m.refetch = nil
-		m.emit(CancelRefetch{})
-	}
-	if m.verify.running() {
-		m.verify.cancel()
-		m.emit(CancelVerification{})
-	}
-}

@@ -136,7 +136,7 @@ func (sec section) play(e example) (before, after *stage, effects []Effect) {
 	if e.before != nil {
 		e.before(s)
 	}
-	was := &stage{m: s.m.Clone(), at: s.at}
+	was := &stage{m: s.m.clone(), at: s.at}
 	e.input(s)
 	return was, s, s.effects
 }
