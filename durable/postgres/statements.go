@@ -5,8 +5,8 @@ import "strings"
 // statements are those of one table.
 //
 // Each row has a statement of its own, and all of them are sent together, before the answer to the first. COPY into a temporary
-// table, and one statement with arrays, cost the server more for every number of rows, because each object is copied once or twice
-// more: BenchmarkWays in test/postgres compares them.
+// table, and one statement with arrays, were measured with 1, 8 and 500 rows: both cost the server more for every number of rows,
+// because each object is copied once or twice more.
 type statements struct {
 	held, keys, load, first, begin, put, remove, commit  string
 	reform, end, record, endUnrecorded, recordRows       string

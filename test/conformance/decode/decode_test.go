@@ -2,12 +2,10 @@ package decode
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
-	"runtime"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -198,53 +196,4 @@ func TestMutatedPods(t *testing.T) {
 	if refused < rounds/10 || refused > rounds*9/10 {
 		t.Errorf("%d of %d were refused: the mutations test one side only", refused, rounds)
 	}
-}
-
-// BenchmarkPods decodes the 300 Pods. live-B/pod is what one that is kept takes.
-func BenchmarkPods(b *testing.B) {
-	typed, maps := unmarshaler[*corev1.Pod](b), unmarshaler[*unstructured.Unstructured](b)
-	for _, way := range []struct {
-		name   string
-		decode func([]byte) (any, error)
-	}{
-		{"relist", func(data []byte) (any, error) { return typed(data) }},
-		{"json-v2", func(data []byte) (any, error) {
-			pod := new(corev1.Pod)
-			return pod, json.Unmarshal(data, pod, lenient)
-		}},
-		{"apimachinery", func(data []byte) (any, error) {
-			pod := new(corev1.Pod)
-			return pod, utiljson.Unmarshal(data, pod)
-		}},
-		{"relist-unstructured", func(data []byte) (any, error) { return maps(data) }},
-	} {
-		b.Run(way.name, func(b *testing.B) {
-			items, size := podlist.Items(b), 0
-			for _, item := range items {
-				size += len(item)
-			}
-			b.SetBytes(int64(size))
-			b.ReportAllocs()
-			kept := make([]any, len(items))
-			for b.Loop() {
-				for i, item := range items {
-					var err error
-					if kept[i], err = way.decode(item); err != nil {
-						b.Fatal(fmt.Errorf("Pod %d: %w", i, err))
-					}
-				}
-			}
-			with := heap()
-			clear(kept)
-			b.ReportMetric(float64(with-heap())/float64(len(items)), "live-B/pod")
-			runtime.KeepAlive(kept)
-		})
-	}
-}
-
-func heap() int64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
 }

@@ -202,30 +202,3 @@ func fill(dice *rand.Rand, v reflect.Value, depth int) {
 func word(dice *rand.Rand) string {
 	return []string{"", "a", "web", "é\n\"", "\xff", "registry.example.com/shop/frontend:v1", strings.Repeat("long ", dice.IntN(100))}[dice.IntN(7)]
 }
-
-// BenchmarkProtobufPods decodes the 300 Pods.
-func BenchmarkProtobufPods(b *testing.B) {
-	pods := realPods(b)
-	var messages [][]byte
-	for i := range pods.Items {
-		message, err := pods.Items[i].Marshal()
-		if err != nil {
-			b.Fatal(err)
-		}
-		messages = append(messages, message)
-	}
-	decode := decoderOf(b, reflect.TypeFor[corev1.Pod]())
-	for name, unmarshal := range map[string]func([]byte, *corev1.Pod) error{
-		"generated": func(message []byte, into *corev1.Pod) error { return into.Unmarshal(message) },
-		"listwatch": func(message []byte, into *corev1.Pod) error { return decode(message, into) },
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if err := unmarshal(messages[i%len(messages)], new(corev1.Pod)); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
