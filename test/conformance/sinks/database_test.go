@@ -23,13 +23,11 @@ import (
 
 // database is where a program keeps its table.
 type database interface {
-	args() []string                      // of the program
-	read(*testing.T) contents            // of one moment
-	change(*testing.T, string)           // a statement of SQL
-	wipe(*testing.T)                     // so that the next program begins with nothing
-	same(row, want object) bool          // what the table has, and what the server had
-	unstorable() (text string)           // is in an object that the database cannot store; empty if a ConfigMap cannot be one
-	schemaVersion(version string) string // a statement that sets it
+	args() []string             // of the program
+	read(*testing.T) contents   // of one moment
+	wipe(*testing.T)            // so that the next program begins with nothing
+	same(row, want object) bool // what the table has, and what the server had
+	unstorable() (text string)  // is in an object that the database cannot store; empty if a ConfigMap cannot be one
 }
 
 // contents are what a database has.
@@ -63,8 +61,6 @@ type sqliteFile struct{ path string }
 
 func (f sqliteFile) args() []string { return []string{"-database", f.path} }
 
-func (f sqliteFile) schemaVersion(version string) string { return "PRAGMA user_version = " + version }
-
 func (f sqliteFile) unstorable() string { return "" }
 
 func (f sqliteFile) same(row, want object) bool {
@@ -81,14 +77,6 @@ func (f sqliteFile) wipe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func (f sqliteFile) change(t *testing.T, sql string) {
-	t.Helper()
-	conn, err := driver.OpenConn(f.path, driver.OpenReadWrite)
-	must(t, err)
-	defer conn.Close()
-	must(t, each(conn, sql, nil))
 }
 
 func each(conn *driver.Conn, sql string, row func(*driver.Stmt)) error {
@@ -181,10 +169,6 @@ type postgresSchema struct {
 
 func (p postgresSchema) args() []string {
 	return []string{"-database", p.server.URL("postgres", nil) + "&application_name=" + p.schema, "-schema", p.schema}
-}
-
-func (p postgresSchema) schemaVersion(version string) string {
-	return fmt.Sprintf("UPDATE %s.relist_meta SET value = '%s' WHERE name = 'layout'", p.schema, version)
 }
 
 func (p postgresSchema) unstorable() string { return "a\x00b" }
