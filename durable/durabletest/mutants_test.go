@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
@@ -230,6 +231,14 @@ var mutants = []struct {
 		b.held = func(ctx context.Context, keys []string) ([]listwatch.Meta, error) {
 			metas, err := b.memoryCopy.Held(ctx, keys)
 			return slices.DeleteFunc(metas, func(m listwatch.Meta) bool { return m.Key == "" }), err
+		}
+	}},
+	{"a key that is no UTF-8 is an error", "HeldInOrder", func(b *bent) {
+		b.held = func(ctx context.Context, keys []string) ([]listwatch.Meta, error) {
+			if !utf8.ValidString(strings.Join(keys, "")) {
+				return nil, errors.New("invalid byte sequence")
+			}
+			return b.memoryCopy.Held(ctx, keys)
 		}
 	}},
 	{"a statement has 999 parameters", "Many", func(b *bent) {

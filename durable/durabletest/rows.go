@@ -155,13 +155,17 @@ func keysInPages[T object.Object](r *rig[T]) {
 func heldInOrder[T object.Object](r *rig[T]) {
 	c := r.open()
 	a, b := r.put("default/a", "1", ""), r.put("default/b", "2", "")
-	c.commit(c.load(), at(1, "10"), []durable.Change[T]{a, b})
+	state := c.commit(c.load(), at(1, "10"), []durable.Change[T]{a, b})
 	keys := []string{"default/b", "default/none", "default/a", "default/b", "", "default/A", "default/%", "default/b"}
 	want := []listwatch.Meta{b.Meta, {}, a.Meta, b.Meta, {}, {}, {}, b.Meta}
+	// No object has such a name; but a server can say anything.
+	keys, want = append(keys, "default/\x00", "default/\xff"), append(want, listwatch.Meta{}, listwatch.Meta{})
 	if got := c.held(keys...); !slices.Equal(got, want) {
 		r.Fatalf("Held of %q returned\n%+v\nwant, in the order of the keys, and for each time that a key occurs,\n%+v", keys, got, want)
 	}
 	c.held()
+	c.commit(state, at(1, "11"), []durable.Change[T]{gone[T](durable.Deleted, "default/\x00", "11"), gone[T](durable.Missing, "default/\xff", "11")})
+	c.wantRows(rowsAfter(r, nil, a, b), "after deletions of keys that no row can have")
 }
 
 // many writes, looks up and deletes more rows at once than the Mirror does by default.

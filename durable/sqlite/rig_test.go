@@ -26,7 +26,7 @@ func encode(o text) ([]byte, error) { return []byte(o), nil }
 
 // rig is a file with one copy in it.
 type rig struct {
-	t    *testing.T
+	t    testing.TB
 	path string
 	opts sqlite.Options
 	db   *sqlite.DB
@@ -58,7 +58,7 @@ func (r *rig) open(table sqlite.Table) {
 	r.load()
 }
 
-func newCopy(t *testing.T, db *sqlite.DB, table sqlite.Table) *sqlite.Copy[text] {
+func newCopy(t testing.TB, db *sqlite.DB, table sqlite.Table) *sqlite.Copy[text] {
 	t.Helper()
 	if table.Resource.Resource == "" {
 		table.Resource = pods
@@ -117,7 +117,7 @@ func (r *rig) query(sql string, args ...any) []string {
 	return query(r.t, conn.Conn, sql, args...)
 }
 
-func query(t *testing.T, conn *driver.Conn, sql string, args ...any) []string {
+func query(t testing.TB, conn *driver.Conn, sql string, args ...any) []string {
 	t.Helper()
 	rows := []string{}
 	err := sqlitex.Execute(conn, sql, &sqlitex.ExecOptions{Args: args, ResultFunc: func(s *driver.Stmt) error {

@@ -44,6 +44,9 @@ func (r *rig) place(db *postgres.DB, table postgres.Table) durabletest.Place[*li
 			return c, func() { _ = c.Close() }
 		},
 		Rows: func() []durabletest.Row {
+			if table.History {
+				r.comparePresent(table.Name)
+			}
 			rows, err := r.admin.Query(r.t.Context(), `SELECT key, uid, resource_version, object::text FROM `+r.schema+`.`+table.Name)
 			if err != nil {
 				r.t.Error(err)
@@ -55,11 +58,30 @@ func (r *rig) place(db *postgres.DB, table postgres.Table) durabletest.Place[*li
 				r.Meta.UID = types.UID(uid)
 				return r, err
 			})
-			var from *pgconn.PgError
-			if err != nil && (!errors.As(err, &from) || from.Code != "42P01") { // before the first Load, there is no table
+			if err != nil && !undefinedTable(err) { // before the first Load, there is no table
 				r.t.Error(err)
 			}
 			return all
 		},
 	}
+}
+
+// comparePresent fails unless the rows of a table are the present states of its history.
+func (r *rig) comparePresent(name string) {
+	columns := `cluster, key, uid, resource_version, object`
+	now := `SELECT ` + columns + ` FROM ` + r.schema + `.` + name
+	present := `SELECT ` + columns + ` FROM ` + r.schema + `.` + name + `_history WHERE to_time IS NULL`
+	var differ int
+	err := r.admin.QueryRow(r.t.Context(), `SELECT (SELECT count(*) FROM (`+now+` EXCEPT `+present+`) a) + (SELECT count(*) FROM (`+present+` EXCEPT `+now+`) b)`).Scan(&differ)
+	if undefinedTable(err) { // before the first Load
+		return
+	}
+	if err != nil || differ > 0 {
+		r.t.Errorf("%s: %d differences between rows and present states of the history, %v", name, differ, err)
+	}
+}
+
+func undefinedTable(err error) bool {
+	var from *pgconn.PgError
+	return errors.As(err, &from) && from.Code == "42P01"
 }

@@ -79,31 +79,6 @@ func TestTerminated(t *testing.T) {
 	write(t, c, state, "3", put("a", 1, 3))
 }
 
-func TestCancelled(t *testing.T) {
-	r := newRig(t)
-	c, state := r.new()
-	state = write(t, c, state, "1", put("a", 1, 1))
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	tx, err := c.Begin(t.Context(), state, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Write(ended, []durable.Change[[]byte]{put("a", 1, 2)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Write = %v", err)
-	}
-	if err := tx.Commit(ended, at(state, "2")); !errors.Is(err, context.Canceled) {
-		t.Errorf("Commit = %v", err)
-	}
-	if _, err := c.Load(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("Load = %v", err)
-	}
-	if got := load(t, c); got.Point.Version != "1" {
-		t.Errorf("Load says version %s", got.Point.Version)
-	}
-	r.want("a u1 1")
-}
-
 // stateAt is what the rows are after the transactions up to version; transaction n makes changesOf(n).
 func stateAt(version int) []string {
 	rows := map[string]string{}

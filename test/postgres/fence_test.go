@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,68 +15,6 @@ import (
 func opened(state durable.State) durable.State {
 	state.Epoch++
 	return state
-}
-
-func TestFence(t *testing.T) {
-	r := newRig(t)
-	first, state := r.new()
-	state = transact(t, first, state, opened(state), false)
-	state = write(t, first, state, "1", put("a", 1, 1))
-
-	second := r.copy(r.open(), pods)
-	theirs := load(t, second)
-	theirs = transact(t, second, theirs, opened(theirs), false)
-	_, err := first.Begin(t.Context(), state, false)
-	if !errors.Is(err, durable.ErrFenced) {
-		t.Fatalf("Begin of the first program: %v", err)
-	}
-	t.Log(err)
-	write(t, second, theirs, "2", put("a", 1, 2)) // the first one holds no lock
-
-	// Another version of the same epoch is another program, too.
-	_, err = second.Begin(t.Context(), theirs, false)
-	if !errors.Is(err, durable.ErrFenced) {
-		t.Errorf("Begin with an earlier version: %v", err)
-	}
-	r.want("a u1 2")
-}
-
-// TestFirstFence lets programs begin the first transaction of all at once.
-func TestFirstFence(t *testing.T) {
-	r := newRig(t)
-	db := r.open()
-	const programs = 8
-	var wait sync.WaitGroup
-	results := make(chan error, programs)
-	for range programs {
-		c := r.copy(db, pods)
-		wait.Go(func() {
-			results <- func() error {
-				if _, err := c.Load(t.Context()); err != nil {
-					return err
-				}
-				tx, err := c.Begin(t.Context(), durable.State{}, false)
-				if err != nil {
-					return err
-				}
-				return tx.Commit(t.Context(), durable.State{Epoch: 1})
-			}()
-		})
-	}
-	wait.Wait()
-	close(results)
-	won := 0
-	for err := range results {
-		switch {
-		case err == nil:
-			won++
-		case !errors.Is(err, durable.ErrFenced):
-			t.Error(err)
-		}
-	}
-	if won != 1 {
-		t.Errorf("%d of %d programs opened a new copy, want 1", won, programs)
-	}
 }
 
 // TestPausedWriter has a program that stops in the middle of a transaction, and wakes up when another one has gone on.
