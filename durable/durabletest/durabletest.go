@@ -10,8 +10,6 @@
 //			}
 //		})
 //	}
-//
-// [Memory] is a Copy that passes, for tests of a program that uses a [durable.Mirror].
 package durabletest
 
 import (

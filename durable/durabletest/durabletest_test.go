@@ -9,5 +9,5 @@ import (
 type obj = *unstructured.Unstructured
 
 func TestMemory(t *testing.T) {
-	Test(t, func(testing.TB) Place[obj] { return NewMemory[obj]().Place() })
+	Test(t, func(testing.TB) Place[obj] { return newMemory[obj]().Place() })
 }

@@ -349,7 +349,7 @@ func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			failures := failuresOf(t, m.check, func(testing.TB) Place[obj] {
-				memory := NewMemory[obj]()
+				memory := newMemory[obj]()
 				read := make(chan struct{}, 1)
 				rows := func() []Row {
 					defer func() {

@@ -24,7 +24,7 @@ func (c *interrupted) Load(ctx context.Context) (durable.State, error) {
 
 // A Mirror that opens a copy is not stopped by an earlier one that commits in the middle of the opening.
 func TestOpeningWhileAnEarlierMirrorCommits(t *testing.T) {
-	memory := NewMemory[obj]()
+	memory := newMemory[obj]()
 	r := newRig(t, func(testing.TB) Place[obj] { return memory.Place() })
 	s := newServer(r)
 	earlier := s.start(r.open().Copy, "")
@@ -58,7 +58,7 @@ func (c *lazy) Begin(ctx context.Context, current durable.State, list bool) (dur
 
 // A Mirror need not commit a point that is committed already: nothing waits for that.
 func TestWaitForWhatIsThere(t *testing.T) {
-	memory := NewMemory[obj]()
+	memory := newMemory[obj]()
 	r := newRig(t, func(testing.TB) Place[obj] { return memory.Place() })
 	s := newServer(r)
 	s.put("default/a", true, false)

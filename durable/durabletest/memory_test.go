@@ -14,9 +14,9 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Memory is a place in the memory of the process. If copies of it are opened one after the other, each finds what the earlier ones
+// memory is a place in the memory of the process. If copies of it are opened one after the other, each finds what the earlier ones
 // have committed, as if it was on a disk.
-type Memory[T object.Object] struct {
+type memory[T object.Object] struct {
 	writer chan struct{} // has an element while a transaction is open
 
 	mu    sync.Mutex // guards what is committed
@@ -24,22 +24,22 @@ type Memory[T object.Object] struct {
 	rows  map[string]Row
 }
 
-// NewMemory returns an empty Memory.
-func NewMemory[T object.Object]() *Memory[T] {
-	return &Memory[T]{writer: make(chan struct{}, 1), rows: map[string]Row{}}
+// newMemory returns an empty memory.
+func newMemory[T object.Object]() *memory[T] {
+	return &memory[T]{writer: make(chan struct{}, 1), rows: map[string]Row{}}
 }
 
 // Place returns the place for [Test].
-func (m *Memory[T]) Place() Place[T] { return Place[T]{Open: m.Open, Rows: m.Rows} }
+func (m *memory[T]) Place() Place[T] { return Place[T]{Open: m.Open, Rows: m.Rows} }
 
 // Open opens the copy. kill rolls back a transaction that is open.
-func (m *Memory[T]) Open() (c durable.Copy[T], kill func()) {
+func (m *memory[T]) Open() (c durable.Copy[T], kill func()) {
 	own := &memoryCopy[T]{m: m}
 	return own, own.rollback
 }
 
 // Rows returns what is committed, in the order of keys.
-func (m *Memory[T]) Rows() []Row {
+func (m *memory[T]) Rows() []Row {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var rows []Row
@@ -50,7 +50,7 @@ func (m *Memory[T]) Rows() []Row {
 }
 
 // State returns the state of the last commit.
-func (m *Memory[T]) State() durable.State {
+func (m *memory[T]) State() durable.State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return cloneState(m.state)
@@ -63,7 +63,7 @@ func cloneState(s durable.State) durable.State {
 
 // memoryCopy implements [durable.Copy].
 type memoryCopy[T object.Object] struct {
-	m  *Memory[T]
+	m  *memory[T]
 	tx *memoryTx[T] // nil while none is open
 }
 
