@@ -26,7 +26,7 @@ func Example() {
 			return err
 		}
 		defer db.Close()
-		table, err := sqlite.New(db, sqlite.Table{Resource: podResource, Columns: []string{"node=.spec.nodeName"}}, (*listwatch.Raw).MarshalJSON)
+		table, err := sqlite.New(db, durable.Table{Resource: podResource, Columns: []string{"node=.spec.nodeName"}}, (*listwatch.Raw).MarshalJSON)
 		if err != nil {
 			return err
 		}

@@ -36,8 +36,8 @@ type Copy[T any] struct {
 
 // New returns a Copy in db. It connects when Load is called, and then makes its tables or changes their columns. encode returns the
 // JSON of an object, which [Check] accepts; it is called for each object that is written.
-func New[T any](db *DB, t Table, encode func(T) ([]byte, error)) (*Copy[T], error) {
-	checked, err := t.prepare()
+func New[T any](db *DB, t durable.Table, encode func(T) ([]byte, error)) (*Copy[T], error) {
+	checked, err := prepare(t)
 	if err != nil {
 		return nil, db.wrap("open a copy in", err)
 	}

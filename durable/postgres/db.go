@@ -13,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/relist-go/relist/durable"
 )
 
 // Options are what all copies of a [DB] have in common.
@@ -20,12 +22,6 @@ type Options struct {
 	// Schema is the name of the PostgreSQL schema that has the tables. Open creates it if it is not there.
 	// If empty, "relist" is used.
 	Schema string
-
-	// SynchronousCommit is the setting synchronous_commit of each session: off, local, remote_write, on or remote_apply. With off,
-	// a crash of the database can lose the last commits, in their order: then rows and version are both older than they were,
-	// they fit together, and the reflector reads the difference again.
-	// If empty, "off" is used.
-	SynchronousCommit string
 
 	// Timeout is how long one call of a Copy may wait for the database. Then it ends with an error, and the connection is closed.
 	// What may have to write all rows has no timeout: other columns, and a history that continues after a time without one.
@@ -35,7 +31,6 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Schema = cmp.Or(o.Schema, "relist")
-	o.SynchronousCommit = cmp.Or(o.SynchronousCommit, "off")
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	return o
 }
@@ -45,11 +40,11 @@ func (o Options) withDefaults() Options {
 type DB struct {
 	config      *pgx.ConnConfig
 	opts        Options
-	compression string
+	compression string // of objects in new tables: lz4, or pglz, which needs several times the CPU for each write, if the server has no lz4
 
 	mu     sync.Mutex
 	closed bool
-	copies map[closer]Table
+	copies map[closer]durable.Table
 }
 
 // closer is what a DB knows of its copies.
@@ -65,12 +60,9 @@ type closer interface{ close() error }
 // The role needs the right CREATE on the database. Without it, somebody else creates the schema, and gives the role CREATE and
 // USAGE on that.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
-	db := &DB{opts: opts.withDefaults(), copies: map[closer]Table{}}
+	db := &DB{opts: opts.withDefaults(), copies: map[closer]durable.Table{}}
 	if err := rules.CheckName(db.opts.Schema); err != nil {
 		return nil, fmt.Errorf("postgres: Options.Schema %q: %w", db.opts.Schema, err)
-	}
-	if !slices.Contains([]string{"off", "local", "remote_write", "on", "remote_apply"}, db.opts.SynchronousCommit) {
-		return nil, db.wrap("open", fmt.Errorf("SynchronousCommit is %q: want off, local, remote_write, on or remote_apply", opts.SynchronousCommit))
 	}
 	config, err := configOf(url)
 	if err != nil {
@@ -98,7 +90,7 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 func (db *DB) Close() error {
 	db.mu.Lock()
 	copies := db.copies
-	db.copies, db.closed = map[closer]Table{}, true
+	db.copies, db.closed = map[closer]durable.Table{}, true
 	db.mu.Unlock()
 	var errs []error
 	for c := range copies {
@@ -114,11 +106,10 @@ func (db *DB) forget(c closer) {
 	delete(db.copies, c)
 }
 
-// Compression returns how the server compresses objects of new tables: "lz4", or "pglz" if it was built without lz4. pglz needs
-// several times the CPU for each write.
-func (db *DB) Compression() string { return db.compression }
-
 // session has the settings of each session.
+//
+// Commits: without synchronous_commit, a crash of the database can lose the last commits, in their order. Then rows and version are both
+// older than they were, they fit together, and the reflector reads the difference again.
 //
 // Planning: each statement of a Copy finds its rows by key. A plan made while the table was new and empty would read the whole table
 // instead, and is kept until the statistics are renewed.
@@ -131,7 +122,7 @@ func (db *DB) Compression() string { return db.compression }
 // never be written.
 func (db *DB) session() map[string]string {
 	settings := map[string]string{
-		"synchronous_commit":                  db.opts.SynchronousCommit,
+		"synchronous_commit":                  "off",
 		"search_path":                         "pg_catalog",
 		"client_encoding":                     "UTF8",
 		"standard_conforming_strings":         "on",

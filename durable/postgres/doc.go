@@ -2,7 +2,7 @@
 // [durable.Copy]: a [durable.Mirror] writes to it.
 //
 //	db, err := postgres.Open(ctx, url, postgres.Options{})
-//	pods, err := postgres.New(db, postgres.Table{
+//	pods, err := postgres.New(db, durable.Table{
 //		Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"},
 //		Columns:  []string{"node=.spec.nodeName", "phase=.status.phase"},
 //	}, (*listwatch.Raw).MarshalJSON)
@@ -20,7 +20,7 @@
 //	labels            jsonb, NULL if the object has none
 //	created           timestamptz, NULL if the object has no such time
 //	object            jsonb
-//	node, phase       text, with an index: those of Table.Columns
+//	node, phase       text, with an index: those of durable.Table.Columns
 //
 // The table relist_state says at which version the rows of each table and cluster are. While a list is not whole, or
 // nobody knows for long whether the server is the same, it is empty.
@@ -35,7 +35,7 @@
 //
 // # History
 //
-// With Table.History there is a second table, such as pods_history, which has each state of each object, the present one included. It
+// With durable.Table.History there is a second table, such as pods_history, which has each state of each object, the present one included. It
 // has the same columns, and
 //
 //	from_time   when the state was seen
@@ -58,5 +58,6 @@
 // it with others. Of several programs that write the same copy, the one that has opened it last continues, and the others get
 // [durable.ErrFenced]; [DB.Lead] lets them wait for their turn instead.
 //
-// By default, a commit does not wait until the database has written it to the disk, see Options.SynchronousCommit.
+// A commit does not wait until the database has written it to the disk (synchronous_commit=off), because rows and version go back
+// together if that fails, and the reflector reads the difference again. A synchronous_commit in the URL applies.
 package postgres

@@ -29,12 +29,11 @@ func Example() {
 		}
 		defer db.Close()
 		encode := func(c *ConfigMap) ([]byte, error) { return json.Marshal(c) }
-		configMaps, err := postgres.New(db, postgres.Table{
-			Resource:  schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
-			Cluster:   "east",
-			Columns:   []string{`app=.metadata.labels["app.kubernetes.io/name"]`},
-			History:   true,
-			Retention: 7 * 24 * time.Hour,
+		configMaps, err := postgres.New(db, durable.Table{
+			Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+			Cluster:  "east",
+			Columns:  []string{`app=.metadata.labels["app.kubernetes.io/name"]`},
+			History:  7 * 24 * time.Hour,
 		}, encode)
 		if err != nil {
 			return err

@@ -95,8 +95,8 @@ const maxPruned = 5000
 // queuePrune removes some of what is older than the retention.
 func (t *tx[T]) queuePrune(batch *pgx.Batch) {
 	c := t.c
-	if now := time.Now(); now.Sub(c.pruned) >= min(c.table.Retention, pruneEvery) {
-		before := t.now.Add(-c.table.Retention)
+	if now := time.Now(); now.Sub(c.pruned) >= min(c.table.History, pruneEvery) {
+		before := t.now.Add(-c.table.History)
 		most := max(maxPruned, t.ended)
 		batch.Queue(c.sql.prune, c.table.Cluster, before, most).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() < int64(most) {

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/durable"
 )
 
 func TestColumn(t *testing.T) {
-	checked, err := Table{Resource: pods, Columns: []string{"x=.it's[0]"}}.prepare()
+	checked, err := prepare(durable.Table{Resource: pods, Columns: []string{"x=.it's[0]"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +23,7 @@ func TestColumn(t *testing.T) {
 var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 func TestTable(t *testing.T) {
-	for _, bad := range []Table{
+	for _, bad := range []durable.Table{
 		{},
 		{Resource: pods, Name: "pg_x"},
 		{Resource: pods, Name: strings.Repeat("a", 41)},
@@ -29,16 +31,16 @@ func TestTable(t *testing.T) {
 		{Resource: pods, Cluster: strings.Repeat("a", 254)},
 		{Resource: pods, Columns: []string{"xmin=.a"}},
 	} {
-		if c, err := New(&DB{copies: map[closer]Table{}}, bad, func(b []byte) ([]byte, error) { return b, nil }); err == nil {
+		if c, err := New(&DB{copies: map[closer]durable.Table{}}, bad, func(b []byte) ([]byte, error) { return b, nil }); err == nil {
 			t.Errorf("New(%+v) = %v, want an error", bad, c)
 		}
 	}
 }
 
 func TestOtherColumns(t *testing.T) {
-	db := &DB{copies: map[closer]Table{}}
+	db := &DB{copies: map[closer]durable.Table{}}
 	open := func(cluster, name string, columns ...string) error {
-		_, err := New(db, Table{Resource: pods, Cluster: cluster, Name: name, Columns: columns}, func(b []byte) ([]byte, error) { return b, nil })
+		_, err := New(db, durable.Table{Resource: pods, Cluster: cluster, Name: name, Columns: columns}, func(b []byte) ([]byte, error) { return b, nil })
 		return err
 	}
 	if err := errors.Join(open("east", "", "x=.a"), open("west", "", "x=.a"), open("west", "other", "y=.a")); err != nil {
@@ -78,8 +80,5 @@ func TestURL(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), "postgres://localhost/db", Options{Schema: "a b"}); err == nil || !strings.Contains(err.Error(), `Options.Schema "a b"`) {
 		t.Errorf("a schema with a space: %v", err)
-	}
-	if _, err := Open(t.Context(), "postgres://localhost/db", Options{SynchronousCommit: "maybe"}); err == nil || !strings.Contains(err.Error(), "maybe") {
-		t.Errorf("SynchronousCommit: %v", err)
 	}
 }

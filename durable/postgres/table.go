@@ -7,41 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/relist-go/relist/durable/internal/tables"
+	"github.com/relist-go/relist/durable"
 )
-
-// Table says where a [Copy] keeps its rows, and how.
-type Table struct {
-	// Resource is what the rows are.
-	Resource schema.GroupVersionResource
-
-	// Cluster is the name in the column cluster, for example "east". Copies of several clusters are in one table, so that one query
-	// sees all of them; each has its own state. It may be empty if there is only one.
-	Cluster string
-
-	// Name is the name of the table. If it is empty, it is the resource, and the group if there is one: pods, deployments_apps. Two
-	// copies of one resource of one cluster need different names, for example if each is of one namespace. It has at most 40
-	// small letters, digits and underscores.
-	Name string
-
-	// Columns are more columns, each with an index. "node=.spec.nodeName" makes the column node: the value of that member as text,
-	// NULL if an object has none. "[0]" chooses an element of an array, and `["a.b"]` is a member whose name has a dot. A text of
-	// more than 500 characters is cut, because an index takes no more. All rows have the columns at once, those of the history,
-	// too, and nothing is listed for that; but the database updates each row that has a value. Copies in one table must have the
-	// same columns. A column that is no longer named goes.
-	Columns []string
-
-	// History keeps former states in a second table, see the package comment.
-	History bool
-
-	// Retention is how long a former state is kept after it has ended. It must be positive with History, and 0 without.
-	Retention time.Duration
-}
 
 // maxCluster bounds the name of a cluster, because it is in an index together with the key: an entry has 2,704 bytes at most, see
 // also maxNameBytes.
@@ -49,20 +20,20 @@ const maxCluster = 253
 
 // table is a Table that was checked.
 type table struct {
-	Table
+	durable.Table
 	columns []column
 }
 
 // prepare checks a Table, and fills in what it leaves out.
-func (t Table) prepare() (table, error) {
-	checked, columns, err := rules.Prepare(tables.Table(t))
+func prepare(t durable.Table) (table, error) {
+	checked, columns, err := rules.Prepare(t)
 	if err != nil {
 		return table{}, err
 	}
 	if !storable(t.Cluster) || len(t.Cluster) > maxCluster {
 		return table{}, fmt.Errorf("Table.Cluster %.300q: want UTF-8 without a NUL, at most %d bytes", t.Cluster, maxCluster)
 	}
-	out := table{Table: Table(checked)}
+	out := table{Table: checked}
 	for _, named := range columns {
 		out.columns = append(out.columns, columnOf(named))
 	}
@@ -130,7 +101,7 @@ func (db *DB) make(ctx context.Context, conn *pgx.Conn, t table) error {
 		}
 		history := t.Name + "_history"
 		there, err = db.exists(ctx, tx, history)
-		if err != nil || !there && !t.History {
+		if err != nil || !there && t.History == 0 {
 			return err
 		}
 		if !there {

@@ -48,7 +48,7 @@ func (c *Copy[T]) Begin(ctx context.Context, current durable.State, list bool) (
 	}
 	t := &tx[T]{c: c, current: current, list: list, first: current.Epoch == 0 && current.Point.Version == ""}
 	err := c.during(ctx, doing, t.begin)
-	if err == nil && c.table.History && (t.first || t.ahead || !t.recorded) {
+	if err == nil && c.table.History > 0 && (t.first || t.ahead || !t.recorded) {
 		err = c.wrap(doing, t.mendHistory(ctx)) // without a limit: it may have to write all rows
 	}
 	if err != nil {
@@ -110,7 +110,7 @@ func (t *tx[T]) Write(ctx context.Context, changes []durable.Change[T]) error {
 // queue queues the statements of a change, and returns how many bytes its object has.
 func (t *tx[T]) queue(batch *pgx.Batch, change durable.Change[T], last bool) (int, error) {
 	c, meta := t.c, change.Meta
-	if !last && !c.table.History || change.Op != durable.Put && !storable(meta.Key) {
+	if !last && c.table.History == 0 || change.Op != durable.Put && !storable(meta.Key) {
 		return 0, nil
 	}
 	var object []byte
@@ -120,7 +120,7 @@ func (t *tx[T]) queue(batch *pgx.Batch, change durable.Change[T], last bool) (in
 			return 0, fmt.Errorf("encode %s: %w", meta.Key, err)
 		}
 	}
-	if c.table.History {
+	if c.table.History > 0 {
 		t.queueHistory(batch, change, object)
 	}
 	switch {
@@ -168,7 +168,7 @@ func (t *tx[T]) commit(ctx context.Context, next durable.State) error {
 		at = t.now
 	}
 	batch := &pgx.Batch{}
-	if c.table.History {
+	if c.table.History > 0 {
 		t.queueGap(batch, next)
 		t.queuePrune(batch)
 		t.recordedTo = place{next.Point.Version, &at}
@@ -176,7 +176,7 @@ func (t *tx[T]) commit(ctx context.Context, next durable.State) error {
 		batch.Queue(c.sql.beginOff, c.table.Name, c.table.Cluster, t.recordedTo.version, t.recordedTo.at)
 	}
 	batch.Queue(c.sql.commit, c.table.Name, c.table.Cluster, next.Epoch, next.Point.Version, at, t.now, string(rest),
-		c.table.History, t.recordedTo.version, t.recordedTo.at)
+		c.table.History > 0, t.recordedTo.version, t.recordedTo.at)
 	batch.Queue("commit")
 	return c.conn.SendBatch(ctx, batch).Close()
 }

@@ -17,16 +17,17 @@ import (
 
 // The conformance test for a Copy, with a history and an index, so that every statement is run, and beside the row of another cluster.
 func TestConformance(t *testing.T) {
-	table := sqlite.Table{Resource: pods, Cluster: "east", Columns: []string{"node=.spec.nodeName"}, History: true, Retention: time.Hour}
+	table := durable.Table{Resource: pods, Cluster: "east", Columns: []string{"node=.spec.nodeName"}, History: time.Hour}
 	durabletest.Test(t, func(t testing.TB) durabletest.Place[*listwatch.Raw] {
 		path := filepath.Join(t.TempDir(), "copy.db")
 		writeWest(t, path, table)
 		return durabletest.Place[*listwatch.Raw]{
 			Open: func() (durable.Copy[*listwatch.Raw], func()) {
-				db, err := sqlite.Open(path, sqlite.Options{Shared: true, WALSize: 1 << 20})
+				db, err := sqlite.Open(path, sqlite.Options{Shared: true})
 				if err != nil {
 					t.Fatal(err)
 				}
+				db.SetLogSize(1 << 20)
 				c, err := sqlite.New(db, table, (*listwatch.Raw).MarshalJSON)
 				if err != nil {
 					t.Fatal(err)
@@ -47,7 +48,7 @@ func TestConformance(t *testing.T) {
 }
 
 // writeWest writes a row of another cluster, with a key that rows of east have, too.
-func writeWest(t testing.TB, path string, table sqlite.Table) {
+func writeWest(t testing.TB, path string, table durable.Table) {
 	t.Helper()
 	table.Cluster = "west"
 	db, err := sqlite.Open(path, sqlite.Options{})

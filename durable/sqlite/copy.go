@@ -38,8 +38,8 @@ type Copy[T any] struct {
 // New returns a Copy in db, and makes its tables or changes their columns. For that it waits for other writers of the file, as long as
 // [Options].BusyTimeout says. encode returns the JSON of an object, which [Check] accepts; it is called for each object that is
 // written.
-func New[T any](db *DB, t Table, encode func(T) ([]byte, error)) (*Copy[T], error) {
-	checked, err := t.prepare()
+func New[T any](db *DB, t durable.Table, encode func(T) ([]byte, error)) (*Copy[T], error) {
+	checked, err := prepare(t)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %s: %w", db.path, err)
 	}

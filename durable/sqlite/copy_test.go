@@ -19,7 +19,7 @@ var _ durable.Copy[text] = (*sqlite.Copy[text])(nil)
 
 // Each key is looked up in the index: the time does not grow with the table.
 func TestHeldAndKeysUseTheIndex(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	held, keys := sqlite.Plan(r.copy)
 	if len(held) != 2 || !strings.HasPrefix(held[0], "SCAN k ") || !strings.HasSuffix(held[1], "(cluster=? AND key=?)") {
 		t.Errorf("Held does %q", held)
@@ -32,7 +32,7 @@ func TestHeldAndKeysUseTheIndex(t *testing.T) {
 // A program that opens a copy again and again, and can write nothing, does not make it look fresh.
 func TestCommittedStaysWhenACopyIsOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, sqlite.Table{})
+		r := newRig(t, durable.Table{})
 		r.at.Epoch = 0
 		r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
 		committed := func() string { return r.query("SELECT committed FROM relist_state")[0] }
@@ -59,7 +59,7 @@ func TestCommittedStaysWhenACopyIsOpened(t *testing.T) {
 }
 
 func TestRows(t *testing.T) {
-	r := newRig(t, sqlite.Table{Cluster: "east", Columns: []string{"node=.spec.nodeName"}})
+	r := newRig(t, durable.Table{Cluster: "east", Columns: []string{"node=.spec.nodeName"}})
 	r.commit(true, "5",
 		put("shop/web-0", "u1", "1", "n1"), put("shop/web-1", "u2", "2", "n2"), put("node-1", "u3", "3", ""),
 		put("shop/web-1", "u2", "4", "n3"), gone(durable.Deleted, "shop/none", "u9", "5"))
@@ -84,7 +84,7 @@ func TestRows(t *testing.T) {
 
 // A Put of what is there writes no row: the log grows by the page of the state alone.
 func TestPutOfTheSame(t *testing.T) {
-	r := newRig(t, sqlite.Table{Columns: []string{"node=.spec.nodeName"}})
+	r := newRig(t, durable.Table{Columns: []string{"node=.spec.nodeName"}})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"), put("shop/b", "u2", "2", "n1"))
 	r.other("CREATE TABLE written (key TEXT)", `CREATE TRIGGER watch AFTER UPDATE ON pods BEGIN INSERT INTO written VALUES (new.key); END`)
 	r.load()
@@ -105,7 +105,7 @@ func TestPutOfTheSame(t *testing.T) {
 
 // After a Write that has failed, nothing of the transaction is committed.
 func TestWriteThatFails(t *testing.T) {
-	r := newRig(t, sqlite.Table{Columns: []string{"node=.spec.nodeName"}})
+	r := newRig(t, durable.Table{Columns: []string{"node=.spec.nodeName"}})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	driver "zombiezen.com/go/sqlite"
+
+	"github.com/relist-go/relist/durable"
 )
 
 // Options configure a [DB]. The zero value is ready for use.
@@ -18,11 +20,6 @@ type Options struct {
 	// too. If zero, 30 seconds are used. If negative, only the context ends the wait.
 	BusyTimeout time.Duration
 
-	// WALSize is the size in bytes from which a commit moves the whole write-ahead log into the file and makes the log empty. For
-	// that it waits up to one second for readers. If zero, 64 MB are used. If negative, that is never done, and the log grows for as
-	// long as there is a reader at every moment.
-	WALSize int64
-
 	// Shared: other processes that set it may open the file for writing at the same time. The copies of two processes must differ
 	// then. If they do not, one of the two is told [durable.ErrFenced].
 	Shared bool
@@ -30,13 +27,14 @@ type Options struct {
 
 // DB is a file of SQLite with copies in it. Its methods may be called from several goroutines.
 type DB struct {
-	path string
-	opts Options
-	lock *driver.Conn // nil if it was given back
+	path    string
+	opts    Options
+	logSize int64        // see checkpoint
+	lock    *driver.Conn // nil if it was given back
 
 	mu     sync.Mutex
 	closed bool
-	copies map[closer]Table
+	copies map[closer]durable.Table
 }
 
 // closer is what a DB knows of its copies.
@@ -60,10 +58,7 @@ func Open(path string, opts Options) (*DB, error) {
 	if opts.BusyTimeout == 0 {
 		opts.BusyTimeout = 30 * time.Second
 	}
-	if opts.WALSize == 0 {
-		opts.WALSize = 64 << 20
-	}
-	db := &DB{path: path, opts: opts, copies: map[closer]Table{}}
+	db := &DB{path: path, opts: opts, logSize: maxLogSize, copies: map[closer]durable.Table{}}
 	if db.lock, err = lock(path, opts.Shared); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 // Package sqlite keeps copies of Kubernetes resources in a file of SQLite, which any program can query while they are kept.
 //
 //	db, err := sqlite.Open("cluster.db", sqlite.Options{})
-//	pods, err := sqlite.New(db, sqlite.Table{
+//	pods, err := sqlite.New(db, durable.Table{
 //		Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"},
 //		Cluster:  "east",
 //		Columns:  []string{"node=.spec.nodeName", "image=.spec.containers[0].image"},
@@ -23,7 +23,7 @@
 //	created           as the server wrote it
 //	object            JSON, as text, so that every tool can read it
 //
-// and the columns of [Table].Columns, each with an index. A column is computed from the object by SQLite itself. So it agrees with
+// and the columns of [durable.Table].Columns, each with an index. A column is computed from the object by SQLite itself. So it agrees with
 // the object always, and a new column needs no list.
 //
 //	SELECT cluster, key FROM pods WHERE node = 'n1' AND image LIKE 'web:%';
@@ -37,7 +37,7 @@
 //
 // # History
 //
-// With [Table].History, former states are in a second table, pods_history: from_time and to_time are when the begin and the end of
+// With [durable.Table].History, former states are in a second table, pods_history: from_time and to_time are when the begin and the end of
 // a state were seen, and resource_version and to_version are the versions at which the state began and ended. States of a key
 // do not overlap. The present state has no to_time.
 //
@@ -55,8 +55,8 @@
 // newer. Readers and the writer do not wait for each other, because the file has a write-ahead log beside it: file-wal and file-shm.
 // The newest commits are in the log, so make a backup with VACUUM INTO, and not with cp. The folder must be on a local disk. A
 // reader that may not write to the folder sees what there is, and not what a program writes later if none had the copies open when the
-// reader began: see [Reader.Close]. A transaction of a reader keeps the log from becoming empty, so it should be short: see
-// [Options].WALSize.
+// reader began: see [Reader.Close]. A transaction of a reader keeps the log from becoming empty, so it should be short:
+// when the log has 64 MB, a commit waits up to a second for readers.
 //
 // Commits are not forced to the disk one by one (synchronous=NORMAL): if the machine fails, the last ones may be lost, rows and state
 // together, and the mirror reads the same changes from the server again.

@@ -40,7 +40,7 @@ func printDrift() error {
 		"east": {"shop/web": "web:2", "shop/cart": "cart:7"},
 		"west": {"shop/web": "web:1", "shop/cart": "cart:7"},
 	} {
-		deployments, err := sqlite.New(db, sqlite.Table{
+		deployments, err := sqlite.New(db, durable.Table{
 			Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"},
 			Cluster:  cluster,
 			Columns:  []string{"image=.spec.template.spec.containers[0].image"},

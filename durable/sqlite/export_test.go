@@ -6,6 +6,9 @@ import (
 	driver "zombiezen.com/go/sqlite"
 )
 
+// SetLogSize sets the size from which a log is large.
+func (db *DB) SetLogSize(bytes int64) { db.logSize = bytes }
+
 // Limit runs a statement on the connection of a Copy.
 func Limit[T any](c *Copy[T], pragma string) {
 	if err := exec(c.conn, pragma, nil); err != nil {

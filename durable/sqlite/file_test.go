@@ -26,7 +26,7 @@ func TestOpenRefuses(t *testing.T) {
 		"another program's file": {func(r *rig) { r.other("CREATE TABLE bookmarks (url)") }, "database of another program"},
 		"another application_id": {func(r *rig) { r.other("PRAGMA application_id = 7") }, "database of another program (application_id 7,"},
 		"a newer schema": {func(r *rig) {
-			r.open(sqlite.Table{})
+			r.open(durable.Table{})
 			r.db.Close()
 			r.other("PRAGMA user_version = 99")
 		}, "a newer version of relist has made it (its schema is 99,"},
@@ -80,7 +80,7 @@ func write(t testing.TB, path string, data []byte) {
 }
 
 func TestLock(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	link := r.path + ".link"
 	if err := os.Symlink(r.path, link); err != nil {
 		t.Fatal(err)
@@ -108,13 +108,13 @@ func TestLock(t *testing.T) {
 	if _, err := r.copy.Load(t.Context()); err == nil {
 		t.Error("Load after Close: no error")
 	}
-	if _, err := sqlite.New(r.db, sqlite.Table{Resource: pods}, encode); err == nil {
+	if _, err := sqlite.New(r.db, durable.Table{Resource: pods}, encode); err == nil {
 		t.Error("New after Close: no error")
 	}
 
 	// Those that are shared keep out one that is not, until the last of them is closed.
 	r.opts = shared
-	r.open(sqlite.Table{})
+	r.open(durable.Table{})
 	second, err := sqlite.Open(link, shared)
 	if err != nil {
 		t.Fatal(err)
@@ -124,13 +124,13 @@ func TestLock(t *testing.T) {
 	refused(r.path, sqlite.Options{})
 	second.Close()
 	r.opts = sqlite.Options{}
-	r.open(sqlite.Table{})
+	r.open(durable.Table{})
 	r.db.Close()
 }
 
 // What is full is told, nothing is lost, and writing continues when there is room.
 func TestFullDisk(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
 	big := put("shop/b", "u2", "2", "n1")
 	big.Object = `{"data":"` + strings.Repeat("x", 8<<20) + `"}`
@@ -149,7 +149,7 @@ func TestFullDisk(t *testing.T) {
 
 // A transaction that has failed does not keep others waiting until the next Load.
 func TestFailedTransactionLetsOthersWrite(t *testing.T) {
-	r := newRigWith(t, sqlite.Table{}, sqlite.Options{Shared: true})
+	r := newRigWith(t, durable.Table{}, sqlite.Options{Shared: true})
 	r.other("CREATE TRIGGER refuse BEFORE INSERT ON pods BEGIN SELECT RAISE(ABORT, 'no'); END")
 	r.begin(true)
 	if err := r.tx.Write(t.Context(), []durable.Change[text]{put("shop/a", "u1", "1", "n1")}); err == nil {
@@ -168,7 +168,7 @@ func TestFailedTransactionLetsOthersWrite(t *testing.T) {
 
 // A damaged page is told as such, by whichever call comes to it.
 func TestCorruptPage(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	var changes []durable.Change[text]
 	for i := range 500 {
 		key := "shop/" + strings.Repeat("x", 100) + string(rune('a'+i%26)) + strings.Repeat("y", i/26)
@@ -190,7 +190,7 @@ func TestCorruptPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	r.db, r.copy = db, newCopy(t, db, sqlite.Table{})
+	r.db, r.copy = db, newCopy(t, db, durable.Table{})
 	r.load()
 	_, err = r.copy.Keys(t.Context(), "", 1000)
 	if err == nil || !strings.Contains(err.Error(), r.path+": list the keys of pods: ") || !strings.Contains(err.Error(), "the file is damaged: stop the program and move the file away") {
@@ -204,7 +204,7 @@ func TestCorruptPage(t *testing.T) {
 // A program was killed, and left its log. A backup that is copied over the file gets the commits of that log. It is as it was when
 // the log is deleted.
 func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	rows := func(version string, from, to int) {
 		t.Helper()
 		var changes []durable.Change[text]
@@ -224,16 +224,16 @@ func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
 	rows("5", 0, 300)
 	r.db.Close() // moves the log into the file
 	backup := read(r.path)
-	r.open(sqlite.Table{})
+	r.open(durable.Table{})
 	rows("6", 300, 900)
 	r.db.Close()
-	r.open(sqlite.Table{})
+	r.open(durable.Table{})
 	rows("7", 800, 1000)
 
 	killed := &rig{t: t, path: filepath.Join(t.TempDir(), "copy.db")}
 	write(t, killed.path, read(r.path))
 	write(t, killed.path+"-wal", read(r.path+"-wal"))
-	killed.open(sqlite.Table{})
+	killed.open(durable.Table{})
 	if killed.at.Point.Version != "7" {
 		t.Errorf("with its own log, the file is at %q", killed.at.Point.Version)
 	}
@@ -255,7 +255,7 @@ func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	restored.open(sqlite.Table{})
+	restored.open(durable.Table{})
 	if got := restored.query("SELECT count(*) FROM pods"); got[0] != "300" || restored.at.Point.Version != "5" {
 		t.Errorf("%s rows at %q, want those of the backup", got, restored.at.Point.Version)
 	}
@@ -264,7 +264,7 @@ func TestBackupBesideTheLogOfAKilledProgram(t *testing.T) {
 
 // Somebody deletes or replaces the file while it is open: the copy begins again in the file that has the name.
 func TestMovedFile(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
 	if err := os.Rename(r.path, r.path+".old"); err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestMovedFile(t *testing.T) {
 
 // The end of a context ends the wait for another writer, and the connection stays as it was.
 func TestBusy(t *testing.T) {
-	r := newRigWith(t, sqlite.Table{}, sqlite.Options{Shared: true})
+	r := newRigWith(t, durable.Table{}, sqlite.Options{Shared: true})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
 	writer, err := driver.OpenConn(r.path, driver.OpenReadWrite)
 	if err != nil {
@@ -312,8 +312,8 @@ func TestBusy(t *testing.T) {
 		t.Fatalf("a file that another connection writes to is not opened: %v", err)
 	}
 	defer db.Close()
-	newCopy(t, db, sqlite.Table{}) // its table is there
-	_, err = sqlite.New(db, sqlite.Table{Name: "more", Resource: pods}, encode)
+	newCopy(t, db, durable.Table{}) // its table is there
+	_, err = sqlite.New(db, durable.Table{Name: "more", Resource: pods}, encode)
 	if err == nil || !strings.Contains(err.Error(), "another connection has been writing for 1s") {
 		t.Errorf("New: %v", err)
 	}
@@ -323,7 +323,7 @@ func TestBusy(t *testing.T) {
 
 // A statement that runs is interrupted, not waited for.
 func TestCancelRunning(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
 	r.begin(false)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -126,7 +126,7 @@ func (t *tx[T]) beginOff() error {
 // prune removes some of what is older than the retention.
 func (t *tx[T]) prune() error {
 	c := t.c
-	before := time.Now().UTC().Add(-c.table.Retention).Format(timeFormat)
+	before := time.Now().UTC().Add(-c.table.History).Format(timeFormat)
 	if err := exec(c.conn, c.sql.prune, nil, c.table.Cluster, before, max(maxPruned, t.ended)); err != nil {
 		return err
 	}

@@ -10,10 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/durable"
-	"github.com/relist-go/relist/durable/sqlite"
 )
 
-var withHistory = sqlite.Table{Columns: []string{"node=.spec.nodeName"}, History: true, Retention: 24 * time.Hour}
+var withHistory = durable.Table{Columns: []string{"node=.spec.nodeName"}, History: 24 * time.Hour}
 
 // day is when a bubble of synctest begins.
 const day = "2000-01-01T"
@@ -133,8 +132,8 @@ func TestHistoryOfAPause(t *testing.T) {
 // Transactions without a history leave a gap, and the history continues with the rows as they are.
 func TestHistoryOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		off := sqlite.Table{Columns: withHistory.Columns}
-		reopen := func(r *rig, table sqlite.Table) {
+		off := durable.Table{Columns: withHistory.Columns}
+		reopen := func(r *rig, table durable.Table) {
 			r.db.Close()
 			<-time.After(time.Minute)
 			r.open(table)
@@ -163,7 +162,7 @@ func TestHistoryOffInAFirstList(t *testing.T) {
 	r := newRig(t, withHistory)
 	r.commit(true, "", put("a/b", "u1", "1", "n1"))
 	r.db.Close()
-	r.open(sqlite.Table{Columns: withHistory.Columns})
+	r.open(durable.Table{Columns: withHistory.Columns})
 	r.commit(true, "10", gone(durable.Missing, "a/b", "u1", "1"))
 	r.want("gaps", "SELECT kind, from_version, to_version FROM relist_gaps", "off||NULL")
 	r.db.Close()

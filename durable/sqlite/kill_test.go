@@ -33,17 +33,18 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-var killTable = sqlite.Table{Resource: pods, Columns: []string{"node=.spec.nodeName"}, History: true, Retention: time.Hour}
+var killTable = durable.Table{Resource: pods, Columns: []string{"node=.spec.nodeName"}, History: time.Hour}
 
 const killedRows = 40
 
 // writeForEver writes the same rows in each transaction, all of them at the version that it commits, in two Writes. It prints a line
 // after each step.
 func writeForEver(path string) error {
-	db, err := sqlite.Open(path, sqlite.Options{WALSize: 1 << 20})
+	db, err := sqlite.Open(path, sqlite.Options{})
 	if err != nil {
 		return err
 	}
+	db.SetLogSize(1 << 20)
 	c, err := sqlite.New(db, killTable, encode)
 	if err != nil {
 		return err

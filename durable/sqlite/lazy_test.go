@@ -46,7 +46,7 @@ func TestLazyObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	table, err := sqlite.New(db, sqlite.Table{Resource: pods, Columns: []string{"node=.spec.nodeName"}}, (*lazyPod).MarshalJSON)
+	table, err := sqlite.New(db, durable.Table{Resource: pods, Columns: []string{"node=.spec.nodeName"}}, (*lazyPod).MarshalJSON)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	driver "zombiezen.com/go/sqlite"
 
+	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/durable/sqlite"
 )
 
@@ -19,11 +20,12 @@ func newLogRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, path: filepath.Join(t.TempDir(), "copy.db")}
 	var err error
-	if r.db, err = sqlite.Open(r.path, sqlite.Options{WALSize: logSize}); err != nil {
+	if r.db, err = sqlite.Open(r.path, sqlite.Options{}); err != nil {
 		t.Fatal(err)
 	}
+	r.db.SetLogSize(logSize)
 	t.Cleanup(func() { r.db.Close() })
-	r.copy = newCopy(t, r.db, sqlite.Table{})
+	r.copy = newCopy(t, r.db, durable.Table{})
 	r.load()
 	return r
 }

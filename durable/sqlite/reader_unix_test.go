@@ -18,7 +18,7 @@ import (
 // Copies may have secrets, so nobody but the owner of a new file reads it, or the files beside it. Whoever gives others the right to
 // read it keeps that.
 func TestPermissions(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	want := func(mode fs.FileMode) {
 		t.Helper()
 		r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
@@ -37,13 +37,13 @@ func TestPermissions(t *testing.T) {
 	if err := os.Chmod(r.path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	r.open(sqlite.Table{})
+	r.open(durable.Table{})
 	want(0o640)
 }
 
 // A reader that cannot make files beside a copy that no program has open reads it, and learns if a program begins to write meanwhile.
 func TestReaderThatCannotMakeFiles(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	r.commit(true, "5", put("shop/a", "u1", "1", "n1"))
 	r.db.Close()
 	forbid, allow := func() error { return os.Chmod(filepath.Dir(r.path), 0o500) }, func() error { return os.Chmod(filepath.Dir(r.path), 0o700) }
@@ -72,7 +72,7 @@ func TestReaderThatCannotMakeFiles(t *testing.T) {
 	if err := allow(); err != nil {
 		t.Fatal(err)
 	}
-	r.open(sqlite.Table{})
+	r.open(durable.Table{})
 	r.commit(false, "6", gone(durable.Deleted, "shop/a", "u1", "6"))
 	for i, reader := range readers { // while a program writes, and when it has stopped
 		if i == 1 {
@@ -86,7 +86,7 @@ func TestReaderThatCannotMakeFiles(t *testing.T) {
 
 // If the log of a killed program cannot be read, its commits would be missing.
 func TestReaderThatCannotReadTheLog(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	r.db.Close()
 	for _, more := range []string{"-wal", "-shm"} {
 		if err := os.Symlink(r.path+more, r.path+more); err != nil {

@@ -35,12 +35,12 @@ type rig struct {
 	at   durable.State
 }
 
-func newRig(t *testing.T, table sqlite.Table) *rig {
+func newRig(t *testing.T, table durable.Table) *rig {
 	t.Helper()
 	return newRigWith(t, table, sqlite.Options{})
 }
 
-func newRigWith(t *testing.T, table sqlite.Table, opts sqlite.Options) *rig {
+func newRigWith(t *testing.T, table durable.Table, opts sqlite.Options) *rig {
 	t.Helper()
 	r := &rig{t: t, path: filepath.Join(t.TempDir(), "copy.db"), opts: opts}
 	r.open(table)
@@ -48,7 +48,7 @@ func newRigWith(t *testing.T, table sqlite.Table, opts sqlite.Options) *rig {
 	return r
 }
 
-func (r *rig) open(table sqlite.Table) {
+func (r *rig) open(table durable.Table) {
 	r.t.Helper()
 	var err error
 	if r.db, err = sqlite.Open(r.path, r.opts); err != nil {
@@ -58,7 +58,7 @@ func (r *rig) open(table sqlite.Table) {
 	r.load()
 }
 
-func newCopy(t testing.TB, db *sqlite.DB, table sqlite.Table) *sqlite.Copy[text] {
+func newCopy(t testing.TB, db *sqlite.DB, table durable.Table) *sqlite.Copy[text] {
 	t.Helper()
 	if table.Resource.Resource == "" {
 		table.Resource = pods

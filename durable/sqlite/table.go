@@ -4,54 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	driver "zombiezen.com/go/sqlite"
 
-	"github.com/relist-go/relist/durable/internal/tables"
+	"github.com/relist-go/relist/durable"
 )
-
-// Table says where a [Copy] keeps its rows, and how.
-type Table struct {
-	// Resource is what the rows are.
-	Resource schema.GroupVersionResource
-
-	// Cluster is the name in the column cluster, for example "east". Copies of several clusters are in one table, so that one query
-	// sees all of them; each has its own state. It may be empty if there is only one.
-	Cluster string
-
-	// Name is the name of the table. If it is empty, it is the resource, and the group if there is one: pods, deployments_apps. Two
-	// copies of one resource of one cluster need different names, for example if each is of one namespace.
-	Name string
-
-	// Columns are more columns, each with an index. "node=.spec.nodeName" makes the column node: the value of that member, NULL if an
-	// object has none. "[0]" chooses an element of an array, and `["a.b"]` is a member whose name has a dot. A value is text, a
-	// number, 0 or 1 for false and true, or the JSON of an array or object. All rows have the columns at once, those of the history,
-	// too, and nothing is listed for that. Copies in one table must have the same columns. A column that is no longer named goes.
-	Columns []string
-
-	// History keeps former states in a second table, see the package comment.
-	History bool
-
-	// Retention is how long a former state is kept after it has ended. It must be positive with History, and 0 without.
-	Retention time.Duration
-}
 
 // table is a Table that was checked.
 type table struct {
-	Table
+	durable.Table
 	columns []column
 }
 
 // prepare checks a Table, and fills in what it leaves out.
-func (t Table) prepare() (table, error) {
-	checked, columns, err := rules.Prepare(tables.Table(t))
+func prepare(t durable.Table) (table, error) {
+	checked, columns, err := rules.Prepare(t)
 	if err != nil {
 		return table{}, err
 	}
-	out := table{Table: Table(checked)}
+	out := table{Table: checked}
 	for _, named := range columns {
 		c, err := columnOf(named)
 		if err != nil {
@@ -75,7 +48,7 @@ func (t table) made(conn *driver.Conn) (bool, error) {
 		return false, err
 	}
 	last := t.Name
-	if t.History {
+	if t.History > 0 {
 		last += "_history"
 	}
 	found := int64(0)
@@ -124,7 +97,7 @@ func (t table) make(conn *driver.Conn) error {
 		}
 		history := t.Name + "_history"
 		there, err = exists(conn, history)
-		if err != nil || !there && !t.History {
+		if err != nil || !there && t.History == 0 {
 			return err
 		}
 		if there {

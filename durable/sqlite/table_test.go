@@ -22,33 +22,16 @@ func TestVersionOfSQLite(t *testing.T) {
 }
 
 func TestTableRefused(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
+	r := newRig(t, durable.Table{})
 	r.other("CREATE TABLE mine (x)", "CREATE TABLE other_history (x)")
-	for want, table := range map[string]sqlite.Table{
-		"needs a version and a resource":                     {Resource: schema.GroupVersionResource{Resource: "pods"}},
-		`Table.Name "pods; drop"`:                            {Name: "pods; drop"},
-		`Table.Name "1pods"`:                                 {Name: "1pods"},
+	for want, table := range map[string]durable.Table{
 		`Table.Name "sqlite_x"`:                              {Name: "sqlite_x"},
-		"relist_ and _history are for":                       {Name: "relist_state"},
 		"the table has pods, not pods.metrics":               {Name: "pods", Cluster: "other", Resource: schema.GroupVersionResource{Group: "metrics", Version: "v1", Resource: "pods"}},
 		"which relist has not made":                          {Name: "mine"},
 		"relist has not made: choose":                        {Name: "other"},
-		"History needs a positive Retention":                 {Cluster: "other", History: true},
-		"Retention is only for a History":                    {Cluster: "other", Retention: time.Hour},
 		`there is a Copy of cluster "" in it`:                {},
 		`the Copy of cluster "" has other columns`:           {Cluster: "other", Columns: []string{"node=.spec.nodeName"}},
-		"there are two of this name":                         {Name: "x", Columns: []string{"a=.b", "a=.c"}},
-		"every table has a column of this name":              {Name: "x", Columns: []string{"uid=.metadata.uid"}},
 		`column "present=.a": every table`:                   {Name: "x", Columns: []string{"present=.a"}},
-		`column "node": want name=.path`:                     {Name: "x", Columns: []string{"node"}},
-		`name "No de"`:                                       {Name: "x", Columns: []string{"No de=.a"}},
-		`path ""`:                                            {Name: "x", Columns: []string{"a="}},
-		`path "spec"`:                                        {Name: "x", Columns: []string{"a=spec"}},
-		`path "."`:                                           {Name: "x", Columns: []string{"a=."}},
-		`path ".a..b"`:                                       {Name: "x", Columns: []string{"a=.a..b"}},
-		`path ".a[x]"`:                                       {Name: "x", Columns: []string{"a=.a[x]"}},
-		`path ".a[0"`:                                        {Name: "x", Columns: []string{"a=.a[0"}},
-		`path ".a[\"b"`:                                      {Name: "x", Columns: []string{`a=.a["b`}},
 		`SQLite cannot look for a member of the name "a\"b"`: {Name: "x", Columns: []string{`a=.a"b`}},
 	} {
 		if table.Resource.Resource == "" {
@@ -58,29 +41,14 @@ func TestTableRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", table, err, want)
 		}
 	}
-	if _, err := sqlite.New[text](r.db, sqlite.Table{Name: "x", Resource: pods}, nil); err == nil {
+	if _, err := sqlite.New[text](r.db, durable.Table{Name: "x", Resource: pods}, nil); err == nil {
 		t.Error("New without a function that encodes: no error")
-	}
-}
-
-func TestTableNames(t *testing.T) {
-	r := newRig(t, sqlite.Table{})
-	for _, gvr := range []schema.GroupVersionResource{
-		{Group: "apps", Version: "v1", Resource: "deployments"},
-		{Group: "cert-manager.io", Version: "v1", Resource: "certificates"},
-		{Group: strings.Repeat("a.very.long.group.", 9), Version: "v1", Resource: "orders"},
-	} {
-		newCopy(t, r.db, sqlite.Table{Resource: gvr})
-	}
-	want := []string{"certificates_cert_manager_io", "deployments_apps", "orders_a_very_long_group_a_very_long_group_a_very_long_group", "pods"}
-	if got := r.query("SELECT table_name FROM relist_tables"); !slices.Equal(got, want) {
-		t.Errorf("tables %q, want %q", got, want)
 	}
 }
 
 // Columns come and go without a write of any row, those of former states, too.
 func TestColumns(t *testing.T) {
-	table := sqlite.Table{History: true, Retention: time.Hour, Columns: []string{"node=.spec.nodeName"}}
+	table := durable.Table{History: time.Hour, Columns: []string{"node=.spec.nodeName"}}
 	r := newRig(t, table)
 	odd := durable.Change[text]{Meta: meta("a/odd", "u1", "1"), Op: durable.Put, Object: `{"metadata":{"labels":{"app.kubernetes.io/name":"it's"}},` +
 		`"spec":{"replicas":10,"paused":true,"select":{"a":[1]},"none":null,"list":[{"x":"first"},{"x":"second"}]}}`}
@@ -104,7 +72,7 @@ func TestColumns(t *testing.T) {
 	}
 	r.commit(false, "6", put("a/c", "u3", "6", "n2"))
 	r.db.Close()
-	r.open(sqlite.Table{})
+	r.open(durable.Table{})
 	if got := r.query("SELECT name FROM pragma_table_xinfo('pods') WHERE name IN ('app', 'node')"); len(got) != 0 {
 		t.Errorf("columns are left: %q", got)
 	}
@@ -115,7 +83,7 @@ func TestColumns(t *testing.T) {
 // somebody drops the history, it begins again with the rows.
 func TestDroppedTable(t *testing.T) {
 	for _, columns := range [][]string{nil, {"node=.spec.nodeName"}, {"image=.spec.containers[0].image"}} {
-		table := sqlite.Table{Columns: []string{"node=.spec.nodeName"}, History: true, Retention: time.Hour}
+		table := durable.Table{Columns: []string{"node=.spec.nodeName"}, History: time.Hour}
 		r := newRig(t, table)
 		r.commit(true, "10", put("a/b", "u1", "1", "n1"), put("a/c", "u2", "2", "n1"))
 		r.db.Close()
@@ -139,7 +107,7 @@ func TestDroppedTable(t *testing.T) {
 // If somebody drops a table that all copies share, Load makes it again.
 func TestDroppedSharedTable(t *testing.T) {
 	for table, want := range map[string]string{"relist_state": "", "relist_gaps": "10"} {
-		r := newRig(t, sqlite.Table{History: true, Retention: time.Hour})
+		r := newRig(t, durable.Table{History: time.Hour})
 		r.commit(true, "10", put("a/b", "u1", "1", "n1"))
 		r.other("DROP TABLE " + table)
 		if tx, err := r.copy.Begin(t.Context(), r.at, true); err == nil {
@@ -159,11 +127,11 @@ func TestDroppedSharedTable(t *testing.T) {
 
 // If somebody drops relist_state while the history is off, the history continues with the rows as they are.
 func TestDroppedStateOfACopyWithoutHistory(t *testing.T) {
-	table := sqlite.Table{History: true, Retention: time.Hour}
+	table := durable.Table{History: time.Hour}
 	r := newRig(t, table)
 	r.commit(true, "10", put("a/b", "u1", "1", "n1"), put("a/c", "u2", "2", "n1"))
 	r.db.Close()
-	r.open(sqlite.Table{})
+	r.open(durable.Table{})
 	r.commit(false, "12", put("a/b", "u1", "11", "n1"), gone(durable.Deleted, "a/c", "u2", "12"))
 	r.db.Close()
 	r.other("DROP TABLE relist_state")
@@ -177,7 +145,7 @@ func TestCheck(t *testing.T) {
 	deep := func(n int) string {
 		return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + "}"
 	}
-	r := newRig(t, sqlite.Table{Columns: []string{"a=.a"}})
+	r := newRig(t, durable.Table{Columns: []string{"a=.a"}})
 	for object, good := range map[string]bool{
 		`{}`: true, "{\"a\":1}\n": true, `{"a":"\u0000"}`: true, `{"a":1,"a":2}`: true, `{"a":"😀é"}`: true, deep(1000): true,
 		deep(1001): false, ``: false, `null`: false, `[]`: false, `{`: false, `{"a":1}x`: false, `{"a":1}{}`: false, "{\"a\":\"\xff\"}": false, `{'a':1}`: false,

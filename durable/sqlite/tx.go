@@ -68,7 +68,7 @@ func (t *tx[T]) begin() error {
 	}
 	ahead := t.committed > t.began
 	t.currentAt, t.committed, t.recordedTo.at = min(t.currentAt, t.began), min(t.committed, t.began), min(t.recordedTo.at, t.began)
-	if !c.table.History || !t.first && !ahead && t.recorded {
+	if c.table.History == 0 || !t.first && !ahead && t.recorded {
 		return nil
 	}
 	if err := t.clamp(); err != nil || !t.first && t.recorded {
@@ -118,7 +118,7 @@ func (t *tx[T]) write(now string, change durable.Change[T]) error {
 		if err := exec(c.conn, c.sql.remove, nil, c.table.Cluster, meta.Key); err != nil {
 			return err
 		}
-		if c.conn.Changes() == 0 || !c.table.History {
+		if c.conn.Changes() == 0 || c.table.History == 0 {
 			return nil
 		}
 		return t.end(now, change)
@@ -140,7 +140,7 @@ func (t *tx[T]) write(now string, change durable.Change[T]) error {
 		return err
 	}
 	err = exec(c.conn, c.sql.put, nil, c.table.Cluster, meta.Key, namespace, name, string(meta.UID), meta.ResourceVersion, data)
-	if err != nil || !c.table.History {
+	if err != nil || c.table.History == 0 {
 		return err
 	}
 	return t.record(now, change, namespace, name, data)
@@ -169,7 +169,7 @@ func (t *tx[T]) commit(next durable.State) error {
 		at = now
 	}
 	recorded := 0
-	if c.table.History {
+	if c.table.History > 0 {
 		recorded = 1
 		if err := t.recordGap(next, now); err != nil {
 			return err

@@ -21,9 +21,9 @@ func TestConforms(t *testing.T) {
 	r := newRig(t)
 	db := r.open()
 	recorded := pods
-	recorded.History, recorded.Retention = true, time.Hour
+	recorded.History = time.Hour
 	places := 0
-	for name, table := range map[string]postgres.Table{"rows": pods, "history": recorded} {
+	for name, table := range map[string]durable.Table{"rows": pods, "history": recorded} {
 		t.Run(name, func(t *testing.T) {
 			durabletest.Test(t, func(testing.TB) durabletest.Place[*listwatch.Raw] {
 				places++
@@ -34,7 +34,7 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-func (r *rig) place(db *postgres.DB, table postgres.Table) durabletest.Place[*listwatch.Raw] {
+func (r *rig) place(db *postgres.DB, table durable.Table) durabletest.Place[*listwatch.Raw] {
 	return durabletest.Place[*listwatch.Raw]{
 		Open: func() (durable.Copy[*listwatch.Raw], func()) {
 			c, err := postgres.New(db, table, (*listwatch.Raw).MarshalJSON)
@@ -44,7 +44,7 @@ func (r *rig) place(db *postgres.DB, table postgres.Table) durabletest.Place[*li
 			return c, func() { _ = c.Close() }
 		},
 		Rows: func() []durabletest.Row {
-			if table.History {
+			if table.History > 0 {
 				r.comparePresent(table.Name)
 			}
 			rows, err := r.admin.Query(r.t.Context(), `SELECT key, uid, resource_version, object::text FROM `+r.schema+`.`+table.Name)

@@ -12,9 +12,9 @@ import (
 )
 
 // recorded is the table with a history.
-var recorded = func() postgres.Table {
+var recorded = func() durable.Table {
 	table := pods
-	table.History, table.Retention = true, time.Hour
+	table.History = time.Hour
 	return table
 }()
 

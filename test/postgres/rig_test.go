@@ -47,11 +47,11 @@ func (r *rig) open() *postgres.DB {
 }
 
 // pods is the table of most tests.
-var pods = postgres.Table{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}}
+var pods = durable.Table{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}}
 
 func asIs(object []byte) ([]byte, error) { return object, nil }
 
-func (r *rig) copy(db *postgres.DB, table postgres.Table) *postgres.Copy[[]byte] {
+func (r *rig) copy(db *postgres.DB, table durable.Table) *postgres.Copy[[]byte] {
 	r.t.Helper()
 	c, err := postgres.New(db, table, asIs)
 	if err != nil {

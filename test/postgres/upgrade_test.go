@@ -9,7 +9,7 @@ import (
 func TestColumnsOfAnEarlierVersion(t *testing.T) {
 	r := newRig(t)
 	table := pods
-	table.History, table.Retention = true, time.Hour
+	table.History = time.Hour
 	c := r.copy(r.open(), table)
 	write(t, c, load(t, c), "1", put("a", 1, 1, `"spec":{"nodeName":"n1"}`), put("b", 1, 1))
 	if err := c.Close(); err != nil {

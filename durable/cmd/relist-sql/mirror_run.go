@@ -99,8 +99,8 @@ func (r *mirrorRun) open(ctx context.Context, client *transport.Client, cfg tran
 		return err
 	}
 	for _, t := range r.targets {
-		t.copy, err = r.db.Copy(database.Table{
-			Resource: t.found.GroupVersionResource, Label: r.flags.label, Name: t.table, Columns: t.columns, History: r.flags.history,
+		t.copy, err = r.db.Copy(durable.Table{
+			Resource: t.found.GroupVersionResource, Cluster: r.flags.label, Name: t.table, Columns: t.columns, History: r.flags.history,
 		})
 		if err != nil {
 			return err

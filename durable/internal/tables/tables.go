@@ -5,24 +5,16 @@ package tables
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-// Table has the fields of the Table of each database.
-type Table struct {
-	Resource  schema.GroupVersionResource
-	Cluster   string
-	Name      string
-	Columns   []string
-	History   bool
-	Retention time.Duration
-}
+	"github.com/relist-go/relist/durable"
+)
 
 // Column is one that the program has named.
 type Column struct {
@@ -51,52 +43,59 @@ var ownColumns = []string{
 }
 
 // Prepare checks t, and returns it with its name, and its columns.
-func (r Rules) Prepare(t Table) (Table, []Column, error) {
+func (r Rules) Prepare(t durable.Table) (durable.Table, []Column, error) {
 	if t.Resource.Resource == "" || t.Resource.Version == "" {
-		return Table{}, nil, errors.New("Table.Resource needs a version and a resource")
+		return durable.Table{}, nil, errors.New("Table.Resource needs a version and a resource")
 	}
 	if t.Name == "" {
-		t.Name = r.nameOf(t.Resource)
+		t.Name = NameOf(t.Resource.GroupResource())
 	}
 	if err := r.CheckName(t.Name); err != nil {
-		return Table{}, nil, fmt.Errorf("Table.Name %q: %w", t.Name, err)
+		return durable.Table{}, nil, fmt.Errorf("Table.Name %q: %w", t.Name, err)
 	}
 	if strings.HasPrefix(t.Name, "relist_") || strings.HasSuffix(t.Name, "_history") {
-		return Table{}, nil, fmt.Errorf("Table.Name %q: relist_ and _history are for tables of the package itself", t.Name)
+		return durable.Table{}, nil, fmt.Errorf("Table.Name %q: relist_ and _history are for tables of the package itself", t.Name)
 	}
-	if t.History && t.Retention <= 0 {
-		return Table{}, nil, errors.New("Table.History needs a positive Retention: without one, the history grows forever")
-	}
-	if !t.History && t.Retention != 0 {
-		return Table{}, nil, errors.New("Table.Retention is only for a History")
+	if t.History < 0 {
+		return durable.Table{}, nil, fmt.Errorf("Table.History is %v: want how long a former state is kept, or 0", t.History)
 	}
 	var columns []Column
 	for _, text := range t.Columns {
 		c, err := r.parseColumn(text)
 		if err != nil {
-			return Table{}, nil, fmt.Errorf("column %q: %w", text, err)
+			return durable.Table{}, nil, fmt.Errorf("column %q: %w", text, err)
 		}
 		if slices.ContainsFunc(columns, func(other Column) bool { return other.Name == c.Name }) {
-			return Table{}, nil, fmt.Errorf("column %q: there are two of this name", text)
+			return durable.Table{}, nil, fmt.Errorf("column %q: there are two of this name", text)
 		}
 		columns = append(columns, c)
 	}
 	return t, columns, nil
 }
 
-// nameOf returns the name of a resource's table: pods, deployments_apps.
-func (r Rules) nameOf(gvr schema.GroupVersionResource) string {
-	name := gvr.Resource
-	if gvr.Group != "" {
-		name += "_" + gvr.Group
+// longestName is how long a name can be in every database.
+const longestName = 40
+
+// NameOf returns the name of the table of a resource: pods, deployments_apps. A longer name than every database takes is cut, and ends
+// with a hash of the whole.
+func NameOf(resource schema.GroupResource) string {
+	full := resource.Resource
+	if resource.Group != "" {
+		full += "_" + resource.Group
 	}
-	name = strings.Map(func(c rune) rune {
+	full = strings.ToLower(full)
+	name := strings.Map(func(c rune) rune {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
 			return '_'
 		}
 		return c
-	}, strings.ToLower(name))
-	return name[:min(len(name), r.MaxName)]
+	}, full)
+	if len(name) <= longestName {
+		return name
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(full)) // a hash takes everything
+	return fmt.Sprintf("%s_%08x", name[:longestName-9], hash.Sum32())
 }
 
 // CheckName returns an error if a name would need thought in SQL.

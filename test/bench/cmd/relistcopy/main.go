@@ -88,7 +88,7 @@ func openSQLite(_ context.Context, file string, encode encoder) (durable.Copy[*l
 	if err != nil {
 		return nil, nil, err
 	}
-	to, err := sqlite.New(db, sqlite.Table{Resource: pods}, encode)
+	to, err := sqlite.New(db, durable.Table{Resource: pods}, encode)
 	return to, db.Close, err
 }
 
@@ -97,7 +97,7 @@ func openPostgres(ctx context.Context, url string, encode encoder) (durable.Copy
 	if err != nil {
 		return nil, nil, err
 	}
-	to, err := postgres.New(db, postgres.Table{Resource: pods}, encode)
+	to, err := postgres.New(db, durable.Table{Resource: pods}, encode)
 	return to, db.Close, err
 }
 

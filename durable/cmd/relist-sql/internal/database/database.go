@@ -7,13 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"os"
 	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/durable"
 	"github.com/relist-go/relist/listwatch"
@@ -57,39 +54,6 @@ func (p Place) String() string {
 	return describe(p)
 }
 
-// Table is what a copy is to be like.
-type Table struct {
-	Resource schema.GroupVersionResource
-	Label    string // of the cluster: the column cluster
-	Name     string
-	Columns  []string
-	History  time.Duration // 0: none
-}
-
-// TableName returns the name of the table of a resource: pods, deployments_apps. A name of more than 40 characters, which is what
-// both databases take, is cut, and ends with a hash of the whole.
-func TableName(resource schema.GroupResource) string {
-	name := resource.Resource
-	if resource.Group != "" {
-		name += "_" + resource.Group
-	}
-	full := strings.ToLower(name)
-	name = strings.Map(func(r rune) rune {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
-			return '_'
-		}
-		return r
-	}, full)
-	if len(name) <= longestName {
-		return name
-	}
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(full)) // a hash takes everything
-	return fmt.Sprintf("%s_%08x", name[:longestName-9], hash.Sum32())
-}
-
-const longestName = 40
-
 // Copy is where the rows of one resource go.
 type Copy interface {
 	durable.Copy[*listwatch.Raw]
@@ -99,7 +63,7 @@ type Copy interface {
 // DB is a database that is open for writing.
 type DB interface {
 	// Copy returns a copy in a table.
-	Copy(t Table) (Copy, error)
+	Copy(t durable.Table) (Copy, error)
 
 	// Check returns an error if the database cannot store an object.
 	Check(object []byte) error

@@ -3,8 +3,6 @@ package database
 import (
 	"strings"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func TestParse(t *testing.T) {
@@ -57,24 +55,6 @@ func TestSecrets(t *testing.T) {
 			if err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(p.String(), "secret@") {
 				t.Errorf("%s: %s, error %v", text, p, err)
 			}
-		}
-	}
-}
-
-// A name is one that both databases take without quotes. Two long names that begin in the same way stay two.
-func TestTableName(t *testing.T) {
-	for name, want := range map[string]string{
-		"pods":                      "pods",
-		"deployments.apps":          "deployments_apps",
-		"events.events.k8s.io":      "events_events_k8s_io",
-		"clusterwidgets.example.io": "clusterwidgets_example_io",
-		"validatingadmissionpolicies.admissionregistration.k8s.io":       "validatingadmissionpolicies_adm_0326a620",
-		"validatingwebhookconfigurations.admissionregistration.k8s.io":   "validatingwebhookconfigurations_1c9b2a73",
-		"validatingwebhookconfigurations.admissionregistration.other.io": "validatingwebhookconfigurations_2365c085",
-	} {
-		got := TableName(schema.ParseGroupResource(name))
-		if got != want || len(got) > longestName {
-			t.Errorf("TableName(%s) = %s, want %s", name, got, want)
 		}
 	}
 }

@@ -39,11 +39,7 @@ func openPostgres(ctx context.Context, p Place) (DB, error) {
 	return &postgresDB{db}, nil
 }
 
-func (d *postgresDB) Copy(t Table) (Copy, error) {
-	return postgres.New(d.db, postgres.Table{
-		Resource: t.Resource, Cluster: t.Label, Name: t.Name, Columns: t.Columns, History: t.History > 0, Retention: t.History,
-	}, bytesOf)
-}
+func (d *postgresDB) Copy(t durable.Table) (Copy, error) { return postgres.New(d.db, t, bytesOf) }
 
 func (*postgresDB) Check(object []byte) error { return postgres.Check(object) }
 

@@ -31,11 +31,7 @@ func openSQLite(p Place, opts Options) (DB, error) {
 	return &sqliteDB{db}, nil
 }
 
-func (d *sqliteDB) Copy(t Table) (Copy, error) {
-	return sqlite.New(d.db, sqlite.Table{
-		Resource: t.Resource, Cluster: t.Label, Name: t.Name, Columns: t.Columns, History: t.History > 0, Retention: t.History,
-	}, bytesOf)
-}
+func (d *sqliteDB) Copy(t durable.Table) (Copy, error) { return sqlite.New(d.db, t, bytesOf) }
 
 func bytesOf(object *listwatch.Raw) ([]byte, error) { return object.Bytes(), nil }
 

@@ -137,9 +137,9 @@ func run(ctx context.Context, o options) error {
 
 // openCopies opens the tables, and says which objects they cannot have.
 func openCopies(ctx context.Context, o options) ([]durable.Copy[*listwatch.Raw], func([]byte) error, func() error, error) {
-	retention := time.Duration(0)
+	history := time.Duration(0)
 	if o.history {
-		retention = time.Hour
+		history = time.Hour
 	}
 	names := []string{"configmaps"}
 	if o.two {
@@ -157,7 +157,7 @@ func openCopies(ctx context.Context, o options) ([]durable.Copy[*listwatch.Raw],
 			return nil, nil, nil, err
 		}
 		for _, name := range names {
-			c, err := postgres.New(db, postgres.Table{Resource: configMaps, Name: name, Columns: columns, History: o.history, Retention: retention}, encode)
+			c, err := postgres.New(db, durable.Table{Resource: configMaps, Name: name, Columns: columns, History: history}, encode)
 			if err != nil {
 				return nil, nil, nil, errors.Join(err, db.Close())
 			}
@@ -170,7 +170,7 @@ func openCopies(ctx context.Context, o options) ([]durable.Copy[*listwatch.Raw],
 		return nil, nil, nil, err
 	}
 	for _, name := range names {
-		c, err := sqlite.New(db, sqlite.Table{Resource: configMaps, Name: name, Columns: columns, History: o.history, Retention: retention}, encode)
+		c, err := sqlite.New(db, durable.Table{Resource: configMaps, Name: name, Columns: columns, History: history}, encode)
 		if err != nil {
 			return nil, nil, nil, errors.Join(err, db.Close())
 		}
