@@ -1,46 +1,17 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/examples/internal/program"
 )
 
-// TestMain lets the test binary be the program.
-func TestMain(m *testing.M) {
-	if os.Getenv("CONTROLLER") != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// program is the program with a kubeconfig for a server. It is killed after a minute, so that a test that waits for a line which never
-// comes fails then.
-func program(ctx context.Context, t *testing.T, server string) *exec.Cmd {
-	t.Helper()
-	ctx, kill := context.WithTimeout(ctx, time.Minute)
-	t.Cleanup(kill)
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}], "clusters": [{"name": "c", "cluster": {"server": %q}}]}`, server)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), "CONTROLLER=1", "KUBECONFIG="+path)
-	return cmd
-}
+func TestMain(m *testing.M) { program.Main(m, main) }
 
 // cluster is an API server that knows Shops, and the writes that it has answered, of ConfigMaps and of the status of Shops.
 type cluster struct {
@@ -70,6 +41,9 @@ func newCluster(t *testing.T) *cluster {
 	})
 	return &cluster{Server: server, t: t, url: url, writes: writes, statuses: statuses, refused: refused}
 }
+
+// program is the program, which has not started.
+func (c *cluster) program() *program.Process { return program.New(c.t, program.Kubeconfig(c.t, c.url)) }
 
 // shop makes or changes a Shop.
 func (c *cluster) shop(write func(resource string, obj map[string]any) (string, error), prices map[string]any) {
@@ -167,8 +141,8 @@ func (c *cluster) get(path string, into any) {
 func TestController(t *testing.T) {
 	c := newCluster(t)
 	c.shop(c.Create, map[string]any{"bread": "3"})
-	cmd := program(t.Context(), t, c.url)
-	if err := cmd.Start(); err != nil {
+	p := c.program()
+	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	c.written("Created", `{"bread":"3"}`)
@@ -193,17 +167,7 @@ func TestController(t *testing.T) {
 	c.written("OK", `{"cake":"9"}`)
 	c.published(1)
 
-	if runtime.GOOS == "windows" { // has no way to send a signal to another process
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		return
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("after SIGINT: %v", err)
-	}
+	p.Interrupt()
 }
 
 // A write that fails is sent again, and a ConfigMap of somebody else is left alone. The log says both.
@@ -213,26 +177,16 @@ func TestFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.shop(c.Create, map[string]any{"bread": "3"})
-	ctx, kill := context.WithCancel(t.Context())
-	defer kill()
-	cmd := program(ctx, t, c.url)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stderr)
+	p := c.program()
+	p.Begin(p.StderrPipe)
 	logged := func(want string) { // of the controller; the informers log, too
 		t.Helper()
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), "key=town/bakery") {
-				break
-			}
+		line := p.Line()
+		for !strings.Contains(line, "key=town/bakery") {
+			line = p.Line()
 		}
-		if !strings.Contains(lines.Text(), want) {
-			t.Fatalf("logged %s, want %s; %v", lines.Text(), want, lines.Err())
+		if !strings.Contains(line, want) {
+			t.Fatalf("logged %s, want %s", line, want)
 		}
 	}
 	logged("create configmaps town/bakery: post " + c.url + "/api/v1/namespaces/town/configmaps: 500 InternalError")
@@ -242,15 +196,14 @@ func TestFailures(t *testing.T) {
 	c.written("Created", `{"bread":"3"}`)
 	logged("relist: reconcile recovered")
 
-	_, err = c.Patch("configmaps", "town", "bakery", map[string]any{
+	_, err := c.Patch("configmaps", "town", "bakery", map[string]any{
 		"metadata": map[string]any{"ownerReferences": nil}, "data": map[string]any{"bread": "300"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	logged("configmaps town/bakery does not belong to Shop bakery: it is controlled by another owner, or by none")
-	kill()
-	_ = cmd.Wait() // it was killed
+	p.Kill()
 	if got := c.data(); got != `{"bread":"300"}` {
 		t.Errorf("somebody else's ConfigMap has become %s", got)
 	}
@@ -288,10 +241,8 @@ func TestUnseen(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCluster(t)
-			ctx, kill := context.WithCancel(t.Context())
-			defer kill()
-			cmd := program(ctx, t, c.url)
-			if err := cmd.Start(); err != nil {
+			p := c.program()
+			if err := p.Start(); err != nil {
 				t.Fatal(err)
 			}
 			tt.before(c)
@@ -302,8 +253,7 @@ func TestUnseen(t *testing.T) {
 			<-c.refused
 			tt.after(c)
 			c.written(tt.answer, `{"bread":"300"}`)
-			kill()
-			_ = cmd.Wait() // it was killed
+			p.Kill()
 			var got ConfigMap
 			if c.get("/api/v1/namespaces/town/configmaps/bakery", &got); len(got.OwnerReferences) > 0 {
 				t.Errorf("somebody else's ConfigMap belongs to %v", got.OwnerReferences)
@@ -313,9 +263,5 @@ func TestUnseen(t *testing.T) {
 }
 
 func TestBadServer(t *testing.T) {
-	cmd := program(t.Context(), t, "ftp://x")
-	out, err := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(out), "not an http") {
-		t.Errorf("exit status %d, %v, output %q", code, err, out)
-	}
+	program.New(t, program.Kubeconfig(t, "ftp://x")).Fails("not an http")
 }

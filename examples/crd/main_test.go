@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -12,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/examples/internal/program"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -26,12 +25,7 @@ var crd = apitest.Resource{Group: "shop.example.com", Version: "v1", Plural: "ba
 func TestLateBackups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{Resources: []apitest.Resource{crd}})
-		must := func(_ string, err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		must := program.Must(t)
 		backup := func(name, every string) map[string]any {
 			return map[string]any{"metadata": map[string]any{"namespace": "shop", "name": name}, "spec": map[string]any{"every": every}}
 		}
@@ -39,22 +33,12 @@ func TestLateBackups(t *testing.T) {
 		must(server.Create("backups.shop.example.com", backup("gone", "2h")))
 		must(server.Create("backups.shop.example.com", backup("weekly", "168h")))
 
-		var out bytes.Buffer
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- run(ctx, transport.Config{Server: listener.URL, Dial: listener.Dial}, &out) }()
+		end := program.InMemory(t, listener, run)
 		<-time.After(time.Hour + 90*time.Second)
 		must(server.Delete("backups.shop.example.com", "shop", "gone"))
 		must(server.Patch("backups.shop.example.com", "shop", "hourly", map[string]any{"status": map[string]any{"lastSuccess": "2000-01-01T12:00:00Z"}}))
 		<-time.After(23 * time.Hour)
-		stop()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		want := "shop/hourly is late: due at 01:00:00\nshop/hourly is made up for\nshop/hourly is late: due at 13:00:00\n"
-		if out.String() != want {
-			t.Errorf("got:\n%swant:\n%s", out.String(), want)
-		}
+		end("shop/hourly is late: due at 01:00:00\nshop/hourly is made up for\nshop/hourly is late: due at 13:00:00\n")
 	})
 }
 

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/relist-go/relist/apitest"
-	"github.com/relist-go/relist/transport"
+	"github.com/relist-go/relist/examples/internal/program"
 )
 
 func event(name, at, message string) map[string]any {
@@ -25,20 +22,11 @@ func TestEventsTail(t *testing.T) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})
-		must := func(_ string, err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+		must := program.Must(t)
 		must(server.Create("events", event("a", "2000-01-01T00:02:00Z", "second")))
 		must(server.Create("events", event("b", "2000-01-01T00:01:00Z", "first")))
 
-		var out bytes.Buffer
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- run(ctx, transport.Config{Server: listener.URL, Dial: listener.Dial}, &out) }()
-		synctest.Wait()
+		end := program.InMemory(t, listener, run)
 		must(server.Patch("events", "shop", "a", map[string]any{"message": "third", "lastTimestamp": "2000-01-01T00:03:00Z"}))
 		synctest.Wait()
 		server.EndWatches()
@@ -46,18 +34,10 @@ func TestEventsTail(t *testing.T) {
 		must(server.Create("events", event("c", "2000-01-01T00:04:00Z", "fourth")))
 		server.Compact() // a list follows
 		<-time.After(time.Minute)
-		synctest.Wait()
-		stop()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		want := `2000-01-01 00:01:00  shop       Warning  BackOff            Pod/web-0: first
+		end(`2000-01-01 00:01:00  shop       Warning  BackOff            Pod/web-0: first
 2000-01-01 00:02:00  shop       Warning  BackOff            Pod/web-0: second
 2000-01-01 00:03:00  shop       Warning  BackOff            Pod/web-0: third
 2000-01-01 00:04:00  shop       Warning  BackOff            Pod/web-0: fourth
-`
-		if out.String() != want {
-			t.Errorf("got:\n%swant:\n%s", out.String(), want)
-		}
+`)
 	})
 }

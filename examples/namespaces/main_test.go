@@ -1,39 +1,17 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/examples/internal/program"
 )
 
-// TestMain lets the test binary be the program.
-func TestMain(m *testing.M) {
-	if os.Getenv("NAMESPACES") != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// program is the program with these arguments. It is killed after a minute, so that a test that waits for a line which never comes fails then.
-func program(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	ctx, kill := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(kill)
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), "NAMESPACES=1")
-	return cmd
-}
+func TestMain(m *testing.M) { program.Main(m, main) }
 
 // files returns the files under a directory, and what they hold.
 func files(t *testing.T, dir string) []string {
@@ -58,12 +36,7 @@ func files(t *testing.T, dir string) []string {
 
 func TestNamespaces(t *testing.T) {
 	server, url := apitest.Start(t, apitest.Options{})
-	must := func(_ string, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must := program.Must(t)
 	namespace := func(name string, labels map[string]any) {
 		t.Helper()
 		must(server.Create("namespaces", map[string]any{"metadata": map[string]any{"name": name, "labels": labels}}))
@@ -81,20 +54,11 @@ func TestNamespaces(t *testing.T) {
 	must(server.Create("configmaps", configMap("bank", "rates", "5")))
 
 	dir := filepath.Join(t.TempDir(), "mirror")
-	cmd := program(t, url, dir)
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stdout)
+	p := program.New(t, "", url, dir)
+	p.Begin(p.StdoutPipe)
 	want := func(line string, have ...string) {
 		t.Helper()
-		if !lines.Scan() || lines.Text() != line {
-			t.Fatalf("printed %q, want %q; %v", lines.Text(), line, lines.Err())
-		}
+		p.Want(line)
 		if got := files(t, dir); !slices.Equal(got, have) {
 			t.Errorf("after %q the files are %q, want %q", line, got, have)
 		}
@@ -117,17 +81,7 @@ func TestNamespaces(t *testing.T) {
 	label("shop", "true")
 	want("wrote shop/prices", `bank/rates.json {"tea":"7"}`, `shop/prices.json {"tea":"6"}`)
 
-	if runtime.GOOS == "windows" { // has no way to send a signal to another process
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		return
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("after SIGINT: %v", err)
-	}
+	p.Interrupt()
 }
 
 // What cannot work is said at once, with the exit status 1.
@@ -137,10 +91,6 @@ func TestBadArguments(t *testing.T) {
 		"not an http": {"ftp://x", filepath.Join(t.TempDir(), "mirror")},
 		"exist":       {"http://127.0.0.1:1", t.TempDir()},
 	} {
-		cmd := program(t, args...)
-		out, err := cmd.CombinedOutput()
-		if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(out), want) {
-			t.Errorf("%q: exit status %d, %v, output %q, want %q", args, code, err, out, want)
-		}
+		program.New(t, "", args...).Fails(want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/examples/internal/program"
 )
 
 func configMap(name, tea string) map[string]any {
@@ -81,34 +82,19 @@ func TestWarmstart(t *testing.T) {
 			lists.Add(1)
 		}
 	}})
-	kubeconfig, file := filepath.Join(t.TempDir(), "config"), filepath.Join(t.TempDir(), "copy")
-	if err := os.WriteFile(kubeconfig, []byte(`
-current-context: test
-contexts: [{name: test, context: {cluster: test}}]
-clusters: [{name: test, cluster: {server: "`+url+`"}}]
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KUBECONFIG", kubeconfig)
+	file, must := filepath.Join(t.TempDir(), "copy"), program.Must(t)
+	t.Setenv("KUBECONFIG", program.Kubeconfig(t, url))
 	for _, name := range []string{"prices", "stock"} {
-		if _, err := server.Create("configmaps", configMap(name, "3")); err != nil {
-			t.Fatal(err)
-		}
+		must(server.Create("configmaps", configMap(name, "3")))
 	}
 	first := start(t, file)
 	first.want("= shop prices", "= shop stock")
-	if _, err := server.Update("configmaps", configMap("stock", "2")); err != nil {
-		t.Fatal(err)
-	}
+	must(server.Update("configmaps", configMap("stock", "2")))
 	first.want("~ shop stock")
 	first.end()
 
-	if _, err := server.Create("configmaps", configMap("hours", "9")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := server.Delete("configmaps", "shop", "prices"); err != nil {
-		t.Fatal(err)
-	}
+	must(server.Create("configmaps", configMap("hours", "9")))
+	must(server.Delete("configmaps", "shop", "prices"))
 	// The program prints the copy before the server has answered. Once it has printed an object, it also prints its deletion.
 	server.Stall()
 	second := start(t, file)
