@@ -43,8 +43,4 @@
 //	make recovery ARGS=-update    # writes them into the page
 //
 // A run in which too little happened fails: it has shown nothing.
-//
-// What runs in real time, over loopback, stands beside it: an object that cannot be
-// decoded among a thousand (lag_test.go), and connections that are half open
-// (halfopen_test.go).
 package simulation

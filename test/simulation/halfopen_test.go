@@ -35,7 +35,6 @@ var halfOpen = []struct {
 	{"HTTP/2, short", transport.Config{Protocol: transport.ProtocolHTTP2, ReadIdleTimeout: 500 * time.Millisecond, PingTimeout: 500 * time.Millisecond}, reflector.Options{}, time.Second},
 }
 
-// In virtual time, with the defaults too.
 func TestHalfOpen(t *testing.T) {
 	for _, c := range halfOpen {
 		synctest.Test(t, func(t *testing.T) {
@@ -53,34 +52,12 @@ func TestHalfOpen(t *testing.T) {
 	}
 }
 
-// In real time over TCP.
-func TestHalfOpenTCP(t *testing.T) {
-	t.Parallel()
-	for _, c := range halfOpen {
-		if c.bound > 15*time.Second {
-			continue // TestHalfOpen has these: nobody wants to wait for them
-		}
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			srv, url := apitest.Start(t, apitest.Options{})
-			var dialer net.Dialer
-			p := newProxy(t, dialer.DialContext)
-			c.cfg.Server, c.cfg.Dial = url, p.dial
-			took := resumes(t, srv, p, configMaps(t, c.cfg), c.opts)
-			// The clocks of a busy machine are late.
-			if most := c.bound + 2*time.Second; took > most {
-				t.Errorf("noticed after %s, want %s at most", took, c.bound)
-			}
-		})
-	}
-}
-
 // resumes cuts a reflector off and returns how long it was until it noticed. It fails
 // the test if the reflector then does anything but continue with its watch.
 func resumes(t *testing.T, srv *apitest.Server, p *proxy, lw listwatch.ListWatcher[*configMap], opts reflector.Options) time.Duration {
 	t.Helper()
 	const objects, missed = 50, 7
-	w := newLagged(t, srv, wall(time.Now()))
+	w := newLagged(t, srv)
 	for i := range objects {
 		w.create(fmt.Sprintf("c%02d", i), map[string]any{})
 	}

@@ -1,10 +1,8 @@
 package simulation
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,107 +30,50 @@ func TestLagBesideAnUndecodableObject(t *testing.T) {
 		srv := apitest.New(apitest.Options{})
 		t.Cleanup(func() { _ = srv.Close() })
 		var asks atomic.Int64
-		net := serveMemory(t, beforeAsksOfBad(srv, func(context.Context) {
+		net := serveMemory(t, beforeAsksOfBad(srv, func() {
 			asks.Add(1)
 			<-time.After(3 * time.Second)
 		}))
-		l := newLagged(t, srv, wall(time.Now()))
-		l.run(transport.Config{Server: "http://relist.test", Dial: net.dial}, scenario{
-			nextAsk: func() {},
-			endAsk:  func() {},
-			breath:  func() { <-time.After(400 * time.Millisecond) }, // so that the bad object is asked for meanwhile
-		})
+		newLagged(t, srv).run(transport.Config{Server: "http://relist.test", Dial: net.dial})
 		if n := asks.Load(); n < 2 {
 			t.Errorf("the bad object was asked for %d times while the others changed, want 2 at least", n)
 		}
 	})
 }
 
-// The same in real time and over loopback: the work is measured, too. While the others
-// change, the question for the bad object hangs at the server.
-//
-// It is not parallel, so that no other test of this package is what they wait for.
-func TestLagBesideAnUndecodableObjectInRealTime(t *testing.T) {
-	srv := apitest.New(apitest.Options{})
-	arrived, leave := make(chan struct{}), make(chan struct{})
-	web := httptest.NewServer(beforeAsksOfBad(srv, func(ctx context.Context) {
-		select {
-		case arrived <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-leave:
-		case <-ctx.Done():
-		}
-	}))
-	t.Cleanup(func() {
-		_ = srv.Close()
-		web.Close()
-	})
-	l := newLagged(t, srv, startMetronome(t))
-	l.run(transport.Config{Server: web.URL}, scenario{
-		nextAsk: func() {
-			select {
-			case <-arrived:
-			case <-time.After(time.Minute):
-				t.Fatal("the bad object is not asked for within a minute")
-			}
-		},
-		endAsk: func() {
-			select {
-			case leave <- struct{}{}:
-			case <-time.After(time.Minute):
-				t.Fatal("the refetch of the bad object was given up while the others changed")
-			}
-		},
-		breath: func() {},
-	})
-}
-
 // beforeAsksOfBad serves what srv does, and calls wait before a list of the bad object alone.
-func beforeAsksOfBad(srv http.Handler, wait func(context.Context)) http.Handler {
+func beforeAsksOfBad(srv http.Handler, wait func()) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.Contains(req.URL.Query().Get("fieldSelector"), "metadata.name=bad") {
-			wait(req.Context())
+			wait()
 		}
 		srv.ServeHTTP(w, req)
 	})
 }
 
-// scenario is where the two runs differ.
-type scenario struct {
-	nextAsk func() // waits until the bad object is asked for
-	endAsk  func() // has it answered
-	breath  func() // is taken after each hundred changes
-}
-
 // lagged is a mirror and how long each change took to reach it.
 type lagged struct {
 	*mirror
-	scenario
 
 	t     *testing.T
 	srv   *apitest.Server
-	clock clock
 	round int
 
 	mu      sync.Mutex
-	written map[string]time.Duration // when each object's last change was begun
-	n       int                      // changes, without the first list
+	written map[string]time.Time // when each object's last change was begun
+	n       int                  // changes, without the first list
 	worst   time.Duration
 	story   []string // of the bad object
 }
 
-func newLagged(t *testing.T, srv *apitest.Server, c clock) *lagged {
-	return &lagged{t: t, srv: srv, clock: c, written: map[string]time.Duration{}}
+func newLagged(t *testing.T, srv *apitest.Server) *lagged {
+	return &lagged{t: t, srv: srv, written: map[string]time.Time{}}
 }
 
 // run plays the story of the bad object, and judges the lag of the others.
-func (l *lagged) run(cfg transport.Config, s scenario) {
+func (l *lagged) run(cfg transport.Config) {
 	const objects = 1000
 	t := l.t
-	l.scenario = s
 	for i := range objects - 1 {
 		l.create(fmt.Sprintf("c%03d", i), map[string]any{"n": "0"})
 	}
@@ -152,16 +93,16 @@ func (l *lagged) run(cfg transport.Config, s scenario) {
 	}
 	l.expect("the list", objects-1, true)
 
-	l.changeOthersDuringAnAsk()
+	l.changeOthers()
 	l.expect("after changes of others", objects-1, true)
 	l.update("bad", broken)
-	l.changeOthersDuringAnAsk()
+	l.changeOthers()
 	l.expect("after a change", objects-1, true)
 	repaired := l.update("bad", good)
 	l.changeOthers()
 	l.expect("repaired", objects, false)
 	l.update("bad", broken)
-	l.changeOthersDuringAnAsk()
+	l.changeOthers()
 	l.expect("broken again", objects, true)
 	if held, ok := l.store.Get("default/bad"); !ok || held.ResourceVersion != repaired {
 		t.Errorf("broken again: %v is held, want the version that was good, %s", held, repaired)
@@ -187,7 +128,7 @@ func (l *lagged) run(cfg transport.Config, s scenario) {
 }
 
 func (l *lagged) hear(typ deltafifo.Type, obj *configMap) {
-	now := l.clock.now()
+	now := time.Now()
 	version, err := strconv.ParseUint(obj.ResourceVersion, 10, 64)
 	newest, newestErr := strconv.ParseUint(l.srv.ResourceVersion(), 10, 64)
 	l.mu.Lock()
@@ -201,7 +142,7 @@ func (l *lagged) hear(typ deltafifo.Type, obj *configMap) {
 		l.story = append(l.story, typ.String()+" "+obj.ResourceVersion)
 	case typ == deltafifo.Updated:
 		l.n++
-		l.worst = max(l.worst, now-l.written[obj.Name])
+		l.worst = max(l.worst, now.Sub(l.written[obj.Name]))
 	default: // of the first list, whose objects are older
 	}
 }
@@ -214,7 +155,7 @@ func (l *lagged) create(name string, data map[string]any) {
 
 func (l *lagged) update(name string, data map[string]any) string {
 	l.mu.Lock()
-	l.written[name] = l.clock.now()
+	l.written[name] = time.Now()
 	l.mu.Unlock()
 	version, err := l.srv.Update("configmaps", named(name, data))
 	if err != nil {
@@ -232,16 +173,9 @@ func (l *lagged) changeOthers() {
 		version := l.update(name, map[string]any{"n": fmt.Sprint(l.round)})
 		if i%100 == 98 {
 			l.await("default/"+name, version, time.Minute)
-			l.breath()
+			<-time.After(400 * time.Millisecond) // so that the bad object is asked for meanwhile
 		}
 	}
-}
-
-func (l *lagged) changeOthersDuringAnAsk() {
-	l.t.Helper()
-	l.nextAsk()
-	l.changeOthers()
-	l.endAsk()
 }
 
 // expect compares how many objects are held, and whether the bad one is set aside.

@@ -3,9 +3,7 @@ package simulation
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,17 +14,10 @@ var (
 	one   = flag.Uint64("seed", 0, "the one seed to run; 0 for all")
 )
 
-// One test waits for real timers (halfopen_test.go); the others need no more than the
-// processor meanwhile.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
 		*seeds, *trials = min(*seeds, 12), min(*trials, 10)
-	}
-	if f := flag.Lookup("test.parallel"); f.Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
-		if err := f.Value.Set(fmt.Sprint(runtime.GOMAXPROCS(0) + 2)); err != nil {
-			panic(err)
-		}
 	}
 	os.Exit(m.Run())
 }
