@@ -1,6 +1,9 @@
 package lazy
 
 import (
+	"encoding"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -41,8 +44,8 @@ type Lazy interface {
 	part(path string, typ reflect.Type) (reflect.Value, error)
 }
 
-// Path decodes the member of an object at a path, as [At] has it, and nothing else of the object. It returns an error if T has no such
-// member of type V.
+// Path decodes the member of an object at a path, as [At] has it, and nothing else of the object. Each call returns a value of its own,
+// as Get does. Path returns an error if T has no such member of type V.
 func Path[V any](obj Lazy, path string) (V, error) {
 	value, err := obj.part(path, reflect.TypeFor[V]())
 	if err != nil {
@@ -52,7 +55,7 @@ func Path[V any](obj Lazy, path string) (V, error) {
 }
 
 // named returns a pointer to the value of a named field, or nil.
-func (o *Object[T]) named(path string) any {
+func (o *content) named(path string) any {
 	i, ok := o.from.named[path]
 	if !ok {
 		return nil
@@ -72,7 +75,7 @@ func (r *reader) part(data []byte, path string, typ reflect.Type) (reflect.Value
 	}
 	known, ok := r.parts.Load(key{path, typ})
 	if !ok {
-		made, err := r.newPart([]wanted{{path, typ}}, false)
+		made, err := r.newPart([]wanted{{path, typ}})
 		if err != nil {
 			return reflect.Value{}, err
 		}
@@ -98,15 +101,14 @@ func (w wanted) names(typ reflect.Type) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if names[0] == "kind" || names[0] == "apiVersion" {
+		return nil, errors.New("items of lists do not have it")
+	}
 	place, err := locate(typ, names)
 	if err != nil {
 		return nil, err
 	}
-	at := typ
-	for _, i := range place {
-		at = pointee(at).Field(i).Type
-	}
-	if at != w.typ {
+	if at := typeAt(typ, place); at != w.typ {
 		return nil, fmt.Errorf("it is %v, and not %v", at, w.typ)
 	}
 	return names, nil
@@ -116,27 +118,61 @@ func (w wanted) names(typ reflect.Type) ([]string, error) {
 func locate(typ reflect.Type, names []string) (place []int, err error) {
 	for n, name := range names {
 		typ = pointee(typ)
-		if typ.Kind() != reflect.Struct {
-			return nil, fmt.Errorf("%s is %v, and no struct", strings.Join(names[:n], "."), typ)
+		way := strings.Join(names[:n], ".")
+		switch pointer := reflect.PointerTo(typ); {
+		case typ.Kind() != reflect.Struct:
+			return nil, fmt.Errorf("%s is %v, and no struct", way, typ)
+		case pointer.Implements(jsonType) || pointer.Implements(textType):
+			return nil, fmt.Errorf("%v decodes itself, so only the whole of it can be decoded", typ)
 		}
-		i := indexOf(typ, name)
-		if i < 0 {
+		step := stepTo(typ, name)
+		if step == nil {
 			return nil, fmt.Errorf("%v has no member %s", typ, name)
 		}
-		place, typ = append(place, i), typ.Field(i).Type
+		place, typ = append(place, step...), typeAt(typ, step)
 	}
 	return place, nil
 }
 
-// indexOf returns the index of the field for a member, or -1.
-func indexOf(typ reflect.Type, name string) int {
+var (
+	jsonType = reflect.TypeFor[json.Unmarshaler]()
+	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// stepTo returns the index of the field for a member. If the field is in an embedded struct, whose members JSON has beside the others,
+// stepTo returns all indexes that lead there. It returns nil if there is no such member.
+func stepTo(typ reflect.Type, name string) []int {
 	for i := range typ.NumField() {
-		field := typ.Field(i)
-		if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name && field.IsExported() {
-			return i
+		if field := typ.Field(i); field.IsExported() && jsonName(field) == name {
+			return []int{i}
 		}
 	}
-	return -1
+	for i := range typ.NumField() {
+		if field := typ.Field(i); isInline(field) {
+			if below := stepTo(field.Type, name); below != nil {
+				return append([]int{i}, below...)
+			}
+		}
+	}
+	return nil
+}
+
+// jsonName returns the name of a field in JSON. It is empty for a field that JSON does not have, and for an embedded struct.
+func jsonName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return name
+}
+
+func isInline(field reflect.StructField) bool {
+	return field.Anonymous && field.IsExported() && field.Type.Kind() == reflect.Struct && jsonName(field) == ""
+}
+
+// typeAt returns the type of the field at a place.
+func typeAt(typ reflect.Type, place []int) reflect.Type {
+	for _, i := range place {
+		typ = pointee(typ).Field(i).Type
+	}
+	return typ
 }
 
 func pointee(typ reflect.Type) reflect.Type {
@@ -157,24 +193,30 @@ func follow(v reflect.Value, place []int, typ reflect.Type) reflect.Value {
 		}
 		v = v.Field(i)
 	}
+	if v.Type() != typ {
+		v = v.Convert(typ) // a member of the metadata, whose type in meta is another one
+	}
 	return v
 }
 
-// narrow returns a struct type that has only the members of typ at paths, with their tags.
+// narrow returns a struct type that has only the members of typ at paths, with their tags. Each path leads to a member.
 func narrow(typ reflect.Type, paths [][]string) reflect.Type {
 	var fields []reflect.StructField
 	for i := range typ.NumField() {
 		field := typ.Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		var below [][]string
 		whole := false
 		for _, path := range paths {
-			if path[0] == name {
+			switch step := stepTo(typ, path[0]); {
+			case step[0] != i:
+			case len(step) > 1:
+				below = append(below, path) // all of it is in the embedded struct
+			default:
 				whole = whole || len(path) == 1
 				below = append(below, path[1:])
 			}
 		}
-		if len(below) == 0 || !field.IsExported() {
+		if len(below) == 0 {
 			continue
 		}
 		if !whole {
@@ -184,7 +226,7 @@ func narrow(typ reflect.Type, paths [][]string) reflect.Type {
 			}
 			field.Type = below
 		}
-		fields = append(fields, reflect.StructField{Name: field.Name, Type: field.Type, Tag: field.Tag})
+		fields = append(fields, reflect.StructField{Name: field.Name, Type: field.Type, Tag: field.Tag, Anonymous: isInline(field)})
 	}
 	return reflect.StructOf(fields)
 }

@@ -37,7 +37,7 @@ type Packer interface {
 	// Pack returns data in fewer bytes, or data itself. It is called once for each object, and data is the caller's no more.
 	Pack(data []byte) []byte
 
-	// Unpack returns the bytes that Pack was called with. The caller does not change them.
+	// Unpack returns the bytes for which Pack returned fewer. The caller does not change them.
 	Unpack(packed []byte) []byte
 }
 
@@ -94,8 +94,8 @@ func (f lazyFormat[T]) Unmarshaler(typ reflect.Type, opts format.Options) (func(
 		return nil, err
 	}
 	unmarshal := func(data []byte, into any) error {
-		obj := &Object[T]{from: r}
-		if err := r.receive(data, &obj.meta, &obj.values, &obj.data); err != nil {
+		obj := &Object[T]{}
+		if err := r.receive(data, &obj.content); err != nil {
 			return err
 		}
 		*into.(**Object[T]) = obj

@@ -14,6 +14,7 @@ import (
 	carp "k8s.io/apimachinery/pkg/apis/testapigroup/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
@@ -30,7 +31,23 @@ type configMap struct {
 	Spec              *struct {
 		Size int `json:"size"`
 	} `json:"spec"`
-	List []struct{ Size int } `json:"list"`
+	List   []struct{ Size int } `json:"list"`
+	Odd    odd                  `json:"odd"`
+	Inline                      // its members stand beside the others
+}
+
+type Inline struct {
+	Color string `json:"color"`
+}
+
+// odd decodes itself to something else than its members say.
+type odd struct {
+	Size int `json:"size"`
+}
+
+func (o *odd) UnmarshalJSON([]byte) error {
+	o.Size = 1
+	return nil
 }
 
 type lazyMap = lazy.Object[*configMap]
@@ -64,6 +81,9 @@ func TestNewRefuses(t *testing.T) {
 		"list.size: list is []struct { Size int }, and no":      lazy.At[int]("list.size"),
 		"metadata.labels.app: metadata.labels is map[string]st": lazy.At[string]("metadata.labels.app"),
 		"a name is missing":                                     lazy.At[string](""),
+		"kind: items of lists do not have it":                   lazy.At[string]("kind"),
+		"metadata: name members of it":                          lazy.At[metav1.ObjectMeta]("metadata"),
+		"odd.size: lazy_test.odd decodes itself":                lazy.At[int]("odd.size"),
 	} {
 		_, err := lazy.New[*configMap](lazy.Options{Fields: []lazy.Named{data, field}})
 		if err == nil || !strings.HasPrefix(err.Error(), "lazy: ") || !strings.Contains(err.Error(), want) {
@@ -108,18 +128,94 @@ func TestEqualFromListAndEvent(t *testing.T) {
 	}
 }
 
-// What Get returns is the caller's own.
+// What Get and Path return is the caller's own, also if many objects have the same. Get returns no kind, wherever the bytes have it.
 func TestGetIsFresh(t *testing.T) {
-	obj, err := unmarshaler(t, lazy.Options{})(`{"metadata":{"name":"a"},"data":{"k":"v"}}`)
+	obj, err := unmarshaler(t, lazy.Options{})(`{"metadata":{"name":"a"},"data":{"k":"a text that is long enough to be shared"},"kind":"ConfigMap"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
+	for range 4 {
 		whole, err := obj.Get()
-		if err != nil || whole.Data["k"] != "v" {
-			t.Fatalf("%+v, %v", whole, err)
+		values, pathErr := lazy.Path[map[string]string](obj, "data")
+		if err != nil || pathErr != nil || whole.Data["k"] != values["k"] || values["k"] == "changed" || whole.Kind != "" {
+			t.Fatalf("%+v, %v; %v, %v", whole, err, values, pathErr)
 		}
-		whole.Data["k"] = "changed"
+		whole.Data["k"], values["k"] = "changed", "changed"
+	}
+}
+
+// Objects are equal if their bytes are, also if they come from a checkpoint or only one of them is packed.
+func TestEqual(t *testing.T) {
+	const text = `{"metadata":{"name":"a"},"data":{"k":"v"}}`
+	plain, err := unmarshaler(t, lazy.Options{Fields: []lazy.Named{data}})(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, err := unmarshaler(t, lazy.Options{Packer: halver{}})(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := &lazyMap{}
+	if err := saved.Unmarshal(half.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if !plain.Equal(half) || !half.Equal(saved) || half.Size() != 1 {
+		t.Errorf("%q, %q in %d bytes, %q", plain.Bytes(), half.Bytes(), half.Size(), saved.Bytes())
+	}
+	if other, err := unmarshaler(t, lazy.Options{})(strings.Replace(text, "v", "w", 1)); err != nil || other.Equal(plain) {
+		t.Errorf("%v, %v equals another", other, err)
+	}
+}
+
+// halver packs the object of TestEqual.
+type halver struct{ lazy.Packer }
+
+func (halver) Pack([]byte) []byte   { return []byte("x") }
+func (halver) Unpack([]byte) []byte { return []byte(`{"metadata":{"name":"a"},"data":{"k":"v"}}`) }
+
+// ownMeta has its metadata behind a pointer, with names and types of its own.
+type ownMeta struct {
+	Meta *struct {
+		Space   string            `json:"namespace"`
+		Called  string            `json:"name"`
+		ID      string            `json:"uid"`
+		Version string            `json:"resourceVersion"`
+		Notes   map[string]string `json:"annotations"`
+		Ended   string            `json:"deletionTimestamp"`
+	} `json:"metadata"`
+}
+
+func (o *ownMeta) GetNamespace() string       { return o.Meta.Space }
+func (o *ownMeta) GetName() string            { return o.Meta.Called }
+func (o *ownMeta) GetUID() types.UID          { return types.UID(o.Meta.ID) }
+func (o *ownMeta) GetResourceVersion() string { return o.Meta.Version }
+
+// Members of the metadata can be named, also those that each object has decoded in any case.
+func TestNamedMetadata(t *testing.T) {
+	name, uid, notes := lazy.At[string]("metadata.name"), lazy.At[string]("metadata.uid"), lazy.At[map[string]string]("metadata.annotations")
+	encoding, err := lazy.New[*ownMeta](lazy.Options{Fields: []lazy.Named{name, uid, notes}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*ownMeta]](), format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj *lazy.Object[*ownMeta]
+	if err := unmarshal([]byte(`{"metadata":{"name":"a","namespace":"n","uid":"u","annotations":{"k":"v"}}}`), &obj); err != nil {
+		t.Fatal(err)
+	}
+	if obj.String() != "n/a" || obj.GetUID() != "u" || name.Of(obj) != "a" || uid.Of(obj) != "u" || notes.Of(obj)["k"] != "v" {
+		t.Errorf("%s, %s; %s, %s, %v", obj, obj.GetUID(), name.Of(obj), uid.Of(obj), notes.Of(obj))
+	}
+	ended := lazy.At[string]("metadata.deletionTimestamp")
+	if _, err := lazy.New[*ownMeta](lazy.Options{Fields: []lazy.Named{ended}}); err == nil || !strings.Contains(err.Error(), "it is *v1.Time in each object") {
+		t.Errorf("a time as a string: %v", err)
+	}
+	color := lazy.At[string]("color")
+	inline, err := unmarshaler(t, lazy.Options{Fields: []lazy.Named{color, data}})(`{"metadata":{"name":"a"},"color":"red","data":{"k":"v"}}`)
+	if err != nil || color.Of(inline) != "red" || data.Of(inline)["k"] != "v" {
+		t.Errorf("the member of an embedded struct is %q, %v", color.Of(inline), err)
 	}
 }
 

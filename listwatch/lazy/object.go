@@ -20,11 +20,13 @@
 package lazy
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/object"
@@ -32,10 +34,14 @@ import (
 
 // Object is one object of type T as bytes, with its metadata and the named fields. It must not be changed. Several goroutines may
 // read it.
-type Object[T object.Object] struct {
+type Object[T object.Object] struct{ content }
+
+// content is what an Object of any type has.
+type content struct {
 	meta   meta
 	values any    // a pointer to a struct of the named fields, in their order; nil if there are none
-	data   []byte // packed, if there is a Packer
+	data   []byte // as Bytes returns it, or what the Packer made of it
+	packed bool
 	from   *reader
 }
 
@@ -79,17 +85,23 @@ func (o *Object[T]) Get() (T, error) {
 	if err := o.from.whole(o.Bytes(), &obj); err != nil {
 		return *new(T), fmt.Errorf("lazy: decode %s: %w", o, err)
 	}
+	if k, ok := any(obj).(interface{ GetObjectKind() schema.ObjectKind }); ok {
+		k.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // JSON has it where it does not come first
+	}
 	return obj, nil
 }
 
-// Bytes returns the object as it is kept: its JSON without kind and apiVersion, or its protobuf message without the envelope. The caller
-// must not change them.
+// Bytes returns the object: its JSON, without kind and apiVersion if these come first, or its protobuf message without the envelope.
+// The caller must not change them.
 func (o *Object[T]) Bytes() []byte {
-	if o.from == nil || o.from.packer == nil {
-		return o.data
+	if o.packed {
+		return o.from.packer.Unpack(o.data)
 	}
-	return o.from.packer.Unpack(o.data)
+	return o.data
 }
+
+// Equal reports whether two objects have the same bytes.
+func (o *Object[T]) Equal(other *Object[T]) bool { return bytes.Equal(o.Bytes(), other.Bytes()) }
 
 // Size returns the number of bytes that are kept, which are packed if there is a Packer.
 func (o *Object[T]) Size() int { return len(o.data) }
@@ -124,6 +136,5 @@ func (o *Object[T]) unmarshal(data []byte, isJSON bool) error {
 	if err != nil {
 		return err
 	}
-	*o = Object[T]{from: r}
-	return r.receive(data, &o.meta, &o.values, &o.data)
+	return r.receive(data, &o.content)
 }

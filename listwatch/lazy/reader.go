@@ -2,6 +2,7 @@ package lazy
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -17,7 +18,7 @@ type reader struct {
 	typ    reflect.Type // T
 	format format.Format
 	whole  func(data []byte, into any) error // decodes into *T
-	check  bool                              // decode each object when it comes
+	check  func(data []byte, into any) error // decodes each object when it comes; nil: none
 	packer Packer                            // nil: none
 	sorted bool                              // the kind of an event is among its other members
 
@@ -35,10 +36,16 @@ type part struct {
 }
 
 func newReader(typ reflect.Type, in format.Format, opts Options) (*reader, error) {
-	r := &reader{typ: typ, format: in, check: !opts.Unchecked, packer: opts.Packer, named: make(map[string]int)}
+	r := &reader{typ: typ, format: in, packer: opts.Packer, named: make(map[string]int)}
 	var err error
 	if r.whole, err = in.Unmarshaler(typ, format.Options{}); err != nil {
 		return nil, err
+	}
+	if !opts.Unchecked {
+		// What is checked is thrown away, so a part that was in an earlier object need not be decoded again.
+		if r.check, err = in.Unmarshaler(typ, format.Options{ShareParts: true}); err != nil {
+			return nil, err
+		}
 	}
 	var members []wanted
 	var values []reflect.StructField
@@ -49,30 +56,59 @@ func newReader(typ reflect.Type, in format.Format, opts Options) (*reader, error
 		values = append(values, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: typ})
 	}
 	r.values = reflect.StructOf(values)
-	r.head, err = r.newPart(members, true)
+	r.head, err = r.newHead(members)
 	return r, err
 }
 
-// metaType has the fields of meta.
-var metaType = reflect.TypeFor[meta]()
+// newPart returns a part for members of r.typ.
+func (r *reader) newPart(members []wanted) (*part, error) {
+	typ, paths, err := r.narrow(members)
+	if err != nil {
+		return nil, err
+	}
+	return r.partOf(typ, paths, false)
+}
 
-// newPart returns a part for members of r.typ. If withMeta is true, its first field is a struct that begins with those of meta.
-func (r *reader) newPart(members []wanted, withMeta bool) (*part, error) {
-	typ := pointee(r.typ)
-	var paths [][]string
+// newHead returns a part whose first field is a struct for the metadata. It has the fields of meta first.
+func (r *reader) newHead(members []wanted) (*part, error) {
+	typ, paths, err := r.narrow(members)
+	if err != nil {
+		return nil, err
+	}
+	head, err := r.partOf(addMeta(typ), paths, true)
+	if err != nil {
+		return nil, err
+	}
+	for i, member := range members {
+		if len(paths[i]) == 1 && paths[i][0] == "metadata" {
+			return nil, errors.New("metadata: name members of it, because some of them are decoded in any case")
+		}
+		at := typeAt(head.typ, head.places[i])
+		if at.Kind() != member.typ.Kind() || !at.ConvertibleTo(member.typ) {
+			return nil, fmt.Errorf("%s: it is %v in each object, and not %v", member.path, at, member.typ)
+		}
+	}
+	return head, nil
+}
+
+// narrow returns a type that has only these members of r.typ, and their paths.
+func (r *reader) narrow(members []wanted) (typ reflect.Type, paths [][]string, err error) {
+	typ = pointee(r.typ)
 	for _, member := range members {
 		names, err := member.names(typ)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", member.path, err)
+			return nil, nil, fmt.Errorf("%s: %w", member.path, err)
 		}
 		paths = append(paths, names)
 	}
-	p := &part{typ: narrow(typ, paths)}
-	if withMeta {
-		p.typ = addMeta(p.typ)
-	}
+	return narrow(typ, paths), paths, nil
+}
+
+// partOf returns the part for a type that has members at paths. If share is true, different objects share equal values.
+func (r *reader) partOf(typ reflect.Type, paths [][]string, share bool) (*part, error) {
+	p := &part{typ: typ}
 	for _, names := range paths {
-		place, err := locate(p.typ, names)
+		place, err := locate(typ, names)
 		if err != nil {
 			// unreachable: the members were found in the whole type.
 			panic("lazy: " + err.Error())
@@ -81,27 +117,29 @@ func (r *reader) newPart(members []wanted, withMeta bool) (*part, error) {
 	}
 	var err error
 	if _, ok := r.format.(protobuf.Format); ok {
-		p.unmarshal, err = protobuf.Parts(p.typ)
+		p.unmarshal, err = protobuf.Parts(typ, share)
 	} else {
-		p.unmarshal, err = r.format.Unmarshaler(p.typ, format.Options{ShareParts: true})
+		p.unmarshal, err = r.format.Unmarshaler(typ, format.Options{ShareParts: share})
 	}
 	return p, err
 }
 
-// addMeta returns typ with a first field for the metadata, which has the fields of meta first.
+// addMeta returns typ with a first field for the metadata, which has the fields of meta, and then those that typ has beside them.
 func addMeta(typ reflect.Type) reflect.Type {
-	fields := reflect.VisibleFields(metaType)
+	own := reflect.TypeFor[meta]()
+	var fields []reflect.StructField
+	for i := range own.NumField() {
+		fields = append(fields, own.Field(i))
+	}
 	all := []reflect.StructField{{Name: "Metadata", Tag: `json:"metadata" protobuf:"bytes,1"`}}
-	for _, field := range reflect.VisibleFields(typ) {
-		if len(field.Index) > 1 {
-			continue
-		}
-		if indexOf(typ, "metadata") != field.Index[0] {
+	for i := range typ.NumField() {
+		field := typ.Field(i)
+		if jsonName(field) != "metadata" {
 			all = append(all, field)
 			continue
 		}
-		for _, more := range reflect.VisibleFields(field.Type) {
-			if _, known := metaType.FieldByName(more.Name); !known {
+		for i, metadata := 0, pointee(field.Type); i < metadata.NumField(); i++ {
+			if more := metadata.Field(i); stepTo(own, jsonName(more)) == nil {
 				fields = append(fields, more)
 			}
 		}
@@ -110,18 +148,19 @@ func addMeta(typ reflect.Type) reflect.Type {
 	return reflect.StructOf(all)
 }
 
-// receive sets what an Object has of the object in data, and keeps a copy of its bytes.
-func (r *reader) receive(data []byte, m *meta, values *any, kept *[]byte) error {
+// receive sets what o has of the object in data, and keeps a copy of its bytes.
+func (r *reader) receive(data []byte, o *content) error {
 	head := reflect.New(r.head.typ)
 	if err := r.head.unmarshal(data, head.Interface()); err != nil {
 		return err
 	}
-	if r.check {
-		if err := r.whole(data, reflect.New(r.typ).Interface()); err != nil {
+	if r.check != nil {
+		if err := r.check(data, reflect.New(r.typ).Interface()); err != nil {
 			return err
 		}
 	}
-	metadata, to := head.Elem().Field(0), reflect.ValueOf(m).Elem()
+	*o = content{from: r}
+	metadata, to := head.Elem().Field(0), reflect.ValueOf(&o.meta).Elem()
 	for i := range to.NumField() {
 		to.Field(i).Set(metadata.Field(i))
 	}
@@ -130,10 +169,14 @@ func (r *reader) receive(data []byte, m *meta, values *any, kept *[]byte) error 
 		for i, place := range r.head.places {
 			v.Elem().Field(i).Set(follow(head.Elem(), place, v.Elem().Field(i).Type()))
 		}
-		*values = v.Interface()
+		o.values = v.Interface()
 	}
-	if *kept = r.compact(data); r.packer != nil {
-		*kept = r.packer.Pack(*kept)
+	o.data = r.compact(data)
+	if r.packer == nil {
+		return nil
+	}
+	if packed := r.packer.Pack(o.data); len(packed) < len(o.data) {
+		o.data, o.packed = packed, true
 	}
 	return nil
 }

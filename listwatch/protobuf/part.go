@@ -13,17 +13,17 @@ import (
 var errUnusual = errors.New("the message is not written as servers write it")
 
 // Parts returns a function that decodes some fields of a message, which is without its envelope, into *into. typ is a struct without a
-// name that has some fields of the message's type, with their tags; structs in it may be such parts, too. Different results share
-// equal parts in memory.
-func Parts(typ reflect.Type) (func(message []byte, into any) error, error) {
-	if _, ok := prototree.NewPart(typ, true); !ok {
+// name that has some fields of the message's type, with their tags; structs in it may be such parts, too. If share is true,
+// different results share equal parts in memory.
+func Parts(typ reflect.Type, share bool) (func(message []byte, into any) error, error) {
+	if _, ok := prototree.NewPart(typ, share); !ok {
 		return nil, fmt.Errorf("%v has a field without a protobuf tag, or of a type that protobuf does not have", typ)
 	}
 	newDecoder := func(share bool) *prototree.Decoder {
 		decoder, _ := prototree.NewPart(typ, share) // it is ok once for all
 		return decoder
 	}
-	decoders := intern.Pool[prototree.Decoder]{New: func() *prototree.Decoder { return newDecoder(true) }}
+	decoders := intern.Pool[prototree.Decoder]{New: func() *prototree.Decoder { return newDecoder(share) }}
 	return func(message []byte, into any) error {
 		decoder := decoders.Get()
 		ok := decoder.Part(message, into)

@@ -24,10 +24,6 @@ const (
 	dictionaryID = 1
 )
 
-// magic is the beginning of everything that is packed, and of no object: JSON begins with a brace, and a message with the tag of its
-// metadata.
-var magic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-
 // New returns a Packer for the objects of one resource. The first objects, 64 KiB of them, are its dictionary, and stay as they are.
 func New() lazy.Packer { return &packer{} }
 
@@ -43,14 +39,18 @@ type coder struct {
 	decoder *zstd.Decoder
 }
 
-// Pack implements [lazy.Packer].
+// Pack implements [lazy.Packer]. What would not become smaller stays as it is.
 func (p *packer) Pack(data []byte) []byte {
 	c := p.coder.Load()
 	if c == nil {
 		p.learn(data)
 		return data
 	}
-	return bytes.Clone(c.encoder.EncodeAll(data, make([]byte, 0, len(data))))
+	packed := c.encoder.EncodeAll(data, make([]byte, 0, len(data)))
+	if len(packed) >= len(data) {
+		return data
+	}
+	return bytes.Clone(packed)
 }
 
 // learn adds data to the dictionary, and makes the coder if that is large enough.
@@ -78,9 +78,6 @@ func (p *packer) learn(data []byte) {
 
 // Unpack implements [lazy.Packer].
 func (p *packer) Unpack(packed []byte) []byte {
-	if !bytes.HasPrefix(packed, magic) {
-		return packed
-	}
 	data, err := p.coder.Load().decoder.DecodeAll(packed, nil)
 	if err != nil {
 		// unreachable: Pack made it with the same dictionary.

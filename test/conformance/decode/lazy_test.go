@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"encoding/json"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -150,6 +151,37 @@ func TestLazyPods(t *testing.T) {
 	}
 }
 
+// A member of an embedded struct stands beside the others in JSON, and is in a message of its own in protobuf.
+func TestLazyMemberOfAnEmbeddedStruct(t *testing.T) {
+	driver := lazy.At[*corev1.CSIPersistentVolumeSource]("spec.csi")
+	volume := &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{
+		CSI: &corev1.CSIPersistentVolumeSource{Driver: "d"},
+	}}}
+	volume.Name = "v"
+	text, err := json.Marshal(volume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	message, err := volume.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for encoding, object := range map[listwatch.Encoding][]byte{listwatch.JSON: text, listwatch.Protobuf: message} {
+		made, err := lazy.New[*corev1.PersistentVolume](lazy.Options{Encoding: encoding, Fields: []lazy.Named{driver}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := made.Unmarshaler(reflect.TypeFor[*lazy.Object[*corev1.PersistentVolume]](), format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var obj *lazy.Object[*corev1.PersistentVolume]
+		if err := read(object, &obj); err != nil || obj.GetName() != "v" || driver.Of(obj) == nil || driver.Of(obj).Driver != "d" {
+			t.Errorf("%s: %v of %v, %v", encoding.MediaType(), driver.Of(obj), obj, err)
+		}
+	}
+}
+
 // The same of Pods that were damaged: both are an error, or both are the same Pod.
 func TestMutatedLazyPods(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -208,6 +240,27 @@ func BenchmarkLazyPods(b *testing.B) {
 		whole, err := pods[0].Get()
 		if err != nil {
 			b.Fatal(err)
+		}
+		checked := opts
+		checked.Unchecked = false
+		for what, opts := range map[string]lazy.Options{"receive": opts, "receive and check": checked} {
+			made, err := lazy.New[*corev1.Pod](opts)
+			if err != nil {
+				b.Fatal(err)
+			}
+			read, err := made.Unmarshaler(reflect.TypeFor[*lazyPod](), format.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(name+"/"+what, func(b *testing.B) {
+				b.ReportAllocs()
+				var pod *lazyPod
+				for i := range b.N {
+					if err := read(pods[i%len(pods)].Bytes(), &pod); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 		for what, run := range map[string]func(pod *lazyPod){
 			"Get":      func(pod *lazyPod) { _, _ = pod.Get() },
