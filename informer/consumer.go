@@ -130,10 +130,13 @@ func (c *consumer[T]) unchanged(a, b T) bool {
 }
 
 // equal compares two objects as the API server does: it compares quantities by their values, and a nil map equals an empty one.
-// Types with unexported fields are no API types, and reflect.DeepEqual compares them.
-func (c *consumer[T]) equal(a, b any) (same bool) {
+// Types with unexported fields are no API types, and reflect.DeepEqual compares them. A lazy object says itself what equals it.
+func (c *consumer[T]) equal(a, b T) (same bool) {
 	if p := reflect.ValueOf(a); p.Kind() == reflect.Pointer && p.UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
 		return true // the reflector puts the very same object into a list if it has not changed
+	}
+	if a, ok := any(a).(interface{ Equal(T) bool }); ok {
+		return a.Equal(b)
 	}
 	if c.unlike {
 		return reflect.DeepEqual(a, b)
