@@ -178,9 +178,13 @@ type state struct {
 // page collects up to limit objects, from the key start on.
 func (s state) page(sel Selection, start string, limit int64) *Page {
 	p := &Page{Version: s.version}
+	name, named := sel.Name()
 	var remaining int64
 	for o := range s.objects(sel, start) {
 		if limit > 0 && int64(len(p.Objects)) == limit {
+			if named && object.Key(p.Objects[0]) == sel.prefix()+name {
+				break // the selection is this object, and whoever may read it may not learn that there are others
+			}
 			// There is another object, so there is another page. It is empty if the selectors select none of the others.
 			if remaining == 0 {
 				p.Continue = Token{Version: s.version, Start: object.Key(p.Objects[limit-1]) + "\x00"}.encode(sel.prefix())
@@ -201,7 +205,6 @@ func (s state) page(sel Selection, start string, limit int64) *Page {
 }
 
 // objects returns the objects of a namespace from the key start on, in key order. Of sel only the namespace counts.
-// object, it is the only one that is looked at.
 func (s state) objects(sel Selection, start string) iter.Seq[Object] {
 	prefix := sel.prefix()
 	end := strings.TrimSuffix(prefix, "/") + "0" // the character after the slash
