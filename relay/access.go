@@ -2,10 +2,14 @@ package relay
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -58,6 +62,40 @@ func (r *Relay) allow(ctx context.Context, user *User, a Attributes) error {
 	return apierrors.NewForbidden(resource, a.Name, errors.New(text))
 }
 
+// A guard is asked periodically whether the reader of an open watch still has the right.
+type guard struct {
+	relay *Relay
+	user  *User
+	req   *http.Request
+	a     Attributes
+	u     *upstream
+	since time.Time // of the first of the checks that failed in a row; zero if the last one did not
+}
+
+// still returns the error with which the watch ends. While the upstream is away, what was allowed stays so: nothing new comes, either. If
+// it is there and answers no reviews, the watch ends after a while.
+func (g *guard) still() error {
+	user, err := g.relay.opts.Authenticate(g.req)
+	if err == nil && (user == nil || user.Name != g.user.Name || user.UID != g.user.UID) {
+		return apierrors.NewUnauthorized("Unauthorized")
+	}
+	if err == nil {
+		err = g.relay.allow(g.req.Context(), user, g.a)
+	}
+	_, away := g.u.reflector.Status().Failing()
+	switch {
+	case apierrors.IsForbidden(err):
+		return err
+	case err == nil || away != nil:
+		g.since = time.Time{}
+	case g.since.IsZero():
+		g.since = time.Now()
+	case time.Since(g.since) >= unsure:
+		return apierrors.NewServiceUnavailable("the relay cannot find out whether you may go on")
+	}
+	return nil
+}
+
 // AllowAll is an [Options.Authorize] for readers who may read everything that the relay has.
 func AllowAll(context.Context, *User, Attributes) (Decision, error) {
 	return Decision{Allowed: true}, nil
@@ -85,21 +123,41 @@ func ClientCertificates(req *http.Request) (*User, error) {
 	if req.TLS == nil || len(req.TLS.VerifiedChains) == 0 {
 		return nil, nil
 	}
-	subject := req.TLS.VerifiedChains[0][0].Subject
+	chain := req.TLS.VerifiedChains[0]
+	for _, cert := range chain {
+		if time.Now().After(cert.NotAfter) {
+			return nil, nil // it has expired since the handshake, because a connection can stay open for days
+		}
+	}
+	subject := chain[0].Subject
 	if subject.CommonName == "" {
 		return nil, nil
 	}
 	return &User{Name: subject.CommonName, Groups: append([]string{"system:authenticated"}, subject.Organization...)}, nil
 }
 
-// tokenProtocol is what a browser, which cannot set the header of a WebSocket, sends its token behind. It is removed by whoever answers.
+// tokenProtocol is what a browser, which cannot set the header of a WebSocket, sends its token behind, in base64url.
 const tokenProtocol = "base64url.bearer.authorization.k8s.io."
 
 // bearer returns the bearer token of a request, or "".
 func bearer(req *http.Request) string {
 	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "bearer") {
-		return ""
+	if strings.EqualFold(scheme, "bearer") {
+		return token
 	}
-	return strings.TrimSpace(token)
+	if websocket.IsWebSocketUpgrade(req) {
+		for _, protocol := range websocket.Subprotocols(req) {
+			if encoded, ok := strings.CutPrefix(protocol, tokenProtocol); ok {
+				if token, err := base64.RawURLEncoding.DecodeString(encoded); err == nil {
+					return string(token)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// protocols returns the WebSocket protocols that a request offers, without the token among them.
+func protocols(req *http.Request) []string {
+	return slices.DeleteFunc(websocket.Subprotocols(req), func(p string) bool { return strings.HasPrefix(p, tokenProtocol) })
 }

@@ -2,15 +2,25 @@ package relay
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -20,12 +30,15 @@ type authority struct {
 	tokens map[string]string // the user of a token
 	rights map[string]string // "user verb resource namespace name", where * is anything
 	asked  int
+	down   bool // it answers nothing
 }
 
 func (a *authority) RoundTrip(req *http.Request) (*http.Response, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.asked++
+	if a.asked++; a.down {
+		return nil, errors.New("it is down")
+	}
 	var review struct {
 		Spec struct {
 			Token string
@@ -82,14 +95,15 @@ func (a *authority) set(change func()) {
 	change()
 }
 
-// guarded runs a test with an authority that knows alice, who may read everything, bob, who may read the namespace shop, and carol, who may get
-// one Pod and list none.
+// guarded runs a test with an authority that knows alice, who may read everything; bob, who may read the Pods of the namespace shop; carol, who
+// may get and watch one of them, a; dora, who may list that one; and erin, who may get a namespace.
 func guarded(t *testing.T, opts Options, test func(r *rig, a *authority)) {
 	t.Helper()
 	a := &authority{
-		tokens: map[string]string{"t-alice": "alice", "t-bob": "bob", "t-carol": "carol"},
+		tokens: map[string]string{"t-alice": "alice", "t-bob": "bob", "t-carol": "carol", "t-dora": "dora", "t-erin": "erin"},
 		rights: map[string]string{
 			"alice * * * *": "", "alice get *": "", "bob list pods shop ": "", "bob watch pods shop ": "", "carol get pods shop a": "", "carol watch pods shop a": "",
+			"dora list pods shop a": "", "erin get namespaces shop shop": "",
 		},
 	}
 	client, err := transport.NewClient(transport.Config{Server: "http://localhost", RoundTripper: a})
@@ -108,59 +122,142 @@ func guarded(t *testing.T, opts Options, test func(r *rig, a *authority)) {
 // TestAuthority has what readers try, and what they get.
 func TestAuthority(t *testing.T) {
 	t.Parallel()
-	guarded(t, Options{}, func(r *rig, _ *authority) {
+	const (
+		all    = "/api/v1/pods"
+		shop   = "/api/v1/namespaces/shop/pods"
+		cached = "?resourceVersion=0"
+		named  = "fieldSelector=metadata.name%3D"
+		first  = "timeoutSeconds=1&resourceVersion=0"
+	)
+	namespaces := discovery.Resource{
+		GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Kind: "Namespace", Verbs: []string{"list", "watch"},
+	}
+	guarded(t, Options{Resources: []discovery.Resource{namespaces}}, func(r *rig, _ *authority) {
 		for _, tt := range []struct {
-			what, token, path string
+			what, token, path string // GET, if the path has no method
 			header            string // "Name: value"
 			want              int
+			lacks             string // what the answer must not have
 		}{
-			{"no token", "", "/api/v1/pods?resourceVersion=0", "", 401},
-			{"a token that nobody has", "t-dave", "/api/v1/pods?resourceVersion=0", "", 401},
-			{"basic authentication", "", "/api/v1/pods?resourceVersion=0", "Authorization: Basic YWxpY2U6", 401},
-			{"everything", "t-alice", "/api/v1/pods?resourceVersion=0", "", 200},
-			{"everything, from the server", "t-alice", "/api/v1/pods", "", 200},
-			{"another namespace", "t-bob", "/api/v1/pods?resourceVersion=0", "", 403},
-			{"the own namespace", "t-bob", "/api/v1/namespaces/shop/pods?resourceVersion=0", "", 200},
-			{"a field selector that names the namespace", "t-bob", "/api/v1/pods?resourceVersion=0&fieldSelector=metadata.namespace%3Dshop", "", 403},
-			{"a selector that counts what is elsewhere", "t-bob", "/api/v1/pods?resourceVersion=0&limit=1&labelSelector=app%3Da", "", 403},
-			{"one object, where the list is allowed", "t-bob", "/api/v1/namespaces/shop/pods/a?resourceVersion=0", "", 403},
-			{"the object", "t-carol", "/api/v1/namespaces/shop/pods/a?resourceVersion=0", "", 200},
-			{"the object, from the server", "t-carol", "/api/v1/namespaces/shop/pods/a", "", 200},
-			{"another object", "t-carol", "/api/v1/namespaces/shop/pods/b?resourceVersion=0", "", 403},
-			{"the list", "t-carol", "/api/v1/namespaces/shop/pods?resourceVersion=0", "", 403},
-			{"a list of the object's name", "t-carol", "/api/v1/namespaces/shop/pods?resourceVersion=0&fieldSelector=metadata.name%3Da", "", 403},
-			{"an object that is watched", "t-carol", "/api/v1/namespaces/shop/pods/b?watch=true&resourceVersion=0", "", 403},
-			{"a watch, where the list is allowed", "t-bob", "/api/v1/pods?watch=1&resourceVersion=0", "", 403},
-			{"a continue token of another namespace", "t-bob", "/api/v1/namespaces/shop/pods?continue=" + token("none/x"), "", 200},
-			{"a continue token that leads out", "t-bob", "/api/v1/namespaces/shop/pods?continue=" + token("../none/x"), "", 400},
-			{"the status of an object", "t-carol", "/api/v1/namespaces/shop/pods/a/status", "", 403},
-			{"a subresource", "t-alice", "/api/v1/namespaces/shop/pods/a/log", "", 403},
-			{"another resource", "t-alice", "/api/v1/secrets", "", 403},
-			{"another version", "t-alice", "/api/v2/pods?resourceVersion=0", "", 403},
-			{"dots in the path", "t-bob", "/api/v1/namespaces/shop/../other/pods?resourceVersion=0", "", 400},
-			{"escaped dots", "t-bob", "/api/v1/namespaces/shop/%2e%2e/other/pods?resourceVersion=0", "", 400},
-			{"an escaped slash", "t-bob", "/api/v1/namespaces/shop%2f..%2fother/pods?resourceVersion=0", "", 400},
-			{"two slashes", "t-bob", "/api/v1/namespaces//pods?resourceVersion=0", "", 400},
-			{"another user's name", "t-bob", "/api/v1/pods?resourceVersion=0", "Impersonate-User: alice", 403},
-			{"another group", "t-bob", "/api/v1/pods?resourceVersion=0", "Impersonate-Group: system:masters", 403},
-			{"discovery", "t-alice", "/api/v1", "", 200},
-			{"discovery that is not allowed", "t-bob", "/api/v1", "", 403},
+			// Who is it?
+			{"no token", "", all + cached, "", 401, ""},
+			{"a token that nobody has", "t-dave", all + cached, "", 401, ""},
+			{"a token in capitals", "T-ALICE", all + cached, "", 401, ""},
+			{"a token and more", "t-alice x", all + cached, "", 401, ""},
+			{"a token that is no text", "t-alice\xff", all + cached, "", 401, ""},
+			{"basic authentication", "", all + cached, "Authorization: Basic YWxpY2U6", 401, ""},
+			{"the header of a front proxy", "", all + cached, "X-Remote-User: alice", 401, ""},
+			{"the token as a protocol without a WebSocket", "", all + cached, "Sec-Websocket-Protocol: " + tokenProtocol + "dC1hbGljZQ", 401, ""},
+			{"a token as a parameter", "", all + cached + "&access_token=t-alice&token=t-alice", "", 401, ""},
+
+			// What may they read?
+			{"everything", "t-alice", all + cached, "", 200, ""},
+			{"everything, from the server", "t-alice", all, "", 200, ""},
+			{"another namespace", "t-bob", all + cached, "", 403, ""},
+			{"the own namespace", "t-bob", shop + cached, "", 200, ""},
+			{"the state before the window", "t-bob", all + "?resourceVersion=1&resourceVersionMatch=Exact", "", 403, ""},
+			{"one object, where the list is allowed", "t-bob", shop + "/a" + cached, "", 403, ""},
+			{"the object", "t-carol", shop + "/a" + cached, "", 200, ""},
+			{"the object, from the server", "t-carol", shop + "/a", "", 200, ""},
+			{"another object", "t-carol", shop + "/b" + cached, "", 403, ""},
+			{"an object that is not there", "t-carol", shop + "/none" + cached, "", 403, ""},
+			{"the list", "t-carol", shop + cached, "", 403, ""},
+			{"a list of the object's name", "t-carol", shop + cached + "&" + named + "a", "", 403, ""},
+			{"an object that is watched", "t-carol", shop + "/b?watch=true&resourceVersion=0", "", 403, ""},
+			{"a watch, where the list is allowed", "t-bob", all + "?watch=1&resourceVersion=0", "", 403, ""},
+			{"a watch of the most recent state", "t-bob", all + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "", 403, ""},
+			{"a namespace, by a right in it", "t-erin", "/api/v1/namespaces/shop" + cached, "", 404, ""},
+			{"another namespace than that", "t-erin", "/api/v1/namespaces/default" + cached, "", 403, ""},
+			{"metadata alone", "t-bob", all + cached, "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", 403, ""},
+			{"a table", "t-bob", all + cached, "Accept: application/json;as=Table;g=meta.k8s.io;v=v1", 403, ""},
+			{"protobuf", "t-bob", all + cached, "Accept: application/vnd.kubernetes.protobuf", 403, ""},
+			{"discovery", "t-alice", "/api/v1", "", 200, ""},
+			{"discovery that is not allowed", "t-bob", "/api/v1", "", 403, ""},
+			{"the schema", "t-bob", "/openapi/v3/api/v1", "", 403, ""},
+
+			// What do selectors, limits and tokens tell?
+			{"a field selector that names the namespace", "t-bob", all + cached + "&fieldSelector=metadata.namespace%3Dshop", "", 403, ""},
+			{"a selector that counts what is elsewhere", "t-bob", all + cached + "&limit=1&labelSelector=app%3Da", "", 403, ""},
+			{"a selector that the relay cannot judge", "t-bob", all + cached + "&fieldSelector=spec.none%3Dx", "", 403, ""},
+			{"a shard", "t-bob", all + cached + "&shardSelector=x", "", 403, ""},
+			{"the list of one name", "t-dora", shop + cached + "&" + named + "a", "", 200, `"name":"b"`},
+			{"the list of one name, with what follows", "t-dora", shop + "?resourceVersion=1&limit=1&resourceVersionMatch=NotOlderThan&" + named + "a", "", 200, "ontinue"},
+			{"the number of the others", "t-dora", shop + "?resourceVersion=1&limit=1&resourceVersionMatch=NotOlderThan&" + named + "a", "", 200, "emaining"},
+			{"two names", "t-dora", shop + cached + "&" + named + "a&" + named + "b", "", 200, `"name":"b"`},
+			{"two names, from the server", "t-dora", shop + "?" + named + "a&" + named + "b", "", 200, `"name":"b"`},
+			{"the other order", "t-dora", shop + "?" + named + "b&" + named + "a", "", 403, ""},
+			{"two names in one selector", "t-dora", shop + cached + "&" + named + "a,metadata.name%3Db", "", 200, `"name":`},
+			{"no name first", "t-dora", shop + cached + "&fieldSelector=&" + named + "a", "", 403, ""},
+			{"all other names", "t-dora", shop + cached + "&fieldSelector=metadata.name%21%3Da", "", 403, ""},
+			{"another parameter", "t-dora", shop + cached + "&FieldSelector=metadata.name%3Da", "", 403, ""},
+			{"a semicolon", "t-dora", shop + cached + ";" + named + "a", "", 403, ""},
+			{"a watch of one name", "t-carol", shop + "?watch=1&" + first + "&" + named + "a", "", 200, `"name":"b"`},
+			{"a watch of two names", "t-carol", shop + "?watch=1&" + first + "&" + named + "a&" + named + "b", "", 200, `"name":"b"`},
+			{"a watch that is none", "t-carol", shop + "?watch=0&watch=1&" + first + "&" + named + "a", "", 403, ""},
+			{"a list that is none", "t-dora", shop + "?watch=1&watch=0&" + first + "&" + named + "a", "", 403, ""},
+			{"a continue token of another namespace", "t-bob", shop + "?continue=" + token("none/x"), "", 200, ""},
+			{"a continue token of everything", "t-bob", all + "?continue=" + token("none/x"), "", 403, ""},
+			{"a continue token that leads out", "t-bob", shop + "?continue=" + token("../none/x"), "", 400, ""},
+
+			// What do paths and methods reach?
+			{"the status of an object", "t-carol", shop + "/a/status", "", 403, ""},
+			{"a subresource", "t-alice", shop + "/a/log", "", 403, ""},
+			{"another resource", "t-alice", "/api/v1/secrets", "", 403, ""},
+			{"another version", "t-alice", "/api/v2/pods" + cached, "", 403, ""},
+			{"the old path of watches", "t-bob", "/api/v1/watch/pods", "", 403, ""},
+			{"the old path of watches in a namespace", "t-bob", "/api/v1/watch/namespaces/shop/pods", "", 403, ""},
+			{"an object without its namespace", "t-alice", all + "/a" + cached, "", 403, ""},
+			{"what runs in the server", "t-alice", "/metrics", "", 403, ""},
+			{"dots in the path", "t-bob", "/api/v1/namespaces/shop/../other/pods" + cached, "", 400, ""},
+			{"escaped dots", "t-bob", "/api/v1/namespaces/shop/%2e%2e/other/pods" + cached, "", 400, ""},
+			{"dots that are escaped twice", "t-bob", "/api/v1/namespaces/%252e%252e/other/pods" + cached, "", 400, ""},
+			{"an escaped slash", "t-bob", "/api/v1/namespaces/shop%2f..%2fother/pods" + cached, "", 400, ""},
+			{"two slashes", "t-bob", "/api/v1/namespaces//pods" + cached, "", 400, ""},
+			{"a zero byte", "t-carol", shop + "/a%00" + cached, "", 400, ""},
+			{"what is no text", "t-carol", shop + "/a%ff" + cached, "", 400, ""},
+			{"a dot behind", "t-bob", "/api/v1/namespaces/shop./pods" + cached, "", 403, ""},
+			{"a parameter of a path", "t-carol", shop + "/a;b" + cached, "", 403, ""},
+			{"a question mark in a name", "t-carol", shop + "/b%3Fa" + cached, "", 403, ""},
+			{"capitals", "t-bob", "/api/v1/namespaces/SHOP/pods" + cached, "", 403, ""},
+			{"an escaped letter", "t-bob", "/api/v1/%70ods" + cached, "", 403, ""},
+			{"another server's URL", "t-bob", "//other/api/v1/pods" + cached, "", 403, ""},
+			{"a deletion", "t-alice", "DELETE " + shop + "/a", "", 405, ""},
+			{"the deletion of all", "t-alice", "DELETE " + shop, "", 405, ""},
+			{"a write", "t-alice", "POST " + shop, "", 405, ""},
+			{"another method that reads", "t-alice", "HEAD " + shop, "", 405, ""},
+			{"a method that a header names", "t-bob", shop + "/a" + cached, "X-Http-Method-Override: LIST", 403, ""},
+
+			// Who else could it be?
+			{"another user's name", "t-bob", all + cached, "Impersonate-User: alice", 403, ""},
+			{"another user's name, who may read it", "t-alice", all, "Impersonate-User: bob", 403, ""},
+			{"another group", "t-bob", all + cached, "Impersonate-Group: system:masters", 403, ""},
+			{"another uid", "t-bob", shop + cached, "Impersonate-Uid: 1", 403, ""},
+			{"a scope", "t-bob", shop + cached, "Impersonate-Extra-Scopes: all", 403, ""},
+			{"a name in small letters", "t-bob", shop + cached, "impersonate-user: alice", 403, ""},
+			{"a name with an underscore, which is no name", "t-bob", all, "Impersonate_User: alice", 403, ""},
+			{"a front proxy's name", "t-bob", all, "X-Remote-User: alice", 403, ""},
 		} {
+			r.forget()
 			got := r.do(r.http, "http://localhost", func(req *http.Request) {
-				req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(tt.path, "?") // as it is, escapes and dots included
+				method, path, found := strings.Cut(tt.path, " ")
+				if !found {
+					method, path = http.MethodGet, tt.path
+				}
+				req.Method = method
+				req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(path, "?") // as it is, escapes and dots included
 				if tt.token != "" {
 					req.Header.Set("Authorization", "Bearer "+tt.token)
 				}
 				if name, value, found := strings.Cut(tt.header, ": "); found {
-					req.Header.Set(name, value)
+					req.Header[name] = []string{value} // in the letters of the test
 				}
 			})
-			if got.code != tt.want {
-				t.Errorf("%s: %s as %q: %+v, want %d", tt.what, tt.path, tt.token, got, tt.want)
+			if got.code != tt.want || tt.lacks != "" && strings.Contains(got.body, tt.lacks) {
+				t.Errorf("%s: %s as %q: %+v, want %d without %q", tt.what, tt.path, tt.token, got, tt.want, tt.lacks)
 			}
-		}
-		if n := r.count("/secrets"); n > 0 {
-			t.Errorf("the server was asked for Secrets")
+			if n := r.count(""); n > 0 && tt.want != 200 {
+				t.Errorf("%s: the server was asked: %q", tt.what, r.requests)
+			}
 		}
 	})
 }
@@ -210,3 +307,164 @@ func (b bearing) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (b bearing) CloseIdleConnections() { b.RoundTripper.(*http.Transport).CloseIdleConnections() }
+
+// TestSlowReader shows that a right can be withdrawn from a reader who has always more to read.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	guarded(t, Options{}, func(r *rig, a *authority) {
+		r.http.Transport = bearing{"t-alice", r.http.Transport}
+		w := r.watch("resourceVersion=3")
+		for i := range 2000 {
+			r.create(fmt.Sprint("p", i), "n")
+		}
+		a.set(func() { delete(a.rights, "alice * * * *") })
+		start, got := time.Now(), ""
+		for n := 0; !strings.HasPrefix(got, "ERROR 403"); n++ {
+			if got = w.next(1); n == 1000 {
+				t.Fatalf("%s after %d events and %v", got, n, time.Since(start))
+			}
+			later(time.Second)
+		}
+	})
+}
+
+// TestReviewsFail shows that a watch goes on while the whole server is away, and ends if it is there and says nothing of its reader.
+func TestReviewsFail(t *testing.T) {
+	t.Parallel()
+	guarded(t, Options{}, func(r *rig, a *authority) {
+		r.http.Transport = bearing{"t-alice", r.http.Transport}
+		w := r.watch("resourceVersion=3")
+		a.set(func() { a.down = true })
+		if err := r.server.Refuse(0); err != nil {
+			t.Fatal(err)
+		}
+		later(20 * time.Minute)
+		a.set(func() { a.down = false })
+		if err := r.server.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		r.create("c", "n1")
+		if got := w.next(1); got != "ADDED c@4" {
+			t.Errorf("a watch over an outage: %s", got)
+		}
+		later(10 * time.Minute)
+		a.set(func() { a.down = true })
+		start := time.Now()
+		if got := w.next(2); got != "ERROR 503, EOF" || time.Since(start) > time.Minute+unsure+2*recheck {
+			t.Errorf("a watch without reviews: %s after %v", got, time.Since(start))
+		}
+	})
+}
+
+// TestExpiredCertificate shows that a certificate that was valid when its connection began is not valid for ever.
+func TestExpiredCertificate(t *testing.T) {
+	t.Parallel()
+	for name, left := range map[string]time.Duration{"alice": time.Minute, "": -time.Minute} {
+		cert := &x509.Certificate{Subject: pkix.Name{CommonName: "alice"}, NotAfter: time.Now().Add(left)}
+		req := &http.Request{TLS: &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{cert}}}}
+		user, err := ClientCertificates(req)
+		if user == nil {
+			user = &User{}
+		}
+		if user.Name != name || err != nil {
+			t.Errorf("a certificate with %v left: %q, %v", left, user.Name, err)
+		}
+	}
+}
+
+// TestManyTokens shows that what is remembered is bounded, and that a stranger cannot make the relay forget its readers.
+func TestManyTokens(t *testing.T) {
+	t.Parallel()
+	a := &authority{tokens: map[string]string{"t-alice": "alice"}}
+	client, err := transport.NewClient(transport.Config{Server: "http://localhost", RoundTripper: a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := TokenReviews(client, time.Minute)
+	ask := func(token string) bool {
+		user, err := known(&http.Request{Header: http.Header{"Authorization": {"Bearer " + token}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return user != nil
+	}
+	if !ask("t-alice") {
+		t.Error("alice is not known")
+	}
+	for i := range maxRemembered + 10 {
+		if ask(fmt.Sprint("x", i)) {
+			t.Fatal("a stranger is known")
+		}
+	}
+	asked := a.questions()
+	if !ask("t-alice") || a.questions() != asked {
+		t.Error("the server was asked for alice again")
+	}
+}
+
+// TestPassOn has what the upstream gets of a request that is passed on.
+func TestPassOn(t *testing.T) {
+	t.Parallel()
+	var sent *http.Request
+	client, err := transport.NewClient(transport.Config{
+		Server: "http://upstream", BearerToken: "of-the-relay", AllowInsecureCredentials: true,
+		RoundTripper: roundTrip(func(req *http.Request) (*http.Response, error) {
+			sent = req
+			status := http.StatusOK
+			if req.URL.Path == "/unknown" {
+				status = http.StatusUnauthorized
+			}
+			return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var user *User
+	r, err := New(client, Options{
+		PassOn: true, Authorize: AllowAll,
+		Authenticate: func(*http.Request) (*User, error) { return user, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		what, path string
+		user       User
+		header     http.Header
+		want       int
+	}{
+		{"a user", "/api/v1/namespaces/a/secrets?x=%2F", User{Name: "bob", UID: "7", Groups: []string{"g", "h"}, Extra: map[string][]string{"example.org/a": {"b"}}}, nil, 200},
+		{"credentials", "/x", User{Name: "bob"}, http.Header{"Authorization": {"Bearer of-bob"}, "Cookie": {"a=b"}, "X-Remote-User": {"alice"}}, 200},
+		{"a header that is said to be of the connection", "/x", User{Name: "bob"}, http.Header{"Connection": {"Impersonate-User, Authorization"}}, 200},
+		{"a name that is not one", "/x", User{Name: "bob"}, http.Header{"Impersonate_user": {"alice"}}, 200},
+		{"another name", "/x", User{Name: "bob"}, http.Header{"Impersonate-User": {"alice"}}, 403},
+		{"a user whom a header makes another", "/x", User{Name: "alice "}, nil, 403},
+		{"a group that a header makes another", "/x", User{Name: "bob", Groups: []string{" system:masters"}}, nil, 403},
+		{"a path that leads elsewhere", "/api/v1/namespaces/a/../b/secrets", User{Name: "bob"}, nil, 400},
+		{"a server that does not know the relay", "/unknown", User{Name: "bob"}, nil, 503},
+	} {
+		user, sent = &tt.user, nil
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, tt.path, nil)
+		for name, values := range tt.header {
+			req.Header[name] = values
+		}
+		got := httptest.NewRecorder()
+		r.ServeHTTP(got, req)
+		switch {
+		case got.Code != tt.want:
+			t.Errorf("%s: %d %s, want %d", tt.what, got.Code, got.Body, tt.want)
+		case tt.want != 200:
+			continue
+		case sent.URL.RequestURI() != tt.path || sent.Header.Get("Authorization") != "Bearer of-the-relay":
+			t.Errorf("%s: the server got %s %v", tt.what, sent.URL, sent.Header)
+		case !slices.Equal(sent.Header.Values("Impersonate-User"), []string{tt.user.Name}) || !slices.Equal(sent.Header.Values("Impersonate-Group"), tt.user.Groups):
+			t.Errorf("%s: the server got %v", tt.what, sent.Header)
+		}
+		for name := range tt.header {
+			if name != "Authorization" && sent.Header.Get(name) != "" {
+				t.Errorf("%s: the server got %s", tt.what, name)
+			}
+		}
+	}
+}

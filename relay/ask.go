@@ -2,13 +2,18 @@ package relay
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/relist-go/relist/transport"
 )
@@ -40,7 +45,7 @@ func (r *Relay) ask(w http.ResponseWriter, req *http.Request, user *User, a Attr
 		defer cancel()
 		go func() {
 			defer cancel()
-			r.untilWithdrawn(ctx, req, user, a)
+			r.untilWithdrawn(ctx, &guard{relay: r, user: user, req: req, a: a, u: u})
 		}()
 		req = req.WithContext(ctx)
 	}
@@ -49,13 +54,13 @@ func (r *Relay) ask(w http.ResponseWriter, req *http.Request, user *User, a Attr
 }
 
 // untilWithdrawn returns when the reader of a watch has lost the right, when ctx ends, or when the relay does.
-func (r *Relay) untilWithdrawn(ctx context.Context, req *http.Request, user *User, a Attributes) {
+func (r *Relay) untilWithdrawn(ctx context.Context, g *guard) {
 	check := time.NewTicker(recheck)
 	defer check.Stop()
 	for {
 		select {
 		case <-check.C:
-			if r.still(req, user, a) != nil {
+			if g.still() != nil {
 				return
 			}
 		case <-ctx.Done():
@@ -102,6 +107,12 @@ func (r *Relay) passOn(w http.ResponseWriter, req *http.Request, user *User) err
 	for key, values := range user.Extra { // each is a header: the order does not matter
 		as[http.CanonicalHeaderKey("Impersonate-Extra-"+url.PathEscape(key))] = values
 	}
+	for name, values := range as { // each is judged by itself: the order does not matter
+		if slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != v }) {
+			// A header loses the spaces around it, and would make another user of this one.
+			return apierrors.NewForbidden(noResource, "", fmt.Errorf("the relay cannot send %s: %q", name, values))
+		}
+	}
 	r.forward(w, req, req.URL.EscapedPath(), req.URL.RawQuery, as)
 	return nil
 }
@@ -122,9 +133,18 @@ func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query st
 					delete(p.Out.Header, name)
 				}
 			}
+			if offered := protocols(req); len(offered) > 0 {
+				p.Out.Header.Set("Sec-Websocket-Protocol", strings.Join(offered, ", "))
+			}
 			for name, values := range headers {
 				p.Out.Header[name] = values
 			}
+		},
+		ModifyResponse: func(resp *http.Response) error {
+			if resp.StatusCode == http.StatusUnauthorized { // the relay's credentials are meant, and not the reader's
+				return errors.New("it does not know the relay")
+			}
+			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			writeError(w, unreachable(err))
@@ -137,6 +157,6 @@ func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query st
 var forwarded = map[string]bool{
 	"Accept": true, "Accept-Encoding": true, "Content-Type": true, "Content-Length": true, "Content-Encoding": true,
 	"If-None-Match": true, "User-Agent": true, "Kubectl-Command": true, "Kubectl-Session": true,
-	"Connection": true, "Upgrade": true, "Sec-Websocket-Key": true, "Sec-Websocket-Version": true, "Sec-Websocket-Protocol": true,
+	"Connection": true, "Upgrade": true, "Sec-Websocket-Key": true, "Sec-Websocket-Version": true,
 	"Sec-Websocket-Extensions": true, "X-Stream-Protocol-Version": true,
 }

@@ -3,7 +3,6 @@ package relay
 import (
 	"bytes"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -33,11 +32,8 @@ func open(w http.ResponseWriter, req *http.Request) (out output, hungUp <-chan s
 		return body{w, http.NewResponseController(w)}, req.Context().Done(), true
 	}
 	var upgrader websocket.Upgrader
-	for _, protocol := range websocket.Subprotocols(req) {
-		if !strings.HasPrefix(protocol, tokenProtocol) {
-			upgrader.Subprotocols = []string{protocol}
-			break
-		}
+	if offered := protocols(req); len(offered) > 0 {
+		upgrader.Subprotocols = offered[:1]
 	}
 	conn, err := upgrader.Upgrade(w, req, nil)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -55,7 +56,8 @@ type Options struct {
 	// Trace returns the functions that are told what the reflector of a resource does. It may be nil, and may return nil.
 	Trace func(discovery.Resource) *reflector.Trace
 
-	// OnProblem is told of problems that make no request fail: a window could not be saved or loaded. If nil, nobody is told.
+	// OnProblem is told of what the relay's operator has to mend: a window could not be saved or loaded, or nobody can say who a reader
+	// is. If nil, nobody is told.
 	OnProblem func(error)
 }
 
@@ -140,7 +142,8 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request) error {
 	user, err := r.opts.Authenticate(req)
 	switch {
 	case err != nil:
-		return apierrors.NewServiceUnavailable("the relay cannot find out who you are: " + err.Error())
+		r.opts.problem(fmt.Errorf("relay: find out who a reader is: %w", err))
+		return apierrors.NewServiceUnavailable("the relay cannot find out who you are") // and does not tell a stranger why
 	case user == nil:
 		return apierrors.NewUnauthorized("Unauthorized")
 	case impersonates(req):
@@ -225,7 +228,7 @@ func split(path string) ([]string, error) {
 	}
 	for i, part := range parts {
 		plain, err := url.PathUnescape(part)
-		if err != nil || plain == "" || plain == "." || plain == ".." || strings.ContainsAny(plain, "/%\\\x00") {
+		if err != nil || plain == "" || plain == "." || plain == ".." || strings.ContainsAny(plain, "/%\\\x00") || !utf8.ValidString(plain) {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("the relay does not take the path %q, because its part %q has no one meaning", path, part))
 		}
 		parts[i] = plain

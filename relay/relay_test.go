@@ -1,11 +1,15 @@
 package relay
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/relist-go/relist/apitest"
 )
@@ -90,6 +94,34 @@ func TestWatches(t *testing.T) {
 			if got := r.watch(tt.query).next(tt.n); got != tt.want {
 				t.Errorf("%s: %s, want %s", tt.query, got, tt.want)
 			}
+		}
+	})
+}
+
+// TestWebSocket shows a watch as messages. A browser sends its token as a protocol, which is not answered.
+func TestWebSocket(t *testing.T) {
+	t.Parallel()
+	guarded(t, Options{}, func(r *rig, _ *authority) {
+		for token, want := range map[string]int{"t-alice": 101, "t-bob": 403, "t-dave": 401} {
+			dialer := websocket.Dialer{
+				NetDialContext: r.dial.Dial,
+				Subprotocols:   []string{tokenProtocol + base64.RawURLEncoding.EncodeToString([]byte(token)), "plain"},
+			}
+			conn, resp, err := dialer.DialContext(r.Context(), "ws://localhost/api/v1/pods?watch=true&timeoutSeconds=1&resourceVersion=2", nil)
+			if resp == nil || resp.StatusCode != want {
+				r.Fatalf("%s: %v, %v, want %d", token, resp, err, want)
+			}
+			if err != nil {
+				continue
+			}
+			_, message, err := conn.ReadMessage()
+			if text := string(message); err != nil || !strings.HasPrefix(text, `{"type":"ADDED","object":{`) || strings.HasSuffix(text, "\n") || conn.Subprotocol() != "plain" {
+				r.Errorf("%q as %q, %v", text, conn.Subprotocol(), err)
+			}
+			if _, _, err := conn.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseNormalClosure) {
+				r.Errorf("the end is %v", err)
+			}
+			_ = conn.Close()
 		}
 	})
 }

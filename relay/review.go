@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -27,15 +28,19 @@ const unknownTTL = 10 * time.Second
 //
 // https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
 func TokenReviews(client *transport.Client, ttl time.Duration) func(*http.Request) (*User, error) {
-	known := newExpiring[[sha256.Size]byte, *User]()
+	// Tokens that nobody has are remembered apart: whoever sends many of them does not make the relay forget the others.
+	known, unknown := newExpiring[*User](), newExpiring[*User]()
 	return func(req *http.Request) (*User, error) {
 		token := bearer(req)
-		if token == "" {
+		if !utf8.ValidString(token) || token == "" { // JSON would make another token of it
 			return nil, nil
 		}
-		key := sha256.Sum256([]byte(token))
+		key := []byte(token)
 		if user, ok := known.get(key); ok {
 			return user, nil
+		}
+		if _, ok := unknown.get(key); ok {
+			return nil, nil
 		}
 		type spec struct {
 			Token string `json:"token"`
@@ -57,7 +62,7 @@ func TokenReviews(client *transport.Client, ttl time.Duration) func(*http.Reques
 		}
 		u := answer.Status.User
 		if !answer.Status.Authenticated || u.Username == "" {
-			known.set(key, nil, min(ttl, unknownTTL))
+			unknown.set(key, nil, min(ttl, unknownTTL))
 			return nil, nil
 		}
 		user := &User{u.Username, u.UID, u.Groups, u.Extra}
@@ -71,10 +76,10 @@ func TokenReviews(client *transport.Client, ttl time.Duration) func(*http.Reques
 //
 // https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
 func AccessReviews(client *transport.Client, allowed, denied time.Duration) func(context.Context, *User, Attributes) (Decision, error) {
-	known := newExpiring[string, Decision]()
+	known := newExpiring[Decision]()
 	return func(ctx context.Context, user *User, a Attributes) (Decision, error) {
 		spec := reviewOf(user, a)
-		key := string(encode(spec)) // maps are sorted, so equal questions have equal keys
+		key := encode(spec) // maps are sorted, so equal questions have equal keys
 		if d, ok := known.get(key); ok {
 			return d, nil
 		}
@@ -174,10 +179,11 @@ func unreachable(err error) error {
 	return apierrors.NewServiceUnavailable("the relay cannot reach the API server: " + err.Error())
 }
 
-// expiring remembers answers for a time. It holds a bounded number: when it is full, it forgets what has expired, or else everything.
-type expiring[K comparable, V any] struct {
+// expiring remembers answers for a time. It holds a bounded number: when it is full, it forgets what has expired, or else everything. Of a
+// question it keeps a digest, because a reader can send long ones, and because a token is a secret.
+type expiring[V any] struct {
 	mu  sync.Mutex
-	all map[K]expiry[V]
+	all map[[sha256.Size]byte]expiry[V]
 }
 
 type expiry[V any] struct {
@@ -187,11 +193,12 @@ type expiry[V any] struct {
 
 const maxRemembered = 10_000
 
-func newExpiring[K comparable, V any]() *expiring[K, V] {
-	return &expiring[K, V]{all: make(map[K]expiry[V])}
+func newExpiring[V any]() *expiring[V] {
+	return &expiring[V]{all: make(map[[sha256.Size]byte]expiry[V])}
 }
 
-func (e *expiring[K, V]) get(key K) (value V, ok bool) {
+func (e *expiring[V]) get(question []byte) (value V, ok bool) {
+	key := sha256.Sum256(question)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	x, ok := e.all[key]
@@ -201,7 +208,8 @@ func (e *expiring[K, V]) get(key K) (value V, ok bool) {
 	return x.value, true
 }
 
-func (e *expiring[K, V]) set(key K, value V, ttl time.Duration) {
+func (e *expiring[V]) set(question []byte, value V, ttl time.Duration) {
+	key := sha256.Sum256(question)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if now := time.Now(); len(e.all) >= maxRemembered {

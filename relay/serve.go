@@ -47,6 +47,9 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 	switch name, named := sel.Name(); {
 	case t.name != "":
 		a.Verb = "get" // a watch of one object is one of the collection with a field selector
+		if u.Group == "" && u.Resource.Resource == "namespaces" {
+			a.Namespace = t.name // so that a Role in a namespace can allow to read it, as at kube-apiserver
+		}
 	case named:
 		a.Name = name
 	}
@@ -84,7 +87,7 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 		})
 		if !errors.Is(err, watchcache.ErrNotCached) {
 			if err == nil {
-				writeList(w, f, page)
+				writeList(body{w, http.NewResponseController(w)}, f, page)
 			}
 			return err
 		}
@@ -126,21 +129,22 @@ func writeObject(w http.ResponseWriter, f *form, o *state) {
 // listChunk is the number of bytes of a list that are collected for one write.
 const listChunk = 128 << 10
 
-func writeList(w http.ResponseWriter, f *form, p *watchcache.Page) {
-	w.Header().Set("Content-Type", "application/json")
+func writeList(out body, f *form, p *watchcache.Page) {
+	defer out.close()
+	out.w.Header().Set("Content-Type", "application/json")
 	b := f.listHead(p)
 	for i, o := range p.Objects {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		if b = f.appendItem(b, o.(*state)); len(b) >= listChunk {
-			if _, err := w.Write(b); err != nil {
+			if err := out.write(b); err != nil {
 				return // the client hung up
 			}
 			b = b[:0]
 		}
 	}
-	_, _ = w.Write(append(b, "]}\n"...))
+	_ = out.write(append(b, "]}\n"...))
 }
 
 const (
@@ -155,6 +159,10 @@ const (
 	// recheck is how often an open watch asks whether its reader still has the right. The answers are remembered by Options.Authenticate
 	// and Options.Authorize.
 	recheck = 10 * time.Second
+
+	// unsure is for how long a watch goes on whose reader's right cannot be checked, although the upstream is there. It takes up to 90
+	// seconds to notice that a connection to the upstream is dead.
+	unsure = 2 * time.Minute
 
 	// writeTimeout is how long a reader may take for what is written to it at once.
 	writeTimeout = time.Minute
@@ -196,18 +204,17 @@ func (r *Relay) watch(w http.ResponseWriter, req *http.Request, user *User, a At
 		_ = send(out, errorEvent(err)) // as kube-apiserver does: a watch is accepted before it is refused
 		return nil
 	}
-	watch := &openWatch{relay: r, user: user, req: req, a: a, u: u, watcher: watcher, form: f, out: out, initial: q.Initial, bookmarks: opts.AllowWatchBookmarks}
+	watch := &openWatch{
+		guard: guard{relay: r, user: user, req: req, a: a, u: u}, watcher: watcher, form: f, out: out,
+		initial: q.Initial, bookmarks: opts.AllowWatchBookmarks,
+	}
 	_ = watch.run(hungUp, timeout) // an error is a client that hung up
 	return nil
 }
 
 // openWatch is an open watch.
 type openWatch struct {
-	relay     *Relay
-	user      *User
-	req       *http.Request
-	a         Attributes
-	u         *upstream
+	guard
 	watcher   *watchcache.Watcher
 	form      *form
 	out       output
@@ -228,23 +235,26 @@ func (o *openWatch) run(hungUp <-chan struct{}, timeout time.Duration) error {
 		return err
 	}
 	due := false
+	atOnce := make(chan struct{})
+	close(atOnce)
 	for {
 		changed := o.u.cache.Changed()
 		more, err := o.sendNext(due)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case more:
+			changed = atOnce // the rest is for a watch that has always more to send, because its reader is slow
+		default:
+			due = false
 		}
-		if more {
-			continue
-		}
-		due = false
 		select {
 		case <-changed:
 		case <-bookmark.C:
 			due = o.bookmarks
 			bookmark.Reset(nextBookmark(deadline))
 		case <-check.C:
-			if err := o.relay.still(o.req, o.user, o.a); err != nil {
+			if err := o.still(); err != nil {
 				return send(o.out, errorEvent(err))
 			}
 		case <-end.C:
@@ -307,21 +317,6 @@ func (o *openWatch) sendNext(due bool) (more bool, err error) {
 		return more, nil
 	}
 	return more, o.out.flush()
-}
-
-// still says whether the reader of an open watch may go on. While the upstream is away, what was allowed stays so: nothing new comes, either.
-func (r *Relay) still(req *http.Request, was *User, a Attributes) error {
-	user, err := r.opts.Authenticate(req)
-	if err == nil && (user == nil || user.Name != was.Name || user.UID != was.UID) {
-		return apierrors.NewUnauthorized("Unauthorized")
-	}
-	if err == nil {
-		err = r.allow(req.Context(), user, a)
-	}
-	if apierrors.IsForbidden(err) {
-		return err
-	}
-	return nil
 }
 
 // checkAge says in a header how old the cache is, if the upstream cannot be reached, and refuses a request if it is too old.
