@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,9 +102,8 @@ func (f *relayFlags) check() error {
 	if err := f.Connect.Check(); err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	host, _, err := net.SplitHostPort(f.listen)
-	ip := net.ParseIP(host)
-	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
+	_, _, err := net.SplitHostPort(f.listen)
+	loopback := isLoopback(f.listen)
 	switch {
 	case err != nil:
 		return cli.Usage("--listen %q: want HOST:PORT, such as :8443", f.listen)
@@ -121,6 +121,24 @@ func (f *relayFlags) check() error {
 		return cli.Usage("a time cannot be negative")
 	}
 	return nil
+}
+
+// isLoopback reports whether an address, with or without a port, is one of this machine.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = strings.Trim(address, "[]")
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// anyoneHere lets in who names this machine. A page in a browser may send requests to a name of its own that leads here, and read the answers.
+func anyoneHere(req *http.Request) (*relay.User, error) {
+	if !isLoopback(req.Host) {
+		return nil, nil
+	}
+	return &relay.User{Name: "system:anonymous"}, nil
 }
 
 func (f *relayFlags) run(cmd *cobra.Command, names []string) (err error) {
@@ -157,7 +175,7 @@ func (f *relayFlags) run(cmd *cobra.Command, names []string) (err error) {
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: r, ReadHeaderTimeout: 30 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	srv := &http.Server{Handler: r, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	if srv.TLSConfig, err = f.tls(); err != nil {
 		return err
 	}
@@ -209,7 +227,7 @@ func (f *relayFlags) access(client *transport.Client, opts *relay.Options) error
 		opts.Authorize = relay.AllowAll
 	}
 	if f.anonymous {
-		opts.Authenticate = func(*http.Request) (*relay.User, error) { return &relay.User{Name: "system:anonymous"}, nil }
+		opts.Authenticate = anyoneHere
 		return nil
 	}
 	ways := []func(*http.Request) (*relay.User, error){relay.ClientCertificates}
