@@ -40,6 +40,7 @@ type relayFlags struct {
 	deniedTTL    time.Duration
 	maxStaleness time.Duration
 	dir          string
+	saveEvery    time.Duration
 }
 
 func newRelay() *cobra.Command {
@@ -93,6 +94,7 @@ for tokenreviews and subjectaccessreviews, and with --pass-on impersonate.
 	flags.DurationVar(&f.deniedTTL, "denied-ttl", 30*time.Second, "how long to remember that a reader may not")
 	flags.DurationVar(&f.maxStaleness, "max-staleness", 0, "answer 503 while the copy is staler than this (default: serve it, with its Age)")
 	flags.StringVar(&f.dir, "dir", "", "`folder` for the last changes, so that the next process goes on where this\none ends")
+	flags.DurationVar(&f.saveEvery, "save-every", time.Minute, "how often to save them there; they are saved at the end, too")
 	f.Connect.Add(flags)
 	f.Complete(cmd, true)
 	return cmd
@@ -117,6 +119,8 @@ func (f *relayFlags) check() error {
 		return cli.Usage("--anonymous is for addresses of this machine, such as --listen 127.0.0.1:8090")
 	case f.anonymous && f.passOn:
 		return cli.Usage("--anonymous and --pass-on cannot be used together")
+	case f.saveEvery <= 0:
+		return cli.Usage("--save-every has to be more than 0")
 	case f.tokenTTL < 0 || f.allowedTTL < 0 || f.deniedTTL < 0 || f.maxStaleness < 0:
 		return cli.Usage("a time cannot be negative")
 	}
@@ -148,7 +152,7 @@ func (f *relayFlags) run(cmd *cobra.Command, names []string) (err error) {
 		return err
 	}
 	defer client.Close()
-	opts := relay.Options{PassOn: f.passOn, MaxStaleness: f.maxStaleness, Dir: f.dir}
+	opts := relay.Options{PassOn: f.passOn, MaxStaleness: f.maxStaleness, Dir: f.dir, SaveEvery: f.saveEvery}
 	opts.OnProblem = func(err error) { cli.Complain(stderr, "relist: %s\n", cli.OneLine(err)) }
 	logger := slog.New(slog.NewTextHandler(stderr, nil))
 	opts.Trace = func(discovery.Resource) *reflector.Trace { return reflector.LogTrace(logger) }

@@ -39,6 +39,7 @@ func TestRelayIsCareful(t *testing.T) {
 		{"relay pods --tls-cert a", "belong together"},
 		{"relay pods --client-ca a", "--client-ca needs --tls-cert"},
 		{"relay pods --token-ttl -1s", "cannot be negative"},
+		{"relay pods --save-every 0s", "more than 0"},
 		{"relay secrets", "only with --secrets"},
 	} {
 		r := command(t, append(strings.Fields(tt.args), "--server", url)...)
