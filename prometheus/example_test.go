@@ -11,10 +11,25 @@ import (
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	relistprom "github.com/relist-go/relist/prometheus"
+	"github.com/relist-go/relist/relay"
+	"github.com/relist-go/relist/transport"
 )
 
 func Example() {
 	_ = run
+}
+
+// A relay that serves its own metrics.
+func ExampleMetrics_Relay() {
+	_ = func(client *transport.Client, opts relay.Options) (*relay.Relay, error) {
+		metrics := relistprom.New(prometheus.DefaultRegisterer, relistprom.Options{})
+		opts.Trace = metrics.RelayTrace
+		r, err := relay.New(client, opts)
+		if err == nil {
+			metrics.Relay(r)
+		}
+		return r, err
+	}
 }
 
 func run(ctx context.Context, shopList *listwatch.Client[*ConfigMap], reconcile controller.Reconcile) error {

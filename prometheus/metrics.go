@@ -9,13 +9,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/relist-go/relist/controller"
+	"github.com/relist-go/relist/discovery"
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/relay"
 )
 
-// Metrics collects the metrics of any number of informers, reflectors and controllers. It is a [prometheus.Collector]. All methods
+// Metrics collects the metrics of any number of informers, reflectors, relays and controllers. It is a [prometheus.Collector]. All methods
 // may be called from any goroutine.
 type Metrics struct {
 	counters  counters
@@ -72,7 +74,8 @@ type WorkQueue interface {
 // source is an informer, or a reflector without one.
 type source struct {
 	status func() reflector.Status
-	stats  func() informer.Stats // nil without an informer
+	stats  func() informer.Stats       // nil without an informer
+	relay  func() relay.ResourceStatus // nil if it is not one of a relay
 }
 
 // Informer adds the gauges of an informer. Its counters come from [Metrics.Trace] with the same name. If an informer was added
@@ -92,6 +95,23 @@ func NewInformer[T object.Object](m *Metrics, name string, lw listwatch.ListWatc
 
 // Reflector is [Metrics.Informer] for a reflector without an informer.
 func (m *Metrics) Reflector(name string, r Reporter) { m.add(name, source{status: r.Status}) }
+
+// Relay adds the gauges of each resource of a relay. Its name is that of the resource: pods, or deployments.apps. The counters come from
+// [Metrics.RelayTrace].
+func (m *Metrics) Relay(r *relay.Relay) {
+	for i, one := range r.Status().Resources {
+		of := func() relay.ResourceStatus { return r.Status().Resources[i] }
+		m.add(one.Resource.GroupResource().String(), source{
+			status: func() reflector.Status { return of().Upstream },
+			relay:  of,
+		})
+	}
+}
+
+// RelayTrace is for [relay.Options]: what the relay's reflector of a resource does.
+func (m *Metrics) RelayTrace(resource discovery.Resource) *reflector.Trace {
+	return m.Trace(resource.GroupResource().String())
+}
 
 func (m *Metrics) add(name string, s source) {
 	m.mu.Lock()
@@ -131,6 +151,9 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 		ch <- g.desc
 	}
 	for _, g := range queueGauges {
+		ch <- g.desc
+	}
+	for _, g := range relayGauges {
 		ch <- g.desc
 	}
 	ch <- stateDesc

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/reflector"
+	"github.com/relist-go/relist/relay"
 )
 
 // moment is a status, and when it was taken.
@@ -36,6 +37,15 @@ var cacheGauges = []gauge[informer.Stats]{
 		func(s informer.Stats) float64 { return float64(s.Queued) }),
 }
 
+var relayGauges = []gauge[relay.ResourceStatus]{
+	asked(prometheus.GaugeValue, "relist_relay_watches", "Watches of readers that are open at a relay.",
+		func(s relay.ResourceStatus) float64 { return float64(s.Watches) }),
+	asked(prometheus.GaugeValue, "relist_relay_objects", "Objects that a relay has.",
+		func(s relay.ResourceStatus) float64 { return float64(s.Objects) }),
+	asked(prometheus.GaugeValue, "relist_relay_window_changes", "Changes from which a relay's readers can go on.",
+		func(s relay.ResourceStatus) float64 { return float64(s.Changes) }),
+}
+
 var (
 	stateDesc = describe("relist_state", "1 for the state that the reflector is in, and 0 for the others: stopped, listing, opening, watching or waiting.", "state")
 
@@ -50,6 +60,12 @@ func (s source) collect(ch chan<- prometheus.Metric, name string, now time.Time)
 	}
 	for state := reflector.Stopped; state <= reflector.Waiting; state++ {
 		send(ch, stateDesc, prometheus.GaugeValue, flag(state == status.State), name, state.String())
+	}
+	if s.relay != nil {
+		of := s.relay()
+		for _, g := range relayGauges {
+			g.collect(ch, of, name)
+		}
 	}
 	if s.stats == nil {
 		return

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -73,7 +72,6 @@ type Relay struct {
 	client    *transport.Client
 	upstreams []*upstream
 	done      chan struct{} // closed when Run has ended
-	watches   atomic.Int64
 }
 
 // New returns a relay that has not started. The client is the relay's own access to the upstream: it must be allowed to list and watch

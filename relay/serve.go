@@ -66,8 +66,8 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 		return err
 	}
 	if a.Verb == "watch" {
-		r.watches.Add(1)
-		defer r.watches.Add(-1)
+		u.watches.Add(1)
+		defer u.watches.Add(-1)
 	}
 	f := negotiate(req, u, a.Verb == "list")
 	judged := t.name != "" || opts.ShardSelector == "" && (opts.FieldSelector == nil || u.feed.fields.judges(opts.FieldSelector))

@@ -13,13 +13,13 @@ import (
 
 // Status is the state of a relay.
 type Status struct {
-	Watches   int64 // open watches of readers
-	Resources []ResourceStatus
+	Resources []ResourceStatus // in the order of [Options.Resources]
 }
 
 // ResourceStatus is the state of one resource.
 type ResourceStatus struct {
 	Resource schema.GroupVersionResource
+	Watches  int64 // of readers, that are open
 	Objects  int
 	Version  uint64 // 0 before the first list
 	Oldest   uint64 // a watch can begin at this version or later
@@ -29,9 +29,12 @@ type ResourceStatus struct {
 
 // Status returns the state of the relay.
 func (r *Relay) Status() Status {
-	s := Status{Watches: r.watches.Load()}
+	var s Status
 	for _, u := range r.upstreams {
-		one := ResourceStatus{Resource: u.GroupVersionResource, Objects: u.cache.Len(), Version: u.cache.Version(), Upstream: u.reflector.Status()}
+		one := ResourceStatus{
+			Resource: u.GroupVersionResource, Watches: u.watches.Load(), Objects: u.cache.Len(), Version: u.cache.Version(),
+			Upstream: u.reflector.Status(),
+		}
 		one.Oldest, one.Changes = u.cache.Window()
 		s.Resources = append(s.Resources, one)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,7 @@ type upstream struct {
 	metadata  source.ListWatcher[*metav1.PartialObjectMetadata]
 	saved     *saved // nil: nothing is saved
 	latest    batch[uint64]
+	watches   atomic.Int64 // of readers, that are open
 }
 
 func newUpstream(client *transport.Client, resource discovery.Resource, opts *Options) (*upstream, error) {
