@@ -79,7 +79,7 @@ bench: ## measure relist beside client-go; ARGS are those of test/bench/cmd/comp
 	cd test/bench && go run ./cmd/compare $(ARGS)
 
 bench-smoke: ## run every benchmark with few objects, to see that it works
-	cd test/bench && go test ./... && go run ./cmd/compare -smoke
+	cd test/bench && go test ./... && go run ./cmd/compare -smoke && go run ./cmd/relaybench -smoke
 
 recovery: ## measure how soon a copy is fresh again after a fault, and what a server is asked for; ARGS=-update writes it down
 	cd test && go test -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd|TestFleet)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)

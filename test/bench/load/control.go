@@ -26,6 +26,8 @@ func (s *Server) control(rw http.ResponseWriter, req *http.Request, action strin
 	switch {
 	case action == "sent":
 		version = s.sent.Load()
+	case action == "watches":
+		version = uint64(s.watches.Load())
 	case action == "expire":
 		version = w.expire(count)
 	case action == "change" && rate > 0:

@@ -10,6 +10,7 @@
 //	POST /bench/change?count=1&index=7      that one
 //	POST /bench/expire?count=200            200 Pods change unseen, and every watch ends with 410
 //	POST /bench/sent?count=0                nothing; the answer is the number of bytes that were sent so far
+//	POST /bench/watches?count=0             nothing; the answer is the number of watches that are open
 //
 // The answer to the others is the resourceVersion after it. No namespace has Pods of its
 // own: there a list is empty, and a watch silent.

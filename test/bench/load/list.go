@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,7 +31,11 @@ func (s *Server) serveList(rw http.ResponseWriter, req *http.Request, q query) {
 	if q.limit > 0 {
 		end = min(q.end, q.from+q.limit)
 	}
+	if q.node != "" {
+		end = q.end // they are few, and make one page
+	}
 	states, at := q.world.snapshot(q.from, end)
+	states = slices.DeleteFunc(states, func(v objects.Values) bool { return !q.wants(v) })
 	meta := metav1.ListMeta{ResourceVersion: strconv.FormatUint(at.version, 10)}
 	if remaining := int64(q.end - end); remaining > 0 {
 		meta.Continue, meta.RemainingItemCount = strconv.Itoa(end), &remaining

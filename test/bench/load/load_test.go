@@ -62,6 +62,10 @@ func TestByName(t *testing.T) {
 	if len(one.Items) != 1 || one.Items[0].UID != want.UID {
 		t.Errorf("got %d objects, want %s alone", len(one.Items), want.Name)
 	}
+	_, pods = start(t, listwatch.Options[*corev1.Pod]{FieldSelector: "spec.nodeName=node-0003"})
+	if one, err = source.All(t.Context(), pods, metav1.ListOptions{Limit: 2}); err != nil || len(one.Items) != 1 || one.Items[0].Spec.NodeName != "node-0003" {
+		t.Errorf("a node has %d objects, %v", len(one.Items), err)
+	}
 	_, pods = start(t, listwatch.Options[*corev1.Pod]{Namespace: want.Namespace})
 	if list, err = source.All(t.Context(), pods, metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 		t.Errorf("a namespace has %d objects, %v", len(list.Items), err)

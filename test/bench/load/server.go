@@ -17,6 +17,8 @@ type Server struct {
 	world *world
 	gzip  bool
 	sent  atomic.Uint64 // bytes, on all connections
+
+	watches atomic.Int64 // that are open
 }
 
 // New returns a server of these Pods. With gzip, it compresses lists for those who accept it, as kube-apiserver does by default.
@@ -42,7 +44,8 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 // A query is a list or a watch.
 type query struct {
 	world      *world
-	begin, end int // the objects that are wanted
+	begin, end int    // the objects that are wanted
+	node       string // whose objects alone are wanted, if it is not empty
 	format     objects.Format
 	watch      bool
 	initial    bool
@@ -72,6 +75,9 @@ func (s *Server) parse(req *http.Request) (query, error) {
 		}
 		q.begin, q.end = index, index+1
 	}
+	if _, node, named := strings.Cut(form.Get("fieldSelector"), "spec.nodeName="); named {
+		q.node = node
+	}
 	q.format = negotiate(req.Header.Get("Accept"))
 	q.watch = isTrue(form.Get("watch"))
 	q.initial = isTrue(form.Get("sendInitialEvents"))
@@ -88,6 +94,11 @@ func (s *Server) parse(req *http.Request) (query, error) {
 		q.from = from
 	}
 	return q, nil
+}
+
+// wants reports whether an object is wanted.
+func (q query) wants(v objects.Values) bool {
+	return v.Index >= q.begin && v.Index < q.end && (q.node == "" || q.node == objects.NodeName(v.Index))
 }
 
 func isTrue(s string) bool { return s == "true" || s == "1" }

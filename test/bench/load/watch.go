@@ -32,6 +32,8 @@ func (s *Server) serveWatch(rw http.ResponseWriter, req *http.Request, q query) 
 	}
 	rw.Header().Set("Content-Type", mediaTypes[q.format][1])
 	rw.WriteHeader(http.StatusOK)
+	s.watches.Add(1)
+	defer s.watches.Add(-1)
 	if initial {
 		var states []objects.Values
 		states, at = q.world.snapshot(q.begin, q.end)
@@ -79,7 +81,7 @@ type watchWriter struct {
 func (w *watchWriter) events(shape objects.Shape, states []objects.Values) {
 	q := w.query
 	for _, v := range states {
-		if v.Index >= q.begin && v.Index < q.end {
+		if q.wants(v) {
 			w.buffer = q.world.set.Template(q.format, shape, v.Index).Append(w.buffer, v)
 		}
 		if len(w.buffer) > writeBytes {

@@ -22,6 +22,12 @@ type Values struct {
 // SentAnnotation is on each object, so that its receiver knows how old the state is.
 const SentAnnotation = "bench.relist-go/sent"
 
+// Nodes is the number of nodes on which the objects are, in turn.
+const Nodes = 500
+
+// NodeName returns the name of the node of an object.
+func NodeName(index int) string { return fmt.Sprintf("node-%04d", index%Nodes) }
+
 // A place is a stretch of a template that differs from object to object. In the object
 // from which the template is made it holds the placeholder, which has the length of the values.
 type place struct {
@@ -37,7 +43,7 @@ var (
 	versionPlace = place{placeholder: "@VERSION@@", write: func(dst []byte, v Values) { digits(dst, v.Version, 10) }}
 	uidPlace     = place{placeholder: pad("@UID", 36), write: writeUID}
 	addressPlace = place{placeholder: pad("@ADDRESS", 14), write: writeAddress}
-	nodePlace    = place{placeholder: "@NO@", write: func(dst []byte, v Values) { digits(dst, uint64(v.Index%500), 10) }}
+	nodePlace    = place{placeholder: "@NO@", write: func(dst []byte, v Values) { digits(dst, uint64(v.Index%Nodes), 10) }}
 	sentPlace    = place{placeholder: pad("@SENT", 19), write: func(dst []byte, v Values) { digits(dst, uint64(v.Sent), 10) }}
 	hashPlaces   = []place{hashPlace(0), hashPlace(1), hashPlace(2), hashPlace(3)}
 )
