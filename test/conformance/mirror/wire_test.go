@@ -1,4 +1,4 @@
-package transports
+package mirror
 
 import (
 	"fmt"
@@ -14,9 +14,6 @@ import (
 
 	"github.com/relist-go/relist/test/conformance/command"
 )
-
-// patience bounds the wait for something that must happen.
-const patience = time.Minute
 
 // contentTypes are those of a list and of a watch over HTTP.
 var contentTypes = map[string][2]string{
