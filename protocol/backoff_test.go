@@ -177,11 +177,11 @@ func TestListAfterAListWaitsForAToken(t *testing.T) {
 		inputs []Input
 		atOnce bool
 	}{
-		{what: "the version is gone", inputs: []Input{ListFailed{failed(Expired, 410)}}},
-		{what: "the server is behind", inputs: []Input{ListFailed{failed(TooLarge, 504)}}},
-		{what: "the list is older", inputs: []Input{Listed{Sum{Version: "90"}}}},
-		{what: "the list has another history", inputs: []Input{Listed{Sum{Version: "110", Conflict: errOtherHistory}}}},
-		{what: "the program wants another list", inputs: []Input{ListWanted{1}, Listed{Sum{Version: "110"}}}, atOnce: true},
+		{what: "the version is gone", inputs: []Input{Listed{Failure: failed(Expired, 410)}}},
+		{what: "the server is behind", inputs: []Input{Listed{Failure: failed(TooLarge, 504)}}},
+		{what: "the list is older", inputs: []Input{Listed{Sum: Sum{Version: "90"}}}},
+		{what: "the list has another history", inputs: []Input{Listed{Sum: Sum{Version: "110", Conflict: errOtherHistory}}}},
+		{what: "the program wants another list", inputs: []Input{ListWanted{1}, Listed{Sum: Sum{Version: "110"}}}, atOnce: true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			s := newStage()
@@ -278,9 +278,9 @@ func (s *storm) next() {
 		s.take(Tick{})
 	case *listing:
 		if s.dice.Float64() >= s.fails {
-			s.take(Listed{s.sum(s.newer(), bad("b", s.newer(), ""), good("a", s.newer(), ""))})
+			s.take(Listed{Sum: s.sum(s.newer(), bad("b", s.newer(), ""), good("a", s.newer(), ""))})
 		} else {
-			s.take(ListFailed{s.failure()})
+			s.take(Listed{Failure: s.failure()})
 		}
 	case *streaming:
 		s.onStream(p.open, s.endsInitial(s.newer(), good("a", s.newer(), "")))

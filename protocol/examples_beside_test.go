@@ -14,11 +14,11 @@ var besideSections = []section{
 			{"time to refetch it", "asks", nil, timeIsUp},
 			{"time to refetch it, and the server cannot be asked", "", func(s *stage) { s.m.noRefetchUntil = s.at.Add(noRefetchFor) }, func(s *stage) {
 				s.at = s.m.quarantine.soonest
-				s.step(Tick{Heard{Main: s.at}})
+				s.step(Tick{Main: s.at})
 			}},
 			{"time to refetch it, after six lists or refetches in short order", "", func(s *stage) { s.m.backoff.listsFullAt = s.at.Add(7 * refill) }, func(s *stage) {
 				s.at = s.m.quarantine.soonest
-				s.step(Tick{Heard{Main: s.at}})
+				s.step(Tick{Main: s.at})
 			}},
 			{"MODIFIED of b at 106", "events", nil, in(event(Modified, good("b", "106", "95")))},
 			{"DELETED of b at 106", "events", nil, in(event(Deleted, good("b", "106", "95")))},
@@ -51,7 +51,7 @@ var besideSections = []section{
 			{"any other failure", "answers", nil, in(Refetched{Failure: failed(Unavailable, 503)})},
 			{"nothing comes for 2 minutes", "answers", nil, func(s *stage) {
 				s.at = s.m.refetch.heard.Add(s.m.rules.ResponseIdleTimeout)
-				s.step(Tick{Heard{Main: s.at}})
+				s.step(Tick{Main: s.at})
 			}},
 			{"the watch ends", "ended, idleTimeout", nil, in(Ended{failed(Closed, 0)})},
 			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
@@ -138,7 +138,7 @@ var besideSections = []section{
 			{"MODIFIED of a at 106", "events", nil, in(event(Modified, good("a", "106", "90")))},
 			{"the list comes", "list came", timeIsUp, listCame("120")},
 			{"the list comes, and an object in it has no readable name", "list came", timeIsUp, listCame("120", bad("", "", ""))},
-			{"the list fails", "failure", timeIsUp, in(ListFailed{failed(Unavailable, 503)})},
+			{"the list fails", "failure", timeIsUp, in(Listed{Failure: failed(Unavailable, 503)})},
 		},
 	},
 	{
@@ -153,10 +153,10 @@ var besideSections = []section{
 			{"it fails", "compares", nil, in(MetadataListed{Failure: failed(Denied, 403)})},
 			{"nothing comes for 2 minutes", "compares", nil, func(s *stage) {
 				s.at = s.m.verify.heard.Add(s.m.rules.ResponseIdleTimeout)
-				s.step(Tick{Heard{Main: s.at}})
+				s.step(Tick{Main: s.at})
 			}},
 			{"nothing differs", "compares", in(MetadataListed{Version: "101"}), in(Compared{Differences: Differences{Objects: 7}})},
-			{"b differs", "compares", in(MetadataListed{Version: "101"}), in(Compared{Differences: Differences{Objects: 7, Count: 1, Keys: []Difference{{object.Meta{Key: "b", ResourceVersion: "98"}, errDiffers}}}})},
+			{"b differs", "compares", in(MetadataListed{Version: "101"}), in(Compared{Differences: Differences{Objects: 7, Count: 1, Keys: []Item{{Meta: object.Meta{Key: "b", ResourceVersion: "98"}, Err: errDiffers}}}})},
 			{"101 objects differ", "differs", in(MetadataListed{Version: "101"}), in(Compared{Differences: Differences{Objects: 200, Count: 101}})},
 			{"the watch ends", "ended, idleTimeout", nil, in(Ended{failed(Closed, 0)})},
 		},

@@ -31,7 +31,7 @@ var phaseSections = []section{
 			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
 			{"a resync is due", "resync", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, in(Tick{})},
 			{"a resync is due, and the sink refuses it", "resync", func(s *stage) { s.m.rules.Resync = time.Hour; s.m.resyncAt = s.at }, refusedBySink(in(Tick{}))},
-			{"an answer to a request that was given up", "", nil, in(Listed{Sum{Version: "120"}})},
+			{"an answer to a request that was given up", "", nil, in(Listed{Sum: Sum{Version: "120"}})},
 			{"Run ends", "", nil, in(Stopped{})},
 		},
 	},
@@ -46,7 +46,7 @@ var phaseSections = []section{
 			{"a first list at 120 comes in pages", "list came", both(fresh, timeIsUp), inOf(func(s *stage) Input {
 				sum := s.sum("120")
 				sum.Pages = 2
-				return Listed{sum}
+				return Listed{Sum: sum}
 			})},
 			{"a first list none of whose objects can be decoded", "failure", both(fresh, timeIsUp), listCame("120", bad("a", "119", ""))},
 			{"a first list none of whose objects can be decoded, and the object type is known to be right", "list came", both(fresh, typeFits, timeIsUp), listCame("120", bad("a", "119", ""))},
@@ -57,7 +57,7 @@ var phaseSections = []section{
 			{"a list that reuses objects of the sink, and has an object at 95 that the sink holds at 96", "410, too large, older", nil, inOf(func(s *stage) Input {
 				fold := s.m.Fold(true)
 				fold.Item(good("a", "95", "96"))
-				return Listed{fold.Sum("120", 1, true)}
+				return Listed{Sum: fold.Sum("120", 1, true)}
 			})},
 			{"a list without a resourceVersion", "list came", nil, listCame("")},
 			{"another list is asked for", "", nil, in(ListWanted{1})},
@@ -65,18 +65,18 @@ var phaseSections = []section{
 			{"a list at 120 comes after six watches in short order", "too many lately", func(s *stage) { s.m.backoff.watchesFullAt = s.at.Add(7 * refill) }, listCame("120")},
 			{"the sink refuses the list", "sink refuses", nil, refusedBySink(listCame("120"))},
 			{"the sink refuses the list, and another was asked for", "sink refuses", in(ListWanted{1}), refusedBySink(listCame("120"))},
-			{"410", "410, too large, older", nil, in(ListFailed{failed(Expired, 410)})},
-			{"410, and the most recent state was asked for", "failure", mostRecentAsked, in(ListFailed{failed(Expired, 410)})},
-			{"504 Too large resource version; the machine ignores its Retry-After: 1", "410, too large, older", nil, in(ListFailed{retryAfter(failed(TooLarge, 504), time.Second)})},
-			{"429 with Retry-After: 7", "failure", nil, in(ListFailed{retryAfter(failed(Throttled, 429), 7*time.Second)})},
-			{"502, 503 or 504", "failure", nil, in(ListFailed{failed(Unavailable, 503)})},
-			{"500", "failure", nil, in(ListFailed{failed(Failed, 500)})},
-			{"400, or another fault found with the request, for the third time", "failure", failedTwice, in(ListFailed{failed(Failed, 400)})},
-			{"401 or 403", "failure", nil, in(ListFailed{failed(Denied, 403)})},
-			{"404", "failure", nil, in(ListFailed{failed(NotFound, 404)})},
-			{"no list, such as a login page", "failure", nil, in(ListFailed{failed(Malformed, 0)})},
-			{"no connection, or one that is cut", "failure", nil, in(ListFailed{failed(Unreachable, 0)})},
-			{"no connection, or one that is cut, for the third time", "failure", func(s *stage) { s.m.backoff.unreachableStep = 2 }, in(ListFailed{failed(Unreachable, 0)})},
+			{"410", "410, too large, older", nil, in(Listed{Failure: failed(Expired, 410)})},
+			{"410, and the most recent state was asked for", "failure", mostRecentAsked, in(Listed{Failure: failed(Expired, 410)})},
+			{"504 Too large resource version; the machine ignores its Retry-After: 1", "410, too large, older", nil, in(Listed{Failure: retryAfter(failed(TooLarge, 504), time.Second)})},
+			{"429 with Retry-After: 7", "failure", nil, in(Listed{Failure: retryAfter(failed(Throttled, 429), 7*time.Second)})},
+			{"502, 503 or 504", "failure", nil, in(Listed{Failure: failed(Unavailable, 503)})},
+			{"500", "failure", nil, in(Listed{Failure: failed(Failed, 500)})},
+			{"400, or another fault found with the request, for the third time", "failure", failedTwice, in(Listed{Failure: failed(Failed, 400)})},
+			{"401 or 403", "failure", nil, in(Listed{Failure: failed(Denied, 403)})},
+			{"404", "failure", nil, in(Listed{Failure: failed(NotFound, 404)})},
+			{"no list, such as a login page", "failure", nil, in(Listed{Failure: failed(Malformed, 0)})},
+			{"no connection, or one that is cut", "failure", nil, in(Listed{Failure: failed(Unreachable, 0)})},
+			{"no connection, or one that is cut, for the third time", "failure", func(s *stage) { s.m.backoff.unreachableStep = 2 }, in(Listed{Failure: failed(Unreachable, 0)})},
 			{"nothing comes for 2 minutes", "failure", nil, timeIsUp},
 			{"Run ends", "", nil, in(Stopped{})},
 		},
@@ -176,7 +176,7 @@ var phaseSections = []section{
 			{"the server has let its timeout pass by 10 s", "ended, idleTimeout", func(s *stage) {
 				untilTimeout(s)
 				s.at = s.m.phase.(*watching).deadline
-			}, func(s *stage) { s.step(Tick{Heard{Main: s.at}}) }},
+			}, func(s *stage) { s.step(Tick{Main: s.at}) }},
 			{"the watch ends, after six watches in short order", "too many lately", func(s *stage) { s.m.backoff.watchesFullAt = s.at.Add(7 * refill) }, in(Ended{failed(Closed, 0)})},
 			{"a list is asked for", "Relist", nil, in(ListWanted{1})},
 			{"a list is asked for, after six lists in short order", "", func(s *stage) { s.m.backoff.listsFullAt = s.at.Add(5 * refill) }, in(ListWanted{1})},
@@ -189,7 +189,7 @@ var phaseSections = []section{
 // savedAt100 is a copy whose newest object is a, at 90.
 var savedAt100 = Point{Version: "100", Newest: []Newest{{Meta: good("a", "90", "").Meta}}}
 
-func mostRecentAsked(s *stage) { s.step(ListFailed{failed(Expired, 410)}) }
+func mostRecentAsked(s *stage) { s.step(Listed{Failure: failed(Expired, 410)}) }
 func failedTwice(s *stage)     { s.m.backoff.failures, s.m.backoff.answeredStep = 2, 2 }
 
 func ends(version string) func(*stage) {
@@ -215,7 +215,7 @@ func untilTimeout(s *stage) {
 	p := s.m.phase.(*watching)
 	for end := s.at.Add(p.timeout - p.alive(s.at)); s.at.Before(end); {
 		s.at = s.at.Add(min(20*time.Second, end.Sub(s.at)))
-		s.step(Tick{Heard{Main: s.at}})
+		s.step(Tick{Main: s.at})
 	}
 }
 

@@ -92,7 +92,7 @@ func initialEvents(s *stage) { s.m.rules.Initial = Streaming }
 func typeFits(s *stage) { s.m.rules.TypeFits = func() bool { return true } }
 
 func listCame(version string, items ...Item) func(*stage) {
-	return inOf(func(s *stage) Input { return Listed{s.sum(version, items...)} })
+	return inOf(func(s *stage) Input { return Listed{Sum: s.sum(version, items...)} })
 }
 
 func quarantined(s *stage) {

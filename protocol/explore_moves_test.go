@@ -354,7 +354,7 @@ func (w *world) makeList(mv move) bool {
 	w.sayFailure(failure)
 	if w.main.kind == listRequest {
 		w.main = request{}
-		w.step(ListFailed{Failure: failure}, subject{})
+		w.step(Listed{Failure: failure}, subject{})
 	} else {
 		w.end(failure, 0)
 	}

@@ -86,7 +86,7 @@ func (p *pacer) moves() (all []*pacer) {
 			next.now, next.sent, next.woken = p.now.Add(after), 0, 0
 		}
 		switch in.(type) {
-		case Listed, ListFailed, Ended:
+		case Listed, Ended:
 			next.main, next.open = noRequest, false
 		case Opened:
 			next.open = true
@@ -114,7 +114,7 @@ func (p *pacer) moves() (all []*pacer) {
 	case p.main == listRequest:
 		add("a list", 0, Listed{Sum: Sum{Version: "101"}})
 		for _, f := range failures {
-			add("the list fails: "+f.Reason.String(), 0, ListFailed{Failure: f})
+			add("the list fails: "+f.Reason.String(), 0, Listed{Failure: f})
 		}
 	case p.main == watchRequest && !p.open:
 		add("the watch is open", 0, Opened{})

@@ -11,14 +11,16 @@ import (
 type Input interface{ input() }
 
 type (
-	// Tick says that it is the time that Wake returned, or later.
-	Tick struct{ Heard Heard }
+	// Tick says that it is the time that Wake returned, or later. It has the times at which the last byte of each open request came. If
+	// the driver has not yet looked at a message of a request, the time is now. If a request is not open, or has brought nothing, the
+	// time is zero.
+	Tick struct{ Main, Refetch, Verification time.Time }
 
-	// Listed says that the whole list has come.
-	Listed struct{ Sum Sum }
-
-	// ListFailed says that the list has failed.
-	ListFailed struct{ Failure Failure }
+	// Listed says that the whole list has come. If Failure has a reason, it did not come.
+	Listed struct {
+		Sum     Sum
+		Failure Failure
+	}
 
 	// Opened says that the server has accepted the watch. Reconnected says that this is the first one since a list, and that the
 	// connection over which that list came was closed before: the server may have been started again in between.
@@ -79,10 +81,6 @@ type (
 	Stopped struct{}
 )
 
-// Heard has the times at which the last byte of each open request came. If the driver has not yet looked at a message of a
-// request, the time is now. If a request is not open, or has brought nothing, the time is zero.
-type Heard struct{ Main, Refetch, Verification time.Time }
-
 // Item is one object of an answer or an event, as the server sent it, and what the sink holds under its key.
 type Item struct {
 	Meta object.Meta
@@ -109,7 +107,6 @@ const (
 
 func (Tick) input()           {}
 func (Listed) input()         {}
-func (ListFailed) input()     {}
 func (Opened) input()         {}
 func (*Seen) input()          {}
 func (Ended) input()          {}

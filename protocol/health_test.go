@@ -13,7 +13,7 @@ func TestSinkThatRefusesTheWholeStateFailsSinceItFirstDid(t *testing.T) {
 		initial InitialList
 		bring   func(s *stage)
 	}{
-		"list": {FromCache, func(s *stage) { s.step(Listed{s.sum("100", good("a", "90", ""))}) }},
+		"list": {FromCache, func(s *stage) { s.step(Listed{Sum: s.sum("100", good("a", "90", ""))}) }},
 		"initial events": {Streaming, func(s *stage) {
 			s.step(Opened{})
 			s.step(event(Added, good("a", "90", "")))

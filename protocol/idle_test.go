@@ -117,19 +117,19 @@ func TestSilenceAfterABookmark(t *testing.T) {
 func TestSignsOfLife(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		heard func(at time.Time) Heard
+		tick  func(at time.Time) Tick
 		lives bool
 	}{
-		{"its own bytes", func(at time.Time) Heard { return Heard{Main: at} }, true},
-		{"bytes of a refetch", func(at time.Time) Heard { return Heard{Refetch: at} }, false},
-		{"bytes of a verification", func(at time.Time) Heard { return Heard{Verification: at} }, false},
+		{"its own bytes", func(at time.Time) Tick { return Tick{Main: at} }, true},
+		{"bytes of a refetch", func(at time.Time) Tick { return Tick{Refetch: at} }, false},
+		{"bytes of a verification", func(at time.Time) Tick { return Tick{Verification: at} }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage()
 			s.watched()
 			limit := s.silentAfter(t)
 			s.at = s.at.Add(limit - time.Second)
-			s.step(Tick{c.heard(s.at)})
+			s.step(c.tick(s.at))
 			s.at = s.at.Add(2 * time.Second)
 			s.step(Tick{})
 			if _, ended := sent[Cancel](s); ended == c.lives {
@@ -143,7 +143,7 @@ func TestSignsOfLife(t *testing.T) {
 func TestWatchWithoutAVersionMayBeSilent(t *testing.T) {
 	s := newStage()
 	s.step(Tick{})
-	s.step(Listed{s.sum("", good("a", "90", ""))})
+	s.step(Listed{Sum: s.sum("", good("a", "90", ""))})
 	s.step(Opened{})
 	s.pass(5*time.Minute + margin - time.Second)
 	if _, ended := sent[Cancel](s); ended {

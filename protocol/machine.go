@@ -80,14 +80,14 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 	case *Seen:
 		m.seen(now, in)
 	case Tick:
-		m.tick(now, in.Heard)
+		m.tick(now, in)
 	case Listed:
-		if p, ok := m.phase.(*listing); ok {
-			m.listed(now, p, in.Sum)
-		}
-	case ListFailed:
-		if p, ok := m.phase.(*listing); ok {
+		switch p, ok := m.phase.(*listing); {
+		case !ok:
+		case in.Failure.Reason != 0:
 			m.listFailed(now, p, in.Failure)
+		default:
+			m.listed(now, p, in.Sum)
 		}
 	case Opened:
 		m.opened(now, in.Reconnected)
@@ -128,7 +128,7 @@ func (m *Machine) conclude(now time.Time) {
 }
 
 // tick does what is due. The resync comes last, because the next input is the sink's answer.
-func (m *Machine) tick(now time.Time, heard Heard) {
+func (m *Machine) tick(now time.Time, heard Tick) {
 	resync := due(now, m.resyncAt)
 	if resync {
 		m.resyncAt = now.Add(m.rules.Resync)

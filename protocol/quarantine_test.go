@@ -13,7 +13,7 @@ func askedAfter(t *testing.T, s *stage, answers int, answer func() Refetched) []
 	since := s.at
 	for len(waits) < answers {
 		s.at = latest(s.at, s.m.Wake())
-		s.step(Tick{Heard{Main: s.at}}) // the watch is well
+		s.step(Tick{Main: s.at}) // the watch is well
 		if ask, ok := sent[Refetch](s); ok {
 			if ask.Key != "b" {
 				t.Fatalf("%q is asked for, want b", ask.Key)
@@ -54,7 +54,7 @@ func TestEachInQuarantineHasItsTurn(t *testing.T) {
 	var order string
 	for len(order) < 9 {
 		s.at = latest(s.at, s.m.Wake())
-		s.step(Tick{Heard{Main: s.at}})
+		s.step(Tick{Main: s.at})
 		if ask, ok := sent[Refetch](s); ok {
 			order += ask.Key
 			s.step(Refetched{Failure: failed(Unavailable, 503)})
@@ -100,10 +100,10 @@ func TestQuarantineTellsWhoIsInIt(t *testing.T) {
 func TestListOfAnOlderHistoryIsWhatAnswersAreMeasuredBy(t *testing.T) {
 	s := newStage(func(r *Rules) { r.MinTimeout = 0 })
 	s.step(Tick{})
-	s.step(Listed{s.sum("100", good("a", "90", ""), bad("b", "40", ""))})
+	s.step(Listed{Sum: s.sum("100", good("a", "90", ""), bad("b", "40", ""))})
 	s.step(Opened{})
 	s.m.rolledBack(s.at, errOtherHistory)
-	s.step(Listed{s.sum("50", good("a", "30", "90"), bad("b", "40", ""))})
+	s.step(Listed{Sum: s.sum("50", good("a", "30", "90"), bad("b", "40", ""))})
 	s.step(Opened{})
 	s.pass(checkAfter)
 	s.step(Refetched{Version: "50", Items: []Item{bad("b", "40", "")}}) // this is what the storage has, too

@@ -71,7 +71,7 @@ func (s *stage) listed() {
 	s.step(Tick{})
 	fold := s.m.Fold(false)
 	fold.Item(good("a", "90", ""))
-	s.step(Listed{fold.Sum("100", 1, false)})
+	s.step(Listed{Sum: fold.Sum("100", 1, false)})
 }
 
 func (s *stage) watched() {

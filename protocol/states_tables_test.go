@@ -166,7 +166,7 @@ func requestsEachMinute(answer func(*stage)) (watches, lists [10]int) {
 			return watches, lists
 		case list:
 			lists[minute]++
-			s.step(Listed{s.sum(fmt.Sprint(s.at.Unix()), good("a", "90", ""))})
+			s.step(Listed{Sum: s.sum(fmt.Sprint(s.at.Unix()), good("a", "90", ""))})
 		case watch:
 			watches[minute]++
 			answer(s)

@@ -30,15 +30,9 @@ const maxDifferences = 100
 
 // Differences is what a verification has found.
 type Differences struct {
-	Objects int // the number of objects that the server has
-	Count   int // the number of keys that differ
-	Keys    []Difference
-}
-
-// Difference is one key that differs.
-type Difference struct {
-	Meta object.Meta // as the server has it; if the server lacks the object, only the key
-	Err  error       // how it differs
+	Objects int    // the number of objects that the server has
+	Count   int    // the number of keys that differ
+	Keys    []Item // of those, up to 100: the object as the server has it, and how it differs; if the server lacks it, only the key
 }
 
 func (v *verification) running() bool { return v.asked || v.arrived }
@@ -182,5 +176,5 @@ func (c *Comparison) differs(meta object.Meta, format string, args ...any) {
 		return // a list follows
 	}
 	err := fmt.Errorf("%w: "+format, append([]any{errDiffers}, args...)...)
-	c.found.Keys = append(c.found.Keys, Difference{meta, err})
+	c.found.Keys = append(c.found.Keys, Item{Meta: meta, Err: err})
 }

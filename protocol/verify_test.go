@@ -10,7 +10,7 @@ import (
 func TestVerificationWithoutAVersionIsPutOff(t *testing.T) {
 	s := newStage(func(r *Rules) { r.Verify, r.MinTimeout = 10*time.Minute, 0 })
 	s.step(Tick{})
-	s.step(Listed{s.sum("", good("a", "", ""))})
+	s.step(Listed{Sum: s.sum("", good("a", "", ""))})
 	s.step(Opened{})
 	s.at = s.m.Wake()
 	s.step(Tick{})

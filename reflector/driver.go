@@ -57,7 +57,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 		case <-timer.C:
 			armed = time.Time{}
 			now := time.Now()
-			d.step(ctx, now, protocol.Tick{Heard: d.heard(now)})
+			d.step(ctx, now, d.tick(now))
 		case <-d.relists:
 			d.step(ctx, time.Now(), protocol.ListWanted{Ticket: d.shared.lastTicket()})
 		case m := <-d.main.received():
@@ -98,9 +98,9 @@ func (d *driver[T]) suspend() {
 	d.shared.stopped(time.Now())
 }
 
-// heard returns the time at which each open request last brought something.
-func (d *driver[T]) heard(now time.Time) protocol.Heard {
-	return protocol.Heard{Main: d.main.heard(now), Refetch: d.refetch.heard(now), Verification: d.verification.heard(now)}
+// tick returns a Tick, with the time at which each open request last brought something.
+func (d *driver[T]) tick(now time.Time) protocol.Tick {
+	return protocol.Tick{Main: d.main.heard(now), Refetch: d.refetch.heard(now), Verification: d.verification.heard(now)}
 }
 
 // lastRead is the time of the last read of a connection. It counts from a start by the monotonic clock, because the wall clock may
@@ -178,13 +178,15 @@ func (d *driver[T]) receive(ctx context.Context, m message[T]) {
 	in := m.in
 	switch fact := in.(type) {
 	case protocol.Listed:
+		if fact.Failure.Reason != 0 {
+			d.trace.ListDone(ListDone{Duration: now.Sub(d.main.started), Err: fact.Failure.Err})
+			d.closeMain()
+			break
+		}
 		d.main.stop()
 		d.listGone = m.list.ConnGone
 		in = protocol.Listed{Sum: d.listed(m.list.ResourceVersion, m.list.Pages, now.Sub(d.main.started))}
 		d.main = nil
-	case protocol.ListFailed:
-		d.trace.ListDone(ListDone{Duration: now.Sub(d.main.started), Err: fact.Failure.Err})
-		d.closeMain()
 	case protocol.Opened:
 		d.main.open = true
 		d.listGone = nil

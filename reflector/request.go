@@ -117,7 +117,7 @@ func list[T any](lw source.ListWatcher[T], eff protocol.List, known func(key str
 			return nil
 		})
 		if err != nil {
-			r.send(ctx, message[T]{in: protocol.ListFailed{Failure: requestFailureOf(err)}})
+			r.send(ctx, message[T]{in: protocol.Listed{Failure: requestFailureOf(err)}})
 			return
 		}
 		r.send(ctx, message[T]{in: protocol.Listed{}, list: rest})

@@ -75,9 +75,10 @@ func input(in protocol.Input) string {
 	case protocol.Tick:
 		return "time"
 	case protocol.Listed:
+		if in.Failure.Reason != 0 {
+			return "the list fails: " + failure(in.Failure)
+		}
 		return "a list comes"
-	case protocol.ListFailed:
-		return "the list fails: " + failure(in.Failure)
 	case protocol.Opened:
 		return "the watch is accepted"
 	case *protocol.Seen:
