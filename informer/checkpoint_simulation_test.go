@@ -93,7 +93,7 @@ func simulateRestarts(t *testing.T, seed uint64, tally *restarts) {
 		file := &versions{Checkpointer: checkpoint.File[*thing](path, checkpoint.Options{}), path: path}
 		before := f.Lists()
 		r := newRig(t, f, informer.Options[*thing]{Checkpoint: file, CheckpointEvery: time.Duration(1+dice.IntN(20)) * time.Second})
-		told := &fold{t: t, name: "the handler", store: r.Store(), single: true, copy: map[string]*thing{}, tally: func(string) {}}
+		told := &fold{t: t, name: "the handler", store: r.Store(), single: true, saved: true, copy: map[string]*thing{}, tally: func(string) {}}
 		told.mu.Lock() // a callback may be called before the registration is known
 		told.reg = r.add(told.handler(0))
 		told.mu.Unlock()

@@ -20,17 +20,20 @@ type fold struct {
 	name  string
 	store informer.Reader[*thing]
 
-	single bool              // its cache is an Informer, so nothing is initial after it has synced
-	pause  time.Duration     // how long a callback takes
-	passes func(*thing) bool // its filter; nil if it has none
-	tally  func(what string) // counts what happens
-	mu     sync.Mutex
-	reg    *informer.Registration
-	copy   map[string]*thing
-	calls  int
-	inside bool
-	over   bool // no callback may begin any more
-	lost   bool // the handler was removed before it was told everything, so its copy is what it was
+	isHandler bool              // and not an observer
+	single    bool              // its cache is an Informer, so nothing is initial after it has synced
+	saved     bool              // its cache begins with a saved copy
+	pause     time.Duration     // how long a callback takes
+	passes    func(*thing) bool // its filter; nil if it has none
+	tally     func(what string) // counts what happens
+	mu        sync.Mutex
+	reg       *informer.Registration
+	copy      map[string]*thing
+	calls     int
+	synced    int // calls of OnSynced; an observer has none
+	inside    bool
+	over      bool // no callback may begin any more
+	lost      bool // the handler was removed before it was told everything, so its copy is what it was
 }
 
 // fill makes the fold a handler that is slow, or picks, as the dice say.
@@ -48,17 +51,43 @@ func (f *fold) handler(resync time.Duration) informer.Handler[*thing] {
 	return informer.Handler[*thing]{
 		Name: f.name,
 		OnAdd: func(obj *thing, initial bool) {
+			f.order("add", initial)
 			f.call("add", object.Key(obj), nil, obj)
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if initial && f.single && f.reg.HasSynced() {
-				f.t.Errorf("%s: initial add of %s after it has synced", f.name, obj.Name)
-			}
 		},
-		OnUpdate: func(old, obj *thing) { f.call("update", object.Key(obj), old, obj) },
-		OnDelete: func(obj *thing, _ bool) { f.call("delete", object.Key(obj), obj, nil) },
+		OnUpdate: func(old, obj *thing) { f.order("update", false); f.call("update", object.Key(obj), old, obj) },
+		OnDelete: func(obj *thing, _ bool) { f.order("delete", false); f.call("delete", object.Key(obj), obj, nil) },
+		OnSynced: f.onSynced,
 		Filter:   f.passes,
 		Resync:   resync,
+	}
+}
+
+// order checks that initial objects come before OnSynced, and everything else after it. But a MultiNamespace may tell of either
+// while lists of other namespaces are on their way, and an Informer that begins with a saved copy tells of what has changed since.
+func (f *fold) order(what string, initial bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.single && (initial && f.synced > 0 || !initial && f.synced == 0 && !f.saved) {
+		f.t.Errorf("%s: %s, initial: %v, after %d calls of OnSynced", f.name, what, initial, f.synced)
+	}
+}
+
+// onSynced checks that OnSynced comes once, as other callbacks do, and that the channel is closed after it.
+func (f *fold) onSynced() {
+	f.mu.Lock()
+	if f.synced++; f.synced > 1 || f.inside || f.over || f.reg.HasSynced() {
+		f.t.Errorf("%s: call %d of OnSynced; in another callback: %v, after the end: %v, synced: %v", f.name, f.synced, f.inside, f.over, f.reg.HasSynced())
+	}
+	f.inside = true
+	f.mu.Unlock()
+	if f.pause > 0 {
+		<-time.After(f.pause)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.inside = false
+	if f.reg.HasSynced() {
+		f.t.Errorf("%s: synced before OnSynced has returned", f.name)
 	}
 }
 

@@ -76,46 +76,6 @@ func TestMulti(t *testing.T) {
 	})
 }
 
-// A handler that is busy: what it has not been told is not told when the namespace goes, and Remove waits for it.
-func TestMultiRemoveMerges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{})
-		release := make(chan struct{})
-		d := diary{hold: func(line string) {
-			if line == "update a/x=0->1" {
-				<-release
-			}
-		}}
-		r.handle(d.handler())
-		r.begin("a", "b")
-		r.start()
-		d.take()
-		r.town.set("a/x", 1)
-		synctest.Wait() // the handler is in its callback
-		r.town.set("b/x", 7)
-		r.town.set("b/y", 1)
-		synctest.Wait()
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := r.Remove(short, "b"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Remove returned %v", err)
-		}
-		removed := inBackground(func() error { return r.Remove(t.Context(), "b") })
-		synctest.Wait()
-		if len(removed) > 0 || r.Store().Len() != 1 {
-			t.Errorf("returned: %v, store: %q", len(removed) > 0, r.Store().Keys())
-		}
-		r.begin("b") // what comes now comes after the deletions
-		synctest.Wait()
-		close(release)
-		if err := <-removed; err != nil {
-			t.Errorf("Remove returned %v", err)
-		}
-		d.expect(t, "update a/x=0->1; delete b/x=7 unknown; add b/x=7 initial; add b/y=1 initial")
-		r.agree("a", "b")
-	})
-}
-
 // A namespace that is refused is late, says why, and keeps none of the others from being live. When it is allowed, it comes.
 func TestMultiRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -265,25 +225,6 @@ func TestMultiWaitFor(t *testing.T) {
 		r.halt()
 		if err := <-waiting; !errors.Is(err, informer.ErrStopped) {
 			t.Errorf("WaitForVersion returned %v", err)
-		}
-	})
-}
-
-// A filter and a resync are those of one handler over all namespaces.
-func TestMultiHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newMultiRig(t, newTown("a/x", "a/y", "b/x"), informer.Options[*thing]{})
-		var d diary
-		h := d.handler()
-		h.Filter = func(obj *thing) bool { return obj.Name == "x" }
-		h.Resync = time.Minute
-		r.handle(h)
-		r.begin("a", "b")
-		r.start()
-		d.take()
-		later(130 * time.Second)
-		if got := d.take(); !strings.Contains(got, "update a/x=0->0") || !strings.Contains(got, "update b/x=0->0") || strings.Contains(got, "y") {
-			t.Errorf("resync told %s", got)
 		}
 	})
 }

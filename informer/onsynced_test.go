@@ -43,45 +43,6 @@ func TestOnSynced(t *testing.T) {
 	})
 }
 
-// OnSynced may be the only callback, and a handler needs none.
-func TestOnSyncedAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newFake("a"), informer.Options[*thing]{})
-		calls := 0
-		with := r.add(informer.Handler[*thing]{OnSynced: func() { calls++ }})
-		without := r.add(informer.Handler[*thing]{})
-		r.start()
-		if calls != 1 || !with.HasSynced() || !without.HasSynced() {
-			t.Errorf("called %d times; synced: %v %v", calls, with.HasSynced(), without.HasSynced())
-		}
-	})
-}
-
-// Synced is closed after OnSynced has returned, and what happens meanwhile waits.
-func TestOnSyncedReturnsBeforeSyncedIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newFake("a"), informer.Options[*thing]{})
-		release := make(chan struct{})
-		d := diary{hold: func(line string) {
-			if line == "synced" {
-				<-release
-			}
-		}}
-		reg := r.add(d.withSynced())
-		r.start()
-		r.fake.set("a", 1)
-		d.expect(t, "add a=0 initial")
-		if reg.HasSynced() || reg.Pending() != 1 {
-			t.Errorf("synced: %v, pending: %d while OnSynced runs", reg.HasSynced(), reg.Pending())
-		}
-		close(release)
-		d.expect(t, "synced; update a=0->1")
-		if !reg.HasSynced() {
-			t.Error("not synced after OnSynced has returned")
-		}
-	})
-}
-
 // An event that comes right after the first list comes after OnSynced, whichever goroutine is faster.
 func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 	type program interface {
@@ -243,61 +204,6 @@ func TestStopBeforeOnSynced(t *testing.T) {
 	})
 }
 
-// Objects that do not pass the filter are not waited for, and keep nothing from being synced.
-func TestOnSyncedWithAFilter(t *testing.T) {
-	for _, test := range []struct {
-		passes func(*thing) bool
-		want   string
-	}{
-		{func(obj *thing) bool { return obj.Name == "b" }, "add b=0 initial; synced"},
-		{func(*thing) bool { return false }, "synced"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, newFake("a", "b", "c"), informer.Options[*thing]{})
-			var d diary
-			h := d.withSynced()
-			h.Filter = test.passes
-			r.add(h)
-			r.start()
-			d.expect(t, test.want)
-		})
-	}
-}
-
-// No OnSynced if the handler has ended before its turn, however that came.
-func TestNoOnSyncedAfterTheEnd(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		end  func(r *rig, reg *informer.Registration) error
-		want string
-	}{
-		{"Cancel", func(_ *rig, reg *informer.Registration) error { reg.RemoveAsync(); return nil }, "add a=0 initial"},
-		{"Remove", func(_ *rig, reg *informer.Registration) error { return reg.Remove(context.Background()) }, "add a=0 initial"},
-		{"end of Run", func(r *rig, _ *informer.Registration) error { r.stop(); return nil }, "add a=0 initial"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, newFake("a"), informer.Options[*thing]{})
-				release := make(chan struct{})
-				d := diary{hold: func(string) { <-release }}
-				reg := r.add(d.withSynced())
-				r.start() // the handler is in its last initial OnAdd
-				ended := inBackground(func() error { return test.end(r, reg) })
-				synctest.Wait()
-				close(release)
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
-				d.expect(t, test.want)
-				if reg.HasSynced() {
-					t.Error("synced")
-				}
-				<-reg.Done()
-			})
-		})
-	}
-}
-
 // Without a first list there is no OnSynced, also when Stop ends Run. If the store has synced, Stop waits for OnSynced.
 func TestOnSyncedAndStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -381,29 +287,5 @@ func TestMultiOnSynced(t *testing.T) {
 		d.expect(t, "add c/x=0 initial")
 		r.handle(last.withSynced())
 		last.expect(t, "add a/x=1 initial; add b/x=0 initial; add c/x=0 initial; synced")
-	})
-}
-
-// A namespace that is removed is not waited for, and a MultiNamespace without namespaces has synced.
-func TestMultiOnSyncedAfterRemove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newMultiRig(t, newTown("a/x", "b/x"), informer.Options[*thing]{})
-		r.town.in("b").Fail(errors.New("not now"))
-		var d diary
-		r.handle(d.withSynced())
-		r.begin("a", "b")
-		r.start()
-		d.expect(t, "add a/x=0 initial")
-		r.drop("b")
-		d.expect(t, "synced")
-	})
-	synctest.Test(t, func(t *testing.T) {
-		r := newMultiRig(t, newTown("a/x"), informer.Options[*thing]{})
-		var d diary
-		r.handle(d.withSynced())
-		r.start()
-		d.expect(t, "synced")
-		r.begin("a")
-		d.expect(t, "add a/x=0 initial")
 	})
 }

@@ -204,6 +204,7 @@ func (l *life) join() {
 	} else {
 		l.tally.count("handlers")
 		f.fill(l.dice.IntN)
+		f.isHandler = true
 		f.reg, err = l.cache.AddHandler(f.handler(time.Duration(l.dice.IntN(3)) * 20 * time.Minute))
 	}
 	f.mu.Unlock()
@@ -321,8 +322,8 @@ func (l *life) settle() {
 			continue
 		}
 		f.holds("at rest", objects)
-		if !f.reg.HasSynced() || f.reg.Pending() != 0 {
-			l.t.Errorf("%v: synced: %v, pending: %d", f, f.reg.HasSynced(), f.reg.Pending())
+		if !f.reg.HasSynced() || f.reg.Pending() != 0 || f.isHandler != (f.synced == 1) {
+			l.t.Errorf("%v: synced: %v, pending: %d, calls of OnSynced: %d", f, f.reg.HasSynced(), f.reg.Pending(), f.synced)
 		}
 	}
 }

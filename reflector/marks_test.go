@@ -89,20 +89,3 @@ func TestListsAreMarked(t *testing.T) {
 		})
 	}
 }
-
-// A list that the sink refuses does not move it on.
-func TestRefusedListDoesNotMoveTheSinkOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := syncedMarked(t)
-		s.events <- gone()
-		later(time.Second)
-		r.expect(`list "10" limit 0 continue ""`)
-		r.sink.refuse("replace a @20", errFull)
-		r.fake.page("20", "a")
-		r.told("replace a @20; at 10")
-		later(time.Second)
-		r.expect(`list "10" limit 0 continue ""`)
-		r.fake.page("21", "a")
-		r.told("replace a @21; at 21")
-	})
-}

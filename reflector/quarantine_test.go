@@ -100,20 +100,6 @@ func TestEventThatTheSinkRefusesIsAskedFor(t *testing.T) {
 	}
 }
 
-// A newer event makes up for the one that was refused.
-func TestNextEventReleasesFromQuarantine(t *testing.T) {
-	withRig(t, Options{}, func(_ *testing.T, r *rig) {
-		s := r.synced()
-		r.sink.refuse("add c", errFull)
-		s.event(listwatch.Added, "c", "11")
-		s.event(listwatch.Modified, "c", "12")
-		r.told("add c; update c")
-		later(50 * time.Second)
-		r.told("")
-		r.expect("")
-	})
-}
-
 // A sink that refuses everything is not a matter of single objects.
 func TestSinkThatRefusesTooManyIsListedAgain(t *testing.T) {
 	withRig(t, Options{}, func(_ *testing.T, r *rig) {
@@ -149,25 +135,6 @@ func TestStatusOfAnObjectInQuarantine(t *testing.T) {
 		}
 		s.event(listwatch.Modified, "a", "12")
 		r.told("update a")
-		r.inQuarantine()
-	})
-}
-
-func TestAnswerThatAnEventHasOvertakenIsNotTaken(t *testing.T) {
-	withRig(t, Options{}, func(_ *testing.T, r *rig) {
-		s := r.synced()
-		r.askForBad(s, listwatch.Modified, "11")
-		s.undecodable(listwatch.Modified, "a", "12")
-		synctest.Wait()
-		r.fake.answer("20", at("a", "12"))
-		r.told("")
-		r.inQuarantine("a")
-		later(2 * time.Second)
-		r.expect(askA)
-		s.event(listwatch.Deleted, "a", "21")
-		r.told("delete a")
-		r.fake.answer("20", at("a", "12"))
-		r.told("")
 		r.inQuarantine()
 	})
 }
@@ -245,60 +212,6 @@ func TestQuarantineIsAskedForSlowly(t *testing.T) {
 			if within := asked[i+24].Sub(asked[i]); within < time.Minute {
 				t.Fatalf("25 questions within %v, want a minute at least", within)
 			}
-		}
-	})
-}
-
-// A list whose objects cannot all be named says nothing of what it lacks. This sink cannot
-// say what it holds, so what the list has is added to it, and the list is repeated.
-func TestListWithANamelessItemDeletesNothing(t *testing.T) {
-	withRig(t, Options{}, func(_ *testing.T, r *rig) {
-		s := r.synced()
-		s.events <- gone()
-		later(time.Second)
-		r.expect(`list "10" limit 0 continue ""`)
-		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{
-			Items: []string{"b"}, Errors: []*listwatch.ObjectError{badField(listwatch.Meta{})}, ResourceVersion: "20",
-		}}
-		r.told("add the list b @20")
-		r.expect(`watch "20" for 300s`)
-		r.fake.open()
-		later(time.Second)
-		r.expect(`list "" limit 500 continue ""`)
-		r.fake.page("21", "b")
-		r.told("replace b @21")
-	})
-}
-
-// A thousand objects are looked after one by one. What is beyond that is counted, and lists
-// look after it.
-func TestMoreThanAThousandInQuarantine(t *testing.T) {
-	withRig(t, Options{}, func(t *testing.T, r *rig) {
-		r.expect(`list "0" limit 500 continue ""`)
-		all := make([]*listwatch.ObjectError, 0, 1003)
-		for i := range cap(all) {
-			all = append(all, badField(at(fmt.Sprintf("k%04d", i), fmt.Sprint(100+i))))
-		}
-		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{Items: []string{"a"}, Errors: all, ResourceVersion: "2000"}}
-		r.told("replace a @2000")
-		if status := r.Status(); len(status.Quarantined) != 1000 || status.MoreQuarantined != 3 {
-			t.Fatalf("%d in quarantine and %d more, want 1000 and 3", len(status.Quarantined), status.MoreQuarantined)
-		}
-		r.expect(`watch "2000" for 300s`)
-		s := r.fake.open()
-		s.undecodable(listwatch.Modified, "new", "2001")
-		synctest.Wait()
-		if status := r.Status(); len(status.Quarantined) != 1000 || status.MoreQuarantined != 4 {
-			t.Errorf("%d in quarantine and %d more, want 1000 and 4", len(status.Quarantined), status.MoreQuarantined)
-		}
-		s.event(listwatch.Modified, "a", "2002")
-		r.told("update a")
-		later(time.Second)
-		r.expect(`list "" limit 500 continue ""`)
-		r.fake.lists <- listAnswer{page: &listwatch.Page[string]{Items: []string{"a"}, Errors: all[:2], ResourceVersion: "2003"}}
-		r.told("replace a @2003")
-		if status := r.Status(); len(status.Quarantined) != 2 || status.MoreQuarantined != 0 {
-			t.Errorf("%d in quarantine and %d more, want 2 and none", len(status.Quarantined), status.MoreQuarantined)
 		}
 	})
 }

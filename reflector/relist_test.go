@@ -85,28 +85,7 @@ func TestRelistOutlivesAFailedList(t *testing.T) {
 	})
 }
 
-// A list that is asked for while another is on its way is made, although the sink refuses
-// that one.
-func TestRelistAfterRefusedReplace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{ResponseIdleTimeout: -1})
-		r.expect(`list "0" limit 500 continue ""`)
-		done := make(chan error, 1)
-		go func() { done <- r.Relist(t.Context()) }()
-		synctest.Wait()
-		r.sink.refuse("replace a @10", errFull)
-		r.fake.page("10", "a")
-		later(time.Second)
-		r.expect(`list "" limit 500 continue ""`)
-		r.fake.page("20", "b")
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		r.told("replace a @10; replace b @20")
-	})
-}
-
-// The same where initial events are on their way: the stream that was refused is hung up,
+// A list that is asked for while initial events are on their way is made, although the sink refuses these: their stream is closed,
 // and what it still says is no part of the next.
 func TestRelistAfterRefusedInitialEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package reflector
 
 import (
 	"errors"
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,34 +58,6 @@ func TestRefusedReplaceDoesNotMoveTheResumePoint(t *testing.T) {
 		}
 		later(time.Second)
 		r.expect(`list "0" limit 500 continue ""`)
-	})
-}
-
-// A list that the sink refused has not come: what made it a list of the most recent state
-// holds for the next.
-func TestRefusedReplaceForgetsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{})
-		r.expect(`list "0" limit 500 continue ""`)
-		r.fake.page("", "a") // it may be of any time
-		r.told("replace a @")
-		r.expect(`watch "" for 300s`)
-		r.fake.open().events <- io.EOF
-		later(time.Second)
-		r.expect(`list "" limit 500 continue ""`)
-		r.sink.refuse("replace b @20", errFull)
-		r.fake.page("20", "b")
-		later(time.Minute)
-		r.expect(`list "" limit 500 continue ""`)
-	})
-}
-
-func TestResync(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{Resync: time.Minute})
-		r.synced()
-		later(3*time.Minute + time.Second)
-		r.told("resync; resync; resync")
 	})
 }
 
