@@ -13,8 +13,8 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// supply is where the entries come from: the queue of an Informer, or those of a MultiNamespace.
-type supply[T object.Object] interface {
+// queues are where the entries come from: the queue of an Informer, or those of a MultiNamespace.
+type queues[T object.Object] interface {
 	// begin starts what fills the queues, until ctx ends. fail ends Run with an error.
 	begin(ctx context.Context, fail context.CancelCauseFunc)
 
@@ -34,7 +34,7 @@ type supply[T object.Object] interface {
 // Between two entries, every handler has been given exactly what is in the store.
 type consumer[T object.Object] struct {
 	*cache[T]
-	from       supply[T]
+	from       queues[T]
 	handlers   []*subscriber[T]
 	observers  []*observer[T]
 	goroutines sync.WaitGroup

@@ -35,7 +35,7 @@ type lifetime struct {
 var errCut = errors.New("informer: stopped")
 
 // runFrom is Run.
-func (c *cache[T]) runFrom(ctx context.Context, from supply[T]) error {
+func (c *cache[T]) runFrom(ctx context.Context, from queues[T]) error {
 	telling, endTelling := context.WithCancelCause(ctx)
 	defer endTelling(nil)
 	feeding, endFeeding := context.WithCancel(telling)
@@ -114,7 +114,7 @@ func (c *consumer[T]) drain(telling context.Context) {
 }
 
 // stopFrom is Stop.
-func (c *cache[T]) stopFrom(ctx context.Context, from supply[T]) error {
+func (c *cache[T]) stopFrom(ctx context.Context, from queues[T]) error {
 	if c.beginStop() {
 		from.end(nil)
 		close(c.ended)

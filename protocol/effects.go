@@ -2,7 +2,8 @@ package protocol
 
 import "time"
 
-// Effect is something that the machine wants done. Effects are performed in their order.
+// Effect is something that the machine wants done. Effects are performed in their order. Package reflector performs them in driver.go:
+// calls of the sink in perform, requests in request, and reports in tell.
 type Effect interface{ effect() }
 
 // Requests. There is one of each kind at a time: a list or a watch, a refetch, a list of metadata.

@@ -63,7 +63,7 @@ func (f *Fold) Reconnected() { f.sum.Reconnected = true }
 
 func (f *Fold) recent(item Item) {
 	if !f.sum.Reconnected {
-		f.sum.Recent.listed(item.Meta)
+		f.sum.Recent.item(item.Meta)
 	}
 }
 

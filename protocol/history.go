@@ -85,8 +85,8 @@ func (r *recent) late(meta object.Meta) {
 	clear(r.states[len(kept):])
 }
 
-// listed takes an item of a list. Items are not ordered by version.
-func (r *recent) listed(meta object.Meta) {
+// item takes an item of a list. Items are not ordered by version.
+func (r *recent) item(meta object.Meta) {
 	if !object.IsComparable(meta.ResourceVersion) {
 		return
 	}
@@ -351,9 +351,9 @@ func (m *Machine) nextQuestion(now time.Time) {
 	m.checkIn(now, 0)
 }
 
-// repeated takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. An object
+// isRepetition takes an event of a watch that has to repeat the last events, and reports whether the sink does not need it. An object
 // at or before the version at which the watch began says nothing, nor does a bookmark before the event that has to come next.
-func (m *Machine) repeated(now time.Time, p *watching, e *Seen) bool {
+func (m *Machine) isRepetition(now time.Time, p *watching, e *Seen) bool {
 	meta := e.Item.Meta
 	if len(p.repeats) == 0 || !object.IsComparable(meta.ResourceVersion) {
 		return false

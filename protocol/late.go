@@ -29,7 +29,7 @@ func (m *Machine) lateEvent(now time.Time, e *Seen) {
 	switch {
 	case same && object.Older(item.Held.ResourceVersion, item.Meta.ResourceVersion),
 		same && e.Type == Deleted && item.Held.ResourceVersion == item.Meta.ResourceVersion: // some servers send a deletion at the version that the object had
-		m.take(now, e)
+		m.takeEvent(now, e)
 	case same && object.IsComparable(item.Held.ResourceVersion):
 	case e.Type == Deleted && m.rules.SinkTells && (!item.IsHeld || object.DifferentUID(item.Held.UID, item.Meta.UID)):
 	default:

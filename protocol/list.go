@@ -118,8 +118,8 @@ func (m *Machine) idleSince(heard time.Time) time.Time {
 	return heard.Add(m.rules.ResponseIdleTimeout)
 }
 
-// listed gives the list to the sink.
-func (m *Machine) listed(now time.Time, p *listing, sum Sum) {
+// listCame gives the list to the sink.
+func (m *Machine) listCame(now time.Time, p *listing, sum Sum) {
 	if object.IsAnyVersion(sum.Version) {
 		sum.Version = ""
 	}

@@ -87,7 +87,7 @@ func (m *Machine) Step(now time.Time, in Input) []Effect {
 		case in.Failure.Reason != 0:
 			m.listFailed(now, p, in.Failure)
 		default:
-			m.listed(now, p, in.Sum)
+			m.listCame(now, p, in.Sum)
 		}
 	case Opened:
 		m.opened(now, in.Reconnected)

@@ -82,7 +82,7 @@ func (m *Machine) seen(now time.Time, e *Seen) {
 		m.initialEvent(now, p, e)
 	case *watching:
 		p.heard = now
-		if m.repeated(now, p, e) {
+		if m.isRepetition(now, p, e) {
 			return // it says nothing about what the server has sent since
 		}
 		m.idle.signOfLife(&m.rules, now, p)
@@ -143,7 +143,7 @@ func (m *Machine) event(now time.Time, e *Seen) {
 	case errors.Is(err, errOlder):
 		m.lateEvent(now, e)
 	default:
-		m.take(now, e)
+		m.takeEvent(now, e)
 	}
 	if !m.pending.any() {
 		m.passEvent(e.Type, item.Meta)
@@ -168,8 +168,8 @@ func (m *Machine) passEvent(typ Type, meta object.Meta) {
 	}
 }
 
-// take applies an event, or puts its key into quarantine.
-func (m *Machine) take(now time.Time, e *Seen) {
+// takeEvent applies an event, or puts its key into quarantine.
+func (m *Machine) takeEvent(now time.Time, e *Seen) {
 	item := e.Item
 	switch {
 	case item.Err == nil:

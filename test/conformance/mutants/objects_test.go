@@ -251,8 +251,8 @@ var ofObjects = []mutation{
 	{
 		what: "give the sink again what the server repeats",
 		dir:  protocol,
-		edits: one("\t\tif m.repeated(now, p, e) {\n",
-			"\t\tif m.repeated(now, p, e) && false {\n"),
+		edits: one("\t\tif m.isRepetition(now, p, e) {\n",
+			"\t\tif m.isRepetition(now, p, e) && false {\n"),
 		trace: "history-repeated",
 	},
 	{
