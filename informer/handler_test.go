@@ -219,22 +219,6 @@ func TestRemoveWaitsForItsContext(t *testing.T) {
 	})
 }
 
-func TestRemoveBeforeRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newFake("a"), informer.Options[*thing]{})
-		var d diary
-		reg := r.add(d.handler())
-		if err := reg.Remove(t.Context()); err != nil {
-			t.Error(err)
-		}
-		r.start()
-		d.expect(t, "")
-		if !closed(reg.Done()) {
-			t.Error("not done")
-		}
-	})
-}
-
 // A callback may remove its own handler, and two may remove each other.
 func TestCancelFromCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -89,41 +89,6 @@ func TestObserverHearsWhatHandlersMerge(t *testing.T) {
 	})
 }
 
-func TestObserverIsRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newFake("a"), informer.Options[*thing]{})
-		never := r.observe(func(informer.Change[*thing]) { t.Error("told after Cancel") })
-		never.RemoveAsync()
-		if !closed(never.Done()) {
-			t.Error("an observer that was canceled before Run is not done")
-		}
-		r.start()
-		var d diary
-		var self *informer.Registration
-		known := make(chan struct{}) // closed when self may be read
-		self = r.observe(func(c informer.Change[*thing]) {
-			told(&d)(c)
-			<-known
-			self.RemoveAsync()
-		})
-		close(known)
-		d.expect(t, "a none->0 initial")
-		r.fake.set("b", 1)
-		d.expect(t, "")
-		if !closed(self.Done()) {
-			t.Error("not done")
-		}
-		var other diary
-		reg := r.observe(told(&other))
-		other.expect(t, "a none->0 initial; b none->1 initial")
-		if err := reg.Remove(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		r.fake.set("c", 1)
-		other.expect(t, "")
-	})
-}
-
 // An observer that cancels itself is told nothing more, also of what came together with the change.
 func TestObserverCancelsItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

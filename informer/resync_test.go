@@ -9,33 +9,6 @@ import (
 	"github.com/relist-go/relist/informer"
 )
 
-// One handler is offered every object each minute; the other, which did not ask, is not.
-func TestResync(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, newFake("a", "b"), informer.Options[*thing]{})
-		var asked, other diary
-		h := asked.handler()
-		h.Resync = time.Minute
-		r.add(h)
-		r.add(other.handler())
-		r.start()
-		asked.expect(t, "add a=0 initial; add b=0 initial")
-		other.expect(t, "add a=0 initial; add b=0 initial")
-		later(time.Minute)
-		asked.expect(t, "")
-		later(30 * time.Second)
-		asked.expect(t, "update a=0->0")
-		r.fake.Remove("a")
-		r.fake.set("c", 0)
-		asked.expect(t, "delete a=0; add c=0")
-		later(30 * time.Second)
-		asked.expect(t, "update b=0->0") // c was not there when the period began
-		later(time.Minute)
-		asked.expect(t, "update b=0->0; update c=0->0")
-		other.expect(t, "delete a=0; add c=0")
-	})
-}
-
 // An object with a pending change, or whose callback is being called, is not offered again; a change that comes after the
 // offer takes its place.
 func TestResyncOfPending(t *testing.T) {

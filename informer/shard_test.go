@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,27 +122,6 @@ func TestShards(t *testing.T) {
 			if r.Store().Len() == 0 {
 				t.Errorf("replica %d has nothing", i)
 			}
-		}
-	})
-}
-
-// A server without the feature gate sends everything. That is an error that says so, and not a store with everything.
-func TestShardIsIgnored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, listener := apitest.StartInMemory(t, apitest.Options{})
-		createPods(t, server, 0, 20)
-		r := startReplica(t, listener, shardOf(t, 0, 2))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		err := r.WaitForSync(ctx)
-		if !errors.Is(err, listwatch.ErrShardIgnored) || !strings.Contains(err.Error(), "ShardedListAndWatch") {
-			t.Errorf("error %v, want one that says what is wrong", err)
-		}
-		if n := r.Store().Len(); n != 0 {
-			t.Errorf("the store has %d Pods", n)
-		}
-		if at := r.Status(); !errors.Is(at.LastError, listwatch.ErrShardIgnored) {
-			t.Errorf("status: %v", at.LastError)
 		}
 	})
 }

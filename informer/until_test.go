@@ -112,34 +112,3 @@ func TestFilter(t *testing.T) {
 		d.expect(t, "delete b=20 unknown")
 	})
 }
-
-// A slow handler gets several changes as one. It was told of the object, so it must hear that the object is gone, although the
-// state that it was deleted in does not pass; and it must not hear of one that it was not told of.
-func TestFilterOfMergedChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake("a", "b", "busy")
-		f.set("a", 10)
-		f.set("busy", 10)
-		r := newRig(t, f, informer.Options[*thing]{})
-		hold := make(chan struct{})
-		d := diary{hold: func(line string) {
-			if line == "update busy=10->11" {
-				<-hold
-			}
-		}}
-		h := d.handler()
-		h.Filter = func(obj *thing) bool { return obj.Value >= 10 }
-		r.add(h)
-		r.start()
-		d.expect(t, "add a=10 initial; add busy=10 initial")
-		f.set("busy", 11)
-		synctest.Wait()
-		f.set("a", 1)
-		f.Remove("a")
-		f.set("b", 30)
-		f.Remove("b")
-		synctest.Wait() // the store has all of it, and the handler none
-		close(hold)
-		d.expect(t, "update busy=10->11; delete a=1")
-	})
-}
