@@ -11,8 +11,8 @@ import (
 // cache is a store with its handlers and observers: everything of an informer except the way to the server.
 type cache[T object.Object] struct {
 	store   *store.Store[T]
-	ordered bool // no handler is told of a later change before its OnSynced
-	bell    bell
+	ordered bool   // no handler is told of a later change before its OnSynced
+	wake    wakeup // of the consumer, which then looks at handlers and resyncs
 	keyed   keyWaiters
 
 	mu sync.Mutex
@@ -25,24 +25,36 @@ type cache[T object.Object] struct {
 func newCache[T object.Object](opts *Options[T]) *cache[T] {
 	return &cache[T]{
 		store:    store.New(store.Options[T]{Indexers: opts.Indexers, VersionFromMarks: true}),
-		bell:     make(bell, 1),
+		wake:     newWakeup(),
 		lifetime: lifetime{ended: make(chan struct{}), over: make(chan struct{})},
 	}
 }
 
-// bell wakes the consumer, which then looks at handlers and resyncs. It holds a token from a ring until the consumer hears it.
-type bell chan struct{}
+// wakeup wakes one goroutine, which receives from it. It holds a token from a signal until then.
+type wakeup chan struct{}
 
-// ring never blocks, and any goroutine may call it.
-func (b bell) ring() {
+func newWakeup() wakeup { return make(wakeup, 1) }
+
+// signal never blocks, and any goroutine may call it.
+func (w wakeup) signal() {
 	select {
-	case b <- struct{}{}:
-	default: // it was rung already
+	case w <- struct{}{}:
+	default: // there is a token already
+	}
+}
+
+// take takes the token, if there is one.
+func (w wakeup) take() bool {
+	select {
+	case <-w:
+		return true
+	default:
+		return false
 	}
 }
 
 func (c *cache[T]) addHandler(h Handler[T]) (*Registration, error) {
-	s := newSubscriber(h, c.bell.ring)
+	s := newSubscriber(h, c.wake.signal)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped {
@@ -50,6 +62,6 @@ func (c *cache[T]) addHandler(h Handler[T]) (*Registration, error) {
 	}
 	c.joining = append(c.joining, s)
 	c.members = append(c.members, s)
-	c.bell.ring()
+	c.wake.signal()
 	return s.Registration, nil
 }

@@ -54,7 +54,7 @@ type checkpoints[T object.Object] struct {
 	every  time.Duration // zero for never
 	of     string
 	log    *slog.Logger
-	ring   func() // the bell of the consumer
+	wake   wakeup // of the consumer
 	loaded chan struct{}
 
 	given atomic.Uint64 // the number of changes that the reflector has begun to give to the queue
@@ -80,9 +80,9 @@ type savedStore[T object.Object] struct {
 	snapshot *store.Snapshot[T]
 }
 
-func newCheckpoints[T object.Object](lw source.ListWatcher[T], opts *Options[T], ring func()) *checkpoints[T] {
+func newCheckpoints[T object.Object](lw source.ListWatcher[T], opts *Options[T], wake wakeup) *checkpoints[T] {
 	k := &checkpoints[T]{
-		keeper: opts.Checkpoint, every: opts.CheckpointEvery, log: opts.logger(), ring: ring,
+		keeper: opts.Checkpoint, every: opts.CheckpointEvery, log: opts.logger(), wake: wake,
 		loaded: make(chan struct{}), saves: make(chan savedStore[T], 1),
 	}
 	resource, namespace := source.ScopeOf(lw)
@@ -160,7 +160,7 @@ func (k *checkpoints[T]) run(ctx context.Context) {
 		select {
 		case <-timer:
 			k.due.Store(true)
-			k.ring()
+			k.wake.signal()
 		case s, ok := <-k.saves:
 			if !ok {
 				return
@@ -279,7 +279,7 @@ func (s countingSink[T]) At(resourceVersion string, point func() reflector.Point
 	k.mu.Unlock()
 	s.Memory.At(resourceVersion, point)
 	if k.due.Load() {
-		k.ring()
+		k.wake.signal()
 	}
 }
 

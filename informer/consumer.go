@@ -18,9 +18,9 @@ type queues[T object.Object] interface {
 	// begin starts what fills the queues, until ctx ends. fail ends Run with an error.
 	begin(ctx context.Context, fail context.CancelCauseFunc)
 
-	// take waits for an entry and has the consumer apply it, unless ctx ends or the bell is rung before. It may do other work of
+	// take waits for an entry and has the consumer apply it, unless ctx ends or the consumer is woken before. It may do other work of
 	// the consumer.
-	take(ctx context.Context, c *consumer[T]) (rung bool)
+	take(ctx context.Context, c *consumer[T]) (woken bool)
 
 	// hasSynced reports whether the store has every first list.
 	hasSynced() bool
@@ -45,13 +45,13 @@ type consumer[T object.Object] struct {
 
 // run takes entries until the context feeding ends: see [lifetime].
 func (c *consumer[T]) run(telling, feeding context.Context) {
-	rung := true // for the handlers that were added before Run
+	woken := true // for the handlers that were added before Run
 	for feeding.Err() == nil {
-		if rung {
+		if woken {
 			c.attend(telling)
 		}
 		c.markSynced()
-		rung = c.from.take(feeding, c)
+		woken = c.from.take(feeding, c)
 	}
 }
 
@@ -93,7 +93,7 @@ func (c *consumer[T]) put(key string, obj T, initial bool) {
 		// unreachable: an object without a name has no entry.
 		panic("informer: " + err.Error())
 	}
-	c.keyed.ring(key)
+	c.keyed.wake(key)
 	c.observe(Change[T]{Key: key, Old: old, Existed: known, New: obj, Exists: true, Initial: initial})
 	for _, s := range c.handlers {
 		if known {
@@ -114,7 +114,7 @@ func (c *consumer[T]) remove(key string, final T, unknown bool) {
 		// unreachable: an object without a name has no entry.
 		panic("informer: " + err.Error())
 	}
-	c.keyed.ring(key)
+	c.keyed.wake(key)
 	c.observe(Change[T]{Key: key, Old: old, Existed: true})
 	for _, s := range c.handlers {
 		s.deleted(key, old, final, unknown)
@@ -150,7 +150,7 @@ func (c *consumer[T]) equal(a, b T) (same bool) {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// attend runs after the bell was rung. It removes and adds handlers and observers, and does the resyncs that are due.
+// attend runs after the consumer was woken. It removes and adds handlers and observers, and does the resyncs that are due.
 func (c *consumer[T]) attend(ctx context.Context) {
 	c.handlers = slices.DeleteFunc(c.handlers, (*subscriber[T]).hasQuit)
 	c.dropObservers()
@@ -205,7 +205,7 @@ func (c *consumer[T]) markSynced() {
 	}
 }
 
-// remind does the resyncs that are due, and sets a timer that rings the bell for the next one.
+// remind does the resyncs that are due, and sets a timer that wakes the consumer for the next one.
 func (c *consumer[T]) remind(now time.Time) {
 	var next time.Time
 	for _, s := range c.handlers {
@@ -220,7 +220,7 @@ func (c *consumer[T]) remind(now time.Time) {
 	switch {
 	case next.IsZero():
 	case c.timer == nil:
-		c.timer = time.AfterFunc(next.Sub(now), c.bell.ring)
+		c.timer = time.AfterFunc(next.Sub(now), c.wake.signal)
 	default:
 		c.timer.Reset(next.Sub(now))
 	}

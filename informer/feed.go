@@ -73,7 +73,7 @@ func (m *MultiNamespace[T]) begin(ctx context.Context, fail context.CancelCauseF
 				m.feeding.Go(begin)
 			}
 			select {
-			case <-m.wake:
+			case <-m.toBegin:
 			case <-ctx.Done():
 				return
 			}
@@ -150,12 +150,12 @@ func (m *MultiNamespace[T]) markFeedSynced(f *feed[T]) {
 	if m.feeds[f.namespace] == f {
 		m.late--
 	}
-	m.bell.ring()
+	m.wake.signal()
 }
 
-func (m *MultiNamespace[T]) take(ctx context.Context, c *consumer[T]) (rung bool) {
+func (m *MultiNamespace[T]) take(ctx context.Context, c *consumer[T]) (woken bool) {
 	select {
-	case <-m.bell:
+	case <-m.wake:
 		return true
 	case f := <-m.ready:
 		if f.queue.HasSynced() {

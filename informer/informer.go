@@ -42,7 +42,7 @@ func New[T object.Object](lw source.ListWatcher[T], opts Options[T]) *Informer[T
 	opts.Reflector.Trace = opts.trace()
 	sink := reflector.Sink[T](reflector.InQueue(in.queue))
 	if opts.Checkpoint != nil {
-		in.checkpoints = newCheckpoints(lw, &opts, in.bell.ring)
+		in.checkpoints = newCheckpoints(lw, &opts, in.wake)
 		sink = countingSink[T]{reflector.InQueue(in.queue), in.checkpoints}
 	}
 	in.reflector = reflector.New(lw, sink, opts.Reflector)
@@ -120,18 +120,18 @@ func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) 
 	in.feeding.Go(func() {
 		select {
 		case <-in.queue.Synced():
-			in.bell.ring() // if the first list was empty, no entry comes
+			in.wake.signal() // if the first list was empty, no entry comes
 		case <-ctx.Done():
 		}
 	})
 }
 
-func (in *Informer[T]) take(ctx context.Context, c *consumer[T]) (rung bool) {
+func (in *Informer[T]) take(ctx context.Context, c *consumer[T]) (woken bool) {
 	if in.checkpoints != nil {
 		in.checkpoints.offer(in.queue, in.store)
 	}
 	select {
-	case <-in.bell:
+	case <-in.wake:
 		return true
 	case <-in.queue.Ready():
 		_, _ = in.queue.TryPop(c.process) // process never fails, and the queue is open

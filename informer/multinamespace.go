@@ -29,7 +29,7 @@ type MultiNamespace[T object.Object] struct {
 	opts      Options[T]
 	ready     chan *feed[T]  // feeds that have an entry for the consumer
 	ending    chan *feed[T]  // feeds that have ended, and whose objects the consumer has to remove
-	wake      chan struct{}  // holds a token when there is a feed to begin
+	toBegin   wakeup         // of the goroutine that begins feeds
 	feeding   sync.WaitGroup // the goroutines of begin
 
 	feeds   map[string]*feed[T] // by namespace: those that were added, and not removed
@@ -63,7 +63,7 @@ func NewMultiNamespace[T object.Object](open func(namespace string) (source.List
 		opts:    opts,
 		ready:   make(chan *feed[T]),
 		ending:  make(chan *feed[T]),
-		wake:    make(chan struct{}, 1),
+		toBegin: newWakeup(),
 		feeds:   map[string]*feed[T]{},
 		removed: map[string]*feed[T]{},
 	}
@@ -120,10 +120,7 @@ func (m *MultiNamespace[T]) add(f *feed[T]) error {
 	m.feeds[f.namespace] = f
 	m.coming = append(m.coming, f)
 	m.late++
-	select {
-	case m.wake <- struct{}{}:
-	default: // there is a token already
-	}
+	m.toBegin.signal()
 	return nil
 }
 
@@ -164,7 +161,7 @@ func (m *MultiNamespace[T]) takeOut(namespace string) *feed[T] {
 	delete(m.feeds, namespace)
 	if !isClosed(f.synced) {
 		m.late--
-		m.bell.ring() // the others may have synced
+		m.wake.signal() // the others may have synced
 	}
 	if m.endFeeding == nil && !m.stopped {
 		m.coming = slices.DeleteFunc(m.coming, func(other *feed[T]) bool { return other == f })

@@ -43,14 +43,14 @@ func (in *Informer[T]) Observe(name string, observe func(Change[T])) (*Registrat
 func (c *cache[T]) addObserver(name string, observe func(Change[T])) (*Registration, error) {
 	o := &observer[T]{Registration: newRegistration(), observe: observe}
 	o.waiting = func() int { return 0 }
-	o.forget = c.bell.ring
+	o.forget = c.wake.signal
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped {
 		return nil, fmt.Errorf("informer: add observer %q: %w", name, ErrStopped)
 	}
 	c.observing = append(c.observing, o)
-	c.bell.ring()
+	c.wake.signal()
 	return o.Registration, nil
 }
 

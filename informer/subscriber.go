@@ -17,7 +17,7 @@ type subscriber[T object.Object] struct {
 
 	passing map[string]bool // the keys that have passed the filter; owned by run
 
-	wake chan struct{} // holds a token when the goroutine should look
+	wake wakeup // of the goroutine
 
 	mu      sync.Mutex
 	pending pending[T]
@@ -26,7 +26,7 @@ type subscriber[T object.Object] struct {
 }
 
 func newSubscriber[T object.Object](h Handler[T], forget func()) *subscriber[T] {
-	s := &subscriber[T]{Registration: newRegistration(), handler: h, wake: make(chan struct{}, 1)}
+	s := &subscriber[T]{Registration: newRegistration(), handler: h, wake: newWakeup()}
 	s.waiting = s.len
 	s.forget = forget
 	return s
@@ -45,10 +45,7 @@ func (s *subscriber[T]) tell(f func(p *pending[T])) {
 		f(&s.pending)
 	}
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default: // there is a token already
-	}
+	s.wake.signal()
 }
 
 func (s *subscriber[T]) added(key string, obj T, initial bool) {

@@ -31,7 +31,7 @@ func (in *Informer[T]) WaitUntil(ctx context.Context, key string, holds func(obj
 		select {
 		case <-changed:
 		case <-in.ended:
-			if obj, exists := in.store.Get(key); isRung(changed) && holds(obj, exists) {
+			if obj, exists := in.store.Get(key); changed.take() && holds(obj, exists) {
 				return nil // it was the last change before the end
 			}
 			return fmt.Errorf("informer: wait for a state of %q: %w", key, ErrStopped)
@@ -46,51 +46,39 @@ type keyWaiters struct {
 	count atomic.Int64 // so that the consumer takes no lock if there are none
 
 	mu    sync.Mutex
-	byKey map[string][]chan struct{} // each holds a token after a change
+	byKey map[string][]wakeup
 }
 
-func (w *keyWaiters) add(key string) chan struct{} {
-	changed := make(chan struct{}, 1)
+func (w *keyWaiters) add(key string) wakeup {
+	changed := newWakeup()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.byKey == nil {
-		w.byKey = map[string][]chan struct{}{}
+		w.byKey = map[string][]wakeup{}
 	}
 	w.byKey[key] = append(w.byKey[key], changed)
 	w.count.Add(1)
 	return changed
 }
 
-func (w *keyWaiters) remove(key string, changed chan struct{}) {
+func (w *keyWaiters) remove(key string, changed wakeup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.byKey[key] = slices.DeleteFunc(w.byKey[key], func(c chan struct{}) bool { return c == changed })
+	w.byKey[key] = slices.DeleteFunc(w.byKey[key], func(c wakeup) bool { return c == changed })
 	if len(w.byKey[key]) == 0 {
 		delete(w.byKey, key)
 	}
 	w.count.Add(-1)
 }
 
-// ring wakes those who wait for a key. The consumer calls it after it has written to the store.
-func (w *keyWaiters) ring(key string) {
+// wake wakes those who wait for a key. The consumer calls it after it has written to the store.
+func (w *keyWaiters) wake(key string) {
 	if w.count.Load() == 0 {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, changed := range w.byKey[key] {
-		select {
-		case changed <- struct{}{}:
-		default: // there is a token already
-		}
-	}
-}
-
-func isRung(changed <-chan struct{}) bool {
-	select {
-	case <-changed:
-		return true
-	default:
-		return false
+		changed.signal()
 	}
 }
