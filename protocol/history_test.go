@@ -72,3 +72,26 @@ func TestEventThatTheSinkHasNotAnsweredComesAgain(t *testing.T) {
 		t.Errorf("the effects are %v, want the event applied", s.effects)
 	}
 }
+
+// If the connection has changed within a list, the server may have been restored meanwhile, so it is asked for what came before that.
+func TestListOverTwoConnectionsIsAskedAbout(t *testing.T) {
+	s := newStage()
+	s.step(Tick{})
+	fold := s.m.Fold(false)
+	fold.Item(good("a", "90", ""))
+	fold.Reconnected()
+	fold.Item(good("b", "95", ""))
+	s.step(Listed{Sum: fold.Sum("100", 2, false)})
+	s.step(Opened{})
+	if p := s.m.Point(); p.Version != "" {
+		t.Errorf("the copy can be saved at %s, and the server is unverified", p.Version)
+	}
+	s.tick()
+	if ask, _ := sent[Refetch](s); ask != (Refetch{"a", "100"}) {
+		t.Errorf("asked for %+v, want a exactly at 100", ask)
+	}
+	s.step(Refetched{Version: "100", Items: []Item{good("a", "90", "90")}})
+	if p := s.m.Point(); p.Version != "100" {
+		t.Errorf("the copy can be saved at %q, want 100", p.Version)
+	}
+}
