@@ -1,42 +1,41 @@
 package docs
 
 import (
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 const incidents = 5
 
-// Each page tells what its traces show, and shows them whole, from the first
-// command to the last line. No trace of an incident goes untold.
+// Each page quotes the lines of its traces that matter, as they are in the file. Every trace of an incident is on a page whole: as a
+// picture, and as a link to its text, so that no page tells a conversation twice.
 func TestIncidentsShowTheirTraces(t *testing.T) {
 	t.Chdir(root)
 	pages := glob(t, "docs/incidents/[0-9]-*.md")
 	if len(pages) != incidents {
 		t.Errorf("there are %d pages, want %d: %q", len(pages), incidents, pages)
 	}
-	shown := map[string]bool{}
+	linked, drawn := map[string]bool{}, map[string]bool{}
 	for _, page := range pages {
-		of := 0
-		for _, part := range includedIn(t, page) {
-			if !isTrace(part.file) {
-				continue
-			}
-			_, conversation, _ := strings.Cut("\n"+readText(t, part.file), "\nstart")
-			if part.text+"\n" == "start"+conversation {
-				shown[part.file] = true
-				of++
-			}
+		if parts := includedIn(t, page); !slices.ContainsFunc(parts, func(part included) bool { return isTrace(part.file) }) {
+			t.Errorf("%s quotes no trace of its own", page)
 		}
-		if of == 0 {
-			t.Errorf("%s shows no trace of its own", page)
+		for _, match := range link.FindAllStringSubmatch(readText(t, page), -1) {
+			switch file := path.Join(path.Dir(page), match[1]); {
+			case isTrace(file):
+				linked[file] = true
+			case path.Ext(file) == ".svg":
+				drawn[strings.TrimSuffix(path.Base(file), ".svg")] = true
+			}
 		}
 	}
 	for _, trace := range append(glob(t, "testdata/incident-*.txt"), glob(t, "docs/incidents/testdata/*.txt")...) {
-		if !shown[trace] {
-			t.Errorf("no page shows %s from start to end", trace)
+		if !linked[trace] || !drawn[strings.TrimSuffix(path.Base(trace), ".txt")] {
+			t.Errorf("no page links to %s and shows its picture", trace)
 		}
 	}
 }
@@ -46,7 +45,7 @@ func isTrace(file string) bool {
 }
 
 var (
-	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link   = regexp.MustCompile(`\]\(([^)\s"]+)\)`)
 	report = regexp.MustCompile(`https://github\.com/[\w-]+/[\w-]+/(issues|pull)/\d+`)
 )
 
