@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/relist-go/relist/controller"
 	"github.com/relist-go/relist/discovery"
@@ -134,36 +133,6 @@ func Example_protobuf() {
 		Encoding: listwatch.Protobuf,
 	})
 	_, _ = pods, err
-}
-
-func Example_metadataOnly() {
-	var client *transport.Client
-	pods, err := listwatch.New(client, podResource, listwatch.Options[*metav1.PartialObjectMetadata]{})
-	_, _ = pods, err
-}
-
-func Example_raw() {
-	var (
-		ctx    context.Context
-		client *transport.Client
-		save   func(uid types.UID, object []byte) error
-	)
-	_ = func() error {
-		pods, err := listwatch.New(client, podResource, listwatch.Options[*listwatch.Raw]{Drop: []string{"metadata.managedFields"}})
-		if err != nil {
-			return err
-		}
-		list, err := source.All(ctx, pods, metav1.ListOptions{Limit: 500})
-		if err != nil {
-			return err
-		}
-		for _, pod := range list.Items {
-			if err := save(pod.GetUID(), pod.Bytes()); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }
 
 func Example_each() {
@@ -420,24 +389,6 @@ func Example_status() {
 	}
 }
 
-func Example_groupStatus() {
-	var group *informer.Group
-	for _, member := range group.Status() {
-		if since, err := member.Failing(); err != nil {
-			slog.Warn("failing", "name", member.Name, "namespace", member.Namespace, "since", since, "error", err)
-		}
-	}
-}
-
-func Example_multiStatus() {
-	var cache *informer.MultiNamespace[*Pod]
-	for _, s := range cache.Status() {
-		if since, err := s.Failing(); err != nil {
-			slog.Warn("a namespace is late", "namespace", s.Namespace, "since", since, "error", err)
-		}
-	}
-}
-
 func Example_stats() {
 	var cache *informer.Informer[*Pod]
 	for _, handler := range cache.Stats().Handlers {
@@ -445,29 +396,11 @@ func Example_stats() {
 	}
 }
 
-func Example_remove() {
-	var cache *informer.Informer[*Pod]
-	var ctx context.Context
-	registration, err := cache.AddHandler(informer.Handler[*Pod]{})
-	if err != nil {
-		return
-	}
-	err = registration.Remove(ctx) // waits for the callback that is running
-	_ = err
-}
-
 func Example_mutations() {
 	_ = func(t *testing.T, pods listwatch.ListWatcher[*Pod]) {
 		cache := informer.New(pods, informer.Options[*Pod]{})
 		informertest.DetectMutations(t, cache) // before Run
 	}
-}
-
-func Example_logger() {
-	opts := informer.Options[*Pod]{
-		Logger: slog.New(slog.DiscardHandler), // idle; if nil, slog.Default()
-	}
-	_ = opts
 }
 
 func Example_trace() {
