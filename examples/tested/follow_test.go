@@ -107,8 +107,8 @@ func TestExpired(t *testing.T) {
 	want(t, changes, "added shop/milk")
 }
 
-// The server is away for three hours, and the program has the pauses of production. The
-// bubble has a clock of its own, which jumps whenever everybody waits.
+// The server is away for three hours, and the program has the delays of production. The
+// clock of the bubble jumps whenever every goroutine waits.
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, listener := apitest.StartInMemory(t, apitest.Options{})

@@ -19,15 +19,15 @@ var includedBlock = regexp.MustCompile("(?s)" + includedMark + "(\\S+) -->\n```\
 // included is a part of a page that comes from a file of the repository.
 type included struct{ file, text string }
 
-// includedIn returns those parts of a page, in order. Each must be in its file as
-// the page shows it, line for line.
+// includedIn returns those parts of a page, in order. Each must be in its file as the page shows it, line for line; a page may leave
+// out the indentation that all its lines have.
 func includedIn(t *testing.T, page string) []included {
 	t.Helper()
 	text := readText(t, page)
 	var parts []included
 	for _, match := range includedBlock.FindAllStringSubmatch(text, -1) {
 		part := included{match[1], match[2]}
-		if part.text == "" || !strings.Contains("\n"+readText(t, part.file), "\n"+part.text+"\n") {
+		if part.text == "" || !hasLines(readText(t, part.file), part.text) {
 			t.Errorf("%s shows something that is not in %s:\n%s", page, part.file, part.text)
 		}
 		parts = append(parts, part)
@@ -37,6 +37,19 @@ func includedIn(t *testing.T, page string) []included {
 	}
 	return parts
 }
+
+// hasLines reports whether a file has these lines, indented or not.
+func hasLines(file, lines string) bool {
+	for range 4 {
+		if strings.Contains("\n"+file, "\n"+lines+"\n") {
+			return true
+		}
+		lines = indented.ReplaceAllString(lines, "\t$0")
+	}
+	return false
+}
+
+var indented = regexp.MustCompile(`(?m)^.+$`)
 
 func readText(t *testing.T, name string) string {
 	t.Helper()
