@@ -1,5 +1,5 @@
-// Command demosvg draws what `relist demo` printed as a recording: each fault, how the client recovered, and the verdict appear at the
-// time at which they happened. Who prefers no motion sees them all.
+// Command demosvg draws what `relist demo` printed as a recording: each fault, how the client recovered, and the verdict light up at the
+// time at which they happened. They are faint before, so that the picture is never empty. A reader who prefers no motion sees them all.
 //
 //	go run ./cmd/relist demo | go run ./tools/demosvg > docs/demo.svg
 package main
@@ -67,7 +67,7 @@ func shorten(l line) line {
 		l.what = "  " + l.label
 		l.label = ""
 	case "synced":
-		l.what += " in the copy"
+		l.what += " in the cache"
 	}
 	return l
 }
@@ -81,7 +81,7 @@ text{font:13px ui-monospace,Menlo,Consolas,monospace;fill:#c9d1d9;white-space:pr
 .time{fill:#6e7681}.fault{fill:#ffa657}.recovered,.verdict{fill:#7ee787}.detail{fill:#8b949e}.verdict{font-weight:bold}
 `)
 	for i, l := range lines {
-		fmt.Fprintf(out, "@keyframes a%d{0%%,%.2f%%{opacity:0}%.2f%%,100%%{opacity:1}}\n", i, 100*l.seconds/length, 100*l.seconds/length+0.3)
+		fmt.Fprintf(out, "@keyframes a%d{0%%,%.2f%%{opacity:.2}%.2f%%,100%%{opacity:1}}\n", i, 100*l.seconds/length, 100*l.seconds/length+0.3)
 	}
 	fmt.Fprintf(out, "@media(prefers-reduced-motion:no-preference){g{animation-duration:%.1fs;animation-iteration-count:infinite}}\n</style>\n", length)
 	fmt.Fprintf(out, `<rect width="%d" height="%d" rx="8" fill="#0d1117"/>`+"\n", width, height)

@@ -23,6 +23,9 @@ const repository = "https://github.com/relist-go/relist/blob/main/"
 // shownTrace is the code of a trace in a page.
 var shownTrace = regexp.MustCompile("(?s)<!-- from (\\S+\\.txt) -->\n```\\w*\n.*?\n```\n")
 
+// picture is a drawing that is a paragraph of its own. On a telephone it scrolls, because its text would be too small to read.
+var picture = regexp.MustCompile(`<p>(<img src="[^"]+\.svg"[^>]*>)</p>`)
+
 // document makes a page of a Markdown file.
 func (s *site) document(file string) error {
 	src, err := os.ReadFile(filepath.Join(s.root, file))
@@ -69,6 +72,8 @@ func (s *site) document(file string) error {
 	}
 	wide := strings.ReplaceAll(body.String(), "<table>", `<div class="wide" tabindex="0" role="region" aria-label="Table"><table>`)
 	wide = strings.ReplaceAll(wide, "</table>", "</table></div>")
+	wide = picture.ReplaceAllString(wide, `<div class="wide picture" tabindex="0" role="region" aria-label="Picture">$1</div>`)
+	wide = strings.ReplaceAll(wide, `<pre><code class="language-mermaid">`, fmt.Sprintf(`<p><a href=%q>This diagram is drawn on GitHub</a>. Its source:</p><pre><code>`, repository+file))
 	wide = strings.ReplaceAll(wide, "<pre>", `<pre tabindex="0">`)
 	return s.page(s.pages[file], title, wide)
 }

@@ -77,7 +77,7 @@ function showMachine(step, before) {
   const body = rows.map(r => node('tr', '',
     cell('input', node('span', 'from', r.from + ': '), r.in), cell('next', r.next), cell('effects', r.fx || 'none')));
   for (const th of head.children) th.scope = 'col';
-  const caption = node('caption', 'hidden', 'What the machine was told in this step, and what it did');
+  const caption = node('caption', 'hidden', 'What the machine got in this step, and what it did');
   $('why').replaceChildren(node('table', '', caption, node('thead', '', head), node('tbody', '', ...body)));
 }
 

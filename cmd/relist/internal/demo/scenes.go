@@ -25,10 +25,10 @@ type step func(context.Context, *demo) error
 var scenes = []scene{
 	{
 		"cut connection", "first the stream breaks in the middle of an event, then the TCP connection",
-		cutTwice, "went on at the last version, without a list",
+		cutTwice, "resumed at the last version, without a list",
 	},
 	{
-		"deletions while the watch is down", "the server refuses connections, and objects are deleted meanwhile",
+		"deletions while the watch is down", "the server refuses connections while objects are deleted",
 		relist(tombstones, away((*churn.Churner).Remove)), "deletions inferred from the list",
 	},
 	{
@@ -52,7 +52,7 @@ var scenes = []scene{
 		relist(tooLarge, moveBehind), "listed the most recent state; the copy did not go back",
 	},
 	{
-		"stalled connection", "a firewall forgets the connection: nothing arrives any more, and nobody says so",
+		"stalled connection", "a firewall drops its packets: nothing arrives any more, not even an error",
 		meet(cuts, stalled), "found by pings",
 	},
 }
