@@ -16,7 +16,7 @@ type backoff struct {
 	// does that once. After each further short watch, it waits before it opens the next one, until a watch has been healthy.
 	reopenedAtOnce bool
 
-	// failures counts requests in a row that failed, and emptyWatches counts watches in a row that ended at once without an
+	// failures counts requests in a row that failed, and emptyWatches counts watches in a row that ended immediately without an
 	// event.
 	failures, emptyWatches int
 
@@ -35,7 +35,7 @@ const (
 	// resource answer an old resourceVersion like this: https://github.com/kubernetes/kubernetes/issues/104171.
 	short = time.Second
 
-	// After maxFailures failures in a row, or maxEmpties watches in a row that ended at once without an event, the machine lists.
+	// After maxFailures failures in a row, or maxEmpties watches in a row that ended immediately without an event, the machine lists.
 	// Both are above one, because a list costs the server far more than a watch.
 	maxFailures = 3
 	maxEmpties  = 2

@@ -76,7 +76,7 @@ const (
 	Update       //
 	Delete       // the object's final state is the event's
 
-	// InferDelete deletes the object that the sink holds. Nobody has seen its final state.
+	// InferDelete deletes the object that the sink holds. Its final state is unknown.
 	InferDelete
 
 	// Resync has no object: the sink offers all that it holds to its consumer again.
@@ -86,7 +86,7 @@ const (
 	Resumed
 )
 
-// News is what a [Backoff] says about an outage: a time in which requests fail. A problem is told once, and not once for each delay.
+// News is what a [Backoff] says about an outage: a time in which requests fail. A problem is reported once, and not once for each delay.
 type News uint8
 
 // What a Backoff can say.
@@ -99,26 +99,26 @@ const (
 
 // Reports, for Trace and Status.
 type (
-	// Applied tells that the sink has the object of the event or the answer.
+	// Applied reports that the sink has the object of the event or the answer.
 	Applied struct{}
 
-	// Passed tells that a bookmark has come, and where the resume version is now.
+	// Passed reports that a bookmark has come, and where the resume version is now.
 	Passed struct{ Version string }
 
-	// ListUnused tells that a list has come and is not used.
+	// ListUnused reports that a list has come and is not used.
 	ListUnused struct{ Err error }
 
-	// Failing tells that a list or a watch has failed, or that the sink has refused so much that a list follows.
+	// Failing reports that a list or a watch has failed, or that the sink has refused so much that a list follows.
 	Failing struct{ Err error }
 
-	// Relist tells that the resume version is given up, and a list will follow.
+	// Relist reports that the resume version is given up, and a list will follow.
 	Relist struct {
 		Version string // the resume version
 		Reason  Reason
 		Err     error
 	}
 
-	// Backoff tells that nothing will be asked for until a delay has passed.
+	// Backoff reports that no request is sent until a delay has passed.
 	Backoff struct {
 		Delay  time.Duration
 		Reason Reason
@@ -128,31 +128,31 @@ type (
 		Outage time.Duration // how long the outage has lasted; 0 if there is none
 	}
 
-	// Recovered tells that an outage is over, because a watch is open. After is the time since the Backoff with which it began, and
+	// Recovered reports that an outage is over, because a watch is open. After is the time since the Backoff with which it began, and
 	// Delays is how often the machine has paused since.
 	Recovered struct {
 		After  time.Duration
 		Delays int
 	}
 
-	// Problem tells that something is wrong. If a watch ends cleanly, or its version has expired, that is no problem.
+	// Problem reports that something is wrong. If a watch ends cleanly, or its version has expired, that is no problem.
 	Problem struct {
 		Class ProblemClass
 		Key   string // of the object; "" if the problem concerns no object, or if the object has no readable name
 		Err   error
 	}
 
-	// Released tells that an object is out of quarantine.
+	// Released reports that an object is out of quarantine.
 	Released struct{ Key string }
 
-	// Verified tells that a verification is over.
+	// Verified reports that a verification is over.
 	Verified struct {
 		Objects     int // on the server
 		Differences int // each was reported as a problem, up to 100 of them
 		Duration    time.Duration
 	}
 
-	// Synced tells that the sink has its first whole list, or that a saved copy was resumed.
+	// Synced reports that the sink has its first whole list, or that a saved copy was resumed.
 	Synced struct{}
 )
 

@@ -91,7 +91,7 @@ type Item struct {
 	Err error
 
 	// Held is what the sink holds under the key, if IsHeld. A transform may have cleared the UID and the version in Held. If the
-	// sink does not tell what it holds, IsHeld is always false; see [Rules.SinkTells].
+	// sink does not say what it holds, IsHeld is always false; see [Rules.SinkTells].
 	Held   object.Meta
 	IsHeld bool
 }

@@ -37,7 +37,7 @@ type Fold struct {
 // Fold begins with a list. reuse says that some of its objects may be taken from the sink.
 func (m *Machine) Fold(reuse bool) *Fold { return &Fold{m: m, reuse: reuse} }
 
-// NeedsHeld reports whether Item has to be told what the sink holds. Bad always has to be told.
+// NeedsHeld reports whether Item needs to know what the sink holds. Bad always does.
 func (f *Fold) NeedsHeld() bool { return f.reuse }
 
 // Item takes an item that can be used.
@@ -57,7 +57,7 @@ func (f *Fold) Item(item Item) {
 }
 
 // Reconnected takes the fact that the server may have been started again before it sent the items that follow: they came over a
-// connection that was made after the one of the first page had been closed. If its storage was restored from a backup meanwhile, the
+// connection that was made after the one of the first page had been closed. If its storage was restored from a backup in between, the
 // items before are of another history. So these items are what the server is asked for later.
 func (f *Fold) Reconnected() { f.sum.Reconnected = true }
 

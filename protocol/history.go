@@ -32,7 +32,7 @@ import (
 // When it ends: the events or the answers are the same, and the server is verified; or one of them differs, and the machine lists.
 //
 // The check does not notice a restored backup if the last events, or these objects, are the same in both histories. Only a verification
-// ([Rules.Verify]) notices that, because nothing else in the API tells the two servers apart.
+// ([Rules.Verify]) notices that, because nothing else in the API distinguishes the two servers.
 
 // recent holds the newest states that the server has sent, the newest first: those of the last events, or those of the last list if no
 // event has come since. A key may have several states. It does not matter whether the sink has taken them. A place without a key is empty.
@@ -378,7 +378,7 @@ func (m *Machine) isRepetition(now time.Time, p *watching, e *Seen) bool {
 }
 
 // unrepeatable reports whether a watch has ended because the server no longer has the events that the watch has to repeat. Some
-// servers say so by 410, and some end the watch at once, see [short]. The next watch begins at the resume version, and more is
+// servers say so by 410, and some end the watch immediately, see [short]. The next watch begins at the resume version, and more is
 // asked for beside it.
 func (m *Machine) unrepeatable(now time.Time, p *watching, reason Reason) bool {
 	forgotten := reason == Expired || reason == Closed && p.empty(now)
@@ -392,7 +392,7 @@ func (m *Machine) unrepeatable(now time.Time, p *watching, reason Reason) bool {
 	return true
 }
 
-// errOtherHistory is reported if the server has another history. The machine cannot tell this from an event that a watch has left out,
+// errOtherHistory is reported if the server has another history. The machine cannot distinguish this from an event that a watch has left out,
 // or that the sink has taken and lost.
 var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch or the sink has lost a change")
 
@@ -414,7 +414,7 @@ func (m *Machine) otherHistory(now time.Time, err error) {
 	m.rolledBack(now, err)
 }
 
-// rolledBack lists the most recent state, and reuses no object of the sink. It lists at once, unless the machine is waiting. The
+// rolledBack lists the most recent state, and reuses no object of the sink. It lists immediately, unless the machine is waiting. The
 // questions of many clients are spread over time, so the lists that follow are spread, too.
 func (m *Machine) rolledBack(now time.Time, err error) {
 	m.distrust(err)

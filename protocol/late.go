@@ -20,7 +20,7 @@ func (m *Machine) unorderedReplay(item Item) bool {
 // lateEvent decides about an event that is older than the resume version. If the sink holds the same object at a version that is
 // older still, the event is applied. If the sink holds the object at this version or a later one, or if the event deletes an
 // object that the sink does not hold, the event is ignored. In every other case the server is asked, because the event does not
-// tell enough. For example, an ADDED may be about an object that the sink does not hold. Then the object may have been deleted
+// say enough. For example, an ADDED may be about an object that the sink does not hold. Then the object may have been deleted
 // since, or the reflector may have got access to it just now, as in OpenShift's projects
 // (https://github.com/openshift/api/issues/2064).
 func (m *Machine) lateEvent(now time.Time, e *Seen) {

@@ -243,10 +243,10 @@ func (m *Machine) replaced(now time.Time, sum Sum) {
 
 // keepsUnlisted reports whether the sink keeps the objects that a list lacks. It keeps them if the list has items without a name,
 // because an object that seems to be missing may be one of these items. Before the first list there is nothing to keep, unless
-// the sink tells what it held before.
+// the sink says what it held before.
 //
 // The sink loses an object that still exists if two things come together: the item of the object has a name but cannot be used, and
-// the sink does not tell what it holds. A refetch then brings the object back. If the sink kept every object that the list lacks
+// the sink does not say what it holds. A refetch then brings the object back. If the sink kept every object that the list lacks
 // instead, it would also keep deleted objects.
 func (m *Machine) keepsUnlisted(sum Sum) bool {
 	return sum.Nameless > 0 && (m.synced || m.rules.SinkTells)

@@ -6,7 +6,7 @@ import "time"
 // is in listFailed, streamEnded and ended; which of them mean that something is wrong is in meansOutage.
 type Reason uint8
 
-// The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to tell them apart.
+// The reasons. Several causes share one reason if neither the machine nor a reader of its reports has to distinguish them.
 const (
 	Closed          Reason = iota + 1 // the server ended the stream cleanly
 	ConnectionLost                    // the connection broke under an open stream
@@ -18,8 +18,8 @@ const (
 	TooLarge                          // the server does not have the resourceVersion yet
 	Denied                            // 401 or 403: the rights or the credential must change first
 	Failed                            // any other error status
-	Malformed                         // an answer that is not a list or a watch; or a first list with objects, none of which can be decoded
-	EmptyWatches                      // two streams in a row ended at once and without an event
+	Malformed                         // an answer that is not a list or a watch; or a first list whose objects cannot be decoded
+	EmptyWatches                      // two streams in a row ended immediately and without an event
 	Unversioned                       // a watch without a resourceVersion, which cannot be resumed
 	SinkFailed                        // the sink did not take a change
 	RelistRequested                   // the program asked for a list

@@ -9,7 +9,7 @@ import (
 
 // refetch is the request for one key that is in flight. There is one at a time.
 //
-// The machine does not use GET: a GET ignores selectors, and a 404 has no version, so the machine could not tell which events of
+// The machine does not use GET: a GET ignores selectors, and a 404 has no version, so the machine could not know which events of
 // the watch are older than the answer. A list of one key has a version L. It shows the state of that key as of L, and says
 // nothing about other keys.
 type refetch struct {

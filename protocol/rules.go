@@ -12,7 +12,7 @@ type Rules struct {
 	Base, Cap           time.Duration // of delays; if Base is 0, which tests may want, there are neither delays nor limits
 	Verify              time.Duration // the period of verifications; 0 for never
 
-	// SinkTells says that the sink tells what it holds.
+	// SinkTells says that the sink says what it holds.
 	SinkTells bool
 
 	// TypeFits reports whether the program's type is known to fit the objects; nil if nothing is known.

@@ -9,7 +9,7 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// Point is a place in the history of a server at which a copy was saved, and from which another machine can go on.
+// Point is a place in the history of a server at which a copy was saved, and from which another machine can resume.
 //
 // A copy at a point keeps a promise: for every key that is not among Unsure, except for MoreUnsure others, the copy equals the server
 // at Version. A program that saves a copy on its own must keep this promise, too. Version is the version of a list or of a
@@ -23,7 +23,7 @@ type Point struct {
 	Unsure []string `json:"unsure,omitempty"`
 
 	// MoreUnsure counts further objects of this kind, for which the quarantine has no room. One object may count several times. Their
-	// keys are not told, so the machine lists, less and less often: in the end, every 10 to 20 minutes.
+	// keys are not named, so the machine lists, less and less often: in the end, every 10 to 20 minutes.
 	MoreUnsure int `json:"moreUnsure,omitempty"`
 
 	// Newest are the newest states that the server had sent, the highest version first. A deletion counts, too. There are at most

@@ -8,7 +8,7 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// change is what the driver tells the sink, and Trace, of an event or of the answer to a refetch.
+// change is what the driver passes to the sink, and to Trace, for an event or the answer to a refetch.
 type change[T any] struct {
 	source.Event[T]
 	answer bool // apply then sets Type as if it were an event
@@ -32,7 +32,7 @@ func (d *driver[T]) apply(how protocol.Apply) error {
 		as = source.Deleted
 		held, ok := d.held(e.Meta.Key)
 		if !ok {
-			return nil // the sink does not tell what it holds; or its consumer has deleted the object meanwhile
+			return nil // the sink does not say what it holds; or its consumer has deleted the object since
 		}
 		c.Meta, c.Object = held, *new(T)
 	case protocol.Resync, protocol.Resumed:
@@ -47,7 +47,7 @@ func (d *driver[T]) apply(how protocol.Apply) error {
 	return nil
 }
 
-// maxExpected is how many keys the driver announces to the sink at once.
+// maxExpected is how many keys the driver announces to the sink in one call.
 const maxExpected = 256
 
 // reusable returns the object that the sink holds under key, and its metadata. A list calls it for each item: if the sink holds the
@@ -61,7 +61,7 @@ func (d *driver[T]) reusable(key string) (T, source.Meta, bool) {
 }
 
 // held returns the metadata of what the sink holds under key. It returns false if there is
-// nothing, or if the sink does not tell.
+// nothing, or if the sink does not say.
 func (d *driver[T]) held(key string) (source.Meta, bool) {
 	if d.holder == nil || key == "" {
 		return source.Meta{}, false

@@ -88,7 +88,7 @@ func (d *driver[T]) run(ctx context.Context) error {
 }
 
 // suspend stops all requests, and leaves the machine in a state from which a later Run
-// can go on.
+// can continue.
 func (d *driver[T]) suspend() {
 	d.main.stop()
 	d.refetch.stop()
@@ -123,7 +123,7 @@ func (l *lastRead) at() time.Time {
 	return now.Add(time.Duration(after-1) - now.Sub(l.start))
 }
 
-// tellPoint tells the sink how far it has come.
+// tellPoint tells the sink up to where it has everything.
 func (d *driver[T]) tellPoint() {
 	resume := d.machine.Resume()
 	if resume == d.applied && !d.sinkCalled && (!d.wantsPoint || equalPoints(d.point, d.machine.Point())) {
@@ -156,7 +156,7 @@ func (d *driver[T]) step(ctx context.Context, now time.Time, in protocol.Input) 
 	d.shared.follow(d.machine, now)
 }
 
-// answerOf returns the input that tells the machine what the sink says.
+// answerOf returns the input for what the sink has answered.
 func answerOf(err error) protocol.Input {
 	if err != nil {
 		return protocol.Refused{Err: err}
@@ -276,7 +276,7 @@ func (d *driver[T]) perform(ctx context.Context, now time.Time, eff protocol.Eff
 		return answerOf(d.replace(eff))
 	case protocol.Compare:
 		compared := protocol.Compared{Differences: d.compare(), Duration: now.Sub(d.metadata.asked)}
-		if ctx.Err() == nil { // otherwise a sink that has failed may have ended Run, and what it has told is no difference
+		if ctx.Err() == nil { // if a failed sink has ended Run, its keys are no difference
 			d.metadata = nil // it is as large as the copy
 			return compared
 		}
@@ -322,7 +322,7 @@ func (d *driver[T]) request(ctx context.Context, now time.Time, eff protocol.Eff
 	}
 }
 
-// tell does the effects that are reports.
+// tell passes the effects that are reports to the log, to Trace and to Status.
 func (d *driver[T]) tell(eff protocol.Effect) {
 	switch eff := eff.(type) {
 	case protocol.ListUnused:

@@ -30,7 +30,7 @@ func (d *driver[T]) beginList(reuse bool) {
 	d.list = &incoming[T]{into: d.sink.BeginList(reuse), fold: d.machine.Fold(reuse)}
 }
 
-// dropList tells the sink that the list which it gets, if there is one, will not end.
+// dropList drops the list that the sink is getting, if there is one.
 func (d *driver[T]) dropList() {
 	if d.list != nil {
 		d.list.into.Drop()
@@ -68,7 +68,7 @@ func (d *driver[T]) takePart(part source.Part[T]) {
 	d.list.errors = append(d.list.errors, part.Errors...)
 }
 
-// takeItems takes no more items than the sink can be asked for at once.
+// takeItems takes no more items than the sink can be asked for in one call.
 func (d *driver[T]) takeItems(objects []T, metas []source.Meta) {
 	l, compare := d.list, d.list.fold.NeedsHeld()
 	if compare {
@@ -98,7 +98,7 @@ func (d *driver[T]) listed(version string, pages int, took time.Duration) protoc
 	return d.list.fold.Sum(version, pages, d.list.reused)
 }
 
-// replace tells the sink to make the list its whole state.
+// replace makes the list the whole state of the sink.
 func (d *driver[T]) replace(eff protocol.Replace) error {
 	l, err := d.list, d.list.err
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 //     problem. The attributes "for" and "after" count from the line "relist: failing", so after "relist: failing again" they
 //     include the time in which a watch was open. An object has one line when it comes into quarantine, and another one when it
 //     comes out. At most ten objects are named at a time. For some problems, such as a missing resourceVersion, the log cannot
-//     tell when they end. It tells these at most once an hour.
+//     tell when they end. It logs these at most once an hour.
 //   - Info: a list that the sink has got, with its reason ("first", or the [Reason] of the relist), the number of objects, and
 //     the time that it took.
 //   - Debug: everything else.
@@ -33,7 +33,7 @@ import (
 // invisible characters by Go escapes such as \x1b. So no name can forge a line or control a terminal, whatever handler the
 // logger has. The value of the attribute "error" is an error that wraps the original one.
 //
-// The Trace remembers what it has told, so each reflector needs its own.
+// The Trace remembers what it has logged, so each reflector needs its own.
 func LogTrace(logger *slog.Logger) *Trace {
 	l := &traceLog{logger: logger}
 	return &Trace{
@@ -71,7 +71,7 @@ type traceLog struct {
 
 	quarantined map[string]time.Time // the objects in quarantine that were named, by key, and when they were
 
-	told          map[ProblemClass]time.Time // when a problem without an end was told last
+	told          map[ProblemClass]time.Time // when a problem without an end was logged last
 	unverified    time.Time                  // since when verifications have failed
 	drift         Problem                    // the first difference of a verification
 	driftsPending bool                       // drift is set
@@ -246,7 +246,7 @@ func (l *traceLog) released(key string) {
 	l.log(slog.LevelWarn, "relist: object out of quarantine", quoted("key", key), duration("after", logNow().Sub(since)))
 }
 
-// isRare reports whether a problem without an end is to be told, and records that.
+// isRare reports whether a problem without an end is to be logged, and records that.
 func (l *traceLog) isRare(now time.Time, class ProblemClass) bool {
 	if at, ok := l.told[class]; ok && now.Sub(at) < rarely {
 		return false
@@ -267,7 +267,7 @@ func quoted(key, text string) slog.Attr { return slog.String(key, visible.OneLin
 
 func took(d time.Duration) slog.Attr { return duration("took", d) }
 
-// duration is rounded, because nobody reads nanoseconds.
+// duration is rounded, because nanoseconds say nothing to a reader.
 func duration(key string, d time.Duration) slog.Attr {
 	return slog.Duration(key, d.Round(time.Millisecond))
 }

@@ -31,7 +31,7 @@ type Objects[T any] interface {
 type Queue[T any] interface {
 	Objects[T]
 
-	// DeleteInferred deletes an object whose final state nobody has seen. obj is the object that the consumer has.
+	// DeleteInferred deletes an object whose final state is unknown. obj is the object that the consumer has.
 	DeleteInferred(obj T) error
 
 	// Resumed says that the server has resumed the watch at [Options.Start]. So the objects that the consumer began with count as the
@@ -70,7 +70,7 @@ func (m Memory[T]) Apply(c Change[T]) error {
 	case protocol.Delete:
 		return m.objects.Delete(c.Object)
 	case protocol.InferDelete:
-		if obj, ok := m.objects.Get(c.Meta.Key); ok { // the consumer may have deleted it meanwhile
+		if obj, ok := m.objects.Get(c.Meta.Key); ok { // the consumer may have deleted it since
 			return m.deleteInferred(obj)
 		}
 	case protocol.Resync:
@@ -147,8 +147,8 @@ func (g *gathered[T]) End(resourceVersion string, keep []string, keepAll bool) e
 	return g.into.objects.Replace(g.items, resourceVersion)
 }
 
-// keep adds the objects under keys that the list lacks. It may have one of them after all: an object twice, of which one item could
-// not be decoded.
+// keep adds the objects under keys that the list lacks. It may have one of them after all: if an object is in the list twice, and one
+// item could not be decoded.
 func (g *gathered[T]) keep(keys []string) {
 	listed := make(map[string]bool, len(g.keys))
 	for _, key := range g.keys {

@@ -9,7 +9,7 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// Point is a place in the history of a server at which a copy was saved, and from which a reflector can go on: see
+// Point is a place in the history of a server at which a copy was saved, and from which a reflector can resume: see
 // [Options.Start]. [Sink.At] tells a sink its points.
 type Point = protocol.Point
 
@@ -20,7 +20,7 @@ func (r *Reflector[T]) StartAt(p Point) { r.start = p }
 // errStart is what Run returns if the sink does not suit Options.Start.
 var errStart = errors.New("reflector: Options.Start needs a sink that is a Holder")
 
-// begin tells the machine of the saved copy that the sink holds, once.
+// begin gives the machine the saved copy that the sink holds, once.
 func (d *driver[T]) begin(ctx context.Context, now time.Time) error {
 	if d.start.Version == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 type Reflector[T any] struct {
 	lw     source.ListWatcher[T]
 	sink   Sink[T]
-	holder Holder[T] // the sink; nil if it does not tell what it holds
+	holder Holder[T] // the sink; nil if it does not say what it holds
 	fatal  func(error) bool
 	check  VerifyOptions
 	trace  Trace

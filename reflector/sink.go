@@ -58,7 +58,7 @@ type Replacement[T any] interface {
 	Part(objects []T, metas []source.Meta) error
 
 	// End makes the list the whole state, as of a version; the version is empty if the server sent none. If the sink holds an object
-	// that the list lacks, that object was deleted, and nobody has seen its final state. There are two exceptions: keep are the
+	// that the list lacks, that object was deleted, and its final state is unknown. There are two exceptions: keep are the
 	// keys of items that cannot be decoded, and that the sink holds; and if keepAll is true, no object counts as deleted, because
 	// some items of the list have no readable name.
 	End(resourceVersion string, keep []string, keepAll bool) error
@@ -78,7 +78,7 @@ type Holder[T any] interface {
 	// that object instead.
 	Get(key string) (T, bool)
 
-	// Expect says for which keys Meta will be called next, so that a sink can look up all of them at once.
+	// Expect says for which keys Meta will be called next, so that a sink can look up all of them together.
 	Expect(keys []string)
 
 	// Meta returns the metadata of what the sink holds under key.

@@ -91,8 +91,8 @@ func (e *OutageError) Error() string {
 func (e *OutageError) Unwrap() error { return e.Err }
 
 // Failing returns since when requests have failed, and the last failure. If they do not fail, err is nil and since is zero: a watch
-// is open, or nothing has failed yet. If a watch breaks and is opened again at once, Failing returns an error for a moment, too. So a
-// program should alert somebody only if since is some time ago. Objects in quarantine are no failure: see [Status.Quarantined].
+// is open, or nothing has failed yet. If a watch breaks and is opened again immediately, Failing returns an error for a moment, too. So a
+// program should alert only if since is some time ago. Objects in quarantine are no failure: see [Status.Quarantined].
 func (s Status) Failing() (since time.Time, err error) {
 	if s.FailingSince.IsZero() {
 		return time.Time{}, nil
@@ -112,7 +112,7 @@ func (s Status) Heard() time.Time {
 // Staleness returns how long ago the copy was last known to be up to date: the time since
 // the server last sent something while a watch was open. An idle watch gets a bookmark
 // about once a minute, so the staleness of an idle watch grows up to a minute. While no
-// watch is open, it grows even if nothing fails and a list arrives: nobody knows yet what
+// watch is open, it grows even if nothing fails and a list arrives: it is not known yet what
 // the list will change. A watch that fails as [Status.FailingSince] says does not count.
 //
 // Until the sink has a whole list and a watch was open, the staleness is the time since
@@ -154,7 +154,7 @@ type shared struct {
 	machine protocol.Status
 	changes int           // of the quarantine, see protocol.Machine.QuarantineChanges
 	tickets int           // calls of Relist
-	changed chan struct{} // closed at the next change; nil while nobody waits
+	changed chan struct{} // closed at the next change; nil while no caller waits
 }
 
 // update changes the status, and wakes the calls of await.

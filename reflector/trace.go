@@ -9,7 +9,7 @@ import (
 	"github.com/relist-go/relist/protocol"
 )
 
-// Trace is a set of functions that are told what a reflector does, in the
+// Trace is a set of functions that are called for what a reflector does, in the
 // manner of net/http/httptrace.ClientTrace. Any of them may be nil. They are
 // called one at a time, in order, on the reflector's goroutine, which waits for
 // them: they must be quick, and must not call the reflector.
@@ -47,7 +47,7 @@ type Trace struct {
 	// Backoff: no request is sent until a delay has passed.
 	Backoff func(Backoff)
 
-	// Recovered: an outage is over, which a Backoff has told of.
+	// Recovered: an outage is over, which a Backoff has reported.
 	Recovered func(Recovered)
 
 	// Synced: the sink has its first whole list, or the copy of [Options.Start] was resumed.
@@ -105,7 +105,7 @@ type WatchEnd struct {
 	ResourceVersion string // the resume version
 	Reason          Reason
 	Err             error
-	Events          int           // received, without bookmarks, and with those that the server repeated, of which Event is not told
+	Events          int           // received, without bookmarks, and with those that the server repeated, for which Event is not called
 	Duration        time.Duration // since the watch was asked for
 }
 
