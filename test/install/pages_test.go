@@ -112,13 +112,13 @@ func TestCommandsOfPages(t *testing.T) {
 	sh := &shell{dir: clone, variables: map[string]string{}}
 	server := sh.start(t, "go run ./cmd/relist serve --listen 127.0.0.1:8080 --objects 20 --pods 5 --rate 5 --log")
 	t.Cleanup(server.interrupt)
-	url := server.await(t, `(?m)^serving http://(\S+)$`)
+	url := server.await(t, `(?m)^serving http://(\S+)$`, 0)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	write(t, kubeconfig, `{apiVersion: v1, kind: Config, current-context: test, contexts: [{name: test, context: {cluster: test}}],
  clusters: [{name: test, cluster: {server: "http://`+url+`"}}]}
 `)
 	sh.address, sh.variables["KUBECONFIG"] = url, kubeconfig
-	server.await(t, `(?m)^faults `)
+	server.await(t, `(?m)^faults `, 0)
 	for _, p := range pages {
 		for _, s := range p.steps {
 			full := s.command
@@ -147,7 +147,7 @@ func checkEachHasItsPlace(t *testing.T, texts map[string]string, commands map[st
 	for _, p := range pages {
 		for _, s := range p.steps {
 			inline := strings.Contains(texts[p.page], "`"+s.command+"`")
-			if !inline && !slices.ContainsFunc(commands[p.page], func(command string) bool { return s.isOf(command) }) {
+			if !inline && !slices.ContainsFunc(commands[p.page], s.isOf) {
 				t.Errorf("%s has no command %q", p.page, s.command)
 			}
 		}
@@ -257,16 +257,16 @@ func (sh *shell) run(t *testing.T, server *process, s step, command string) bool
 	p := sh.start(t, strings.Replace(command, "curl ", "curl -sS --fail-with-body ", 1))
 	switch {
 	case s.prints != "":
-		p.await(t, s.prints)
+		p.await(t, s.prints, 0)
 		p.interrupt()
 		return true
 	case s.asks != "":
-		waitFor(t, s.asks, func() string { return server.printed()[asked:] })
+		server.await(t, s.asks, asked)
 		p.interrupt()
 		return true
 	case s.serves != "":
 		t.Cleanup(p.interrupt)
-		sh.relay = p.await(t, s.serves)
+		sh.relay = p.await(t, s.serves, 0)
 		return true
 	}
 	err := p.wait()
@@ -291,10 +291,13 @@ func (sh *shell) remember(printed string) {
 
 // process is a command that runs.
 type process struct {
-	cmd  *exec.Cmd
-	mu   sync.Mutex
-	out  bytes.Buffer
-	done chan error
+	cmd   *exec.Cmd
+	wrote chan struct{} // has one if something was printed since the last look
+	ended chan struct{} // closed when it has ended, with err
+	err   error
+
+	mu  sync.Mutex
+	out bytes.Buffer
 }
 
 // start starts a command in a shell, with a group of its own, because an interrupt is for what it starts, too.
@@ -302,7 +305,7 @@ func (sh *shell) start(t *testing.T, command string) *process {
 	t.Helper()
 	command = regexp.MustCompile(`--listen \S+`).ReplaceAllString(command, "--listen 127.0.0.1:0")
 	command = strings.NewReplacer("127.0.0.1:8080", sh.address, "127.0.0.1:8090", sh.relay).Replace(command)
-	p := &process{done: make(chan error, 1)}
+	p := &process{wrote: make(chan struct{}, 1), ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-c",
 		"set -e\n"+command+"\n"+`for name in PWD KUBECONFIG F C; do echo "relist-test $name=${!name}"; done`)
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = sh.dir, p, p
@@ -314,7 +317,10 @@ func (sh *shell) start(t *testing.T, command string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { p.done <- p.cmd.Wait() }()
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
 	t.Cleanup(func() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }) // nothing, if it has ended
 	return p
 }
@@ -322,6 +328,10 @@ func (sh *shell) start(t *testing.T, command string) *process {
 func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	select {
+	case p.wrote <- struct{}{}:
+	default:
+	}
 	return p.out.Write(b)
 }
 
@@ -331,22 +341,27 @@ func (p *process) printed() string {
 	return p.out.String()
 }
 
-// await waits until a process has printed something, and returns the first group of the expression.
-func (p *process) await(t *testing.T, expression string) string {
-	t.Helper()
-	return waitFor(t, expression, p.printed)
-}
+// patience bounds the wait for something that must happen; compiling may take long.
+const patience = 5 * time.Minute
 
-// waitFor bounds the wait for something that must happen; compiling may take long.
-func waitFor(t *testing.T, expression string, printed func() string) string {
+// await waits until a process has printed something, after so many bytes, and returns the last group of the expression.
+func (p *process) await(t *testing.T, expression string, after int) string {
 	t.Helper()
 	wanted := regexp.MustCompile(expression)
-	for limit := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if found := wanted.FindStringSubmatch(printed()); found != nil {
+	limit := time.After(patience)
+	for {
+		found := wanted.FindStringSubmatch(p.printed()[after:])
+		if found != nil {
 			return found[len(found)-1]
 		}
-		if time.Now().After(limit) {
-			t.Fatalf("%q was not printed, but\n%s", expression, printed())
+		select {
+		case <-p.wrote:
+		case <-p.ended:
+			if !wanted.MatchString(p.printed()[after:]) {
+				t.Fatalf("%q was not printed, but\n%s", expression, p.printed())
+			}
+		case <-limit:
+			t.Fatalf("%q is not printed, but\n%s", expression, p.printed())
 		}
 	}
 }
@@ -354,9 +369,9 @@ func waitFor(t *testing.T, expression string, printed func() string) string {
 // wait waits for the end, or ends the process.
 func (p *process) wait() error {
 	select {
-	case err := <-p.done:
-		return err
-	case <-time.After(5 * time.Minute):
+	case <-p.ended:
+		return p.err
+	case <-time.After(patience):
 		p.interrupt()
 		return context.DeadlineExceeded
 	}
@@ -366,9 +381,9 @@ func (p *process) wait() error {
 func (p *process) interrupt() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGINT)
 	select {
-	case <-p.done:
+	case <-p.ended:
 	case <-time.After(time.Minute):
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-		<-p.done
+		<-p.ended
 	}
 }
