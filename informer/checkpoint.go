@@ -2,8 +2,11 @@ package informer
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"iter"
 	"log/slog"
 	"reflect"
@@ -293,4 +296,37 @@ type countedList[T object.Object] struct {
 func (l countedList[T]) End(resourceVersion string, keep []string, keepAll bool) error {
 	l.k.given.Add(1)
 	return l.Replacement.End(resourceVersion, keep, keepAll)
+}
+
+// shape is a hash of the parts of a type that can be saved: the names, tags and types of its fields, at every depth. If a program
+// is built with another type, a copy that was saved with the old type may lack fields.
+func shape(typ reflect.Type) string {
+	h := sha256.New()
+	writeShape(h, typ, map[reflect.Type]bool{})
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+func writeShape(h hash.Hash, typ reflect.Type, seen map[reflect.Type]bool) {
+	_, _ = fmt.Fprintf(h, "%s %s.%s;", typ.Kind(), typ.PkgPath(), typ.Name()) // a hash never fails
+	if seen[typ] {
+		return
+	}
+	seen[typ] = true
+	switch typ.Kind() {
+	case reflect.Struct:
+		for i := range typ.NumField() {
+			field := typ.Field(i)
+			if !field.IsExported() && !field.Anonymous {
+				continue
+			}
+			_, _ = fmt.Fprintf(h, "%s %q ", field.Name, field.Tag)
+			writeShape(h, field.Type, seen)
+		}
+	case reflect.Map:
+		writeShape(h, typ.Key(), seen)
+		writeShape(h, typ.Elem(), seen)
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		writeShape(h, typ.Elem(), seen)
+	default: // it has no parts
+	}
 }
