@@ -2,6 +2,7 @@ package deltafifo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -161,6 +162,8 @@ func (q *Queue[T]) Passed() string {
 	defer q.mu.Unlock()
 	return q.passed
 }
+
+var errNoNumber = errors.New("want a decimal number, as a server gave it")
 
 // WaitForVersion waits until a mark is passed whose version is resourceVersion or newer. It returns ctx.Err() if ctx ends
 // first, and [ErrClosed] if the queue is closed. If the version is not a decimal number, it returns an error at once.

@@ -1,6 +1,9 @@
 package deltafifo
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Pop waits for an entry, takes the oldest one, calls process with it, and returns the error of process. It returns
 // ctx.Err() if ctx ends first, and [ErrClosed] if the queue is closed and empty.
@@ -32,6 +35,8 @@ func (q *Queue[T]) Pop(ctx context.Context, process func(Entry[T]) error) error 
 // Ready returns a channel for a consumer that also waits for other things. Whenever the consumer receives from it, the consumer
 // must call [Queue.TryPop], which may then find an entry, or a version to call [Options.OnMarkPassed] with, or nothing.
 func (q *Queue[T]) Ready() <-chan struct{} { return q.ready }
+
+var errNoProcess = errors.New("deltafifo: pop: the process function is nil; nothing was taken from the queue")
 
 // TryPop does what [Queue.Pop] does, but does not wait: it returns false if there is no entry, or if another one is being
 // processed. So process may call it.

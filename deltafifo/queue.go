@@ -1,11 +1,16 @@
 package deltafifo
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
 	"github.com/relist-go/relist/object"
 )
+
+// ErrClosed is the error of Pop if the queue is closed and empty. The producer's calls return an error that wraps it if
+// the queue is closed.
+var ErrClosed = errors.New("deltafifo: the queue is closed")
 
 // KnownObjects holds the objects that the queue has delivered to its consumer. A *store.Store implements it.
 //

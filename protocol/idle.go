@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"time"
 
 	"github.com/relist-go/relist/object"
@@ -16,6 +17,8 @@ type idleLimits struct {
 	// learnedLimit is the limit for a watch that has brought no bookmark. If zero, the first limit is used.
 	learnedLimit time.Duration
 }
+
+var errIdle = errors.New("nothing came for too long")
 
 const (
 	// The first limit is drawn from [minIdle, maxIdle), so that watches that were opened together are not opened again

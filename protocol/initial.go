@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"time"
 
 	"github.com/relist-go/relist/object"
@@ -24,6 +25,8 @@ const (
 	maxOutrun = 2
 	streamFor = time.Hour
 )
+
+var errIncomplete = errors.New("the initial events stopped before their end")
 
 // becomeStreaming asks for the whole state as the first events of a watch. The state must not be older than what the sink holds.
 func (m *Machine) becomeStreaming(now time.Time) {

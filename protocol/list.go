@@ -278,6 +278,8 @@ func (m *Machine) listFailed(now time.Time, p *listing, failure Failure) {
 	m.becomeWaiting(now, toList, failure)
 }
 
+var errRequested = errors.New("a list was asked for")
+
 // listWanted lists the most recent state, and reuses no object of the sink: the caller may know of a change that the server's
 // watch cache has not seen, or may suspect that the copy is wrong. If a list is in progress, another one follows, because the
 // first may have begun before that change.

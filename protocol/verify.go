@@ -25,6 +25,9 @@ type verification struct {
 	keysWithEvents map[string]bool // the keys of events since the list was asked for: they are not compared
 }
 
+// ErrVerification is in the error of a ListProblem if the list of a verification failed. The copy is kept in step all the same.
+var ErrVerification = errors.New("verify")
+
 // maxDifferences is the number of keys that are asked for one by one. If more differ, the machine lists.
 const maxDifferences = 100
 

@@ -11,6 +11,8 @@ import (
 // this timer, a half-open connection keeps a watch until the kernel gives up.
 const margin = 10 * time.Second
 
+var errTimedOut = errors.New("the server did not end the watch at its timeout")
+
 // becomeWatching opens a stream at the resume version, or before the last events if the server is unverified. If there is no token for
 // the request, it waits for one. While nothing changes, bookmarks keep the resume version among the versions that the server
 // remembers. The timeout is spread evenly over [MinTimeout, 2 MinTimeout), so that the watches of many clients do not end together.
