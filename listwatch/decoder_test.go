@@ -2,17 +2,14 @@ package listwatch
 
 import (
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/object"
 )
 
@@ -105,46 +102,6 @@ func TestPanicOfTheTransform(t *testing.T) {
 	}()
 	_, _, err := decodeWith(t, func(*configMap) (*configMap, error) { panic("oops") }, objectJSON)
 	t.Errorf("decode has returned the error %v", err)
-}
-
-func TestUnstructuredEqualsApimachinerys(t *testing.T) {
-	for _, data := range []string{
-		objectJSON,
-		`{"kind":"X","apiVersion":"g/v1","metadata":{"name":"a"},"spec":{"i":1,"neg":-7,"f":1.5,"e":1e3,"big":9223372036854775807,"over":9223372036854775808,"z":-0,"t":true,"no":false,"nil":null,"list":[1,"a",null,{},[]],"empty":{}}}`,
-		`{"kind":"X","apiVersion":"v1","metadata":{"name":"ä\u00e4\n\"","labels":{}},"twice":1,"twice":2}`,
-	} {
-		got, err := decodeUnstructured([]byte(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want unstructured.Unstructured
-		if err := want.UnmarshalJSON([]byte(data)); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want.Object, got.Object); diff != "" {
-			t.Errorf("%s differs (-apimachinery +ours):\n%s", data, diff)
-		}
-	}
-}
-
-// A kube-apiserver sent these 300 Pods.
-func TestUnstructuredPodsEqualApimachinerys(t *testing.T) {
-	for _, data := range podlist.Items(t) {
-		got, err := decodeUnstructured(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got.SetKind("Pod")
-		got.SetAPIVersion("v1")
-		var want unstructured.Unstructured
-		withKind := `{"kind":"Pod","apiVersion":"v1",` + strings.TrimPrefix(string(data), "{")
-		if err := want.UnmarshalJSON([]byte(withKind)); err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(want.Object, got.Object) { // cmp takes seconds over 300 of them
-			t.Fatalf("pod differs (-apimachinery +ours):\n%s", cmp.Diff(want.Object, got.Object))
-		}
-	}
 }
 
 func TestIdentifyTakesWhatItCan(t *testing.T) {

@@ -3,34 +3,15 @@ package listwatch
 import (
 	"bytes"
 	"io"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/transport"
 )
-
-// FuzzUnstructured compares with apimachinery's decoder for every object that
-// apimachinery accepts.
-func FuzzUnstructured(f *testing.F) {
-	f.Add([]byte(objectJSON))
-	f.Add([]byte(`{"kind":"X","a":[1,-0,1.5,1e400,9223372036854775808,null,{"b":[]}]}`))
-	f.Add([]byte(`{"kind":"X","a":"\ud800","a":{"b":1}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := decodeUnstructured(data)
-		var want unstructured.Unstructured
-		if want.UnmarshalJSON(data) != nil || want.IsList() {
-			return
-		}
-		if err != nil {
-			t.Fatalf("apimachinery takes %q, we say %v", data, err)
-		}
-		if diff := cmp.Diff(want.Object, got.Object); diff != "" {
-			t.Fatalf("%q differs (-apimachinery +ours):\n%s", data, diff)
-		}
-	})
-}
 
 // FuzzPage feeds bodies to the list reader. A body that the reader accepts must
 // be a complete list.
@@ -42,7 +23,7 @@ func FuzzPage(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(data)), MediaType: JSON.MediaType()}, d)
+		page, err := decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(data)), MediaType: JSON.MediaType()}, d, pageOptions[*configMap]{})
 		if (page == nil) == (err == nil) {
 			t.Fatalf("page %v with error %v", page, err)
 		}
@@ -63,6 +44,10 @@ func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":` + objectJSON + `}`))
 	f.Add([]byte(`{"type":"ADDED","object":{"metadata":{"name":"a"}},"type":"DELETED"}`))
 	f.Add([]byte(`{"type":"ERROR","object":{"kind":"Status","code":410}}`))
+	unmarshal, err := JSON.Unmarshaler(reflect.TypeFor[*unstructured.Unstructured](), format.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := newDecoder[*unstructured.Unstructured](nil, nil, false, JSON)
 		if err != nil {
@@ -86,8 +71,8 @@ func FuzzFrame(f *testing.F) {
 		if event.Type == Bookmark || event.Err != nil {
 			return
 		}
-		want, err := decodeUnstructured(object)
-		if err != nil {
+		var want *unstructured.Unstructured
+		if err := unmarshal(object, &want); err != nil {
 			t.Fatalf("%q gave %+v, parsed it is %v", data, event, err)
 		}
 		if diff := cmp.Diff(want.Object, event.Object.Object); diff != "" {

@@ -103,7 +103,7 @@ func TestKnownItemsAllocateNextToNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	allocations := testing.AllocsPerRun(10, func() {
-		page, err := decodePageWith(&transport.Response{Body: io.NopCloser(bytes.NewReader(text.Bytes())), MediaType: JSON.MediaType()}, d, pageOptions[*configMap]{known: known})
+		page, err := decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(text.Bytes())), MediaType: JSON.MediaType()}, d, pageOptions[*configMap]{known: known})
 		if err != nil || len(page.Items) != items || page.Items[0] != held["n/object-0"] {
 			t.Fatalf("%+v, %v", page, err)
 		}

@@ -15,12 +15,6 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// decodePage reads one page of a list. It decodes objects as their bytes arrive, and
-// holds the bytes of one object at a time.
-func decodePage[T object.Object](resp *transport.Response, d *decoder[T]) (*Page[T], error) {
-	return decodePageWith(resp, d, pageOptions[T]{})
-}
-
 // pageOptions are what a caller wants of a page.
 type pageOptions[T any] struct {
 	known func(key string) (T, Meta, bool) // nil: the caller has none of the objects
@@ -29,8 +23,9 @@ type pageOptions[T any] struct {
 	learn func(kind string)                // is told the kind of the items of a whole page, "" if it names none; may be nil
 }
 
-// decodePageWith is decodePage with options.
-func decodePageWith[T object.Object](resp *transport.Response, d *decoder[T], opts pageOptions[T]) (*Page[T], error) {
+// decodePage reads one page of a list. It decodes objects as their bytes arrive, and
+// holds the bytes of one object at a time.
+func decodePage[T object.Object](resp *transport.Response, d *decoder[T], opts pageOptions[T]) (*Page[T], error) {
 	encoding := d.withMediaType(resp.MediaType)
 	if encoding == nil {
 		return nil, resp.UnexpectedContent()

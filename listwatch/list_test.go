@@ -80,31 +80,6 @@ func TestListWithItemsFirst(t *testing.T) {
 	}
 }
 
-func TestListPutsBadItemsAside(t *testing.T) {
-	client := serve(t, body(`{"kind":"ConfigMapList","metadata":{"resourceVersion":"9"},"items":[
-		{"metadata":{"name":"a","namespace":"n"}},
-		{"metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"5"},"data":"not a map"},
-		{"metadata":{"namespace":"n"}},
-		null,
-		[1,2],
-		{"metadata":{"name":"c","namespace":"n"}}]}`))
-	page, err := mustNew(t, client, Options[*configMap]{}).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(page.Items) != 2 || page.Items[0].Name != "a" || page.Items[1].Name != "c" {
-		t.Errorf("items are %+v", page.Items)
-	}
-	var got []Meta
-	for _, bad := range page.Errors {
-		got = append(got, bad.Meta)
-	}
-	want := []Meta{{Key: "n/b", UID: "u", ResourceVersion: "5"}, {}, {}, {}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("bad items differ (-want +got):\n%s", diff)
-	}
-}
-
 func TestListBodies(t *testing.T) {
 	for name, test := range map[string]struct {
 		body  string

@@ -285,19 +285,6 @@ func TestEachUsesTheListOfATypeThatEmbedsAResource(t *testing.T) {
 	}
 }
 
-// A server that ignores the continue token is noticed in parts, too.
-func TestEachEndsWhereAServerIgnoresContinue(t *testing.T) {
-	requests := 0
-	r := mustNew(t, serve(t, func(w http.ResponseWriter, req *http.Request) {
-		requests++
-		body(listText(300, `"metadata":{"resourceVersion":"9","continue":"`+fmt.Sprint(requests)+`"},`, nil))(w, req)
-	}), Options[*configMap]{})
-	_, err := source.Each(t.Context(), r, metav1.ListOptions{Limit: 300}, func(source.Part[*configMap]) error { return nil })
-	if !errors.Is(err, source.ErrContinueLoop) || requests > 2+10 {
-		t.Errorf("error is %v after %d requests", err, requests)
-	}
-}
-
 // A list of 5,000 objects of 8 KB each, 40 MB in one answer, needs the memory of a part.
 func TestEachNeedsTheMemoryOfAPart(t *testing.T) {
 	const objects = 5_000

@@ -188,14 +188,6 @@ func TestProtobufAndJSONGiveTheSame(t *testing.T) {
 	}
 }
 
-func TestProtobufGet(t *testing.T) {
-	client := serve(t, protoBody(enveloped("ConfigMap", protoObject("a", "5", "v"))))
-	obj, meta, err := mustNew(t, client, Options[*protoMap]{Encoding: Auto}).Get(t.Context(), "n/a")
-	if err != nil || obj.Data["k"] != "v" || obj.Kind != "" || meta != (Meta{Key: "n/a", UID: "u-a", ResourceVersion: "5"}) {
-		t.Errorf("got %+v, %+v, %v", obj, meta, err)
-	}
-}
-
 // valueMap has its getters on the value.
 type valueMap struct{ inner *protoMap }
 

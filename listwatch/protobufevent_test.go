@@ -1,12 +1,9 @@
 package listwatch
 
 import (
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -75,26 +72,6 @@ func TestProtobufWatchFrames(t *testing.T) {
 				t.Errorf("the event after it was lost: %v", err)
 			}
 		})
-	}
-}
-
-func TestProtobufOfAnotherKindIsAnObjectError(t *testing.T) {
-	client := serve(t, protoBody(protoEvent("ADDED", enveloped("ConfigMap", protoObject("a", "5", "v")))+
-		protoEvent("DELETED", enveloped("Secret", protoObject("a", "6", "v")))))
-	events, err := readAll(t, mustNew(t, client, Options[*protoMap]{Encoding: Auto}))
-	if want := []string{"ADDED n/a@5", "MODIFIED n/a@6 (bad)"}; !cmp.Equal(want, events) || !errors.Is(err, io.EOF) {
-		t.Errorf("got %q, %v, want %q", events, err, want)
-	}
-}
-
-func TestProtobufFrameThatIsTooLargeIsOneLostObject(t *testing.T) {
-	body := protoEvent("DELETED", enveloped("ConfigMap", protoObject("large", "4", strings.Repeat("x", 20_000)))) +
-		protoEvent("BOOKMARK", enveloped("ConfigMap", string(pb(1, join(pb(6, "4"), pb(14, strings.Repeat("x", 2000))))))) +
-		protoEvent("ADDED", enveloped("ConfigMap", protoObject("a", "5", "v")))
-	client := serveWith(t, transport.Config{MaxFrameBytes: 1000}, protoBody(body))
-	events, err := readAll(t, mustNew(t, client, Options[*protoMap]{Encoding: Auto}))
-	if want := []string{"DELETED n/large@4 (bad)", "MODIFIED @ (bad)", "ADDED n/a@5"}; !cmp.Equal(want, events) || !errors.Is(err, io.EOF) {
-		t.Errorf("got %q, %v, want %q", events, err, want)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/listwatch/format"
-	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -21,7 +20,7 @@ func readProtobufList(t testing.TB, body io.Reader) (*Page[*protoMap], error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decodePage(&transport.Response{Body: io.NopCloser(body), MediaType: Protobuf.MediaType()}, d)
+	return decodePage(&transport.Response{Body: io.NopCloser(body), MediaType: Protobuf.MediaType()}, d, pageOptions[*protoMap]{})
 }
 
 func TestProtobufListBodies(t *testing.T) {
@@ -105,29 +104,6 @@ func TestProtobufListCutAnywhere(t *testing.T) {
 	}
 }
 
-func TestProtobufListPutsBadItemsAside(t *testing.T) {
-	noName := join(pb(1, join(pb(3, "n"), pb(5, "u"), pb(6, "5"))))
-	torn := join(pb(1, join(pb(1, "torn"), pb(3, "n"), pb(6, "5"))), []byte("\x12\x7fabc"))
-	page, err := readProtobufList(t, strings.NewReader(protoList("9", protoObject("a", "5", "v"), torn, noName, "", "\xff", protoObject("c", "6", "v"))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(page.Items) != 2 || page.Items[0].Name != "a" || page.Items[1].Name != "c" || page.ResourceVersion != "9" {
-		t.Errorf("page is %+v", page)
-	}
-	var got []Meta
-	for _, bad := range page.Errors {
-		got = append(got, bad.Meta)
-		if errors.Is(bad, io.ErrUnexpectedEOF) {
-			t.Errorf("%v looks like a connection that was cut", bad)
-		}
-	}
-	want := []Meta{{Key: "n/torn", ResourceVersion: "5"}, {UID: "u", ResourceVersion: "5"}, {}, {}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("bad items differ (-want +got):\n%s", diff)
-	}
-}
-
 // TestProtobufItemsPinNothing shows that the objects of a list do not point into the
 // body.
 func TestProtobufItemsPinNothing(t *testing.T) {
@@ -202,23 +178,4 @@ func FuzzProtobufPage(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestProtobufItemsThatAreKnownAreNotDecoded shows that known items are identified
-// without decoding them.
-func TestProtobufItemsThatAreKnownAreNotDecoded(t *testing.T) {
-	body := protoList("9", protoObject("a", "5", "v"), protoObject("b", "6", "v"))
-	r := mustNew(t, serve(t, protoBody(body)), Options[*protoMap]{Encoding: Protobuf})
-	held := &protoMap{}
-	known := func(key string) (*protoMap, Meta, bool) {
-		return held, Meta{Key: key, UID: "u-a", ResourceVersion: "5"}, key == "n/a"
-	}
-	var items []*protoMap
-	_, err := source.EachKnown(t.Context(), r, metav1.ListOptions{}, known, func(p source.Part[*protoMap]) error {
-		items = append(items, p.Items...)
-		return nil
-	})
-	if err != nil || len(items) != 2 || items[0] != held || items[1].Name != "b" {
-		t.Errorf("got %v, %v", items, err)
-	}
 }

@@ -87,7 +87,7 @@ func benchmarkList[T object.Object](b *testing.B, text []byte) {
 	b.ReportAllocs()
 	var page *Page[T]
 	for b.Loop() {
-		if page, err = decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(text)), MediaType: JSON.MediaType()}, d); err != nil {
+		if page, err = decodePage(&transport.Response{Body: io.NopCloser(bytes.NewReader(text)), MediaType: JSON.MediaType()}, d, pageOptions[T]{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -198,7 +198,7 @@ func (r *Client[T]) list(ctx context.Context, opts metav1.ListOptions, want page
 			r.kind.Store(&kind)
 		}
 	}
-	page, err := decodePageWith(resp, r.decoder, want)
+	page, err := decodePage(resp, r.decoder, want)
 	return page, errors.Join(err, resp.Body.Close())
 }
 

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/object"
-	"github.com/relist-go/relist/transport"
 )
 
 // readAll opens a watch, and returns its events and how it ended.
@@ -160,15 +159,5 @@ func TestWatchFrames(t *testing.T) {
 				t.Errorf("the event after it was lost: %v", err)
 			}
 		})
-	}
-}
-
-func TestFrameThatIsTooLargeIsOneLostObject(t *testing.T) {
-	large := `{"type":"DELETED","object":{"metadata":{"name":"large","resourceVersion":"4"},"data":{"k":"` + strings.Repeat("x", 2000) + `"}}}`
-	small := `{"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"5"}}}`
-	client := serveWith(t, transport.Config{MaxFrameBytes: 1000}, body(large+"\n"+small+"\n"))
-	events, err := readAll(t, mustNew(t, client, Options[*configMap]{}))
-	if want := []string{"DELETED large@4 (bad)", "ADDED a@5"}; !cmp.Equal(want, events) || !errors.Is(err, io.EOF) {
-		t.Errorf("got %q, %v, want %q", events, err, want)
 	}
 }

@@ -13,14 +13,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/relist-go/relist/internal/podlist"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/source"
@@ -235,27 +233,6 @@ func TestListBodies(t *testing.T) {
 	}
 }
 
-func TestListPutsBadItemsAside(t *testing.T) {
-	page, err := list[*configMap](t, marshal(t, fromJSON(t, `{"kind":"ConfigMapList","items":[
-		{"metadata":{"name":"a","namespace":"n"}},
-		{"metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"5"},"data":"not a map"},
-		null, 7, {"kind":"Secret","metadata":{"name":"s"}},
-		{"metadata":{"name":"c"}}]}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, item := range page.Items {
-		got = append(got, item.Name)
-	}
-	for _, bad := range page.Errors {
-		got = append(got, "bad "+bad.Meta.Key+"@"+bad.Meta.ResourceVersion)
-	}
-	if diff := cmp.Diff([]string{"a", "c", "bad n/b@5", "bad @", "bad @", "bad s@"}, got); diff != "" {
-		t.Errorf("page differs (-want +got):\n%s", diff)
-	}
-}
-
 func TestWatch(t *testing.T) {
 	stream := event(t, "ADDED", objectJSON) +
 		event(t, "MODIFIED", `{"kind":"ConfigMap","metadata":{"name":"b","resourceVersion":"6"},"data":7}`) +
@@ -284,37 +261,6 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestFrameThatIsTooLargeIsOneLostObject(t *testing.T) {
-	stream := "\xa2\x64type\x67DELETED\x66object" + marshal(t, fromJSON(t, `{"metadata":{"name":"large","resourceVersion":"4"},"spec":{"longer":"`+strings.Repeat("x", 2000)+`"}}`)) +
-		event(t, "ADDED", `{"metadata":{"name":"a","resourceVersion":"5"}}`)
-	client := start(t, transport.Config{MaxFrameBytes: 500}, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/cbor-seq")
-		_, _ = io.WriteString(w, stream)
-	})
-	got, err := events(t, client)
-	// The metadata of an object come after its spec.
-	if want := []string{"DELETED @ (bad)", "ADDED a@5"}; !cmp.Equal(want, got) || !errors.Is(err, io.EOF) {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
-}
-
-func TestErrorsOfRequests(t *testing.T) {
-	status := `{"kind":"Status","status":"Failure","code":410,"reason":"Expired","message":"too old"}`
-	for name, body := range map[string]string{"CBOR": marshal(t, fromJSON(t, status)), "JSON": status} {
-		client := start(t, transport.Config{}, func(w http.ResponseWriter, r *http.Request) {
-			if accept := r.Header.Get("Accept"); accept != "application/cbor,application/json" {
-				t.Errorf("Accept is %q", accept)
-			}
-			w.WriteHeader(http.StatusGone)
-			_, _ = io.WriteString(w, body)
-		})
-		_, err := resource[*configMap](t, client).List(t.Context(), metav1.ListOptions{})
-		if !apierrors.IsResourceExpired(err) || !strings.Contains(err.Error(), "too old") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // TestIdentifyTakesWhatItCan cuts an object at each byte.
 func TestIdentifyTakesWhatItCan(t *testing.T) {
 	object := marshal(t, fromJSON(t, `{"metadata":{"uid":"u","name":"a","namespace":"n","resourceVersion":"5"},"specification":{}}`))
@@ -334,26 +280,6 @@ func TestIdentifyTakesWhatItCan(t *testing.T) {
 	}
 	if seen < 10 {
 		t.Errorf("all of it was seen in %d of %d beginnings", seen, len(object))
-	}
-}
-
-// A kube-apiserver sent these 300 Pods in JSON; the test encodes them in CBOR.
-func TestPodsEqualApimachinerys(t *testing.T) {
-	text := podlist.Text(t)
-	page, err := list[*unstructured.Unstructured](t, marshal(t, fromJSON(t, string(text))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	items := podlist.Items(t)
-	if len(page.Items) != len(items) {
-		t.Fatalf("%d pods of %d", len(page.Items), len(items))
-	}
-	for i, item := range items {
-		object := fromJSON(t, string(item)).(map[string]any)
-		object["kind"], object["apiVersion"] = "Pod", "v1"
-		if !reflect.DeepEqual(object, page.Items[i].Object) { // cmp takes seconds over 300 of them
-			t.Fatalf("pod %d differs (-apimachinery +ours):\n%s", i, cmp.Diff(object, page.Items[i].Object))
-		}
 	}
 }
 

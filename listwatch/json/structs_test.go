@@ -90,6 +90,10 @@ func FuzzStructs(f *testing.F) {
 		`{"text":"a","text":null}`, `{"byAddr":{"::1":"a","0:0::1":"b"},"byNumber":{"7":"a","07":"b"},"byList":{"a":["b"],"a":[]}}`, `{"float":"1"}`, `{"unsigned":1e1}`, `{"float":1.5e300}`,
 		`{"quoted":{"number":"5"},"odd":{"Inner":"i","IGNORING":"x"}}`, `{"Plain":{"Name":"x","name":"y"}}`, `{"Skipped":7,"-":8,"unknown":{"a":[1,{"b":"\u00e9"}]}}`,
 		`{"unknown":tru}`, `{"unknown":[1,]}`, `{"unknown":{"a":01}}`, `{"unknown":"\x"}`, "{\"unknown\":\"\x01\"}", "{\"unknown\":\"\xff\"}", `{"unknown":{"\u0061":1}}`, `{"unknown":{1:2}}`,
+		`{"metadata":{"name":"a","creationTimestamp":"2026-11-20T11:18:00Z","deletionTimestamp":"2026-11-20T11:18:00Z","annotations":{"json":"{\"a\":1}","ä":"ö"}}}`,
+		`{"metadata":{"creationTimestamp":null,"labels":null,"managedFields":[{"time":"2026-11-20T11:18:00.5+01:00","fieldsV1":{"f:a":{}}},{"fieldsV1":null},{"fieldsV1":{"f:a":{}}}]}}`,
+		`{"metadata":{"labels":{"a":"1"},"labels":{"b":"3"}}}`, `{"metadata":{"labels":{"a":1}}}`, `{"metadata":{"labels":[]}}`, `{"metadata":{"creationTimestamp":"yesterday"}}`,
+		"{\"metadata\":{\"labels\":{\"\xff\":\"\xfe\"}}}", `{"metadata":{"labels":{"\u0061":"b"}}}`, `{"metadata":{"managedFields":[{"fieldsV1":[1,}]}}`, `{"metadata":{"labels" : { "a" : "b" , "c" : "d" } }}`,
 		`{"te\u0078t":"a"}`, "{\"text\":\"\xff\"}", `{"text":"\ud800\n"}`, `{"text":{}}`, `{"words":{}}`, `{"words":["a" "b"]}`, `{"words":[,]}`, `{"Same":1,"TEXT":"x"}`,
 	} {
 		f.Add([]byte(seed))
