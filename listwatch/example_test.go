@@ -59,38 +59,14 @@ func Example() {
 	// watch from 1234
 }
 
-// Copy objects of any kind, and look at nothing but their identity.
+// Look at nothing of an object but its identity.
 func ExampleRaw() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprint(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1234"},"items":[
-			{"metadata":{"name":"settings","namespace":"shop","resourceVersion":"17"},"data":{"color":"green"}}]}`)
-	}))
-	defer server.Close()
-
-	client, err := transport.NewClient(transport.Config{Server: server.URL})
+	raw, err := listwatch.ParseRaw([]byte(`{"kind":"ConfigMap","metadata":{"name":"settings","namespace":"shop","resourceVersion":"17"},"data":{"color":"green"}}`))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer client.Close()
-	configMaps, err := listwatch.New(client, schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, listwatch.Options[*listwatch.Raw]{
-		Drop: []string{"metadata.managedFields"},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	list, err := source.All(context.Background(), configMaps, metav1.ListOptions{Limit: 500})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, c := range list.Items {
-		fmt.Println(c.GetNamespace(), c.GetName(), c.GetResourceVersion())
-		fmt.Printf("%s\n", c.Bytes())
-	}
+	fmt.Println(raw.GetNamespace(), raw.GetName(), raw.GetResourceVersion(), raw.Size())
 	// Output:
-	// shop settings 17
-	// {"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings","namespace":"shop","resourceVersion":"17"},"data":{"color":"green"}}
+	// shop settings 17 118
 }

@@ -31,7 +31,7 @@ type protoMap struct {
 }
 
 func (m *protoMap) Unmarshal(message []byte) error {
-	return eachField(message, func(f protowire.Field) error {
+	return protowire.Each(message, func(f protowire.Field) error {
 		switch f.Number {
 		case 1:
 			return m.ObjectMeta.Unmarshal(f.Bytes)
@@ -40,7 +40,7 @@ func (m *protoMap) Unmarshal(message []byte) error {
 			if m.Data == nil {
 				m.Data = make(map[string]string)
 			}
-			err := eachField(f.Bytes, func(f protowire.Field) error {
+			err := protowire.Each(f.Bytes, func(f protowire.Field) error {
 				switch f.Number {
 				case 1:
 					key = string(f.Bytes)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch/internal/protowire"
 	"github.com/relist-go/relist/listwatch/internal/wire"
+	"github.com/relist-go/relist/object"
 )
 
 // Raw is a whole object of any kind as bytes, with its identity. It is for a program that keeps objects or passes them on, and does
@@ -67,12 +68,7 @@ func (r *Raw) Size() int { return len(r.data) }
 func (r *Raw) IsJSON() bool { return len(r.data) > 0 && r.data[0] == '{' } // a field with this tag would be a group
 
 // String returns namespace/name, or name if there is no namespace. It shows nothing of the content, which may be a Secret.
-func (r *Raw) String() string {
-	if r.namespace == "" {
-		return r.name
-	}
-	return r.namespace + "/" + r.name
-}
+func (r *Raw) String() string { return object.Key(r) }
 
 // MarshalJSON returns Bytes. It returns an error if they are not JSON.
 func (r *Raw) MarshalJSON() ([]byte, error) {
@@ -108,11 +104,11 @@ func (r *Raw) parseMessage(message []byte) error {
 		name, namespace, uid, resourceVersion = 1, 3, 5, 6
 	)
 	var id wire.Identity
-	err := eachField(message, func(field protowire.Field) error {
+	err := protowire.Each(message, func(field protowire.Field) error {
 		if field.Number != metadata || field.Type != protowire.Bytes {
 			return nil
 		}
-		return eachField(field.Bytes, func(field protowire.Field) error {
+		return protowire.Each(field.Bytes, func(field protowire.Field) error {
 			switch field.Number {
 			case name:
 				id.Name = field.Bytes
@@ -130,21 +126,6 @@ func (r *Raw) parseMessage(message []byte) error {
 		return err
 	}
 	r.keep(id, nil, message)
-	return nil
-}
-
-// eachField visits the fields of a message.
-func eachField(message []byte, visit func(protowire.Field) error) error {
-	for len(message) > 0 {
-		field, rest, err := protowire.Next(message)
-		if err == nil {
-			err = visit(field)
-		}
-		if err != nil {
-			return err
-		}
-		message = rest
-	}
 	return nil
 }
 

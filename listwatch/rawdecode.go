@@ -26,14 +26,7 @@ type rawItem struct {
 func rawUnmarshaler(encoding Encoding, opts format.Options) (func(object []byte, into any) error, error) {
 	switch encoding.(type) {
 	case json.Format:
-		if len(opts.Drop) == 0 {
-			return rawJSON, nil
-		}
-		drop, err := wire.NewDrop(opts.Drop)
-		if err != nil {
-			return nil, err
-		}
-		return format.Without(drop.Append, rawJSON), nil
+		return wire.Without(opts.Drop, rawJSON)
 	case protobuf.Format:
 		if len(opts.Drop) > 0 {
 			return nil, errors.New("a message has numbers for its fields and no names, so nothing can be dropped from a Raw; use JSON")

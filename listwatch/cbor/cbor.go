@@ -36,8 +36,8 @@ import (
 // Encoding is CBOR, for listwatch.Options.
 var Encoding format.Format = cborFormat{}
 
-// cborFormat is CBOR.
-type cborFormat struct{}
+// cborFormat is CBOR. Its bookmarks are JSON, because SplitEvent has converted them.
+type cborFormat struct{ json.Format }
 
 // MediaType implements [format.Format].
 func (cborFormat) MediaType() string { return "application/cbor" }
@@ -119,15 +119,6 @@ func (cborFormat) Kind(object []byte, item bool) []byte {
 func (cborFormat) Identify(object []byte) format.Identity {
 	text, _ := asJSON(object)
 	return json.Format{}.Identify(text)
-}
-
-// Bookmark implements [format.Format].
-func (cborFormat) Bookmark(object []byte) (resourceVersion string, initialEventsEnd bool, err error) {
-	text, err := asJSON(object)
-	if err != nil {
-		return "", false, err
-	}
-	return json.Format{}.Bookmark(text)
 }
 
 // Status implements [format.Format].

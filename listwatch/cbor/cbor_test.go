@@ -326,6 +326,12 @@ func FuzzUnstructured(f *testing.F) {
 func FuzzBytes(f *testing.F) {
 	f.Add([]byte(marshal(f, map[string]any{"type": "ADDED", "object": map[string]any{"metadata": map[string]any{"name": "a"}}})))
 	f.Add([]byte("\xbf\x65items\x9f\xbf\x68metadata\xa1\x64name\x61a\xff\xff\xff"))
+	f.Add([]byte("\xa0\x00"))
+	f.Add([]byte("\xa1\x61x" + strings.Repeat("\x81", 2*keepLevels) + "\x80"))
+	unmarshal, err := Encoding.Unmarshaler(reflect.TypeFor[*configMap](), format.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if word, object, err := Encoding.SplitEvent(data, false); err == nil && (word == "" || len(object) == 0) {
 			t.Errorf("%x: an event of %q and %x", data, word, object)
@@ -336,6 +342,7 @@ func FuzzBytes(f *testing.F) {
 		Encoding.Kind(data, false)
 		_, _, _ = Encoding.Bookmark(data)
 		_, _ = Encoding.Status(data)
+		_ = unmarshal(data, new(*configMap))
 		list := format.NewList(func() error { return nil }, func(item []byte) error {
 			if !jsontext.Value(item).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
 				t.Errorf("%x: an item is %q", data, item)

@@ -119,30 +119,11 @@ func (Format) Kind(object []byte, item bool) []byte {
 }
 
 // walkToKind walks through the members of an object until it finds the kind.
-func walkToKind(object []byte) (kind []byte) {
-	dec := jsontext.NewDecoder(bytes.NewReader(object), lenient)
-	if dec.PeekKind() != '{' {
-		return nil
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil
-	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil
+func walkToKind(object []byte) []byte {
+	for m := wire.MembersOf(object); m.Next(); {
+		if string(m.Name) == "kind" && m.Value[0] == '"' {
+			return m.Text()
 		}
-		if name.String() != "kind" || dec.PeekKind() != '"' {
-			if dec.SkipValue() != nil {
-				return nil
-			}
-			continue
-		}
-		value, err := dec.ReadToken()
-		if err != nil {
-			return nil
-		}
-		return []byte(value.String())
 	}
 	return nil
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relist-go/relist/internal/framestest"
-	"github.com/relist-go/relist/internal/podlist"
-	"github.com/relist-go/relist/transport/frames"
 )
 
 func cut(r io.Reader, limit int) framestest.Result {
@@ -175,40 +173,5 @@ func decodeAll(in []byte) (objects []string, ok bool) {
 			return nil, false
 		}
 		objects = append(objects, string(value))
-	}
-}
-
-// podEvents returns a watch stream of the 300 pods of a real cluster.
-func podEvents(tb testing.TB) (stream []byte, frames int) {
-	tb.Helper()
-	items := podlist.Items(tb)
-	for _, item := range items {
-		stream = append(stream, `{"type":"MODIFIED","object":`...)
-		stream = append(stream, item...)
-		stream = append(stream, "}\n"...)
-	}
-	return stream, len(items)
-}
-
-func BenchmarkFrames(b *testing.B) {
-	stream, want := podEvents(b)
-	b.SetBytes(int64(len(stream)))
-	b.ReportAllocs()
-	for b.Loop() {
-		f := frames.NewReader(bytes.NewReader(stream), Format{}.NewFramer(), 64<<20, nil)
-		n := 0
-		for {
-			_, err := f.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-			n++
-		}
-		if n != want {
-			b.Fatalf("%d frames, want %d", n, want)
-		}
 	}
 }

@@ -76,14 +76,7 @@ func (Format) Unmarshaler(typ reflect.Type, opts format.Options) (func(object []
 	} else {
 		unmarshal = newStructs(typ, opts.ShareParts)
 	}
-	if len(opts.Drop) == 0 {
-		return unmarshal, nil
-	}
-	drop, err := wire.NewDrop(opts.Drop)
-	if err != nil {
-		return nil, err
-	}
-	return format.Without(drop.Append, unmarshal), nil
+	return wire.Without(opts.Drop, unmarshal)
 }
 
 // newStructs returns a function that decodes the JSON of an object into a struct. If
@@ -113,10 +106,10 @@ func isUnstructured(typ reflect.Type) bool {
 // the values that apimachinery's own decoder would put there. If share is true, different
 // objects share equal subtrees in memory.
 func newUnstructured(typ reflect.Type, share bool) func(object []byte, into any) error {
-	decoders := intern.Pool[treeDecoder]{New: func() *treeDecoder { return new(treeDecoder) }}
+	decoders := intern.Pool[treeDecoder]{New: func() *treeDecoder { return &treeDecoder{share: share} }}
 	return func(object []byte, into any) error {
 		decoder := decoders.Get()
-		content, err := decoder.Decode(object, share)
+		content, err := decoder.Decode(object)
 		decoders.Put(decoder)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 // treeDecoder decodes objects, and remembers values that repeat. The zero value is ready.
 // One goroutine at a time may use it.
 type treeDecoder struct {
+	share  bool // different objects share equal subtrees, and nobody may change them
 	index  index
 	shared intern.Cache[any]
 	text   intern.Table
@@ -16,14 +17,13 @@ type treeDecoder struct {
 // space may follow it. The error is a *jsontext.SyntacticError, or that of a number
 // out of range.
 //
-// If share is true, different objects share equal subtrees in memory, and nobody may
-// change them. The object's own map and its metadata are never shared. Strings, and
-// the values under metadata.managedFields, are shared in any case.
-func (d *treeDecoder) Decode(object []byte, share bool) (map[string]any, error) {
+// The object's own map and its metadata are never shared. Strings, and the values under
+// metadata.managedFields, are shared in any case.
+func (d *treeDecoder) Decode(object []byte) (map[string]any, error) {
 	if err := d.index.build(object); err != nil {
 		return nil, err
 	}
-	p := parser{b: object, nodes: d.index.nodes, text: &d.text, shared: &d.shared, sharing: share}
+	p := parser{b: object, nodes: d.index.nodes, text: &d.text, shared: &d.shared, sharing: d.share}
 	decoded, err := p.only()
 	d.index.shrink()
 	return decoded, err

@@ -15,14 +15,14 @@ import (
 func TestPodsAsApimachinery(t *testing.T) {
 	items := podlist.Items(t)
 	for _, share := range []bool{false, true} {
-		var decoder treeDecoder
+		decoder := treeDecoder{share: share}
 		for round := range 2 {
 			for i, item := range items {
 				want, err := apimachinery(item)
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := decoder.Decode(item, share)
+				got, err := decoder.Decode(item)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -42,12 +42,12 @@ func same(a, b any) bool {
 func TestSharing(t *testing.T) {
 	const object = `{"metadata":{"labels":{"app":"web"}},"spec":{"probe":{"port":80}}}`
 	for _, share := range []bool{false, true} {
-		var decoder treeDecoder
+		decoder := treeDecoder{share: share}
 		var last, next map[string]any
 		for range 4 { // a subtree is kept when it comes for the second time
 			var err error
 			last = next
-			if next, err = decoder.Decode([]byte(object), share); err != nil {
+			if next, err = decoder.Decode([]byte(object)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -71,7 +71,7 @@ func TestDepth(t *testing.T) {
 	}
 	for depth, ok := range map[int]bool{9999: true, 10000: true, 10001: false} {
 		_, want := apimachinery(nested(depth))
-		_, err := new(treeDecoder).Decode(nested(depth), true)
+		_, err := (&treeDecoder{share: true}).Decode(nested(depth))
 		if (want == nil) != ok || (err == nil) != ok {
 			t.Errorf("depth %d: error %.60v, apimachinery's %.60v", depth, err, want)
 		}
@@ -81,11 +81,11 @@ func TestDepth(t *testing.T) {
 // A claim of many members costs nothing before they are there.
 func TestCommasClaimNoMemory(t *testing.T) {
 	data := []byte(`{"a":{` + strings.Repeat(",", 1<<20) + `}}`)
-	var decoder treeDecoder
+	decoder := treeDecoder{share: true}
 	allocated := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := decoder.Decode(data, true); err == nil {
+			if _, err := decoder.Decode(data); err == nil {
 				b.Fatal("no error")
 			}
 		}

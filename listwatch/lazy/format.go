@@ -105,18 +105,10 @@ func (f lazyFormat[T]) Unmarshaler(typ reflect.Type, opts format.Options) (func(
 	case protobuf.Format:
 		return protobuf.Messages(pointee(r.typ), opts.Drop, unmarshal)
 	case json.Format:
-	default:
-		r.sorted = true
-		return asJSON(f.Format, opts, unmarshal)
+		return wire.Without(opts.Drop, unmarshal)
 	}
-	if len(opts.Drop) == 0 {
-		return unmarshal, nil
-	}
-	drop, err := wire.NewDrop(opts.Drop)
-	if err != nil {
-		return nil, err
-	}
-	return format.Without(drop.Append, unmarshal), nil
+	r.sorted = true
+	return asJSON(f.Format, opts, unmarshal)
 }
 
 // jsonText is the JSON of an object that came in another format.

@@ -165,7 +165,7 @@ func (d *drop) append(dst, message []byte) ([]byte, bool) {
 // entry returns the drop for an entry of a map, or nil if nothing of the entry is dropped.
 func (d *drop) entry(message []byte) (_ *drop, ok bool) {
 	var found *drop
-	err := eachField(message, func(f protowire.Field) error {
+	err := protowire.Each(message, func(f protowire.Field) error {
 		if f.Number == mapKey {
 			found = d.keys[string(f.Bytes)]
 		}

@@ -92,7 +92,7 @@ func TestDropFromTornProtobuf(t *testing.T) {
 func torn(object []byte) bool {
 	e, err := openEnvelope(object)
 	walk := func(message []byte, number int, inside func(protowire.Field) error) error {
-		return eachField(message, func(f protowire.Field) error {
+		return protowire.Each(message, func(f protowire.Field) error {
 			if f.Number != number || f.Type != protowire.Bytes {
 				return nil
 			}
@@ -101,7 +101,7 @@ func torn(object []byte) bool {
 	}
 	return err != nil || walk(e.raw, objectMetadata, func(metadata protowire.Field) error {
 		return walk(metadata.Bytes, metadataAnnotations, func(entry protowire.Field) error {
-			return eachField(entry.Bytes, func(protowire.Field) error { return nil })
+			return protowire.Each(entry.Bytes, func(protowire.Field) error { return nil })
 		})
 	}) != nil
 }

@@ -2,7 +2,6 @@ package protobuf
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"github.com/relist-go/relist/listwatch/internal/protowire"
@@ -40,7 +39,7 @@ func openEnvelope(object []byte) (e envelope, err error) {
 		e.raw = object
 		return e, nil
 	}
-	err = eachField(message, func(f protowire.Field) error {
+	err = protowire.Each(message, func(f protowire.Field) error {
 		switch f.Number {
 		case unknownTypeMeta:
 			return e.typeMeta(f.Bytes)
@@ -56,7 +55,7 @@ func openEnvelope(object []byte) (e envelope, err error) {
 
 // typeMeta reads the apiVersion and the kind.
 func (e *envelope) typeMeta(message []byte) error {
-	return eachField(message, func(f protowire.Field) error {
+	return protowire.Each(message, func(f protowire.Field) error {
 		switch f.Number {
 		case typeMetaAPIVersion:
 			e.apiVersion = f.Bytes
@@ -77,25 +76,4 @@ func checkContent(f protowire.Field) error {
 		return nil
 	}
 	return protowire.Error(fmt.Sprintf("the content of the envelope is %.50q", f.Bytes))
-}
-
-// eachField visits the fields of a message. If the message ends inside a field, it
-// visits that field with the bytes that are there, and then returns
-// protowire.ErrTruncated. A caller that reads leniently uses these bytes and ignores
-// the error.
-func eachField(message []byte, visit func(protowire.Field) error) error {
-	for len(message) > 0 {
-		field, rest, err := protowire.Next(message)
-		if err != nil {
-			if errors.Is(err, protowire.ErrTruncated) && field.Bytes != nil {
-				_ = visit(field) // the caller gets the first error
-			}
-			return err
-		}
-		if err := visit(field); err != nil {
-			return err
-		}
-		message = rest
-	}
-	return nil
 }

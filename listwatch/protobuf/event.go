@@ -47,12 +47,12 @@ func eventWord(word []byte) string {
 // splitEvent returns the parts of an event. With an error, it returns the parts before the
 // error.
 func splitEvent(event []byte) (typ, object []byte, err error) {
-	err = eachField(event, func(f protowire.Field) error {
+	err = protowire.Each(event, func(f protowire.Field) error {
 		switch f.Number {
 		case eventType:
 			typ = f.Bytes
 		case eventObject:
-			return eachField(f.Bytes, func(f protowire.Field) error {
+			return protowire.Each(f.Bytes, func(f protowire.Field) error {
 				if f.Number == extensionRaw {
 					object = f.Bytes
 				}

@@ -66,7 +66,7 @@ func (Format) Bookmark(object []byte) (resourceVersion string, initialEventsEnd 
 // visits those that are complete.
 func eachMetadata(object []byte, visit func(protowire.Field) error) error {
 	e, err := openEnvelope(object)
-	inside := eachField(e.raw, func(f protowire.Field) error {
+	inside := protowire.Each(e.raw, func(f protowire.Field) error {
 		if f.Number != objectMetadata || f.Type != protowire.Bytes {
 			return nil
 		}
@@ -92,7 +92,7 @@ func eachMetadata(object []byte, visit func(protowire.Field) error) error {
 // the initial events.
 func isInitialEventsEnd(entry []byte) (bool, error) {
 	var key, value []byte
-	err := eachField(entry, func(f protowire.Field) error {
+	err := protowire.Each(entry, func(f protowire.Field) error {
 		switch f.Number {
 		case mapKey:
 			key = f.Bytes

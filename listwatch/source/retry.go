@@ -65,15 +65,15 @@ const (
 	defaultMaxGap = 30 * time.Second
 )
 
-// ErrNoStart is the error for a RetryWatcher without a version to start from.
-var ErrNoStart = errors.New(`resuming a watch needs the resourceVersion of a list or an event: from "" or "0" the server would send its present objects as ADDED, in no order, and would not report deletions`)
+// errNoStart is the error for a RetryWatcher without a version to start from.
+var errNoStart = errors.New(`resuming a watch needs the resourceVersion of a list or an event: from "" or "0" the server would send its present objects as ADDED, in no order, and would not report deletions`)
 
 // NewRetryWatcher returns a watcher that starts at opts.ResourceVersion, the version
-// of a list or of an earlier event. It refuses "" and "0" with [ErrNoStart]. The
+// of a list or of an earlier event. It refuses "" and "0" with an error. The
 // first Next sends the first request. The watcher ends when ctx does.
 func NewRetryWatcher[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions, retry RetryOptions) (*RetryWatcher[T], error) {
 	if opts.ResourceVersion == "" || opts.ResourceVersion == "0" {
-		return nil, fmt.Errorf("watch from resourceVersion %q: %w", opts.ResourceVersion, ErrNoStart)
+		return nil, fmt.Errorf("watch from resourceVersion %q: %w", opts.ResourceVersion, errNoStart)
 	}
 	retry.MinGap = gapOrDefault(retry.MinGap, defaultMinGap)
 	retry.MaxGap = max(gapOrDefault(retry.MaxGap, defaultMaxGap), retry.MinGap)

@@ -217,8 +217,8 @@ func TestRetryWatcher(t *testing.T) {
 
 func TestRetryWatcherNeedsAVersion(t *testing.T) {
 	for _, version := range []string{"", "0"} {
-		if _, err := NewRetryWatcher(t.Context(), &streams{}, metav1.ListOptions{ResourceVersion: version}, RetryOptions{}); !errors.Is(err, ErrNoStart) {
-			t.Errorf("from %q: %v, want ErrNoStart", version, err)
+		if _, err := NewRetryWatcher(t.Context(), &streams{}, metav1.ListOptions{ResourceVersion: version}, RetryOptions{}); !errors.Is(err, errNoStart) {
+			t.Errorf("from %q: %v, want errNoStart", version, err)
 		}
 	}
 }

@@ -98,6 +98,25 @@ func Next(message []byte) (field Field, rest []byte, err error) {
 	return field, rest[size:], nil
 }
 
+// Each visits the fields of a message. If the message ends inside a field, Each visits that field with the bytes that are there, and
+// then returns ErrTruncated. A caller that reads leniently uses these bytes and ignores the error.
+func Each(message []byte, visit func(Field) error) error {
+	for len(message) > 0 {
+		field, rest, err := Next(message)
+		if err != nil {
+			if err == ErrTruncated && field.Bytes != nil { //nolint:errorlint // Next returns it as it is
+				_ = visit(field) // the caller gets the first error
+			}
+			return err
+		}
+		if err := visit(field); err != nil {
+			return err
+		}
+		message = rest
+	}
+	return nil
+}
+
 // splitTag splits a tag into the field's number and type.
 func splitTag(tag uint64) (number int, typ Type, err error) {
 	typ = Type(tag & 7)

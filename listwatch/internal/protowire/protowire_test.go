@@ -107,6 +107,11 @@ func TestNext(t *testing.T) {
 			if (err == nil) != (test.err == "") || err != nil && (!errors.As(err, &wire) || !strings.Contains(err.Error(), test.err)) {
 				t.Errorf("error is %v, want %q", err, test.err)
 			}
+			visited := 0
+			eachErr := Each([]byte(test.message), func(Field) error { visited++; return nil })
+			if visited != len(lines) || !errors.Is(eachErr, err) {
+				t.Errorf("Each has visited %d fields, and returned %v", visited, eachErr)
+			}
 		})
 	}
 }

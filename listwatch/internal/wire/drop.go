@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/relist-go/relist/listwatch/format"
 )
 
 // ParsePath splits a path such as spec.containers.env into its names. A dot in a name is
@@ -36,6 +38,18 @@ func ParsePath(path string) (names []string, err error) {
 type Drop struct {
 	children map[string]*Drop
 	all      bool // the member itself is dropped
+}
+
+// Without returns a function that calls unmarshal with an object in JSON that lacks the members at paths.
+func Without(paths [][]string, unmarshal func(object []byte, into any) error) (func(object []byte, into any) error, error) {
+	if len(paths) == 0 {
+		return unmarshal, nil
+	}
+	drop, err := NewDrop(paths)
+	if err != nil {
+		return nil, err
+	}
+	return format.Without(drop.Append, unmarshal), nil
 }
 
 // NewDrop returns a Drop for the members at paths. If a path leads through an array, it

@@ -80,7 +80,7 @@ func TestDropKeepsIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewDrop([][]string{names}); (err == nil) != ok {
+		if _, err := Without([][]string{names}, nil); (err == nil) != ok {
 			t.Errorf("%s: error %v", path, err)
 		}
 	}

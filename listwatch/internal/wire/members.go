@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -130,10 +129,4 @@ func unquote(quoted []byte) []byte {
 		return inside // not JSON, so there is nothing to unquote
 	}
 	return text
-}
-
-// Plain reports whether a value, or a name with its quotes, is a string whose text is
-// exactly the bytes between its quotes: UTF-8 without escapes.
-func Plain(value []byte) bool {
-	return value[0] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value)
 }
