@@ -78,14 +78,16 @@ func inEachFormat(t *testing.T, run func(t *testing.T, f wireFormat)) {
 	for name, f := range map[string]wireFormat{
 		"JSON": {JSON, item, []string{`null`, `[1,2]`}, list, event, item, status},
 		"CBOR": {
-			cbor.Encoding, item, []string{`null`, `7`},
+			cbor.Encoding, item,
+			[]string{`null`, `7`},
 			func(items ...string) string { return inCBOR(list(items...)) },
 			func(typ string, s sample) string { return inCBOR(event(typ, s)) },
 			func(s sample) string { return inCBOR(item(s)) },
 			func(s metav1.Status) string { return inCBOR(status(s)) },
 		},
 		"protobuf": {
-			Protobuf, message, []string{"", "\xff"},
+			Protobuf, message,
+			[]string{"", "\xff"},
 			func(items ...string) string { return protoList("9", items...) },
 			func(typ string, s sample) string { return protoEvent(typ, enveloped(s.kind, message(s))) },
 			func(s sample) string { return enveloped(s.kind, message(s)) },
