@@ -58,14 +58,21 @@ type body struct {
 }
 
 func (o body) write(event []byte) error {
-	_ = o.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // a ResponseWriter without deadlines is one of a test
+	o.deadline(time.Now().Add(writeTimeout))
 	_, err := o.w.Write(event)
 	return err
 }
 
-func (o body) flush() error { return o.rc.Flush() }
+// flush ends with no deadline, because net/http resets a stream of HTTP/2 at its deadline even if nothing is being written.
+func (o body) flush() error {
+	o.deadline(time.Now().Add(writeTimeout))
+	defer o.deadline(time.Time{})
+	return o.rc.Flush()
+}
 
-func (o body) close() { _ = o.rc.SetWriteDeadline(time.Time{}) }
+func (o body) close() { o.deadline(time.Time{}) }
+
+func (o body) deadline(at time.Time) { _ = o.rc.SetWriteDeadline(at) } // a ResponseWriter without deadlines is one of a test
 
 // messages are the messages of a WebSocket. An event has no line break there.
 type messages struct {

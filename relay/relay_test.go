@@ -98,6 +98,29 @@ func TestWatches(t *testing.T) {
 	})
 }
 
+// TestIdleWatch shows that a watch over HTTP/2 on which nothing happens lasts, because a deadline for writing is also one for not writing.
+func TestIdleWatch(t *testing.T) {
+	t.Parallel()
+	opts := Options{}
+	play(t, opts, func(r *rig) {
+		first := r.create("a", "n1")
+		r.stop()
+		r.protocols.SetHTTP1(false)
+		r.protocols.SetUnencryptedHTTP2(true)
+		r.start(opts)
+		r.create("b", "n1")
+		w := r.watch("timeoutSeconds=900&resourceVersion=" + first)
+		if got := w.next(1); got != "ADDED b@3" {
+			t.Fatal(got)
+		}
+		later(10 * time.Minute)
+		r.create("c", "n1")
+		if got := w.next(2); got != "ADDED c@4, EOF" {
+			t.Errorf("a watch after ten idle minutes: %s", got)
+		}
+	})
+}
+
 // TestWebSocket shows a watch as messages. A browser sends its token as a protocol, which is not answered.
 func TestWebSocket(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,8 @@ type rig struct {
 	dial     transport.Config
 	stop     func() // ends the relay
 
+	protocols http.Protocols // of the relay
+
 	mu       sync.Mutex
 	requests []string // that the server has got
 }
@@ -53,6 +55,7 @@ func play(t *testing.T, opts Options, test func(r *rig)) {
 			t.Fatal(err)
 		}
 		t.Cleanup(r.client.Close)
+		r.protocols.SetHTTP1(true)
 		r.start(opts)
 		test(r)
 	})
@@ -87,8 +90,8 @@ func (r *rig) start(opts Options) {
 		_ = r.relay.Run(ctx)
 	}()
 	network := memnet.New()
-	closeServer := network.Serve(&http.Server{Handler: r.relay})
-	connections := &http.Transport{DialContext: network.Dial}
+	closeServer := network.Serve(&http.Server{Handler: r.relay, Protocols: &r.protocols})
+	connections := &http.Transport{DialContext: network.Dial, Protocols: &r.protocols}
 	r.http = &http.Client{Transport: connections}
 	r.dial = transport.Config{Server: "http://localhost", Dial: network.Dial}
 	r.stop = func() {
