@@ -144,6 +144,15 @@ func (c *Command) Interrupt() {
 	}
 }
 
+// Kill ends the command as the kernel does if there is no memory, and waits until it is gone.
+func (c *Command) Kill() {
+	c.t.Helper()
+	if err := c.cmd.Process.Kill(); err != nil {
+		c.t.Fatal(err)
+	}
+	<-c.exited
+}
+
 // output is what a process has written so far.
 type output struct {
 	mu   sync.Mutex

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -126,14 +125,6 @@ func (w *world) start(p *relayProcess) {
 	w.Helper()
 	p.running = command.Start(w.T, p.args...)
 	p.running.Await(func(stdout []byte) (string, bool) { return "serving", strings.HasPrefix(string(stdout), "serving ") })
-}
-
-// kill ends a relay as the kernel does if there is no memory.
-func (w *world) kill(p *relayProcess) {
-	w.Helper()
-	if err := syscall.Kill(p.running.PID(), syscall.SIGKILL); err != nil {
-		w.Fatal(err)
-	}
 }
 
 // balance serves the port: a connection goes to one of the relays that accept it.
@@ -274,15 +265,15 @@ func (w *world) round(n int) string {
 
 func (w *world) killed() string {
 	p := w.relays[w.r.IntN(2)]
-	w.kill(p)
+	p.running.Kill()
 	w.writes(10)
 	w.start(p)
 	return "relay killed"
 }
 
 func (w *world) bothKilled() string {
-	w.kill(w.relays[0])
-	w.kill(w.relays[1])
+	w.relays[0].running.Kill()
+	w.relays[1].running.Kill()
 	w.writes(10)
 	w.start(w.relays[0])
 	w.start(w.relays[1])
