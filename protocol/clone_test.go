@@ -19,9 +19,9 @@ func TestCloneGoesItsOwnWay(t *testing.T) {
 			clone := &stage{m: s.m.clone(), at: s.at}
 			was := &stage{m: s.m.clone(), at: s.at}
 			e.input(s)
-			want := describeNext(was, s) + " | " + describeEffects(s.effects)
+			want := describeNext(was, s, s.effects) + " | " + describeEffects(s.effects)
 			e.input(clone)
-			if got := describeNext(was, clone) + " | " + describeEffects(clone.effects); got != want {
+			if got := describeNext(was, clone, clone.effects) + " | " + describeEffects(clone.effects); got != want {
 				t.Errorf("%s, %s: the clone makes %q of it, and the machine %q", sec.title, e.in, got, want)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 // section is what can happen in one situation.
 type section struct {
 	title    string
+	anchor   string // of its rows, which a number follows
 	text     string
 	start    func(*stage) // reaches the situation
 	examples []example

@@ -12,11 +12,11 @@ import (
 
 // queries are the requests as the server gets them. Each one stands like this in a golden trace, where T is any timeout.
 var queries = []struct{ what, query string }{
-	{"first list, of whatever state the server has cached", "?limit=500&resourceVersion=0"},
+	{"first list", "?limit=500&resourceVersion=0"},
 	{"first list with `Consistent`", "?limit=500"},
 	{"the next page of a list", "?continue=p2&limit=500"},
-	{"later list, not older than 100", "?resourceVersion=100"},
-	{"later list of the most recent state", "?limit=500"},
+	{"list at 100 (not older than 100)", "?resourceVersion=100"},
+	{"later consistent list", "?limit=500"},
 	{"watch from 100", "?allowWatchBookmarks=true&resourceVersion=100&timeoutSeconds=T&watch=true"},
 	{"first initial events", "?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=T&watch=true"},
 	{"later initial events, not older than 130", "?allowWatchBookmarks=true&resourceVersion=130&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=T&watch=true"},
@@ -51,7 +51,7 @@ func TestQueriesAreThoseOfTheTraces(t *testing.T) {
 
 func printQueries() string {
 	var b strings.Builder
-	b.WriteString("## Requests\n\nThe table shows the query of each request as the server gets it. The path of the resource comes before the query, and the selectors of the resource are added to it. relist draws T again for each watch. A server with a watch cache ignores the limit of a list at resourceVersion 0, and sends everything in one answer.\n\n| request | query |\n| --- | --- |\n")
+	b.WriteString("## Requests\n\nThe queries as the server gets them, without the selectors of the resource. T is drawn again for each watch. A server with a watch cache ignores the limit of a list at resourceVersion 0, and sends everything in one answer.\n\n| request | query |\n| --- | --- |\n")
 	for _, q := range queries {
 		fmt.Fprintf(&b, "| %s | `%s` |\n", q.what, q.query)
 	}
@@ -61,7 +61,7 @@ func printQueries() string {
 // printRanges prints what jitter makes of each delay: the least value, and the bound that it stays below.
 func printRanges() string {
 	var b strings.Builder
-	b.WriteString("## Jitter\n\nThe tables below have the least value of each delay. relist draws each delay evenly between the two values of this table; the largest value of a timeout can occur, the largest value of the others cannot.\n\n| delay | least | largest |\n| --- | --- | --- |\n")
+	b.WriteString("## Jitter\n\nEach delay is drawn evenly between these two values; only a timeout can have its largest. The sections below have the least value.\n\n| delay | least | largest |\n| --- | --- | --- |\n")
 	bounds := func(delay func(*stage) time.Duration) (least, most time.Duration) {
 		for _, roll := range []float64{0, math.Nextafter(1, 0)} {
 			s := newStage(func(r *Rules) { r.Rand = func() float64 { return roll } })
@@ -87,7 +87,7 @@ func printRanges() string {
 			s.step(Ended{failed(Expired, 410)})
 			return s.m.Wake().Sub(s.at)
 		}},
-		{"question of a history check after a watch was opened", func(s *stage) time.Duration {
+		{"history check after a watch was opened", func(s *stage) time.Duration {
 			unverifiedAt101(s)
 			return s.m.unverified.at.Sub(s.at)
 		}},
@@ -126,7 +126,7 @@ func pauseAfter(step int, reason Reason, retryAfter time.Duration) func(*stage) 
 // printRates prints what a server gets out of the machine if it continues doing the same.
 func printRates() string {
 	var b strings.Builder
-	b.WriteString("## Rates\n\nThe machine holds a copy, and there is no jitter. The server does the same each time. The table counts the requests of the first minute and of the tenth. Within about a minute the delays have reached the last one of the table above.\n\n| server | watches, 1st minute | lists | watches, 10th minute | lists |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("## Rates\n\nWhat a server gets in the first and in the tenth minute, if the machine is synced and the server does this again and again. There is no jitter. The delays reach their last step after about a minute.\n\n| server | watches, 1st minute | lists | watches, 10th minute | lists |\n| --- | --- | --- | --- | --- |\n")
 	for _, row := range []struct {
 		what   string
 		answer func(*stage)

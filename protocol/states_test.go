@@ -81,30 +81,39 @@ func TestExamplesHaveEveryEffect(t *testing.T) {
 
 const statesHead = `# The states of the reflector
 
-This page is for who reads package ` + "`protocol`" + `, or wants to know what relist does in a certain situation. It is written by
+For readers of package ` + "`protocol`" + `, and for looking up what relist does in a certain situation. The page is written by
 ` + "`go test ./protocol -run TestStates -update`" + `; do not edit it.
 
 ![The phases of the reflector, and what leads from one to another](states.svg)
 
-The machine is always in one of four phases: waiting, listing, streaming (the whole state comes as the first events of a watch) and
-watching. It starts in waiting. In the drawing, an arrow is the input that leads to another phase, and a box names what happens without
-leaving the phase. A watch that the server has not answered yet is "opening". The machine remembers a resume version, which is the
-resourceVersion up to which the sink has everything except what is in quarantine, and its places on two backoff schedules: one for
-servers that answer, one for servers that cannot be reached.
+The machine is in one of four phases: waiting, listing, streaming (a watch sends the whole state first) and watching. An arrow of the
+drawing is an input that leads to another phase, and a box lists inputs that do not. "Opening" is a watch without an answer yet. The
+machine remembers a resume version (the resourceVersion up to which the sink has everything except quarantined objects) and its places
+on two backoff schedules: one for servers that answer, one for servers that cannot be reached.
 
-A row has the input (a fact, or a time that has come), the next phase with what the machine remembers from now on, and the effects in
-their order:
+Each row of the sections below is a step, or several with one result, and has an anchor (states.md#w4). Before it, the resume version is
+100, and nothing is wrong except what the section and the row say. "Next" names the next phase and what changes in the machine's memory:
 
-| effect | the driver |
+| next | meaning |
 | --- | --- |
-| list at 100, watch from 100, refetch a, list metadata | sends this request |
-| replace at 120, apply, collect, resync | gives the sink the whole state, one change, the items of a page, or every object again |
-| close | closes the stream that is open |
-| compare | compares the sink with the list of metadata |
-| tell: … | reports this to the log, the trace and the metrics; "wait 800ms (expired)" is the delay before the next request, and its reason |
+| resume 120 | the resume version becomes 120 |
+| consistent next | the next list asks for the most recent state, until one succeeds |
+| distrusted | the sink may hold another history, so the next list reuses nothing |
+| b quarantined; b released | the sink may lack the latest b; it has it again |
+| refetch version of b: 110 | events of b up to 110 are in the sink already |
+| unverified; verified | whether a history check is pending |
 
-In every row of the phases below, the resume version is 100, and nothing is wrong except what the section and the row say. What
-stays as it was is left out. Of each delay, a row has only the least value that relist can draw; [Jitter](#jitter) has the largest.
+The effects are requests, changes of the sink, and reports to the log, the trace and the metrics. Left out: the report of an applied
+event or bookmark, and the least or default values of [Requests](#requests) and [Jitter](#jitter).
+
+| effect | meaning |
+| --- | --- |
+| list at 100; consistent list; watch from 100; refetch b; list metadata | sends this request; "reusing" decodes only objects whose version the sink does not hold |
+| replace at 120, add, update, delete, collect, resync | gives the sink the whole state, one change, one initial event, or every object again; an inferred delete has no event |
+| close | closes the open stream |
+| compare | compares the sink with the listed metadata |
+| backoff 800ms (expired); relist (expired) | the delay before the next request, or a list that was not planned, and the reason |
+| problem (list) | something failed: a list, a watch, the sink, an object, a version out of order, or drift |
 
 `
 
@@ -112,21 +121,41 @@ func printStates() string {
 	var b strings.Builder
 	b.WriteString(statesHead + printQueries() + printRanges() + printRates())
 	section := func(level string, s section) {
-		fmt.Fprintf(&b, "%s %s\n\n%s\n\n| input | next | effects |\n| --- | --- | --- |\n", level, s.title, s.text)
-		for _, e := range s.examples {
-			before, after, effects := s.play(e)
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", e.in, describeNext(before, after), describeEffects(effects))
+		fmt.Fprintf(&b, "%s %s\n\n%s\n\n| | input | next | effects |\n| --- | --- | --- | --- |\n", level, s.title, s.text)
+		for i, r := range s.rows() {
+			fmt.Fprintf(&b, "| <a id=\"%s%d\"></a>%d | %s | %s | %s |\n", s.anchor, i+1, i+1, strings.Join(r.inputs, "; or "), r.next, r.effects)
 		}
 		b.WriteString("\n")
 	}
 	for _, s := range phaseSections {
 		section("##", s)
 	}
-	b.WriteString("## Beside a watch\n\nWhat follows continues while a watch is open, and brings everything else up to date.\n\n")
+	b.WriteString("## Beside a watch\n\nThese tasks run in the background while a watch is open and keeps the other objects up to date.\n\n")
 	for _, s := range besideSections {
 		section("###", s)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// row is one line of a table: inputs that lead to the same state with the same effects.
+type row struct {
+	inputs        []string
+	next, effects string
+}
+
+// rows plays the examples of a section. Neighbors that do the same share a row.
+func (sec section) rows() []row {
+	var rows []row
+	for _, e := range sec.examples {
+		before, after, effects := sec.play(e)
+		r := row{[]string{e.in}, describeNext(before, after, effects), describeEffects(effects)}
+		if last := len(rows) - 1; last >= 0 && rows[last].next == r.next && rows[last].effects == r.effects {
+			rows[last].inputs = append(rows[last].inputs, e.in)
+			continue
+		}
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 // play returns the machine before and after an example, and its effects.
@@ -149,51 +178,64 @@ func (m *Machine) phaseName() string {
 	return m.phase.name()
 }
 
-func describeNext(before, after *stage) string {
+func describeNext(before, after *stage, effects []Effect) string {
 	a, b := after.m, before.m
 	text := a.phase.name()
 	if p, ok := a.phase.(*waiting); ok {
-		text += map[next]string{toList: ", then list", toWatch: ", then watch"}[p.then]
+		text += map[next]string{toList: " to list", toWatch: " to watch"}[p.then]
 	}
 	add := func(changed bool, format string, args ...any) {
 		if changed {
 			text += "; " + fmt.Sprintf(format, args...)
 		}
 	}
-	add(a.resume != b.resume, "resume version %s", orNone(a.resume))
-	add(a.mostRecent() && !b.mostRecent(), "only the most recent state will do")
-	add(a.distrusted && !b.distrusted, "what is held is not trusted")
-	add(a.lists.paged && !b.lists.paged, "every list is paged")
+	add(a.resume != b.resume, "resume %s", orNone(a.resume))
+	add(a.mostRecent() && !b.mostRecent() && !asksForMostRecent(effects), "consistent next")
+	add(a.distrusted && !b.distrusted, "distrusted")
+	add(a.lists.paged && !b.lists.paged, "every list in pages")
 	add(a.lists.initialEventsUntil.After(b.lists.initialEventsUntil), "initial events for an hour")
 	add(a.lists.listsUntil.After(b.lists.listsUntil), "lists for an hour")
-	add(a.noRefetchUntil.After(b.noRefetchUntil), "nothing is asked for an hour")
+	add(a.noRefetchUntil.After(b.noRefetchUntil), "no refetches for an hour")
 	for _, key := range slices.Sorted(maps.Keys(a.quarantine.entries)) {
 		e, was := a.quarantine.entries[key], b.quarantine.entries[key]
 		switch wait := e.next.Sub(after.at); {
 		case was == nil:
-			add(true, "%s in quarantine, asked for in %v", key, wait)
+			add(true, "%s quarantined, refetch in %v", key, wait)
 		case *was != *e && !e.next.Equal(was.next):
-			add(true, "%s asked for again in %v", key, wait)
+			add(true, "refetch of %s in %v", key, wait)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.quarantine.entries)) {
-		add(a.quarantine.entries[key] == nil, "%s is out of quarantine", key)
+		add(a.quarantine.entries[key] == nil, "%s released", key)
 	}
-	add(a.quarantine.beyondLimit > b.quarantine.beyondLimit, "one more in quarantine, not asked for by itself")
+	add(a.quarantine.beyondLimit > b.quarantine.beyondLimit, "one more quarantined, without a refetch")
 	for _, key := range slices.Sorted(maps.Keys(a.refetchVersions)) {
-		add(a.refetchVersions[key] != b.refetchVersions[key], "refetch version of %s at %s", key, a.refetchVersions[key])
+		add(a.refetchVersions[key] != b.refetchVersions[key], "refetch version of %s: %s", key, a.refetchVersions[key])
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.refetchVersions)) {
 		add(a.refetchVersions[key] == "", "no refetch version of %s", key)
 	}
-	add(a.repair.due() && !b.repair.due(), "a list for repair in %v", a.repair.at.Sub(after.at))
-	add(a.unverified != nil && b.unverified == nil, "the server is unverified")
-	add(a.unverified == nil && b.unverified != nil, "the server counts as verified")
+	add(a.repair.due() && !b.repair.due(), "repair list in %v", a.repair.at.Sub(after.at))
+	add(a.unverified != nil && b.unverified == nil, "unverified")
+	add(a.unverified == nil && b.unverified != nil, "verified")
 	if a.unverified != nil && !a.unverified.at.IsZero() && (b.unverified == nil || !a.unverified.at.Equal(b.unverified.at)) {
-		add(true, "a question in %v", a.unverified.at.Sub(after.at))
+		add(true, "history check in %v", a.unverified.at.Sub(after.at))
 	}
-	add(!a.verify.next.Equal(b.verify.next), "verifies in %v", a.verify.next.Sub(after.at))
+	add(!a.verify.next.Equal(b.verify.next), "verification in %v", a.verify.next.Sub(after.at))
 	return text
+}
+
+// asksForMostRecent reports whether an effect says already that the most recent state is wanted.
+func asksForMostRecent(effects []Effect) bool {
+	return slices.ContainsFunc(effects, func(e Effect) bool {
+		switch e := e.(type) {
+		case List:
+			return e.Version == ""
+		case Watch:
+			return e.Initial && e.Version == ""
+		}
+		return false
+	})
 }
 
 func describeEffects(effects []Effect) string {
@@ -212,19 +254,22 @@ func describeEffects(effects []Effect) string {
 func describeEffect(e Effect) string {
 	switch e := e.(type) {
 	case List:
-		text := "list at " + orMostRecent(e.Version)
-		if e.Limit > 0 {
-			text += fmt.Sprintf(" in pages of %d", e.Limit)
+		text := "list at " + e.Version
+		switch {
+		case e.Version == "":
+			text = "consistent list"
+		case e.Version != "0" && e.Limit > 0:
+			text += " in pages"
 		}
 		if e.Reuse {
-			text += ", decoding what is new"
+			text += ", reusing"
 		}
 		return text
 	case Watch:
 		if e.Initial {
-			return fmt.Sprintf("watch with initial events, %s, for %v", notOlder(e.Version), e.Timeout)
+			return "initial events, " + notOlder(e.Version)
 		}
-		return fmt.Sprintf("watch from %s for %v", orNone(e.Version), e.Timeout)
+		return "watch from " + orNone(e.Version)
 	case Refetch:
 		if e.Key == "" {
 			return "refetch any one object"
@@ -235,49 +280,43 @@ func describeEffect(e Effect) string {
 	case Cancel:
 		return "close"
 	case CancelRefetch:
-		return "give the refetch up"
+		return "cancel the refetch"
 	case CancelVerification:
-		return "give the verification up"
+		return "cancel the verification"
 	case Replace:
 		if e.KeepUnlisted {
-			return "replace at " + orNone(e.Version) + ", keeping what is not listed"
+			return "replace at " + orNone(e.Version) + ", keeping unlisted objects"
 		}
 		return "replace at " + orNone(e.Version)
 	case Apply:
-		return map[Apply]string{Add: "add", Update: "update", Delete: "delete", InferDelete: "delete, inferred", Resync: "resync", Resumed: "the saved copy counts as the first list"}[e]
+		return map[Apply]string{Add: "add", Update: "update", Delete: "delete", InferDelete: "inferred delete", Resync: "resync", Resumed: "the saved copy counts as the first list"}[e]
 	case Collect:
 		return "collect"
 	case Compare:
 		return "compare"
 	}
-	return tellEffect(e)
+	return describeReport(e)
 }
 
-// tellEffect describes those that are told to who watches the reflector.
-func tellEffect(e Effect) string {
+// describeReport describes the effects that are reports.
+func describeReport(e Effect) string {
 	switch e := e.(type) {
-	case Applied:
-		return "tell: event"
-	case Passed:
-		return "tell: bookmark"
 	case ListUnused:
-		return "do not take the list"
-	case Failing:
-		return "" // beside every problem, so it would say nothing here
+		return "discard the list"
+	case Applied, Passed, Failing, Released:
+		return "" // the input, the state or another effect says it
 	case Relist:
-		return fmt.Sprintf("tell: relist (%v)", e.Reason)
+		return fmt.Sprintf("relist (%v)", e.Reason)
 	case Backoff:
-		return fmt.Sprintf("tell: wait %v (%v)", e.Delay, e.Reason)
+		return fmt.Sprintf("backoff %v (%v)", e.Delay, e.Reason)
 	case Recovered:
-		return "tell: recovered"
+		return "recovered"
 	case Problem:
-		return fmt.Sprintf("tell: problem (%v)", e.Class)
-	case Released:
-		return "" // the state says it
+		return fmt.Sprintf("problem (%v)", e.Class)
 	case Verified:
-		return fmt.Sprintf("tell: verified, %d differ", e.Differences)
+		return fmt.Sprintf("verified, %d differ", e.Differences)
 	case Synced:
-		return "tell: synced"
+		return "synced"
 	}
 	return fmt.Sprintf("%T", e)
 }
@@ -285,13 +324,6 @@ func tellEffect(e Effect) string {
 func orNone(version string) string {
 	if version == "" {
 		return "no version"
-	}
-	return version
-}
-
-func orMostRecent(version string) string {
-	if version == "" {
-		return "most recent"
 	}
 	return version
 }

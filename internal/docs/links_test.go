@@ -11,6 +11,7 @@ import (
 var (
 	pageHeading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	notInAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
+	rowAnchor   = regexp.MustCompile(`<a id="([^"]+)">`)
 )
 
 // A link from a page to a file of the repository, or to a heading of a page, leads somewhere.
@@ -38,12 +39,15 @@ func TestPagesHaveNoDeadLinks(t *testing.T) {
 }
 
 // anchorsOf returns how the headings of a page are linked to: in small letters, with hyphens for spaces and nothing for
-// punctuation.
+// punctuation. The rows of docs/states.md name theirs.
 func anchorsOf(page string) []string {
 	var anchors []string
 	for _, match := range pageHeading.FindAllStringSubmatch(page, -1) {
 		anchor := notInAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(match[1])), "")
 		anchors = append(anchors, strings.ReplaceAll(anchor, " ", "-"))
+	}
+	for _, match := range rowAnchor.FindAllStringSubmatch(page, -1) {
+		anchors = append(anchors, match[1])
 	}
 	return anchors
 }
