@@ -14,7 +14,7 @@ type fault struct {
 	name  string
 	what  string // in the table
 	user  string // what it is like in a cluster
-	curl  string // how to do it by hand; F is the address of the faults
+	curl  string // how to do it by hand, which -list prints; F is the address of the faults
 	since string // where the clock starts; if empty, when all is well again
 
 	// patience is how long a client is given, from then on.
@@ -30,6 +30,8 @@ type fault struct {
 const (
 	// sinceItBegan is for faults that are over as soon as they have happened, or when a client has asked so often.
 	sinceItBegan = "it happens"
+	// sinceOver is for all others.
+	sinceOver = "it is over"
 	// sinceAsked is for faults that a client meets when it starts. Languages differ in how long that takes.
 	sinceAsked = "the first request comes"
 	patience   = 90 * time.Second

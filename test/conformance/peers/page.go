@@ -4,15 +4,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/relist-go/relist/internal/chart"
 )
 
-// The tables of docs/clients.md stand between these.
+// The tables of docs/clients.md stand between these. The picture shows the first of them.
 const (
-	page  = "../../../docs/clients.md" // from the folder of the programs
-	begin = "<!-- written by test/conformance/peers -->\n"
-	end   = "<!-- end -->\n"
+	page    = "../../../docs/clients.md" // from the folder of the programs
+	picture = "../../../docs/clients.svg"
+	begin   = "<!-- written by test/conformance/peers -->\n"
+	end     = "<!-- end -->\n"
 )
 
 // cell is what several trials of one fault and one client have shown.
@@ -127,6 +132,8 @@ func measured(results []result) (all, some []client) {
 	return all, some
 }
 
+const secondsTitle = "Seconds until the copy is right again"
+
 // tables is what docs/clients.md has of the results.
 func tables(results []result) string {
 	var b strings.Builder
@@ -150,9 +157,9 @@ func tables(results []result) string {
 	played := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
 		return !slices.ContainsFunc(results, func(r result) bool { return r.Fault == f.name })
 	})
-	head("Seconds until the copy is right again")
+	head(secondsTitle)
 	for _, f := range played {
-		row("`"+f.name+"`: "+f.what, f.name, cell.String)
+		row("`"+f.name+"`", f.name, cell.String)
 	}
 	head(fmt.Sprintf("Requests, where a client sent more than %d", manyRequests))
 	for _, f := range played {
@@ -170,13 +177,9 @@ func tables(results []result) string {
 			}
 		}
 	}
-	b.WriteString("\n### The faults\n\n| fault | in a cluster | by hand | the clock starts when |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\n### The faults\n\n| fault | what happens | in a cluster |\n| --- | --- | --- |\n")
 	for _, f := range played {
-		since := f.since
-		if since == "" {
-			since = "it is over"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", f.name, f.user, f.curl, since)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, f.what, f.user)
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -184,23 +187,30 @@ func tables(results []result) string {
 
 // versions names what was measured.
 func versions(b *strings.Builder, results []result) {
-	b.WriteString("\n| column | library | version | protocol of its watches | runs |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("\n| column | library | version | protocol of its watches |\n| --- | --- | --- | --- |\n")
+	var runs []int
 	for _, c := range clients {
-		release, runs := "", 0
+		release, count := "", 0
 		var protos []string
 		for _, r := range results {
 			if r.Client != c.name {
 				continue
 			}
-			release, runs = r.Release, max(runs, r.Run)
+			release, count = r.Release, max(count, r.Run)
 			if r.Proto != "" && !slices.Contains(protos, r.Proto) {
 				protos = append(protos, r.Proto)
 			}
 		}
-		if runs > 0 {
+		if count > 0 {
 			slices.Sort(protos)
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %d |\n", c.label, c.program.library, release, strings.Join(protos, ", "), runs)
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", c.label, c.program.library, release, strings.Join(protos, ", "))
+			runs = append(runs, count)
 		}
+	}
+	if fewest, most := slices.Min(runs), slices.Max(runs); fewest == most {
+		fmt.Fprintf(b, "\nRuns of each fault: %d.\n", most)
+	} else {
+		fmt.Fprintf(b, "\nRuns of each fault: %d to %d.\n", fewest, most)
 	}
 }
 
@@ -232,7 +242,43 @@ func slowest(results []result) []string {
 	return lines
 }
 
-// writePage puts the tables into docs/clients.md.
+// secondsRow is a row of the first table: a fault, and a cell for each client.
+var secondsRow = regexp.MustCompile("^\\| `(\\S+)` \\| (.*) \\|$")
+
+// drawSeconds draws the table of seconds in a page.
+func drawSeconds(page string) []byte {
+	_, table, _ := strings.Cut(page, "\n### "+secondsTitle)
+	_, table, _ = strings.Cut(table, "\n| fault | ")
+	titles, table, _ := strings.Cut(table, " |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var rows []chart.Row
+	for line := range strings.SplitSeq(table, "\n") {
+		if m := secondsRow.FindStringSubmatch(line); m != nil {
+			row := chart.Row{Label: m[1]}
+			for text := range strings.SplitSeq(m[2], " | ") {
+				row.Cells = append(row.Cells, heat(text))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return chart.HeatMap("How long each client needs until its copy is right again, by fault; the table below has the numbers",
+		"test/conformance/peers", strings.Split(titles, " | "), []string{"up to 3 s", "up to 10 s", "up to 30 s", "up to 90 s", "longer", "not at all"}, rows)
+}
+
+// heat returns the field of the picture for a cell of the table.
+func heat(cell string) chart.Cell {
+	shown, _, _ := strings.Cut(strings.ReplaceAll(cell, "**", ""), " ")
+	shown = strings.TrimSuffix(shown, ";")
+	took, err := strconv.ParseFloat(shown, 64)
+	if err != nil || strings.Contains(cell, "**") {
+		return chart.Cell{Text: shown, Heat: chart.Never}
+	}
+	limits := []float64{3, 10, 30, 90}
+	i, _ := slices.BinarySearch(limits, took)
+	return chart.Cell{Text: shown, Heat: i}
+}
+
+// writePage puts the tables into docs/clients.md, and draws the first.
 func writePage(home, tables string) error {
 	file := filepath.Join(home, page)
 	text, err := os.ReadFile(file)
@@ -244,5 +290,9 @@ func writePage(home, tables string) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("%s lacks %q or %q", page, begin, end)
 	}
-	return os.WriteFile(file, []byte(before+begin+tables+end+after), 0o644)
+	written := before + begin + tables + end + after
+	if err := os.WriteFile(file, []byte(written), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, picture), drawSeconds(written), 0o644)
 }

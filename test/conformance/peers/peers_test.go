@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/chart"
 )
 
 // What needs Go alone is measured in CI by a few faults that are soon over.
@@ -37,7 +40,7 @@ func TestPageIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range faults {
-		if !strings.Contains(string(text), "\n| `"+f.name+"`: "+f.what+" | ") {
+		if !strings.Contains(string(text), "\n| `"+f.name+"` | "+f.what+" | "+f.user+" |\n") {
 			t.Errorf("the page lacks the fault %s, %q: run with -render FILE -update", f.name, f.what)
 		}
 	}
@@ -48,6 +51,41 @@ func TestPageIsUpToDate(t *testing.T) {
 		}
 		if !strings.Contains(string(text), "| "+c.label+" | "+c.program.library+" | "+release+" | ") {
 			t.Errorf("the page lacks %s, %s %s: run again with -update", c.label, c.program.library, release)
+		}
+	}
+}
+
+// The picture shows the table of the page.
+func TestPictureIsUpToDate(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := os.ReadFile(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(drawn, drawSeconds(string(text))) {
+		t.Errorf("%s does not show the table of %s: run with -render FILE -update", picture, page)
+	}
+	for _, f := range faults {
+		if !strings.Contains(string(drawn), ">"+f.name+"<") {
+			t.Errorf("%s lacks the fault %s", picture, f.name)
+		}
+	}
+}
+
+func TestHeat(t *testing.T) {
+	for cell, want := range map[string]chart.Cell{
+		"0.1 (12)":                   {Text: "0.1"},
+		"3.0":                        {Text: "3.0"},
+		"3.1":                        {Text: "3.1", Heat: 1},
+		"457 (562)":                  {Text: "457", Heat: 4},
+		"**stale**":                  {Text: "stale", Heat: chart.Never},
+		"12; **stale** 1 of 3 times": {Text: "12", Heat: chart.Never},
+	} {
+		if got := heat(cell); got != want {
+			t.Errorf("%q is drawn as %+v, want %+v", cell, got, want)
 		}
 	}
 }
