@@ -6,8 +6,11 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/relist-go/relist/internal/chart"
 )
 
 // TestReadmeShowsWhatIsThere keeps the programs and the trace in README.md, and in that of
@@ -47,59 +50,71 @@ func TestReadmeCountsModules(t *testing.T) {
 func TestReadmeFigures(t *testing.T) {
 	t.Chdir(root)
 	readme, page := readText(t, "README.md"), readText(t, "docs/performance.md")
-	for _, title := range []string{"First list, JSON", "First list, protobuf"} {
-		cpu, memory := measured(t, page, title, "CPU, s"), measured(t, page, title, "peak RSS, MB")
+	for _, name := range []string{"list-json", "list-protobuf"} {
+		cpu, memory := measured(t, page, name, "CPU, s"), measured(t, page, name, "peak RSS, MB")
 		want := fmt.Sprintf("| %s s, %s MB | %s s, %s MB |", cpu[1], memory[1], cpu[0], memory[0])
 		if !strings.Contains(readme, want) {
-			t.Errorf("README.md has not, for %q: %s", title, want)
+			t.Errorf("README.md has not, for %s: %s", name, want)
 		}
 	}
 }
 
-// TestPerformanceSummary keeps the summary of docs/performance.md equal to its tables.
-func TestPerformanceSummary(t *testing.T) {
+// TestPerformancePicture keeps the picture of docs/performance.md equal to its tables.
+func TestPerformancePicture(t *testing.T) {
 	t.Chdir(root)
 	page := readText(t, "docs/performance.md")
-	want := "| | client-go | relist | ratio |\n| --- | ---: | ---: | ---: |\n"
-	for _, row := range []struct{ what, title, figure string }{
-		{"first list of 20,000 Pods, JSON: CPU, s", "First list, JSON", "CPU, s"},
-		{"the same: peak memory, MB", "First list, JSON", "peak RSS, MB"},
-		{"first list, protobuf: CPU, s", "First list, protobuf", "CPU, s"},
-		{"first list, protobuf: peak memory, MB", "First list, protobuf", "peak RSS, MB"},
-		{"first list, six fields of each Pod: peak memory, MB", "First list, JSON, six fields of each Pod", "peak RSS, MB"},
-		{"list again when nothing has changed: CPU, s", "List again after 410, 0 % changed, JSON", "CPU, s"},
-		{"watch, JSON: events a second", "Steady watch, JSON", "events/s"},
-		{"watch, protobuf: events a second", "Steady watch, protobuf", "events/s"},
-		{"from the change to the handler, 99th percentile, ms", "From the change to the handler, 1,000 events/s, JSON", "lag p99, ms"},
-		{"1,000 idle informers: memory of each, KB", "1,000 informers that have nothing to do, one process", "RSS per informer, KB"},
-		{"1,000 idle informers: CPU at the start, s", "1,000 informers that have nothing to do, one process", "CPU, s"},
+	var pairs []chart.Pair
+	for _, row := range []struct{ what, name, figure string }{
+		{"first list of 20,000 Pods, JSON: CPU, s", "list-json", "CPU, s"},
+		{"first list, JSON: peak memory, MB", "list-json", "peak RSS, MB"},
+		{"first list, protobuf: CPU, s", "list-protobuf", "CPU, s"},
+		{"first list, protobuf: peak memory, MB", "list-protobuf", "peak RSS, MB"},
+		{"first list, six fields of each Pod: peak memory, MB", "list-slim", "peak RSS, MB"},
+		{"list again when nothing has changed: CPU, s", "relist-0", "CPU, s"},
+		{"watch, JSON: events a second (more is better)", "watch-json", "events/s"},
+		{"watch, protobuf: events a second (more is better)", "watch-protobuf", "events/s"},
+		{"from the change to the handler, 99th percentile, ms", "lag", "lag p99, ms"},
+		{"1,000 idle informers: memory of each, KB", "many-idle", "RSS per informer, KB"},
+		{"1,000 idle informers: CPU at the start, s", "many-idle", "CPU, s"},
 	} {
-		m := measured(t, page, row.title, row.figure)
-		want += fmt.Sprintf("| %s | %s | %s | %s |\n", row.what, m[1], m[0], m[2])
+		m := measured(t, page, row.name, row.figure)
+		pairs = append(pairs, chart.Pair{Label: row.what, Value: [2]float64{figure(t, m[0]), figure(t, m[1])}, Text: [2]string{m[0], m[1]}})
 	}
-	const begin, end = "<!-- summary -->\n\n", "\n<!-- /summary -->"
-	_, summary, ok := strings.Cut(page, begin)
-	summary, _, _ = strings.Cut(summary, end)
-	switch {
-	case !ok:
-		t.Error("docs/performance.md has no summary")
-	case summary != want && *update:
-		if err := os.WriteFile("docs/performance.md", []byte(strings.Replace(page, begin+summary+end, begin+want+end, 1)), 0o644); err != nil {
+	picture := chart.Bars("What relist and client-go need; the tables below have the numbers", "go test ./internal/docs -run TestPerformancePicture -update",
+		[2]string{"relist", "client-go"}, pairs)
+	if *update {
+		if err := os.WriteFile("docs/performance.svg", picture, 0o644); err != nil {
 			t.Fatal(err)
 		}
-	case summary != want:
-		t.Errorf("the summary of docs/performance.md is out of date: run go test ./internal/docs -run TestPerformanceSummary -update. It should be\n%s", want)
+	}
+	if readText(t, "docs/performance.svg") != string(picture) {
+		t.Error("docs/performance.svg is out of date: run go test ./internal/docs -run TestPerformancePicture -update")
 	}
 }
 
-// measured returns what a table of docs/performance.md has of relist and of client-go, and their ratio.
-func measured(t *testing.T, page, title, figure string) []string {
+// measured returns a figure of a case in docs/performance.md: of relist, of client-go, and their ratio.
+func measured(t *testing.T, page, name, figure string) []string {
 	t.Helper()
-	_, section, ok := strings.Cut(page, "### "+title+"\n")
-	section, _, _ = strings.Cut(section, "\n### ")
-	row := regexp.MustCompile(`\| ` + regexp.QuoteMeta(figure) + ` \| (\S+) \| (\S+) \| \*\*(\S+)\*\*`).FindStringSubmatch(section)
-	if !ok || row == nil {
-		t.Fatalf("docs/performance.md has no %q under %q", figure, title)
+	before, rest, ok := strings.Cut(page, "\n| <a id=\""+name+"\"></a>")
+	row, _, _ := strings.Cut(rest, "\n")
+	head, _, _ := strings.Cut(before[strings.LastIndex(before, "\n| | ")+len("\n| | "):], " |\n")
+	column := slices.Index(strings.Split(head, " | "), figure) + 1
+	cells := strings.Split(row, " | ")
+	if !ok || column < 1 || column >= len(cells) {
+		t.Fatalf("docs/performance.md has no %q of %s", figure, name)
 	}
-	return row[1:]
+	m := regexp.MustCompile(`^(\S+) / (\S+): \*\*(\S+)\*\*`).FindStringSubmatch(cells[column])
+	if m == nil {
+		t.Fatalf("docs/performance.md has %q for %q of %s", cells[column], figure, name)
+	}
+	return m[1:]
+}
+
+func figure(t *testing.T, text string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

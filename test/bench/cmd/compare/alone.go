@@ -20,7 +20,7 @@ type way struct {
 }
 
 // transports shows what each way to the same Pods takes.
-func transports(ctx context.Context, r *runner) (string, error) {
+func transports(ctx context.Context, r *runner) (report, error) {
 	return r.alone(ctx, []way{
 		{title: "list, JSON, HTTP/1.1", name: "list-json"},
 		{title: "list, JSON, HTTP/2 and TLS", name: "list-json", http2: true},
@@ -34,7 +34,7 @@ func transports(ctx context.Context, r *runner) (string, error) {
 }
 
 // sharing shows what Options.ShareParts brings.
-func sharing(ctx context.Context, r *runner) (string, error) {
+func sharing(ctx context.Context, r *runner) (report, error) {
 	return r.alone(ctx, []way{
 		{title: "JSON", name: "list-json"},
 		{title: "JSON, ShareParts", name: "list-json", shareParts: true},
@@ -46,7 +46,7 @@ func sharing(ctx context.Context, r *runner) (string, error) {
 }
 
 // alone shows what relist takes on each way. Only relist runs, because client-go has fewer ways.
-func (r *runner) alone(ctx context.Context, ways []way, metrics ...string) (string, error) {
+func (r *runner) alone(ctx context.Context, ways []way, metrics ...string) (report, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "| | %s |\n| --- |%s\n", strings.Join(metrics, " | "), strings.Repeat(" ---: |", len(metrics)))
 	all := cases.All()
@@ -57,7 +57,7 @@ func (r *runner) alone(ctx context.Context, ways []way, metrics ...string) (stri
 			r.progress(c.Name, run, w.title)
 			result, err := r.once(ctx, c, programs[0], r.amount(c), w)
 			if err != nil {
-				return "", err
+				return report{}, err
 			}
 			results = append(results, result)
 		}
@@ -68,5 +68,5 @@ func (r *runner) alone(ctx context.Context, ways []way, metrics ...string) (stri
 		text.WriteString("\n")
 	}
 	fmt.Fprintf(&text, "\nMedian of %d.\n", r.runs)
-	return text.String(), nil
+	return report{text: text.String()}, nil
 }

@@ -4,7 +4,7 @@
 //	go run ./cmd/compare                                   every case
 //	go run ./cmd/compare -case=list-json -objects=2000 -runs=3
 //	go run ./cmd/compare -list                             what cases there are
-//	go run ./cmd/compare -update                           writes the tables into their pages
+//	go run ./cmd/compare -update                           writes the figures into their pages
 //
 // It runs in test/bench/, which is where it finds the programs and the Pods.
 package main
@@ -39,7 +39,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", pageRuns, "how `often` each program runs")
 	flag.IntVar(&o.objects, "objects", 0, "`number` of objects, or of informers; the default is the case's")
 	flag.BoolVar(&o.smoke, "smoke", false, "run each case once, with few objects, and see only whether it works")
-	flag.BoolVar(&o.update, "update", false, "write the tables into the pages below docs; not with other numbers of runs and objects than the default")
+	flag.BoolVar(&o.update, "update", false, "write the figures into the pages below docs; not with other numbers of runs and objects than the default")
 	flag.StringVar(&o.profile, "profile", "", "`directory` for CPU and memory profiles of the last run of each program")
 	list := flag.Bool("list", false, "print the names of the cases")
 	flag.Parse()
@@ -80,13 +80,13 @@ func (o options) run(ctx context.Context) error {
 	r := &runner{options: o, bin: bin}
 	var failed []string
 	for _, s := range wanted {
-		text, err := s.run(ctx, r)
+		measured, err := s.run(ctx, r)
 		if errors.Is(err, pgserver.ErrNotInstalled) && !o.update {
 			fmt.Fprintf(os.Stderr, "compare: %s is left out: %v\n", s.name, err)
 			continue
 		}
 		if err == nil && o.update {
-			err = replaceSection(pages, s.name, withoutDetails(text))
+			err = update(pages, s.name, measured)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -96,7 +96,7 @@ func (o options) run(ctx context.Context) error {
 			failed = append(failed, s.name)
 			continue
 		}
-		fmt.Printf("### %s\n\n%s\n", s.title, text)
+		fmt.Printf("### %s\n\n%s\n", s.title, measured.text)
 	}
 	if failed != nil {
 		return fmt.Errorf("failed: %s", strings.Join(failed, ", "))

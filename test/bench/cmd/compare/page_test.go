@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestReplaceSection(t *testing.T) {
+func TestUpdate(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
@@ -19,36 +19,32 @@ func TestReplaceSection(t *testing.T) {
 		return file
 	}
 	first := write("first.md", "a\n<!-- bench:one -->\nold\n<!-- /bench -->\nb\n<!-- bench:open -->\n")
-	second := write("second.md", "<!-- bench:two -->\n<!-- /bench -->\n<!-- bench:one -->\nold\n<!-- /bench -->\n")
+	second := write("second.md", "<!-- bench:two -->\n<!-- /bench -->\n\n| | CPU, s | own |\n| --- | --- | --- |\n"+
+		"| <a id=\"row-json\"></a>other | 1 | 2 |\n| <a id=\"row\"></a>JSON | old | old |\n\n| <a id=\"loose\"></a>no table | old |\n")
 	pages := []string{first, second}
-	for _, name := range []string{"one", "two"} {
-		if err := replaceSection(pages, name, "new"); err != nil {
+	figures := func(figure string) string { return map[string]string{"CPU, s": "new"}[figure] }
+	for name, r := range map[string]report{"one": {text: "new"}, "two": {text: "new"}, "row": {cell: figures}} {
+		if err := update(pages, name, r); err != nil {
 			t.Error(err)
 		}
 	}
 	for file, want := range map[string]string{
-		first:  "a\n<!-- bench:one -->\n\nnew\n<!-- /bench -->\nb\n<!-- bench:open -->\n",
-		second: "<!-- bench:two -->\n\nnew\n<!-- /bench -->\n<!-- bench:one -->\nold\n<!-- /bench -->\n",
+		first: "a\n<!-- bench:one -->\n\nnew\n<!-- /bench -->\nb\n<!-- bench:open -->\n",
+		second: "<!-- bench:two -->\n\nnew\n<!-- /bench -->\n\n| | CPU, s | own |\n| --- | --- | --- |\n" +
+			"| <a id=\"row-json\"></a>other | 1 | 2 |\n| <a id=\"row\"></a>JSON | new |  |\n\n| <a id=\"loose\"></a>no table | old |\n",
 	} {
 		if got, err := os.ReadFile(file); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v, want %q", filepath.Base(file), got, err, want)
 		}
 	}
-	for _, name := range []string{"three", "open"} {
-		if err := replaceSection(pages, name, "new"); err == nil || !strings.Contains(err.Error(), "<!-- bench:"+name+" -->") {
+	for name, r := range map[string]report{"three": {text: "new"}, "open": {text: "new"}, "json": {cell: figures}, "loose": {cell: figures}} {
+		if err := update(pages, name, r); err == nil || !strings.HasSuffix(err.Error(), " "+name) {
 			t.Errorf("%s, which no page has: %v", name, err)
 		}
 	}
 }
 
-func TestWithoutDetails(t *testing.T) {
-	const text = "| | relist | received, MB |\n| CPU, s | 1 |\n| allocated, MB | 2 |\n| own | 3 |\n\nMedian of 5.\n"
-	if got, want := withoutDetails(text), strings.Replace(text, "| allocated, MB | 2 |\n", "", 1); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// The pages have a place for each section, and no table that this command does not measure.
+// The pages have a place for each section, and no figures that this command does not measure.
 func TestPages(t *testing.T) {
 	t.Chdir("../..")
 	var want, got []string
@@ -60,13 +56,13 @@ func TestPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`<!-- bench:(\S+) -->`).FindAllSubmatch(text, -1) {
-			got = append(got, string(m[1]))
+		for _, m := range regexp.MustCompile(`<!-- bench:(\S+) -->|(?m)^\| <a id="(\S+)"></a>`).FindAllSubmatch(text, -1) {
+			got = append(got, string(m[1])+string(m[2]))
 		}
 	}
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		t.Errorf("the pages have the tables %v, want %v", got, want)
+		t.Errorf("the pages have the figures of %v, want %v", got, want)
 	}
 }

@@ -12,7 +12,14 @@ import (
 // A section is a part of the report. Most sections have the table of one case.
 type section struct {
 	name, title string
-	run         func(ctx context.Context, r *runner) (markdown string, err error)
+	run         func(ctx context.Context, r *runner) (report, error)
+}
+
+// report is what a section has measured: all of it in Markdown, and for the row of a page each figure by its name, if the section
+// compares the programs.
+type report struct {
+	text string
+	cell func(figure string) string
 }
 
 // sections returns all sections, in the order of the report.
@@ -22,9 +29,11 @@ func sections() []section {
 		if c.Alone {
 			continue
 		}
-		all = append(all, section{c.Name, c.Title, func(ctx context.Context, r *runner) (string, error) {
+		all = append(all, section{c.Name, c.Title, func(ctx context.Context, r *runner) (report, error) {
 			results, err := r.compare(ctx, c)
-			return table(results), err
+			return report{table(results), func(figure string) string {
+				return comparison(values(results[0], figure), values(results[1], figure))
+			}}, err
 		}})
 	}
 	return append(all,

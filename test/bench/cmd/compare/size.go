@@ -11,17 +11,17 @@ import (
 )
 
 // binarySize builds two programs that keep the same six fields of every Pod, and compares their sizes.
-func binarySize(ctx context.Context, r *runner) (string, error) {
+func binarySize(ctx context.Context, r *runner) (report, error) {
 	relist, err := r.sizeOf(ctx, "../..", "./examples/slim")
 	if err != nil {
-		return "", err
+		return report{}, err
 	}
 	clientGo, err := r.sizeOf(ctx, ".", "./cmd/clientgoslim")
 	if err != nil {
-		return "", err
+		return report{}, err
 	}
-	return fmt.Sprintf("| | relist | client-go | ratio |\n| --- | ---: | ---: | --- |\n| binary, MB | %s | %s | **%s** |\n",
-		number(relist), number(clientGo), number(relist/clientGo)), nil
+	cell := comparison([]float64{relist}, []float64{clientGo})
+	return report{"binary, MB: " + cell + "\n", func(string) string { return cell }}, nil
 }
 
 func (r *runner) sizeOf(ctx context.Context, dir, program string) (mb float64, err error) {

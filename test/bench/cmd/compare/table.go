@@ -48,7 +48,15 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// ratio returns a text such as "0.41 (0.38-0.45)".
+// comparison returns a text such as "1.20 / 2.90: **0.41** (0.38 to 0.45)", or nothing if the programs do not have the figure.
+func comparison(a, b []float64) string {
+	if len(a) == 0 || len(b) == 0 {
+		return ""
+	}
+	return number(median(a)) + " / " + number(median(b)) + ": " + ratio(a, b)
+}
+
+// ratio returns a text such as "**0.41** (0.38 to 0.45)".
 func ratio(a, b []float64) string {
 	var all []float64
 	for i := range min(len(a), len(b)) {

@@ -33,6 +33,15 @@ Median of 3.
 	}
 }
 
+func TestComparison(t *testing.T) {
+	if got, want := comparison([]float64{1, 2, 6}, []float64{4, 4, 4}), "2.00 / 4.00: **0.50** (0.25 to 1.50)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := comparison([]float64{1}, nil); got != "" {
+		t.Errorf("a figure of one program is %q", got)
+	}
+}
+
 // Ratios are of the runs that followed each other, not of the medians.
 func TestRatio(t *testing.T) {
 	for _, tt := range []struct {
