@@ -1,8 +1,7 @@
-// Package architecture draws what docs/architecture.md and docs/durable.md show, and tests what the pages say.
+// Package architecture writes the lists of files in docs/architecture.md, and tests what the page says.
 package architecture
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -11,19 +10,14 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the drawings and their lists in the pages")
+var update = flag.Bool("update", false, "rewrite the lists in the page")
 
 const (
 	root = "../../"
 	page = "../architecture.md"
 )
 
-// otherPages are the pages of the drawings that are not in docs/architecture.md.
-var otherPages = map[string]string{"durable": "../durable.md"}
-
 // road is the way of something through the files of this module, as a text beside this file tells it:
-//
-//	the title
 //
 //	[a box]
 //	a file | what it does
@@ -35,9 +29,9 @@ var otherPages = map[string]string{"durable": "../durable.md"}
 //
 //	~> what leads back to the first box
 type road struct {
-	name, title string
-	rows        []row
-	back        string // empty if nothing leads back
+	name string
+	rows []row
+	back string // empty if nothing leads back
 }
 
 // row is one or two boxes side by side.
@@ -56,11 +50,9 @@ type step struct{ file, does string }
 // readRoad reads NAME.txt.
 func readRoad(t *testing.T, name string) road {
 	t.Helper()
-	text := readFile(t, name+".txt")
-	title, rest, _ := strings.Cut(text, "\n")
-	r := road{name: name, title: title}
+	r := road{name: name}
 	after := ""
-	for line := range strings.Lines(rest) {
+	for line := range strings.Lines(readFile(t, name+".txt")) {
 		line = strings.TrimSpace(line)
 		file, does, isStep := strings.Cut(line, " | ")
 		switch {
@@ -117,7 +109,7 @@ func roads(t *testing.T) []road {
 	return all
 }
 
-// A drawing and a page name only files that are there, and say what each does.
+// A road names only files that are there, and says what each does.
 func TestRoadsNameFiles(t *testing.T) {
 	for _, r := range roads(t) {
 		for _, row := range r.rows {
@@ -132,12 +124,11 @@ func TestRoadsNameFiles(t *testing.T) {
 	}
 }
 
-// The pages have a drawing of each road, and list its files below. Update them with -update.
-func TestPagesDrawTheRoads(t *testing.T) {
+// The page lists the files of each road. Update it with -update.
+func TestPageListsTheRoads(t *testing.T) {
 	for _, r := range roads(t) {
-		page := cmp.Or(otherPages[r.name], page)
 		text := readFile(t, page)
-		begin, end := "<!-- drawn: "+r.name+" -->\n", "<!-- end -->\n"
+		begin, end := "<!-- listed: "+r.name+" -->\n", "<!-- end -->\n"
 		before, rest, ok := strings.Cut(text, begin)
 		_, after, closed := strings.Cut(rest, end)
 		if !ok || !closed {
@@ -164,7 +155,7 @@ func check(t *testing.T, file, want string) {
 // list is a road as a part of the page.
 func (r road) list() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\n", r.draw())
+	b.WriteString("\n")
 	for i, row := range r.rows {
 		if i > 0 {
 			fmt.Fprintf(&b, "↓ %s\n\n", row.after)
@@ -181,28 +172,4 @@ func (r road) list() string {
 		fmt.Fprintf(&b, "↑ %s\n\n", r.back)
 	}
 	return b.String()
-}
-
-// draw is a road as a flowchart of Mermaid, with the title of each box.
-func (r road) draw() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "```mermaid\nflowchart TD\n    accTitle: %s\n", r.title)
-	id := func(row, box int) string { return fmt.Sprintf("box%d%c", row+1, 'a'+box) }
-	for i, row := range r.rows {
-		for k, box := range row.boxes {
-			fmt.Fprintf(&b, "    %s[%q]\n", id(i, k), box.title)
-		}
-		if i == 0 {
-			continue
-		}
-		// Each box of the row above leads to the one below, or all to one, or one to all.
-		above, here := len(r.rows[i-1].boxes), len(row.boxes)
-		for k := range max(above, here) {
-			fmt.Fprintf(&b, "    %s -->|%q| %s\n", id(i-1, min(k, above-1)), row.after, id(i, min(k, here-1)))
-		}
-	}
-	if r.back != "" {
-		fmt.Fprintf(&b, "    %s -.->|%q| %s\n", id(len(r.rows)-1, 0), r.back, id(0, 0))
-	}
-	return b.String() + "```\n"
 }
