@@ -4,7 +4,7 @@
 //
 // A [mutation] replaces text that has to be in a package exactly once, so that one that
 // no longer fits says so. Nothing is copied or written: the go command is given an
-// overlay. README.md lists the mutations; -update rewrites that list.
+// overlay. For each mutation, the command prints every trace that failed:
 //
 //	make mutants
 package mutants

@@ -23,6 +23,9 @@ func TestMutants(t *testing.T) {
 		t.Fatalf("these fail without any mutation: %s", strings.Join(failed, ", "))
 	}
 	for _, m := range mutations {
+		if _, err := os.Stat(filepath.Join(root, "testdata", m.trace+".txt")); err != nil {
+			t.Errorf("%s: %v", m.what, err)
+		}
 		t.Run(strings.ReplaceAll(m.what, " ", "-"), func(t *testing.T) {
 			t.Parallel() // most of the time is the linker's
 			failed := runTraces(t, overlay(t, m))
