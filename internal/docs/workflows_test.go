@@ -117,7 +117,7 @@ func TestAcceptedFindingsAreInFiles(t *testing.T) {
 	}
 }
 
-// CONTRIBUTING.md says what each target of the Makefile is for.
+// CONTRIBUTING.md says how long each target of the Makefile takes.
 func TestContributingNamesEveryTarget(t *testing.T) {
 	t.Chdir(root)
 	page := readText(t, "CONTRIBUTING.md")
