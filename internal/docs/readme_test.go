@@ -59,6 +59,32 @@ func TestReadmeFigures(t *testing.T) {
 	}
 }
 
+// figureLink is a figure with a link to its row of docs/performance.md.
+var figureLink = regexp.MustCompile(`\[([\d.]+) (MB|s|s in the database|% of a core)\]\([^)]*performance\.md#([\w-]+)\)`)
+
+// TestLinkedFigures compares the figures that pages quote, each with a link to its row, with what the benchmark has written there.
+func TestLinkedFigures(t *testing.T) {
+	t.Chdir(root)
+	page := readText(t, "docs/performance.md")
+	seen := 0
+	for _, file := range slices.Concat(glob(t, "docs/*.md"), glob(t, "docs/guides/*.md")) {
+		for _, m := range figureLink.FindAllStringSubmatch(readText(t, file), -1) {
+			seen++
+			name := map[string]string{"MB": "live heap, MB", "s": "CPU, s", "s in the database": "CPU of the database, s", "% of a core": "CPU, % of a core"}[m[2]]
+			if strings.HasPrefix(m[3], "copy-") && m[2] == "MB" {
+				name = "peak RSS over idle, MB"
+			}
+			_, decimals, _ := strings.Cut(m[1], ".")
+			if want := fmt.Sprintf("%.*f", len(decimals), figure(t, measured(t, page, m[3], name)[0])); m[1] != want {
+				t.Errorf("%s says %s, and docs/performance.md %s", file, m[0], want)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d figures were found", seen)
+	}
+}
+
 // TestPerformancePicture keeps the picture of docs/performance.md equal to its tables.
 func TestPerformancePicture(t *testing.T) {
 	t.Chdir(root)
