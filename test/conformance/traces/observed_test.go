@@ -26,15 +26,15 @@ var shownByTest = map[string]func(*testing.T){
 	"what-the-sink-refuses":            TestSinkRefuses,
 	"an-event-before-the-first-list":   TestEventBeforeTheFirstListSyncs,
 	"one-producer-and-closed-queues":   TestClosedQueueTakesMore,
-	"what-waits-for-a-handler":         TestHandlerIsToldOfEachUpdate,
-	"an-object-that-comes-as-it-was":   TestListedAgainIsAnUpdate,
+	"handlers-get-the-latest-state":    TestHandlerIsToldOfEachUpdate,
+	"unchanged-objects":                TestListedAgainIsAnUpdate,
 	"a-resync-of-handlers":             TestResyncComesAtOnce,
-	"a-handler-that-is-removed":        TestHandlerThatEndsIsToldNothing,
+	"removed-handlers":                 TestHandlerThatEndsIsToldNothing,
 	"several-namespaces":               TestTwoInformersCallOneHandlerAtOnce,
-	"what-is-logged":                   TestLogHasALineForEachAttempt,
+	"logs":                             TestLogHasALineForEachAttempt,
 	"the-work-queue":                   TestWorkQueue,
-	"beside-handlers":                  TestFilterSeesTheFinalState,
-	"what-is-measured":                 TestNoReflectorIsMeasured,
+	"filters-indexes-and-waiting":      TestFilterSeesTheFinalState,
+	"metrics":                          TestNoReflectorIsMeasured,
 }
 
 // shownElsewhere are the headings for which another package has the test, and its file.
