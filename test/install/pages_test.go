@@ -86,13 +86,11 @@ var notRun = []struct{ page, commands, because string }{
 	{"docs/cli.md", "", "test/conformance/kubectl has the plugin"},
 	{"docs/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
 	{"docs/durable.md", "", "durable/cmd/relist-sql runs the blocks of that page"},
-	{"docs/guarantees.md", "make recovery", "it is a step of .ci/run"},
 	{"docs/incidents/README.md", "go test ", "make test runs the same packages"},
 	{"docs/performance.md", "make bench|cd test/bench|go run ", "20 minutes; make bench-smoke, a step of .ci/run, runs each case"},
 	{"docs/testing-recipes.md", "relist serve", "the test has such a server already"},
 	{"docs/transports.md", "make |cd test/conformance|go run ", "minutes, with a kube-apiserver"},
 	{"prometheus/README.md", "go (get|mod)", "TestInstallByVersion requires the module"},
-	{"test/conformance/mutants/README.md", "make mutants", "make conformance runs it"},
 }
 
 // TestCommandsOfPages copies the commands of the pages into a shell, on a clone, as readers do. Each command of a page is either run or
