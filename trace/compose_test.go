@@ -44,7 +44,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Play(t, f, Mirror); err != nil {
+	if _, err := Replay(f, Mirror, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -22,7 +22,7 @@ func TestTraceOfDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Play(t, f, Mirror); err != nil {
+	if _, err := Replay(f, Mirror, nil); err != nil {
 		t.Error(err)
 	}
 }

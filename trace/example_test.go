@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -171,10 +172,19 @@ func TestOtherClient(t *testing.T) { trace.Run(t, conversation, newLoop) }
 // Another team's client against this module's traces: the diff says what it would
 // have had to do.
 func ExampleReplay() {
-	_ = trace.Replay(trace.ReplayOptions{
-		Program: newLoop,
-		Done:    func(_ string, err error) { fmt.Print(err) },
-	}, "../testdata/stop-opening.txt")
+	const name = "../testdata/stop-opening.txt"
+	src, err := os.ReadFile(name)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := trace.Parse(name, src)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = trace.Replay(f, newLoop, nil)
+	fmt.Print(err)
 	// Output:
 	// # The client is stopped after it has asked for a watch and before the answer.
 	//

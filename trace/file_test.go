@@ -168,8 +168,8 @@ func TestAFileForAnotherProgramIsNotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `f.txt: this trace is for another program: no program here is called "client-go": there are mirror, retrywatcher, retrywatcher-bookmarks`
-	if err := Check(f, nil); err == nil || err.Error() != want {
-		t.Errorf("Check = %v, want %s", err, want)
+	if _, err := Replay(f, nil, nil); err == nil || err.Error() != want {
+		t.Errorf("Replay = %v, want %s", err, want)
 	}
 }
 

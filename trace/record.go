@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/relist-go/relist/internal/stephook"
@@ -39,7 +38,7 @@ func Record(f *File, program Program) (*Recording, error) {
 		return nil, err
 	}
 	rec := &recorder{}
-	got, err := recorded(new(testing.T), f, program, rec) // as in Replay
+	got, err := inBubble(new(testing.T), f, program, func(string) {}, rec) // as in Replay
 	err = compare(f, got, err)
 	return rec.recording(f, got, err), err
 }
@@ -55,17 +54,6 @@ type recorder struct {
 	mu    sync.Mutex
 	rows  []tracepage.Row // of the stimulus that is being played
 	state *tracepage.State
-}
-
-// recorded runs f as inBubble does, and notes what happens.
-func recorded(t *testing.T, f *File, program Program, rec *recorder) (got []string, err error) {
-	synctest.Test(t, func(*testing.T) {
-		if rec != nil {
-			rec.start = time.Now()
-		}
-		got, err = play(f, program, func(string) {}, rec)
-	})
-	return got, err
 }
 
 // observe returns the context in which the client runs.

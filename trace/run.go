@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"testing"
 	"testing/synctest"
 	"time"
 
@@ -30,6 +31,17 @@ type run struct {
 	client Client
 	cancel context.CancelFunc
 	done   chan struct{} // closed when Run has returned; nil if Run was not called
+}
+
+// inBubble runs a file in a bubble of its own.
+func inBubble(t *testing.T, f *File, program Program, echo func(string), record *recorder) (got []string, err error) {
+	synctest.Test(t, func(*testing.T) {
+		if record != nil {
+			record.start = time.Now()
+		}
+		got, err = play(f, program, echo, record)
+	})
+	return got, err
 }
 
 // play runs a file and returns the text that it should have. If the run cannot

@@ -28,7 +28,7 @@ func TestEveryLineCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := inBubble(t, f, Mirror, func(string) {})
+		got, err := inBubble(t, f, Mirror, func(string) {}, nil)
 		for i, l := range f.lines {
 			if l.kind != observed {
 				continue
@@ -85,7 +85,8 @@ func playText(t *testing.T, program Program, text string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Play(t, f, program)
+	_, err = Replay(f, program, nil)
+	return err
 }
 
 // A connection that the program forgets is a failure, though all lines are right.

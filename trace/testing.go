@@ -8,7 +8,6 @@ import (
 	"path"
 	"strings"
 	"testing"
-	"testing/synctest"
 )
 
 // Run runs every file of fsys that is called *.txt, each in a subtest. If program is
@@ -47,7 +46,7 @@ func Run(t *testing.T, fsys fs.FS, program Program) {
 			if boolFlag("test.artifacts") {
 				rec = &recorder{}
 			}
-			got, err := recorded(t, f, program, rec)
+			got, err := inBubble(t, f, program, func(string) {}, rec)
 			if err == nil && boolFlag("update") {
 				if err := rewrite(f, place, got); err != nil {
 					t.Fatal(err)
@@ -60,24 +59,6 @@ func Run(t *testing.T, fsys fs.FS, program Program) {
 			}
 		})
 	}
-}
-
-// Play runs one file and returns how it differs, as a [*Failure]. It is for
-// tests that expect a difference; the others use [Run]. If program is nil, it is the one
-// that the file names.
-func Play(t *testing.T, f *File, program Program) error {
-	t.Helper()
-	program, err := f.programOr(program)
-	if err != nil {
-		return err
-	}
-	got, err := inBubble(t, f, program, func(string) {})
-	return compare(f, got, err)
-}
-
-func inBubble(t *testing.T, f *File, program Program, echo func(string)) (got []string, err error) {
-	synctest.Test(t, func(*testing.T) { got, err = play(f, program, echo, nil) })
-	return got, err
 }
 
 // read parses a file and says where it is on disk, if it is there.

@@ -43,7 +43,7 @@ func (c *conversation) compose(program trace.Program) ([]byte, error) {
 	if err == nil {
 		var f *trace.File
 		if f, err = trace.Parse("trace", text); err == nil {
-			err = trace.Check(f, program)
+			_, err = trace.Replay(f, program, nil)
 		}
 	}
 	switch {

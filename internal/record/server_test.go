@@ -161,7 +161,7 @@ func passes(t *testing.T, c *conversation) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := trace.Check(f, trace.Mirror); err != nil {
+	if _, err := trace.Replay(f, trace.Mirror, nil); err != nil {
 		t.Fatalf("%v\n%s", err, r.Trace)
 	}
 	return string(r.Trace)

@@ -9,11 +9,16 @@ import (
 )
 
 func main() {
-	err := trace.Replay(trace.ReplayOptions{
-		Done: func(file string, err error) { fmt.Println(file, err == nil) },
-	}, os.Args[1:]...)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	for _, name := range os.Args[1:] {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		f, err := trace.Parse(name, src)
+		if err != nil {
+			panic(err)
+		}
+		_, err = trace.Replay(f, nil, nil)
+		fmt.Println(name, err == nil)
 	}
 }
