@@ -104,7 +104,7 @@ type Config struct {
 	Protocol Protocol
 
 	// WatchTransport is how watches travel: in the body of a response, or as the
-	// messages of a WebSocket. If nil, [WatchAuto].
+	// messages of a WebSocket. If nil, [WatchHTTP].
 	WatchTransport WatchTransport
 
 	// ReadIdleTimeout is how long an HTTP/2 connection or a WebSocket may be idle

@@ -125,20 +125,6 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-func TestWatchTransportNames(t *testing.T) {
-	if got := WatchAuto.String() + WatchHTTP.String() + WatchWebSocket.String(); got != "autoHTTPWebSocket" {
-		t.Error(got)
-	}
-}
-
-// A transport can be compared, which is how a program asks which one a Config has, and
-// each is another one.
-func TestWatchTransportsDiffer(t *testing.T) {
-	if WatchAuto == WatchHTTP || WatchHTTP == WatchWebSocket || WatchAuto == WatchWebSocket {
-		t.Error("two transports are one")
-	}
-}
-
 func TestInClusterOutsideOfOne(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	if _, err := InCluster(); !errors.Is(err, ErrNotInCluster) {

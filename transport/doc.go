@@ -33,7 +33,7 @@
 //   - *apierrors.StatusError: the server, or a proxy before it, said no;
 //   - [UnexpectedContentError]: it said yes, in a format that cannot be right;
 //   - [frames.Error], [frames.TooLargeError]: a watch stream that cannot be framed;
-//   - [CloseError]: a WebSocket that was closed, but not cleanly;
+//   - io.ErrUnexpectedEOF: a watch that was cut, or a WebSocket that was closed, but not cleanly;
 //   - the error of the network, of TLS, or of ctx.
 //
 // Credentials appear in no error.

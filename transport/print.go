@@ -3,8 +3,8 @@ package transport
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
+	"reflect"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -14,121 +14,102 @@ import (
 // However a Config is printed, it shows no secret: by fmt with any verb, by slog, or as
 // JSON. It is printed for people, and cannot be read back.
 
-// String returns the fields that are set as JSON, without what is secret.
-func (c Config) String() string { return c.printable().String() }
-
-// Format writes String, whatever the verb.
-func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
-
-// LogValue returns the fields that are set, without what is secret.
-func (c Config) LogValue() slog.Value { return slog.GroupValue(c.printable()...) }
+// Format writes the fields that are set as JSON, without what is secret, whatever the verb.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.printable().encode()) }
 
 // MarshalJSON returns the fields that are set, without what is secret.
-func (c Config) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil }
+func (c Config) MarshalJSON() ([]byte, error) { return []byte(c.printable().encode()), nil }
 
-// String returns the fields that are set as JSON, without what is secret.
-func (t TLSConfig) String() string { return t.printable().String() }
-
-// Format writes String, whatever the verb.
-func (t TLSConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, t.String()) }
-
-// LogValue returns the fields that are set, without what is secret.
-func (t TLSConfig) LogValue() slog.Value { return slog.GroupValue(t.printable()...) }
+// Format writes the fields that are set as JSON, without what is secret, whatever the verb.
+func (t TLSConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, t.printable().encode()) }
 
 // MarshalJSON returns the fields that are set, without what is secret.
-func (t TLSConfig) MarshalJSON() ([]byte, error) { return []byte(t.String()), nil }
+func (t TLSConfig) MarshalJSON() ([]byte, error) { return []byte(t.printable().encode()), nil }
 
-// String returns the fields that are set as JSON, without what is secret.
-func (e ExecConfig) String() string { return e.printable().String() }
-
-// Format writes String, whatever the verb.
-func (e ExecConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }
-
-// LogValue returns the fields that are set, without what is secret.
-func (e ExecConfig) LogValue() slog.Value { return slog.GroupValue(e.printable()...) }
+// Format writes the fields that are set as JSON, without what is secret, whatever the verb.
+func (e ExecConfig) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.printable().encode()) }
 
 // MarshalJSON returns the fields that are set, without what is secret.
-func (e ExecConfig) MarshalJSON() ([]byte, error) { return []byte(e.String()), nil }
+func (e ExecConfig) MarshalJSON() ([]byte, error) { return []byte(e.printable().encode()), nil }
 
-// attrs are the fields that are printed.
-type attrs []slog.Attr
+// printable has the fields that are printed.
+type printable map[string]any
 
-func (a *attrs) text(name, value string) {
-	if value != "" {
-		*a = append(*a, slog.String(name, value))
+// add prints a field, unless it is not set.
+func (p printable) add(name string, value any) {
+	v := reflect.ValueOf(value)
+	if !v.IsValid() || v.IsZero() || v.Kind() == reflect.Map && v.Len() == 0 {
+		return
 	}
+	if named, ok := value.(fmt.Stringer); ok {
+		value = named.String()
+	}
+	p[name] = value
 }
 
-// secret says that a field is set, and not to what.
-func (a *attrs) secret(name string, set bool) {
+// hide prints instead of a field that it is set.
+func (p printable) hide(name string, set bool, instead string) {
 	if set {
-		*a = append(*a, slog.String(name, string(redacted)))
+		p[name] = instead
 	}
 }
 
-func (a *attrs) value(name string, set bool, value any) {
-	if set {
-		*a = append(*a, slog.Any(name, value))
-	}
-}
-
-func (c Config) printable() attrs {
-	var a attrs
-	a.text("Server", withoutUser(c.Server))
-	tls := c.TLS.printable()
-	a.value("TLS", len(tls) > 0, slog.GroupValue(tls...))
-	a.secret("BearerToken", c.BearerToken != "")
-	a.text("BearerTokenFile", c.BearerTokenFile)
-	a.text("Username", c.Username)
-	a.secret("Password", c.Password != "")
+func (c Config) printable() printable {
+	p := make(printable)
+	p.add("Server", withoutUser(c.Server))
+	p.add("TLS", c.TLS.printable())
+	p.hide("BearerToken", c.BearerToken != "", redacted)
+	p.add("BearerTokenFile", c.BearerTokenFile)
+	p.add("Username", c.Username)
+	p.hide("Password", c.Password != "", redacted)
 	if c.Exec != nil {
-		a.value("Exec", true, slog.GroupValue(c.Exec.printable()...))
+		p["Exec"] = c.Exec.printable()
 	}
-	a.value("AllowInsecureCredentials", c.AllowInsecureCredentials, true)
-	a.text("ImpersonateUser", c.Impersonate.User)
-	a.text("ImpersonateUID", c.Impersonate.UID)
-	a.value("ImpersonateGroups", len(c.Impersonate.Groups) > 0, c.Impersonate.Groups)
-	a.value("ImpersonateExtra", len(c.Impersonate.Extra) > 0, c.Impersonate.Extra)
-	a.text("Namespace", c.Namespace)
-	a.text("ProxyURL", withoutUser(c.ProxyURL))
-	a.text("UserAgent", c.UserAgent)
-	a.value("Protocol", c.Protocol != 0, c.Protocol.String())
-	a.value("WatchTransport", c.WatchTransport != nil, fmt.Sprint(c.WatchTransport))
-	a.value("ReadIdleTimeout", c.ReadIdleTimeout != 0, c.ReadIdleTimeout.String())
-	a.value("PingTimeout", c.PingTimeout != 0, c.PingTimeout.String())
-	a.value("MaxConcurrentGets", c.MaxConcurrentGets != 0, c.MaxConcurrentGets)
-	a.value("MaxFrameBytes", c.MaxFrameBytes != 0, c.MaxFrameBytes)
-	a.value("Compression", c.Compression != 0, c.Compression.String())
-	a.value("Dial", c.Dial != nil, "func")
-	a.value("RoundTripper", c.RoundTripper != nil, fmt.Sprintf("%T", c.RoundTripper))
-	a.value("OnProblem", c.OnProblem != nil, "func")
-	return a
+	p.add("AllowInsecureCredentials", c.AllowInsecureCredentials)
+	p.add("ImpersonateUser", c.Impersonate.User)
+	p.add("ImpersonateUID", c.Impersonate.UID)
+	p.add("ImpersonateGroups", c.Impersonate.Groups)
+	p.add("ImpersonateExtra", c.Impersonate.Extra)
+	p.add("Namespace", c.Namespace)
+	p.add("ProxyURL", withoutUser(c.ProxyURL))
+	p.add("UserAgent", c.UserAgent)
+	p.add("Protocol", c.Protocol)
+	p.hide("WatchTransport", c.WatchTransport != nil, fmt.Sprint(c.WatchTransport))
+	p.add("ReadIdleTimeout", c.ReadIdleTimeout)
+	p.add("PingTimeout", c.PingTimeout)
+	p.add("MaxConcurrentGets", c.MaxConcurrentGets)
+	p.add("MaxFrameBytes", c.MaxFrameBytes)
+	p.add("Compression", c.Compression)
+	p.hide("Dial", c.Dial != nil, "func")
+	p.hide("RoundTripper", c.RoundTripper != nil, fmt.Sprintf("%T", c.RoundTripper))
+	p.hide("OnProblem", c.OnProblem != nil, "func")
+	return p
 }
 
-func (t TLSConfig) printable() attrs {
-	var a attrs
-	a.text("CAFile", t.CAFile)
-	a.value("CAData", len(t.CAData) > 0, size(t.CAData))
-	a.text("CertFile", t.CertFile)
-	a.value("CertData", len(t.CertData) > 0, size(t.CertData)) // a certificate and its key may be one file
-	a.text("KeyFile", t.KeyFile)
-	a.secret("KeyData", len(t.KeyData) > 0)
-	a.text("ServerName", t.ServerName)
-	a.value("Insecure", t.Insecure, true)
-	return a
+func (t TLSConfig) printable() printable {
+	p := make(printable)
+	p.add("CAFile", t.CAFile)
+	p.hide("CAData", len(t.CAData) > 0, size(t.CAData))
+	p.add("CertFile", t.CertFile)
+	p.hide("CertData", len(t.CertData) > 0, size(t.CertData)) // a certificate and its key may be one file
+	p.add("KeyFile", t.KeyFile)
+	p.hide("KeyData", len(t.KeyData) > 0, redacted)
+	p.add("ServerName", t.ServerName)
+	p.add("Insecure", t.Insecure)
+	return p
 }
 
-func (e ExecConfig) printable() attrs {
-	var a attrs
-	a.text("Command", e.Command)
-	a.secret("Args", len(e.Args) > 0)
-	a.secret("Env", len(e.Env) > 0)
-	a.text("APIVersion", e.APIVersion)
-	a.text("InstallHint", e.InstallHint)
-	a.value("InteractiveMode", e.InteractiveMode != 0, e.InteractiveMode.String())
-	a.value("ProvideClusterInfo", e.ProvideClusterInfo, true)
-	a.secret("ClusterConfig", len(e.ClusterConfig) > 0)
-	return a
+func (e ExecConfig) printable() printable {
+	p := make(printable)
+	p.add("Command", e.Command)
+	p.hide("Args", len(e.Args) > 0, redacted)
+	p.hide("Env", len(e.Env) > 0, redacted)
+	p.add("APIVersion", e.APIVersion)
+	p.add("InstallHint", e.InstallHint)
+	p.add("InteractiveMode", e.InteractiveMode)
+	p.add("ProvideClusterInfo", e.ProvideClusterInfo)
+	p.hide("ClusterConfig", len(e.ClusterConfig) > 0, redacted)
+	return p
 }
 
 func size(data []byte) string { return strconv.Itoa(len(data)) + " bytes" }
@@ -139,40 +120,24 @@ func withoutUser(text string) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return string(redacted)
+		return redacted
 	case u.User != nil:
-		u.User = url.User(string(redacted))
+		u.User = url.User(redacted)
 	}
-	if u.RawQuery != "" {
-		u.RawQuery = string(redacted)
-	}
-	if u.Fragment != "" {
-		u.Fragment = string(redacted)
-	}
-	if u.Opaque != "" {
-		u.Opaque = string(redacted)
+	for _, part := range []*string{&u.RawQuery, &u.Fragment, &u.Opaque} {
+		if *part != "" {
+			*part = redacted
+		}
 	}
 	return u.String()
 }
 
-// String is a JSON object of the fields.
-func (a attrs) String() string {
-	text, err := json.Marshal(a.object(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+// encode returns a JSON object of the fields.
+func (p printable) encode() string {
+	text, err := json.Marshal(map[string]any(p), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		// unreachable: strings, numbers, and lists and maps of strings can be encoded.
 		panic("transport: " + err.Error())
 	}
 	return string(text)
-}
-
-func (a attrs) object() map[string]any {
-	object := make(map[string]any, len(a))
-	for _, f := range a {
-		if f.Value.Kind() == slog.KindGroup {
-			object[f.Key] = attrs(f.Value.Group()).object()
-		} else {
-			object[f.Key] = f.Value.Any()
-		}
-	}
-	return object
 }

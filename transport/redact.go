@@ -28,7 +28,7 @@ const (
 	maxHead = 256
 )
 
-var redacted = []byte("REDACTED")
+const redacted = "REDACTED"
 
 // secretsOf returns what must not be quoted of an Authorization header: the credential,
 // and the password inside it. A debugging proxy may send back either one.
@@ -93,7 +93,7 @@ func (s *secrets) redact(text []byte) []byte {
 		if n := endsIn(text, secret); n >= minPart {
 			text = append(bytes.Clone(text[:len(text)-n]), redacted...)
 		} else if endsIn(plain, secret) >= minPart {
-			return redacted
+			return []byte(redacted)
 		}
 	}
 	return text
@@ -102,7 +102,7 @@ func (s *secrets) redact(text []byte) []byte {
 // redactWhole is redact for a text that was not cut here.
 func (s *secrets) redactWhole(text []byte) []byte {
 	for _, secret := range s.all() {
-		text = bytes.ReplaceAll(text, secret, redacted)
+		text = bytes.ReplaceAll(text, secret, []byte(redacted))
 	}
 	for _, secret := range s.all() { // two forms may begin alike: none is taken for a part of another
 		text = withoutBeginnings(text, secret)
@@ -110,7 +110,7 @@ func (s *secrets) redactWhole(text []byte) []byte {
 	if plain := unescape(text); len(plain) < len(text) {
 		for _, secret := range s.all() {
 			if bytes.Contains(plain, secret[:min(len(secret), longPart)]) {
-				return redacted // all of it: to find the place is not worth the code
+				return []byte(redacted) // all of it: to find the place is not worth the code
 			}
 		}
 	}

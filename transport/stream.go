@@ -49,8 +49,8 @@ type Stream interface {
 	// At the end it returns io.EOF if the server ended the watch between two
 	// frames, as it does when the watch's timeout is over. Anything else is a
 	// [RequestError]: io.ErrUnexpectedEOF if the connection was cut, even between
-	// two frames; ErrClosed; the context's error; a [frames.Error]; a [CloseError]. The
-	// error stays: every later call returns it, except after a [frames.TooLargeError],
+	// two frames, or a WebSocket was closed but not cleanly; ErrClosed; the context's
+	// error; a [frames.Error]. The error stays: every later call returns it, except after a [frames.TooLargeError],
 	// which concerns one frame only.
 	Next() (Frame, error)
 
@@ -77,12 +77,9 @@ type WatchTransport interface {
 // The WebSocket, which is 0.3 MB, is not in the binary of a program that does not name
 // it.
 var (
-	// WatchAuto is the default: WatchHTTP, since nothing is better everywhere.
-	WatchAuto WatchTransport = overHTTP{name: "auto"}
-
-	// WatchHTTP is the body of a response that does not end. With HTTP/2 many watches
-	// share a connection.
-	WatchHTTP WatchTransport = overHTTP{name: "HTTP"}
+	// WatchHTTP is the default: the body of a response that does not end. With HTTP/2 many
+	// watches share a connection.
+	WatchHTTP WatchTransport = overHTTP{}
 
 	// WatchWebSocket is the messages of a WebSocket, for proxies that hold back a body
 	// until it is whole. Each watch takes a connection of HTTP/1.1, whatever Protocol
@@ -102,15 +99,15 @@ type watcher interface {
 // newWatcher returns what opens watches as cfg wants it.
 func newWatcher(c *Client, cfg Config) watcher {
 	if cfg.WatchTransport == nil {
-		return WatchAuto.watcher(c, cfg)
+		return newBodies(c, cfg)
 	}
 	return cfg.WatchTransport.watcher(c, cfg)
 }
 
-// overHTTP is [WatchAuto] and [WatchHTTP].
-type overHTTP struct{ name string }
+// overHTTP is [WatchHTTP].
+type overHTTP struct{}
 
-func (t overHTTP) String() string { return t.name }
+func (overHTTP) String() string { return "HTTP" }
 
 func (overHTTP) watcher(c *Client, cfg Config) watcher { return newBodies(c, cfg) }
 

@@ -190,11 +190,11 @@ func parseRequest(written []byte) (*http.Request, error) {
 	return http.ReadRequest(bufio.NewReader(bytes.NewReader(written)))
 }
 
-// CloseError is the end of a watch over WebSocket without code 1000, which is the end
+// closeError is the end of a watch over WebSocket without code 1000, which is the end
 // cleanly (RFC 6455, section 7.4.1). It is an io.ErrUnexpectedEOF, because with
 // every other code there is more to come: a server or a proxy goes away (1001),
 // restarts (1012) or has failed (1011).
-type CloseError struct {
+type closeError struct {
 	Code int
 	Text string // the server's, without credentials, at most 123 bytes
 }
@@ -213,7 +213,7 @@ var closeWords = map[int]string{
 }
 
 // Error gives the code, what it means, and the text.
-func (e *CloseError) Error() string {
+func (e *closeError) Error() string {
 	text := "the WebSocket was closed with " + strconv.Itoa(e.Code)
 	if word := closeWords[e.Code]; word != "" {
 		text += " (" + word + ")"
@@ -225,4 +225,4 @@ func (e *CloseError) Error() string {
 }
 
 // Unwrap returns io.ErrUnexpectedEOF.
-func (e *CloseError) Unwrap() error { return io.ErrUnexpectedEOF }
+func (e *closeError) Unwrap() error { return io.ErrUnexpectedEOF }

@@ -65,14 +65,6 @@ func TestSocketEnds(t *testing.T) {
 	}
 }
 
-func TestCloseErrorHasItsCode(t *testing.T) {
-	_, err := readFrames(t, sending(t, closing(1012, "s3cr3t-token")))
-	var closed *CloseError
-	if !errors.As(err, &closed) || closed.Code != 1012 {
-		t.Fatalf("error %v", err)
-	}
-}
-
 // TestSocketFragments splits a message, and what it is sent in, at each byte.
 func TestSocketFragments(t *testing.T) {
 	const message = `{"type":"ADDED","object":{"k":"é}"}}` + "\n"

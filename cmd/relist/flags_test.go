@@ -26,7 +26,7 @@ func TestFlagErrors(t *testing.T) {
 		{"record pods -o f -n a/b", "-n a/b: want the name of one namespace"},
 		{"mirror pods --server localhost", "--server localhost: want http://HOST:PORT or https://HOST[:PORT]"},
 		{"mirror pods --server 127.0.0.1:43967", "--server 127.0.0.1:43967: want http://HOST:PORT or https://HOST[:PORT]"},
-		{"mirror pods --transport ws", "--transport ws: want auto, http or websocket"},
+		{"mirror pods --transport ws", "--transport ws: want http or websocket"},
 		{"completion foo", `unknown shell "foo": want bash, fish, powershell or zsh`},
 	} {
 		r := command(t, strings.Fields(tt.args)...)

@@ -22,7 +22,6 @@ func TestMirrorTransport(t *testing.T) {
 		problem string   // on stderr
 	}{
 		{"", false, []string{""}, ""},
-		{"--transport auto", false, []string{""}, ""},
 		{"--transport http", false, []string{""}, ""},
 		{"--transport websocket", false, []string{"websocket"}, ""},
 		{"--transport websocket", true, []string{"websocket", ""}, "over WebSocket: the handshake was answered with 200 and \"application/vnd.kubernetes.protobuf;stream=watch\"; watches go over HTTP"},

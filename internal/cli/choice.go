@@ -64,8 +64,7 @@ func (*choice[V]) Type() string { return "string" }
 // AddTransport defines --transport.
 func AddTransport(cmd *cobra.Command, watches *transport.WatchTransport) {
 	AddChoice(cmd, watches, "transport",
-		"how watches travel: auto, which is http; http; or websocket, for proxies that hold\na response back until it is whole",
-		Choice[transport.WatchTransport]{"auto", transport.WatchAuto},
+		"how watches travel: http; or websocket, for proxies that hold a response back until it\nis whole (default: http)",
 		Choice[transport.WatchTransport]{"http", transport.WatchHTTP},
 		Choice[transport.WatchTransport]{"websocket", transport.WatchWebSocket})
 }
