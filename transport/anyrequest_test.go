@@ -2,10 +2,8 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -157,38 +155,6 @@ func TestAnyRequestGoesToTheServerOnly(t *testing.T) {
 	checkError(t, err, "the request has no URL")
 }
 
-// An http.Client follows redirects. The token does not go with it to another server.
-func TestAnyRequestIsNotRedirectedElsewhere(t *testing.T) {
-	other := &tokenServer{}
-	elsewhere := serve(t, other.ServeHTTP).Server
-	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/here" {
-			http.Redirect(w, r, "/there", http.StatusFound)
-			return
-		}
-		if r.URL.Path == "/there" {
-			_, _ = io.WriteString(w, r.Header.Get("Authorization"))
-			return
-		}
-		http.Redirect(w, r, elsewhere+"/stolen", http.StatusFound)
-	})
-	cfg.BearerToken = "s3cr3t-token"
-	hc := &http.Client{Transport: newTestClient(t, cfg).RoundTripper()}
-	_, err := hc.Do(newRequest(t, http.MethodGet, "/away", nil)) //nolint:bodyclose // it has none
-	checkError(t, err, "not one of the server")
-	if seen := other.take(); seen != "" {
-		t.Errorf("the other server was shown %q", seen)
-	}
-	resp, err := hc.Do(newRequest(t, http.MethodGet, cfg.Server+"/here", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if got, err := io.ReadAll(resp.Body); err != nil || string(got) != "Bearer s3cr3t-token" {
-		t.Errorf("answer %s, %v", got, err)
-	}
-}
-
 // A redirect is relative to the URL that was sent, also if the server has a path of its own.
 func TestAnyRequestIsRedirectedBelowTheServersPath(t *testing.T) {
 	for location, want := range map[string]string{
@@ -216,18 +182,6 @@ func TestAnyRequestIsRedirectedBelowTheServersPath(t *testing.T) {
 				t.Errorf("%s from %s: sent %q, %v, want %q", location, from, got, err, want)
 			}
 		}
-	}
-}
-
-func TestAnyRequestInTheClear(t *testing.T) {
-	c := newTestClient(t, Config{Server: "http://api.example", Dial: func(context.Context, string, string) (net.Conn, error) {
-		return nil, errors.New("nothing may be sent")
-	}})
-	r := newRequest(t, http.MethodGet, "/", nil)
-	r.Header.Set("Authorization", "Bearer mine")
-	_, err := c.RoundTripper().RoundTrip(r) //nolint:bodyclose // it has none
-	if !errors.Is(err, ErrCleartext) {
-		t.Errorf("error %v", err)
 	}
 }
 

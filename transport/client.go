@@ -72,6 +72,9 @@ func newClient(cfg Config) (*Client, error) {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = defaultUserAgent()
 	}
+	if cfg.WatchTransport == nil {
+		cfg.WatchTransport = WatchHTTP
+	}
 	c := &Client{
 		server:       server,
 		connections:  connections,
@@ -87,7 +90,7 @@ func newClient(cfg Config) (*Client, error) {
 		gets:         kind{op: "get", via: connections, gzip: gzip},
 		atOnce:       newLimit(cfg.MaxConcurrentGets),
 	}
-	c.watches = newWatcher(c, cfg)
+	c.watches = cfg.WatchTransport.watcher(c, cfg)
 	return c, nil
 }
 

@@ -259,19 +259,6 @@ func TestErrorBodyThatNeverEndsIsGivenUp(t *testing.T) {
 	checkError(t, err, "Internal Server Error: not a Status but")
 }
 
-func TestCloseLeavesTheClientUsable(t *testing.T) {
-	cfg := serve(t, func(http.ResponseWriter, *http.Request) {})
-	c := newTestClient(t, cfg)
-	for range 2 {
-		resp, err := c.Get(t.Context(), Request{Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		c.Close()
-	}
-}
-
 func TestDialTimeout(t *testing.T) {
 	stuck := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done()

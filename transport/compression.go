@@ -30,17 +30,7 @@ const (
 )
 
 // String returns the name used in messages.
-func (c Compression) String() string {
-	switch c {
-	case CompressionAuto:
-		return "auto"
-	case CompressionOff:
-		return "off"
-	case CompressionGzip:
-		return "gzip"
-	}
-	return "unknown compression"
-}
+func (c Compression) String() string { return nth(c, "auto", "off", "gzip") }
 
 // wantsGzip applies the rules of [CompressionAuto].
 func wantsGzip(cfg Config, server endpoint) (bool, error) {

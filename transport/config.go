@@ -30,16 +30,14 @@ const (
 )
 
 // String returns the name used in messages.
-func (p Protocol) String() string {
-	switch p {
-	case ProtocolAuto:
-		return "auto"
-	case ProtocolHTTP1:
-		return "HTTP/1.1"
-	case ProtocolHTTP2:
-		return "HTTP/2"
+func (p Protocol) String() string { return nth(p, "auto", "HTTP/1.1", "HTTP/2") }
+
+// nth returns the name of a value, for messages.
+func nth[N ~uint8](n N, names ...string) string {
+	if int(n) < len(names) {
+		return names[n]
 	}
-	return "unknown protocol"
+	return "unknown"
 }
 
 // Config says where an API server is and how to speak to it. Only Server is

@@ -16,8 +16,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,52 +186,6 @@ func TestTLS(t *testing.T) {
 				resp.Body.Close()
 			}
 		})
-	}
-}
-
-// TestProxyIsGivenItsOwnCredentialsOnly tunnels TLS through a proxy.
-func TestProxyIsGivenItsOwnCredentialsOnly(t *testing.T) {
-	var seen http.Header
-	cfg := wire{tls: true, serverH2: true}.serve(t, func(_ http.ResponseWriter, r *http.Request) { seen = r.Header.Clone() })
-	asked := make(chan *http.Request, 1)
-	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		asked <- r
-		upstream, err := new(net.Dialer).DialContext(r.Context(), "tcp", r.Host)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer upstream.Close()
-		conn, buffered, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close()
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
-		var both sync.WaitGroup
-		both.Go(func() { _, _ = io.Copy(upstream, buffered); upstream.Close() })
-		both.Go(func() { _, _ = io.Copy(conn, upstream); conn.Close() })
-		both.Wait()
-	})
-	cfg.BearerToken = "s3cr3t-token"
-	cfg.ProxyURL = strings.Replace(proxy.Server, "http://", "http://user:pass@", 1)
-	c := newTestClient(t, cfg)
-	resp, err := c.Get(t.Context(), Request{Path: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	c.Close()
-	r := <-asked
-	if r.Method != http.MethodConnect || "https://"+r.Host != cfg.Server {
-		t.Errorf("the proxy was asked for %s %s", r.Method, r.Host)
-	}
-	if r.Header.Get("Authorization") != "" || r.Header.Get("Proxy-Authorization") != "Basic dXNlcjpwYXNz" {
-		t.Errorf("the proxy was shown %v", r.Header)
-	}
-	if seen.Get("Authorization") != "Bearer s3cr3t-token" || seen.Get("Proxy-Authorization") != "" {
-		t.Errorf("the server was shown %v", seen)
 	}
 }
 

@@ -63,17 +63,7 @@ const (
 )
 
 // String returns the name that a kubeconfig has for the mode.
-func (m InteractiveMode) String() string {
-	switch m {
-	case InteractiveIfAvailable:
-		return "IfAvailable"
-	case InteractiveNever:
-		return "Never"
-	case InteractiveAlways:
-		return "Always"
-	}
-	return "unknown interactive mode"
-}
+func (m InteractiveMode) String() string { return nth(m, "IfAvailable", "Never", "Always") }
 
 // The versions of ExecCredential that are spoken here.
 const (

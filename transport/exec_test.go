@@ -114,19 +114,6 @@ func TestExecTokenIsKeptUntilItExpires(t *testing.T) {
 	})
 }
 
-// A caller's own Authorization header needs no program.
-func TestExecIsNotRunForACallersCredential(t *testing.T) {
-	program := newPrinter(t)
-	server := &tokenServer{accepted: "mine"}
-	cfg := serve(t, server.ServeHTTP)
-	cfg.Exec = program.ExecConfig
-	_, err := newTestClient(t, cfg).Get(t.Context(), Request{Path: "/", Header: http.Header{"Authorization": {"Bearer theirs"}}})
-	checkError(t, err, "401 Unauthorized")
-	if program.runs() != 0 {
-		t.Error("the program ran")
-	}
-}
-
 func TestExecIsToldWhatIsWanted(t *testing.T) {
 	const first = `printf '%s' "$KUBERNETES_EXEC_INFO" >"$DIR/info"; printf '%s %s' "$1" "$EXTRA" >"$DIR/args"; `
 	caFile := filepath.Join(t.TempDir(), "ca.crt")

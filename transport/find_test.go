@@ -59,6 +59,8 @@ func TestConnect(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "missing"))
 	_, err := FromKubeconfig(KubeconfigOptions{})
 	checkError(t, err, "no file of KUBECONFIG=")
+	_, err = FromKubeconfig(KubeconfigOptions{Path: filepath.Join(t.TempDir(), "none")}) // and KUBECONFIG is not asked
+	checkError(t, err, "kubeconfig: open ")
 	_, err = FromKubeconfig(KubeconfigOptions{Server: "http://127.0.0.1:8001", Context: "b"})
 	checkError(t, err, "a server was named, and a path or a context too")
 	path := filepath.Join(t.TempDir(), "config")

@@ -111,25 +111,6 @@ func TestGoAwayGraceful(t *testing.T) {
 	})
 }
 
-// TestGoAwayBeforeARequestWasSeen has the server leave out the last stream. That
-// request is sent again on another connection, and its caller does not notice.
-func TestGoAwayBeforeARequestWasSeen(t *testing.T) {
-	converse(t, func(c *frameConn, stream uint32, path string) {
-		if c.number == 1 && path == "/watch/new" {
-			c.goAway(stream-2, http2.ErrCodeNo)
-			return
-		}
-		one(c, stream, path)
-	}, func(v *conversation) {
-		open := v.watch("/watch/open")
-		defer open.Close()
-		defer v.watch("/watch/new").Close()
-		v.wantRequests("1:1:/watch/open 1:3:/watch/new 2:1:/watch/new")
-		v.conn(1).data(1, `{"n":2}`, false)
-		v.next(open, `{"n":2}`)
-	})
-}
-
 // TestGoAwayTwiceInARow refuses the request on the second connection too, as servers
 // do that go down one after the other.
 func TestGoAwayTwiceInARow(t *testing.T) {

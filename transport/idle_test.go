@@ -3,9 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"net/http"
 	"runtime"
 	"sync"
 	"testing"
@@ -107,34 +105,6 @@ func TestPingFindsALostConnection(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestPingKeepsAHealthyConnection is idle for an hour.
-func TestPingKeepsAHealthyConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network := memnet.New()
-		stop := serveOn(network, func(w http.ResponseWriter, _ *http.Request) {
-			writeFrames(w, `{}`)
-			pass(time.Hour)
-			writeFrames(w, `{"late":1}`)
-		})
-		c := newTestClient(t, Config{Server: "http://api.example", Protocol: ProtocolHTTP2, Dial: network.Dial})
-		s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 2 {
-			if _, err := s.Next(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := s.Next(); err != io.EOF { //nolint:errorlint // io.EOF itself is promised
-			t.Errorf("end: %v", err)
-		}
-		s.Close()
-		c.Close()
-		stop()
-	})
 }
 
 // inBubble runs a test with a client and one WebSocket, in virtual time.

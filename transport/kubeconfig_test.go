@@ -1,8 +1,6 @@
 package transport
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -240,48 +238,4 @@ func TestKubeconfigIsReadAsKubectlReadsIt(t *testing.T) {
 			t.Errorf("%s became %q, %v", scalar, cfg.Password, err)
 		}
 	}
-}
-
-func TestLoadKubeconfigFindsItsFile(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, server string) string {
-		path := filepath.Join(dir, name)
-		text := "current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\nclusters: [{name: c, cluster: {certificate-authority: ca, server: '" + server + "'}}]\n"
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	given := write("given", "https://given")
-	listed := write("listed", "https://listed")
-	write(".kube/config", "https://home")
-	missing := filepath.Join(dir, "missing")
-	t.Setenv("HOME", dir)
-
-	for _, tt := range []struct{ name, env, path, want, wantErr string }{
-		{"the path first", listed, given, "https://given", ""},
-		{"then the files of KUBECONFIG that exist, the first before the others", missing + ":" + listed + ":" + given, "", "https://listed", ""},
-		{"then the home directory", "", "", "https://home", ""},
-		{"a path that is not there", listed, missing, "", "kubeconfig: open " + missing},
-		{"no file of KUBECONFIG is there", missing, "", "", "no file of KUBECONFIG=" + missing + " exists"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Setenv("KUBECONFIG", tt.env)
-			cfg, err := LoadKubeconfig(KubeconfigOptions{Path: tt.path})
-			checkError(t, err, tt.wantErr)
-			if cfg.Server != tt.want {
-				t.Errorf("server %q, want %q", cfg.Server, tt.want)
-			}
-			if err == nil && !filepath.IsAbs(cfg.TLS.CAFile) {
-				t.Errorf("CA file %q is not absolute", cfg.TLS.CAFile)
-			}
-		})
-	}
-	t.Run("the error names file and context", func(t *testing.T) {
-		_, err := LoadKubeconfig(KubeconfigOptions{Path: given, Context: "x"})
-		checkError(t, err, "kubeconfig "+given+`: no context "x"; known contexts: c`)
-	})
 }

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"testing"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // A program with many reflectors lists all its types after an outage: a few at a time.
@@ -55,17 +53,5 @@ func TestMaxConcurrentGets(t *testing.T) {
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// What API Priority and Fairness asks for reaches whoever tries again.
-func TestRetryAfterOfPriorityAndFairness(t *testing.T) {
-	cfg := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "7")
-		http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
-	})
-	err := getAll(t.Context(), newTestClient(t, cfg), "/")
-	if seconds, ok := apierrors.SuggestsClientDelay(err); !apierrors.IsTooManyRequests(err) || !ok || seconds != 7 {
-		t.Errorf("error %v, delay %d", err, seconds)
 	}
 }

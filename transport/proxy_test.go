@@ -87,6 +87,9 @@ func connect(p *proxyServer, conn net.Conn) error {
 		_, err := io.WriteString(conn, strings.ReplaceAll(p.refuses, "$AUTH", r.Header.Get("Proxy-Authorization")))
 		return err
 	}
+	if auth := r.Header.Get("Authorization"); auth != "" {
+		p.saw("the server's credential %s", auth)
+	}
 	if r.Method != http.MethodConnect {
 		// A plain request is passed on as it is.
 		target, err := new(net.Dialer).DialContext(context.Background(), "tcp", p.target)
@@ -187,7 +190,8 @@ func (p *proxyServer) tunnel(in io.Reader, conn net.Conn) error {
 	return nil
 }
 
-// TestProxies reaches a server that only the proxy knows, by each kind of proxy.
+// TestProxies reaches a server that only the proxy knows, by each kind of proxy. Each of the two is shown its own credential, and
+// not that of the other.
 func TestProxies(t *testing.T) {
 	ca := newCert(t, nil, "ca.example")
 	proxyCert := newCert(t, &ca, "127.0.0.1")
@@ -208,10 +212,14 @@ func TestProxies(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, protocol := range []Protocol{ProtocolHTTP1, ProtocolHTTP2} {
 				cfg := wire{tls: true, serverH2: true}.serve(t, func(w http.ResponseWriter, r *http.Request) {
+					if r.Header.Get("Authorization") != "Bearer s3cr3t-token" || r.Header.Get("Proxy-Authorization") != "" {
+						t.Errorf("%v: the server was shown %v", protocol, r.Header)
+					}
 					if r.URL.Path == "/watch" {
 						writeFrames(w, `{}`)
 					}
 				})
+				cfg.BearerToken = "s3cr3t-token"
 				proxy := newProxyServer(t, strings.TrimPrefix(cfg.Server, "https://"), tt.serve, tt.certs...)
 				// The name is one that the proxy's certificate lacks, and the CA both have.
 				cfg.Server, cfg.TLS.ServerName = "https://api.example", "example.com"

@@ -1,23 +1,14 @@
 package transport_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
+	"bytes"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -56,27 +47,28 @@ type counts struct {
 type rotatingWorld struct {
 	api *apitest.Server // what lies behind the credentials; the caller closes it
 
-	t     testing.TB
+	t     *testing.T
 	kind  credential
 	life  time.Duration
-	files *files
+	files *transport.Volume
 
 	mu      sync.Mutex
 	seen    counts
-	ca      *pair // of the server, and of clients
+	ca      tls.Certificate // of the server, and of clients
 	serving tls.Certificate
+	client  []byte // the certificate that is good
 	open    map[net.Conn]struct{}
 }
 
 // newRotatingWorld makes a world in which credentials are good for the time that the caller lets pass between two calls of rotate,
 // which should be life.
-func newRotatingWorld(t testing.TB, kind credential, life time.Duration) *rotatingWorld {
+func newRotatingWorld(t *testing.T, kind credential, life time.Duration) *rotatingWorld {
 	t.Helper()
 	w := &rotatingWorld{
 		api: apitest.New(apitest.Options{}), t: t, kind: kind, life: life,
-		files: &files{t: t, dir: t.TempDir()}, open: make(map[net.Conn]struct{}),
+		open: make(map[net.Conn]struct{}),
 	}
-	w.install()
+	w.files = transport.NewVolume(t, w.present())
 	return w
 }
 
@@ -84,7 +76,7 @@ func newRotatingWorld(t testing.TB, kind credential, life time.Duration) *rotati
 func (w *rotatingWorld) rotate() {
 	w.mu.Lock()
 	w.seen.Rotations++
-	w.install()
+	w.files.Replace(w.present())
 	var cut []net.Conn
 	if w.kind == authority { // connections would outlive it, which shows nothing
 		for c := range w.open { // in any order: all of them go
@@ -104,45 +96,45 @@ func (w *rotatingWorld) counts() counts {
 	return w.seen
 }
 
-// generation is the number of the present credential.
-func (w *rotatingWorld) generation() int { return w.seen.Rotations + 1 }
+func (w *rotatingWorld) token() string {
+	return fmt.Sprintf("token-of-generation-%d", w.seen.Rotations+1)
+}
 
-func (w *rotatingWorld) token() string { return fmt.Sprintf("token-of-generation-%d", w.generation()) }
-
-// install writes the files of the present generation.
-func (w *rotatingWorld) install() {
-	if w.ca == nil || w.kind == authority {
-		w.ca = newPair(w.t, nil, w.generation())
-		w.serving = newPair(w.t, w.ca, w.generation()).tls()
+// present makes the present generation, and returns its files.
+func (w *rotatingWorld) present() map[string][]byte {
+	if w.client == nil || w.kind == authority {
+		w.ca = transport.NewCert(w.t, nil)
+		w.serving = transport.NewCert(w.t, &w.ca, rotatingHost)
 	}
-	client := newPair(w.t, w.ca, w.generation())
+	client := transport.NewCert(w.t, &w.ca)
+	w.client = client.Certificate[0]
 	status := fmt.Sprintf(`{"token":%q}`, w.token())
 	if w.kind == execExpires {
 		status = fmt.Sprintf(`{"token":%q,"expirationTimestamp":%q}`, w.token(), time.Now().Add(w.life).Format(time.RFC3339Nano))
 	}
-	w.files.replace(map[string][]byte{
-		"ca.crt":     w.ca.certPEM(),
-		"tls.crt":    client.certPEM(),
-		"tls.key":    client.keyPEM(w.t),
+	return map[string][]byte{
+		"ca.crt":     transport.PEMOf(w.ca.Certificate[0]),
+		"tls.crt":    transport.PEMOf(w.client),
+		"tls.key":    transport.PEMOfKey(w.t, client),
 		"token":      []byte(w.token()),
 		"credential": []byte(`{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":` + status + "}\n"),
-	})
+	}
 }
 
 // config is the client's, for a server at an address. Its problems fail the test.
 func (w *rotatingWorld) config(addr string) transport.Config {
 	cfg := transport.Config{
 		Server:    "https://" + addr,
-		TLS:       transport.TLSConfig{CAFile: w.files.path("ca.crt")},
+		TLS:       transport.TLSConfig{CAFile: w.files.Path("ca.crt")},
 		OnProblem: func(err error) { w.t.Errorf("problem: %v", err) },
 	}
 	switch w.kind {
 	case token:
-		cfg.BearerTokenFile = w.files.path("token")
+		cfg.BearerTokenFile = w.files.Path("token")
 	case execToken, execExpires:
-		cfg.Exec = &transport.ExecConfig{Command: "cat", Args: []string{w.files.path("credential")}, Stderr: os.Stderr}
+		cfg.Exec = &transport.ExecConfig{Command: "cat", Args: []string{w.files.Path("credential")}, Stderr: os.Stderr}
 	case certificate:
-		cfg.TLS.CertFile, cfg.TLS.KeyFile = w.files.path("tls.crt"), w.files.path("tls.key")
+		cfg.TLS.CertFile, cfg.TLS.KeyFile = w.files.Path("tls.crt"), w.files.Path("tls.key")
 	case authority:
 	}
 	return cfg
@@ -213,102 +205,12 @@ func (w *rotatingWorld) authorized(r *http.Request) bool {
 	case token, execToken, execExpires:
 		return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") == w.token()
 	case certificate:
-		if len(r.TLS.PeerCertificates) == 0 {
-			return false
-		}
-		cert := r.TLS.PeerCertificates[0]
-		roots := x509.NewCertPool()
-		roots.AddCert(w.ca.cert)
-		_, err := cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-		return err == nil && cert.SerialNumber.Int64() == int64(w.generation())
+		return len(r.TLS.PeerCertificates) > 0 && bytes.Equal(r.TLS.PeerCertificates[0].Raw, w.client)
 	case authority:
 		return true
 	}
 	return false
 }
 
-// files is a folder as the kubelet makes it for secrets: each file is a symbolic link
-// into a folder that is replaced as a whole, by one rename.
-type files struct {
-	t       testing.TB
-	dir     string
-	version int
-}
-
-func (f *files) path(name string) string { return filepath.Join(f.dir, name) }
-
-// replace gives the files new contents at once.
-func (f *files) replace(contents map[string][]byte) {
-	f.t.Helper()
-	f.version++
-	data := "..data_" + strconv.Itoa(f.version)
-	err := os.Mkdir(f.path(data), 0o700)
-	for name, text := range contents {
-		err = errors.Join(err, os.WriteFile(filepath.Join(f.dir, data, name), text, 0o600))
-		if f.version == 1 {
-			err = errors.Join(err, os.Symlink(filepath.Join("..data", name), f.path(name)))
-		}
-	}
-	err = errors.Join(err, os.Symlink(data, f.path("..data_tmp")), os.Rename(f.path("..data_tmp"), f.path("..data")))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-}
-
 // rotatingHost is the name of the server.
 const rotatingHost = "127.0.0.1"
-
-// pair is a certificate with its key.
-type pair struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-// newPair makes a certificate that parent has signed; nil makes an authority.
-func newPair(t testing.TB, parent *pair, generation int) *pair {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(int64(generation)),
-		Subject:      pkix.Name{CommonName: "rotating"},
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(24 * time.Hour),
-		IPAddresses:  []net.IP{net.ParseIP(rotatingHost)},
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	issuer := &pair{cert: template, key: key}
-	if parent == nil {
-		template.IsCA, template.BasicConstraintsValid = true, true
-	} else {
-		issuer = parent
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, issuer.cert, key.Public(), issuer.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &pair{cert: cert, key: key}
-}
-
-func (p *pair) tls() tls.Certificate {
-	return tls.Certificate{Certificate: [][]byte{p.cert.Raw}, PrivateKey: p.key, Leaf: p.cert}
-}
-
-func (p *pair) certPEM() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.cert.Raw})
-}
-
-func (p *pair) keyPEM(t testing.TB) []byte {
-	t.Helper()
-	der, err := x509.MarshalECPrivateKey(p.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-}

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -37,19 +36,6 @@ func TestRoundTripper(t *testing.T) {
 	c.Close()
 	if got := strings.Join(seen, ", "); got != "GET https://api.example/prefix/watch Bearer the-token jane" {
 		t.Errorf("the RoundTripper was given %q", got)
-	}
-}
-
-func TestRoundTripperErrorsTellNoSecret(t *testing.T) {
-	failed := errors.New("cannot send the-token")
-	c := newTestClient(t, Config{
-		Server: "https://api.example", BearerToken: "the-token",
-		RoundTripper: roundTripper(func(*http.Request) (*http.Response, error) { return nil, failed }),
-	})
-	_, err := c.Get(t.Context(), Request{Path: "/"})
-	checkError(t, err, "cannot send REDACTED")
-	if !errors.Is(err, failed) {
-		t.Errorf("error %v has lost its cause", err)
 	}
 }
 

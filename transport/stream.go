@@ -96,14 +96,6 @@ type watcher interface {
 	close()
 }
 
-// newWatcher returns what opens watches as cfg wants it.
-func newWatcher(c *Client, cfg Config) watcher {
-	if cfg.WatchTransport == nil {
-		return newBodies(c, cfg)
-	}
-	return cfg.WatchTransport.watcher(c, cfg)
-}
-
 // overHTTP is [WatchHTTP].
 type overHTTP struct{}
 

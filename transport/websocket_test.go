@@ -8,9 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -172,42 +170,6 @@ func TestSocketRefusals(t *testing.T) {
 	}
 }
 
-// TestSocketsOfAServerThatIsDown does not take a server that refuses everything for
-// one that knows no WebSockets.
-func TestSocketsOfAServerThatIsDown(t *testing.T) {
-	var down atomic.Bool
-	down.Store(true)
-	asked := make(chan string, 10)
-	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		asked <- r.Header.Get("Upgrade")
-		if down.Load() {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		upgrade(func(s *serverSocket) { s.send(text("{}"), closing(1000, "")) })(w, r)
-	})
-	cfg.WatchTransport = WatchWebSocket
-	cfg.OnProblem = func(err error) { t.Errorf("problem %v", err) }
-	c := newTestClient(t, cfg)
-	if _, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"}); !apierrors.IsServiceUnavailable(err) {
-		t.Errorf("error %v, want 503", err)
-	}
-	down.Store(false)
-	s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	close(asked)
-	var got []string
-	for upgrade := range asked {
-		got = append(got, upgrade)
-	}
-	if want := []string{"websocket", "", "websocket"}; !slices.Equal(got, want) {
-		t.Errorf("asked for %q, want %q", got, want)
-	}
-}
-
 // TestFallbackIsForgotten tries a handshake again after an hour.
 func TestFallbackIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -277,26 +239,13 @@ func TestSocketTokenIsReadAgain(t *testing.T) {
 		}
 	}
 	write("old-token")
-	var mu sync.Mutex
-	var tokens []string
+	server := &tokenServer{accepted: "new~token"}
+	open := upgrade(func(s *serverSocket) { s.send(text("{}"), closing(1000, "")) })
 	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		mu.Lock()
-		tokens = append(tokens, token)
-		mu.Unlock()
-		if token != "new~token" {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
+		server.ServeHTTP(w, r)
+		if server.seen[len(server.seen)-1] == server.accepted {
+			open(w, r)
 		}
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close()
-		head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-			"Sec-WebSocket-Accept: " + acceptKey(r.Header.Get("Sec-Websocket-Key")) + "\r\n"
-		_, _ = io.WriteString(conn, head+"\r\n"+string(text("{}"))+string(closing(1000, "")))
 	})
 	cfg.BearerTokenFile, cfg.WatchTransport = file, WatchWebSocket
 	c := newTestClient(t, cfg)
@@ -305,13 +254,12 @@ func TestSocketTokenIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer s.Close()
 	if f, err := s.Next(); err != nil || string(f.Data) != "{}" {
 		t.Errorf("got %q, %v", f.Data, err)
 	}
-	s.Close()
-	write("another-token")
-	if want := []string{"old-token", "new~token"}; !slices.Equal(tokens, want) {
-		t.Errorf("tokens %q, want %q", tokens, want)
+	if seen := server.take(); seen != "old-token new~token" {
+		t.Errorf("the server was shown %q", seen)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -114,81 +113,6 @@ func create(t *testing.T, server *apitest.Server, names ...string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// A watch that stalls is noticed after the limit, and its recovery at once. The limit is
-// shorter than the 90 seconds after which a silent watch is opened again.
-func TestStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 80*time.Second, func(s *apitest.Server) { create(t, s, "one") })
-		for i := range 20 { // idle but for bookmarks, which come while anything changes
-			f.wants("/healthz", 200, "ok\n")
-			if _, err := f.server.Create("nodes", map[string]any{"metadata": map[string]any{"name": fmt.Sprint("n", i)}}); err != nil {
-				t.Fatal(err)
-			}
-			pass(time.Minute)
-		}
-		f.create("two")
-		synctest.Wait()
-		f.server.Stall()
-		f.wants("/healthz", 200, "ok\n")
-		pass(80 * time.Second)
-		f.wants("/healthz", 200, "ok\n") // no more than the limit
-		pass(time.Second)
-		f.wants("/healthz", 503, "no watch has been heard for 1m21s, more than 1m20s\n")
-		f.wants("/readyz", 200, "ok\n")
-		s := f.status()
-		if s["healthy"] != false || s["reason"] != "no watch has been heard for 1m21s, more than 1m20s" || s["stalenessSeconds"] != 81.0 {
-			t.Errorf("status = %v", s)
-		}
-		if err := f.server.Resume(); err != nil {
-			t.Fatal(err)
-		}
-		f.create("three")
-		synctest.Wait()
-		f.wants("/healthz", 200, "ok\n")
-	})
-}
-
-// A watch on which nothing ever comes, not even bookmarks, is given a sign of life by
-// being accepted again, every five to ten minutes.
-func TestSilence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 11*time.Minute, func(s *apitest.Server) { create(t, s, "one") })
-		for range 60 {
-			pass(time.Minute)
-			f.wants("/healthz", 200, "ok\n")
-		}
-	})
-}
-
-// A server that is away: the copy is stale since the first failure, whatever else is
-// heard meanwhile.
-func TestOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2*time.Minute, func(s *apitest.Server) { create(t, s, "one") })
-		if err := f.server.FailNext(apitest.Failure{Status: 500, Message: "etcd is\ndown", Count: 1000}); err != nil {
-			t.Error(err)
-		}
-		f.server.CutWatches(0)
-		pass(2*time.Minute + 10*time.Second)
-		w := f.get("/healthz")
-		if w.Code != 503 || !strings.HasPrefix(w.Body.String(), "no watch has been heard for 2m10s, more than 2m0s: ") || !strings.Contains(w.Body.String(), "etcd is") {
-			t.Errorf("/healthz: %d %s", w.Code, w.Body)
-		}
-		s := f.status()
-		for _, field := range []string{"failingSince", "lastError", "lastErrorTime", "nextRetry", "since"} {
-			if _, ok := s[field]; !ok {
-				t.Errorf("%s is missing in %v", field, s)
-			}
-		}
-		text := f.view.Now().Text()
-		for _, want := range []string{"NOT OK: no watch has been heard", "waiting for", "next retry in", "failing since  ", "etcd is down"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%q is not in:\n%s", want, text)
-			}
-		}
-	})
 }
 
 // Until the first list has been applied, nothing is healthy or ready.
