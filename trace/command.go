@@ -25,6 +25,12 @@ type (
 	restart struct{ saved bool } // saved: a new client continues with what the last one has saved
 )
 
+// The transports of the start line that are not HTTP/1.1.
+const (
+	overHTTP2     = "http2"
+	overWebSocket = "websocket"
+)
+
 // maxWait is how long wait waits if the line gives no time.
 const maxWait = time.Hour
 
@@ -122,25 +128,17 @@ func parseStart(text string) (stimulus, error) {
 			return nil, fmt.Errorf("start: %s: %w", name, err)
 		}
 	}
-	switch transport, ok := w.options["transport"]; {
-	case transport == "websocket":
-		s.options.WebSocket = true
-	case transport == "http2":
-		s.options.HTTP2 = true
-	case ok && transport != "http1":
-		return nil, fmt.Errorf("start: transport=%s: want http1, http2 or websocket", transport)
+	switch name, ok := w.options["transport"]; {
+	case name == overHTTP2, name == overWebSocket:
+		s.options.Transport = name
+	case ok && name != "http1":
+		return nil, fmt.Errorf("start: transport=%s: want http1, http2 or websocket", name)
 	}
-	if name, ok := w.options["encoding"]; ok {
-		s.of.encoding = encoding(name)
-		switch s.of.encoding {
-		case jsonEncoding:
-		case protobufEncoding:
-			s.options.Protobuf = true
-		case cborEncoding:
-			s.options.CBOR = true
-		default:
-			return nil, fmt.Errorf("start: encoding=%s: want json, protobuf or cbor", name)
-		}
+	switch name, ok := w.options["encoding"]; {
+	case name == string(protobufEncoding), name == string(cborEncoding):
+		s.options.Encoding, s.of.encoding = name, encoding(name)
+	case ok && name != string(jsonEncoding):
+		return nil, fmt.Errorf("start: encoding=%s: want json, protobuf or cbor", name)
 	}
 	if headers, ok := w.options["headers"]; ok {
 		s.headers = strings.Split(headers, ",")

@@ -30,14 +30,23 @@ func Mirror(env Env) (Client, error) {
 }
 
 func newMirror[T object.Object](env Env) (Client, error) {
-	client, err := transport.NewClient(transport.Config{
-		Server:         env.Server,
-		Dial:           env.Dial,
-		Protocol:       httpVersion(env.Options),
-		WatchTransport: watchTransport(env.Options),
-		Compression:    compression(env.Options),
-		OnProblem:      func(err error) { env.Problem("transport", "", err) },
-	})
+	cfg := transport.Config{
+		Server:      env.Server,
+		Dial:        env.Dial,
+		Protocol:    transport.ProtocolHTTP1,
+		Compression: transport.CompressionOff,
+		OnProblem:   func(err error) { env.Problem("transport", "", err) },
+	}
+	switch env.Options.Transport {
+	case overHTTP2:
+		cfg.Protocol = transport.ProtocolHTTP2
+	case overWebSocket:
+		cfg.WatchTransport = transport.WatchWebSocket
+	}
+	if env.Options.Gzip {
+		cfg.Compression = transport.CompressionGzip
+	}
+	client, err := transport.NewClient(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +59,7 @@ func newMirror[T object.Object](env Env) (Client, error) {
 		LabelSelector: env.Options.LabelSelector,
 		FieldSelector: env.Options.FieldSelector,
 		ShardSelector: env.Options.ShardSelector,
-		Encoding:      wireEncoding(env.Options),
+		Encoding:      formats[encoding(env.Options.Encoding)],
 		Drop:          slices.DeleteFunc([]string{env.Options.Drop}, func(path string) bool { return path == "" }),
 	})
 	if err != nil {
@@ -70,10 +79,14 @@ func newMirror[T object.Object](env Env) (Client, error) {
 			}
 		}
 	}
+	initial := reflector.FromCache
+	if env.Options.WatchList {
+		initial = reflector.Streaming
+	}
 	m.reflector = reflector.New(lw, reflector.Sink[T](savingSink[T]{reflector.InQueue(m.queue), m}), reflector.Options{
 		Start:    m.saved.point,
 		PageSize: env.Options.Limit,
-		Initial:  initial(env.Options),
+		Initial:  initial,
 		Resync:   env.Options.Resync,
 		Verify:   reflector.VerifyOptions{Interval: env.Options.Verify, Metadata: metadata},
 		Rand:     func() float64 { return 0 },
@@ -84,43 +97,8 @@ func newMirror[T object.Object](env Env) (Client, error) {
 	return m, nil
 }
 
-func wireEncoding(opts Options) listwatch.Encoding {
-	switch {
-	case opts.Protobuf:
-		return listwatch.Protobuf
-	case opts.CBOR:
-		return cbor.Encoding
-	}
-	return listwatch.JSON
-}
-
-func httpVersion(opts Options) transport.Protocol {
-	if opts.HTTP2 {
-		return transport.ProtocolHTTP2
-	}
-	return transport.ProtocolHTTP1
-}
-
-func watchTransport(opts Options) transport.WatchTransport {
-	if opts.WebSocket {
-		return transport.WatchWebSocket
-	}
-	return transport.WatchHTTP
-}
-
-func compression(opts Options) transport.Compression {
-	if opts.Gzip {
-		return transport.CompressionGzip
-	}
-	return transport.CompressionOff
-}
-
-func initial(opts Options) reflector.InitialList {
-	if opts.WatchList {
-		return reflector.Streaming
-	}
-	return reflector.FromCache
-}
+// formats are what the encodings of traces are to a client; "" is JSON.
+var formats = map[encoding]listwatch.Encoding{"": listwatch.JSON, protobufEncoding: listwatch.Protobuf, cborEncoding: cbor.Encoding}
 
 type mirror[T object.Object] struct {
 	client    *transport.Client

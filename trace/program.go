@@ -62,17 +62,11 @@ type Options struct {
 	// WatchList asks for initial events by watch instead of a list.
 	WatchList bool
 
-	// Protobuf asks for objects in protobuf, with JSON as the second choice.
-	Protobuf bool
+	// Encoding is the format to ask for, protobuf or cbor, with JSON as the second choice. If empty, JSON alone is asked for.
+	Encoding string
 
-	// CBOR asks for objects in CBOR, with JSON as the second choice.
-	CBOR bool
-
-	// WebSocket asks for watches over WebSocket.
-	WebSocket bool
-
-	// HTTP2 asks for HTTP/2 without TLS, for lists and watches.
-	HTTP2 bool
+	// Transport is how requests travel: http2, without TLS; or websocket, for watches. If empty, HTTP/1.1.
+	Transport string
 
 	// Gzip says that answers may come compressed, those to watches too.
 	Gzip bool

@@ -136,7 +136,7 @@ func (r *run) observe() error {
 }
 
 func (r *run) start(s *start) error {
-	r.peer.headers, r.peer.http2 = s.headers, s.options.HTTP2
+	r.peer.headers, r.peer.http2 = s.headers, s.options.Transport == overHTTP2
 	r.env = Env{
 		Server:  server,
 		Path:    s.of.path,

@@ -80,7 +80,7 @@ func (c *client) watch(ctx context.Context, version string) iter.Seq[event] {
 
 // open asks for a stream, in a body or over WebSocket as the trace wants it.
 func (c *client) open(ctx context.Context, query string) (next func(any) error, disconnect func(), err error) {
-	if c.env.Options.WebSocket {
+	if c.env.Options.Transport == "websocket" {
 		dialer := websocket.Dialer{NetDialContext: c.env.Dial}
 		url := "ws" + strings.TrimPrefix(c.env.Server, "http") + c.env.Path + query
 		conn, _, err := dialer.DialContext(ctx, url, http.Header{"Origin": {c.env.Server}}) //nolint:bodyclose // that is the connection

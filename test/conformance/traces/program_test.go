@@ -21,7 +21,7 @@ import (
 // limit of rates. What relist has and client-go has not, it goes without.
 func clientGo(env trace.Env) (trace.Client, error) {
 	transport := &http.Transport{DialContext: env.Dial}
-	if env.Options.HTTP2 {
+	if env.Options.Transport == "http2" {
 		transport.Protocols = new(http.Protocols)
 		transport.Protocols.SetUnencryptedHTTP2(true)
 		transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second} // as client-go sets it
