@@ -23,7 +23,7 @@ type mirrorFlags struct {
 	exitOnSync bool
 	encoding   listwatch.Encoding
 	metadata   bool // and nothing else of objects
-	status     statusFlags
+	status     cli.StatusFlags
 	output     outputFlags
 }
 

@@ -37,7 +37,7 @@ func (f *mirrorFlags) run(cmd *cobra.Command, names []string) error {
 	ctx, stop := cli.For(cmd.Context(), f.runFor)
 	defer stop()
 	cmd.SetErr(cli.BesideLine(cmd.OutOrStdout(), cmd.ErrOrStderr()))
-	desk, err := f.status.open(ctx, cmd.ErrOrStderr())
+	desk, err := openDesk(ctx, f.status, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

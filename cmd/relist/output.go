@@ -20,6 +20,11 @@ func addColor(cmd *cobra.Command, when *report.ColorWhen) {
 		cli.Choice[report.ColorWhen]{Word: "never", Value: report.ColorNever})
 }
 
+// outputs are the words of -o. With [report.Bytes], the output is a table, or objects as show.Formats prints them.
+var outputs = map[string]report.Format{
+	"text": report.Text, "json": report.JSON, "none": report.None, "yaml": report.Bytes, "json-object": report.Bytes, "table": report.Bytes,
+}
+
 // outputFlags say how `relist mirror` prints what happens.
 type outputFlags struct {
 	word        string
@@ -49,13 +54,11 @@ func (f *outputFlags) needsJSON() bool { return f.diff || f.format == report.Byt
 // check parses the value of -o, and refuses flags that do not go with it.
 func (f *outputFlags) check(cmd *cobra.Command) error {
 	f.initialSet = cmd.Flags().Changed("show-initial")
-	if f.format = report.Bytes; show.Formats[f.word] == nil && !f.isTable() {
-		var err error
-		if f.format, err = report.ParseFormat(f.word, report.Text, report.JSON, report.None); err != nil {
-			return cli.Usage("output format %q: want text, json, none, yaml, json-object or table", f.word)
-		}
-	}
+	var known bool
+	f.format, known = outputs[f.word]
 	switch {
+	case !known:
+		return cli.Usage("output format %q: want text, json, none, yaml, json-object or table", f.word)
 	case f.diff && f.format != report.Text && f.format != report.JSON:
 		return cli.Usage("--diff is for -o text and -o json")
 	case f.initialSet && (f.isTable() || f.format == report.None):

@@ -12,9 +12,6 @@ import (
 	"github.com/relist-go/relist/internal/cli/web"
 )
 
-// statusFlags are the flags of `relist mirror` that concern its status.
-type statusFlags struct{ cli.StatusFlags }
-
 // statusDesk answers requests for the status of a mirror: a signal, or a request over
 // HTTP.
 type statusDesk struct {
@@ -27,9 +24,9 @@ type statusDesk struct {
 	waiting sync.WaitGroup
 }
 
-// open opens the address and registers for the signals, so that the command fails at
+// openDesk opens the address and registers for the signals, so that the command fails at
 // once if the address is in use. Requests that come before serve wait.
-func (f *statusFlags) open(ctx context.Context, stderr io.Writer) (*statusDesk, error) {
+func openDesk(ctx context.Context, f cli.StatusFlags, stderr io.Writer) (*statusDesk, error) {
 	d := &statusDesk{stderr: stderr, hosts: f.Hosts, closed: make(chan struct{})}
 	if f.Listen != "" {
 		var err error

@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -20,23 +19,6 @@ const (
 	// Bytes is nothing but what is given to Write.
 	Bytes
 )
-
-// ParseFormat reads the value of -o.
-func ParseFormat(s string, allowed ...Format) (Format, error) {
-	names := make([]string, len(allowed))
-	for i, f := range allowed {
-		if s == f.String() {
-			return f, nil
-		}
-		names[i] = f.String()
-	}
-	return 0, fmt.Errorf("output format %q: want %s", s, strings.Join(names, " or "))
-}
-
-// String returns the value of -o.
-func (f Format) String() string {
-	return [...]string{Text: "text", JSON: "json", None: "none", Bytes: "bytes"}[f]
-}
 
 // timeFormat is RFC 3339 with all nine digits, so that lines sort as text.
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"

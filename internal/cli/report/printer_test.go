@@ -219,17 +219,6 @@ func TestBrokenOutput(t *testing.T) {
 	}
 }
 
-func TestParseFormat(t *testing.T) {
-	for _, f := range []Format{Text, JSON, None} {
-		if got, err := ParseFormat(f.String(), Text, JSON, None); got != f || err != nil {
-			t.Errorf("ParseFormat(%q) = %v, %v", f, got, err)
-		}
-	}
-	if _, err := ParseFormat("none", Text, JSON); err == nil || err.Error() != `output format "none": want text or json` {
-		t.Errorf("err = %v", err)
-	}
-}
-
 func TestTerminal(t *testing.T) {
 	if got := Terminal(&bytes.Buffer{}, Text, ColorAuto); got.Color || got.Live {
 		t.Errorf("a buffer is no terminal: %+v", got)

@@ -47,8 +47,11 @@ type Mirror struct {
 	store  *store.Store[*listwatch.Raw]
 	queue  *deltafifo.Queue[*listwatch.Raw]
 	source *reflector.Reflector[*listwatch.Raw]
-	fail   context.CancelCauseFunc // ends Run; set by it, and called on its goroutine
-	gaveUp atomic.Bool             // because of FailEarly
+
+	// FailEarly: stop ends Run, and hopeless is what it returns then. Both are used on its goroutine alone.
+	stop     context.CancelFunc
+	hopeless error
+	gaveUp   atomic.Bool
 
 	// order is held while a list goes into the queue until its line is out, and while
 	// deltas are reported: a list comes before the deltas that it brought.
@@ -100,8 +103,8 @@ func (m *Mirror) Run(ctx context.Context) error {
 	m.mu.Lock()
 	m.start = time.Now()
 	m.mu.Unlock()
-	ctx, m.fail = context.WithCancelCause(ctx)
-	defer m.fail(nil)
+	ctx, m.stop = context.WithCancel(ctx)
+	defer m.stop()
 
 	var consumer sync.WaitGroup
 	consumer.Go(m.consume)
@@ -109,12 +112,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 	_ = m.source.Run(ctx)
 	m.queue.Close()
 	consumer.Wait()
-
-	var hopeless *hopelessError
-	if errors.As(context.Cause(ctx), &hopeless) {
-		return hopeless.err
-	}
-	return nil
+	return m.hopeless
 }
 
 // consume empties the queue until it is closed and nothing is left.
@@ -193,10 +191,3 @@ func (m *Mirror) checkSynced() {
 		m.report(line)
 	}
 }
-
-// hopelessError is why Run gave up.
-type hopelessError struct{ err error }
-
-func (e *hopelessError) Error() string { return e.err.Error() }
-
-func (e *hopelessError) Unwrap() error { return e.err }

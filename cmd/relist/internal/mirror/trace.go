@@ -68,6 +68,7 @@ func (m *Mirror) listDone(l reflector.ListDone) {
 	}
 	if m.opts.FailEarly && l.Err != nil && !m.listed() && connect.Hopeless(l.Err) {
 		m.gaveUp.Store(true)
-		m.fail(&hopelessError{err: l.Err})
+		m.hopeless = l.Err
+		m.stop()
 	}
 }

@@ -9,6 +9,3 @@ type Usage struct {
 	CPU     time.Duration // user and system
 	PeakRSS int64         // bytes
 }
-
-// Now returns the usage so far.
-func Now() Usage { return now() }

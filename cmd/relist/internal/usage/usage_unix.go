@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-func now() Usage {
+// Now returns the usage so far.
+func Now() Usage {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		return Usage{}
