@@ -38,8 +38,9 @@ type Flags struct {
 	CertFile   string
 	KeyFile    string
 	ProxyURL   string
-	Cleartext  bool // credentials may go out without TLS
-	As         As
+	Cleartext  bool     // credentials may go out without TLS
+	As         string   // the user as whom requests are made, instead of the one that the kubeconfig says
+	AsGroups   []string // the groups that this user is in
 }
 
 // Add defines the flags. Their names are those of kubectl, where it has them.
@@ -56,7 +57,8 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 	set.StringVar(&f.KeyFile, "client-key", "", "`file` with the key of --client-certificate")
 	set.BoolVar(&f.Cleartext, "allow-insecure-credentials", false, "send a credential to an http:// server that is not on this machine, too")
 	set.StringVar(&f.ProxyURL, "proxy-url", "", "`URL` of a proxy: http, https or socks5 (default: $HTTPS_PROXY and the like)")
-	f.As.add(set)
+	set.StringVar(&f.As, "as", "", "`user` as whom to ask, if you may impersonate")
+	set.StringArrayVar(&f.AsGroups, "as-group", nil, "`group` that the user of --as is in; can be given more than once")
 }
 
 // Check reports flags that contradict each other, or that cannot be meant.
@@ -72,8 +74,10 @@ func (f *Flags) Check() error {
 		return errors.New("--client-certificate and --client-key have to be given together")
 	case f.CertFile != "" && (f.Token != "" || f.TokenFile != ""):
 		return errors.New("--client-certificate cannot be used together with --token or --token-file")
+	case f.As == "" && len(f.AsGroups) > 0:
+		return errors.New("--as-group says more about a user: name him with --as")
 	}
-	return f.As.check()
+	return nil
 }
 
 // isServer reports whether s is the base URL of a server. "localhost:8080" is not: it
@@ -111,7 +115,9 @@ func (f *Flags) Config() (transport.Config, error) {
 	}
 	cfg.TLS.ServerName = cmp.Or(f.ServerName, cfg.TLS.ServerName)
 	cfg.ProxyURL = cmp.Or(f.ProxyURL, cfg.ProxyURL)
-	f.As.apply(&cfg.Impersonate)
+	if f.As != "" {
+		cfg.Impersonate = transport.Impersonation{User: f.As, Groups: f.AsGroups}
+	}
 	if f.CAFile != "" {
 		cfg.TLS.CAFile, cfg.TLS.CAData, cfg.TLS.Insecure = f.CAFile, nil, false
 	}
@@ -208,30 +214,4 @@ func defaultExists() bool {
 	}
 	_, err = os.Stat(filepath.Join(home, ".kube", "config"))
 	return err == nil
-}
-
-// As says as whom requests are made. The zero value means as oneself, or as whom the
-// kubeconfig says.
-type As struct {
-	User   string
-	Groups []string
-}
-
-func (a *As) add(set *pflag.FlagSet) {
-	set.StringVar(&a.User, "as", "", "`user` as whom to ask, if you may impersonate")
-	set.StringArrayVar(&a.Groups, "as-group", nil, "`group` that the user of --as is in; can be given more than once")
-}
-
-func (a *As) check() error {
-	if a.User == "" && len(a.Groups) > 0 {
-		return errors.New("--as-group says more about a user: name him with --as")
-	}
-	return nil
-}
-
-// apply replaces what the kubeconfig says.
-func (a *As) apply(to *transport.Impersonation) {
-	if a.User != "" {
-		*to = transport.Impersonation{User: a.User, Groups: a.Groups}
-	}
 }

@@ -79,7 +79,7 @@ func TestConfig(t *testing.T) {
 		"proxy":  {Flags{ProxyURL: "socks5://proxy"}, with(func(c *transport.Config) { c.ProxyURL = "socks5://proxy" })},
 		"socket": {Flags{Server: "unix:///run/api.sock"}, transport.Config{Server: "unix:///run/api.sock"}},
 		"another user": {
-			Flags{As: As{User: "jane", Groups: []string{"dev", "ops"}}},
+			Flags{As: "jane", AsGroups: []string{"dev", "ops"}},
 			with(func(c *transport.Config) {
 				c.Impersonate = transport.Impersonation{User: "jane", Groups: []string{"dev", "ops"}}
 			}),
@@ -146,13 +146,13 @@ func TestCheck(t *testing.T) {
 		{CertFile: "crt"},
 		{KeyFile: "key"},
 		{CertFile: "crt", KeyFile: "key", Token: "t"},
-		{As: As{Groups: []string{"dev"}}},
+		{AsGroups: []string{"dev"}},
 	} {
 		if f.Check() == nil {
 			t.Errorf("%+v: no error", f)
 		}
 	}
-	for _, f := range []Flags{{Token: "a", CAFile: "b"}, {Server: "https://h"}, {Server: "http://127.0.0.1:8001/prefix"}, {Server: "https://[::1]:6443"}, {Server: "unix:///run/api.sock"}, {CertFile: "a", KeyFile: "b"}, {As: As{User: "jane", Groups: []string{"dev"}}}} {
+	for _, f := range []Flags{{Token: "a", CAFile: "b"}, {Server: "https://h"}, {Server: "http://127.0.0.1:8001/prefix"}, {Server: "https://[::1]:6443"}, {Server: "unix:///run/api.sock"}, {CertFile: "a", KeyFile: "b"}, {As: "jane", AsGroups: []string{"dev"}}} {
 		if err := f.Check(); err != nil {
 			t.Error(err)
 		}
