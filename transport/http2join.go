@@ -26,13 +26,11 @@ type making struct {
 	done chan struct{}
 	err  error // why there is no connection; read-only once done is closed
 
-	// Guarded by the pool's mu.
-	conn     *sharedConn // what was made; nil if nothing was, or if it speaks HTTP/1.1
-	waiting  int         // requests
-	sent     bool        // first is on its way over HTTP/1.1
-	answered bool        // and there is no more to it
-	left     bool        // the sender of first waits no more
-	ended    bool        // done is closed
+	// Guarded by the pool's mu. The making goes on while it is that of the pool.
+	conn    *sharedConn // what was made; nil if nothing was, or if it speaks HTTP/1.1
+	waiting int         // requests
+	sent    bool        // first is on its way over HTTP/1.1, or was
+	left    bool        // the sender of first waits no more
 }
 
 // answered is the outcome of the first request.
@@ -72,41 +70,50 @@ func (w *waiter) wait(ctx context.Context) (*http.Response, error) {
 	for {
 		select {
 		case a := <-answer:
-			w.leave(false)
+			w.leave(withOutcome)
 			if a.resp != nil {
 				context.AfterFunc(ctx, m.cancel) // the body is read until then
 			}
 			return a.resp, a.err
 		case <-done:
-			w.leave(false)
+			w.leave(withOutcome)
 			return nil, m.err
 		case <-w.room:
-			if w.leave(false) {
+			if w.leave(forRoom) {
 				return nil, nil //nolint:nilnil // neither an answer nor an error: there is room
 			}
-			w.room = nil // the answer to what was sent is on its way
+			w.room = nil // the answer to what was sent is on its way, or there
 		case <-ctx.Done():
-			w.leave(true)
+			w.leave(givenUp)
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// leave counts a waiter off. It reports false if the waiter has to stay because its
-// request was sent. If the last waiter gives up, nobody wants the connection, and
-// making it ends.
-func (w *waiter) leave(givenUp bool) bool {
+// departure is why a waiter leaves.
+type departure uint8
+
+const (
+	withOutcome departure = iota // the connection was made, or could not be; or the answer is there
+	forRoom                      // there may be a stream on another connection
+	givenUp
+)
+
+// leave counts a waiter off. It reports false if the waiter has to stay, because its
+// request was sent: to send it again would be another request. If the last waiter gives
+// up, nobody wants the connection, and making it ends.
+func (w *waiter) leave(why departure) bool {
 	p, m := w.pool, w.making
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w.first {
-		if m.sent && !m.answered && !givenUp {
+		if m.sent && why == forRoom {
 			return false
 		}
 		m.left = true
 	}
 	m.waiting--
-	if givenUp && (m.waiting == 0 || w.first && m.sent) {
+	if why == givenUp && (m.waiting == 0 || w.first && m.sent) {
 		p.abandon(m)
 	}
 	return true
@@ -121,13 +128,10 @@ func (p *streamPool) abandon(m *making) {
 // finish tells all who wait that there is a connection, or why there is none. Only the
 // first call counts. It needs mu.
 func (p *streamPool) finish(m *making, err error) {
-	if m.ended {
+	if p.making != m {
 		return
 	}
-	m.ended, m.err = true, err
-	if p.making == m {
-		p.making = nil
-	}
+	p.making, m.err = nil, err
 	close(m.done)
 }
 
@@ -144,7 +148,6 @@ func (p *streamPool) open(m *making) {
 	}
 	p.mu.Lock()
 	p.old = p.old || a.resp != nil // over a connection that there was, perhaps
-	m.answered = true
 	wanted := a.resp != nil && !m.left
 	p.finish(m, a.err)
 	p.mu.Unlock()

@@ -102,6 +102,23 @@ func TestWaitForSettingsEndsWithTheRequest(t *testing.T) {
 	}
 }
 
+// TestAnswerIsTakenAndNotRoom has a request on its way over HTTP/1.1 when a stream of HTTP/2 becomes free elsewhere. To take that
+// would send the request twice.
+func TestAnswerIsTakenAndNotRoom(t *testing.T) {
+	p := newStreamPool(Config{})
+	room := p.room.next()
+	m := &making{cancel: func() {}, answer: make(chan answered, 1), done: make(chan struct{}), waiting: 1, sent: true}
+	w := &waiter{pool: p, making: m, room: room, first: true}
+	for range 100 { // a select chooses by chance
+		p.room.fire()
+		m.answer <- answered{err: io.ErrUnexpectedEOF}
+		if _, err := w.wait(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatalf("the outcome is %v, and not that of the request", err)
+		}
+		w.room, m.left = p.room.next(), false
+	}
+}
+
 // TestPortOfPlainHTTP2 leaves the port away.
 func TestPortOfPlainHTTP2(t *testing.T) {
 	var dialled string
