@@ -114,7 +114,7 @@ type savedCopy[T object.Object] struct {
 	objects []T
 }
 
-// Saved implements [Saver].
+// Saved returns the copy at the last point, for the command "restart saved".
 func (m *mirror[T]) Saved() any { return m.saved }
 
 // savingSink saves the copy at each point: what the store will hold once the whole queue is popped.

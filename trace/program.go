@@ -24,7 +24,7 @@ type Env struct {
 	// Options are those of the start line.
 	Options Options
 
-	// Saved is what an earlier client of the same Program has saved: see [Saver]. It is nil if the client is to begin
+	// Saved is what an earlier client of the same Program has saved, see [Client]. It is nil if the client is to begin
 	// with nothing.
 	Saved any
 
@@ -80,6 +80,9 @@ type Options struct {
 //
 // The actions of a Client must depend only on what it receives and on the
 // clock: it has no jitter, and takes no order from a map.
+//
+// The command "restart saved" needs a Client with a method Saved() any. It returns what the client would have written to a
+// disk until now: its objects, and where to continue. It becomes the Saved of an [Env]. The run calls it when Run has returned.
 type Client interface {
 	// Run talks to the server until ctx ends. After it has returned, the command
 	// restart calls it again.
@@ -102,12 +105,4 @@ type Client interface {
 
 	// Close releases resources that outlive Run, such as idle connections.
 	Close()
-}
-
-// Saver is implemented by a [Client] that can save what it has, for a later process. The command "restart saved" needs
-// it.
-type Saver interface {
-	// Saved returns what the client would have written to a disk until now: its objects, and where to continue. It becomes
-	// the Saved of an [Env]. The run calls it when Run has returned.
-	Saved() any
 }

@@ -157,7 +157,7 @@ func (r *run) start(s *start) error {
 
 // startSaved makes a new client, which has what the last one saved, and nothing else.
 func (r *run) startSaved() error {
-	saver, ok := r.client.(Saver)
+	saver, ok := r.client.(interface{ Saved() any })
 	if !ok {
 		return errors.New("the program cannot save what it has")
 	}
