@@ -10,33 +10,6 @@ import (
 	"github.com/relist-go/relist/internal/cli"
 )
 
-// An error for a flag says which values the flag accepts, and not how the parser failed.
-func TestFlagErrors(t *testing.T) {
-	for _, tt := range []struct{ args, want string }{
-		{"mirror pods --for 0", "--for 0: want a positive time, such as 90s"},
-		{"mirror pods --for 0s", "--for 0s: want a positive time, such as 90s"},
-		{"record pods --for -1s -o f", "--for -1s: want a positive time, such as 90s"},
-		{"mirror pods --page-size x", "--page-size x: want a whole number"},
-		{"mirror pods --exit-on-sync=maybe", "--exit-on-sync maybe: want true or false"},
-		{"mirror pods --resync soon", "--resync soon: want a time, such as 90s"},
-		{"serve --rate x", "--rate x: want a number"},
-		{"mirror pods -n a/b", "-n a/b: want the name of one namespace"},
-		{"mirror pods -n ..", "-n ..: want the name of one namespace"},
-		{"mirror pods -n Web", "-n Web: want the name of one namespace"},
-		{"record pods -o f -n a/b", "-n a/b: want the name of one namespace"},
-		{"mirror pods --server localhost", "--server localhost: want http://HOST:PORT or https://HOST[:PORT]"},
-		{"mirror pods --server 127.0.0.1:43967", "--server 127.0.0.1:43967: want http://HOST:PORT or https://HOST[:PORT]"},
-		{"mirror pods --transport ws", "--transport ws: want http or websocket"},
-		{"completion foo", `unknown shell "foo": want bash, fish, powershell or zsh`},
-	} {
-		r := command(t, strings.Fields(tt.args)...)
-		name, _, _ := strings.Cut(tt.args, " ")
-		if r.status != cli.ExitUsage || !strings.HasPrefix(r.stderr, "relist "+name+": "+tt.want) || strings.Contains(r.stderr, "strconv") || r.stdout != "" {
-			t.Errorf("relist %s: status %d, stdout %q, stderr %q; want %d, %q", tt.args, r.status, r.stdout, r.stderr, cli.ExitUsage, tt.want)
-		}
-	}
-}
-
 func TestNamespaceOfWhatHasNone(t *testing.T) {
 	_, url := newServer(t, apitest.Options{})
 	r := command(t, "mirror", "nodes", "-n", "shop", "--server", url, "--exit-on-sync", "-o", "none")
