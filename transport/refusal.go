@@ -38,7 +38,7 @@ func (x *exchange) refused(a *attempt, resp *http.Response) *apierrors.StatusErr
 	if !ok {
 		status = metav1.Status{
 			Status:  metav1.StatusFailure,
-			Reason:  reasonOf(resp.StatusCode),
+			Reason:  reasons[resp.StatusCode],
 			Message: describe(resp, x.redact(body)),
 		}
 	}
@@ -133,43 +133,25 @@ func describe(resp *http.Response, body []byte) string {
 	return fmt.Sprintf("%s: not a Status but %q: body begins %q", text, resp.Header.Get("Content-Type"), body[:min(len(body), maxHead)])
 }
 
-// reasonOf gives the reason that the API server would have given for a status. For 410
+// reasons are those that the API server would have given for a status. For 410
 // that is Expired rather than Gone, because 410 tells a list or a watch that its
 // resourceVersion or its continue token is too old.
-func reasonOf(code int) metav1.StatusReason {
-	switch code {
-	case http.StatusBadRequest:
-		return metav1.StatusReasonBadRequest
-	case http.StatusUnauthorized:
-		return metav1.StatusReasonUnauthorized
-	case http.StatusForbidden:
-		return metav1.StatusReasonForbidden
-	case http.StatusNotFound:
-		return metav1.StatusReasonNotFound
-	case http.StatusMethodNotAllowed:
-		return metav1.StatusReasonMethodNotAllowed
-	case http.StatusNotAcceptable:
-		return metav1.StatusReasonNotAcceptable
-	case http.StatusConflict:
-		return metav1.StatusReasonConflict
-	case http.StatusGone:
-		return metav1.StatusReasonExpired
-	case http.StatusRequestEntityTooLarge:
-		return metav1.StatusReasonRequestEntityTooLarge
-	case http.StatusUnsupportedMediaType:
-		return metav1.StatusReasonUnsupportedMediaType
-	case http.StatusUnprocessableEntity:
-		return metav1.StatusReasonInvalid
-	case http.StatusTooManyRequests:
-		return metav1.StatusReasonTooManyRequests
-	case http.StatusInternalServerError:
-		return metav1.StatusReasonInternalError
-	case http.StatusServiceUnavailable:
-		return metav1.StatusReasonServiceUnavailable
-	case http.StatusGatewayTimeout:
-		return metav1.StatusReasonTimeout
-	}
-	return metav1.StatusReasonUnknown
+var reasons = map[int]metav1.StatusReason{
+	http.StatusBadRequest:            metav1.StatusReasonBadRequest,
+	http.StatusUnauthorized:          metav1.StatusReasonUnauthorized,
+	http.StatusForbidden:             metav1.StatusReasonForbidden,
+	http.StatusNotFound:              metav1.StatusReasonNotFound,
+	http.StatusMethodNotAllowed:      metav1.StatusReasonMethodNotAllowed,
+	http.StatusNotAcceptable:         metav1.StatusReasonNotAcceptable,
+	http.StatusConflict:              metav1.StatusReasonConflict,
+	http.StatusGone:                  metav1.StatusReasonExpired,
+	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
+	http.StatusUnsupportedMediaType:  metav1.StatusReasonUnsupportedMediaType,
+	http.StatusUnprocessableEntity:   metav1.StatusReasonInvalid,
+	http.StatusTooManyRequests:       metav1.StatusReasonTooManyRequests,
+	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
+	http.StatusServiceUnavailable:    metav1.StatusReasonServiceUnavailable,
+	http.StatusGatewayTimeout:        metav1.StatusReasonTimeout,
 }
 
 // readErrorBody reads the body of an error, up to the bound. What lies beyond stays

@@ -9,7 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -194,35 +194,17 @@ func parseRequest(written []byte) (*http.Request, error) {
 // cleanly (RFC 6455, section 7.4.1). It is an io.ErrUnexpectedEOF, because with
 // every other code there is more to come: a server or a proxy goes away (1001),
 // restarts (1012) or has failed (1011).
-type closeError struct {
-	Code int
-	Text string // the server's, without credentials, at most 123 bytes
-}
+type closeError struct{ text string }
 
-var closeWords = map[int]string{
-	websocket.CloseGoingAway:               "going away",
-	websocket.CloseProtocolError:           "protocol error",
-	websocket.CloseUnsupportedData:         "unsupported data",
-	websocket.CloseNoStatusReceived:        "no status",
-	websocket.ClosePolicyViolation:         "policy violation",
-	websocket.CloseMessageTooBig:           "message too big",
-	websocket.CloseInternalServerErr:       "internal server error",
-	websocket.CloseServiceRestart:          "service restart",
-	websocket.CloseTryAgainLater:           "try again later",
-	websocket.CloseInvalidFramePayloadData: "invalid data",
-}
-
-// Error gives the code, what it means, and the text.
-func (e *closeError) Error() string {
-	text := "the WebSocket was closed with " + strconv.Itoa(e.Code)
-	if word := closeWords[e.Code]; word != "" {
-		text += " (" + word + ")"
-	}
-	if e.Text != "" {
-		text += fmt.Sprintf(": %q", e.Text)
-	}
-	return text
-}
-
-// Unwrap returns io.ErrUnexpectedEOF.
+func (e *closeError) Error() string { return "the WebSocket was closed with " + e.text }
 func (e *closeError) Unwrap() error { return io.ErrUnexpectedEOF }
+
+// closedWith returns the error of a close: its code, what that means, and the text of the server.
+func (s *secrets) closedWith(c websocket.CloseError) error {
+	text := ""
+	if c.Text != "" {
+		text = fmt.Sprintf(": %q", s.redactWhole([]byte(c.Text)))
+	}
+	c.Text = ""
+	return &closeError{strings.TrimPrefix(c.Error(), "websocket: close ") + text}
+}

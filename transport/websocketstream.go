@@ -135,7 +135,7 @@ func (s *socketStream) broken(err error) error {
 		if closed.Code == websocket.CloseNormalClosure {
 			return io.EOF
 		}
-		return &closeError{Code: closed.Code, Text: string(s.exchange.redactWhole([]byte(closed.Text)))}
+		return s.exchange.closedWith(*closed)
 	case errors.Is(s.conn.err, io.EOF):
 		return io.ErrUnexpectedEOF // of a connection, not of a WebSocket
 	case s.conn.err != nil:
