@@ -106,6 +106,7 @@ func (f *outputFlags) open(cmd *cobra.Command, targets []*target, once bool, sto
 // report prints a line about a target.
 func (o *mirrorOutput) report(t *target, l report.Line) {
 	d, isDelta := l.(report.Delta)
+	_, isProblem := l.(report.Problem)
 	switch {
 	case o.flags.format != report.Bytes:
 		if isDelta && !o.flags.shows(d) {
@@ -117,7 +118,7 @@ func (o *mirrorOutput) report(t *target, l report.Line) {
 		o.printer.PrintOf(t.label, l)
 	case isDelta && o.object != nil && o.flags.shows(d):
 		o.printObject(t, d)
-	case l.Kind() == report.Problem{}.Kind() && (o.screen == nil || o.screen.terminal == nil):
+	case isProblem && (o.screen == nil || o.screen.terminal == nil):
 		cli.Complain(o.stderr, "%s: %s\n", o.name, l.Text())
 	}
 }

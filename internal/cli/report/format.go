@@ -28,13 +28,13 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 func appendJSON(b []byte, now time.Time, resource string, l Line) ([]byte, error) {
 	fields, err := json.Marshal(l)
 	if err != nil {
-		return b, fmt.Errorf("encode a %s line: %w", l.Kind(), err)
+		return b, fmt.Errorf("encode a %s line: %w", Kind(l), err)
 	}
 	fields = SafeJSON(fields)
 	b = append(b, `{"time":"`...)
 	b = now.UTC().AppendFormat(b, timeFormat)
 	b = append(b, `","kind":"`...)
-	b = append(b, l.Kind()...)
+	b = append(b, Kind(l)...)
 	b = append(b, '"')
 	if resource != "" {
 		b = append(b, `,"resource":`...)

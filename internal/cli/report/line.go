@@ -2,6 +2,8 @@ package report
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -9,11 +11,14 @@ import (
 
 // Line is one thing to report.
 type Line interface {
-	// Kind is the line's "kind" in JSON.
-	Kind() string
-
 	// Text is the line for people, without time and kind.
 	Text() string
+}
+
+// Kind returns a line's "kind" in JSON: the name of its type, such as watchEnd.
+func Kind(l Line) string {
+	name := reflect.TypeOf(l).Name()
+	return strings.ToLower(name[:1]) + name[1:]
 }
 
 // Delta is a change that the mirror has applied.
@@ -123,36 +128,6 @@ type Summary struct {
 	PeakRSSBytes    int64   `json:"peakRSSBytes"` // of the process; 0 where the system does not say
 }
 
-// Kind is "delta".
-func (Delta) Kind() string { return "delta" }
-
-// Kind is "synced".
-func (Synced) Kind() string { return "synced" }
-
-// Kind is "list".
-func (List) Kind() string { return "list" }
-
-// Kind is "watch".
-func (Watch) Kind() string { return "watch" }
-
-// Kind is "bookmark".
-func (Bookmark) Kind() string { return "bookmark" }
-
-// Kind is "watchEnd".
-func (WatchEnd) Kind() string { return "watchEnd" }
-
-// Kind is "relist".
-func (Relist) Kind() string { return "relist" }
-
-// Kind is "backoff".
-func (Backoff) Kind() string { return "backoff" }
-
-// Kind is "problem".
-func (Problem) Kind() string { return "problem" }
-
-// Kind is "summary".
-func (Summary) Kind() string { return "summary" }
-
 // Seconds is a duration as lines give it, to the microsecond.
 func Seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
@@ -168,12 +143,6 @@ type Recovered struct {
 	Seconds float64 // since the fault
 	Message string  // what has helped
 }
-
-// Kind is "fault".
-func (Fault) Kind() string { return "fault" }
-
-// Kind is "recovered".
-func (Recovered) Kind() string { return "recovered" }
 
 // Text implements [Line].
 func (f Fault) Text() string { return f.Name + ": " + f.Message }

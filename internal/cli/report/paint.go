@@ -49,7 +49,7 @@ func (y layout) appendText(b []byte, since time.Duration, resource string, l Lin
 	if resource != "" {
 		text = visible.OneLine(resource) + "  " + text
 	}
-	line := y.wrap(fmt.Sprintf("%9.3fs  %-9s  %s\n", since.Seconds(), l.Kind(), text), textColumn)
+	line := y.wrap(fmt.Sprintf("%9.3fs  %-9s  %s\n", since.Seconds(), Kind(l), text), textColumn)
 	b = append(b, y.paint(line, l)...)
 	if d, ok := l.(Delta); ok {
 		for _, c := range d.Changes {
@@ -64,7 +64,7 @@ func (y layout) paint(line string, l Line) string {
 	if !y.color {
 		return line
 	}
-	color, end := "", kindColumn+len(l.Kind())
+	color, end := "", kindColumn+len(Kind(l))
 	switch l := l.(type) {
 	case Problem:
 		color = red

@@ -94,7 +94,7 @@ func TestJSON(t *testing.T) {
 			if err := json.Unmarshal([]byte(l), &fields); err != nil {
 				t.Fatalf("%s: %v", l, err)
 			}
-			if fields["kind"] != everyLine()[i].Kind() || fields["time"] != "2000-01-01T00:00:01.500000000Z" {
+			if fields["kind"] != Kind(everyLine()[i]) || fields["time"] != "2000-01-01T00:00:01.500000000Z" {
 				t.Errorf("time or kind of %s", l)
 			}
 		}

@@ -105,7 +105,7 @@ func (f *fixture) await(kind string, n int) report.Line {
 		all, changed := f.lines.now()
 		seen := 0
 		for _, l := range all {
-			if l.Kind() != kind {
+			if report.Kind(l) != kind {
 				continue
 			}
 			if seen++; seen == n {
@@ -124,7 +124,7 @@ func (f *fixture) kinds() []string {
 	all, _ := f.lines.now()
 	var kinds []string
 	for _, l := range all {
-		kinds = append(kinds, l.Kind())
+		kinds = append(kinds, report.Kind(l))
 	}
 	return kinds
 }
