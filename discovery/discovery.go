@@ -64,11 +64,7 @@ func Resolve(ctx context.Context, client *transport.Client, name string) (*Resou
 	}
 	r := cat.find(q)
 	if r == nil {
-		missing := &NotFoundError{Name: name, Near: cat.near(q), Missing: cat.missing}
-		if len(missing.Near) == 0 {
-			missing.Known = cat.known()
-		}
-		return nil, missing
+		return nil, &NotFoundError{Name: name, Near: cat.near(q), Missing: cat.missing}
 	}
 	return r, nil
 }

@@ -18,20 +18,14 @@ func nameError(name, advice string) error {
 type NotFoundError struct {
 	Name    string
 	Near    []string // names that look like it, at most four
-	Known   []string // all that can be listed and watched, in order; only if nothing looks like it
 	Missing []string // groups that did not answer, with their versions
 }
 
 // Error names what is there instead.
 func (e *NotFoundError) Error() string {
 	msg := fmt.Sprintf("the server has no resource %q", e.Name)
-	switch {
-	case len(e.Near) > 0:
+	if len(e.Near) > 0 {
 		msg += "; did you mean " + enumerate(e.Near) + "?"
-	case len(e.Known) > 0:
-		msg += "; it has " + enumerate(e.Known)
-	default:
-		msg += ", nor any other that can be listed and watched"
 	}
 	if len(e.Missing) > 0 {
 		msg += " (these groups did not answer: " + enumerate(e.Missing) + ")"
@@ -62,8 +56,7 @@ func (e *MissingError) Error() string {
 	return "discover what the server serves: these groups did not answer: " + enumerate(e.Groups)
 }
 
-// maxNear is how many names an error offers, and maxKnown is how many it lists if it has
-// none to offer. maxName is how much of a name it shows; a plural and its group have up to 63 and 253 bytes.
+// maxNear is how many names an error offers, and maxKnown is how many groups it lists. maxName is how much of a name it shows; a plural and its group have up to 63 and 253 bytes.
 const (
 	maxNear  = 4
 	maxKnown = 30
@@ -72,18 +65,6 @@ const (
 
 // version matches the versions of the API, and none of its groups.
 var version = regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)
-
-// known returns the names of the resources that can be listed and watched, in order.
-func (c *catalog) known() []string {
-	var names []string
-	for _, r := range c.resources {
-		if r.Can("list") && r.Can("watch") {
-			names = append(names, r.GroupResource().String())
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
 
 // near returns the resources whose names are like the one that was typed, the most
 // alike first.
