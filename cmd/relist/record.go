@@ -106,10 +106,10 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	out := &printer{cmd: cmd}
-	out.print("recording %s from %s\n", opts.Path, cfg.Server)
+	say := func(format string, args ...any) { _ = cli.Print(cmd.OutOrStdout(), format, args...) } // the recording is worth more; Execute tells
+	say("recording %s from %s\n", opts.Path, cfg.Server)
 	if f.verbose {
-		opts.Line = func(line string) { out.print("%s\n", line) }
+		opts.Line = func(line string) { say("%s\n", line) }
 	}
 	recording, err := record.Record(ctx, client, opts)
 	var diverged *record.DivergedError
@@ -130,10 +130,10 @@ func (f *recordFlags) run(cmd *cobra.Command, name string) (err error) {
 		return fmt.Errorf("%w; the raw recording is in %s", diverged, path)
 	}
 	if recording.Unsynced != nil {
-		out.print("the client had no whole list: %s\n", visible.OneLine(recording.Unsynced.Error()))
+		say("the client had no whole list: %s\n", visible.OneLine(recording.Unsynced.Error()))
 	}
-	out.print("recorded %s: %d requests, %d objects; run it with: relist replay %s\n", path, recording.Requests, recording.Objects, path)
-	return out.err
+	say("recorded %s: %d requests, %d objects; run it with: relist replay %s\n", path, recording.Requests, recording.Objects, path)
+	return nil
 }
 
 // options returns the options of the recording.
@@ -151,16 +151,4 @@ func (f *recordFlags) options(ctx context.Context, stderr io.Writer, client *tra
 		PageSize:      f.PageSize,
 		Scrub:         f.scrub,
 	}, err
-}
-
-// printer keeps the first error of stdout.
-type printer struct {
-	cmd *cobra.Command
-	err error
-}
-
-func (p *printer) print(format string, args ...any) {
-	if _, err := io.WriteString(p.cmd.OutOrStdout(), visible.Lines(fmt.Sprintf(format, args...))); p.err == nil {
-		p.err = err
-	}
 }

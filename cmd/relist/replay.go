@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relist-go/relist/internal/cli"
-	"github.com/relist-go/relist/internal/visible"
 	"github.com/relist-go/relist/trace"
 )
 
@@ -129,19 +128,18 @@ func (f *replayFlags) run(ctx context.Context, out io.Writer, files []string) er
 	if err != nil {
 		return err
 	}
-	r := &replayed{out: out, verbose: f.verbose}
+	r := &replayed{verbose: f.verbose}
 	failed := 0
 	for _, name := range files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		updated, err := f.replay(name, program, r.line)
-		r.done(name, err, updated)
-		if r.err != nil {
-			return fmt.Errorf("write the output: %w", r.err)
-		}
 		if err != nil {
 			failed++
+		}
+		if err := cli.Print(out, "%s", r.result(name, err, updated)); err != nil {
+			return err
 		}
 	}
 	if failed > 0 {
@@ -201,21 +199,13 @@ func (f *replayFlags) show(out io.Writer, files []string) error {
 	return nil
 }
 
-// replayed prints the result of each file.
+// replayed makes the text about each file.
 type replayed struct {
-	out     io.Writer
 	verbose bool
-	err     error // of the output; the first one
 
 	// conversation is the conversation of the present file. It is printed after
 	// the run, because nothing inside a run may call a writer outside of it.
 	conversation strings.Builder
-}
-
-func (r *replayed) print(format string, args ...any) {
-	if _, err := io.WriteString(r.out, visible.Lines(fmt.Sprintf(format, args...))); r.err == nil {
-		r.err = err
-	}
 }
 
 func (r *replayed) line(line string) {
@@ -224,20 +214,20 @@ func (r *replayed) line(line string) {
 	}
 }
 
-func (r *replayed) done(name string, err error, updated bool) {
+func (r *replayed) result(name string, err error, updated bool) string {
+	text := ""
 	if r.verbose {
-		r.print("%s\n", r.conversation.String())
+		text = r.conversation.String() + "\n"
 		r.conversation.Reset()
 	}
 	var failure *trace.Failure
 	switch {
 	case errors.As(err, &failure):
-		r.print("FAIL %s\n%s\n", name, failure)
+		return fmt.Sprintf("%sFAIL %s\n%s\n", text, name, failure)
 	case err != nil:
-		r.print("FAIL %s\n%v\n\n", name, err)
+		return fmt.Sprintf("%sFAIL %s\n%v\n\n", text, name, err)
 	case updated:
-		r.print("ok   %s (updated)\n", name)
-	default:
-		r.print("ok   %s\n", name)
+		return text + "ok   " + name + " (updated)\n"
 	}
+	return text + "ok   " + name + "\n"
 }

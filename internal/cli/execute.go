@@ -88,6 +88,14 @@ func Complain(stderr io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(stderr, text)
 }
 
+// Print writes to the output of a command. What a terminal would obey is printed with escapes.
+func Print(out io.Writer, format string, args ...any) error {
+	if _, err := io.WriteString(out, visible.Lines(fmt.Sprintf(format, args...))); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
+
 // addCompletion adds cobra's completion command, and makes it refuse shells that
 // cobra does not know. The command prints to the output that root has at this
 // moment.
