@@ -126,7 +126,7 @@ var canary = regexp.MustCompile(`(?i)canar|c4n4ry|4711|1980-|P@|☃|` + regexp.Q
 // object, and in what broke off. Nothing of it is left in what was scrubbed, and the trace still passes.
 func TestNoCanarySurvives(t *testing.T) {
 	opts := setup{handler: &canaries{}, Options: Options{
-		Path: "/api/v1/namespaces/canary-space/configmaps", PageSize: 1,
+		Path: "/api/v1/namespaces/canary-space/configmaps", Kind: "ConfigMap", PageSize: 1,
 		LabelSelector: "canary-label in (canary,x),!canaries", FieldSelector: "metadata.name!=canary",
 	}}
 	c := listenTo(t, apitest.Options{}, opts, func(*world) {}, func(*world) { after(3 * time.Minute) })

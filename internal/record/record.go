@@ -32,11 +32,9 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// Options of [Record]. The zero value records the ConfigMaps of the namespace
-// default.
+// Options of [Record].
 type Options struct {
-	// Path is the path of the collection, and Kind the kind of its objects. If Path is
-	// empty, /api/v1/namespaces/default/configmaps is used; if Kind is empty, ConfigMap.
+	// Path is the path of the collection, and Kind the kind of its objects.
 	Path string
 	Kind string
 
@@ -64,12 +62,6 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Path == "" {
-		o.Path = "/api/v1/namespaces/default/configmaps"
-	}
-	if o.Kind == "" {
-		o.Kind = "ConfigMap"
-	}
 	if o.Line == nil {
 		o.Line = func(string) {}
 	}

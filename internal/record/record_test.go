@@ -44,7 +44,7 @@ func fill(w *world) {
 	w.put("payments", "carol", nil)
 }
 
-var payments = setup{Options: Options{Path: "/api/v1/namespaces/payments/configmaps"}}
+var payments = setup{Options: Options{Path: "/api/v1/namespaces/payments/configmaps", Kind: "ConfigMap"}}
 
 // expiry is a watch that is cut in the middle of an event, and goes on; that then
 // expires during an outage, and is told so in the stream.
@@ -249,11 +249,12 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := Record(ctx, client, Options{Line: func(line string) {
+	opts := Options{Path: "/api/v1/namespaces/default/configmaps", Kind: "ConfigMap", Line: func(line string) {
 		if line == "< 200 watch" {
 			cancel()
 		}
-	}})
+	}}
+	r, err := Record(ctx, client, opts)
 	if err != nil || r.Requests != 2 || r.Objects != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -263,18 +264,20 @@ func TestRecord(t *testing.T) {
 		t.Error(err)
 	}
 
-	if _, err := Record(t.Context(), client, Options{Path: "pods"}); err == nil {
+	if _, err := Record(t.Context(), client, Options{Path: "pods", Kind: "Pod"}); err == nil {
 		t.Error("a path that is none was recorded")
 	}
 	fails := func(trace.Env) (trace.Client, error) { return nil, errors.New("no such client") }
-	if _, err := Record(t.Context(), client, Options{Program: fails}); err == nil || !strings.Contains(err.Error(), "no such client") {
+	opts.Program = fails
+	if _, err := Record(t.Context(), client, opts); err == nil || !strings.Contains(err.Error(), "no such client") {
 		t.Errorf("error %v, want that of the program", err)
 	}
 	for want, ends := range map[string]quitter{
 		"record: the client ended by itself: enough":                         {err: errors.New("enough")},
 		"record: the client ended by itself, and Run did not say why: a nil": {},
 	} {
-		_, err := Record(t.Context(), client, Options{Program: func(trace.Env) (trace.Client, error) { return ends, nil }})
+		opts.Program = func(trace.Env) (trace.Client, error) { return ends, nil }
+		_, err := Record(t.Context(), client, opts)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
