@@ -50,15 +50,14 @@ type Cache struct {
 	version uint64 // the states are those at this version
 	ahead   uint64 // some states may be as new as this version; see Amend
 	window  window
-	changed chan struct{} // each change closes this channel, and makes a new one
+	changed chan struct{} // closed at the next change; nil while nobody waits for one
 }
 
 // New returns a cache that waits to be filled.
 func New(opts Options) *Cache {
 	return &Cache{
-		opts:    opts.withDefaults(),
-		states:  store.New(store.Options[Object]{VersionFromMarks: true}),
-		changed: make(chan struct{}),
+		opts:   opts.withDefaults(),
+		states: store.New(store.Options[Object]{VersionFromMarks: true}),
 	}
 }
 
@@ -67,8 +66,10 @@ func New(opts Options) *Cache {
 func (c *Cache) Fill(version uint64, objects []Object) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.states.Replace(objects, ""); err != nil {
-		return err
+	if len(objects) > 0 || c.states.Len() > 0 {
+		if err := c.states.Replace(objects, ""); err != nil {
+			return err
+		}
 	}
 	c.ready = true
 	c.filled++
@@ -158,10 +159,19 @@ func (c *Cache) Forget() {
 	c.window.floor = max(c.window.floor, c.version)
 }
 
+// Drop removes the changes up to version from the window. A watch that has not read them ends with [ErrSlow].
+func (c *Cache) Drop(version uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.window.drop(len(c.window.changes) - len(c.window.after(version)))
+}
+
 // wake wakes all who wait for a change. The caller holds the lock.
 func (c *Cache) wake() {
-	close(c.changed)
-	c.changed = make(chan struct{})
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
 }
 
 // Version returns the version of the present states.
@@ -173,8 +183,11 @@ func (c *Cache) Version() uint64 {
 
 // Changed returns a channel that is closed at the next change of anything: of an object, the version, or the window.
 func (c *Cache) Changed() <-chan struct{} {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changed == nil {
+		c.changed = make(chan struct{})
+	}
 	return c.changed
 }
 

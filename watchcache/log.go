@@ -23,14 +23,29 @@ func (c *Cache) Log() (Log, bool) {
 	}
 	log := Log{Floor: min(c.window.floor, c.version), Version: c.version}
 	base := c.stateAt(log.Floor)
-	for _, ch := range c.window.after(log.Floor) {
-		log.Changes = append(log.Changes, Logged{ch.after, ch.deleted})
-	}
+	log.Changes = c.since(log.Floor)
 	c.mu.RUnlock()
 	for o := range base.objects(Selection{}, "") {
 		log.Base = append(log.Base, o)
 	}
 	return log, true
+}
+
+// Since returns the changes after version, or false if the window begins after it.
+func (c *Cache) Since(version uint64) ([]Logged, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if version < c.window.floor {
+		return nil, false
+	}
+	return c.since(version), true
+}
+
+func (c *Cache) since(version uint64) (changes []Logged) {
+	for _, ch := range c.window.after(version) {
+		changes = append(changes, Logged{ch.after, ch.deleted})
+	}
+	return changes
 }
 
 // Restore fills the cache with what was saved.

@@ -261,6 +261,9 @@ func (p *play) disturb() {
 		}
 	case 1:
 		p.cache.Forget()
+		if p.r.IntN(2) == 0 {
+			p.cache.Drop(p.r.Uint64N(p.cache.Version() + 1))
+		}
 	case 2:
 		p.cache.Lose()
 	case 3: // the source is asked for one object

@@ -63,8 +63,8 @@ func (s Selection) Matches(o Object) bool {
 		(s.Also == nil || s.Also(o))
 }
 
-// prefix is what the keys of the selected objects begin with.
-func (s Selection) prefix() string {
+// Prefix is what the keys of the selected objects begin with.
+func (s Selection) Prefix() string {
 	if s.Namespace == "" {
 		return ""
 	}

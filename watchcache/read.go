@@ -2,6 +2,7 @@ package watchcache
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -58,7 +59,7 @@ func (c *Cache) List(ctx context.Context, q Query) (*Page, error) {
 	}
 	switch {
 	case q.Continue != "":
-		token, err := ParseToken(q.Continue, q.prefix())
+		token, err := ParseToken(q.Continue, q.Prefix())
 		switch {
 		case err != nil:
 			return nil, err
@@ -91,11 +92,27 @@ func (c *Cache) page(ctx context.Context, sel Selection, start string, version u
 	return s.page(sel, start, limit), nil
 }
 
-// exact returns the state at version.
+// ListAt returns the objects of the state at version from the key start on. It does not wait. It returns [ErrNotCached] if the window
+// begins after the version.
+func (c *Cache) ListAt(sel Selection, start string, version uint64, limit int64) (*Page, error) {
+	c.mu.RLock()
+	if err := c.reached(version); err != nil {
+		c.mu.RUnlock()
+		return nil, err
+	}
+	return c.unlockPage(sel, start, version, limit)
+}
+
+// exact returns the state at version, once the cache has reached it.
 func (c *Cache) exact(ctx context.Context, sel Selection, start string, version uint64, limit int64) (*Page, error) {
 	if err := c.rlock(ctx, version); err != nil {
 		return nil, err
 	}
+	return c.unlockPage(sel, start, version, limit)
+}
+
+// unlockPage returns the state at version. It releases the lock before it looks at the objects.
+func (c *Cache) unlockPage(sel Selection, start string, version uint64, limit int64) (*Page, error) {
 	if version < c.window.floor {
 		c.mu.RUnlock()
 		return nil, ErrNotCached
@@ -133,39 +150,51 @@ func (c *Cache) WaitFor(ctx context.Context, version uint64) error {
 	return err
 }
 
-// rlock waits until the states are those of one version, which is version or newer. If it returns nil, it holds the read lock.
+// rlock waits until the cache has reached version. If it returns nil, it holds the read lock.
 //
 // Source of the three seconds: waitUntilFreshAndBlock of kube-apiserver's watch cache.
 func (c *Cache) rlock(ctx context.Context, version uint64) error {
-	c.mu.RLock()
+	var changed <-chan struct{}
 	var timeout <-chan time.Time
 	for {
-		switch {
-		case !c.ready:
-			c.mu.RUnlock()
-			return ErrNotReady
-		case c.version >= max(version, c.ahead):
+		c.mu.RLock()
+		err := c.reached(version)
+		if err == nil {
 			return nil
 		}
-		changed, have, ahead := c.changed, c.version, c.ahead
 		c.mu.RUnlock()
+		if c.opts.Wait < 0 || errors.Is(err, ErrNotReady) {
+			return err
+		}
+		if changed == nil {
+			changed = c.Changed()
+			continue // something may have changed before
+		}
 		if timeout == nil {
-			timer := time.NewTimer(max(c.opts.Wait, 0))
+			timer := time.NewTimer(c.opts.Wait)
 			defer timer.Stop()
 			timeout = timer.C
 		}
 		select {
 		case <-changed:
+			changed = nil
 		case <-timeout:
-			if have < version {
-				return TooLarge(version, have)
-			}
-			return TooLarge(ahead, have)
+			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		c.mu.RLock()
 	}
+}
+
+// reached returns nil if the states are those of one version, which is version or newer. The caller holds the lock.
+func (c *Cache) reached(version uint64) error {
+	switch needed := max(version, c.ahead); {
+	case !c.ready:
+		return ErrNotReady
+	case c.version < needed:
+		return TooLarge(needed, c.version)
+	}
+	return nil
 }
 
 // state is what a resource was at a version: the objects of now, but where before has a key, the object that is there.
@@ -178,16 +207,19 @@ type state struct {
 // page collects up to limit objects, from the key start on.
 func (s state) page(sel Selection, start string, limit int64) *Page {
 	p := &Page{Version: s.version}
+	if sel.Everything() && sel.Namespace == "" && limit == 0 {
+		p.Objects = make([]Object, 0, s.now.Len())
+	}
 	name, named := sel.Name()
 	var remaining int64
 	for o := range s.objects(sel, start) {
 		if limit > 0 && int64(len(p.Objects)) == limit {
-			if named && object.Key(p.Objects[0]) == sel.prefix()+name {
+			if named && object.Key(p.Objects[0]) == sel.Prefix()+name {
 				break // the selection is this object, and whoever may read it may not learn that there are others
 			}
 			// There is another object, so there is another page. It is empty if the selectors select none of the others.
 			if remaining == 0 {
-				p.Continue = Token{Version: s.version, Start: object.Key(p.Objects[limit-1]) + "\x00"}.encode(sel.prefix())
+				p.Continue = Token{Version: s.version, Start: object.Key(p.Objects[limit-1]) + "\x00"}.encode(sel.Prefix())
 			}
 			if remaining++; !sel.Everything() {
 				return p
@@ -206,7 +238,7 @@ func (s state) page(sel Selection, start string, limit int64) *Page {
 
 // objects returns the objects of a namespace from the key start on, in key order. Of sel only the namespace counts.
 func (s state) objects(sel Selection, start string) iter.Seq[Object] {
-	prefix := sel.prefix()
+	prefix := sel.Prefix()
 	end := strings.TrimSuffix(prefix, "/") + "0" // the character after the slash
 	if prefix == "" {
 		end = "\xff" // no name begins so

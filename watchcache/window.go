@@ -46,11 +46,20 @@ func (w *window) add(c *change, opts *Options) {
 	}
 	w.changes = append(w.changes, c)
 	if over := len(w.changes) - w.capacity; over > 0 {
-		w.lost = w.changes[over-1].version
-		w.floor = max(w.floor, w.changes[over].version-1)
-		clear(w.changes[:over])
-		w.changes = w.changes[over:]
+		w.drop(over)
+		w.floor = max(w.floor, w.changes[0].version-1)
 	}
+}
+
+// drop removes the n oldest changes.
+func (w *window) drop(n int) {
+	if n == 0 {
+		return
+	}
+	w.lost = w.changes[n-1].version
+	w.floor = max(w.floor, w.lost)
+	clear(w.changes[:n])
+	w.changes = w.changes[n:]
 }
 
 // after returns the changes that are newer than version.
