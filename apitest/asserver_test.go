@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func TestRulesOfKubeAPIServer(t *testing.T) {
 		"answers come as YAML":               {{"GET", inD + "/a", "", "Accept: application/yaml", 200, "kind: ConfigMap", ""}, {"GET", inD, "", "Accept: application/yaml", 200, "kind: ConfigMapList", ""}},
 		"there is no CBOR by default":        {{"GET", inD + "/a", "", "Accept: application/cbor", 406, "", ""}},
 		"the rest of a list from the cache comes in one page": {
-			{"GET", inD + "?resourceVersion=0&limit=1&continue=" + encodeContinue("d/a", "d/", 3), "", "", 200, `"name":"b"`, `"continue"`},
+			{"GET", inD + "?resourceVersion=0&limit=1&continue=" + base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":3,"start":"/a\u0000"}`)), "", "", 200, `"name":"b"`, `"continue"`},
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"github.com/gorilla/websocket"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // cbor gets an answer as CBOR unless header has another Accept.
@@ -112,7 +114,7 @@ func TestCBORAsARealServerWritesIt(t *testing.T) {
 	}
 	sameCBOR(t, want, got)
 
-	err := tooLarge(99999999, 203)
+	err := watchcache.TooLarge(99999999, 203)
 	sameCBOR(t, capturedCBOR(t, "list-rv-too-large-cbor.bin"), cborStatus(statusOf(err)))
 }
 

@@ -5,6 +5,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // table finds a type by its ID.
@@ -89,18 +91,17 @@ func (s *Server) List(resource, namespace string) (items []map[string]any, resou
 	if err != nil {
 		return nil, "", err
 	}
-	sel := everything(namespace)
 	s.storage.mu.RLock()
-	p := t.page(sel, sel.prefix(), s.storage.rv, 0)
+	p := s.storage.present(t, watchcache.Selection{Namespace: namespace}, 0)
 	s.storage.mu.RUnlock()
-	for _, r := range p.items {
-		obj, err := r.decode(t.res)
+	for _, o := range p.Objects {
+		obj, err := o.(*revision).decode(t.res)
 		if err != nil {
 			return nil, "", err
 		}
 		items = append(items, obj)
 	}
-	return items, p.meta.ResourceVersion, nil
+	return items, formatRV(p.Version), nil
 }
 
 // ResourceVersion returns the version of the last commit.

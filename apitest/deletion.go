@@ -13,8 +13,10 @@ import (
 	metascheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -127,41 +129,27 @@ func stringsOf(v any) (all []string) {
 
 // writeOptions reads the options of a creation, an update or a patch from its query.
 func writeOptions(verb string, query url.Values, media string) (dryRun bool, err error) {
-	gv := metav1.SchemeGroupVersion
-	bad := func(err error) (bool, error) { return false, apierrors.NewBadRequest(err.Error()) }
-	var kind string
-	var dry []string
-	var invalid error
+	var create metav1.CreateOptions
+	var update metav1.UpdateOptions
+	var patch metav1.PatchOptions
+	read := func(kind string, into runtime.Object, validate func() field.ErrorList) error {
+		if err := metascheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, into); err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		if errs := validate(); len(errs) > 0 {
+			return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
+		}
+		return nil
+	}
 	switch verb {
 	case "create":
-		var o metav1.CreateOptions
-		if err := metascheme.ParameterCodec.DecodeParameters(query, gv, &o); err != nil {
-			return bad(err)
-		}
-		kind, dry = "CreateOptions", o.DryRun
-		if errs := validation.ValidateCreateOptions(&o); len(errs) > 0 {
-			invalid = apierrors.NewInvalid(schema.GroupKind{Group: gv.Group, Kind: kind}, "", errs)
-		}
+		err = read("CreateOptions", &create, func() field.ErrorList { return validation.ValidateCreateOptions(&create) })
 	case "update":
-		var o metav1.UpdateOptions
-		if err := metascheme.ParameterCodec.DecodeParameters(query, gv, &o); err != nil {
-			return bad(err)
-		}
-		kind, dry = "UpdateOptions", o.DryRun
-		if errs := validation.ValidateUpdateOptions(&o); len(errs) > 0 {
-			invalid = apierrors.NewInvalid(schema.GroupKind{Group: gv.Group, Kind: kind}, "", errs)
-		}
+		err = read("UpdateOptions", &update, func() field.ErrorList { return validation.ValidateUpdateOptions(&update) })
 	case "patch":
-		var o metav1.PatchOptions
-		if err := metascheme.ParameterCodec.DecodeParameters(query, gv, &o); err != nil {
-			return bad(err)
-		}
-		kind, dry = "PatchOptions", o.DryRun
-		if errs := validation.ValidatePatchOptions(&o, types.PatchType(media)); len(errs) > 0 {
-			invalid = apierrors.NewInvalid(schema.GroupKind{Group: gv.Group, Kind: kind}, "", errs)
-		}
+		err = read("PatchOptions", &patch, func() field.ErrorList { return validation.ValidatePatchOptions(&patch, types.PatchType(media)) })
 	}
-	return len(dry) > 0, invalid
+	return len(create.DryRun)+len(update.DryRun)+len(patch.DryRun) > 0, err
 }
 
 // remove deletes an object. If the object has finalizers or a grace period, remove only marks it for deletion.

@@ -1,22 +1,22 @@
 // Package apitest is an API server for tests of list and watch clients: real HTTP, the rules of kube-apiserver 1.36, and
 // faults on demand.
 //
-// It keeps every state of every object under one counter, as etcd does, and serves watches from a window of the last
-// changes, as kube-apiserver's watch cache does:
+// It has the layers of a control plane (docs/apiserver.md). The storage keeps a log of all changes under one counter, until
+// it is compacted, as etcd does. Each replica has a cache of each type ([watchcache.Cache]), which follows the log, and
+// answers lists and watches from its window of the last changes. Faults are in front of the caches:
 //
 //	storage    ... 7 ADDED pods a   8 ADDED secrets s   9 MODIFIED pods a   10 DELETED secrets s
 //	replica ""     sees 10          a watch at 8 gets 9; a watch older than the window gets 410
 //	replica "b"    frozen at 8      lists are of 8; a client that has seen 9 is told "Too large resource version"
 //
-// A list, a watch, a replica and a continue token are positions in that history, and the bytes of an object are encoded
-// once, when it is committed. So a watch queues nothing: it reads the changes after its position. If the window moves
-// past the position, the server closes the watch.
+// A watch is a position in a window, and queues nothing. If the window moves past the position, the server closes the watch.
+// The bytes of an object are encoded once, when it is committed.
 //
 // Each state of an object is in memory once, as long as a list or a window can reach it, and once more in protobuf if a
-// client asked for that. A request needs little memory. A list needs a slice of pointers, and 128 KB of encoded objects
-// at a time: 20,000 Pods of 8 KB take 160 MB in the storage, and 1.4 MB for each list. A watch needs one batch of at
-// most 32 events, however slow its client is. A frozen replica keeps in memory the states that it shows, and all states
-// that were superseded later.
+// client asked for that. Each replica adds pointers to the states. A request needs little memory. A list needs a slice of
+// pointers, and 128 KB of encoded objects at a time: 20,000 Pods of 8 KB take 160 MB in the storage, and 1.2 MB for each list.
+// A watch needs one batch of at most 32 events, however slow its client is. For a frozen replica, the storage keeps all that was
+// superseded later.
 //
 // # Intended use
 //

@@ -27,6 +27,9 @@ var faultSwitches = []faultSwitch{
 		s.Compact()
 		return "compacted at " + s.ResourceVersion(), nil
 	}},
+	{"refill", "?resource=configmaps", "fill the caches of a type again: its watches end, and its older versions get 410", func(s *Server, q query) (string, error) {
+		return "the window of " + q.Get("resource") + " begins at " + s.ResourceVersion(), s.Refill(q.Get("resource"))
+	}},
 	{"expire-continue", "", "refuse the continue tokens given out so far, with 410 and a token that goes on without a snapshot", func(s *Server, _ query) (string, error) {
 		s.ExpireContinue()
 		return "continue tokens up to " + s.ResourceVersion() + " are expired", nil

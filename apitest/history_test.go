@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // TestWatchGuarantees runs random changes under watchers whose streams are cut at random bytes, and checks what etcd's
@@ -132,7 +134,7 @@ func (fo *follower) run() {
 
 func (fo *follower) apply(fr frame) {
 	meta := fr.Object.Metadata
-	rv, err := parseRV(meta.ResourceVersion)
+	rv, err := watchcache.ParseVersion(meta.ResourceVersion)
 	if err != nil || rv <= fo.at && fr.Type != "BOOKMARK" || rv < fo.at {
 		fo.f.Errorf("%q: %s after %d", fo.selector, fr, fo.at)
 	}

@@ -242,14 +242,3 @@ func TestListItemsCarryKindForCustomTypesOnly(t *testing.T) {
 		}
 	})
 }
-
-func FuzzDecodeContinue(f *testing.F) {
-	f.Add(encodeContinue("d/a", "d/", 7), "d/")
-	f.Add("garbage", "")
-	f.Fuzz(func(t *testing.T, token, prefix string) {
-		start, rv, err := decodeContinue(token, prefix)
-		if err == nil && (rv == 0 || len(start) < len(prefix) || start[:len(prefix)] != prefix) {
-			t.Errorf("%q below %q leads to %q at %d", token, prefix, start, rv)
-		}
-	})
-}

@@ -14,6 +14,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // protobuf gets an answer, as protobuf unless header has another Accept.
@@ -102,7 +104,7 @@ func asMap(t *testing.T, meta metav1.ObjectMeta) map[string]any {
 
 func mustRV(t *testing.T, s string) uint64 {
 	t.Helper()
-	rv, err := parseRV(s)
+	rv, err := watchcache.ParseVersion(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,14 @@
 package apitest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // A Repeat is an object that a list has twice, as the list of a server does that goes through its objects while they
@@ -36,7 +41,7 @@ func (s *Server) RepeatItem(x Repeat) error {
 }
 
 // repeatItem adds an object to a page that has it already.
-func (f *faults) repeatItem(req *http.Request, r *Replica, t *table, p *page) {
+func (f *faults) repeatItem(req *http.Request, st *storage, t *table, p *page) {
 	if spared(req) {
 		return
 	}
@@ -53,7 +58,7 @@ func (f *faults) repeatItem(req *http.Request, r *Replica, t *table, p *page) {
 			f.repeats = slices.Delete(f.repeats, i, i+1)
 		}
 		again := p.items[at]
-		if older := r.before(t, again); x.Older && older != nil {
+		if older := st.before(t, again); x.Older && older != nil {
 			p.items[at] = older
 		}
 		p.items = append(p.items, again)
@@ -61,16 +66,16 @@ func (f *faults) repeatItem(req *http.Request, r *Replica, t *table, p *page) {
 	}
 }
 
-// before returns the state of an object that rev has replaced, or nil.
-func (r *Replica) before(t *table, rev *revision) *revision {
-	s := r.srv.storage
+// before returns the state of an object that r has replaced, or nil.
+func (s *storage) before(t *table, r *revision) *revision {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	t = r.table(t)
-	if i, ok := t.find(rev.key); ok {
-		return t.items[i].at(rev.rv - 1)
+	sel := watchcache.Selection{Namespace: r.namespace, Fields: fields.OneTermEqualSelector("metadata.name", r.name)}
+	p, err := s.list(t, sel, "", r.rv-1, 0)
+	if err != nil || len(p.Objects) == 0 {
+		return nil
 	}
-	return nil
+	return p.Objects[0].(*revision)
 }
 
 // RepeatEvents makes each watch that begins at a version get up to so many of the events again that led to that version, the
@@ -90,15 +95,19 @@ func (f *faults) replayed(req *http.Request) int {
 	return f.replays
 }
 
-// rewind moves the position of a watch back before the last events for it, as many as a fault says. The caller holds the lock.
-func (wa *watch) rewind(win window) {
-	for _, c := range slices.Backward(win.log) {
-		if wa.again == 0 || c.cur.rv <= win.floor {
-			return
-		}
-		if c.cur.rv <= wa.pos && (wa.sel.matches(c.prev) || wa.sel.matches(c.cur)) {
-			wa.pos = c.cur.rv - 1
-			wa.again--
+// rewind returns a version before that of q, from which the watch gets so many events again.
+func (wa *watch) rewind(ctx context.Context, q watchcache.WatchQuery, again int) uint64 {
+	to := q.Version
+	oldest, changes := wa.cache.Window()
+	w, err := wa.cache.Watch(ctx, watchcache.WatchQuery{Selection: q.Selection, Version: oldest})
+	if err != nil {
+		return to // the window has moved on
+	}
+	events, _, _ := w.Next(changes)
+	for _, e := range slices.Backward(events) {
+		if version := e.Object.Version(); version <= to && again > 0 {
+			to, again = version-1, again-1
 		}
 	}
+	return to
 }

@@ -1,12 +1,12 @@
 package apitest
 
 import (
-	"context"
 	"net/http"
-	"time"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
-// A Replica is one of several API servers that share a storage. Each replica has its own watch cache.
+// A Replica is one of several API servers that share a storage. Each replica has its own watch cache of each type.
 //
 // A live replica sees every commit at once. A frozen replica continues to serve the state that it had: its cached lists
 // are old, and its watches are silent. A request with a newer resourceVersion gets "Too large resource version" after
@@ -15,26 +15,72 @@ import (
 //
 // Every Replica is an http.Handler. Server.Route chooses the replica that answers requests to the server itself.
 type Replica struct {
-	srv  *Server
-	name string
+	srv    *Server
+	name   string
+	caches map[*table]*watchcache.Cache
 
-	// Under the lock of storage.
-	born   uint64 // the watch cache has only changes after this version
-	frozen *frozen
-	stale  *history // what the watch cache has since only the storage was restored; nil if it has what the storage has
+	frozen bool // under the lock of storage
 }
 
-// frozen is the state that a replica had when it was frozen.
-type frozen struct {
-	rv   uint64
-	logs map[*table]window
+// newReplica returns a replica whose caches are filled now. The caller holds the lock of the storage.
+func (s *Server) newReplica(name string) *Replica {
+	r := &Replica{srv: s, name: name, caches: make(map[*table]*watchcache.Cache, len(s.storage.tables))}
+	window := s.opts.Window
+	for _, t := range s.storage.tables { // the order does not matter: the caches go into a map
+		r.caches[t] = watchcache.New(watchcache.Options{MinEvents: window, MaxEvents: window, Wait: s.opts.FreshnessTimeout})
+		r.fill(t)
+	}
+	s.storage.replicas = append(s.storage.replicas, r)
+	return r
 }
 
-// A window is the part of a table's log that a replica shows.
-type window struct {
-	log   []change
-	floor uint64 // the oldest version that a watch can start from
-	lost  uint64 // a watch that has not reached this version is too slow
+// fill makes a list of the storage the state of a cache. Its window begins there, and its watches end.
+func (r *Replica) fill(t *table) {
+	p := r.srv.storage.present(t, watchcache.Selection{}, 0)
+	fill(r.caches[t], p.Version, p.Objects)
+}
+
+// follow applies the changes that a cache lacks. As in kube-apiserver, they are those that a watch of etcd brings: what is
+// numbered up to the cache's version never comes, even if the storage was restored from a backup.
+func (r *Replica) follow(t *table) {
+	c := r.caches[t]
+	changes, ok := t.log.Since(c.Version())
+	if !ok {
+		// unreachable: the log keeps the changes that a frozen replica lacks, and other replicas lack none.
+		panic("apitest: the storage has dropped changes that a cache lacks")
+	}
+	for _, change := range changes {
+		c.Apply(change.Object, change.Deleted)
+	}
+}
+
+// progress tells every cache the version of the storage, as etcd's progress notifications do.
+func (r *Replica) progress() {
+	if !r.srv.opts.NoProgress {
+		r.each(func(c *watchcache.Cache) { c.Progress(r.srv.storage.rv) })
+	}
+}
+
+// each calls do for the cache of each type, in any order.
+func (r *Replica) each(do func(*watchcache.Cache)) {
+	for _, c := range r.caches {
+		do(c)
+	}
+}
+
+// version returns the version of the newest cache.
+func (r *Replica) version() (newest uint64) {
+	r.each(func(c *watchcache.Cache) { newest = max(newest, c.Version()) })
+	return newest
+}
+
+// cache returns the cache of a type, and the version of the storage. While Restore breaks the connections, it waits, so that
+// nothing of what was restored is sent through them.
+func (r *Replica) cache(t *table) (c *watchcache.Cache, latest uint64) {
+	s := r.srv.storage
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return r.caches[t], s.rv
 }
 
 // Name returns the name that was given to Server.Replica.
@@ -43,20 +89,12 @@ func (r *Replica) Name() string { return r.name }
 // ServeHTTP answers one request with what this replica shows.
 func (r *Replica) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.srv.serve(r, w, req) }
 
-// Freeze stops the replica's watch cache where it is. A second call does nothing.
+// Freeze stops the replica's watch caches where they are. A second call does nothing.
 func (r *Replica) Freeze() {
 	s := r.srv.storage
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.frozen != nil {
-		return
-	}
-	f := &frozen{rv: r.rv(), logs: make(map[*table]window, len(s.tables))}
-	for _, t := range s.tables { // the order does not matter: the windows go into a map
-		f.logs[t] = r.window(t)
-	}
-	r.frozen = f
-	r.history().pins[r] = f.rv
+	r.frozen = true
 }
 
 // Unfreeze lets the replica catch up. Its open watches get the changes that they missed. If a watch missed more than
@@ -65,9 +103,11 @@ func (r *Replica) Unfreeze() {
 	s := r.srv.storage
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.frozen = nil
-	delete(r.history().pins, r)
-	s.wake()
+	r.frozen = false
+	for _, t := range s.tables { // each by itself: the order does not matter
+		r.follow(t)
+	}
+	r.progress()
 }
 
 // Frozen reports whether the replica is frozen, and the version of the state that it shows.
@@ -75,62 +115,5 @@ func (r *Replica) Frozen() (resourceVersion string, frozen bool) {
 	s := r.srv.storage
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return formatRV(r.rv()), r.frozen != nil
-}
-
-// rv returns the version of the state that the replica shows. The caller holds the lock.
-func (r *Replica) rv() uint64 {
-	if r.frozen != nil {
-		return r.frozen.rv
-	}
-	return r.history().rv
-}
-
-// history returns what the replica's watch cache is a position in. The caller holds the lock.
-func (r *Replica) history() *history {
-	if r.stale != nil {
-		return r.stale
-	}
-	return &r.srv.storage.history
-}
-
-// table returns t as the replica's watch cache has it. The caller holds the lock.
-func (r *Replica) table(t *table) *table { return r.history().tables[t.res.ID()] }
-
-// window returns the part of t that is in the replica's watch cache. The caller holds the lock.
-func (r *Replica) window(t *table) window {
-	if r.frozen != nil {
-		return r.frozen.logs[t]
-	}
-	t = r.table(t)
-	return window{log: t.log, floor: max(t.floor, r.born), lost: t.lost}
-}
-
-// waitFor waits until the replica shows rv. If it returns nil, it holds the read lock, and the caller has to release it.
-// After Options.FreshnessTimeout, it returns the error of kube-apiserver.
-func (r *Replica) waitFor(ctx context.Context, rv uint64) error {
-	s := r.srv.storage
-	s.mu.RLock()
-	if rv <= r.rv() {
-		return nil
-	}
-	timer := time.NewTimer(r.srv.opts.FreshnessTimeout)
-	defer timer.Stop()
-	for {
-		changed, current := s.changed, r.rv()
-		s.mu.RUnlock()
-		select {
-		case <-changed:
-		case <-timer.C:
-			return tooLarge(rv, current)
-		case <-r.srv.done:
-			return errShuttingDown
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		s.mu.RLock()
-		if rv <= r.rv() {
-			return nil
-		}
-	}
+	return formatRV(r.version()), r.frozen
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // Resource describes one type of the server.
@@ -80,31 +82,25 @@ func (r Resource) complete() Resource {
 // watch most, and one custom type, widgets.example.com.
 func DefaultResources() []Resource {
 	all := []string{"all"}
-	return []Resource{
+	resources := []Resource{
 		{Plural: "configmaps", Kind: "ConfigMap", ShortNames: []string{"cm"}},
 		{Plural: "endpoints", Kind: "Endpoints", Singular: "endpoints", ShortNames: []string{"ep"}},
-		{Plural: "events", Kind: "Event", ShortNames: []string{"ev"}, Fields: []string{
-			"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-			"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
-			"reason", "reportingComponent", "source", "type",
-		}},
-		{Plural: "namespaces", Kind: "Namespace", ShortNames: []string{"ns"}, ClusterScoped: true, Status: true, Fields: []string{"status.phase"}},
-		{Plural: "nodes", Kind: "Node", ShortNames: []string{"no"}, ClusterScoped: true, Status: true, Fields: []string{"spec.unschedulable"}},
+		{Plural: "events", Kind: "Event", ShortNames: []string{"ev"}},
+		{Plural: "namespaces", Kind: "Namespace", ShortNames: []string{"ns"}, ClusterScoped: true, Status: true},
+		{Plural: "nodes", Kind: "Node", ShortNames: []string{"no"}, ClusterScoped: true, Status: true},
 		{Plural: "persistentvolumeclaims", Kind: "PersistentVolumeClaim", ShortNames: []string{"pvc"}, Status: true},
 		{Plural: "persistentvolumes", Kind: "PersistentVolume", ShortNames: []string{"pv"}, ClusterScoped: true, Status: true},
-		{Plural: "pods", Kind: "Pod", ShortNames: []string{"po"}, Categories: all, Status: true, Fields: []string{
-			"spec.nodeName", "spec.hostNetwork", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
-		}},
-		{Plural: "replicationcontrollers", Kind: "ReplicationController", ShortNames: []string{"rc"}, Categories: all, Status: true, Fields: []string{"status.replicas"}},
-		{Plural: "secrets", Kind: "Secret", Fields: []string{"type"}},
+		{Plural: "pods", Kind: "Pod", ShortNames: []string{"po"}, Categories: all, Status: true},
+		{Plural: "replicationcontrollers", Kind: "ReplicationController", ShortNames: []string{"rc"}, Categories: all, Status: true},
+		{Plural: "secrets", Kind: "Secret"},
 		{Plural: "serviceaccounts", Kind: "ServiceAccount", ShortNames: []string{"sa"}},
-		{Plural: "services", Kind: "Service", ShortNames: []string{"svc"}, Categories: all, Status: true, Fields: []string{"spec.clusterIP", "spec.type"}},
+		{Plural: "services", Kind: "Service", ShortNames: []string{"svc"}, Categories: all, Status: true},
 		{Group: "apps", Plural: "daemonsets", Kind: "DaemonSet", ShortNames: []string{"ds"}, Categories: all, Status: true},
 		{Group: "apps", Plural: "deployments", Kind: "Deployment", ShortNames: []string{"deploy"}, Categories: all, Status: true},
 		{Group: "apps", Plural: "replicasets", Kind: "ReplicaSet", ShortNames: []string{"rs"}, Categories: all, Status: true},
 		{Group: "apps", Plural: "statefulsets", Kind: "StatefulSet", ShortNames: []string{"sts"}, Categories: all, Status: true},
 		{Group: "batch", Plural: "cronjobs", Kind: "CronJob", ShortNames: []string{"cj"}, Categories: all, Status: true},
-		{Group: "batch", Plural: "jobs", Kind: "Job", Categories: all, Status: true, Fields: []string{"status.successful"}},
+		{Group: "batch", Plural: "jobs", Kind: "Job", Categories: all, Status: true},
 		{Group: "coordination.k8s.io", Plural: "leases", Kind: "Lease"},
 		{Group: "discovery.k8s.io", Plural: "endpointslices", Kind: "EndpointSlice"},
 		{Group: "networking.k8s.io", Plural: "ingresses", Kind: "Ingress", ShortNames: []string{"ing"}, Status: true},
@@ -113,4 +109,8 @@ func DefaultResources() []Resource {
 		{Group: "rbac.authorization.k8s.io", Plural: "roles", Kind: "Role"},
 		{Group: "example.com", Plural: "widgets", Kind: "Widget", ShortNames: []string{"wd"}, Custom: true, Status: true},
 	}
+	for i := range resources {
+		resources[i].Fields = watchcache.SelectableFields(resources[i].GroupResource())
+	}
+	return resources
 }

@@ -1,6 +1,10 @@
 package apitest
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/relist-go/relist/watchcache"
+)
 
 // A Restore is the restoration of etcd from a backup.
 type Restore struct {
@@ -28,33 +32,21 @@ type Restore struct {
 //
 // Restore returns an error if the version is newer than the current one, or was compacted.
 func (s *Server) Restore(x Restore) error {
-	rv, err := parseRV(x.ResourceVersion)
+	rv, err := watchcache.ParseVersion(x.ResourceVersion)
 	if err != nil {
 		return fmt.Errorf("restore a backup: %w", err)
 	}
-	s.mu.Lock()
-	replicas := make([]*Replica, 0, len(s.replicas))
-	for _, r := range s.replicas { // all are treated in the same way: the order does not matter
-		replicas = append(replicas, r)
-	}
-	s.mu.Unlock()
 	listeners := s.allListeners()
 
 	st := s.storage
 	st.mu.Lock()
-	defer st.mu.Unlock() // until the connections are broken, so that no request is answered through one of them
+	defer st.mu.Unlock()
 	if rv < st.compacted || rv > st.rv {
 		return fmt.Errorf("restore the backup at resource version %d: only %d to %d are kept", rv, st.compacted, st.rv)
 	}
-	if x.StorageOnly {
-		st.restoreWithoutCaches(rv, replicas)
-		return nil
-	}
 	st.restore(rv)
-	st.stale = nil
-	st.restored++
-	for _, r := range replicas {
-		r.born, r.frozen, r.stale = rv, nil, nil
+	if x.StorageOnly {
+		return nil
 	}
 	if x.KeepConnections {
 		s.EndWatches()
@@ -64,19 +56,11 @@ func (s *Server) Restore(x Restore) error {
 		}
 		s.Cut(Cut{Reset: true})
 	}
-	st.wake()
-	return nil
-}
-
-// restoreWithoutCaches restores the storage, and leaves what there was to the watch caches. The caller holds the lock.
-func (s *storage) restoreWithoutCaches(rv uint64, replicas []*Replica) {
-	old := s.clone()
-	for _, r := range replicas {
-		if r.stale == nil { // otherwise the storage was restored before, and the cache still has what it had then
-			r.stale = old
+	for _, r := range st.replicas { // after the connections are broken, see Replica.cache
+		r.frozen = false
+		for _, t := range st.tables { // each by itself: the order does not matter
+			r.fill(t)
 		}
 	}
-	s.stale = append(s.stale, old)
-	s.restore(rv)
-	s.wake()
+	return nil
 }

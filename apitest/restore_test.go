@@ -271,7 +271,8 @@ func TestRestoreStorageOnly(t *testing.T) {
 	})
 }
 
-// A frozen replica keeps its version when the storage alone is restored, and catches up with the cache that the others have.
+// A frozen replica keeps its version when the storage alone is restored. What the storage forgets, and the replica had not got, it
+// never gets: its cache then differs from those of the others.
 func TestRestoreStorageOnlyOfAFrozenReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := serve(t, Options{})
@@ -289,8 +290,15 @@ func TestRestoreStorageOnlyOfAFrozenReplica(t *testing.T) {
 			t.Errorf("frozen: %s", describe(l))
 		}
 		b.Unfreeze()
-		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "4: d/a" {
+		f.touch("d/a") // 3, which the replica has had
+		f.touch("d/a") // 4, which is the deletion of d/b to the other replica
+		f.touch("d/a") // 5
+		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "5: d/a d/b" {
 			t.Errorf("caught up: %s", describe(l))
+		}
+		f.Route(f.Replica(""))
+		if l := f.list("/api/v1/configmaps?resourceVersion=0"); describe(l) != "5: d/a" {
+			t.Errorf("the other replica: %s", describe(l))
 		}
 	})
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // A revision is one state of one object. It is encoded once and never changes, so all lists, watches and replicas write the
@@ -133,6 +136,18 @@ func (r *revision) decode(res *Resource) (map[string]any, error) {
 	obj["kind"], obj["apiVersion"] = res.Kind, res.apiVersion()
 	return obj, nil
 }
+
+// The methods below implement [watchcache.Object].
+
+func (r *revision) GetNamespace() string         { return r.namespace }
+func (r *revision) GetName() string              { return r.name }
+func (r *revision) GetUID() types.UID            { return types.UID(r.uid) }
+func (r *revision) GetResourceVersion() string   { return formatRV(r.rv) }
+func (r *revision) GetLabels() map[string]string { return r.labels }
+func (r *revision) GetFields() fields.Set        { return r.fields }
+func (r *revision) Version() uint64              { return r.rv }
+
+func (r *revision) At(rv uint64) watchcache.Object { return r.at(rv) }
 
 func objectKey(namespace, name string) string {
 	if namespace == "" {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // A Rewrite changes the objects in the events of watches. The storage and lists keep the object unchanged.
@@ -30,7 +32,7 @@ func (s *Server) Rewrite(x Rewrite) error {
 		return fmt.Errorf("rewrite events: count %d: want 1 or more", x.Count)
 	case x.Resource != "" && s.storage.tables[x.Resource] == nil:
 		return fmt.Errorf("rewrite events: resource %q: the server has none of this name; write it as \"pods\" or \"deployments.apps\"", x.Resource)
-	case x.Type != "" && !slices.Contains([]eventType{added, modified, deleted}, eventType(x.Type)):
+	case x.Type != "" && !slices.Contains([]eventType{watchcache.Added, watchcache.Modified, watchcache.Deleted}, eventType(x.Type)):
 		return fmt.Errorf("rewrite events: type %q: want ADDED, MODIFIED or DELETED", x.Type)
 	case len(x.Patch) == 0:
 		return fmt.Errorf("rewrite events: no patch says what to change")

@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // serve answers one request with what replica r shows.
@@ -86,7 +88,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		if sel.shard, err = s.shardOf(opts); err != nil {
+		if err := s.selectShard(&sel, opts); err != nil {
 			return err
 		}
 		if v == "watch" {
@@ -96,7 +98,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 		if err != nil {
 			return err
 		}
-		s.faults.repeatItem(req, r, t.table, p)
+		s.faults.repeatItem(req, s.storage, t.table, p)
 		writeList(s.faults.cutList(w, req), req, f, p)
 		return nil
 	case "get":
@@ -130,26 +132,27 @@ func (s *Server) writeObject(w http.ResponseWriter, f format, code int, r *revis
 // get reads one object. If the request has a resourceVersion, the object comes from the replica's cache, otherwise
 // from the storage.
 func (r *Replica) get(req *http.Request, t target) (*revision, error) {
-	s := r.srv.storage
+	key := objectKey(t.namespace, t.name)
 	asked := req.URL.Query().Get("resourceVersion")
-	rv, err := parseRV(asked)
+	rv, err := watchcache.ParseVersion(asked)
 	if err != nil {
 		return nil, err // in kube-apiserver the storage returns this error, so it is a 500
 	}
-	if err := r.waitFor(req.Context(), rv); err != nil {
+	cache, _ := r.cache(t.table)
+	o, err := cache.Get(req.Context(), key, rv)
+	if err != nil {
 		return nil, err
 	}
-	defer s.mu.RUnlock()
-	from, at := t.table, s.rv
-	if asked != "" {
-		from, at = r.table(t.table), r.rv()
+	found, _ := o.(*revision)
+	if asked == "" {
+		r.srv.storage.mu.RLock()
+		defer r.srv.storage.mu.RUnlock()
+		found = t.table.current(key)
 	}
-	if i, ok := from.find(objectKey(t.namespace, t.name)); ok {
-		if rev := from.items[i].at(at); rev != nil {
-			return rev, nil
-		}
+	if found == nil {
+		return nil, notFound(t.table.res, t.name)
 	}
-	return nil, notFound(t.table.res, t.name)
+	return found, nil
 }
 
 func notFound(res *Resource, name string) error {

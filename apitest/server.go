@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // Options configures a Server. The zero value is ready to use.
@@ -24,6 +26,15 @@ type Options struct {
 	// FreshnessTimeout is how long a request waits if its resourceVersion is newer than what the replica has. If zero,
 	// three seconds are used, as in kube-apiserver. If negative, there is no wait.
 	FreshnessTimeout time.Duration
+
+	// NoProgress keeps the watch cache of an idle type at the version of its last change, or at that with which it was filled,
+	// as if etcd sent no progress notifications. So two replicas that were filled at different times differ for good. See
+	// docs/incidents/3-too-large.md.
+	NoProgress bool
+
+	// WatchTimeout is how long a watch lasts if the client names no time. If zero, 45 minutes, the middle of what
+	// kube-apiserver chooses from. If negative, for ever.
+	WatchTimeout time.Duration
 
 	// ResourceVersion is the version before the first write. If zero, 1 is used, because a server has no version 0.
 	ResourceVersion uint64
@@ -68,8 +79,9 @@ func (o Options) withDefaults() Options {
 		o.Resources = DefaultResources()
 	}
 	o.Window = or(o.Window, 1000, 1)
+	o.WatchTimeout = or(o.WatchTimeout, 45*time.Minute, 0)
 	o.BookmarkPeriod = or(o.BookmarkPeriod, time.Minute, 0)
-	o.FreshnessTimeout = or(o.FreshnessTimeout, 3*time.Second, 0)
+	o.FreshnessTimeout = or(o.FreshnessTimeout, 3*time.Second, -1)
 	o.ResourceVersion = or(o.ResourceVersion, 1, 1)
 	return o
 }
@@ -94,7 +106,6 @@ type Server struct {
 
 	mu        sync.Mutex
 	closed    bool
-	replicas  map[string]*Replica
 	routed    *Replica
 	listeners map[*Listener]struct{}
 	authority *authority // of the listeners with TLS; nil before the first
@@ -107,13 +118,12 @@ func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	s := &Server{
 		opts:      opts,
-		storage:   newStorage(opts.Resources, opts.Window, opts.ResourceVersion),
+		storage:   newStorage(opts.Resources, opts.ResourceVersion),
 		done:      make(chan struct{}),
-		replicas:  make(map[string]*Replica),
 		listeners: make(map[*Listener]struct{}),
 	}
 	s.faults.init(s.done, opts.BookmarkPeriod)
-	s.routed = s.replica("", opts.ResourceVersion)
+	s.routed = s.Replica("")
 	return s
 }
 
@@ -121,21 +131,14 @@ func New(opts Options) *Server {
 // begins now, so a watch from an older version gets a 410. "" is the name of the replica that the server has from the
 // start.
 func (s *Server) Replica(name string) *Replica {
-	s.storage.mu.RLock()
-	rv := s.storage.rv
-	s.storage.mu.RUnlock()
-	return s.replica(name, rv)
-}
-
-func (s *Server) replica(name string, born uint64) *Replica {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r, ok := s.replicas[name]
-	if !ok {
-		r = &Replica{srv: s, name: name, born: born}
-		s.replicas[name] = r
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	for _, r := range s.storage.replicas {
+		if r.name == name {
+			return r
+		}
 	}
-	return r
+	return s.newReplica(name)
 }
 
 // Route makes r answer the requests that come to the server itself from now on, as if a load balancer had moved the
@@ -171,6 +174,11 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.faults.stop()
+	s.storage.mu.RLock()
+	for _, r := range s.storage.replicas {
+		r.each((*watchcache.Cache).Lose) // whoever waits for a version does not wait any longer
+	}
+	s.storage.mu.RUnlock()
 	var first error
 	for _, l := range listeners {
 		if err := l.Close(); err != nil && first == nil {

@@ -47,11 +47,13 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	t.by = authorOf(req)
 	st := s.storage
 	var before uint64 // of the copy, which only this request has
+	var cur *revision
 	if dryRun {
 		// A dry run changes a copy of the storage that has only this one object.
-		st = s.storage.fork(t.table, dryRunKey(t, body, media))
+		key := dryRunKey(t, body, media)
+		st = s.storage.fork(t.table, key)
 		t.table = st.tables[t.table.res.ID()]
-		before = st.rv
+		before, cur = st.rv, t.table.current(key)
 	}
 	r, code, err := st.write(t, v, del, body, media)
 	if err != nil {
@@ -62,7 +64,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 		return nil
 	}
 	if dryRun && r.rv > before {
-		r = r.undated(t)
+		r = r.undated(cur)
 	}
 	s.writeObject(w, f, code, r)
 	return nil
@@ -119,9 +121,9 @@ func deletedStatus(res *Resource, r *revision) *metav1.Status {
 }
 
 // undated returns the result of a dry run as kube-apiserver shows it. A new object has no resourceVersion. A changed object
-// keeps the current one.
-func (r *revision) undated(t target) *revision {
-	if cur := t.table.before(r.key); cur != nil {
+// keeps that of cur.
+func (r *revision) undated(cur *revision) *revision {
+	if cur != nil {
 		return r.at(cur.rv)
 	}
 	n := *r
@@ -130,15 +132,6 @@ func (r *revision) undated(t target) *revision {
 	n.meta -= end - begin
 	n.messages = new(protobufMessages)
 	return &n
-}
-
-// before returns the state that key had before the dry run, or nil.
-func (t *table) before(key string) *revision {
-	i, ok := t.find(key)
-	if !ok || len(t.items[i].states) < 2 {
-		return nil
-	}
-	return t.items[i].states[0]
 }
 
 // serveDeleteCollection deletes the objects that the selectors select, and answers with a list of them.
@@ -153,7 +146,7 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request,
 	}
 	st := s.storage
 	st.mu.RLock()
-	p := t.table.page(sel, sel.prefix(), st.rv, opts.Limit)
+	p := t.table.page(sel, st.present(t.table, sel.Selection, opts.Limit))
 	st.mu.RUnlock()
 	for i, r := range p.items {
 		if del.dryRun {

@@ -10,21 +10,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/sharding"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
-// shardOf reads the shard selector of a request. Without Options.Sharding it is ignored, as kube-apiserver ignores it without its
+// selectShard reads the shard selector of a request. Without Options.Sharding it is ignored, as kube-apiserver ignores it without its
 // feature gate. A selector that cannot be read is a 500, which is what kube-apiserver answers.
-func (s *Server) shardOf(opts *internalversion.ListOptions) ([]sharding.ShardRangeRequirement, error) {
+func (s *Server) selectShard(sel *selection, opts *internalversion.ListOptions) error {
 	if !s.opts.Sharding || opts.ShardSelector == "" {
-		return nil, nil
+		return nil
 	}
 	ranges, err := parseShard(opts.ShardSelector)
 	if err != nil {
-		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "invalid shard selector: " + err.Error(),
 		}}
 	}
-	return ranges, nil
+	sel.shard = ranges
+	sel.Also = sel.inShard
+	return nil
 }
 
 // shardRange is a call in a shard selector: what is hashed, and the bounds of the hashes, which are 2^64 or have 16 digits.
@@ -46,13 +50,10 @@ func parseShard(selector string) (ranges []sharding.ShardRangeRequirement, err e
 }
 
 // inShard reports whether an object is in one of the ranges.
-func (s selection) inShard(r *revision) bool {
-	if len(s.shard) == 0 {
-		return true
-	}
-	value := r.uid
+func (s selection) inShard(o watchcache.Object) bool {
+	value := string(o.GetUID())
 	if s.shard[0].Key == "object.metadata.namespace" {
-		value = r.namespace
+		value = o.GetNamespace()
 	}
 	hash := "0x" + sharding.HashField(value)
 	for _, part := range s.shard {

@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // errShuttingDown is the answer to requests that are waiting when the server is closed.
@@ -17,6 +19,9 @@ var errShuttingDown = apierrors.NewServiceUnavailable("apiserver is shutting dow
 // statusOf returns the Status that kube-apiserver would send for err. If err is not an APIStatus, the answer is a 500
 // without a reason, even if the client has made the mistake (watch-invalid-rv.http).
 func statusOf(err error) *metav1.Status {
+	if errors.Is(err, watchcache.ErrNotReady) {
+		err = errShuttingDown // only Close takes the caches away
+	}
 	var known apierrors.APIStatus
 	if errors.As(err, &known) {
 		status := known.Status()
@@ -85,16 +90,6 @@ func writeBytes(w http.ResponseWriter, code int, contentType string, b []byte) {
 	_, _ = w.Write(b) // if it returns an error, the client hung up
 }
 
-// tooLarge returns the error for a resourceVersion that the replica has not reached (list-rv-too-large.http).
-func tooLarge(want, have uint64) error {
-	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", want, have), 1)
-	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
-		Type:    metav1.CauseTypeResourceVersionTooLarge,
-		Message: "Too large resource version",
-	}}
-	return err
-}
-
 // methodNotAllowed returns the error for a method that a path does not support. It names the resource only if the type is
 // custom.
 func methodNotAllowed(res *Resource) error {
@@ -105,18 +100,6 @@ func methodNotAllowed(res *Resource) error {
 		Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
 		Message: "the server does not allow this method on the requested resource",
 	}}
-}
-
-// parseRV reads a resourceVersion. "" is 0. The text of the error is that of kube-apiserver.
-func parseRV(s string) (uint64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("resourceVersion: Invalid value: %q: %w", s, err)
-	}
-	return n, nil
 }
 
 func formatRV(n uint64) string { return strconv.FormatUint(n, 10) }

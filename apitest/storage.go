@@ -1,70 +1,208 @@
 package apitest
 
 import (
+	"errors"
+	"math"
+	"slices"
 	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
-// storage stands for etcd, and has the lock for the caches of all replicas. One counter gives each write its
-// resourceVersion. A replica (replica.go) owns no data: it is a position in a history.
+// storage stands for etcd. One counter gives each write its resourceVersion. The log of each type reaches back to the last
+// compaction, so a state since then can be listed and restored.
 type storage struct {
-	mu sync.RWMutex
-	history
-	stale    []*history        // of watch caches that were not restored with the storage
-	restored int               // how often a backup was restored with the caches
-	changed  chan struct{}     // each change closes this channel, and makes a new one
-	drops    map[eventType]int // how many of the next changes watches do not show
+	mu        sync.RWMutex
+	rv        uint64
+	compacted uint64 // lists at an older version get a 410
+	tokens    uint64 // a continue token of this version or an older one gets a 410
+	tables    map[string]*table
+	garbage   []superseded        // oldest first
+	replicas  []*Replica          // whose caches follow
+	drops     map[eventType]int   // how many of the next changes watches do not show
+	dropped   map[uint64]struct{} // the versions of the changes that they do not show
 }
 
-func newStorage(resources []Resource, window int, rv uint64) *storage {
+// A table holds one type.
+type table struct {
+	res   *Resource
+	rules rules
+	words words
+
+	// log has the present objects, and the changes since the last compaction. It is a watch cache, because that can do
+	// what etcd does: it lists a state of the past, and a watch brings the changes after a version.
+	log *watchcache.Cache
+}
+
+type eventType = watchcache.EventType
+
+// continueTTL is how long a superseded state can still be listed, and so how long a continue token works: kube-apiserver
+// compacts etcd every five minutes.
+const continueTTL = 5 * time.Minute
+
+// superseded says that a change has replaced or removed a state.
+type superseded struct {
+	table *table
+	by    uint64 // the version of the change
+	when  time.Time
+}
+
+func newStorage(resources []Resource, rv uint64) *storage {
 	s := &storage{
-		history: history{
-			window: window, rv: rv, compacted: rv,
-			tables: make(map[string]*table, len(resources)),
-			pins:   make(map[*Replica]uint64),
-		},
-		changed: make(chan struct{}),
-		drops:   make(map[eventType]int),
+		rv: rv, compacted: rv, tables: make(map[string]*table, len(resources)),
+		drops: make(map[eventType]int), dropped: make(map[uint64]struct{}),
 	}
 	for _, r := range resources {
 		res := r.complete()
-		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), words: newWords(&res), floor: rv, lost: rv}
+		log := watchcache.New(watchcache.Options{MinEvents: math.MaxInt})
+		fill(log, rv, nil)
+		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), words: newWords(&res), log: log}
 	}
 	return s
+}
+
+func fill(c *watchcache.Cache, version uint64, objects []watchcache.Object) {
+	if err := c.Fill(version, objects); err != nil {
+		// unreachable: the storage takes no object without a name.
+		panic("apitest: " + err.Error())
+	}
+}
+
+// current returns the live state of key, or nil.
+func (t *table) current(key string) *revision {
+	r, _ := t.log.Now(key).(*revision)
+	return r
+}
+
+// list returns objects as they were at a version that was not compacted, from the key start on. The error is one of a version
+// of the future. The caller holds the lock.
+func (s *storage) list(t *table, sel watchcache.Selection, start string, version uint64, limit int64) (*watchcache.Page, error) {
+	t.log.Progress(s.rv)
+	p, err := t.log.ListAt(sel, start, version, limit)
+	var tooLarge *apierrors.StatusError
+	if errors.As(err, &tooLarge) {
+		tooLarge.ErrStatus.Details.RetryAfterSeconds = 0 // only a cache can be behind
+	}
+	return p, err
+}
+
+// present returns the objects of now. The caller holds the lock.
+func (s *storage) present(t *table, sel watchcache.Selection, limit int64) *watchcache.Page {
+	if t.log.Len() == 0 {
+		return &watchcache.Page{Version: s.rv} // so that a server with many types starts fast
+	}
+	p, err := s.list(t, sel, "", s.rv, limit)
+	if err != nil {
+		// unreachable: the log is at this version.
+		panic("apitest: " + err.Error())
+	}
+	return p
 }
 
 // commit stores r. Its rv must be s.rv+1. The caller holds the lock.
 func (s *storage) commit(t *table, r *revision) {
 	now := time.Now()
-	c := change{prev: t.current(r.key), cur: r}
-	if typ := c.kind(); s.drops[typ] > 0 {
+	prev := t.current(r.key)
+	typ := watchcache.Modified
+	switch {
+	case r.deleted:
+		typ = watchcache.Deleted
+	case prev == nil:
+		typ = watchcache.Added
+	}
+	if s.drops[typ] > 0 {
 		s.drops[typ]--
-		c.dropped = true
+		s.dropped[r.rv] = struct{}{}
 	}
-	s.add(t, c, now)
-	for _, h := range s.stale {
-		// etcd sends a watch the changes after the version that the watch has reached, whatever was there before.
-		if r.rv > h.rv {
-			c.prev = h.tables[t.res.ID()].current(r.key)
-			h.add(h.tables[t.res.ID()], c, now)
-		}
+	s.rv = r.rv
+	t.log.Apply(r, r.deleted)
+	if prev != nil {
+		s.garbage = append(s.garbage, superseded{t, r.rv, now})
 	}
-	s.wake()
+	s.collect(now.Add(-continueTTL))
+	s.feed(t)
 }
 
-// wake wakes every watch, and every request that waits for a version. The caller holds the lock.
-func (s *storage) wake() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+// feed brings the caches of all replicas up to date after a change of t, or of the counter alone. The caller holds the lock.
+func (s *storage) feed(t *table) {
+	for _, r := range s.replicas {
+		if r.frozen {
+			continue
+		}
+		if t != nil {
+			r.follow(t)
+		}
+		r.progress()
+	}
+}
+
+// collect drops the changes that superseded something before deadline, unless a frozen replica lacks them.
+func (s *storage) collect(deadline time.Time) {
+	n, missing := 0, s.missing()
+	for ; n < len(s.garbage) && !s.garbage[n].when.After(deadline) && s.garbage[n].by <= missing; n++ {
+		g := s.garbage[n]
+		s.compacted = max(s.compacted, g.by)
+		g.table.log.Drop(g.by)
+	}
+	if s.garbage = s.garbage[n:]; len(s.garbage) == 0 {
+		s.garbage = nil
+	}
+}
+
+// missing returns the version after which a frozen replica lacks changes.
+func (s *storage) missing() uint64 {
+	oldest := s.rv
+	for _, r := range s.replicas {
+		if r.frozen {
+			oldest = min(oldest, r.version())
+		}
+	}
+	return oldest
+}
+
+// compact makes lists at every earlier version impossible, as compaction of etcd does, and empties the windows.
+func (s *storage) compact() {
+	s.compacted = s.rv
+	s.collect(time.Now())
+	for _, r := range s.replicas {
+		if !r.frozen {
+			r.each(func(c *watchcache.Cache) { c.Forget() })
+		}
+	}
+}
+
+// restore brings back the state at rv, and removes every later change. The counter continues at rv. The caches stay as they are.
+func (s *storage) restore(rv uint64) {
+	for _, t := range s.tables { // each is changed by itself: the order does not matter
+		t.log.Progress(rv)
+		log, _ := t.log.Log() // nothing comes out of order
+		log.Changes = slices.DeleteFunc(log.Changes, func(c watchcache.Logged) bool { return c.Object.Version() > rv })
+		log.Version = rv
+		if err := t.log.Restore(log); err != nil {
+			// unreachable: the objects were in the log before.
+			panic("apitest: " + err.Error())
+		}
+	}
+	s.garbage = slices.DeleteFunc(s.garbage, func(g superseded) bool { return g.by > rv })
+	for version := range s.dropped { // each is looked at by itself: the order does not matter
+		if version > rv {
+			delete(s.dropped, version)
+		}
+	}
+	s.rv = rv
+	s.tokens = min(s.tokens, rv)
 }
 
 // fork returns a new storage that holds only the current state of one object. Dry runs use it.
 func (s *storage) fork(t *table, key string) *storage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	f := newStorage([]Resource{*t.res}, 1, s.rv)
+	f := newStorage([]Resource{*t.res}, s.rv)
 	if r := t.current(key); r != nil {
-		f.tables[t.res.ID()].items = []*item{{key: key, states: []*revision{r}}}
+		fill(f.tables[t.res.ID()].log, s.rv, []watchcache.Object{r})
 	}
 	return f
 }

@@ -5,29 +5,38 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // metaGroupResource is for errors that must name a type and are about none.
 var metaGroupResource = schema.GroupResource{}
-
-// tooOld returns the error of a watch that begins before the window. The client gets it as an ERROR event
-// (watch-rv-too-old.http).
-func tooOld(rv, floor uint64) error {
-	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", rv, floor))
-}
 
 // Compact empties the window, and forgets every superseded state. From then on, a watch at an earlier version gets a
 // 410. So does an exact list at an earlier version, and a continue token of such a list. Open watches go on.
 func (s *Server) Compact() {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
-	now := time.Now()
-	s.storage.compact(now)
-	for _, h := range s.storage.stale {
-		h.compact(now)
+	s.storage.compact()
+}
+
+// Refill makes every replica that is not frozen fill its cache of a type again: the open watches of the type end cleanly and without
+// a reason, and its window is empty. kube-apiserver does so when its watch of etcd has failed, and for a custom type when its
+// definition has changed. See https://github.com/kubernetes/kubernetes/issues/123074.
+func (s *Server) Refill(resource string) error {
+	t, err := s.table(resource)
+	if err != nil {
+		return fmt.Errorf("fill the caches again: %w", err)
 	}
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	for _, r := range s.storage.replicas {
+		if !r.frozen {
+			r.fill(t)
+		}
+	}
+	return nil
 }
 
 // ExpireContinue makes every continue token that the server has given expire. A request with such a token gets a 410.
@@ -38,24 +47,28 @@ func (s *Server) ExpireContinue() {
 	defer s.storage.mu.Unlock()
 	s.storage.tokens = s.storage.rv
 	s.storage.rv++
-	for _, h := range s.storage.stale {
-		h.tokens = h.rv
-		h.rv = max(h.rv+1, s.storage.rv)
-	}
-	s.storage.wake()
+	s.storage.feed(nil)
 }
 
 // DropEvent makes the watches of every replica leave out the next count events of a type: "ADDED", "MODIFIED" or
 // "DELETED". Lists show these changes. A client cannot notice the loss from the watch alone.
 func (s *Server) DropEvent(typ string, count int) error {
 	switch t := eventType(typ); t {
-	case added, modified, deleted:
+	case watchcache.Added, watchcache.Modified, watchcache.Deleted:
 		s.storage.mu.Lock()
 		defer s.storage.mu.Unlock()
 		s.storage.drops[t] = count
 		return nil
 	}
 	return fmt.Errorf("drop the next %q event: want ADDED, MODIFIED or DELETED", typ)
+}
+
+// drop reports whether watches do not show the change of a version.
+func (s *storage) drop(version uint64) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, dropped := s.dropped[version]
+	return dropped
 }
 
 // Refuse closes the listeners and every connection, so that new connections are refused. If d is positive, it ends

@@ -2,30 +2,30 @@ package apitest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // A watch is one open watch request. The goroutine of the request owns it. Faults use only its stream.
 //
-// A watch has a position, and reads the changes after it from the replica's window. There is no queue of events for it,
-// so a client that does not read costs no memory. If the window has moved past the position, the server closes the
-// watch.
+// Its watcher is a position in the window of the replica's cache. There is no queue of events for it, so a client that does not
+// read costs no memory. If the window has moved past the position, the server closes the watch.
 type watch struct {
-	replica *Replica
+	srv     *Server
 	table   *table
-	sel     selection
 	format  format
 	stream  *stream
+	cache   *watchcache.Cache
+	watcher *watchcache.Watcher
 
-	pos       uint64 // every change up to this version was sent or skipped
 	start     uint64 // a bookmark must be newer than this version
-	restored  int    // storage.restored when the watch began
 	bookmarks bool
-	again     int // events that a fault sends a second time
 }
 
 // watchBatch is the largest number of changes that are encoded before they are written. So it limits the memory of a
@@ -35,12 +35,12 @@ const watchBatch = 32
 // watch answers a watch request. If it returns an error, nothing was sent, and the caller sends the error. Later
 // errors are sent as ERROR events.
 func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f format, sel selection, opts *internalversion.ListOptions) error {
-	rv, err := parseRV(opts.ResourceVersion)
+	rv, err := watchcache.ParseVersion(opts.ResourceVersion)
 	if err != nil {
 		return err
 	}
 	ctx := req.Context()
-	timeout := 45 * time.Minute // the middle of what kube-apiserver chooses from
+	timeout := r.srv.opts.WatchTimeout
 	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
 		timeout = time.Duration(*opts.TimeoutSeconds) * time.Second
 	}
@@ -49,8 +49,13 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	clock := newWatchClock(timeout, r.srv.faults.bookmarkPeriod(), opts.AllowWatchBookmarks, withInitial)
 	defer clock.stop()
 
-	wa := &watch{replica: r, table: t, sel: sel, format: f, pos: rv, start: rv, bookmarks: opts.AllowWatchBookmarks, again: r.srv.faults.replayed(req)}
-	initial, err := wa.begin(ctx, rv, opts)
+	cache, latest := r.cache(t)
+	wa := &watch{srv: r.srv, table: t, format: f, cache: cache, bookmarks: opts.AllowWatchBookmarks}
+	q := watchcache.WatchQuery{Selection: sel.Selection, Version: rv, Wait: opts.SendInitialEvents != nil, Initial: withInitial}
+	if q.Wait && opts.ResourceVersion == "" {
+		q.Version = latest
+	}
+	err = wa.begin(ctx, q, r.srv.faults.replayed(req))
 	serve := func(ctx context.Context, out output) {
 		switch {
 		case out.begin() != nil: // the client hung up
@@ -59,7 +64,7 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 			_ = wa.write(ctx, f.status(nil, statusOf(err)))
 		default:
 			r.srv.faults.markOpen(wa.stream)
-			if (initial == nil || wa.sendInitial(ctx, initial.items) == nil) && !over {
+			if (!withInitial || wa.sendInitial(ctx) == nil) && !over {
 				wa.run(ctx, clock)
 			}
 		}
@@ -84,49 +89,27 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 	return nil
 }
 
-// begin sets the position of the watch. If the watch begins with initial events, begin returns their objects.
-func (wa *watch) begin(ctx context.Context, rv uint64, opts *internalversion.ListOptions) (*page, error) {
-	r, s := wa.replica, wa.replica.srv.storage
-	withInitial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
-	if opts.SendInitialEvents != nil {
-		want := rv
-		if opts.ResourceVersion == "" {
-			s.mu.RLock()
-			want = s.rv // "most recent"
-			s.mu.RUnlock()
-		}
-		if err := r.waitFor(ctx, want); err != nil {
-			return nil, err
-		}
-	} else {
-		s.mu.RLock()
+// begin sets the position of the watch: again events before the one that q asks for, as a fault says.
+func (wa *watch) begin(ctx context.Context, q watchcache.WatchQuery, again int) (err error) {
+	if wa.watcher, err = wa.cache.Watch(ctx, q); err != nil {
+		return err
 	}
-	defer s.mu.RUnlock()
-	wa.restored = s.restored
-	switch {
-	case withInitial:
-		wa.pos, wa.start = r.rv(), r.rv()
-		return r.table(wa.table).page(wa.sel, wa.sel.prefix(), wa.pos, 0), nil
-	case rv == 0:
-		wa.pos, wa.start = r.rv(), r.rv() // no initial events: the watch begins with the current version
-		return nil, nil
+	wa.start = wa.watcher.Version()
+	if again > 0 && q.Version > 0 && !q.Initial {
+		q.Version = wa.rewind(ctx, q, again)
+		wa.watcher, err = wa.cache.Watch(ctx, q)
 	}
-	win := r.window(wa.table)
-	if rv < win.floor {
-		return nil, tooOld(rv, win.floor)
-	}
-	wa.rewind(win)
-	return nil, nil
+	return err
 }
 
 // sendInitial sends the initial events: one ADDED for each object, and the bookmark that ends them if the client has
 // asked for bookmarks.
-func (wa *watch) sendInitial(ctx context.Context, items []*revision) error {
+func (wa *watch) sendInitial(ctx context.Context) error {
 	var b []byte
-	for chunk := range slices.Chunk(items, watchBatch) {
+	for chunk := range slices.Chunk(wa.watcher.Initial(), watchBatch) {
 		b = b[:0]
-		for _, r := range chunk {
-			b = wa.event(b, added, r)
+		for _, o := range chunk {
+			b = wa.event(b, watchcache.Added, o.(*revision))
 		}
 		if err := wa.write(ctx, b); err != nil {
 			return err
@@ -135,31 +118,28 @@ func (wa *watch) sendInitial(ctx context.Context, items []*revision) error {
 	if !wa.bookmarks || wa.swallows(swallowInitialEventsEnd) {
 		return nil
 	}
-	return wa.write(ctx, wa.format.bookmark(nil, wa.pos, true))
+	return wa.write(ctx, wa.format.bookmark(nil, wa.watcher.Version(), true))
 }
 
 // run sends changes and bookmarks until the watch ends.
 func (wa *watch) run(ctx context.Context, clock *watchClock) {
-	s := wa.replica.srv.storage
 	var b []byte
 	bookmark := false
 	for {
-		s.mu.RLock()
-		changed, restored := s.changed, s.restored != wa.restored
-		batch, more, ok := wa.next()
-		s.mu.RUnlock()
-		if restored {
+		changed := wa.cache.Changed()
+		events, more, err := wa.watcher.Next(watchBatch)
+		switch {
+		case errors.Is(err, watchcache.ErrRestarted):
 			_ = wa.stream.write(nil) // it ends as the fault says
 			return
-		}
-		if !ok {
+		case err != nil:
 			return // the watch was too slow
 		}
-		b = wa.append(b[:0], batch)
+		b = wa.append(b[:0], events)
 		if bookmark && !more {
 			bookmark = false
-			if wa.pos > wa.start && !wa.swallows(swallowBookmarks) {
-				b = wa.format.bookmark(b, wa.pos, false)
+			if at := wa.watcher.Version(); at > wa.start && !wa.swallows(swallowBookmarks) {
+				b = wa.format.bookmark(b, at, false)
 			}
 		}
 		if len(b) > 0 && wa.write(ctx, b) != nil {
@@ -171,7 +151,7 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 		select {
 		case <-changed:
 		case <-wa.stream.wake:
-			clock.setPeriod(wa.replica.srv.faults.bookmarkPeriod())
+			clock.setPeriod(wa.srv.faults.bookmarkPeriod())
 			if wa.write(ctx, nil) != nil {
 				return
 			}
@@ -180,65 +160,21 @@ func (wa *watch) run(ctx context.Context, clock *watchClock) {
 			clock.nextBookmark()
 		case <-clock.deadline:
 			// A stalled watch must not end cleanly, because the client has to notice the stall by itself.
-			_ = wa.stream.awaitResume(ctx, wa.replica.srv.done)
+			_ = wa.stream.awaitResume(ctx, wa.srv.done)
 			return
 		case <-ctx.Done():
 			return
-		case <-wa.replica.srv.done:
+		case <-wa.srv.done:
 			return
 		}
 	}
 }
 
-// next takes up to watchBatch changes from the window and moves the position past them. ok is false if changes that
-// this watch has not seen have left the window. more is true if further changes wait. The caller holds the lock.
-func (wa *watch) next() (batch []change, more, ok bool) {
-	win, rv := wa.replica.window(wa.table), wa.replica.rv()
-	if wa.pos >= rv {
-		return nil, false, true // nothing new, or a position in the future
-	}
-	if wa.pos < win.lost {
-		return nil, false, false
-	}
-	i, _ := slices.BinarySearchFunc(win.log, wa.pos+1, func(c change, rv uint64) int {
-		switch {
-		case c.cur.rv < rv:
-			return -1
-		case c.cur.rv > rv:
-			return 1
-		}
-		return 0
-	})
-	batch = win.log[i:]
-	if len(batch) > watchBatch {
-		batch, more = batch[:watchBatch], true
-		wa.pos = batch[watchBatch-1].cur.rv
-		return batch, more, true
-	}
-	wa.pos = rv
-	return batch, false, true
-}
-
-// append encodes the changes that are for this watch. If an object leaves the selection, the event is DELETED with the
-// last state that was selected. If an object enters the selection, the event is ADDED.
-func (wa *watch) append(b []byte, batch []change) []byte {
-	for _, c := range batch {
-		if c.dropped && !wa.stream.spared {
-			continue
-		}
-		if wa.sel.namespace != "" && c.cur.namespace != wa.sel.namespace {
-			continue // this is fast, and true of most changes, so the selectors are not tried
-		}
-		before, after := wa.sel.matches(c.prev), wa.sel.matches(c.cur)
-		switch {
-		case before && after:
-			b = wa.event(b, modified, c.cur)
-		case after:
-			b = wa.event(b, added, c.cur)
-		case before && c.cur.deleted:
-			b = wa.event(b, deleted, c.cur)
-		case before:
-			b = wa.event(b, deleted, c.prev.at(c.cur.rv))
+// append encodes events. A fault may leave some out.
+func (wa *watch) append(b []byte, events []watchcache.Event) []byte {
+	for _, e := range events {
+		if wa.stream.spared || !wa.srv.storage.drop(e.Object.Version()) {
+			b = wa.event(b, e.Type, e.Object.(*revision))
 		}
 	}
 	return b
@@ -247,18 +183,18 @@ func (wa *watch) append(b []byte, batch []change) []byte {
 // event appends one event. A fault may replace the object of the event.
 func (wa *watch) event(b []byte, typ eventType, r *revision) []byte {
 	if !wa.stream.spared {
-		r = wa.replica.srv.faults.rewrite(wa.table.res, typ, r)
+		r = wa.srv.faults.rewrite(wa.table.res, typ, r)
 	}
 	return wa.format.event(b, typ, r)
 }
 
 func (wa *watch) swallows(what string) bool {
-	return !wa.stream.spared && wa.replica.srv.faults.swallows(what)
+	return !wa.stream.spared && wa.srv.faults.swallows(what)
 }
 
 // write sends b in one piece. Faults may delay, cut or extend it.
 func (wa *watch) write(ctx context.Context, b []byte) error {
-	if err := wa.stream.awaitResume(ctx, wa.replica.srv.done); err != nil {
+	if err := wa.stream.awaitResume(ctx, wa.srv.done); err != nil {
 		return err
 	}
 	return wa.stream.write(b)

@@ -13,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/relist-go/relist/watchcache"
 )
 
 // preconditions are what a client demands of an object before it is changed. An empty field demands nothing.
@@ -254,7 +256,7 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 
 // checkVersion compares the resourceVersion and the UID in a write with those of the current state.
 func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error {
-	rv, err := parseRV(str(meta, "resourceVersion"))
+	rv, err := watchcache.ParseVersion(str(meta, "resourceVersion"))
 	switch {
 	case err != nil && !w.direct:
 		return err // in kube-apiserver the storage returns this error, so it is a 500

@@ -34,6 +34,11 @@ type serveFlags struct {
 	log      bool
 	cbor     bool
 	period   time.Duration
+
+	window     int
+	timeout    time.Duration
+	freshness  time.Duration
+	noProgress bool
 }
 
 // faultsPath is where the server has its fault switches.
@@ -76,6 +81,10 @@ a line "ca FILE" comes first: the authority that clients have to trust.`,
 	flags.BoolVar(&f.log, "log", false, "log each request on stderr")
 	flags.BoolVar(&f.cbor, "cbor", false, "serve CBOR to clients that ask for it")
 	flags.DurationVar(&f.period, "bookmark-period", time.Minute, "time between the bookmarks of a quiet watch; 0s for none")
+	flags.IntVar(&f.window, "window", 1000, "number of changes of each type that can be watched from; older versions\nget a 410")
+	flags.DurationVar(&f.timeout, "watch-timeout", 45*time.Minute, "how long a watch lasts whose client names no time")
+	flags.DurationVar(&f.freshness, "freshness", 3*time.Second, "how long a request waits for a version that the cache has not reached")
+	flags.BoolVar(&f.noProgress, "no-progress", false, "let the caches of idle types stand still: with --replicas, the newer server's\nversions can be too large for the older one")
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "`name` that requests may be for, besides addresses and localhost;\nmay be given several times")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "web page that may use the server, such as https://console.test;\nmay be given several times")
 	return cmd
@@ -91,6 +100,12 @@ func (f *serveFlags) check() error {
 		return cli.Usage("--rate %v: want 0 or more", f.rate)
 	case f.period < 0:
 		return cli.Usage("--bookmark-period %v: want 0s or more", f.period)
+	case f.window < 1:
+		return cli.Usage("--window %d: want 1 or more", f.window)
+	case f.timeout <= 0:
+		return cli.Usage("--watch-timeout %v: want more than 0s", f.timeout)
+	case f.freshness < 0:
+		return cli.Usage("--freshness %v: want 0s or more", f.freshness)
 	case f.replicas < 1:
 		return cli.Usage("--replicas %d: want 1 or more", f.replicas)
 	}
@@ -101,9 +116,15 @@ func (f *serveFlags) check() error {
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) (err error) {
-	options := apitest.Options{CBOR: f.cbor, AllowedHosts: f.hosts, AllowedOrigins: f.origins, BookmarkPeriod: f.period}
+	options := apitest.Options{
+		CBOR: f.cbor, AllowedHosts: f.hosts, AllowedOrigins: f.origins, BookmarkPeriod: f.period,
+		Window: f.window, WatchTimeout: f.timeout, FreshnessTimeout: f.freshness, NoProgress: f.noProgress,
+	}
 	if f.period == 0 {
 		options.BookmarkPeriod = -1 // none
+	}
+	if f.freshness == 0 {
+		options.FreshnessTimeout = -1 // none
 	}
 	for _, custom := range f.custom {
 		resource, err := customType(custom)
