@@ -4,18 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-// root is that of the module that is broken.
-const root = "../../.."
 
 // Each mutation is noticed by the trace that is about it.
 func TestMutants(t *testing.T) {
@@ -28,68 +22,13 @@ func TestMutants(t *testing.T) {
 		}
 		t.Run(strings.ReplaceAll(m.what, " ", "-"), func(t *testing.T) {
 			t.Parallel() // most of the time is the linker's
-			failed := runTraces(t, overlay(t, m))
+			failed := runTraces(t, Overlay(t, m.dir, m.edits...))
 			t.Logf("%s: %s: caught by %s", m.dir, m.what, strings.Join(failed, ", "))
 			if !slices.Contains(failed, m.trace) {
 				t.Errorf("the trace %s does not notice: %s", m.trace, m.what)
 			}
 		})
 	}
-}
-
-// overlay writes the mutated file and what the go command has to know of it.
-func overlay(t *testing.T, m mutation) string {
-	t.Helper()
-	path, text := source(t, m.dir, m.edits[0].old)
-	for _, e := range m.edits {
-		if n := strings.Count(text, e.old); n != 1 {
-			t.Fatalf("%s has this %d times, want 1; bring the mutation up to date:\n%s", path, n, e.old)
-		}
-		text = strings.Replace(text, e.old, e.by, 1)
-	}
-	dir := t.TempDir()
-	mutant := filepath.Join(dir, filepath.Base(path))
-	spec, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutant}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(dir, "overlay.json")
-	if err := errors.Join(os.WriteFile(mutant, []byte(text), 0o666), os.WriteFile(name, spec, 0o666)); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// source finds the file of a package that has a text.
-func source(t *testing.T, dir, part string) (path, text string) {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(src), part) {
-			continue
-		}
-		if path != "" {
-			t.Fatalf("%s and %s both have this; bring the mutation up to date:\n%s", path, name, part)
-		}
-		path, text = name, string(src)
-	}
-	if path == "" {
-		t.Fatalf("no file of %s has this; bring the mutation up to date:\n%s", dir, part)
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		t.Fatal(err)
-	}
-	return path, text
 }
 
 // patience is for one mutant: to compile it, and to run what may never end.

@@ -17,8 +17,7 @@ type mutation struct {
 	trace string
 }
 
-// edit replaces text that is in the package exactly once, tests aside.
-type edit struct{ old, by string }
+type edit = Edit
 
 func one(old, by string) []edit { return []edit{{old, by}} }
 

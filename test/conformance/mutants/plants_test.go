@@ -73,7 +73,7 @@ var plants = []plant{
 func TestPlants(t *testing.T) {
 	for _, p := range plants {
 		t.Run(strings.ReplaceAll(p.what, " ", "-"), func(t *testing.T) {
-			out, failed := explore(t, overlay(t, mutation{dir: protocol, edits: p.edits}), p.search)
+			out, failed := explore(t, Overlay(t, protocol, p.edits...), p.search)
 			begin := strings.Index(out, "\n# ")
 			if !failed || begin < 0 || !strings.Contains(out, "\nstart\n") {
 				t.Fatalf("the search %q does not find it:\n%s", p.search, out)

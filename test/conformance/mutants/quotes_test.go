@@ -8,7 +8,7 @@ import (
 // Each mutation and each plant quotes the source as it stands. To look takes a second; to run them takes minutes.
 func TestQuotes(t *testing.T) {
 	look := func(what string, m mutation) {
-		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) { overlay(t, m) })
+		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) { Overlay(t, m.dir, m.edits...) })
 	}
 	for _, m := range mutations {
 		look(m.what, m)
