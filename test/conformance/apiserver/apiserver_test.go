@@ -61,12 +61,12 @@ func TestSameAnswers(t *testing.T) {
 		for _, s := range sections() {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
-				n, same, known := compareSection(t, ours, theirs, s)
+				c := compareSection(t, ours, theirs.section(s.namespace()), s)
 				mu.Lock()
 				defer mu.Unlock()
-				sent += n
-				equal += same
-				for name, n := range known { // sums: the order does not matter
+				sent += len(c.theirs)
+				equal += c.equal
+				for name, n := range c.known { // sums: the order does not matter
 					differing[name] += n
 				}
 			})
@@ -83,43 +83,61 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
-func compareSection(t *testing.T, ours, theirs *side, s section) (sent, equal int, known map[string]int) {
+// namespace is that of a section alone.
+func (s section) namespace() string {
+	return "s-" + strings.ReplaceAll(strings.ToLower(s.name), " ", "-")
+}
+
+// An oracle answers as a kube-apiserver does: that server, or what it has answered before.
+type oracle interface {
+	answer(t *testing.T, r request) (view string)
+}
+
+// A comparison is what came of a section.
+type comparison struct {
+	theirs []string       // the answers of kube-apiserver
+	equal  int            // how many were the same
+	known  map[string]int // how many differ, by the name of the difference
+}
+
+func compareSection(t *testing.T, apitest *side, theirs oracle, s section) comparison {
 	t.Helper()
-	known = make(map[string]int)
-	namespace := "s-" + strings.ReplaceAll(strings.ToLower(s.name), " ", "-")
-	sides := []*side{theirs.section(namespace), ours.section(namespace)}
-	requests := append([]request{post("/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, namespace))}, s.requests...)
+	c := comparison{known: make(map[string]int)}
+	ours := apitest.section(s.namespace())
+	requests := append([]request{post("/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, s.namespace()))}, s.requests...)
 	for _, r := range requests {
-		views := make([]string, len(sides))
+		var their, our string
 		var wg sync.WaitGroup
-		for i, side := range sides {
-			wg.Go(func() {
-				v, parsed := side.norm.view(side.send(t, r))
-				if len(parsed) == 1 && r.saveAs != "" {
-					if body, ok := parsed[0].(map[string]any); ok {
-						side.save(r.saveAs, body)
-					}
-				}
-				b, err := json.MarshalIndent(v, "", " ")
-				if err != nil {
-					t.Error(err)
-				}
-				views[i] = string(b)
-			})
-		}
+		wg.Go(func() { their = theirs.answer(t, r) })
+		wg.Go(func() { our = ours.answer(t, r) })
 		wg.Wait()
-		sent++
+		c.theirs = append(c.theirs, their)
 		difference := knownDifference(s.name, r)
-		switch diff := cmp.Diff(views[0], views[1]); {
+		switch diff := cmp.Diff(their, our); {
 		case diff == "" && difference != "":
 			t.Errorf("%s %s %s: nothing differs any more; %q is no difference", r.method, r.path, r.body, difference)
 		case diff == "":
-			equal++
+			c.equal++
 		case difference != "":
-			known[difference]++
+			c.known[difference]++
 		default:
 			t.Errorf("%s %s %s %v (-kube-apiserver +apitest):\n%s", r.method, r.path, r.body, r.header, diff)
 		}
 	}
-	return sent, equal, known
+	return c
+}
+
+// answer sends a request, and returns what of the answer is compared.
+func (s *side) answer(t *testing.T, r request) string {
+	v, parsed := s.norm.view(s.send(t, r))
+	if len(parsed) == 1 && r.saveAs != "" {
+		if body, ok := parsed[0].(map[string]any); ok {
+			s.save(r.saveAs, body)
+		}
+	}
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Error(err)
+	}
+	return string(b)
 }

@@ -67,7 +67,11 @@ func sections() []section {
 			section{"patches of " + k.plural, patches(k)},
 		)
 	}
+	for _, i := range []int{0, 2, 6} {
+		all = append(all, section{"past of " + kinds[i].plural, past(kinds[i])})
+	}
 	return append(all,
+		section{"many objects", manyObjects()},
 		section{"accept", accepts()}, section{"discovery", discovery()}, section{"namespaces", namespaces()},
 		section{"special rules", specialRules()}, section{"owners", owners()},
 	)
