@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -43,9 +45,7 @@ func TestRounds(t *testing.T) {
 	w := newWorld(t)
 	copies := w.readers()
 	for round := range *rounds {
-		if round == 1 { // the relays have saved a window, and from now on they need not list
-			w.awaitWindows()
-		}
+		w.awaitWindows()
 		w.forget()
 		what := w.round(round)
 		began := time.Now()
@@ -232,19 +232,36 @@ func (w *world) writes(n int) {
 	}
 }
 
-// awaitWindows waits until both relays have saved a window.
+// saved is the version in the head of a window.
+var saved = regexp.MustCompile(`"version":(\d+),`)
+
+// awaitWindows waits until both relays have saved what the server has. While the server may be another one than before, they save nothing;
+// and if it then begins with an empty window, a relay that was started anew has to list.
 func (w *world) awaitWindows() {
 	w.Helper()
+	want := w.server.ResourceVersion()
 	for _, p := range w.relays {
-		for {
+		for deadline := time.Now().Add(3 * time.Minute); ; <-time.After(100 * time.Millisecond) {
 			files, err := filepath.Glob(filepath.Join(p.dir, "*.window"))
 			if err != nil {
 				w.Fatal(err)
 			}
-			if len(files) > 0 {
+			have := ""
+			if len(files) == 1 {
+				text, err := os.ReadFile(files[0])
+				if err != nil {
+					w.Fatal(err)
+				}
+				if head := saved.FindSubmatch(text); head != nil {
+					have = string(head[1])
+				}
+			}
+			if have == want {
 				break
 			}
-			<-time.After(100 * time.Millisecond)
+			if time.Now().After(deadline) {
+				w.Fatalf("the window of %s is at %q, and the server at %s", p.address, have, want)
+			}
 		}
 	}
 }

@@ -181,8 +181,11 @@ func readRaw(ctx context.Context, r *reader) error {
 		return err
 	}
 	resp, err := client.Do(req)
-	if err != nil {
-		return err
+	for begin := time.Now(); err != nil; resp, err = client.Do(req) {
+		// A server gives up a connection if the client, of which there are thousands on this machine, takes two seconds for its greeting.
+		if time.Since(begin) > patience {
+			return err
+		}
 	}
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("watch: %s", resp.Status)
