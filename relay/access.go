@@ -74,13 +74,13 @@ type guard struct {
 
 // still returns the error with which the watch ends. While the upstream is away, what was allowed stays so: nothing new comes, either. If
 // it is there and answers no reviews, the watch ends after a while.
-func (g *guard) still() error {
+func (g *guard) still(ctx context.Context) error {
 	user, err := g.relay.opts.Authenticate(g.req)
 	if err == nil && (user == nil || user.Name != g.user.Name || user.UID != g.user.UID) {
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
 	if err == nil {
-		err = g.relay.allow(g.req.Context(), user, g.a)
+		err = g.relay.allow(ctx, user, g.a)
 	}
 	_, away := g.u.reflector.Status().Failing()
 	switch {

@@ -60,7 +60,7 @@ func (r *Relay) untilWithdrawn(ctx context.Context, g *guard) {
 	for {
 		select {
 		case <-check.C:
-			if g.still() != nil {
+			if g.still(ctx) != nil {
 				return
 			}
 		case <-ctx.Done():

@@ -134,6 +134,7 @@ func TestWebSocket(t *testing.T) {
 			if resp == nil || resp.StatusCode != want {
 				r.Fatalf("%s: %v, %v, want %d", token, resp, err, want)
 			}
+			_ = resp.Body.Close()
 			if err != nil {
 				continue
 			}

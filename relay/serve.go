@@ -208,7 +208,7 @@ func (r *Relay) watch(w http.ResponseWriter, req *http.Request, user *User, a At
 		guard: guard{relay: r, user: user, req: req, a: a, u: u}, watcher: watcher, form: f, out: out,
 		initial: q.Initial, bookmarks: opts.AllowWatchBookmarks,
 	}
-	_ = watch.run(hungUp, timeout) // an error is a client that hung up
+	_ = watch.run(req.Context(), hungUp, timeout) // an error is a client that hung up
 	return nil
 }
 
@@ -223,7 +223,7 @@ type openWatch struct {
 }
 
 // run sends events until the watch ends.
-func (o *openWatch) run(hungUp <-chan struct{}, timeout time.Duration) error {
+func (o *openWatch) run(ctx context.Context, hungUp <-chan struct{}, timeout time.Duration) error {
 	end := time.NewTimer(timeout)
 	defer end.Stop()
 	deadline := time.Now().Add(timeout)
@@ -254,7 +254,7 @@ func (o *openWatch) run(hungUp <-chan struct{}, timeout time.Duration) error {
 			due = o.bookmarks
 			bookmark.Reset(nextBookmark(deadline))
 		case <-check.C:
-			if err := o.still(); err != nil {
+			if err := o.still(ctx); err != nil {
 				return send(o.out, errorEvent(err))
 			}
 		case <-end.C:
