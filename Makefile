@@ -15,7 +15,7 @@ PLATFORMS = linux/amd64 linux/arm64
 BUILDER = docker
 PROGRAMS = test/conformance/bin/kubectl test/conformance/bin/kube-apiserver test/conformance/bin/etcd
 
-.PHONY: help demo demo-sql test test-long lint audit fuzz bench bench-smoke recovery size postgres conformance peers conformance-bin mutants faultlab docs-site site-test cluster release release-snapshot image ci clean
+.PHONY: help demo demo-sql test test-long lint audit fuzz bench bench-smoke recovery size postgres conformance peers conformance-bin mutants docs-site site-test cluster release release-snapshot image ci clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -98,9 +98,6 @@ peers: ## play faults to relist and to other clients; PEERS=relist,client-go nee
 
 mutants: ## break the library in many ways, and see that the golden traces notice
 	cd test/conformance && go test -count=1 -v $(TESTFLAGS) ./mutants
-
-faultlab: ## count what is asked of servers that misbehave, beside what others ask
-	cd test/conformance && go test -count=1 -v $(TESTFLAGS) ./faultlab
 
 docs-site: ## build the site of the documents and of all traces, into dist/site
 	cd tools/site && go run . -out ../../dist/site
