@@ -39,36 +39,6 @@ func unmarshaler[T any](tb testing.TB) func(object []byte) (T, error) {
 	}
 }
 
-// Every Pod is, to the last field, what apimachinery's decoder makes of it.
-func TestPods(t *testing.T) {
-	items := podlist.Items(t)
-	decode, decodeMaps := unmarshaler[*corev1.Pod](t), unmarshaler[*unstructured.Unstructured](t)
-	for i, item := range items {
-		var want corev1.Pod
-		if err := utiljson.Unmarshal(item, &want); err != nil {
-			t.Fatal(err)
-		}
-		got, err := decode(item)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(&want, got) {
-			t.Fatalf("Pod %d: (-apimachinery +relist)\n%s", i, cmp.Diff(&want, got))
-		}
-		wantMaps := map[string]any{}
-		if err := utiljson.Unmarshal(item, &wantMaps); err != nil {
-			t.Fatal(err)
-		}
-		gotMaps, err := decodeMaps(item)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(wantMaps, gotMaps.Object) {
-			t.Fatalf("Pod %d, unstructured: (-apimachinery +relist)\n%s", i, cmp.Diff(wantMaps, gotMaps.Object))
-		}
-	}
-}
-
 // A list of them comes out the same, twice, although the second has half of its memory
 // from the first.
 func TestListedPods(t *testing.T) {

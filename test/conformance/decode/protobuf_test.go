@@ -1,4 +1,4 @@
-package encodings
+package decode
 
 import (
 	"math/rand/v2"
@@ -83,7 +83,7 @@ func TestEveryTypeOfTheAPI(t *testing.T) {
 			}
 			compareWithGenerated(t, decode, typ, message)
 			for range 20 {
-				mutate(dice, decode, t, typ, message)
+				damage(dice, decode, t, typ, message)
 			}
 		}
 	}
@@ -104,8 +104,8 @@ func shares(t *testing.T, decode func([]byte, any) error, typ reflect.Type) bool
 	return first == in()
 }
 
-// mutate changes some bytes, and compares.
-func mutate(dice *rand.Rand, decode func([]byte, any) error, t *testing.T, typ reflect.Type, message []byte) {
+// damage changes some bytes, and compares.
+func damage(dice *rand.Rand, decode func([]byte, any) error, t *testing.T, typ reflect.Type, message []byte) {
 	t.Helper()
 	odd := slices.Clone(message[:len(message)-dice.IntN(2)*dice.IntN(len(message)/2+1)])
 	for range dice.IntN(3) {
@@ -130,7 +130,7 @@ func TestRealPodsInProtobuf(t *testing.T) {
 		}
 		want[i] = compareWithGenerated(t, decode, typ, message).(*corev1.Pod)
 		for range 20 {
-			mutate(dice, decode, t, typ, message)
+			damage(dice, decode, t, typ, message)
 		}
 	}
 	pods.Kind, pods.APIVersion = "PodList", "v1"

@@ -1,4 +1,4 @@
-package encodings
+package decode
 
 import (
 	"encoding/json"
