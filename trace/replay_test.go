@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +23,11 @@ var buildPlain = sync.OnceValues(func() (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(plainDir, "plain")
-	out, err := exec.Command("go", "build", "-o", path, "./testdata/plain").CombinedOutput()
+	args := []string{"build", "-o", path}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append(args, "-race") // the packages are compiled already as they were for this test
+	}
+	out, err := exec.Command("go", append(args, "./testdata/plain")...).CombinedOutput()
 	if err != nil {
 		return "", errors.New(string(out))
 	}

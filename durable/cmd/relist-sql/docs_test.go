@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +78,11 @@ func TestDocsFirstCommands(t *testing.T) {
 	}
 	serve := wordsAfter(t, commands(sh[0])[0], "go run ./cmd/relist")
 	program := filepath.Join(t.TempDir(), "relist")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/relist")
+	args := []string{"build", "-o", program}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append(args, "-race") // the packages are compiled already as they were for this test
+	}
+	build := exec.CommandContext(t.Context(), "go", append(args, "./cmd/relist")...)
 	build.Dir = "../../.."                               // the module of the command
 	build.Env = append(os.Environ(), "HOME="+homeOfUser) // where go keeps what it has built
 	if out, err := build.CombinedOutput(); err != nil {

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"bufio"
@@ -17,12 +17,12 @@ import (
 	"github.com/relist-go/relist/apitest"
 )
 
-// build builds the program, and fails the test if it has more bytes than limit.
-func build(t *testing.T, limit int64, flags ...string) (file string) {
+// buildSlim builds examples/slim, and fails the test if it has more bytes than limit.
+func buildSlim(t *testing.T, limit int64, flags ...string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "slim")
-	args := append([]string{"build", "-o", file}, flags...)
-	if out, err := exec.CommandContext(t.Context(), "go", append(args, ".")...).CombinedOutput(); err != nil {
+	args := append([]string{"build", "-C", repository, "-o", file}, flags...)
+	if out, err := exec.CommandContext(t.Context(), "go", append(args, "./examples/slim")...).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	info, err := os.Stat(file)
@@ -39,8 +39,8 @@ func build(t *testing.T, limit int64, flags ...string) (file string) {
 // The program stays small, because it imports neither client-go nor the API's types, and
 // the linker leaves out what it does not name. A program that only uses the packages under
 // relist, and not relist, has 13.1 MiB (docs/performance.md).
-func TestBinary(t *testing.T) {
-	file := build(t, 64<<18)
+func TestSlim(t *testing.T) {
+	file := buildSlim(t, 64<<18)
 	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", file).Output()
 	if err != nil {
 		t.Fatalf("go tool nm: %v", err)
@@ -53,8 +53,8 @@ func TestBinary(t *testing.T) {
 }
 
 // A program can leave HTTP/2 out, and speaks HTTP/1.1 then, to a server that knows both.
-func TestBinaryWithoutHTTP2(t *testing.T) {
-	file := build(t, 62<<18, "-tags", "nethttpomithttp2")
+func TestSlimWithoutHTTP2(t *testing.T) {
+	file := buildSlim(t, 62<<18, "-tags", "nethttpomithttp2")
 
 	api := apitest.New(apitest.Options{})
 	t.Cleanup(func() { _ = api.Close() })
@@ -69,7 +69,11 @@ func TestBinaryWithoutHTTP2(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	if _, err := api.Create("pods", pod("web", "node-1", "Running")); err != nil {
+	if _, err := api.Create("pods", map[string]any{
+		"metadata": map[string]any{"namespace": "default", "name": "web"},
+		"spec":     map[string]any{"nodeName": "node-1", "containers": []any{map[string]any{"name": "main"}}},
+		"status":   map[string]any{"phase": "Running"},
+	}); err != nil {
 		t.Fatal(err)
 	}
 
