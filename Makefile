@@ -6,6 +6,9 @@ ARGS =
 PEERS =
 TESTFLAGS =
 
+# make lint vets every package, with more rules than go test does by itself, and go test would do it again for each dependency.
+GOTEST = go test -vet=off
+
 LINT = bin/golangci-lint
 AUDIT = bin/audit/audit
 RELEASE = bin/release/goreleaser
@@ -46,15 +49,15 @@ test: ## run the tests of the library, the command, the metrics and the copies i
 		race=; echo 'make test: no C compiler that works, so without the race detector'; \
 	fi; \
 	rm -rf $$dir; set -x; \
-	go test $$race -short -shuffle=on $(TESTFLAGS) ./... && \
-	(cd prometheus && go test $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
-	(cd durable && go test $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
-	cd test && go test -short $(TESTFLAGS) ./prometheus && go test $$race -short -shuffle=on $(TESTFLAGS) ./simulation
+	$(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./... && \
+	(cd prometheus && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
+	(cd durable && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./...) && \
+	cd test && $(GOTEST) -short $(TESTFLAGS) ./prometheus && $(GOTEST) $$race -short -shuffle=on $(TESTFLAGS) ./simulation
 
 test-long: ## run every simulation with all its seeds, and every search of the explorer
-	go test -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer ./relay
-	cd durable && go test -shuffle=on -timeout 30m $(TESTFLAGS) ./...
-	cd test && go test -shuffle=on -timeout 30m $(TESTFLAGS) ./simulation
+	$(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./protocol ./reflector ./informer ./relay
+	cd durable && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./...
+	cd test && $(GOTEST) -shuffle=on -timeout 30m $(TESTFLAGS) ./simulation
 
 lint: $(LINT) ## run the linters over every module of ours
 	$(LINT) run ./...
@@ -82,22 +85,22 @@ bench-smoke: ## run every benchmark with few objects, to see that it works
 	cd test/bench && go test ./... && go run ./cmd/compare -smoke && go run ./cmd/relaybench -smoke
 
 recovery: ## measure how soon a copy is fresh again after a fault, and what a server is asked for; ARGS=-update writes it down
-	cd test && go test -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd|TestFleet)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
+	cd test && $(GOTEST) -count=1 -v -run '^(TestRecovery|TestRestoredBackups|TestMostInAMinute|TestHerd|TestFleet)$$' $(TESTFLAGS) ./simulation -trials=200 $(ARGS)
 
 size: ## count lines, exported names, words, modules, traces and mutations
 	@go run ./tools/size
 
 postgres: ## test the copies of durable/postgres with a PostgreSQL of the tests' own; it must be installed
-	cd test && go test -count=1 $(TESTFLAGS) ./postgres
+	cd test && $(GOTEST) -count=1 $(TESTFLAGS) ./postgres
 
 conformance: conformance-bin ## run the suite against a real kube-apiserver, client-go and kubectl; PostgreSQL must be installed
-	cd test && go test -count=1 -timeout 20m $(TESTFLAGS) ./conformance/... ./install
+	cd test && $(GOTEST) -count=1 -timeout 20m $(TESTFLAGS) ./conformance/... ./install
 
 peers: ## play faults to relist and to other clients; PEERS=relist,client-go needs Go alone, ARGS='-runs 3 -update' writes docs/clients.md
 	cd test/conformance && go run ./peers -peers '$(PEERS)' $(ARGS)
 
 mutants: ## break the library in many ways, and see that the golden traces notice
-	cd test/conformance && go test -count=1 -v $(TESTFLAGS) ./mutants
+	cd test/conformance && $(GOTEST) -count=1 -v $(TESTFLAGS) ./mutants
 
 docs-site: ## build the site of the documents and of all traces, into dist/site
 	cd tools/site && go run . -out ../../dist/site
