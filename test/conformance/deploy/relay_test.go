@@ -109,8 +109,12 @@ func (d *deployment) relayServes(kind string) {
 		d.Errorf("kubectl get: %v %s", err, out)
 	}
 	for _, args := range [][]string{
-		{"get", "configmaps", "-A"}, {"get", "configmaps", "-n", "default"}, {"get", "pods", "-n", "shop"}, {"get", "secrets", "-n", "shop"},
-		{"delete", "configmap", "first", "-n", "shop"}, {"get", "configmaps", "-n", "shop", "--as", "system:serviceaccount:relist:relay"},
+		{"get", "configmaps", "-A"},
+		{"get", "configmaps", "-n", "default"},
+		{"get", "pods", "-n", "shop"},
+		{"get", "secrets", "-n", "shop"},
+		{"delete", "configmap", "first", "-n", "shop"},
+		{"get", "configmaps", "-n", "shop", "--as", "system:serviceaccount:relist:relay"},
 	} {
 		if out, err := through(args...); err == nil || !strings.Contains(out, "orbidden") && !strings.Contains(out, "MethodNotAllowed") {
 			d.Errorf("kubectl %q: %v %s", args, err, out)

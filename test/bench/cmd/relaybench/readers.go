@@ -180,8 +180,8 @@ func readRaw(ctx context.Context, r *reader) error {
 	if err != nil {
 		return err
 	}
-	resp, err := client.Do(req)
-	for begin := time.Now(); err != nil; resp, err = client.Do(req) {
+	resp, err := client.Do(req)                                       //nolint:bodyclose // it is closed below
+	for begin := time.Now(); err != nil; resp, err = client.Do(req) { //nolint:bodyclose // the same
 		// A server gives up a connection if the client, of which there are thousands on this machine, takes two seconds for its greeting.
 		if time.Since(begin) > patience {
 			return err
