@@ -30,7 +30,7 @@ import (
 // of each item. Items of one name are the same item. Items without names are the same if T has equal values of them: so they may be
 // added, removed, or put in another order. Or they may be changed, each in its place. If a call does both, or removes one of several
 // items that T cannot tell apart, Modify returns an error and sends nothing, because it would remove fields that T lacks. But if an
-// item takes the place of another that is removed, Patch cannot tell that from a change, and the new item keeps those fields. There is
+// item takes the place of another that is removed, Modify cannot tell that from a change, and the new item keeps those fields. There is
 // no such request if [Options].Complete is set.
 //
 // A field that is no longer in the JSON of the object is removed whole, with all that it has on the server. So a struct that change
@@ -44,7 +44,7 @@ func (w *Writer[T]) Modify(ctx context.Context, have T, change func(obj T)) (T, 
 	return w.patch(ctx, call{verb: "patch"}, have, change)
 }
 
-// ModifyStatus is Patch for the status. change writes to no other field.
+// ModifyStatus is Modify for the status. change writes to no other field.
 func (w *Writer[T]) ModifyStatus(ctx context.Context, have T, change func(obj T)) (T, error) {
 	return w.patch(ctx, call{verb: "patch the status of", subresource: "status"}, have, change)
 }
@@ -175,7 +175,7 @@ func states[T object.Object](have T, change func(obj T), subresource string) (be
 	}
 	for member := range mergePatchOf(before, after) {
 		if subresource != "" && member != subresource {
-			return nil, nil, fmt.Errorf("the function has changed %s, and a patch of the %s changes nothing else: use Patch", member, subresource)
+			return nil, nil, fmt.Errorf("the function has changed %s, and a patch of the %s changes nothing else: use Modify", member, subresource)
 		}
 	}
 	return before, after, nil

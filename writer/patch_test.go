@@ -141,7 +141,7 @@ func TestPatchStatus(t *testing.T) {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	_, err := w.ModifyStatus(t.Context(), have, func(g *gadget) { g.Spec.Size = 1 })
-	wantError(t, err, "patch the status of gadgets.example.com g: the function has changed spec, and a patch of the status changes nothing else: use Patch")
+	wantError(t, err, "patch the status of gadgets.example.com g: the function has changed spec, and a patch of the status changes nothing else: use Modify")
 }
 
 // unfaithful loses a member when it is encoded and decoded.

@@ -173,8 +173,7 @@ func (s *server[T]) at(log []*entry[T], version int, selector string) map[string
 	return state
 }
 
-// states returns what the rows may be at a version: one state for each life of the server that had the version. The rows of keys in
-// unsure need not be as in the state.
+// states returns what the rows may be at a version: one state for each life of the server that had the version.
 func (s *server[T]) states(version, selector string) (states []map[string]Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
