@@ -48,13 +48,7 @@ func (r *Replica) list(ctx context.Context, t *table, sel selection, opts *inter
 	if err := s.checkCompacted(q); err != nil {
 		return nil, err
 	}
-	var p *watchcache.Page
-	err := error(watchcache.ErrNotCached)
-	// If the storage has answered the first page because the cache is behind, it answers the next ones, too. kube-apiserver says that
-	// the version is too large.
-	if at := past(q).Version; q.Continue == "" || at <= cache.Version() || at > latest {
-		p, err = cache.List(ctx, q)
-	}
+	p, err := cache.List(ctx, q)
 	if recent && apierrors.IsTimeout(err) || errors.Is(err, watchcache.ErrNotCached) {
 		p, err = s.read(t, q, recent)
 	}

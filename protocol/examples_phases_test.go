@@ -37,8 +37,9 @@ var phaseSections = []section{
 	},
 	{
 		title: "listing", anchor: "l",
-		text: "A list at 100 was sent. The machine sees whole lists: listwatch/source/pager.go fetches the pages. If a continue token expires (410), the pager drops " +
-			"the pages and immediately sends the whole list without a limit, at the version of the first page's request; a second 410 is a 410 of the list.",
+		text: "A list at 100 was sent. The machine sees whole lists: listwatch/source/pager.go fetches the pages. If a continue token expires (410), or its version is " +
+			"too large, the pager drops the pages and immediately asks for the whole list in one page, at the version that the request for the first page had. " +
+			"If that fails, too, the machine gets the failure.",
 		start: listingAt100,
 		examples: []example{
 			{"a list at 120 comes", "list came", nil, listCame("120", good("a", "119", ""))},

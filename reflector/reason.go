@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"syscall"
 	"time"
 
@@ -62,7 +61,7 @@ func reasonOfStatus(err error, status metav1.Status) protocol.Reason {
 	switch {
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), status.Code == http.StatusGone:
 		return protocol.Expired
-	case isTooLarge(status):
+	case source.IsTooLarge(err):
 		return protocol.TooLarge
 	case apierrors.IsTooManyRequests(err):
 		return protocol.Throttled
@@ -76,23 +75,4 @@ func reasonOfStatus(err error, status metav1.Status) protocol.Reason {
 		return protocol.Unavailable
 	}
 	return protocol.Failed
-}
-
-// tooLargeMessage is the message of servers before 1.19, which send no cause:
-// https://github.com/kubernetes/kubernetes/pull/94316.
-const tooLargeMessage = "Too large resource version"
-
-// isTooLarge recognises a server that is behind: its watch cache has waited 3 s for the
-// version, and the version has not come.
-// Source: https://github.com/kubernetes/kubernetes/pull/92537
-func isTooLarge(status metav1.Status) bool {
-	if status.Details != nil {
-		for _, cause := range status.Details.Causes {
-			if cause.Type == metav1.CauseTypeResourceVersionTooLarge || cause.Message == tooLargeMessage {
-				return true
-			}
-		}
-	}
-	timeout := status.Reason == metav1.StatusReasonTimeout || status.Code == http.StatusGatewayTimeout
-	return timeout && strings.Contains(status.Message, tooLargeMessage)
 }

@@ -3,6 +3,11 @@ package source
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // ObjectError says that one object of a list or a watch could not be used.
@@ -44,4 +49,28 @@ func (neverEnds) Malformed() bool { return true }
 func IsMalformed(err error) bool {
 	var m interface{ Malformed() bool }
 	return errors.As(err, &m) && m.Malformed()
+}
+
+// tooLargeMessage is the message of servers before 1.19, which send no cause:
+// https://github.com/kubernetes/kubernetes/pull/94316.
+const tooLargeMessage = "Too large resource version"
+
+// IsTooLarge reports whether err is the answer of a server that is behind: its watch cache has waited 3 s for the version of the request,
+// and the version has not come.
+// Source: https://github.com/kubernetes/kubernetes/pull/92537
+func IsTooLarge(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	status := answer.Status()
+	if status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			if cause.Type == metav1.CauseTypeResourceVersionTooLarge || cause.Message == tooLargeMessage {
+				return true
+			}
+		}
+	}
+	timeout := status.Reason == metav1.StatusReasonTimeout || status.Code == http.StatusGatewayTimeout
+	return timeout && strings.Contains(status.Message, tooLargeMessage)
 }

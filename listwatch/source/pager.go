@@ -55,7 +55,9 @@ func metaOf[T any](items []T, metas []Meta, i int) (meta Meta, ok bool) {
 //
 // Only the first request carries resourceVersion and resourceVersionMatch, because the API forbids both beside
 // a continue token. If a token has expired, the server has compacted away the version of the pages received so
-// far. All then discards them and asks once for the whole list without a limit.
+// far. If the version of a token is too large for the server, its watch cache stands still: kube-apiserver then reads
+// the first page of a list of the most recent state from etcd, but not the next ones. In both cases, All discards the
+// pages and asks once for the whole list without a limit.
 //
 // A server may answer with more objects than the limit, with an empty page that has a continue token, or with
 // all objects at once. All accepts each of these. If a page continues at itself, or 10 pages in a row bring no new object, the pages
@@ -120,7 +122,7 @@ func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions,
 		if refused != nil {
 			return nil, refused // whatever it is: it is not about the request
 		}
-		if next.Continue != "" && !restarted && apierrors.IsResourceExpired(err) {
+		if next.Continue != "" && !restarted && (apierrors.IsResourceExpired(err) || IsTooLarge(err)) {
 			restarted = true
 			next = opts
 			next.Limit = 0

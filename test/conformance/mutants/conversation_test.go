@@ -12,9 +12,16 @@ var ofConversations = []mutation{
 	{
 		what: "do not list again when the continue token has expired",
 		dir:  "listwatch/source",
-		edits: one("!restarted && apierrors",
-			"restarted && apierrors"),
+		edits: one("!restarted && (apierrors",
+			"restarted && (apierrors"),
 		trace: "continue-expired",
+	},
+	{
+		what: "list again in pages when the server's cache stands still",
+		dir:  "listwatch/source",
+		edits: one("apierrors.IsResourceExpired(err) || IsTooLarge(err)",
+			"apierrors.IsResourceExpired(err)"),
+		trace: "continue-too-large",
 	},
 	{
 		what: "follow a page that continues at itself",
@@ -68,8 +75,8 @@ var ofConversations = []mutation{
 	{
 		what: `do not recognise "Too large resource version"`,
 		dir:  "reflector",
-		edits: one("\tcase isTooLarge(status):",
-			"\tcase false && isTooLarge(status):"),
+		edits: one("\tcase source.IsTooLarge(err):",
+			"\tcase false && source.IsTooLarge(err):"),
 		trace: "too-large",
 	},
 	{
