@@ -37,18 +37,10 @@ func (m *Machine) refetched(meta object.Meta) bool {
 	return ok && (meta.ResourceVersion == upTo || object.Older(meta.ResourceVersion, upTo))
 }
 
-// moveResume moves the resume version, and removes the refetch versions that it has reached. It makes a new map, because the old
-// one is needed if the sink refuses this step.
+// moveResume moves the resume version, and removes the refetch versions that it has reached.
 func (m *Machine) moveResume(to string) {
 	m.resume = to
-	reached := func(_, upTo string) bool { return !object.Older(to, upTo) }
-	for key, upTo := range m.refetchVersions { // the order does not matter: one refetch version that is reached is enough
-		if reached(key, upTo) {
-			m.refetchVersions = maps.Clone(m.refetchVersions)
-			maps.DeleteFunc(m.refetchVersions, reached)
-			return
-		}
-	}
+	maps.DeleteFunc(m.refetchVersions, func(_, upTo string) bool { return !object.Older(to, upTo) })
 }
 
 // floor returns the highest of the resume version and all refetch versions. No list may be older than this version, because the
