@@ -20,7 +20,7 @@ type backoff struct {
 	// event.
 	failures, emptyWatches int
 
-	// nextListCheck: no list is followed by a question of the history check before this, see [checkListEvery].
+	// nextListCheck is the earliest time for the next question of the history check about a list, see [checkListEvery].
 	nextListCheck time.Time
 
 	// There are two buckets of tokens, one for watches, and one for lists of every kind. These are the times when they are full.
@@ -113,7 +113,8 @@ func (p *backoff) next(r *Rules, then next, failure Failure) time.Duration {
 	*step++
 	floor := max(b, failure.retryAfter())
 	if failure.Reason == Unreachable && then == toList && last {
-		return floor + r.jitter(max(b, r.scaled(spread))) // all clients without a copy list when the server is back, so their lists are spread
+		// When the server is back, each client without a copy sends a list. The jitter spreads these lists.
+		return floor + r.jitter(max(b, r.scaled(spread)))
 	}
 	return floor + r.jitter(b)
 }

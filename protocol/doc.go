@@ -21,7 +21,7 @@
 //	initial.go      the whole state as the initial events of a watch; when the machine changes to lists, and when it changes back
 //	watch.go        events, bookmarks, the resume version; what follows the end of a watch
 //	late.go         events that come out of the order of their versions
-//	beside.go       what is done while a watch is open: that of the files below, in this order
+//	beside.go       what else happens while a watch is open, and in which order: repair, history check, refetch, verification
 //	refetched.go    keys for which the sink is ahead of the resume version
 //	backoff.go      how long to wait after a failure, and how many requests a minute may have
 //	idle.go         when a watch that brings nothing is given up

@@ -47,8 +47,8 @@ type (
 	CancelVerification struct{}
 )
 
-// Calls of the sink. A step has at most one Apply or Replace, as its last effect, unless it is Resumed. The driver then tells the
-// machine whether the sink [Took] it or [Refused] it.
+// Calls of the sink. A step has at most one Apply or Replace, and it is the last effect. The next input says whether the sink
+// [Took] it or [Refused] it. [Resumed] is the exception: effects may follow it, and there is no answer.
 type (
 	// Replace gives the sink a new whole state: the list, or the initial events that were collected.
 	Replace struct {
@@ -128,8 +128,8 @@ type (
 		Outage time.Duration // how long the outage has lasted; 0 if there is none
 	}
 
-	// Recovered reports that an outage is over, because a watch is open. After is the time since the Backoff with which it began, and
-	// Delays is how often the machine has paused since.
+	// Recovered reports that an outage is over, because a watch is open. After is the time since the Backoff with which it began,
+	// and Delays is how many delays there were since.
 	Recovered struct {
 		After  time.Duration
 		Delays int

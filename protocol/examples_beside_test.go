@@ -16,7 +16,7 @@ var besideSections = []section{
 				s.at = s.m.quarantine.soonest
 				s.step(Tick{Main: s.at})
 			}},
-			{"time to refetch it, after six lists or refetches in short order", "", func(s *stage) { s.m.backoff.listsFullAt = s.at.Add(7 * refill) }, func(s *stage) {
+			{"time to refetch it, after six lists or refetches within a few seconds", "", func(s *stage) { s.m.backoff.listsFullAt = s.at.Add(7 * refill) }, func(s *stage) {
 				s.at = s.m.quarantine.soonest
 				s.step(Tick{Main: s.at})
 			}},

@@ -13,9 +13,8 @@ import (
 type Input interface{ input() }
 
 type (
-	// Tick says that it is the time that Wake returned, or later. It has the times at which the last byte of each open request came. If
-	// the driver has not yet looked at a message of a request, the time is now. If a request is not open, or has brought nothing, the
-	// time is zero.
+	// Tick says that it is the time that Wake returned, or later. Its fields say when the last byte of each open request came: now
+	// if a message of the request still waits for the driver; zero if the request is not open, or has brought nothing.
 	Tick struct{ Main, Refetch, Verification time.Time }
 
 	// Listed says that the whole list has come. If Failure has a reason, it did not come.

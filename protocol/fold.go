@@ -57,8 +57,8 @@ func (f *Fold) Item(item Item) {
 }
 
 // Reconnected takes the fact that the server may have been started again before it sent the items that follow: they came over a
-// connection that was made after the one of the first page had been closed. If its storage was restored from a backup in between, the
-// items before are of another history. So these items are what the server is asked for later.
+// connection that was made after the one of the first page had been closed. If its storage was restored from a backup in between,
+// the items before are of another history. So the history check asks about these earlier items.
 func (f *Fold) Reconnected() { f.sum.Reconnected = true }
 
 func (f *Fold) recent(item Item) {

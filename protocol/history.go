@@ -108,7 +108,8 @@ func (r *recent) repeats(resume string) (version string, events []known) {
 	return r.since, events
 }
 
-// question asks for a state exactly at a version. Without a key, only the version matters.
+// question is a request of the history check: it asks for the state of one object, exactly at a version. Without a key, only the
+// version matters.
 type question struct {
 	known
 	at string
@@ -128,7 +129,8 @@ func (r *recent) all(resume string) (all []question) {
 	return all
 }
 
-// newest returns the question for the newest state. If that is a deletion, it also returns that for the newest object.
+// newest returns the question for the newest state. If that state is a deletion, newest also returns the question for the newest
+// object that exists.
 func (r *recent) newest(resume string) []question {
 	all := r.all(resume)
 	there := slices.IndexFunc(all, func(q question) bool { return !q.gone })
@@ -162,7 +164,7 @@ type unverified struct {
 	differs   bool       // the storage has shown something else than that list
 
 	at       time.Time // when to ask; zero while no watch is open, and while an answer is on its way
-	failures int       // answers in a row that did not come, or that a list does not help against
+	failures int       // questions in a row without an answer, or with one after which a list does not help
 	behind   bool      // the last answer was older than the question
 }
 
@@ -172,9 +174,10 @@ const (
 	checkAfter  = 500 * time.Millisecond
 	checkSpread = 2500 * time.Millisecond
 
-	// After a list that follows another history, the machine asks whether the storage agrees with the list. Unless the storage did not
-	// agree with the list before, checkListEvery passes between two such questions: a server all of whose lists are older than what
-	// was seen before, and all of whose watches end with 410, would be asked about each list, and the next list comes anyway.
+	// If a list has come because the server showed another history, the machine asks whether the storage agrees with the list. It
+	// asks at most once in checkListEvery: if each list of a server is older than what was seen before, and each watch ends with
+	// 410, the next list comes anyway. If the storage has disagreed with a list, the machine asks about the next list without this
+	// limit.
 	checkListEvery = 30 * time.Second
 
 	// An answer that is older than the question may be that of a replica that is behind for a moment. So the machine asks once more
@@ -214,7 +217,8 @@ func (m *Machine) suspectList() {
 	}
 }
 
-// suspectAfterProof records that the storage may have something else than a list that follows another history.
+// suspectAfterProof is called when a list has come because the server showed another history. The server's storage may still differ
+// from that list.
 func (m *Machine) suspectAfterProof() {
 	if m.suspect(); m.unverified != nil {
 		m.unverified.relisted = true
@@ -397,9 +401,9 @@ func (m *Machine) unrepeatable(now time.Time, p *watching, reason Reason) bool {
 var errOtherHistory = errors.New("the server has another history: its storage was restored from a backup, or a watch or the sink has lost a change")
 
 // errStorageDiffers is reported if a list has come from a server that has shown another history, and the server's storage has
-// something else than the list. If the storage of etcd alone was restored, the watch cache of a running API server is such a list's
-// source, and no list helps until that server is started again. A 410 does not settle the question then, because the sink still has
-// objects of the old history: it is asked again as of the resume version.
+// something else than the list. If the storage of etcd alone was restored, a running API server takes such a list from its watch
+// cache, and no list helps until that server is started again. If a question gets a 410 then, the machine asks it again as of the
+// resume version, because the sink still has objects of the old history.
 var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")
 
 // otherHistory takes the proof that the server has another history. It lists, unless a list has not helped.

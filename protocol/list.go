@@ -149,8 +149,8 @@ func (m *Machine) listTaken(now time.Time, p *listing, sum Sum) {
 	}
 }
 
-// wholeStateCame takes the whole state, from a list or from initial events that are complete. asked is the version that it was
-// asked for at. wholeStateCame gives the state to the sink. If the state cannot be used, it asks again.
+// wholeStateCame takes the whole state, from a list or from initial events that are complete. It gives the state to the sink. If
+// the state cannot be used, it asks again. asked is the resourceVersion of the request.
 func (m *Machine) wholeStateCame(now time.Time, asked string, sum Sum) {
 	older := sum.Conflict
 	if _, err := advance(m.floor(), sum.Version); older == nil && err != nil {
@@ -305,8 +305,8 @@ func (m *Machine) listWanted(now time.Time, ticket int) {
 // If the last list came back at the version that the machine had asked for, and the server cannot watch from that version, then
 // the same request would bring the same version again. So the next list asks for the most recent state.
 //
-// If a watch has expired behind an outage, so have the watches of other clients, and all of them list. They spread these lists
-// evenly. If such a list fails, it is repeated after an ordinary backoff.
+// If a watch is refused with 410 after an outage, so are the watches of other clients, and all clients list. They spread these
+// lists evenly. If such a list fails, it is repeated after an ordinary backoff.
 func (m *Machine) relist(now time.Time, failure Failure) {
 	if (failure.Reason == Expired || failure.Reason == EmptyWatches) && m.lists.sameVersionListed != "" && m.lists.sameVersionListed == m.resume {
 		m.mostRecentNext = true

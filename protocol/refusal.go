@@ -2,8 +2,8 @@ package protocol
 
 import "time"
 
-// pending is what a step has given to the sink: one thing at most that the sink may refuse, by its last effect. The next input is
-// [Took] or [Refused]. What follows is only done then, so a refusal has nothing to undo.
+// pending is what the last effect of a step has given to the sink, which may refuse it. There is one such thing at most. The next
+// input is [Took] or [Refused]. The machine does only then what follows from it, so a refusal has nothing to undo.
 type pending struct {
 	how Apply // 0 for a whole state, or if there is nothing
 	sum *Sum  // of the whole state

@@ -51,7 +51,7 @@ func TestQueriesAreThoseOfTheTraces(t *testing.T) {
 
 func printQueries() string {
 	var b strings.Builder
-	b.WriteString("## Requests\n\nThe queries as the server gets them, without the selectors of the resource. T is drawn again for each watch. A server with a watch cache ignores the limit of a list at resourceVersion 0, and sends everything in one answer.\n\n| request | query |\n| --- | --- |\n")
+	b.WriteString("## Requests\n\nThe queries as the server gets them, without the selectors of the resource. T is the timeout, which relist draws again for each watch. A server with a watch cache ignores the limit of a list at resourceVersion 0, and sends everything in one answer.\n\n| request | query |\n| --- | --- |\n")
 	for _, q := range queries {
 		fmt.Fprintf(&b, "| %s | `%s` |\n", q.what, q.query)
 	}
@@ -61,7 +61,7 @@ func printQueries() string {
 // printRanges prints what jitter makes of each delay: the least value, and the bound that it stays below.
 func printRanges() string {
 	var b strings.Builder
-	b.WriteString("## Jitter\n\nEach delay is drawn evenly between these two values; only a timeout can have its largest. The sections below have the least value.\n\n| delay | least | largest |\n| --- | --- | --- |\n")
+	b.WriteString("## Jitter\n\nrelist draws each delay evenly between the two values. It never draws the largest, except for a timeout, which is in whole seconds. The sections below have the least value.\n\n| delay | least | largest |\n| --- | --- | --- |\n")
 	bounds := func(delay func(*stage) time.Duration) (least, most time.Duration) {
 		for _, roll := range []float64{0, math.Nextafter(1, 0)} {
 			s := newStage(func(r *Rules) { r.Rand = func() float64 { return roll } })

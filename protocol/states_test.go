@@ -89,27 +89,36 @@ For readers of package ` + "`protocol`" + `, and for looking up what relist does
 The machine is in one of four phases: waiting, listing, streaming (a watch sends the whole state first) and watching. An arrow of the
 drawing is an input that leads to another phase, and a box lists inputs that do not. "Opening" is a watch without an answer yet. The
 machine remembers a resume version (the resourceVersion up to which the sink has everything except quarantined objects) and its places
-on two backoff schedules: one for servers that answer, one for servers that cannot be reached.
+on two backoff schedules: one for servers that answer, one for servers that cannot be reached. The sink is what the reflector fills, such as
+a queue or a store.
 
-Each row of the sections below is a step, or several with one result, and has an anchor (states.md#w4). Before it, the resume version is
-100, and nothing is wrong except what the section and the row say. "Next" names the next phase and what changes in the machine's memory:
+Each row of the sections below is a step, or several with one result, and has an anchor (states.md#w4). At the start of each step, the
+resume version is 100, and the section and the row name everything that is wrong. "Next" names the next phase and what changes in the
+machine's memory:
 
 | next | meaning |
 | --- | --- |
 | resume 120 | the resume version becomes 120 |
 | consistent next | the next list asks for the most recent state, until one succeeds |
-| distrusted | the sink may hold another history, so the next list reuses nothing |
-| b quarantined; b released | the sink may lack the latest b; it has it again |
-| refetch version of b: 110 | events of b up to 110 are in the sink already |
+| distrusted | the server may have been restored from a backup, so relist decodes every object of the next list |
+| b quarantined | the sink may lack the latest state of b |
+| b released | the sink has the latest state of b, or b is gone |
+| refetch version of b: 110 | b was requested, and the answer was as of 110: the machine ignores later events of b up to 110 |
+| repair list in 1s | the machine lists then, because a refetch cannot help |
 | unverified; verified | whether a history check is pending |
 
-The effects are requests, changes of the sink, and reports to the log, the trace and the metrics. Left out: the report of an applied
-event or bookmark, and the least or default values of [Requests](#requests) and [Jitter](#jitter).
+The effects are requests, changes of the sink, and reports to the log, the trace hooks and the metrics. The rows leave out reports that the
+rest of the row implies, such as that of an applied event; the queries, which are in [Requests](#requests); and the random part of delays
+([Jitter](#jitter)): each delay is the least.
 
 | effect | meaning |
 | --- | --- |
 | list at 100; consistent list; watch from 100; refetch b; list metadata | sends this request; "reusing" decodes only objects whose version the sink does not hold |
-| replace at 120, add, update, delete, collect, resync | gives the sink the whole state, one change, one initial event, or every object again; an inferred delete has no event |
+| replace at 120 | gives the sink the whole state |
+| add, update, delete | gives the sink one change |
+| inferred delete | deletes an object although no event says so |
+| collect | keeps one initial event until the state is complete |
+| resync | offers every object of the sink to its consumer again |
 | close | closes the open stream |
 | compare | compares the sink with the listed metadata |
 | backoff 800ms (expired); relist (expired) | the delay before the next request, or a list that was not planned, and the reason |

@@ -25,7 +25,7 @@ type verification struct {
 	keysWithEvents map[string]bool // the keys of events since the list was asked for: they are not compared
 }
 
-// ErrVerification is in the error of a ListProblem if the list of a verification failed. The copy is kept in step all the same.
+// ErrVerification is in the error of a ListProblem if the list of a verification failed. The watch still keeps the copy up to date.
 var ErrVerification = errors.New("verify")
 
 // maxDifferences is the number of keys that are asked for one by one. If more differ, the machine lists.

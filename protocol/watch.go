@@ -153,8 +153,8 @@ func (m *Machine) event(now time.Time, e *Seen) {
 }
 
 // passEvent moves the resume version past an event, unless it is one of the objects that a watch without a version begins with,
-// because these come in no order. Only here does the event become one of the recent ones: a server that repeats events repeats none
-// that the resume version has not passed.
+// because these come in no order. The event joins [recent] only now, because a server is asked to repeat only events that the
+// resume version has passed.
 func (m *Machine) passEvent(typ Type, meta object.Meta) {
 	resume, err := advance(m.resume, meta.ResourceVersion)
 	if err == nil && object.IsComparable(m.resume) && resume != m.resume {
@@ -209,8 +209,8 @@ func (m *Machine) apply(typ Type, item Item) {
 	m.emit(how)
 }
 
-// ended decides what follows a watch. Either the machine opens the next watch at the resume version, or up to four events before
-// it, so that the sink gets no object twice; or it lists.
+// ended decides what follows a watch. It is the next watch, or a list. The watch begins at the resume version, or up to four events
+// before it. The machine does not give these events to the sink a second time.
 func (m *Machine) ended(now time.Time, failure Failure) {
 	var p *watching
 	switch phase := m.phase.(type) {
