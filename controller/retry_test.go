@@ -37,7 +37,7 @@ func TestErrorsAreRetried(t *testing.T) {
 	})
 }
 
-// What the API server says about when to come back comes before the delay.
+// After a Retry-After of the API server, the key waits for that time, and then for its delay.
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake("a")

@@ -22,8 +22,8 @@ import (
 // Only the latest call counts: one that returns 0 waits for changes alone.
 //
 // If it returns an error, it is called again after a delay: see [QueueOptions]. If after is positive, or if the error is an
-// answer of the API server that says when to come back (Retry-After, in the Status of a 429, 500, 503 or 504), that time comes
-// before the delay. A panic counts as an error.
+// answer of the API server that says when to come back (Retry-After, in the Status of a 429, 500, 503 or 504), the key waits for
+// that time, and then for the delay. A panic counts as an error.
 //
 // ctx ends when the controller stops. Reconcile must return soon after that, because Run waits for it.
 type Reconcile func(ctx context.Context, key string) (after time.Duration, err error)

@@ -404,11 +404,11 @@ func Example_mutations() {
 }
 
 func Example_trace() {
-	var lists, pauses, problems counter
+	var lists, backoffs, problems counter
 	opts := informer.Options[*Pod]{
 		Reflector: reflector.Options{Trace: &reflector.Trace{
 			ListDone: func(reflector.ListDone) { lists.Inc() },
-			Backoff:  func(reflector.Backoff) { pauses.Inc() },
+			Backoff:  func(reflector.Backoff) { backoffs.Inc() },
 			Problem:  func(reflector.Problem) { problems.Inc() },
 		}},
 	}
