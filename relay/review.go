@@ -179,8 +179,8 @@ func unreachable(err error) error {
 	return apierrors.NewServiceUnavailable("the relay cannot reach the API server: " + err.Error())
 }
 
-// expiring remembers answers for a time. It holds a bounded number: when it is full, it forgets what has expired, or else everything. Of a
-// question it keeps a digest, because a reader can send long ones, and because a token is a secret.
+// expiring remembers answers for a time. It holds a bounded number: when it is full, it forgets what has expired, or else any tenth of the
+// rest. Of a question it keeps a digest, because a reader can send long ones, and because a token is a secret.
 type expiring[V any] struct {
 	mu  sync.Mutex
 	all map[[sha256.Size]byte]expiry[V]
@@ -191,7 +191,8 @@ type expiry[V any] struct {
 	until time.Time
 }
 
-const maxRemembered = 10_000
+// maxRemembered is enough for some 10,000 readers of several resources, each with an identity of its own. An answer takes about 150 bytes.
+const maxRemembered = 100_000
 
 func newExpiring[V any]() *expiring[V] {
 	return &expiring[V]{all: make(map[[sha256.Size]byte]expiry[V])}
@@ -218,8 +219,11 @@ func (e *expiring[V]) set(question []byte, value V, ttl time.Duration) {
 				delete(e.all, k)
 			}
 		}
-		if len(e.all) >= maxRemembered {
-			clear(e.all)
+		for k := range e.all { // a map is ranged over from anywhere
+			if len(e.all) <= maxRemembered*9/10 {
+				break
+			}
+			delete(e.all, k)
 		}
 	}
 	e.all[key] = expiry[V]{value, time.Now().Add(ttl)}

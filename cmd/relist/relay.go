@@ -65,8 +65,8 @@ What they may read is what the API server says that they may
 (SubjectAccessReview); with --allow-all, everything that the relay has. A watch
 ends when its reader has lost the right, up to the time of --allowed-ttl later.
 
-The user of the relay needs the rights list and watch for the resources, create
-for tokenreviews and subjectaccessreviews, and with --pass-on impersonate.
+The user of the relay needs the rights get, list and watch for the resources,
+create for tokenreviews and subjectaccessreviews, and with --pass-on impersonate.
 
 /healthz is 200 while the relay runs, /readyz once it has every resource.`,
 		Example: `  relist relay pods,nodes,configmaps --listen :8443 --tls-cert tls.crt --tls-key tls.key
