@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/internal/stephook"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/protocol"
@@ -63,6 +64,6 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 	defer r.running.Unlock()
 	resource, namespace := source.ScopeOf(r.lw)
 	r.trace.RunStart(RunStart{resource, namespace})
-	d := driver[T]{Reflector: r, stepped: stephook.From(ctx)}
+	d := driver[T]{Reflector: r, stepped: hook.From[stephook.Hook](ctx)}
 	return d.run(ctx)
 }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/relist-go/relist/internal/readhook"
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/listwatch/source"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/protocol"
@@ -42,8 +42,8 @@ type message[T any] struct {
 	part  *source.Part[T]
 }
 
-// start begins a request. hook is called whenever some of its bytes have come.
-func start[T any](ctx context.Context, now time.Time, hook func(), run func(context.Context, *request[T])) *request[T] {
+// start begins a request. arrived is called whenever some of its bytes have come.
+func start[T any](ctx context.Context, now time.Time, arrived func(), run func(context.Context, *request[T])) *request[T] {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &request[T]{
 		messages: make(chan message[T]),
@@ -52,9 +52,9 @@ func start[T any](ctx context.Context, now time.Time, hook func(), run func(cont
 		lastByte: lastRead{start: now},
 		started:  now,
 	}
-	ctx = readhook.With(ctx, func(int) {
+	ctx = hook.With[hook.Read](ctx, func(int) {
 		r.lastByte.note()
-		hook()
+		arrived()
 	})
 	go func() {
 		defer close(r.done)

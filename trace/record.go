@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/internal/stephook"
 	"github.com/relist-go/relist/internal/target"
 	"github.com/relist-go/relist/internal/tracepage"
@@ -61,7 +62,7 @@ func (r *recorder) observe(ctx context.Context) context.Context {
 	if r == nil {
 		return ctx
 	}
-	return stephook.With(ctx, r.step)
+	return hook.With[stephook.Hook](ctx, r.step)
 }
 
 // step notes a step of the machine. It runs on the goroutine of the reflector.

@@ -14,7 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/relist-go/relist/internal/readhook"
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -51,7 +51,7 @@ func TestCompressedAnswer(t *testing.T) {
 	text := strings.Repeat(`{"items":[]} `, 10_000)
 	body := gzipped(t, text)
 	read := 0
-	resp, err := serveGzip(t, 200, body).Get(readhook.With(t.Context(), func(n int) { read += n }), Request{Path: "/"})
+	resp, err := serveGzip(t, 200, body).Get(hook.With[hook.Read](t.Context(), func(n int) { read += n }), Request{Path: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/relist-go/relist/internal/connhook"
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/internal/memnet"
 )
 
@@ -125,7 +125,7 @@ func TestConnHook(t *testing.T) {
 			defer c.Close()
 			var answers []func() bool
 			get := func() error {
-				return getAll(connhook.With(t.Context(), func(gone func() bool) { answers = append(answers, gone) }), c, "/")
+				return getAll(hook.With[hook.Conn](t.Context(), func(gone func() bool) { answers = append(answers, gone) }), c, "/")
 			}
 			for range 2 {
 				if err := get(); err != nil {
@@ -154,7 +154,7 @@ func TestConnHook(t *testing.T) {
 func TestConnHookWithARoundTripper(t *testing.T) {
 	cfg := serve(t, func(http.ResponseWriter, *http.Request) {})
 	cfg.RoundTripper = http.DefaultTransport
-	ctx := connhook.With(t.Context(), func(func() bool) { t.Error("a connection is known") })
+	ctx := hook.With[hook.Conn](t.Context(), func(func() bool) { t.Error("a connection is known") })
 	if err := getAll(ctx, newTestClient(t, cfg), "/"); err != nil {
 		t.Error(err)
 	}

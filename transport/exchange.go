@@ -13,8 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/relist-go/relist/internal/connhook"
-	"github.com/relist-go/relist/internal/readhook"
+	"github.com/relist-go/relist/internal/hook"
 )
 
 // kind is what all exchanges of one sort have in common. A Client has one for Get, and
@@ -39,17 +38,18 @@ type exchange struct {
 
 	client  *Client
 	request Request
-	method  string                 // "" is GET
-	content []byte                 // of the request; nil for none
-	url     string                 // for errors: without the query
-	onRead  func(n int)            // see package readhook; nil if nobody asked
-	onConn  func(gone func() bool) // see package connhook; nil if nobody asked
-	last    *attempt               // nil before the first
+	method  string    // "" is GET
+	content []byte    // of the request; nil for none
+	url     string    // for errors: without the query
+	onRead  hook.Read // nil if nobody asked
+	onConn  hook.Conn // nil if nobody asked
+	last    *attempt  // nil before the first
 }
 
 // begin starts an exchange. The context that it returns is that of the exchange.
 func (c *Client) begin(ctx context.Context, k kind, req Request) (context.Context, *exchange) {
-	x := &exchange{kind: k, client: c, request: req, url: c.server.name + req.Path, onRead: readhook.From(ctx), onConn: connhook.From(ctx)}
+	x := &exchange{kind: k, client: c, request: req, url: c.server.name + req.Path}
+	x.onRead, x.onConn = hook.From[hook.Read](ctx), hook.From[hook.Conn](ctx)
 	x.known = c.proxySecrets
 	ctx, x.lifetime = newLifetime(ctx)
 	return ctx, x

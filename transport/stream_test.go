@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/internal/memnet"
-	"github.com/relist-go/relist/internal/readhook"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -285,7 +285,7 @@ func TestReadHookSeesBytesOfAnUnfinishedFrame(t *testing.T) {
 				<-finish
 			}))
 			read := make(chan int, 10)
-			stream, err := client.Watch(readhook.With(t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
+			stream, err := client.Watch(hook.With[hook.Read](t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relist-go/relist/internal/readhook"
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/transport/frames"
 )
 
@@ -114,7 +114,7 @@ func TestSocketGoesOnAfterAFrameThatIsTooLarge(t *testing.T) {
 			cfg := sending(t, text(`{"n":1}`), data, text(`{"n":2}`), closing(1000, ""))
 			cfg.MaxFrameBytes = 100_000
 			read := 0
-			s, err := newTestClient(t, cfg).Watch(readhook.With(t.Context(), func(n int) { read += n }), Request{Frames: formats, Path: "/"})
+			s, err := newTestClient(t, cfg).Watch(hook.With[hook.Read](t.Context(), func(n int) { read += n }), Request{Frames: formats, Path: "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestReadHookSeesMessagesOnly(t *testing.T) {
 		s.drain()
 	})
 	read := make(chan int, 10)
-	stream, err := newTestClient(t, cfg).Watch(readhook.With(t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
+	stream, err := newTestClient(t, cfg).Watch(hook.With[hook.Read](t.Context(), func(n int) { read <- n }), Request{Frames: jsonFrames, Path: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

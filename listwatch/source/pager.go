@@ -6,7 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/internal/connhook"
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/object"
 )
 
@@ -106,7 +106,7 @@ func wholePages[T any](get pageFunc[T]) partsFunc[T] {
 // each asks for page after page, and hands over the parts of each. The List that it returns has no objects.
 func each[T any](ctx context.Context, get partsFunc[T], opts metav1.ListOptions, part func(Part[T]) error) (*List[T], error) {
 	conns := &conns{}
-	ctx = connhook.With(ctx, conns.answered)
+	ctx = hook.With[hook.Conn](ctx, conns.answered)
 	list := &List[T]{ConnGone: conns.gone}
 	next := opts
 	restarted := false

@@ -10,8 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/relist-go/relist/internal/connhook"
-	"github.com/relist-go/relist/internal/readhook"
+	"github.com/relist-go/relist/internal/hook"
 	"github.com/relist-go/relist/object"
 )
 
@@ -132,7 +131,7 @@ func (t Type) String() string {
 // ReadHook returns the function that a [ListWatcher] should call with the number of bytes whenever some of an answer have arrived, so
 // that a reflector does not take a list of many minutes, or a watch in the middle of a large event, for dead. It is nil if nobody
 // asked. package transport calls it for every request.
-func ReadHook(ctx context.Context) func(n int) { return readhook.From(ctx) }
+func ReadHook(ctx context.Context) func(n int) { return hook.From[hook.Read](ctx) }
 
 // ConnHook returns the function that a [ListWatcher] should call when a page begins to arrive; nil if nobody asked. The function that
 // it is called with reports whether the connection of that page has been closed since, by either end.
@@ -141,4 +140,4 @@ func ReadHook(ctx context.Context) func(n int) { return readhook.From(ctx) }
 // turns out to be broken, net/http sends the request again over another one. A connection may also be closed because nothing used it
 // for a while, or because the server closes it after each answer. package transport calls it, unless a RoundTripper of the program's
 // makes the connections.
-func ConnHook(ctx context.Context) func(gone func() bool) { return connhook.From(ctx) }
+func ConnHook(ctx context.Context) func(gone func() bool) { return hook.From[hook.Conn](ctx) }
