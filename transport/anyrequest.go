@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -98,19 +98,13 @@ type upgradedBody struct {
 
 // passOn returns the request to send instead of r, without the credential.
 func (c *Client) passOn(ctx context.Context, r *http.Request, path string) (*http.Request, error) {
-	target := c.server.url.String() + path
-	if r.URL.RawQuery != "" {
-		target += "?" + r.URL.RawQuery
-	}
-	hr, err := http.NewRequestWithContext(ctx, r.Method, target, nil)
+	hr, err := c.newRequest(ctx, r.Method, path, r.URL.RawQuery, r.Header, nil)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(hr.Header, r.Header.Clone())
-	if _, own := hr.Header["User-Agent"]; !own {
-		hr.Header.Set("User-Agent", c.userAgent)
+	if agent, own := r.Header["User-Agent"]; own {
+		hr.Header["User-Agent"] = slices.Clone(agent) // who sends any request may name itself
 	}
-	impersonate(hr.Header, c.asUser)
 	hr.ContentLength, hr.TransferEncoding, hr.Trailer, hr.Close = r.ContentLength, r.TransferEncoding, r.Trailer, r.Close
 	if r.Body != nil && r.Body != http.NoBody {
 		hr.Body, hr.GetBody = &givenBody{body: r.Body}, r.GetBody

@@ -50,31 +50,39 @@ type Request struct {
 
 // newRequest returns the request that is sent, without the credential.
 func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
-	c, req := x.client, x.request
+	req := x.request
 	if err := checkPath(req.Path); err != nil {
 		return nil, err
 	}
-	target := c.server.url.String() + req.Path
-	if len(req.Query) > 0 {
-		target += "?" + req.Query.Encode()
-	}
-	hr, err := http.NewRequestWithContext(ctx, x.method, target, x.contentReader())
+	hr, err := x.client.newRequest(ctx, x.method, req.Path, req.Query.Encode(), req.Header, x.contentReader())
 	if err != nil {
 		return nil, err
 	}
-	if req.Header != nil {
-		hr.Header = req.Header.Clone()
-	}
-	hr.Header.Set("User-Agent", c.userAgent)
 	hr.Header.Set("Accept", jsonMediaType)
 	if req.Accept != "" {
 		hr.Header.Set("Accept", req.Accept)
 	}
-	impersonate(hr.Header, c.asUser)
 	if x.gzip && hr.Header.Get("Accept-Encoding") == "" {
 		hr.Header.Set("Accept-Encoding", "gzip")
 	}
 	return hr, nil
+}
+
+// newRequest returns a request to the server, without the credential. It has what all requests of the Client have in their headers. Of
+// the given header it ignores the User-Agent.
+func (c *Client) newRequest(ctx context.Context, method, path, query string, header http.Header, body io.Reader) (*http.Request, error) {
+	target := c.server.url.String() + path
+	if query != "" {
+		target += "?" + query
+	}
+	r, err := http.NewRequestWithContext(ctx, method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(r.Header, header.Clone())
+	r.Header.Set("User-Agent", c.userAgent)
+	impersonate(r.Header, c.asUser)
+	return r, nil
 }
 
 // contentReader returns the body of the request, nil if it has none.
