@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -363,10 +364,5 @@ func (r *composer) newest() *replay {
 
 // drop removes a request that is over.
 func (r *composer) drop(x *replay) {
-	for i := range r.open {
-		if r.open[i] == x {
-			r.open = append(r.open[:i], r.open[i+1:]...)
-			return
-		}
-	}
+	r.open = slices.DeleteFunc(r.open, func(open *replay) bool { return open == x })
 }
