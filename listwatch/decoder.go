@@ -11,6 +11,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/internal/typecheck"
+	"github.com/relist-go/relist/listwatch/internal/unstructured"
 	"github.com/relist-go/relist/object"
 )
 
@@ -40,7 +41,7 @@ func newDecoder[T object.Object](transform func(T) (T, error), drop []string, sh
 		return nil, fmt.Errorf("listwatch: objects cannot be decoded into %v; use a struct or a pointer to one", typ)
 	}
 	d.partial = typ == reflect.TypeFor[*metav1.PartialObjectMetadata]()
-	d.kinds = d.partial || isUnstructured(typ) || isRaw(typ)
+	d.kinds = d.partial || unstructured.Is(typ) || isRaw(typ)
 	paths, err := parseDrop(drop)
 	if err != nil {
 		return nil, err
@@ -50,18 +51,11 @@ func newDecoder[T object.Object](transform func(T) (T, error), drop []string, sh
 	return d, err
 }
 
-// isUnstructured reports whether typ is *unstructured.Unstructured. It compares the
-// name, because naming the type itself would add 40 KB to every program, and most
-// programs do not use it.
-func isUnstructured(typ reflect.Type) bool {
-	return typ.String() == "*unstructured.Unstructured" && typ.Elem().PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-}
-
 // checkType returns an error if objects would not be decoded into a T as the author of T
 // must have meant. namespaced says that each object has a namespace.
 func (d *decoder[T]) checkType(namespaced bool) error {
 	typ := reflect.TypeFor[T]()
-	if isUnstructured(typ) {
+	if unstructured.Is(typ) {
 		return nil
 	}
 	known, err := typecheck.Check(typ, namespaced)

@@ -29,6 +29,7 @@ import (
 
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/listwatch/internal/intern"
+	"github.com/relist-go/relist/listwatch/internal/unstructured"
 	"github.com/relist-go/relist/listwatch/internal/wire"
 	"github.com/relist-go/relist/transport/frames"
 )
@@ -71,7 +72,7 @@ func (Format) Identify(object []byte) format.Identity {
 // Unmarshaler implements [format.Format]. It accepts every type.
 func (Format) Unmarshaler(typ reflect.Type, opts format.Options) (func(object []byte, into any) error, error) {
 	var unmarshal func(object []byte, into any) error
-	if isUnstructured(typ) {
+	if unstructured.Is(typ) {
 		unmarshal = newUnstructured(typ, opts.ShareParts)
 	} else {
 		unmarshal = newStructs(typ, opts.ShareParts)
@@ -89,17 +90,6 @@ func newStructs(typ reflect.Type, share bool) func(object []byte, into any) erro
 		decoders.Put(decoder)
 		return withoutValue(err)
 	}
-}
-
-// isUnstructured reports whether typ is *unstructured.Unstructured. It compares the name,
-// because naming the type itself would add 40 KB to every program, and most programs do
-// not use it.
-func isUnstructured(typ reflect.Type) bool {
-	if typ.Kind() != reflect.Pointer {
-		return false
-	}
-	typ = typ.Elem()
-	return typ.Name() == "Unstructured" && typ.PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 }
 
 // newUnstructured returns a function that decodes the JSON of an object into maps, with

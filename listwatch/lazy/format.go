@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/relist-go/relist/listwatch/format"
+	"github.com/relist-go/relist/listwatch/internal/unstructured"
 	"github.com/relist-go/relist/listwatch/internal/wire"
 	"github.com/relist-go/relist/listwatch/json"
 	"github.com/relist-go/relist/listwatch/protobuf"
@@ -46,7 +47,7 @@ type Packer interface {
 // cannot be decoded into T.
 func New[T object.Object](opts Options) (format.Format, error) {
 	typ := reflect.TypeFor[T]()
-	if typ.String() == "*unstructured.Unstructured" {
+	if unstructured.Is(typ) {
 		return nil, errors.New("lazy: the kinds of objects are not kept; keep objects of any kind as *listwatch.Raw")
 	}
 	if opts.Encoding == nil {
