@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/listoptions"
 	"github.com/relist-go/relist/watchcache"
 )
 
@@ -80,7 +81,7 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 	}
 	switch v {
 	case "list", "watch":
-		opts, err := listOptions(req)
+		opts, err := listoptions.Parse(req.URL.Query())
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/relist-go/relist/internal/listoptions"
 )
 
 // maxBody is kube-apiserver's limit for the body of a request.
@@ -136,7 +138,7 @@ func (r *revision) undated(cur *revision) *revision {
 
 // serveDeleteCollection deletes the objects that the selectors select, and answers with a list of them.
 func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request, t target, f format, del deletion) error {
-	opts, err := listOptions(req)
+	opts, err := listoptions.Parse(req.URL.Query())
 	if err != nil {
 		return err
 	}

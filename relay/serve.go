@@ -12,33 +12,18 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/relist-go/relist/internal/listoptions"
 	"github.com/relist-go/relist/watchcache"
 )
 
 var noResource schema.GroupResource
 
-// listOptions reads a query with the code that kube-apiserver has for it: a watch at "" or 0 asks for initial events without saying so.
-func listOptions(query url.Values) (*internalversion.ListOptions, error) {
-	opts := &internalversion.ListOptions{}
-	if err := scheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, opts); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	internalversion.SetListOptionsDefaults(opts, true)
-	if errs := validation.ValidateListOptions(opts, true); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
-	}
-	return opts, nil
-}
-
 // serveResource answers a request for objects of a resource.
 func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *User, u *upstream, t target) error {
 	query := req.URL.Query()
-	opts, err := listOptions(query)
+	opts, err := listoptions.Parse(query)
 	if err != nil {
 		return err
 	}

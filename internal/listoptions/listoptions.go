@@ -1,7 +1,8 @@
-package apitest
+// Package listoptions reads the query of a list or a watch with the code that kube-apiserver has for it.
+package listoptions
 
 import (
-	"net/http"
+	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -11,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// listOptions reads the query of a list or a watch with the same code that kube-apiserver has for it, so that defaults
-// and refusals are the same: a watch at "" or 0 asks for initial events without saying so.
-func listOptions(req *http.Request) (*internalversion.ListOptions, error) {
+// Parse returns the options of a query. Its defaults and refusals are those of kube-apiserver: a watch at "" or 0 asks for initial
+// events without saying so. Its errors are those that the client gets: 400 or 422.
+func Parse(query url.Values) (*internalversion.ListOptions, error) {
 	opts := &internalversion.ListOptions{}
-	if err := scheme.ParameterCodec.DecodeParameters(req.URL.Query(), metav1.SchemeGroupVersion, opts); err != nil {
+	if err := scheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, opts); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	internalversion.SetListOptionsDefaults(opts, true)
