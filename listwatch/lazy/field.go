@@ -45,17 +45,20 @@ type Lazy interface {
 }
 
 // Path decodes the member of an object at a path, as [At] has it, and nothing else of the object. Each call returns a value of its own,
-// as Get does. Path returns an error if T has no such member of type V.
+// as Get does. Path returns an error if T has no such member of type V, or if nothing was decoded into the object.
 func Path[V any](obj Lazy, path string) (V, error) {
 	value, err := obj.part(path, reflect.TypeFor[V]())
 	if err != nil {
-		return *new(V), fmt.Errorf("lazy: %s: %w", object.Key(obj), err)
+		return *new(V), err
 	}
 	return value.Interface().(V), nil
 }
 
 // named returns a pointer to the value of a named field, or nil.
 func (o *content) named(path string) any {
+	if o.from == nil {
+		return nil
+	}
 	i, ok := o.from.named[path]
 	if !ok {
 		return nil
@@ -64,7 +67,14 @@ func (o *content) named(path string) any {
 }
 
 func (o *Object[T]) part(path string, typ reflect.Type) (reflect.Value, error) {
-	return o.from.part(o.Bytes(), path, typ)
+	if o.from == nil {
+		return reflect.Value{}, errEmpty
+	}
+	value, err := o.from.part(o.Bytes(), path, typ)
+	if err != nil {
+		return reflect.Value{}, fmt.Errorf("lazy: %s: %w", o, err)
+	}
+	return value, nil
 }
 
 // part decodes the member at a path.

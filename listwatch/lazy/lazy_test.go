@@ -250,6 +250,24 @@ func TestPath(t *testing.T) {
 	}
 }
 
+// An Object that nothing was decoded into is no object, and says so.
+func TestZeroObject(t *testing.T) {
+	const want = "lazy: the object is empty: nothing was decoded into it"
+	var obj lazyMap
+	if got, err := obj.Get(); got != nil || err == nil || err.Error() != want {
+		t.Errorf("Get: %v, %v", got, err)
+	}
+	if _, err := lazy.Path[int](&obj, "spec.size"); err == nil || err.Error() != want {
+		t.Errorf("Path: %v", err)
+	}
+	if n := size.Of(&obj); n != 0 {
+		t.Errorf("Of: %d", n)
+	}
+	if _, err := obj.MarshalJSON(); err == nil || err.Error() != want {
+		t.Errorf("MarshalJSON: %v", err)
+	}
+}
+
 // A message is kept without its envelope and the dropped members. A copy of its bytes is the same object.
 func TestProtobuf(t *testing.T) {
 	type lazyCarp = lazy.Object[*carp.Carp]

@@ -22,6 +22,7 @@ package lazy
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -35,6 +36,9 @@ import (
 // Object is one object of type T as bytes, with its metadata and the named fields. It must not be changed. Several goroutines may
 // read it.
 type Object[T object.Object] struct{ content }
+
+// errEmpty is returned for the zero value of an Object.
+var errEmpty = errors.New("lazy: the object is empty: nothing was decoded into it")
 
 // content is what an Object of any type has.
 type content struct {
@@ -79,8 +83,11 @@ func (o *Object[T]) GetDeletionTimestamp() *metav1.Time { return o.meta.Deletion
 
 // Get decodes the object. Each call returns a value of its own, which the caller may change. It is the value that listwatch.New without
 // this package would bring, except that it shares no parts with other objects. Get returns an error only if the object came with
-// [Options.Unchecked].
+// [Options.Unchecked], or if nothing was decoded into it.
 func (o *Object[T]) Get() (T, error) {
+	if o.from == nil {
+		return *new(T), errEmpty
+	}
 	var obj T
 	if err := o.from.whole(o.Bytes(), &obj); err != nil {
 		return *new(T), fmt.Errorf("lazy: decode %s: %w", o, err)
