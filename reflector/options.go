@@ -114,8 +114,8 @@ const (
 )
 
 const (
-	defaultMinWatchTimeout = 5 * time.Minute
-	defaultIdleTimeout     = 2 * time.Minute
+	defaultMinWatchTimeout     = 5 * time.Minute
+	defaultResponseIdleTimeout = 2 * time.Minute
 )
 
 // rules returns the options as the machine uses them, with every default filled in.
@@ -125,7 +125,7 @@ func (o Options) rules() protocol.Rules {
 		Initial:             o.Initial,
 		Resync:              max(o.Resync, 0),
 		MinTimeout:          orDefault(o.MinWatchTimeout, defaultMinWatchTimeout),
-		ResponseIdleTimeout: orDefault(o.ResponseIdleTimeout, defaultIdleTimeout),
+		ResponseIdleTimeout: orDefault(o.ResponseIdleTimeout, defaultResponseIdleTimeout),
 		Base:                orDefault(o.BackoffBase, defaultBackoffBase),
 		Cap:                 orDefault(o.BackoffCap, defaultBackoffCap),
 		TypeFits:            o.TypeFits,
