@@ -90,30 +90,30 @@ The machine is in one of four phases: waiting, listing, streaming (a watch sends
 drawing is an input that leads to another phase, and a box lists inputs that do not. "Opening" is a watch without an answer yet. The
 machine remembers a resume version (the resourceVersion up to which the sink has everything except quarantined objects) and its places
 on two backoff schedules: one for servers that answer, one for servers that cannot be reached. The sink is what the reflector fills, such as
-a queue or a store.
+a queue or a store. A sink with the methods of [` + "`" + `Holder` + "`" + `](../reflector/sink.go) tells the machine which objects it holds.
 
-Each row of the sections below is a step, or several with one result, and has an anchor (states.md#w4). At the start of each step, the
-resume version is 100, and the section and the row name everything that is wrong. "Next" names the next phase and what changes in the
-machine's memory:
+Each row of the sections below shows one step, or several steps with the same result. Each row has an anchor (states.md#w4). At the start of
+each step, the resume version is 100, unless the section or the row says otherwise. Nothing is wrong except what they say. "Next" names the
+next phase and what changes in the machine's memory:
 
 | next | meaning |
 | --- | --- |
 | resume 120 | the resume version becomes 120 |
-| consistent next | the next list asks for the most recent state, until one succeeds |
+| consistent next | lists ask for the most recent state until one of them succeeds |
 | distrusted | the server may have been restored from a backup, so relist decodes every object of the next list |
-| b quarantined | the sink may lack the latest state of b |
-| b released | the sink has the latest state of b, or b is gone |
-| refetch version of b: 110 | b was requested, and the answer was as of 110: the machine ignores later events of b up to 110 |
+| ` + "`" + `b` + "`" + ` quarantined | the sink may lack the latest state of ` + "`" + `b` + "`" + ` |
+| ` + "`" + `b` + "`" + ` released | the sink has the latest state of ` + "`" + `b` + "`" + `, or ` + "`" + `b` + "`" + ` is gone |
+| refetch version of ` + "`" + `b` + "`" + `: 110 | ` + "`" + `b` + "`" + ` was requested, and the answer was as of 110: the machine ignores later events of ` + "`" + `b` + "`" + ` up to 110 |
 | repair list in 1s | the machine lists then, because a refetch cannot help |
 | unverified; verified | whether a history check is pending |
 
-The effects are requests, changes of the sink, and reports to the log, the trace hooks and the metrics. The rows leave out reports that the
-rest of the row implies, such as that of an applied event; the queries, which are in [Requests](#requests); and the random part of delays
-([Jitter](#jitter)): each delay is the least.
+The effects are requests, changes of the sink, and reports to the log, the trace hooks and the metrics. A row leaves out reports that the
+rest of the row implies, such as that of an applied event. The queries are in [Requests](#requests). The rows show each delay without its
+random part ([Jitter](#jitter)), so the real delay may be longer.
 
 | effect | meaning |
 | --- | --- |
-| list at 100; consistent list; watch from 100; refetch b; list metadata | sends this request; "reusing" decodes only objects whose version the sink does not hold |
+| list at 100; consistent list; watch from 100; refetch ` + "`" + `b` + "`" + `; list metadata | sends this request; "reusing" decodes only objects whose version the sink does not hold |
 | replace at 120 | gives the sink the whole state |
 | add, update, delete | gives the sink one change |
 | inferred delete | deletes an object although no event says so |
@@ -209,20 +209,20 @@ func describeNext(before, after *stage, effects []Effect) string {
 		e, was := a.quarantine.entries[key], b.quarantine.entries[key]
 		switch wait := e.next.Sub(after.at); {
 		case was == nil:
-			add(true, "%s quarantined, refetch in %v", key, wait)
+			add(true, "`%s` quarantined, refetch in %v", key, wait)
 		case *was != *e && !e.next.Equal(was.next):
-			add(true, "refetch of %s in %v", key, wait)
+			add(true, "refetch of `%s` in %v", key, wait)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.quarantine.entries)) {
-		add(a.quarantine.entries[key] == nil, "%s released", key)
+		add(a.quarantine.entries[key] == nil, "`%s` released", key)
 	}
 	add(a.quarantine.beyondLimit > b.quarantine.beyondLimit, "one more quarantined, without a refetch")
 	for _, key := range slices.Sorted(maps.Keys(a.refetchVersions)) {
-		add(a.refetchVersions[key] != b.refetchVersions[key], "refetch version of %s: %s", key, a.refetchVersions[key])
+		add(a.refetchVersions[key] != b.refetchVersions[key], "refetch version of `%s`: %s", key, a.refetchVersions[key])
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.refetchVersions)) {
-		add(a.refetchVersions[key] == "", "no refetch version of %s", key)
+		add(a.refetchVersions[key] == "", "no refetch version of `%s`", key)
 	}
 	add(a.repair.due() && !b.repair.due(), "repair list in %v", a.repair.at.Sub(after.at))
 	add(a.unverified != nil && b.unverified == nil, "unverified")
@@ -283,7 +283,7 @@ func describeEffect(e Effect) string {
 		if e.Key == "" {
 			return "refetch any one object"
 		}
-		return "refetch " + e.Key
+		return "refetch `" + e.Key + "`"
 	case ListMetadata:
 		return "list metadata at " + e.Version
 	case Cancel:
