@@ -20,7 +20,7 @@ type backoff struct {
 	// event.
 	failures, emptyWatches int
 
-	// nextListCheck is the earliest time for the next question of the history check about a list, see [checkListEvery].
+	// nextListCheck: the history check may ask about a list again only after this time, see [checkListEvery].
 	nextListCheck time.Time
 
 	// There are two buckets of tokens, one for watches, and one for lists of every kind. These are the times when they are full.

@@ -1,6 +1,7 @@
 // Package protocol holds every rule of the reflector, as a machine that does nothing by itself.
 //
-// A driver passes it facts ([Input]) one at a time, and performs the effects that come back ([Effect]) in their order:
+// A driver passes it facts ([Input]) one at a time, and performs the effects that come back ([Effect]) in their order. Some of
+// them change the sink, which is whatever holds the objects: a queue, a store, a database. The driver's loop:
 //
 //	for {
 //		effects := machine.Step(now, input) // a Tick, or what a request has brought

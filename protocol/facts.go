@@ -13,8 +13,9 @@ import (
 type Input interface{ input() }
 
 type (
-	// Tick says that it is the time that Wake returned, or later. Its fields say when the last byte of each open request came: now
-	// if a message of the request still waits for the driver; zero if the request is not open, or has brought nothing.
+	// Tick says that it is the time that Wake returned, or later. Each field is the time of the last byte of one open request;
+	// Main is that of the list or the watch. A field is the current time if a message of the request still waits for the driver,
+	// and zero if the request is not open or has brought nothing.
 	Tick struct{ Main, Refetch, Verification time.Time }
 
 	// Listed says that the whole list has come. If Failure has a reason, it did not come.
@@ -32,7 +33,7 @@ type (
 		Type Type
 		Item Item
 
-		// EndsInitial marks the bookmark that ends the initial events; Sum is then the fold of what was collected.
+		// EndsInitial marks the bookmark that ends the initial events; Sum is then what [Fold] makes of the collected objects.
 		EndsInitial bool
 		Sum         *Sum
 	}

@@ -9,7 +9,7 @@ type Sum struct {
 	Version string
 	Pages   int
 	Items   int    // the number of objects that can be used
-	Recent  recent // the newest of these objects, as far as all of them are of one history
+	Recent  recent // the newest of these objects; if a later page may be of another history, only of the pages before it
 
 	// Reconnected: see [Fold.Reconnected].
 	Reconnected bool
@@ -56,9 +56,9 @@ func (f *Fold) Item(item Item) {
 	}
 }
 
-// Reconnected takes the fact that the server may have been started again before it sent the items that follow: they came over a
-// connection that was made after the one of the first page had been closed. If its storage was restored from a backup in between,
-// the items before are of another history. So the history check asks about these earlier items.
+// Reconnected is called if the connection of the first page was closed, and the next items come over a new one. The server may
+// have been started again in between. If its storage was restored from a backup then, the earlier items are of another history.
+// So the history check asks about them.
 func (f *Fold) Reconnected() { f.sum.Reconnected = true }
 
 func (f *Fold) recent(item Item) {

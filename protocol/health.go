@@ -46,8 +46,8 @@ func (m *Machine) fail(now time.Time, err error) {
 	m.emit(Failing{err})
 }
 
-// watchAccepted ends an outage, unless the server may still say that the version of the watch is gone, or unless a watch has seemed to
-// end this outage before.
+// watchAccepted ends an outage, except in two cases: no list has come since the outage began, so the server may still say that the
+// version of the watch is gone; or an earlier watch seemed to end this outage, and failed.
 func (m *Machine) watchAccepted(now time.Time) {
 	h := &m.health
 	h.opened = now

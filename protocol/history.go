@@ -39,8 +39,8 @@ import (
 type recent struct {
 	states [4]known
 
-	// events is how many of the states are the last events. The server has sent no other event between the version since and the
-	// resume version. If events is zero, since means nothing.
+	// events is how many of the states are the last events. since is a version. Between it and the resume version, the server has sent only
+	// these events. If events is zero, since means nothing.
 	events int
 	since  string
 }
@@ -68,7 +68,7 @@ func (r *recent) event(from string, k known) {
 func (r *recent) passed() { r.events = 0 }
 
 // repeated takes an event that the server has repeated, and how many are left. If the watch ends now, the next watch starts behind this
-// event. Otherwise, a server that ends each watch after one event would repeat the first event forever.
+// event. Without this rule, a server that ends each watch after one event would repeat the first event forever.
 func (r *recent) repeated(k known, left int) {
 	if r.events == left+1 {
 		r.since, r.events = k.ResourceVersion, left
@@ -164,7 +164,7 @@ type unverified struct {
 	differs   bool       // the storage has shown something else than that list
 
 	at       time.Time // when to ask; zero while no watch is open, and while an answer is on its way
-	failures int       // questions in a row without an answer, or with one after which a list does not help
+	failures int       // how often in a row a question got no answer, or got an answer that no list can help with
 	behind   bool      // the last answer was older than the question
 }
 
@@ -174,10 +174,9 @@ const (
 	checkAfter  = 500 * time.Millisecond
 	checkSpread = 2500 * time.Millisecond
 
-	// If a list has come because the server showed another history, the machine asks whether the storage agrees with the list. It
-	// asks at most once in checkListEvery: if each list of a server is older than what was seen before, and each watch ends with
-	// 410, the next list comes anyway. If the storage has disagreed with a list, the machine asks about the next list without this
-	// limit.
+	// If a list has come because the server showed another history, the machine asks whether the storage agrees with the list. It asks at
+	// most once in checkListEvery. That is enough: if each list is older than what was seen before, and each watch ends with 410, another
+	// list follows without a question. If the storage has disagreed with a list, the machine asks about the next list without this limit.
 	checkListEvery = 30 * time.Second
 
 	// An answer that is older than the question may be that of a replica that is behind for a moment. So the machine asks once more
@@ -402,8 +401,8 @@ var errOtherHistory = errors.New("the server has another history: its storage wa
 
 // errStorageDiffers is reported if a list has come from a server that has shown another history, and the server's storage has
 // something else than the list. If the storage of etcd alone was restored, a running API server takes such a list from its watch
-// cache, and no list helps until that server is started again. If a question gets a 410 then, the machine asks it again as of the
-// resume version, because the sink still has objects of the old history.
+// cache, and no list helps until that server is started again. A 410 to a question does not settle it then, because the sink still has
+// objects of the old history. The machine asks again, as of the resume version.
 var errStorageDiffers = errors.New("the API server lists something else than its storage has: restart it if its storage was restored")
 
 // otherHistory takes the proof that the server has another history. It lists, unless a list has not helped.

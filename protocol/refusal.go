@@ -8,7 +8,8 @@ type pending struct {
 	how Apply // 0 for a whole state, or if there is nothing
 	sum *Sum  // of the whole state
 
-	// Of a change of one object: what has happened to it, and the version of the answer that says so, or "" if it is an event.
+	// For a change of one object: the object, the type of the change, and the version of the refetch's answer. answer is "" if an
+	// event brought the change.
 	item   Item
 	typ    Type
 	answer string
@@ -80,9 +81,9 @@ func (m *Machine) changeRefused(now time.Time, given pending, err error) {
 }
 
 // changeIsOver does what follows from a change, whether or not the sink took it: the resume version moves past an event, and an
-// answer to a refetch records a refetch version. The refetch version of a refused answer matters, because the answer may first
-// delete an earlier object with the same name. If the sink has taken that deletion, an older event must not bring the earlier
-// object back.
+// answer to a refetch records a refetch version. An answer may be two changes: it deletes an earlier object with the same name,
+// and adds the new one. If the sink takes the first and refuses the second, the refetch version still keeps older events from
+// bringing the earlier object back.
 func (m *Machine) changeIsOver(given pending) {
 	if given.answer != "" {
 		m.eventCame(given.item.Meta.Key)

@@ -11,9 +11,10 @@ import (
 
 // Point is a place in the history of a server at which a copy was saved, and from which another machine can resume.
 //
-// A copy at a point keeps a promise: for every key that is not among Unsure, except for MoreUnsure others, the copy equals the
-// server at Version. A program that saves a copy on its own must keep this promise, too. Version is the version of a list or of a
-// bookmark, or of an event up to which everything was applied. Do not use the highest version of an object in the copy instead.
+// A copy at a point keeps a promise: the copy equals the server at Version, except for the keys in Unsure and for at most
+// MoreUnsure objects whose keys are not known. A program that saves a copy on its own must keep this promise, too. Version is
+// the version of a list or of a bookmark, or of an event up to which everything was applied. Do not use the highest version of
+// an object in the copy instead.
 type Point struct {
 	// Version is a resourceVersion. If it is empty, there is no such place.
 	Version string `json:"version"`
@@ -31,7 +32,7 @@ type Point struct {
 	// looked at, see [Point.NoteHeld].
 	Newest []Newest `json:"newest,omitempty"`
 
-	// Since is a version, or empty. If it is a version, then the only events that the server had sent after it are those states of
+	// Since is a version, or empty. If it is set, the server had sent exactly these events after it, up to Version: the states of
 	// Newest that are newer than Since. The watch then begins at Since, and the server has to repeat these events.
 	Since string `json:"since,omitempty"`
 }
