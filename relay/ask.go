@@ -144,6 +144,9 @@ func (r *Relay) forward(w http.ResponseWriter, req *http.Request, path, query st
 			if resp.StatusCode == http.StatusUnauthorized { // the relay's credentials are meant, and not the reader's
 				return errors.New("it does not know the relay")
 			}
+			if resp.Header.Get("Cache-Control") != "" {
+				w.Header().Del("Cache-Control") // the upstream's is added to what is there
+			}
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
