@@ -115,6 +115,7 @@ func (r *Relay) Run(ctx context.Context) error {
 
 // ServeHTTP answers one request.
 func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("Cache-Control", "no-cache, private")
 	switch req.URL.Path {
 	case "/healthz", "/livez":
 		_, _ = w.Write([]byte("ok"))
@@ -123,7 +124,6 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.serveReady(w)
 		return
 	}
-	w.Header().Set("Cache-Control", "no-cache, private")
 	select {
 	case <-r.done:
 		writeError(w, apierrors.NewServiceUnavailable("the relay is shutting down"))

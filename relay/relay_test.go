@@ -46,6 +46,8 @@ func TestReadsAreTheServers(t *testing.T) {
 			"/api/v1/namespaces/shop/pods/none?resourceVersion=0",
 			"/api/v1",
 			"/apis",
+			"/healthz",
+			"/livez",
 		} {
 			got, want := r.get(path), r.direct(path)
 			same := func(name string) bool { return slices.Equal(got.header.Values(name), want.header.Values(name)) }
