@@ -117,6 +117,9 @@ func (f *form) listHead(p *watchcache.Page) []byte {
 	b = append(b, encode(metav1.ListMeta{
 		ResourceVersion: strconv.FormatUint(p.Version, 10), Continue: p.Continue, RemainingItemCount: p.Remaining,
 	})...)
+	if f.custom && p.Continue == "" {
+		b = append(b[:len(b)-1], `,"continue":""}`...) // a list of a custom type always has it
+	}
 	return append(b, `,"items":[`...)
 }
 
