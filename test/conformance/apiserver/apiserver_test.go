@@ -88,6 +88,11 @@ func (s section) namespace() string {
 	return "s-" + strings.ReplaceAll(strings.ToLower(s.name), " ", "-")
 }
 
+// all are the requests of a section, which begin with that for its namespace.
+func (s section) all() []request {
+	return append([]request{post("/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, s.namespace()))}, s.requests...)
+}
+
 // An oracle answers as a kube-apiserver does: that server, or what it has answered before.
 type oracle interface {
 	answer(t *testing.T, r request) (view string)
@@ -104,15 +109,14 @@ func compareSection(t *testing.T, apitest *side, theirs oracle, s section) compa
 	t.Helper()
 	c := comparison{known: make(map[string]int)}
 	ours := apitest.section(s.namespace())
-	requests := append([]request{post("/api/v1/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, s.namespace()))}, s.requests...)
-	for _, r := range requests {
+	for _, r := range s.all() {
 		var their, our string
 		var wg sync.WaitGroup
 		wg.Go(func() { their = theirs.answer(t, r) })
 		wg.Go(func() { our = ours.answer(t, r) })
 		wg.Wait()
 		c.theirs = append(c.theirs, their)
-		difference := knownDifference(s.name, r)
+		difference := differenceOf(known, s.name, r)
 		switch diff := cmp.Diff(their, our); {
 		case diff == "" && difference != "":
 			t.Errorf("%s %s %s: nothing differs any more; %q is no difference", r.method, r.path, r.body, difference)
@@ -129,7 +133,12 @@ func compareSection(t *testing.T, apitest *side, theirs oracle, s section) compa
 
 // answer sends a request, and returns what of the answer is compared.
 func (s *side) answer(t *testing.T, r request) string {
-	v, parsed := s.norm.view(s.send(t, r))
+	return s.take(t, r, s.send(t, r))
+}
+
+// take saves what later requests may name of an answer, and returns what is compared.
+func (s *side) take(t *testing.T, r request, a answer) string {
+	v, parsed := s.norm.view(a)
 	if len(parsed) == 1 && r.saveAs != "" {
 		if body, ok := parsed[0].(map[string]any); ok {
 			s.save(r.saveAs, body)

@@ -2,12 +2,15 @@ package apiserver
 
 import "regexp"
 
-// known are the differences that stay. The name of each has a row with the reason in docs/apitest.md. The pattern is that of a
-// section and a request, "deletes of pods: DELETE /api/v1/... BODY [Header: value]"; everything that matches has to differ.
-var known = []struct {
+// A difference is one between the answers of two servers that stays.
+type difference struct {
 	name    string
 	pattern *regexp.Regexp
-}{
+}
+
+// known are those between kube-apiserver and apitest. The name of each has a row with the reason in docs/apitest.md. The pattern is that of a
+// section and a request, "deletes of pods: DELETE /api/v1/... BODY [Header: value]"; everything that matches has to differ.
+var known = []difference{
 	{"namespaces", regexp.MustCompile(`namespaces/none/|^namespaces: .*(\?gone|POST /api/v1/namespaces/\{ns\}x/)`)},
 	{"schema", regexp.MustCompile(`^patches of (configmaps|secrets|services|leases|deployments): .* \{"status":\{"phase":"Running"\}\} |POST \S+/(deployments|services|pods) (null|\{\})$|` +
 		`"not base64"|"bad key"|"data":\{"n":5\}|POST \S+/pods \{"metadata":\{"name":"r"\}|secrets/s \{.*("type":"other"|"patched")|"immutable":true,"data":\{"a":"c"\}`)},
@@ -20,16 +23,21 @@ var known = []struct {
 	{"custom types", regexp.MustCompile(`HEAD /apis/example|(POST /apis/example.com/v1/namespaces/\{ns\}/widgets/a |PUT /apis/example.com/v1/namespaces/\{ns\}/widgets |PATCH /apis/example.com/v1/namespaces/\{ns\}/widgets )`)},
 }
 
-// knownDifference returns the name of the difference that a request is known to have, or "".
-func knownDifference(section string, r request) string {
-	text := section + ": " + r.method + " " + r.path + " " + r.body
-	for _, h := range r.header {
-		text += " [" + h + "]"
-	}
+// differenceOf returns the name of the difference that a request is known to have, or "".
+func differenceOf(known []difference, section string, r request) string {
 	for _, k := range known {
-		if k.pattern.MatchString(text) {
+		if k.pattern.MatchString(r.line(section)) {
 			return k.name
 		}
 	}
 	return ""
+}
+
+// line is a request as the patterns have it.
+func (r request) line(section string) string {
+	text := section + ": " + r.method + " " + r.path + " " + r.body
+	for _, h := range r.header {
+		text += " [" + h + "]"
+	}
+	return text
 }

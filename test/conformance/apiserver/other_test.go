@@ -20,8 +20,8 @@ func accepts() []request {
 		get(path+"?includeObject=None", "Accept: application/json;as=Table;v=v1;g=meta.k8s.io"), get(path+"?includeObject=x", "Accept: application/json;as=Table;v=v1;g=meta.k8s.io"))
 }
 
-// discovery is what describes the server, and paths that there are none of.
-func discovery() []request {
+// descriptions are what describes the server, and paths that there are none of.
+func descriptions() []request {
 	var r []request
 	for _, path := range []string{
 		"/api", "/api/", "/apis", "/apis/", "/api/v1", "/api/v1/", "/api/v2", "/apis/apps", "/apis/apps/", "/apis/apps/v1", "/apis/apps/v9", "/apis/nope", "/apis/nope/v1", "/apis/batch/v1",

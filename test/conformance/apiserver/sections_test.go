@@ -72,7 +72,7 @@ func sections() []section {
 	}
 	return append(all,
 		section{"many objects", manyObjects()},
-		section{"accept", accepts()}, section{"discovery", discovery()}, section{"namespaces", namespaces()},
+		section{"accept", accepts()}, section{"discovery", descriptions()}, section{"namespaces", namespaces()},
 		section{"special rules", specialRules()}, section{"owners", owners()},
 	)
 }
