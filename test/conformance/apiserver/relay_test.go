@@ -130,9 +130,9 @@ type pending struct {
 }
 
 // relaySide starts a relay of the types of the sections. What it does not serve it passes on.
-func relaySide(t *testing.T, real *side) *side {
+func relaySide(t *testing.T, upstream *side) *side {
 	t.Helper()
-	client, err := transport.NewClient(transport.Config{Server: real.url, RoundTripper: real.client.Transport, BearerToken: real.token})
+	client, err := transport.NewClient(transport.Config{Server: upstream.url, RoundTripper: upstream.client.Transport, BearerToken: upstream.token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func relaySide(t *testing.T, real *side) *side {
 	t.Cleanup(func() { cancel(); running.Wait(); front.Close() })
 	connections := &http.Transport{MaxIdleConnsPerHost: 50}
 	t.Cleanup(connections.CloseIdleConnections)
-	s := &side{name: "relay", url: front.URL, token: real.token, client: &http.Client{Transport: connections}}
+	s := &side{name: "relay", url: front.URL, token: upstream.token, client: &http.Client{Transport: connections}}
 	for begin := time.Now(); s.section("").send(t, get("/readyz")).status != http.StatusOK; <-time.After(50 * time.Millisecond) {
 		if time.Since(begin) > time.Minute {
 			t.Fatal("the relay is not ready")
