@@ -62,7 +62,7 @@ func run(ctx context.Context, s settings, files []string, out io.Writer) error {
 			say(out, "client  %-20s %s\n", c.name, c.label)
 		}
 		for _, f := range faults {
-			say(out, "fault   %-20s %s\n        by hand: %s; the clock starts when %s\n", f.name, f.what, f.curl, cmp.Or(f.since, sinceOver))
+			say(out, "fault   %-20s %s\n        by hand: %s; the clock starts when %s\n", f.name, f.what, byHand(f.steps), cmp.Or(f.since, sinceOver))
 		}
 		return nil
 	}

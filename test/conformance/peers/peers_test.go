@@ -5,9 +5,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/internal/chart"
 )
 
@@ -29,6 +31,25 @@ func TestGoClientsRecover(t *testing.T) {
 		}
 		if r.Requests > 50 {
 			t.Errorf("%s: %s has sent %d requests", r.Fault, r.Client, r.Requests)
+		}
+	}
+}
+
+// The server knows each address that -list prints. Most faults are made of these addresses.
+func TestServerKnowsFaults(t *testing.T) {
+	address := regexp.MustCompile(`\$F/([^\s,;)]+)`)
+	for _, f := range faults {
+		for _, m := range address.FindAllStringSubmatch(byHand(f.steps), -1) {
+			if strings.Contains(m[1], "...") {
+				continue // it depends on the state of the server
+			}
+			server := apitest.New(apitest.Options{})
+			if err := post(m[1]).do(t.Context(), &trial{world: &world{server: server}}); err != nil {
+				t.Errorf("%s: %v", f.name, err)
+			}
+			if err := server.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

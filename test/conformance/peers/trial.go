@@ -148,7 +148,7 @@ func (t *trial) play(ctx context.Context, starts chan struct{}) (r result, err e
 // strike has the fault happen.
 func (t *trial) strike(ctx context.Context) error {
 	t.begun = time.Now()
-	if err := t.fault.strike(ctx, t); err != nil {
+	if err := doAll(ctx, t, t.fault.steps); err != nil {
 		return fmt.Errorf("the fault itself: %w", err)
 	}
 	if t.over.IsZero() {

@@ -155,6 +155,9 @@ type watchID struct {
 
 // add is told of each request at its end, and of a watch also when it is answered.
 func (l *requestLog) add(r apitest.LoggedRequest) {
+	if strings.HasPrefix(r.URI, faultsPath) {
+		return // a fault of ours is no request of the client
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if strings.Contains(r.URI, "watch=") {
