@@ -52,8 +52,10 @@ Other outputs show the objects themselves, those of the first list too:
   table                all objects, sorted: live on a terminal, and once at the
                        end on other outputs and with --exit-on-sync
   none                 nothing but the summary
-Problems of the connection then go to stderr. A string that holds what a
-terminal would obey is printed in quotes or with escapes.
+With these, problems go to stderr, with one line when requests begin to fail,
+one for each further reason, and one when they work again. A live table shows
+this in its last line instead. A string that holds what a terminal would obey
+is printed in quotes or with escapes.
 
 With -o json, stdout has one JSON object on each line. Its "kind" says what
 happened:
@@ -66,9 +68,10 @@ happened:
   bookmark  all events before it came    watchEnd  a watch was refused or ended
   relist    a list is needed             backoff   a pause before a request
   problem   an error                     summary   counts and a digest; the last
-Each line has "time", and "resource" if there are several. The lines about one
-object are in order. A line about the connection may come before the deltas
-that the connection brought earlier.
+A watch that breaks, and cannot be opened because the server is away, is no
+problem, but a watchEnd and backoffs. Each line has "time", and "resource" if
+there are several. The lines about one object are in order. A line about the
+connection may come before the deltas that the connection brought earlier.
 
 SIGUSR1 (on Unix) prints on stderr how fresh the copy is. With --status-listen,
 so does HTTP:
@@ -83,8 +86,9 @@ so does HTTP:
             nextRetry, and quarantined: the objects that could not be used, each
             with key, uid, resourceVersion, since, nextTry, error
 Times are RFC 3339. A field for something that has not happened is left out.
-The copy's staleness is the time since the last byte from the server while a
-watch was open; until the first watch, the time since the start. Everyone who
+lastError stays after a recovery, while failingSince is left out again.
+The copy's staleness is the time since the server last sent a byte on a watch,
+or accepted one; until the first watch, the time since the start. Everyone who
 can reach the address can read the status, so leave it on loopback or inside a
 cluster's network. Web pages cannot read it: relist refuses requests from other
 origins, and requests for a host other than localhost, an address or

@@ -138,6 +138,7 @@ func (f *mirrorFlags) mirror(ctx context.Context, cmd *cobra.Command, cfg transp
 					stop(nil)
 				}
 			},
+			Outage:    func(text string) { out.outage(t, text) },
 			FailEarly: true,
 		})
 		views = append(views, &status.View{

@@ -10,6 +10,7 @@ import (
 	"github.com/relist-go/relist/cmd/relist/internal/show"
 	"github.com/relist-go/relist/internal/cli"
 	"github.com/relist-go/relist/internal/cli/report"
+	"github.com/relist-go/relist/internal/visible"
 )
 
 // addColor defines --color.
@@ -106,8 +107,12 @@ func (f *outputFlags) open(cmd *cobra.Command, targets []*target, once bool, sto
 // report prints a line about a target.
 func (o *mirrorOutput) report(t *target, l report.Line) {
 	d, isDelta := l.(report.Delta)
-	_, isProblem := l.(report.Problem)
+	problem, isProblem := l.(report.Problem)
 	switch {
+	case isProblem && o.complains():
+		if !problem.Outage {
+			cli.Complain(o.stderr, "%s: %s\n", o.name, l.Text())
+		}
 	case o.flags.format != report.Bytes:
 		if isDelta && !o.flags.shows(d) {
 			return
@@ -118,8 +123,19 @@ func (o *mirrorOutput) report(t *target, l report.Line) {
 		o.printer.PrintOf(t.label, l)
 	case isDelta && o.object != nil && o.flags.shows(d):
 		o.printObject(t, d)
-	case isProblem && (o.screen == nil || o.screen.terminal == nil):
-		cli.Complain(o.stderr, "%s: %s\n", o.name, l.Text())
+	}
+}
+
+// complains reports whether problems go to stderr: nothing on stdout tells of them.
+func (o *mirrorOutput) complains() bool {
+	isLive := o.screen != nil && o.screen.terminal != nil
+	return (o.flags.format == report.Bytes || o.flags.format == report.None) && !isLive
+}
+
+// outage says that a target cannot be read, or can be read again.
+func (o *mirrorOutput) outage(t *target, text string) {
+	if o.complains() {
+		cli.Complain(o.stderr, "%s: %s: %s\n", o.name, t.resource, visible.OneLine(text))
 	}
 }
 

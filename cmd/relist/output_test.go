@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -124,17 +125,42 @@ func TestMirrorSeveralResourcesOneRefused(t *testing.T) {
 	}
 }
 
-// Where stdout has only objects, problems go to stderr.
-func TestMirrorOfObjectsTellsProblemsOnStderr(t *testing.T) {
-	server, url := newServer(t, apitest.Options{})
-	if err := server.FailNext(apitest.Failure{Verb: "list", Status: 500, Count: 100}); err != nil {
-		t.Fatal(err)
-	}
-	for _, output := range []string{"yaml", "table"} {
-		p := start(t, "mirror", "cm", "-A", "--server", url, "-o", output)
-		p.errors.Await(t, "relist mirror: list: ")
-		if r := p.interrupt(); r.status != cli.ExitOK || strings.Contains(r.stdout, "problem") {
-			t.Errorf("-o %s: status %d, stdout %q", output, r.status, r.stdout)
+// Where stdout has no lines of the connection, stderr has one when requests begin to fail, and one when they work again, whatever
+// the reason.
+func TestMirrorTellsOutagesOnStderr(t *testing.T) {
+	t.Parallel()
+	for _, output := range []string{"yaml", "json-object", "table", "none"} {
+		for reason, fail := range map[string]func(*apitest.Server) error{
+			"unreachable": func(s *apitest.Server) error { return s.Refuse(0) },
+			"failed": func(s *apitest.Server) error {
+				err := s.FailNext(apitest.Failure{Verb: "watch", Status: 410, Reason: "Expired"}) // so that it lists again
+				err = errors.Join(err, s.FailNext(apitest.Failure{Verb: "list", Status: 500, Count: 2}))
+				s.CutWatches(0)
+				return err
+			},
+		} {
+			t.Run(output+" "+reason, func(t *testing.T) {
+				t.Parallel()
+				server, url := newServer(t, apitest.Options{})
+				p := start(t, "mirror", "cm", "-A", "--server", url, "-o", output)
+				err := server.WaitForWatches(t.Context(), "configmaps", 1)
+				if err := errors.Join(err, fail(server)); err != nil {
+					t.Fatal(err)
+				}
+				began := "relist mirror: configmaps: cannot be read (" + reason + "), and is tried again until it can: "
+				p.errors.Await(t, began)
+				err = server.Resume()
+				if err := errors.Join(err, server.WaitForWatches(t.Context(), "configmaps", 1)); err != nil {
+					t.Fatal(err)
+				}
+				createConfigMap(t, server, "shop", "tea")
+				ended := "relist mirror: configmaps: is read again, after "
+				p.errors.Await(t, ended)
+				lines := strings.Count(p.errors.String(), "\n")
+				if r := p.interrupt(); r.status != cli.ExitOK || lines != 2 || strings.Contains(r.stdout, "problem ") {
+					t.Errorf("status %d, stderr %q, stdout %q", r.status, r.stderr, r.stdout)
+				}
+			})
 		}
 	}
 }

@@ -35,6 +35,10 @@ type Options struct {
 	// consumer's. If nil, nobody is.
 	Report func(report.Line)
 
+	// Outage is told when requests begin to fail, for each further reason, and when they work again: the
+	// text goes on after the name of the resource. It is called on the reflector's goroutine. If nil, nobody is told.
+	Outage func(text string)
+
 	// FailEarly ends Run when the first list is refused for a reason that waiting will
 	// not mend, such as a credential or a selector.
 	FailEarly bool
@@ -75,7 +79,7 @@ func New(opts Options) *Mirror {
 	}
 	m.queue = deltafifo.New(deltafifo.Options[*listwatch.Raw]{Known: m.store})
 	rules := opts.Reflector
-	rules.Trace = reflector.JoinTraces(Lines(m.report), m.trace())
+	rules.Trace = reflector.JoinTraces(Lines(m.report), m.trace(), m.outages())
 	m.source = reflector.New(opts.Source, reflector.Sink[*listwatch.Raw](sink{reflector.InQueue(m.queue), m}), rules)
 	return m
 }
