@@ -128,7 +128,7 @@ type (
 		Outage time.Duration // how long the outage has lasted; 0 if there is none
 	}
 
-	// Recovered reports that an outage is over, because a watch is open. After is the time since the Backoff with which it began,
+	// Recovered reports that an outage is over, because a watch works. After is the time since the Backoff with which it began,
 	// and Delays is how many delays there were since.
 	Recovered struct {
 		After  time.Duration
