@@ -58,7 +58,7 @@ differs from the file, the page shows the run and the difference.`,
 				return err
 			}
 			if f.svg || f.html {
-				return f.show(cmd.OutOrStdout(), files)
+				return f.show(cmd.OutOrStdout(), cmd.ErrOrStderr(), files)
 			}
 			return f.run(cmd.Context(), cmd.OutOrStdout(), files)
 		},
@@ -169,8 +169,9 @@ func parseTrace(name string) (*trace.File, error) {
 	return trace.Parse(name, src)
 }
 
-// show prints the picture of one file. It prints that of a run that fails, too, which is when one wants to see it most.
-func (f *replayFlags) show(out io.Writer, files []string) error {
+// show prints the picture of one file. It prints that of a run that fails, too, which is when one wants to see it most. The difference
+// then goes to stderr.
+func (f *replayFlags) show(out, stderr io.Writer, files []string) error {
 	program, err := f.chosen()
 	if err != nil {
 		return err
@@ -193,10 +194,13 @@ func (f *replayFlags) show(out io.Writer, files []string) error {
 	if _, err := out.Write(picture()); err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("%s did not pass: %w", files[0], err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if err := cli.Print(stderr, "%s", new(replayed).result(files[0], err, false)); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s did not pass", files[0])
 }
 
 // replayed makes the text about each file.

@@ -125,7 +125,11 @@ func TestReplayShows(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "< BOOKMARK @150", "< BOOKMARK @151", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := command(t, "replay", "--html", file); r.status != cli.ExitError || !strings.HasPrefix(r.stdout, "<!doctype html>") || !strings.Contains(r.stderr, "did not pass") {
+	r := command(t, "replay", "--html", file)
+	if r.status != cli.ExitError || !strings.HasPrefix(r.stdout, "<!doctype html>") || !strings.HasSuffix(r.stderr, "\nrelist replay: "+file+" did not pass\n") {
 		t.Errorf("status %d for a trace that fails: %s", r.status, r.stderr)
+	}
+	if text := command(t, "replay", file); !strings.HasPrefix(text.stdout, "FAIL ") || !strings.HasPrefix(r.stderr, text.stdout) {
+		t.Errorf("the difference is not as without --html:\n%s\nwant\n%s", r.stderr, text.stdout)
 	}
 }
