@@ -34,7 +34,7 @@ func (s *site) record() error {
 			continue // another kind of file
 		}
 		recording := trace.Transcript(f)
-		ours := !strings.HasPrefix(file, "docs/") && !strings.HasPrefix(file, "test/")
+		ours := !strings.HasPrefix(file, "test/")
 		if _, err := trace.ProgramNamed(f.Program()); ours && err == nil {
 			if recording, err = trace.Record(f, nil); err != nil {
 				var failure *trace.Failure
@@ -49,7 +49,7 @@ func (s *site) record() error {
 			folder: path.Dir(file), program: f.Program(), purpose: strings.Join(recording.Purpose(), " "),
 		}
 		if !ours {
-			e.program = map[bool]string{true: "naive client", false: "client-go"}[strings.HasPrefix(file, "docs/")]
+			e.program = "client-go"
 		}
 		s.traces = append(s.traces, e)
 		s.pages[file] = e.page
