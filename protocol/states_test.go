@@ -87,10 +87,11 @@ For readers of package ` + "`protocol`" + `, and for looking up what relist does
 ![The phases of the reflector, and what leads from one to another](states.svg)
 
 The machine is in one of four phases: waiting, listing, streaming (a watch sends the whole state first) and watching. An arrow of the
-drawing is an input that leads to another phase, and a box lists inputs that do not. "Opening" is a watch without an answer yet. The
-machine remembers a resume version (the resourceVersion up to which the sink has everything except quarantined objects) and its places
-on two backoff schedules: one for servers that answer, one for servers that cannot be reached. The sink is what the reflector fills, such as
-a queue or a store. A sink with the methods of [` + "`" + `Holder` + "`" + `](../reflector/sink.go) tells the machine which objects it holds.
+drawing is an input that leads to another phase, and a box lists inputs that do not. Watching includes "opening": the watch was sent
+and is not answered. The machine remembers a resume version (the resourceVersion up to which the sink has everything except quarantined
+objects) and its places on two backoff schedules: one for servers that answer, one for servers that cannot be reached. The sink is what
+the reflector fills, such as a queue or a store. A sink with the methods of [` + "`" + `Holder` + "`" + `](../reflector/sink.go) tells the machine which objects
+it holds.
 
 Each row of the sections below shows one step, or several steps with the same result. Each row has an anchor (states.md#w4). At the start of
 each step, the resume version is 100, unless the section or the row says otherwise. Nothing is wrong except what they say. "Next" names the

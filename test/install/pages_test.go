@@ -39,6 +39,9 @@ var pages = []struct {
 		{command: "go run ./cmd/relist replay --html pods.txt > pods.html"},
 		{command: "go run ./cmd/relist serve --listen 127.0.0.1:8080", prints: "faults http"},
 	}},
+	{"docs/reading-traces.md", []step{
+		{command: "go run ./cmd/relist replay --html testdata/watch-refused.txt > refused.html"},
+	}},
 	{"docs/getting-started.md", []step{
 		{command: "go run ./cmd/relist serve --listen 127.0.0.1:8080 --objects 20 --rate 1", prints: "faults http"},
 		{command: "cd .. && mkdir watch && cd watch && go mod init example.com/watch"},
