@@ -154,7 +154,7 @@ func TestTooLargeLive(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- reflector.New(configMaps, reflector.InMemory(held), reflector.Options{}).Run(ctx) }()
-		<-time.After(time.Minute)
+		<-time.After(30 * time.Second) // less than relist leaves a watch idle
 		if got, want := i.said(), []string{"list 0", "watch 5"}; !slices.Equal(got, want) {
 			t.Errorf("it asks %q, want %q", got, want)
 		}
@@ -164,7 +164,7 @@ func TestTooLargeLive(t *testing.T) {
 		i.lists = old // whose cache of ConfigMaps stands at 2
 		i.mu.Unlock()
 		i.EndWatches()
-		<-time.After(time.Minute)
+		<-time.After(30 * time.Second)
 		if got, want := i.said(), []string{"watch 5", "list 5", "list", "watch 8"}; !slices.Equal(got, want) {
 			t.Errorf("it asks %q, want %q", got, want)
 		}
