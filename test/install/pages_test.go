@@ -42,6 +42,10 @@ var pages = []struct {
 	{"docs/reading-traces.md", []step{
 		{command: "go run ./cmd/relist replay --html testdata/watch-refused.txt > refused.html"},
 	}},
+	{"docs/apiserver.md", []step{
+		{command: "go run ./cmd/relist serve --window 10", prints: "faults http"},
+		{command: "go run ./cmd/relist serve --replicas 2 --no-progress", prints: "faults http"},
+	}},
 	{"docs/getting-started.md", []step{
 		{command: "go run ./cmd/relist serve --listen 127.0.0.1:8080 --objects 20 --rate 1", prints: "faults http"},
 		{command: "cd .. && mkdir watch && cd watch && go mod init example.com/watch"},
@@ -85,6 +89,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"README.md", "make test", "it is a step of .ci/run"},
 	{"CONTRIBUTING.md", "make cluster", "the suite of test/conformance/cluster runs it"},
 	{"deploy/README.md", "", "test/conformance/deploy reads the files, and applies them to a kube-apiserver; an image needs Docker"},
+	{"docs/apiserver.md", "curl ", "apitest.TestDocumentedFaultsWork sends these faults"},
 	{"docs/apitest.md", "", "apitest.TestDocumentedFaultsWork sends each fault, and test/conformance/kubectl uses kubectl with the server"},
 	{"docs/cli.md", "", "test/conformance/kubectl has the plugin"},
 	{"docs/clients.md", "make peers|relist serve|curl ", "an hour, with libraries in six languages"},
@@ -92,6 +97,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"docs/durable.md", "", "durable/cmd/relist-sql runs the blocks of that page"},
 	{"docs/incidents/README.md", "go test ", "make test runs the same packages"},
 	{"docs/performance.md", "make bench|cd test/bench|go run ", "20 minutes; make bench-smoke, a step of .ci/run, runs each case"},
+	{"docs/relay.md", "cd test/bench|go run ./cmd/relaybench", "minutes; make bench-smoke, a step of .ci/run, runs a short one"},
 	{"docs/testing-recipes.md", "relist serve", "the test has such a server already"},
 	{"docs/transports.md", "make |cd test/conformance|go run ", "minutes, with a kube-apiserver"},
 	{"prometheus/README.md", "go (get|mod)", "TestInstallByVersion requires the module"},
