@@ -13,6 +13,15 @@ import (
 	"github.com/relist-go/relist/watchcache"
 )
 
+// builtInGroups are the groups with a dot that kube-apiserver 1.37 serves from Go types. Other groups that end in .k8s.io, such as
+// gateway.networking.k8s.io, are of custom types. https://kubernetes.io/docs/reference/kubernetes-api/
+var builtInGroups = map[string]bool{
+	"admissionregistration.k8s.io": true, "apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "authentication.k8s.io": true,
+	"authorization.k8s.io": true, "certificates.k8s.io": true, "coordination.k8s.io": true, "discovery.k8s.io": true, "events.k8s.io": true,
+	"flowcontrol.apiserver.k8s.io": true, "internal.apiserver.k8s.io": true, "networking.k8s.io": true, "node.k8s.io": true,
+	"rbac.authorization.k8s.io": true, "resource.k8s.io": true, "scheduling.k8s.io": true, "storage.k8s.io": true, "storagemigration.k8s.io": true,
+}
+
 // A form is how objects are written: whole, or their metadata alone. Both are JSON, because a relay keeps the bytes that the upstream
 // sent, and asks for JSON.
 type form struct {
@@ -29,7 +38,7 @@ func wholeForm(u *upstream) *form {
 		id:     "object",
 		start:  `{"kind":` + strconv.Quote(u.Kind) + `,"apiVersion":` + version + `,`,
 		list:   `{"kind":` + strconv.Quote(u.Kind+"List") + `,"apiVersion":` + version + `,`,
-		custom: strings.Contains(u.Group, ".") && !strings.HasSuffix(u.Group, ".k8s.io"),
+		custom: strings.Contains(u.Group, ".") && !builtInGroups[u.Group],
 	}
 }
 

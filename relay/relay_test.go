@@ -15,6 +15,19 @@ import (
 	"github.com/relist-go/relist/apitest"
 )
 
+// TestCustomTypes looks at which types have the kind in the items of a list.
+func TestCustomTypes(t *testing.T) {
+	for group, want := range map[string]bool{
+		"": false, "apps": false, "networking.k8s.io": false, "gateway.networking.k8s.io": true, "snapshot.storage.k8s.io": true, "example.com": true,
+	} {
+		u := &upstream{}
+		u.Group = group
+		if got := wholeForm(u).custom; got != want {
+			t.Errorf("%q: custom is %v, want %v", group, got, want)
+		}
+	}
+}
+
 // TestReadsAreTheServers compares what the relay answers with what the server behind it answers, byte by byte.
 func TestReadsAreTheServers(t *testing.T) {
 	t.Parallel()
