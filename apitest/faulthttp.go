@@ -137,7 +137,7 @@ var faultSwitches = []faultSwitch{
 		}
 		return counted(x.Count, "event", "events"), s.Rewrite(x)
 	}},
-	{"bookmarks", "?period=1m", "send bookmarks to quiet watches this often; 0s is never", func(s *Server, q query) (string, error) {
+	{"bookmarks", "?period=1m", "send bookmarks to quiet watches this often; 0s is never; the first needs a write since the version of the watch", func(s *Server, q query) (string, error) {
 		d := q.duration("period", time.Minute)
 		if q.err != nil {
 			return "", q.err

@@ -165,3 +165,23 @@ func TestInformerMoves(t *testing.T) {
 		}
 	})
 }
+
+// A server that has stalled accepts each new watch, so the staleness begins at 0 again and again. The alert RelistSilent asks for the
+// age of the last event and for the state.
+func TestSilentWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.create("one")
+		r.start(informer.Options[*ConfigMap]{})
+		r.server.Stall()
+		pass(time.Hour)
+		now := r.scrape()
+		if age := now[`relist_last_event_age_seconds{name="maps"}`]; age != 3600 {
+			t.Errorf("the last event came %v s ago", age)
+		}
+		if stale := now[`relist_staleness_seconds{name="maps"}`]; stale >= 900 {
+			t.Errorf("the copy is stale by %v s: RelistStale says it, too", stale)
+		}
+		r.reads(series{`relist_state{name="maps", state="watching"}`: 1, `relist_failing_seconds{name="maps"}`: 0})
+	})
+}

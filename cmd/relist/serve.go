@@ -80,7 +80,7 @@ a line "ca FILE" comes first: the authority that clients have to trust.`,
 	flags.BoolVar(&f.tls, "tls", false, "serve HTTP/2 and HTTP/1.1 over TLS, by an authority of its own")
 	flags.BoolVar(&f.log, "log", false, "log each request on stderr")
 	flags.BoolVar(&f.cbor, "cbor", false, "serve CBOR to clients that ask for it")
-	flags.DurationVar(&f.period, "bookmark-period", time.Minute, "time between the bookmarks of a quiet watch; 0s for none")
+	flags.DurationVar(&f.period, "bookmark-period", time.Minute, "time between the bookmarks of a quiet watch; 0s for none. As in kube-apiserver,\na watch from the newest version gets none before the next write of any type")
 	flags.IntVar(&f.window, "window", 1000, "number of changes of each type that can be watched from; older versions\nget a 410")
 	flags.DurationVar(&f.timeout, "watch-timeout", 45*time.Minute, "how long a watch lasts whose client names no time")
 	flags.DurationVar(&f.freshness, "freshness", 3*time.Second, "how long a request waits for a version that the cache has not reached")

@@ -98,7 +98,7 @@ var notRun = []struct{ page, commands, because string }{
 	{"docs/incidents/README.md", "go test ", "make test runs the same packages"},
 	{"docs/performance.md", "make bench|cd test/bench|go run ", "20 minutes; make bench-smoke, a step of .ci/run, runs each case"},
 	{"docs/relay.md", "cd test/bench|go run ./cmd/relaybench", "minutes; make bench-smoke, a step of .ci/run, runs a short one"},
-	{"docs/testing-recipes.md", "relist serve", "the test has such a server already"},
+	{"docs/testing-recipes.md", "go run ./cmd/relist serve", "the test has such a server already"},
 	{"docs/transports.md", "make |cd test/conformance|go run ", "minutes, with a kube-apiserver"},
 	{"prometheus/README.md", "go (get|mod)", "TestInstallByVersion requires the module"},
 }
