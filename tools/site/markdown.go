@@ -23,6 +23,9 @@ const repository = "https://github.com/relist-go/relist/blob/main/"
 // shownTrace is the code of a trace in a page.
 var shownTrace = regexp.MustCompile("(?s)<!-- from (\\S+\\.txt) -->\n```\\w*\n.*?\n```\n")
 
+// drawnTrace is the picture of a trace in a page of an incident.
+var drawnTrace = regexp.MustCompile(`!\[[^\]]*\]\(pictures/([\w-]+)\.svg\)\n`)
+
 // picture is a drawing that is a paragraph of its own. On a telephone it scrolls, because its text would be too small to read.
 var picture = regexp.MustCompile(`<p>(<img src="[^"]+\.svg"[^>]*>)</p>`)
 
@@ -32,12 +35,25 @@ func (s *site) document(file string) error {
 	if err != nil {
 		return err
 	}
-	src = shownTrace.ReplaceAllFunc(src, func(block []byte) []byte {
-		name := string(shownTrace.FindSubmatch(block)[1])
+	step := func(block []byte, name string) []byte {
 		if s.pages[name] == "" {
 			return block
 		}
 		return fmt.Appendf(bytes.Clone(block), "\n[Step through this trace](%s)\n", relative(file, name))
+	}
+	src = shownTrace.ReplaceAllFunc(src, func(block []byte) []byte {
+		name := string(shownTrace.FindSubmatch(block)[1])
+		if drawn := "(pictures/" + strings.TrimSuffix(path.Base(name), ".txt") + ".svg)"; bytes.Contains(src, []byte(drawn)) {
+			return block // the link is below the picture
+		}
+		return step(block, name)
+	})
+	src = drawnTrace.ReplaceAllFunc(src, func(drawing []byte) []byte {
+		name := "testdata/" + string(drawnTrace.FindSubmatch(drawing)[1]) + ".txt"
+		if own := path.Join(path.Dir(file), name); s.pages[own] != "" {
+			name = own
+		}
+		return step(drawing, name)
 	})
 	md := goldmark.New(
 		goldmark.WithExtensions(extension.GFM),

@@ -150,7 +150,9 @@ func (c *Command) Kill() {
 	if err := c.cmd.Process.Kill(); err != nil {
 		c.t.Fatal(err)
 	}
-	<-c.exited
+	if err := <-c.exited; err == nil {
+		c.t.Error("relist ended by itself before it was killed")
+	}
 }
 
 // output is what a process has written so far.
