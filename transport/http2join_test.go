@@ -111,6 +111,7 @@ func TestAnswerIsTakenAndNotRoom(t *testing.T) {
 	w := &waiter{pool: p, making: m, room: room, first: true}
 	for range 100 { // a select chooses by chance
 		p.room.fire()
+		m.answer <- answered{err: io.ErrUnexpectedEOF}
 		if _, err := w.wait(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) { //nolint:bodyclose // there is no response
 			t.Fatalf("the outcome is %v, and not that of the request", err)
 		}
