@@ -2,6 +2,7 @@ package relay
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/relist-go/relist/apitest"
 )
@@ -264,6 +266,27 @@ func TestRestoredBackup(t *testing.T) {
 		synctest.Wait()
 		if got := r.watch("resourceVersion=0").next(1); got != "ADDED a@2" {
 			t.Errorf("the state afterwards: %s", got)
+		}
+	})
+}
+
+// TestPagesThatAreNewerThanTheCache lists in pages while only other types are written.
+func TestPagesThatAreNewerThanTheCache(t *testing.T) {
+	t.Parallel()
+	play(t, Options{}, func(r *rig) {
+		r.create("a", "n1")
+		r.create("b", "n2")
+		if _, err := r.server.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "shop", "name": "other"}}); err != nil {
+			r.Fatal(err)
+		}
+		first := r.get("/api/v1/pods?limit=1")
+		var list metav1.PartialObjectMetadataList
+		if err := json.Unmarshal([]byte(first.body), &list); err != nil || list.Continue == "" {
+			r.Fatalf("%v, %+v", err, first)
+		}
+		next := "/api/v1/pods?limit=1&continue=" + list.Continue
+		if got, want := r.get(next), r.direct(next); got.code != 200 || got.body != want.body {
+			r.Errorf("%+v\nwant %+v", got, want)
 		}
 	})
 }

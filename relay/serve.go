@@ -66,7 +66,7 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 			return err
 		}
 	case a.Verb == "list":
-		page, err := u.cache.List(req.Context(), watchcache.Query{
+		page, err := u.list(req.Context(), watchcache.Query{
 			Selection: sel, Limit: opts.Limit, Continue: opts.Continue,
 			ResourceVersion: opts.ResourceVersion, ResourceVersionMatch: opts.ResourceVersionMatch,
 		})
@@ -80,6 +80,17 @@ func (r *Relay) serveResource(w http.ResponseWriter, req *http.Request, user *Us
 		return r.watch(w, req, user, a, u, sel, f, opts)
 	}
 	return r.ask(w, req, user, a, u, t, query)
+}
+
+// list returns a list from the cache. The first page of a list of the most recent state comes from the upstream, and may be newer than the
+// cache, for minutes if nothing of this type changes: then the next pages come from there, too.
+func (u *upstream) list(ctx context.Context, q watchcache.Query) (*watchcache.Page, error) {
+	if q.Continue != "" {
+		if token, err := watchcache.ParseToken(q.Continue, q.Prefix()); err == nil && token.Version > u.cache.Version() {
+			return nil, watchcache.ErrNotCached
+		}
+	}
+	return u.cache.List(ctx, q)
 }
 
 // get returns an object from the cache, if the request says which version is new enough.

@@ -23,7 +23,7 @@ const (
 	queryInURL     = "a query in the URL of a server"
 	userInURL      = "a user in the URL of a server"
 	spaceInToken   = "white space in a token"
-	printedExpired = "a credential that has expired when it is printed"
+	printedExpired = "an exec plugin that prints an expired credential"
 )
 
 // one is a kubeconfig with a cluster, a user and a context, and more fields of each.
