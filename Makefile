@@ -109,7 +109,7 @@ docs-site: ## build the site of the documents and of all traces, into dist/site
 site-test: ## open the pages of the site in Chromium: they step, complain of nothing, fit a telephone, and axe-core finds nothing serious
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 		{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends chromium >/dev/null; }
-	cd tools/site && npm ci --silent --no-audit --no-fund && go vet . && go test -count=1 $(TESTFLAGS) .
+	cd tools/site && npm ci --silent --no-audit --no-fund && go vet . && go test -count=1 -timeout 14m $(TESTFLAGS) .
 
 conformance-bin: $(PROGRAMS) ## build kube-apiserver, etcd and kubectl; the first time takes 5 minutes
 
