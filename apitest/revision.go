@@ -144,7 +144,7 @@ func (r *revision) GetName() string              { return r.name }
 func (r *revision) GetUID() types.UID            { return types.UID(r.uid) }
 func (r *revision) GetResourceVersion() string   { return formatRV(r.rv) }
 func (r *revision) GetLabels() map[string]string { return r.labels }
-func (r *revision) GetFields() fields.Set        { return r.fields }
+func (r *revision) GetFields() fields.Fields     { return r.fields }
 func (r *revision) Version() uint64              { return r.rv }
 
 func (r *revision) At(rv uint64) watchcache.Object { return r.at(rv) }

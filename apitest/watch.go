@@ -123,10 +123,11 @@ func (wa *watch) sendInitial(ctx context.Context) error {
 
 // run sends changes and bookmarks until the watch ends.
 func (wa *watch) run(ctx context.Context, clock *watchClock) {
+	defer wa.watcher.Close()
 	var b []byte
 	bookmark := false
 	for {
-		changed := wa.cache.Changed()
+		changed := wa.watcher.Changed()
 		events, more, err := wa.watcher.Next(watchBatch)
 		switch {
 		case errors.Is(err, watchcache.ErrRestarted):

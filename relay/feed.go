@@ -18,7 +18,7 @@ type raw = *listwatch.Raw
 // A feed is the reflector's sink: it fills a cache with what the upstream sends.
 type feed struct {
 	cache  *watchcache.Cache
-	fields paths
+	fields *selectable
 
 	mu    sync.Mutex
 	point reflector.Point // of the cache's states; its Version is "" while there is none

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,61 +11,76 @@ import (
 	"github.com/relist-go/relist/watchcache"
 )
 
-// paths are the members of an object that a field selector can name. The key of a path ends without a dot, that of its parents with one.
-type paths map[string]bool
+// selectable are the fields of a resource that a field selector can name.
+type selectable struct {
+	names  []string        // of the fields, the most frequent selectors first
+	absent []string        // the value of each if an object lacks it
+	paths  map[string]bool // where they are in an object; the key of a path ends without a dot, that of its parents with one
+}
 
-// pathsOf returns the paths of a resource. Of a custom type they are unknown here, so the upstream answers what names one.
-func pathsOf(resource schema.GroupResource) paths {
-	p := paths{}
-	for _, path := range watchcache.SelectableFields(resource) {
-		member := path
-		if path == "source" {
-			member = "source.component" // an Event
+// selectableOf returns the fields of a resource. Of a custom type they are unknown here, so the upstream answers what names one.
+func selectableOf(resource schema.GroupResource) *selectable {
+	s := &selectable{names: []string{"metadata.name", "metadata.namespace"}, absent: []string{"", ""}, paths: map[string]bool{}}
+	for _, name := range watchcache.SelectableFields(resource) {
+		s.names, s.absent = append(s.names, name), append(s.absent, watchcache.AbsentField(name))
+		path := name
+		if name == "source" {
+			path = "source.component" // an Event
 		}
-		p[member] = true
-		for i, c := range member {
+		s.paths[path] = true
+		for i, c := range path {
 			if c == '.' {
-				p[member[:i+1]] = true
+				s.paths[path[:i+1]] = true
 			}
 		}
 	}
-	return p
+	return s
+}
+
+// fieldValues are the fields of one object. They are no map, because a list with a field selector looks at every object.
+type fieldValues struct {
+	names, values []string // names is shared
+}
+
+// Has implements [fields.Fields].
+func (f *fieldValues) Has(name string) bool { return slices.Contains(f.names, name) }
+
+// Get implements [fields.Fields].
+func (f *fieldValues) Get(name string) string {
+	if i := slices.Index(f.names, name); i >= 0 {
+		return f.values[i]
+	}
+	return ""
+}
+
+// of returns the fields of an object that has none but its name.
+func (s *selectable) of(name, namespace string) *fieldValues {
+	f := &fieldValues{s.names, slices.Clone(s.absent)}
+	f.values[0], f.values[1] = name, namespace
+	return f
 }
 
 // read reads the value of a member, and keeps it if it is a field.
-func (p paths) read(dec *jsontext.Decoder, name, prefix string, into fields.Set) error {
+func (s *selectable) read(dec *jsontext.Decoder, name, prefix string, into *fieldValues) error {
 	path := prefix + name
 	switch kind := dec.PeekKind(); {
-	case kind == '{' && p[path+"."]:
-		_, err := members(dec, func(name string) error { return p.read(dec, name, path+".", into) })
+	case kind == '{' && s.paths[path+"."]:
+		_, err := members(dec, func(name string) error { return s.read(dec, name, path+".", into) })
 		return err
-	case p[path] && kind != '{' && kind != '[' && kind != 'n':
+	case s.paths[path] && kind != '{' && kind != '[' && kind != 'n':
 		token, err := dec.ReadToken()
 		if err == nil {
-			into[strings.TrimSuffix(path, ".component")] = token.String()
+			into.values[slices.Index(s.names, strings.TrimSuffix(path, ".component"))] = token.String()
 		}
 		return err
 	}
 	return dec.SkipValue()
 }
 
-// complete adds the fields that an object lacks.
-func (p paths) complete(into fields.Set) {
-	for path := range p { // each is added by itself: the order does not matter
-		name := strings.TrimSuffix(path, ".component")
-		if _, ok := into[name]; !ok && !strings.HasSuffix(path, ".") {
-			into[name] = watchcache.AbsentField(name)
-		}
-	}
-}
-
 // judges reports whether the relay can tell which objects a field selector selects.
-func (p paths) judges(selector fields.Selector) bool {
+func (s *selectable) judges(selector fields.Selector) bool {
 	for _, req := range selector.Requirements() {
-		switch f := req.Field; {
-		case f == "metadata.name", f == "metadata.namespace":
-		case f == "source" && p["source.component"]:
-		case !p[f]:
+		if !slices.Contains(s.names, req.Field) {
 			return false
 		}
 	}

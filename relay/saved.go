@@ -150,7 +150,7 @@ func (s *saved) load(f *feed) (reflector.Point, error) {
 	return point, nil
 }
 
-func (s *saved) read(from io.Reader, fields paths) (log watchcache.Log, point reflector.Point, err error) {
+func (s *saved) read(from io.Reader, fields *selectable) (log watchcache.Log, point reflector.Point, err error) {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	for first := true; ; first = false {
 		var head [5]byte

@@ -227,6 +227,7 @@ func (o *openWatch) run(ctx context.Context, hungUp <-chan struct{}, timeout tim
 	defer bookmark.Stop()
 	check := time.NewTicker(recheck)
 	defer check.Stop()
+	defer o.watcher.Close()
 	if err := o.sendInitial(); err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (o *openWatch) run(ctx context.Context, hungUp <-chan struct{}, timeout tim
 	atOnce := make(chan struct{})
 	close(atOnce)
 	for {
-		changed := o.u.cache.Changed()
+		changed := o.watcher.Changed()
 		more, err := o.sendNext(due)
 		switch {
 		case err != nil:

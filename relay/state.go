@@ -20,7 +20,7 @@ type state struct {
 	body     []byte
 	version  uint64
 	labels   map[string]string
-	fields   fields.Set
+	fields   *fieldValues
 	lead     int  // an object without kind and apiVersion is { and body[lead:]
 	metadata span // the value of metadata
 	digits   span // the digits of metadata.resourceVersion
@@ -34,7 +34,7 @@ func (o *state) GetResourceVersion() string { return string(o.body[o.digits.from
 
 func (o *state) Version() uint64              { return o.version }
 func (o *state) GetLabels() map[string]string { return o.labels }
-func (o *state) GetFields() fields.Set        { return o.fields }
+func (o *state) GetFields() fields.Fields     { return o.fields }
 
 // At implements [watchcache.Object].
 func (o *state) At(version uint64) watchcache.Object {
@@ -51,17 +51,18 @@ func (o *state) At(version uint64) watchcache.Object {
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // newObject reads what has to be known of an object.
-func newState(raw *listwatch.Raw, selectable paths) (*state, error) {
-	o := &state{Raw: raw, body: raw.Bytes(), lead: 1, fields: fields.Set{}}
+func newState(raw *listwatch.Raw, fields *selectable) (*state, error) {
+	o := &state{Raw: raw, body: raw.Bytes(), lead: 1, fields: fields.of(raw.GetName(), raw.GetNamespace())}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(o.body), lenient...)
-	kinds := 0
+	seen, kinds := 0, 0
 	_, err := members(dec, func(name string) error {
+		seen++
 		switch name {
 		case "kind", "apiVersion":
 			if err := dec.SkipValue(); err != nil {
 				return err
 			}
-			if kinds++; kinds == 2 && o.metadata.to == 0 && len(o.fields) == 0 {
+			if kinds++; kinds == 2 && seen == 2 {
 				end := int(dec.InputOffset())
 				o.lead = end + bytes.IndexByte(o.body[end:], ',') + 1
 			}
@@ -69,7 +70,7 @@ func newState(raw *listwatch.Raw, selectable paths) (*state, error) {
 		case "metadata":
 			return o.readMetadata(dec)
 		}
-		return selectable.read(dec, name, "", o.fields)
+		return fields.read(dec, name, "", o.fields)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("relay: read %s: %w", raw, err)
@@ -77,8 +78,6 @@ func newState(raw *listwatch.Raw, selectable paths) (*state, error) {
 	if o.version, err = watchcache.ParseVersion(raw.GetResourceVersion()); err != nil || o.version == 0 {
 		return nil, fmt.Errorf("relay: read %s: its resourceVersion is %q, and a relay needs a decimal number", raw, raw.GetResourceVersion())
 	}
-	selectable.complete(o.fields)
-	o.fields["metadata.name"], o.fields["metadata.namespace"] = raw.GetName(), raw.GetNamespace()
 	return o, nil
 }
 

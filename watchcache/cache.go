@@ -50,14 +50,16 @@ type Cache struct {
 	version uint64 // the states are those at this version
 	ahead   uint64 // some states may be as new as this version; see Amend
 	window  window
-	changed chan struct{} // closed at the next change; nil while nobody waits for one
+	signals signals       // of the watchers that wait
+	changed chan struct{} // closed when the version or the window is another; nil while nobody waits for that
 }
 
 // New returns a cache that waits to be filled.
 func New(opts Options) *Cache {
 	return &Cache{
-		opts:   opts.withDefaults(),
-		states: store.New(store.Options[Object]{VersionFromMarks: true}),
+		opts:    opts.withDefaults(),
+		states:  store.New(store.Options[Object]{VersionFromMarks: true}),
+		signals: signals{},
 	}
 }
 
@@ -75,6 +77,7 @@ func (c *Cache) Fill(version uint64, objects []Object) error {
 	c.filled++
 	c.version, c.ahead = version, version
 	c.window.restart(version)
+	c.signals.raiseAll()
 	c.wake()
 	return nil
 }
@@ -91,7 +94,9 @@ func (c *Cache) Apply(o Object, deleted bool) {
 	c.version = o.Version()
 	before, changed := c.put(o, deleted)
 	if changed {
-		c.window.add(&change{version: c.version, before: before, after: o, deleted: deleted, when: time.Now()}, &c.opts)
+		made := &change{version: c.version, before: before, after: o, deleted: deleted, when: time.Now()}
+		c.window.add(made, &c.opts)
+		c.signals.raise(made)
 	}
 	c.wake()
 }
@@ -115,6 +120,7 @@ func (c *Cache) amend(o Object, deleted bool, upTo uint64) {
 	c.ahead = max(c.ahead, upTo, c.version)
 	c.filled++
 	c.window.restart(c.ahead)
+	c.signals.raiseAll()
 	c.wake()
 }
 
@@ -149,6 +155,7 @@ func (c *Cache) Lose() {
 	defer c.mu.Unlock()
 	c.ready = false
 	c.filled++
+	c.signals.raiseAll()
 	c.wake()
 }
 
@@ -166,7 +173,7 @@ func (c *Cache) Drop(version uint64) {
 	c.window.drop(len(c.window.changes) - len(c.window.after(version)))
 }
 
-// wake wakes all who wait for a change. The caller holds the lock.
+// wake wakes the requests that wait for a version. The caller holds the lock.
 func (c *Cache) wake() {
 	if c.changed != nil {
 		close(c.changed)
@@ -181,8 +188,8 @@ func (c *Cache) Version() uint64 {
 	return c.version
 }
 
-// Changed returns a channel that is closed at the next change of anything: of an object, the version, or the window.
-func (c *Cache) Changed() <-chan struct{} {
+// next returns a channel that is closed when the version or the window is another.
+func (c *Cache) next() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.changed == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/relist-go/relist/object"
 )
 
-// thing is an object of the tests. Its color is a label and a field.
+// thing is an object of the tests. Its color is a label, and the node it is on.
 type thing struct {
 	namespace, name, color string
 	version                uint64
@@ -32,8 +32,8 @@ func (t thing) GetUID() types.UID            { return "" }
 func (t thing) GetResourceVersion() string   { return format(t.version) }
 func (t thing) Version() uint64              { return t.version }
 func (t thing) GetLabels() map[string]string { return map[string]string{"color": t.color} }
-func (t thing) GetFields() fields.Set {
-	return fields.Set{"metadata.name": t.name, "metadata.namespace": t.namespace, "color": t.color}
+func (t thing) GetFields() fields.Fields {
+	return fields.Set{"metadata.name": t.name, "metadata.namespace": t.namespace, "spec.nodeName": t.color}
 }
 
 func (t thing) At(version uint64) Object {
@@ -101,13 +101,37 @@ func (m *model) at(version uint64, sel Selection) []string {
 
 // a played watch applies its events to the state with which it began.
 type played struct {
-	w     *Watcher
-	sel   Selection
-	state map[string]string
+	w       *Watcher
+	sel     Selection
+	state   map[string]string
+	changed <-chan struct{} // nil before the first check
+}
+
+// wakes reports whether there is something for the watch.
+func (p *played) wakes() bool {
+	select {
+	case <-p.changed:
+		return true
+	default:
+		return p.changed == nil
+	}
+}
+
+// asleep checks that a watch that has not woken missed nothing.
+func (p *played) asleep(m *model, now uint64) error {
+	if want := m.at(max(now, p.w.Version()), p.sel); !p.has(want) {
+		return fmt.Errorf("a watch that was not woken at %d has %q, want %q", now, slices.Sorted(maps.Values(p.state)), want)
+	}
+	return nil
+}
+
+func (p *played) has(want []string) bool {
+	return slices.Equal(slices.Sorted(maps.Values(p.state)), slices.Sorted(slices.Values(want)))
 }
 
 func (p *played) check(m *model) error {
 	for {
+		p.changed = p.w.Changed()
 		events, more, err := p.w.Next(3)
 		if err != nil {
 			return err
@@ -127,9 +151,8 @@ func (p *played) check(m *model) error {
 		if p.w.Version() > m.version() {
 			return fmt.Errorf("watch at %d, and the source is at %d", p.w.Version(), m.version())
 		}
-		want := m.at(p.w.Version(), p.sel)
-		if have := slices.Sorted(maps.Values(p.state)); !slices.Equal(have, slices.Sorted(slices.Values(want))) {
-			return fmt.Errorf("watch at %d: %q, want %q", p.w.Version(), have, want)
+		if want := m.at(p.w.Version(), p.sel); !p.has(want) {
+			return fmt.Errorf("watch at %d: %q, want %q", p.w.Version(), slices.Sorted(maps.Values(p.state)), want)
 		}
 		if !more {
 			return nil
@@ -147,7 +170,7 @@ var seedCount = flag.Int("seeds", 3_000, "how many seeds TestEveryStateIsTheSour
 func TestEveryStateIsTheSources(t *testing.T) {
 	t.Parallel()
 	seeds := *seedCount
-	var served, watched, ended int
+	var served, watched, ended, slept int
 	for seed := range seeds {
 		p := play{r: rand.New(rand.NewPCG(uint64(seed), 1)), m: newModel()}
 		p.cache = New(Options{MinEvents: 2 + p.r.IntN(4), MaxEvents: 2 + p.r.IntN(20), Wait: -1})
@@ -159,10 +182,16 @@ func TestEveryStateIsTheSources(t *testing.T) {
 				t.Fatalf("seed %d, step %d: %v", seed, step, err)
 			}
 		}
-		served, watched, ended = served+p.served, watched+p.watched, ended+p.ended
+		served, watched, ended, slept = served+p.served, watched+p.watched, ended+p.ended, slept+p.slept
+		for _, w := range p.watches {
+			w.w.Close()
+		}
+		if n := len(p.cache.signals); n > 0 {
+			t.Fatalf("seed %d: the cache remembers %d triggers of watches that are closed", seed, n)
+		}
 	}
-	if served < seeds*3 || watched < seeds || ended < seeds/2 {
-		t.Errorf("%d lists, %d watches and %d ends of watches are too few to show anything", served, watched, ended)
+	if served < seeds*3 || watched < seeds || ended < seeds/2 || slept < seeds {
+		t.Errorf("%d lists, %d watches, %d ends and %d sleeps of watches are too few to show anything", served, watched, ended, slept)
 	}
 }
 
@@ -178,6 +207,7 @@ type play struct {
 	tokenSel               Selection
 	pages                  []string
 	served, watched, ended int
+	slept                  int
 }
 
 func (p *play) selection() Selection {
@@ -185,11 +215,13 @@ func (p *play) selection() Selection {
 	if p.r.IntN(2) == 0 {
 		sel.Namespace = []string{"a", "b", "none"}[p.r.IntN(3)]
 	}
-	switch p.r.IntN(4) {
+	switch p.r.IntN(6) {
 	case 0:
 		sel.Labels = labels.SelectorFromSet(labels.Set{"color": "red"})
 	case 1:
-		sel.Fields = fields.OneTermEqualSelector("color", "blue")
+		sel.Fields = fields.OneTermEqualSelector("spec.nodeName", "blue")
+	case 3:
+		sel.Fields = fields.OneTermEqualSelector("metadata.name", string(rune('m'+p.r.IntN(5))))
 	case 2:
 		sel.Also = func(o Object) bool { return o.GetName() < "o" }
 	}
@@ -242,7 +274,13 @@ func (p *play) disturb() {
 	case 5: // a backup is restored
 		now = p.r.Uint64N(now + 1)
 		p.m.log, p.m.states = p.m.log[:now], p.m.states[:now+1]
-		p.token, p.watches = "", slices.DeleteFunc(p.watches, func(w *played) bool { return w.w.Version() < now })
+		p.token, p.watches = "", slices.DeleteFunc(p.watches, func(w *played) bool {
+			if w.w.Version() < now {
+				w.w.Close()
+				return true
+			}
+			return false
+		})
 		fallthrough
 	case 0:
 		var all []Object
@@ -379,10 +417,18 @@ func (p *play) watch() error {
 
 func (p *play) playWatches() error {
 	for _, w := range p.watches {
-		err := w.check(p.m)
+		if !w.wakes() && p.r.IntN(3) > 0 {
+			if err := w.asleep(p.m, p.cache.Version()); err != nil {
+				return err
+			}
+			p.slept++
+			continue
+		}
+		err := w.check(p.m) // also of one that was not woken: a bookmark is due
 		switch {
 		case errors.Is(err, ErrSlow), errors.Is(err, ErrRestarted):
 			p.ended++
+			w.w.Close()
 			w.w = nil
 		case err != nil:
 			return err

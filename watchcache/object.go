@@ -16,7 +16,7 @@ type Object interface {
 
 	// GetLabels returns the labels, and GetFields the values of the fields that a field selector can name.
 	GetLabels() map[string]string
-	GetFields() fields.Set
+	GetFields() fields.Fields
 
 	// At returns the same state with another resourceVersion. A DELETED event needs it: it has the last state, and the version of the
 	// change that removed the object from what the watch selects.

@@ -167,7 +167,7 @@ func (c *Cache) rlock(ctx context.Context, version uint64) error {
 			return err
 		}
 		if changed == nil {
-			changed = c.Changed()
+			changed = c.next()
 			continue // something may have changed before
 		}
 		if timeout == nil {

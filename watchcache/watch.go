@@ -28,6 +28,10 @@ type Watcher struct {
 	start   uint64
 	filled  int
 	initial *Page
+
+	trigger trigger
+	signal  *signal
+	quiet   uint64 // if the watch has reached this version, no change from there on is for it until the signal is closed
 }
 
 // Watch begins a watch. Its errors are those of [Cache.List], and [TooOld] if the window begins after the version.
@@ -40,7 +44,7 @@ func (c *Cache) Watch(ctx context.Context, q WatchQuery) (*Watcher, error) {
 		return nil, err
 	}
 	defer c.mu.RUnlock()
-	w := &Watcher{cache: c, sel: q.Selection, pos: q.Version, filled: c.filled}
+	w := &Watcher{cache: c, sel: q.Selection, pos: q.Version, filled: c.filled, trigger: q.Selection.trigger()}
 	switch {
 	case q.Initial:
 		w.pos = c.version
@@ -65,7 +69,7 @@ func (w *Watcher) Initial() []Object {
 }
 
 // Next returns the events of up to limit further changes. There may be fewer events, or none, because the watch does not select
-// all changes; more says that further changes wait already. If none do, wait for [Cache.Changed], which has to be called before Next.
+// all changes; more says that further changes wait already. If none do, wait for [Watcher.Changed], which has to be called before Next.
 // The errors are [ErrSlow] and [ErrRestarted]; the watch is over then.
 func (w *Watcher) Next(limit int) (events []Event, more bool, err error) {
 	changes, more, err := w.take(limit)
@@ -77,6 +81,28 @@ func (w *Watcher) Next(limit int) (events []Event, more bool, err error) {
 	return events, more, err
 }
 
+// Changed returns a channel that is closed at the next change that the watch may select, or when the watch is over. A watch that selects
+// one name, one node or one namespace does not wake for changes of others.
+func (w *Watcher) Changed() <-chan struct{} {
+	c := w.cache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w.signal == nil || w.signal.closed {
+		w.signal, w.quiet = c.signals.join(w.trigger), c.version
+	}
+	return w.signal.done
+}
+
+// Close ends the watch. It is needed after [Watcher.Changed], because the cache remembers who waits.
+func (w *Watcher) Close() {
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	if w.signal != nil {
+		w.cache.signals.leave(w.trigger, w.signal)
+		w.signal = nil
+	}
+}
+
 // take returns the next changes, and moves the position behind them.
 func (w *Watcher) take(limit int) (changes []*change, more bool, err error) {
 	c := w.cache
@@ -85,6 +111,13 @@ func (w *Watcher) take(limit int) (changes []*change, more bool, err error) {
 	switch {
 	case w.filled != c.filled:
 		return nil, false, ErrRestarted
+	case w.signal == nil || w.pos < w.quiet:
+	case w.signal.closed:
+		w.pos = max(w.pos, w.signal.version-1)
+	default:
+		w.pos = max(w.pos, c.version)
+	}
+	switch {
 	case w.pos >= c.version:
 		return nil, false, nil // nothing is new, or the watch begins in the future
 	case w.pos < c.window.lost:
