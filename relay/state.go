@@ -50,7 +50,7 @@ func (o *state) At(version uint64) watchcache.Object {
 // lenient are the rules for what a server has stored: a name may occur twice, and a string need not be UTF-8.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-// newObject reads what has to be known of an object.
+// newState reads what has to be known of an object.
 func newState(raw *listwatch.Raw, fields *selectable) (*state, error) {
 	o := &state{Raw: raw, body: raw.Bytes(), lead: 1, fields: fields.of(raw.GetName(), raw.GetNamespace())}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(o.body), lenient...)

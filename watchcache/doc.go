@@ -9,7 +9,7 @@
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions): [Cache.List] and [Cache.Get] return the states
 // at a version, and [Cache.Watch] returns a [Watcher]. A watcher is a position in the window, and has no queue of its own: a thousand of
 // them cost a thousand positions, and an event is encoded once for all that want it in one [Form]. A change wakes only watchers that can
-select it, as far as a name, a node or a namespace tells. kube-apiserver copies each event
+// select it, as far as a name, a node or a namespace tells. kube-apiserver copies each event
 // into a channel of each watcher, and ends a watcher whose channel stays full for longer than a budget; here a watcher ends if the window
 // passes it.
 //
