@@ -66,7 +66,7 @@ happened:
   synced    every object of the first list has been applied
   list      a list has arrived           watch     a watch was requested
   bookmark  all events before it came    watchEnd  a watch was refused or ended
-  relist    a list is needed             backoff   a pause before a request
+  relist    a list is needed             backoff   a wait before a request
   problem   an error                     summary   counts and a digest; the last
 A watch that breaks, and cannot be opened because the server is away, is no
 problem, but a watchEnd and backoffs. Each line has "time", and "resource" if

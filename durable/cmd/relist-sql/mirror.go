@@ -84,7 +84,8 @@ With --status-listen, HTTP says how the copies are:
             may be wrong), moreUnsure (how many more rows may be wrong, whose
             keys are not known), changes (rows written), commits,
             commitFailures, state, stalenessSeconds (if that is known),
-            lastByte, lastEvent, lastBookmark, failingSince, lastError
+            lastByte, lastEvent, lastBookmark, failingSince, lastError (which
+            stays when requests succeed again, while failingSince goes)
   /metrics  for Prometheus: those of the reflector, and relist_sink_...
 Everyone who can reach the address can read it, so leave it on loopback or
 inside a cluster's network.`,
