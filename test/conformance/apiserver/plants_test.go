@@ -74,7 +74,7 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-var recorded = flag.String("recorded", "", "for TestPlants: a file with answers of kube-apiserver, which TestRecordedAnswers compares")
+var recorded = flag.String("recorded", "", "a file with answers of kube-apiserver, which TestPlants compares with those of apitest")
 
 // answers are what kube-apiserver has answered, by section.
 type answers map[string][]string
@@ -92,12 +92,9 @@ func discerning() []section {
 	return slices.DeleteFunc(sections(), func(s section) bool { return s.name != "past of configmaps" && s.name != "many objects" })
 }
 
-// TestRecordedAnswers is a part of TestSameAnswers, without a kube-apiserver.
-func TestRecordedAnswers(t *testing.T) {
-	if *recorded == "" {
-		t.Skip("TestPlants runs it with -recorded")
-	}
-	text, err := os.ReadFile(*recorded)
+// compareRecorded compares apitest with recorded answers: a part of TestSameAnswers, without a kube-apiserver.
+func compareRecorded(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +111,13 @@ func TestRecordedAnswers(t *testing.T) {
 	}
 }
 
-// Each plant makes an answer differ from that of kube-apiserver, which is asked once.
+// Each plant makes an answer differ from that of kube-apiserver, which is asked once. The test runs itself again for each plant, with the
+// answers.
 func TestPlants(t *testing.T) {
+	if *recorded != "" {
+		compareRecorded(t, *recorded)
+		return
+	}
 	ours, theirs := apitestSide(t), realSide(t)
 	all := make(answers)
 	for _, s := range discerning() {
@@ -129,15 +131,15 @@ func TestPlants(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, failed := compareRecorded(t, file, ""); failed {
+	if out, failed := withOverlay(t, file, ""); failed {
 		t.Fatalf("without a plant:\n%s", out)
 	}
 	t.Run("plants", func(t *testing.T) {
 		for _, p := range plants {
 			t.Run(strings.ReplaceAll(p.what, " ", "-"), func(t *testing.T) {
 				t.Parallel() // most of the time is the linker's
-				out, failed := compareRecorded(t, file, mutants.Overlay(t, p.dir, p.edits...))
-				if !failed || !strings.Contains(out, "--- FAIL: TestRecordedAnswers") && !strings.Contains(out, "panic: ") {
+				out, failed := withOverlay(t, file, mutants.Overlay(t, p.dir, p.edits...))
+				if !failed || !strings.Contains(out, "--- FAIL: TestPlants") && !strings.Contains(out, "panic: ") {
 					t.Errorf("no answer differs:\n%s", out)
 				}
 			})
@@ -145,12 +147,12 @@ func TestPlants(t *testing.T) {
 	})
 }
 
-// compareRecorded runs TestRecordedAnswers with an overlay, if there is one.
-func compareRecorded(t *testing.T, file, overlay string) (out string, failed bool) {
+// withOverlay runs TestPlants with recorded answers, and with an overlay, if there is one.
+func withOverlay(t *testing.T, file, overlay string) (out string, failed bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-count=1", "-run=^TestRecordedAnswers$", "-overlay="+overlay, ".", "-recorded="+file)
+	cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-count=1", "-run=^TestPlants$", "-overlay="+overlay, ".", "-recorded="+file)
 	text, err := cmd.CombinedOutput()
 	return string(text), err != nil
 }
