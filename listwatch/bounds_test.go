@@ -13,27 +13,46 @@ import (
 
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/object"
+	"github.com/relist-go/relist/transport"
 )
 
-// neverEnds answers with head, and then with more until the client closes the connection. It
-// reports how many bytes of the answer the client took, counted before compression.
-func neverEnds(head, more string, compressed bool, taken chan<- int) http.HandlerFunc {
-	more = strings.Repeat(more, 64<<10/len(more))
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		var out io.Writer = w
-		if compressed {
-			w.Header().Set("Content-Encoding", "gzip")
-			out = gzip.NewWriter(w)
-		}
-		n, err := io.WriteString(out, head)
+// neverEnds answers with head, and then with more until the client closes the body. It reports how many bytes of the answer the client
+// took, counted before compression. The body is a pipe, because a connection would take bytes that the client does not.
+type neverEnds struct {
+	head, more string
+	compressed bool
+	taken      chan<- int
+}
+
+func (s neverEnds) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, to := io.Pipe()
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: req}
+	var out io.Writer = to
+	if s.compressed {
+		resp.Header.Set("Content-Encoding", "gzip")
+		out = gzip.NewWriter(to)
+	}
+	more := strings.Repeat(s.more, 64<<10)
+	go func() {
+		n, err := io.WriteString(out, s.head)
 		for err == nil {
 			var m int
 			m, err = io.WriteString(out, more)
 			n += m
 		}
-		taken <- n
+		s.taken <- n
+	}()
+	return resp, nil
+}
+
+func (s neverEnds) client(t *testing.T) *transport.Client {
+	t.Helper()
+	client, err := transport.NewClient(transport.Config{Server: "http://127.0.0.1", RoundTripper: s})
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(client.Close)
+	return client
 }
 
 // No matter which part of a list is too long, the client reads no more than the bound of one
@@ -53,7 +72,7 @@ func TestListThatNeverEndsIsGivenUp(t *testing.T) {
 
 func giveUpList[T object.Object](t *testing.T, head, more string, compressed bool) {
 	taken := make(chan int, 1)
-	page, err := mustNew(t, serve(t, neverEnds(head, more, compressed, taken)), Options[T]{}).List(t.Context(), metav1.ListOptions{})
+	page, err := mustNew(t, neverEnds{head, more, compressed, taken}.client(t), Options[T]{}).List(t.Context(), metav1.ListOptions{})
 	if !errors.Is(err, format.ErrObjectTooLarge) && !strings.Contains(errText(err), "depth") {
 		t.Errorf("the list is %v, %.200v", page, err)
 	}
@@ -76,7 +95,7 @@ func errText(err error) string {
 func TestObjectThatNeverEndsIsGivenUp(t *testing.T) {
 	for _, compressed := range []bool{false, true} {
 		taken := make(chan int, 1)
-		client := serve(t, neverEnds(`{"metadata":{"name":"a"},"data":{"v":"`, "x", compressed, taken))
+		client := neverEnds{`{"metadata":{"name":"a"},"data":{"v":"`, "x", compressed, taken}.client(t)
 		_, _, err := mustNew(t, client, Options[*configMap]{}).Get(t.Context(), "default/a")
 		if !errors.Is(err, format.ErrObjectTooLarge) {
 			t.Errorf("compressed %v: %.200v", compressed, err)
