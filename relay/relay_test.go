@@ -13,8 +13,10 @@ import (
 
 	"github.com/gorilla/websocket"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/apitest"
+	"github.com/relist-go/relist/listwatch"
 )
 
 // TestCustomTypes looks at which types have the kind in the items of a list.
@@ -26,6 +28,31 @@ func TestCustomTypes(t *testing.T) {
 		u.Group = group
 		if got := wholeForm(u).custom; got != want {
 			t.Errorf("%q: custom is %v, want %v", group, got, want)
+		}
+	}
+}
+
+// TestFields reads what a field selector can name from objects, also from odd ones.
+func TestFields(t *testing.T) {
+	for _, tt := range []struct{ resource, members, field, want string }{
+		{"pods", `"spec":{"nodeName":"n1"}`, "spec.nodeName", "n1"},
+		{"pods", `"spec":{"nodeName":null,"":"x"},"spec.":"x"`, "spec.nodeName", ""},
+		{"pods", `"spec":"x"`, "spec.hostNetwork", "false"},
+		{"pods", `"spec":{"hostNetwork":true}`, "spec.hostNetwork", "true"},
+		{"pods", `"spec":{}`, "metadata.namespace", "shop"},
+		{"events", `"source":{"component":"kubelet","host":"n1"}`, "source", "kubelet"},
+		{"events", `"source":"x"`, "source", ""},
+	} {
+		raw, err := listwatch.ParseRaw([]byte(`{"metadata":{"name":"a","namespace":"shop","resourceVersion":"5"},` + tt.members + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := newState(raw, selectableOf(schema.GroupResource{Resource: tt.resource}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.GetFields().Get(tt.field); got != tt.want {
+			t.Errorf("%s of %s is %q, want %q", tt.field, tt.members, got, tt.want)
 		}
 	}
 }
