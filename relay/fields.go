@@ -2,7 +2,6 @@ package relay
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/fields"
@@ -13,24 +12,28 @@ import (
 
 // selectable are the fields of a resource that a field selector can name.
 type selectable struct {
-	names  []string        // of the fields, the most frequent selectors first
-	absent []string        // the value of each if an object lacks it
-	paths  map[string]bool // where they are in an object; the key of a path ends without a dot, that of its parents with one
+	names   []string        // of the fields, the most frequent selectors first
+	absent  []string        // the value of each if an object lacks it
+	members map[string]int  // the index of a field in names, by the path of its member
+	parents map[string]bool // the paths of the objects that have such members
 }
 
 // selectableOf returns the fields of a resource. Of a custom type they are unknown here, so the upstream answers what names one.
 func selectableOf(resource schema.GroupResource) *selectable {
-	s := &selectable{names: []string{"metadata.name", "metadata.namespace"}, absent: []string{"", ""}, paths: map[string]bool{}}
+	s := &selectable{
+		names: []string{"metadata.name", "metadata.namespace"}, absent: []string{"", ""},
+		members: map[string]int{}, parents: map[string]bool{},
+	}
 	for _, name := range watchcache.SelectableFields(resource) {
-		s.names, s.absent = append(s.names, name), append(s.absent, watchcache.AbsentField(name))
 		path := name
 		if name == "source" {
 			path = "source.component" // an Event
 		}
-		s.paths[path] = true
+		s.members[path] = len(s.names)
+		s.names, s.absent = append(s.names, name), append(s.absent, watchcache.AbsentField(name))
 		for i, c := range path {
 			if c == '.' {
-				s.paths[path[:i+1]] = true
+				s.parents[path[:i]] = true
 			}
 		}
 	}
@@ -60,17 +63,17 @@ func (s *selectable) of(name, namespace string) *fieldValues {
 	return f
 }
 
-// read reads the value of a member, and keeps it if it is a field.
-func (s *selectable) read(dec *jsontext.Decoder, name, prefix string, into *fieldValues) error {
-	path := prefix + name
+// read reads the value of the member at a path, and keeps it if it is a field.
+func (s *selectable) read(dec *jsontext.Decoder, path string, into *fieldValues) error {
+	i, known := s.members[path]
 	switch kind := dec.PeekKind(); {
-	case kind == '{' && s.paths[path+"."]:
-		_, err := members(dec, func(name string) error { return s.read(dec, name, path+".", into) })
+	case kind == '{' && s.parents[path]:
+		_, err := members(dec, func(name string) error { return s.read(dec, path+"."+name, into) })
 		return err
-	case s.paths[path] && kind != '{' && kind != '[' && kind != 'n':
+	case known && kind != '{' && kind != '[' && kind != 'n':
 		token, err := dec.ReadToken()
 		if err == nil {
-			into.values[slices.Index(s.names, strings.TrimSuffix(path, ".component"))] = token.String()
+			into.values[i] = token.String()
 		}
 		return err
 	}

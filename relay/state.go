@@ -70,7 +70,7 @@ func newState(raw *listwatch.Raw, fields *selectable) (*state, error) {
 		case "metadata":
 			return o.readMetadata(dec)
 		}
-		return fields.read(dec, name, "", o.fields)
+		return fields.read(dec, name, o.fields)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("relay: read %s: %w", raw, err)
