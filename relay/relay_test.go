@@ -1,8 +1,10 @@
 package relay
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,6 +19,8 @@ import (
 
 	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/listwatch"
+	"github.com/relist-go/relist/listwatch/source"
+	"github.com/relist-go/relist/watchcache"
 )
 
 // TestCustomTypes looks at which types have the kind in the items of a list.
@@ -220,6 +224,41 @@ func TestMostRecentState(t *testing.T) {
 			t.Errorf("the server got %d lists and %d watches: %q", lists, watches, r.requests)
 		}
 	})
+}
+
+// early is an API server at version 50, whose watch at 0 begins with its objects in no order. The cache is filled with a list at 20 just then.
+type early struct {
+	cache  *watchcache.Cache
+	events []source.Event[*metav1.PartialObjectMetadata]
+}
+
+func (e *early) List(context.Context, metav1.ListOptions) (*source.Page[*metav1.PartialObjectMetadata], error) {
+	return &source.Page[*metav1.PartialObjectMetadata]{ResourceVersion: "50"}, nil
+}
+
+func (e *early) Watch(context.Context, metav1.ListOptions) (source.Watch[*metav1.PartialObjectMetadata], error) {
+	return e, e.cache.Fill(20, nil)
+}
+
+func (e *early) Next() (next source.Event[*metav1.PartialObjectMetadata], err error) {
+	next, e.events = e.events[0], e.events[1:]
+	return next, nil
+}
+
+func (e *early) Close() error { return nil }
+
+// TestMostRecentStateBeforeTheFirstList shows that the cache never says that it has a version that its source has not sent.
+func TestMostRecentStateBeforeTheFirstList(t *testing.T) {
+	server := &early{cache: watchcache.New(watchcache.Options{Wait: -1}), events: []source.Event[*metav1.PartialObjectMetadata]{
+		{Type: source.Added, Meta: source.Meta{Key: "shop/a", ResourceVersion: "40"}},
+		{Type: source.Added, Meta: source.Meta{Key: "shop/b", ResourceVersion: "10"}},
+		{Type: source.Bookmark, Meta: source.Meta{ResourceVersion: "50"}},
+	}}
+	u := &upstream{cache: server.cache, metadata: server}
+	_, err := u.refresh(t.Context())
+	if at := u.cache.Version(); at > 20 || !errors.Is(err, watchcache.ErrNotReady) {
+		t.Errorf("%v, and the cache is at %d; its source is at 20", err, at)
+	}
 }
 
 // TestRestart shows that readers of a relay that was started anew go on where they were, and that the server is not listed.
