@@ -79,6 +79,9 @@ const freshTimeout = 3
 // So a second watch, which asks for metadata only, begins at the cache's version and ends so soon that its bookmark comes after a
 // second. The last of its events is the last change before the bookmark: once the cache has that, it is as new as the bookmark.
 func (u *upstream) refresh(ctx context.Context) (uint64, error) {
+	if err := u.cache.WaitFor(ctx, 0); err != nil {
+		return 0, err // before the first list there is no version at which a watch sends its events in order
+	}
 	page, err := u.metadata.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return 0, err
