@@ -306,6 +306,11 @@ func TestServerIsAway(t *testing.T) {
 		if now := r.get("/readyz"); now.code != http.StatusOK || now.body != "pods ok, 2m0s old\n" {
 			t.Errorf("after two minutes: %+v", now)
 		}
+		for _, query := range []string{"", "?watch=true", "?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"} {
+			if now := r.get("/api/v1/pods" + query); now.code != http.StatusServiceUnavailable || !strings.Contains(now.body, "the relay cannot reach the API server") {
+				t.Errorf("the most recent state, %q: %+v", query, now)
+			}
+		}
 		later(4 * time.Minute)
 		if now := r.get(path); now.code != http.StatusServiceUnavailable {
 			t.Errorf("after six minutes: %+v", now)
