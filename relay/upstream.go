@@ -84,7 +84,7 @@ func (u *upstream) refresh(ctx context.Context) (uint64, error) {
 	}
 	page, err := u.metadata.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return 0, err
+		return 0, unreachable(err)
 	}
 	want, err := decimal(page.ResourceVersion)
 	if err != nil {
@@ -101,14 +101,14 @@ func (u *upstream) refresh(ctx context.Context) (uint64, error) {
 		TimeoutSeconds:      &timeout,
 	})
 	if err != nil {
-		return 0, err
+		return 0, unreachable(err)
 	}
 	defer func() { _ = watch.Close() }()
 	last := from
 	for last < want {
 		event, err := watch.Next()
 		if err != nil {
-			return 0, fmt.Errorf("relay: no bookmark at version %d or later: %w", want, err)
+			return 0, unreachable(fmt.Errorf("no bookmark at version %d or later: %w", want, err))
 		}
 		version, err := decimal(event.Meta.ResourceVersion)
 		if err != nil {
