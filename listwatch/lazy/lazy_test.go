@@ -219,6 +219,40 @@ func TestNamedMetadata(t *testing.T) {
 	}
 }
 
+// based has what all types of a program have in an embedded struct.
+type based struct {
+	Base `json:",inline"`
+	Data map[string]string `json:"data"`
+}
+
+type Base struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+}
+
+// The metadata may be in an embedded struct.
+func TestEmbeddedMetadata(t *testing.T) {
+	name, notes := lazy.At[string]("metadata.name"), lazy.At[map[string]string]("metadata.annotations")
+	encoding, err := lazy.New[*based](lazy.Options{Fields: []lazy.Named{name, notes, data}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarshal, err := encoding.Unmarshaler(reflect.TypeFor[*lazy.Object[*based]](), format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj *lazy.Object[*based]
+	if err := unmarshal([]byte(`{"metadata":{"name":"a","annotations":{"k":"v"}},"data":{"x":"y"}}`), &obj); err != nil {
+		t.Fatal(err)
+	}
+	if name.Of(obj) != "a" || notes.Of(obj)["k"] != "v" || data.Of(obj)["x"] != "y" {
+		t.Errorf("%s, %v, %v", name.Of(obj), notes.Of(obj), data.Of(obj))
+	}
+	if generation, err := lazy.Path[int64](obj, "metadata.generation"); generation != 0 || err != nil {
+		t.Errorf("a member that was not named is %d, %v", generation, err)
+	}
+}
+
 // An object that cannot be decoded is found when it comes, unless nobody wants to know.
 func TestUnchecked(t *testing.T) {
 	const bad = `{"metadata":{"name":"a"},"spec":{"size":7},"data":{"k":5}}`
