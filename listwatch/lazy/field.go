@@ -85,7 +85,7 @@ func (r *reader) part(data []byte, path string, typ reflect.Type) (reflect.Value
 	}
 	known, ok := r.parts.Load(key{path, typ})
 	if !ok {
-		made, err := r.newPart([]wanted{{path, typ}})
+		made, err := r.newPart(wanted{path, typ})
 		if err != nil {
 			return reflect.Value{}, err
 		}

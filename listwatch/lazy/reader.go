@@ -60,29 +60,41 @@ func newReader(typ reflect.Type, in format.Format, opts Options) (*reader, error
 	return r, err
 }
 
-// newPart returns a part for members of r.typ.
-func (r *reader) newPart(members []wanted) (*part, error) {
-	typ, paths, err := r.narrow(members)
+// newPart returns a part for a member of r.typ.
+func (r *reader) newPart(member wanted) (*part, error) {
+	paths, err := r.paths(member)
 	if err != nil {
 		return nil, err
 	}
-	return r.partOf(typ, paths, false)
+	return r.partOf(narrow(pointee(r.typ), paths), paths, false)
 }
 
 // newHead returns a part whose first field is a struct for the metadata. It has the fields of meta first.
 func (r *reader) newHead(members []wanted) (*part, error) {
-	typ, paths, err := r.narrow(members)
+	paths, err := r.paths(members...)
 	if err != nil {
 		return nil, err
 	}
-	head, err := r.partOf(addMeta(typ), paths, true)
+	var ofMeta, others [][]string
+	for _, names := range paths {
+		switch {
+		case names[0] != "metadata":
+			others = append(others, names)
+		case len(names) == 1:
+			return nil, errors.New("metadata: name members of it, because some of them are decoded in any case")
+		default:
+			ofMeta = append(ofMeta, names[1:])
+		}
+	}
+	typ, more := pointee(r.typ), reflect.TypeFor[struct{}]()
+	if len(ofMeta) > 0 {
+		more = narrow(pointee(typeAt(typ, stepTo(typ, "metadata"))), ofMeta)
+	}
+	head, err := r.partOf(addMeta(narrow(typ, others), more), paths, true)
 	if err != nil {
 		return nil, err
 	}
 	for i, member := range members {
-		if len(paths[i]) == 1 && paths[i][0] == "metadata" {
-			return nil, errors.New("metadata: name members of it, because some of them are decoded in any case")
-		}
 		at := typeAt(head.typ, head.places[i])
 		if at.Kind() != member.typ.Kind() || !at.ConvertibleTo(member.typ) {
 			return nil, fmt.Errorf("%s: it is %v in each object, and not %v", member.path, at, member.typ)
@@ -91,17 +103,16 @@ func (r *reader) newHead(members []wanted) (*part, error) {
 	return head, nil
 }
 
-// narrow returns a type that has only these members of r.typ, and their paths.
-func (r *reader) narrow(members []wanted) (typ reflect.Type, paths [][]string, err error) {
-	typ = pointee(r.typ)
+// paths returns the paths of members of r.typ.
+func (r *reader) paths(members ...wanted) (paths [][]string, err error) {
 	for _, member := range members {
-		names, err := member.names(typ)
+		names, err := member.names(pointee(r.typ))
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", member.path, err)
+			return nil, fmt.Errorf("%s: %w", member.path, err)
 		}
 		paths = append(paths, names)
 	}
-	return narrow(typ, paths), paths, nil
+	return paths, nil
 }
 
 // partOf returns the part for a type that has members at paths. If share is true, different objects share equal values.
@@ -124,27 +135,22 @@ func (r *reader) partOf(typ reflect.Type, paths [][]string, share bool) (*part, 
 	return p, err
 }
 
-// addMeta returns typ with a first field for the metadata, which has the fields of meta, and then those that typ has beside them.
-func addMeta(typ reflect.Type) reflect.Type {
+// addMeta returns typ with a first field for the metadata. It has the fields of meta, and those of more that meta lacks.
+func addMeta(typ, more reflect.Type) reflect.Type {
 	own := reflect.TypeFor[meta]()
 	var fields []reflect.StructField
 	for i := range own.NumField() {
 		fields = append(fields, own.Field(i))
 	}
-	all := []reflect.StructField{{Name: "Metadata", Tag: `json:"metadata" protobuf:"bytes,1"`}}
-	for i := range typ.NumField() {
-		field := typ.Field(i)
-		if jsonName(field) != "metadata" {
-			all = append(all, field)
-			continue
-		}
-		for i, metadata := 0, pointee(field.Type); i < metadata.NumField(); i++ {
-			if more := metadata.Field(i); stepTo(own, jsonName(more)) == nil {
-				fields = append(fields, more)
-			}
+	for i := range more.NumField() {
+		if field := more.Field(i); stepTo(own, jsonName(field)) == nil {
+			fields = append(fields, field)
 		}
 	}
-	all[0].Type = reflect.StructOf(fields)
+	all := []reflect.StructField{{Name: "Metadata", Type: reflect.StructOf(fields), Tag: `json:"metadata" protobuf:"bytes,1"`}}
+	for i := range typ.NumField() {
+		all = append(all, typ.Field(i))
+	}
 	return reflect.StructOf(all)
 }
 
