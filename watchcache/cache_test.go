@@ -10,6 +10,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // filled returns a cache at version 10 without objects.
@@ -90,6 +92,57 @@ func TestWait(t *testing.T) {
 			t.Errorf("a wait whose context ends: %v", err)
 		}
 	})
+}
+
+// TestWakes shows which watches a change wakes. TestEveryStateIsTheSources shows that no watch sleeps through a change that it selects.
+func TestWakes(t *testing.T) {
+	t.Parallel()
+	changes := []thing{
+		{namespace: "a", name: "m", color: "red", version: 11},
+		{namespace: "a", name: "m", color: "blue", version: 12},
+		{namespace: "a", name: "n", color: "red", version: 13},
+		{namespace: "b", name: "m", color: "blue", version: 14},
+	}
+	name, node := fields.OneTermEqualSelector("metadata.name", "m"), func(color string) fields.Selector {
+		return fields.OneTermEqualSelector("spec.nodeName", color)
+	}
+	for _, tt := range []struct {
+		sel  Selection
+		want string
+	}{
+		{Selection{}, "11 12 13 14"},
+		{Selection{Namespace: "a"}, "11 12 13"},
+		{Selection{Fields: name}, "11 12 14"},
+		{Selection{Namespace: "a", Fields: name}, "11 12"},
+		{Selection{Fields: node("red")}, "11 12 13"},
+		{Selection{Namespace: "b", Fields: node("blue")}, "14"},
+		{Selection{Fields: node("")}, ""},
+		{Selection{Namespace: "a", Labels: labels.Nothing()}, "11 12 13"},
+	} {
+		c := filled(t, Options{})
+		w, err := c.Watch(t.Context(), WatchQuery{Selection: tt.sel, Version: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var woken []string
+		for _, o := range changes {
+			changed := w.Changed()
+			c.Apply(o, false)
+			select {
+			case <-changed:
+				woken = append(woken, format(o.version))
+			default:
+			}
+		}
+		if got := strings.Join(woken, " "); got != tt.want {
+			t.Errorf("a watch of %+v wakes at %q, want %q", tt.sel, got, tt.want)
+		}
+		w.Close()
+		w.Close()
+		if len(c.signals) > 0 {
+			t.Errorf("the cache waits for a watch of %+v, which is closed", tt.sel)
+		}
+	}
 }
 
 // TestReady shows what a reader gets while the source is gone.
