@@ -1,29 +1,26 @@
 package watchcache
 
-// A trigger is what an object must have for a watch to select it: a value of one field. The zero value is no condition.
-type trigger struct{ field, value string }
+// A trigger is what an object must have for a watch to select it: a namespace, and a value of one field. An empty namespace is any
+// namespace, and an empty field no condition.
+type trigger struct{ namespace, field, value string }
 
 const (
-	nameField      = "metadata.name"
-	namespaceField = "metadata.namespace"
-	nodeField      = "spec.nodeName"
+	nameField = "metadata.name"
+	nodeField = "spec.nodeName"
 )
 
-// trigger returns the narrowest condition by which changes can be told apart before the selectors are tried.
+// trigger returns the condition by which changes can be told apart before the selectors are tried.
 //
 // Source of the fields: kube-apiserver wakes the watches of Pods by spec.nodeName, and those of Nodes, Secrets and ConfigMaps by name.
 func (s Selection) trigger() trigger {
 	if s.Fields != nil {
 		for _, field := range []string{nameField, nodeField} {
 			if value, ok := s.Fields.RequiresExactMatch(field); ok {
-				return trigger{field, value}
+				return trigger{s.Namespace, field, value}
 			}
 		}
 	}
-	if s.Namespace != "" {
-		return trigger{namespaceField, s.Namespace}
-	}
-	return trigger{}
+	return trigger{namespace: s.Namespace}
 }
 
 // A signal tells the watchers with one trigger that there is something for them. It does so once.
@@ -55,12 +52,15 @@ func (s signals) leave(t trigger, one *signal) {
 
 // raise closes the signals of all watchers that may select the object before or after a change.
 func (s signals) raise(c *change) {
-	s.close(trigger{}, c.version)
 	for _, o := range []Object{c.before, c.after} {
-		if o != nil {
-			s.close(trigger{namespaceField, o.GetNamespace()}, c.version)
-			s.close(trigger{nameField, o.GetName()}, c.version)
-			s.close(trigger{nodeField, o.GetFields().Get(nodeField)}, c.version)
+		if o == nil {
+			continue
+		}
+		name, node := o.GetName(), o.GetFields().Get(nodeField)
+		for _, namespace := range []string{"", o.GetNamespace()} {
+			s.close(trigger{namespace: namespace}, c.version)
+			s.close(trigger{namespace, nameField, name}, c.version)
+			s.close(trigger{namespace, nodeField, node}, c.version)
 		}
 	}
 }
