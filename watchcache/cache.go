@@ -166,7 +166,7 @@ func (c *Cache) Forget() {
 	c.window.floor = max(c.window.floor, c.version)
 }
 
-// Drop removes the changes up to version from the window. A watch that has not read them ends with [ErrSlow].
+// Drop removes the changes up to version from the window. A watch that may select one of them and has not read it ends with [ErrSlow].
 func (c *Cache) Drop(version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
