@@ -89,7 +89,7 @@ const (
 	// maxOvertaken is how many live keys in a row are given while a key of the first list is ready.
 	maxOvertaken = 9
 
-	// manyItems is the size from which a map of items is thrown away when it is empty, because maps do not shrink.
+	// If the map of items is empty, and has had more than manyItems, it is replaced, because maps do not shrink.
 	manyItems = 1000
 )
 

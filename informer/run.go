@@ -11,7 +11,7 @@ import (
 //
 // A Run has two contexts. While the context feeding lives, requests are sent, and the consumer takes entries. While the context
 // telling lives, callbacks begin. Stop ends feeding. Three things end telling, and feeding with it: the end of Run's context, an error
-// after which Reflector.Fatal has said so, and the end of Stop's context. The rest is always the same:
+// for which Reflector.Fatal returns true, and the end of Stop's context. The rest is always the same:
 //
 //  1. The consumer finishes its entry, and takes no more. From here on, nobody can add a handler.
 //  2. It waits until the reflectors have ended. If there is a Checkpoint, it saves the store. It closes the queues.

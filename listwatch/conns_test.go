@@ -35,7 +35,7 @@ func serveInMemory(t *testing.T, config transport.Config, handler http.HandlerFu
 	return client
 }
 
-// Three pages, of which the server closes some connections behind the answer, as if it was started again then.
+// A list has three pages. After some of them the server closes the connection, as if it was started again then.
 func TestConnectionsOfAList(t *testing.T) {
 	tests := map[string]struct {
 		closes     string // after which pages

@@ -27,8 +27,8 @@ func newReconcile(buckets []float64) reconcile {
 
 func (r *reconcile) all() []vector { return []vector{r.results, r.workers, r.waited, r.worked} }
 
-// Controller returns opts with the fields that metrics need, for [controller.Run]: a Queue if opts has none, and a Reconciled that
-// also calls the Reconciled of opts.
+// Controller returns opts with the fields that metrics need, for [controller.Run]: a Queue if opts has none, and an OnReconciled that
+// also calls that of opts.
 func (m *Metrics) Controller(name string, opts controller.Options) controller.Options {
 	name = valid(name)
 	if opts.Queue == nil {

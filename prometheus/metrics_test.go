@@ -66,7 +66,7 @@ func TestReadmeNamesEveryMetric(t *testing.T) {
 	}
 }
 
-// fixed is an informer, a reflector and a queue of which everything is known.
+// fixed is an informer, a reflector and a queue that return what a test has put in.
 type fixed struct {
 	status reflector.Status
 	stats  informer.Stats

@@ -225,7 +225,7 @@ func TestNoMinuteHasMoreThan24Requests(t *testing.T) {
 	}
 }
 
-// storm is a server of which nothing can be relied on.
+// storm is a server that may answer anything.
 type storm struct {
 	*stage
 	dice           *rand.Rand

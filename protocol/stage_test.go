@@ -113,7 +113,7 @@ func markAt(version string) *Seen {
 	return &Seen{Type: Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: version}}}
 }
 
-// endsInitial is the bookmark that ends the initial events, of which the items are these.
+// endsInitial is the bookmark that ends the initial events of these items.
 func (s *stage) endsInitial(version string, items ...Item) *Seen {
 	sum := s.sum(version, items...)
 	return &Seen{Type: Bookmark, Item: Item{Meta: object.Meta{ResourceVersion: version}}, EndsInitial: true, Sum: &sum}

@@ -64,8 +64,7 @@ func TestListInsteadOfInitialEventsKeepsRetryAfter(t *testing.T) {
 	})
 }
 
-// InitialList events none of which can be decoded are a failure, as a list of that kind is: the status says so, and Fatal is
-// asked.
+// If none of the initial events can be decoded, that is a failure, as with a list: the status says so, and Fatal is called.
 func TestUndecodableInitialEventsAreAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted()

@@ -127,8 +127,8 @@ func TestSinkIsToldWhereItCanBeSaved(t *testing.T) {
 	})
 }
 
-// Without a word on which objects are the newest, the newest that the sink holds at or below the version is asked for, and those above
-// it are unsure.
+// If a point does not name the newest objects, the newest one that the sink holds at or below the version is asked for. Those above the
+// version are unsure.
 func TestNewestObjectsAreLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newScripted() // its lists are empty
@@ -148,7 +148,7 @@ func TestNewestObjectsAreLookedFor(t *testing.T) {
 	})
 }
 
-// A reflector cannot continue with a sink of which it knows nothing.
+// A reflector cannot continue with a sink that does not say what it holds.
 func TestStartNeedsASinkThatTells(t *testing.T) {
 	sink := reflector.Sink[partial](struct{ reflector.Sink[partial] }{newPoints()})
 	r := reflector.New(newScripted(), sink, reflector.Options{Start: reflector.Point{Version: "30"}})

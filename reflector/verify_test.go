@@ -27,7 +27,7 @@ import (
 	"github.com/relist-go/relist/transport"
 )
 
-// testObject is a ConfigMap of which only the metadata counts.
+// testObject is a ConfigMap without data.
 type testObject struct {
 	metav1.ObjectMeta `json:"metadata"`
 }

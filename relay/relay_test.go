@@ -147,7 +147,7 @@ func TestWatches(t *testing.T) {
 	})
 }
 
-// TestIdleWatch shows that a watch over HTTP/2 on which nothing happens lasts, because a deadline for writing is also one for not writing.
+// TestIdleWatch shows that an idle watch over HTTP/2 lasts, although net/http resets a stream at its write deadline even if nothing is written.
 func TestIdleWatch(t *testing.T) {
 	t.Parallel()
 	opts := Options{}

@@ -273,7 +273,7 @@ func nextBookmark(deadline time.Time) time.Duration {
 	return period
 }
 
-// sendInitial sends an event for each object of the state with which the watch begins, and the bookmark that ends them.
+// sendInitial sends an event for each object of the first state, and the bookmark that ends them.
 func (o *openWatch) sendInitial() error {
 	if !o.initial {
 		return o.out.flush()

@@ -88,7 +88,7 @@ func TestGetWhileOthersWrite(t *testing.T) {
 	}
 }
 
-// The key of an object without a namespace is its name, of which there need not be two.
+// The key of an object without a namespace is its name: the same string, and no copy.
 func TestNameIsTheKey(t *testing.T) {
 	s := New(Options[*metav1.ObjectMeta]{})
 	obj := &metav1.ObjectMeta{Name: strconv.Itoa(1000)}

@@ -305,7 +305,8 @@ func next(start, total int) int {
 	return start + fill
 }
 
-// capacity gives a node that has neighbours room to grow, and a small one, of which an index may have thousands, none.
+// capacity gives a node room to grow. A node that is not filled gets none, because an index may have thousands of trees with one such
+// node each.
 func capacity(n int) int {
 	if n < fill {
 		return n

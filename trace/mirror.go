@@ -215,8 +215,8 @@ func (m *mirror[T]) Close() {
 	m.client.Close()
 }
 
-// Decodes returns the error with which [Mirror] decodes an object of a kind, or
-// nil. A recorder must keep the whole of an object with an error; of other
+// Decodes returns nil if [Mirror] can decode an object of a kind, or else the
+// error. A recorder must keep the whole of an object with an error; of other
 // objects, the identity is enough.
 func Decodes(kind string, data []byte) error {
 	var into any = new(anyObject)

@@ -17,7 +17,7 @@ var (
 	// ErrNotReady is returned while the cache is not filled. It is a 429 that asks to come back after a second.
 	ErrNotReady error = apierrors.NewTooManyRequests("storage is (re)initializing", 1)
 
-	// ErrRestarted ends a watcher, because the window in which it began has ended.
+	// ErrRestarted ends a watcher, because its window has ended.
 	ErrRestarted = errors.New("watchcache: the window has ended")
 
 	// ErrSlow ends a watcher, because changes that it had not read have left the window.

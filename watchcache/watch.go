@@ -58,7 +58,7 @@ func (c *Cache) Watch(ctx context.Context, q WatchQuery) (*Watcher, error) {
 	return w, nil
 }
 
-// Initial returns the objects with which the watch begins, and forgets them. The bookmark that ends them has the watcher's version.
+// Initial returns the objects of the first state, once. The bookmark that ends them has the watcher's version.
 func (w *Watcher) Initial() []Object {
 	if w.initial == nil {
 		return nil

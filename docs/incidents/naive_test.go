@@ -35,7 +35,7 @@ func TestTraceNaive(t *testing.T) {
 	}
 }
 
-// file is a file system of which trace.Run sees one file.
+// file is a file system with one file for trace.Run.
 type file struct {
 	fs.FS
 	name string

@@ -123,7 +123,7 @@ func decodeBytes(p *parser, i int, v reflect.Value) (int, error) {
 	return end + 1, nil
 }
 
-// decodeAny decodes into an interface without methods, as a [Decoder] does.
+// decodeAny decodes into an interface without methods, as a treeDecoder does.
 func decodeAny(p *parser, i int, v reflect.Value) (int, error) {
 	value, end, err := p.value(i)
 	if err == nil && value != nil {

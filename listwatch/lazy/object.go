@@ -93,7 +93,7 @@ func (o *Object[T]) Get() (T, error) {
 		return *new(T), fmt.Errorf("lazy: decode %s: %w", o, err)
 	}
 	if k, ok := any(obj).(interface{ GetObjectKind() schema.ObjectKind }); ok {
-		k.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // JSON has it where it does not come first
+		k.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // compact leaves kind and apiVersion where they do not come first
 	}
 	return obj, nil
 }
