@@ -1,8 +1,6 @@
 package informer_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -64,9 +62,7 @@ func restartsWith[T object.Object](t *testing.T, of listwatch.Options[T], initia
 			opts.Reflector.Trace = &reflector.Trace{ListDone: func(reflector.ListDone) { lists++ }}
 			in := informer.New(resource, opts)
 			informertest.DetectMutations(t, in)
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- in.Run(ctx) }()
+			stop := running(t, in)
 			expect := func(key, want string) {
 				t.Helper()
 				later(10 * time.Second)
@@ -83,10 +79,7 @@ func restartsWith[T object.Object](t *testing.T, of listwatch.Options[T], initia
 			}
 			set("c1", fmt.Sprint("live ", round))
 			expect("shop/c1", fmt.Sprint("live ", round))
-			cancel()
-			if err := <-done; !errors.Is(err, context.Canceled) {
-				t.Errorf("process %d: Run returned %v", round, err)
-			}
+			stop()
 			set("c0", fmt.Sprint(round+1))
 			if _, err := server.Delete("configmaps", "shop", fmt.Sprint("c", 7-round)); err != nil {
 				t.Fatal(err)

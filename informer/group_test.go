@@ -26,15 +26,7 @@ func follow(f *fake, opts informer.Options[*thing]) *informer.Informer[*thing] {
 // runGroup runs a group until the test ends.
 func runGroup(t *testing.T, g *informer.Group) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- g.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("Run of the group returned %v, want %v", err, context.Canceled)
-		}
-	})
+	t.Cleanup(running(t, g))
 	synctest.Wait()
 }
 
@@ -231,9 +223,7 @@ func TestGroupWaitsInVainAfterItsEnd(t *testing.T) {
 func TestGroupUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := informer.NewGroup()
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- g.Run(ctx) }()
+		stop := running(t, g)
 		var users sync.WaitGroup
 		for i := range 8 {
 			users.Go(func() {
@@ -250,11 +240,8 @@ func TestGroupUnderLoad(t *testing.T) {
 			})
 		}
 		<-time.After(200 * time.Millisecond)
-		cancel()
+		stop()
 		users.Wait()
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("Run returned %v", err)
-		}
 		if got := g.Status(); len(got) != 0 {
 			t.Errorf("the group has %v after its end", got)
 		}

@@ -1,7 +1,6 @@
 package informer_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -67,9 +66,7 @@ func TestLazyObjectsAreKept(t *testing.T) {
 					unknown bool
 				}
 				gone := make([][]kept, 2)
-				done := make(chan error, len(gone))
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
+				var stops []func()
 				var in *informer.Informer[*lazySettings]
 				for i := range gone {
 					in = informer.New(resource, informer.Options[*lazySettings]{Logger: silent, Indexers: store.Indexers[*lazySettings]{
@@ -81,7 +78,7 @@ func TestLazyObjectsAreKept(t *testing.T) {
 					}}); err != nil {
 						t.Fatal(err)
 					}
-					go func(in *informer.Informer[*lazySettings]) { done <- in.Run(ctx) }(in)
+					stops = append(stops, running(t, in))
 				}
 				later(time.Second)
 				const rounds, each = 10, 100
@@ -107,11 +104,8 @@ func TestLazyObjectsAreKept(t *testing.T) {
 					server.Compact()
 					later(10 * time.Minute)
 				}
-				cancel()
-				for range gone {
-					if err := <-done; !errors.Is(err, context.Canceled) {
-						t.Fatal(err)
-					}
+				for _, stop := range stops {
+					stop()
 				}
 				for i := range gone {
 					unknown := 0
@@ -173,18 +167,13 @@ func TestLazyObjectsThatCannotBeDecoded(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error, 1)
-				go func() { done <- in.Run(ctx) }()
+				stop := running(t, in)
 				later(time.Minute)
 				if _, err := server.Patch("configmaps", "shop", "bad", map[string]any{"data": map[string]any{"value": "2"}}); err != nil {
 					t.Fatal(err)
 				}
 				later(time.Minute)
-				cancel()
-				if err := <-done; !errors.Is(err, context.Canceled) {
-					t.Error(err)
-				}
+				stop()
 				want := []string{"shop/good true", "shop/bad true"}
 				if unchecked {
 					want = []string{"shop/bad false", "shop/good true", "shop/bad true"}
@@ -212,9 +201,7 @@ func TestLazyObjectsThatAreEqual(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- in.Run(ctx) }()
+		stop := running(t, in)
 		later(time.Minute)
 		if _, err := server.Patch("configmaps", "shop", "other", map[string]any{"data": map[string]any{"value": "2"}}); err != nil {
 			t.Fatal(err)
@@ -224,10 +211,7 @@ func TestLazyObjectsThatAreEqual(t *testing.T) {
 			t.Fatal(err)
 		}
 		later(time.Minute)
-		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
+		stop()
 		if want := []string{"other", "other"}; !slices.Equal(told, want) {
 			t.Errorf("the handler was told of %q, want %q", told, want)
 		}

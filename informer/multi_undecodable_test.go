@@ -54,11 +54,9 @@ func TestMultiUndecodableNamespace(t *testing.T) {
 		if err := errors.Join(multi.Add("a"), multi.Add("b")); err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- multi.Run(ctx) }()
+		stop := running(t, multi)
 		waitForSync := func() error {
-			wait, over := context.WithTimeout(ctx, time.Hour)
+			wait, over := context.WithTimeout(t.Context(), time.Hour)
 			defer over()
 			return multi.WaitForSync(wait)
 		}
@@ -77,8 +75,5 @@ func TestMultiUndecodableNamespace(t *testing.T) {
 		write(server.Patch("configmaps", "b", "alone", good))
 		d.expect(t, "add b/alone=0")
 		stop()
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("Run returned %v", err)
-		}
 	})
 }

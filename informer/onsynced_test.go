@@ -84,13 +84,9 @@ func TestOnSyncedComesBeforeTheFirstEvent(t *testing.T) {
 						if _, err := p.AddHandler(d.withSynced()); err != nil {
 							t.Fatal(err)
 						}
-						ctx, cancel := context.WithCancel(t.Context())
-						done := inBackground(func() error { return p.Run(ctx) })
+						stop := running(t, p)
 						d.expect(t, server.want)
-						cancel()
-						if err := <-done; !errors.Is(err, context.Canceled) {
-							t.Errorf("Run returned %v", err)
-						}
+						stop()
 					})
 				}
 			})

@@ -52,6 +52,20 @@ func (r *rig) start() {
 	synctest.Wait()
 }
 
+// running runs an informer or a group until stop is called.
+func running(t *testing.T, in interface{ Run(context.Context) error }) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := inBackground(func() error { return in.Run(ctx) })
+	return func() {
+		t.Helper()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v, want %v", err, context.Canceled)
+		}
+	}
+}
+
 func (r *rig) add(h informer.Handler[*thing]) *informer.Registration {
 	r.t.Helper()
 	registration, err := r.AddHandler(h)

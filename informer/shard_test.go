@@ -1,8 +1,6 @@
 package informer_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -45,14 +43,9 @@ func startReplica(t *testing.T, listener *apitest.Listener, shard string) *repli
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- r.Run(ctx) }()
+	stop := running(t, r)
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
 		client.Close()
 	})
 	return r
@@ -144,14 +137,10 @@ func TestCopyOfAnotherShardIsNotUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 			in := informer.New(pods, informer.Options[*Pod]{Logger: silent, Checkpoint: checkpoint.File[*Pod](path, checkpoint.Options{})})
-			ctx, stop := context.WithCancel(t.Context())
-			done := inBackground(func() error { return in.Run(ctx) })
+			stop := running(t, in)
 			synctest.Wait()
 			keys := in.Store().Keys()
 			stop()
-			if err := <-done; !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
 			return keys
 		}
 		first := keysOf(shardOf(t, 0, 2))
