@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -286,6 +288,26 @@ func TestRestart(t *testing.T) {
 			t.Errorf("the server got %d lists: %q", lists, r.requests)
 		}
 	})
+}
+
+// TestLeftFiles shows that the files of processes that were killed while they saved do not fill the disk.
+func TestLeftFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	left := filepath.Join(dir, "pods.v1..window.1.tmp")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(left, time.Time{}, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	play(t, Options{Dir: dir}, func(r *rig) {
+		r.create("a", "n1")
+		r.stop()
+	})
+	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 1 || filepath.Base(names[0]) != "pods.v1..window" {
+		t.Errorf("the folder has %q", names)
+	}
 }
 
 // TestServerIsAway shows what readers learn while the server cannot be reached.
