@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/relist-go/relist/discovery"
+	"github.com/relist-go/relist/internal/wholefile"
 	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/watchcache"
@@ -80,20 +81,8 @@ func (s *saved) save(f *feed) error {
 	if n, _ := watchcache.ParseVersion(point.Version); !ok || n != log.Version {
 		return nil
 	}
-	file, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("relay: save the window: %w", err)
-	}
-	err = s.write(file, log, point)
-	if err == nil {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), s.path)
-	}
-	if err != nil {
-		return fmt.Errorf("relay: save the window in %s: %w", s.path, errors.Join(err, os.Remove(file.Name())))
+	if err := wholefile.Replace(s.path, func(to io.Writer) error { return s.write(to, log, point) }); err != nil {
+		return fmt.Errorf("relay: save the window in %s: %w", s.path, err)
 	}
 	s.last = point.Version
 	return nil

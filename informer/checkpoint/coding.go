@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -236,12 +235,4 @@ func (b *batch) read(r *summed) (last bool, err error) {
 		b.ends = append(b.ends, len(b.data))
 	}
 	return false, nil
-}
-
-// globEscape returns a pattern that matches this path and no other.
-func globEscape(path string) string {
-	if runtime.GOOS == "windows" {
-		return path // there a pattern has no escapes, and a file name has no asterisk and no question mark
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

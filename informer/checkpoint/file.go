@@ -14,11 +14,9 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
-	"runtime"
-	"time"
 
 	"github.com/relist-go/relist/informer"
+	"github.com/relist-go/relist/internal/wholefile"
 	"github.com/relist-go/relist/listwatch/format"
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/reflector"
@@ -110,63 +108,13 @@ func (f *file[T]) Save(ctx context.Context, of string, at reflector.Point, objec
 
 // save writes a file in one coding. It returns how many objects came. If fewer came than there must be, that is an error.
 func (f *file[T]) save(ctx context.Context, c *coding[T], head header, objects iter.Seq[T], atLeast int) (came int, err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+".*.tmp") // with the mode 0600
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		if err != nil {
-			_ = temporary.Close() // err tells more
-			_ = os.Remove(temporary.Name())
+	err = wholefile.Replace(f.path, func(to io.Writer) (err error) {
+		if came, err = c.write(ctx, to, head, objects); err == nil && came < atLeast {
+			err = fmt.Errorf("%d objects came at first, and %d when Save began again: the sequence must be one that can be read twice", atLeast, came)
 		}
-	}()
-	f.removeLeft(temporary)
-	if came, err = c.write(ctx, temporary, head, objects); err != nil {
-		return came, err
-	}
-	if came < atLeast {
-		return came, fmt.Errorf("%d objects came at first, and %d when Save began again: the sequence must be one that can be read twice", atLeast, came)
-	}
-	if err := temporary.Sync(); err != nil {
-		return came, err
-	}
-	if err := temporary.Close(); err != nil {
-		return came, err
-	}
-	if err := os.Rename(temporary.Name(), f.path); err != nil {
-		return came, err
-	}
-	return came, syncFolder(filepath.Dir(f.path))
-}
-
-// leftAfter is the age at which an unfinished file counts as left by a process that was killed.
-const leftAfter = time.Hour
-
-// removeLeft removes the files of processes that were killed while they wrote, before fresh is written, because the disk may be full
-// of them. It uses the clock of the file system: fresh was made just now.
-func (f *file[T]) removeLeft(fresh *os.File) {
-	made, err := fresh.Stat()
-	if err != nil {
-		return // the next Save tries again
-	}
-	names, _ := filepath.Glob(globEscape(f.path) + ".*.tmp") // the pattern is well-formed
-	for _, name := range names {
-		if left, err := os.Stat(name); err == nil && made.ModTime().Sub(left.ModTime()) > leftAfter {
-			_ = os.Remove(name) // the next Save tries again
-		}
-	}
-}
-
-// syncFolder makes the name of a new file survive a crash of the machine. Windows cannot do that.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(path)
-	if err != nil {
 		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	})
+	return came, err
 }
 
 // write writes a whole file, and returns how many objects came.
