@@ -44,7 +44,7 @@ func (c *Cache) Watch(ctx context.Context, q WatchQuery) (*Watcher, error) {
 		return nil, err
 	}
 	defer c.mu.RUnlock()
-	w := &Watcher{cache: c, sel: q.Selection, pos: q.Version, filled: c.filled, trigger: q.Selection.trigger()}
+	w := &Watcher{cache: c, sel: q.Selection, pos: q.Version, filled: c.filled, trigger: q.trigger()}
 	switch {
 	case q.Initial:
 		w.pos = c.version
