@@ -65,12 +65,12 @@ func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error
 			yaml = true
 		case protobufMediaType:
 			if f := negotiateProtobuf(t, list, as, group, version); f != nil {
-				return s.dropping(f, a, t), nil
+				return f, nil
 			}
 			continue
 		case cborMediaType: // kube-apiserver does not know cborStreamMediaType in a request, although it answers with it
 			if f := negotiateCBOR(t, list, as, group, version); f != nil && s.opts.CBOR {
-				return s.dropping(f, a, t), nil
+				return f, nil
 			}
 			continue
 		default:
@@ -80,7 +80,6 @@ func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid includeObject value: %q", include))
 		}
 		if f := negotiateJSON(req, t, list, as, group, version); f != nil {
-			f = s.dropping(f, a, t)
 			if yaml {
 				return yamlFormat{f}, nil
 			}
@@ -88,14 +87,6 @@ func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error
 		}
 	}
 	return nil, notAcceptable()
-}
-
-// dropping returns f, or what leaves managedFields out if the clause asks for that and the server knows it.
-func (s *Server) dropping(f format, a accepted, t *table) format {
-	if s.opts.DropManagedFields && a.drops() {
-		return dropFormat{f, t.res}
-	}
-	return f
 }
 
 // negotiateJSON returns nil if the server does not have the form.

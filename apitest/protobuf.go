@@ -43,10 +43,9 @@ func (f protobufFormat) contentType(watch bool) string {
 	return protobufMediaType
 }
 
-// protobufMessages has the messages of one state of an object, and the state without managedFields. Each is nil until it is asked for.
+// protobufMessages has the messages of one state of an object. Each is nil until it is asked for.
 type protobufMessages struct {
 	whole, metadata atomic.Pointer[[]byte]
-	dropped         atomic.Pointer[revision]
 }
 
 // message returns an object without an envelope. It is encoded once and kept, because a list has to know its length

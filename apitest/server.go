@@ -50,12 +50,6 @@ type Options struct {
 	// https://kep.k8s.io/5866
 	Sharding bool
 
-	// DropManagedFields makes the server obey drop=metadata.managedFields in an Accept header, in every format and for every verb,
-	// as kube-apiserver 1.38 does if its feature gate ManagedFieldsOptOut is on. Both are off by default. If it is off, the
-	// parameter is ignored.
-	// https://kep.k8s.io/5958
-	DropManagedFields bool
-
 	// Token, if set, is the bearer token that every API request must have. A request without it gets a 401.
 	Token string
 
