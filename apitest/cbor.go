@@ -32,17 +32,11 @@ type cborFormat struct {
 	meta string // the version of meta.k8s.io in which metadata alone is sent; "" sends whole objects
 }
 
-// negotiateCBOR returns nil for tables, which the server does not send as CBOR.
-func negotiateCBOR(t *table, list bool, as, group, version string) format {
-	switch {
-	case as == "":
-		return cborFormat{t: t}
-	case group != "meta.k8s.io" || version != "v1" && version != "v1beta1":
-		return nil
-	case list && as == "PartialObjectMetadataList", !list && as == "PartialObjectMetadata":
+func newCBORFormat(t *table, form form, version string) cborFormat {
+	if form == metadataOnly {
 		return cborFormat{t: t, meta: version}
 	}
-	return nil
+	return cborFormat{t: t}
 }
 
 func (f cborFormat) contentType(watch bool) string {
@@ -109,14 +103,10 @@ func (f cborFormat) event(b []byte, typ eventType, r *revision) []byte {
 }
 
 func (f cborFormat) bookmark(b []byte, rv uint64, end bool) []byte {
-	meta := metav1.ObjectMeta{ResourceVersion: formatRV(rv)}
-	if end {
-		meta.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
-	}
 	kind, apiVersion := f.kind()
 	b = append(openCBOREvent(b, "BOOKMARK"), cborTag...)
 	return append(b, mustCBOR(metav1.PartialObjectMetadata{
-		TypeMeta: metav1.TypeMeta{Kind: kind, APIVersion: apiVersion}, ObjectMeta: meta,
+		TypeMeta: metav1.TypeMeta{Kind: kind, APIVersion: apiVersion}, ObjectMeta: bookmarkMeta(rv, end),
 	})...)
 }
 

@@ -205,7 +205,7 @@ func (s *Server) failDiscovery(w http.ResponseWriter, req *http.Request) bool {
 func (s *Server) failInStream(w http.ResponseWriter, req *http.Request, t *table, verb string, status *metav1.Status) {
 	f, err := s.negotiate(req, t, verb)
 	if err != nil {
-		f = jsonFormat{t: t} // a client that accepts no format gets the failure, too
+		f = newJSONFormat(t) // a client that accepts no format gets the failure, too
 	}
 	contentType, event := f.contentType(true), f.status(nil, status)
 	if !isWebSocket(req) {

@@ -14,6 +14,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// A format encodes the answer to one request, as the Accept header asks. It appends to a buffer. The caller decides
+// when to write the buffer to the connection.
+type format interface {
+	contentType(watch bool) string
+	// object appends a single object.
+	object(b []byte, r *revision) []byte
+	// listHead, item and listTail append a list. i is the index of an item in this answer. listHead gets all items,
+	// because some formats begin with the length of the list.
+	listHead(b []byte, meta metav1.ListMeta, items []*revision) []byte
+	item(b []byte, i int, r *revision) []byte
+	listTail(b []byte) []byte
+	// event appends one frame of a watch.
+	event(b []byte, typ eventType, r *revision) []byte
+	// bookmark appends a bookmark at rv. If end is true, it is the bookmark that ends the initial events.
+	bookmark(b []byte, rv uint64, end bool) []byte
+	// status appends an ERROR event.
+	status(b []byte, status *metav1.Status) []byte
+}
+
 // An accepted is one clause of an Accept header: a form that the client can read.
 type accepted struct {
 	media  string
@@ -47,75 +66,75 @@ func preferred(req *http.Request) string {
 	return ""
 }
 
+// A form is what a client wants to have of an object.
+type form int
+
+const (
+	whole form = iota
+	metadataOnly
+	asTable
+)
+
+// form returns what a clause asks for. If this server does not know it, known is false.
+func (a accepted) form(list bool) (f form, known bool) {
+	as, version := a.params["as"], a.params["v"]
+	switch {
+	case as == "":
+		return whole, true
+	case a.params["g"] != "meta.k8s.io" || version != "v1" && version != "v1beta1":
+		return 0, false
+	case as == "Table":
+		return asTable, true
+	}
+	// A list is not one object, but what a watch sends is.
+	return metadataOnly, as == "PartialObjectMetadata" && !list || as == "PartialObjectMetadataList" && list
+}
+
 // negotiate chooses the form in the Accept header that the client likes most and this server can write, as kube-apiserver does.
 func (s *Server) negotiate(req *http.Request, t *table, v string) (format, error) {
 	if strings.Join(req.Header.Values("Accept"), "") == "" {
-		return jsonFormat{t: t}, nil
+		return newJSONFormat(t), nil
 	}
-	list := v == "list" || v == "deletecollection"
 	for _, a := range accepts(req) {
-		as, group, version := a.params["as"], a.params["g"], a.params["v"]
-		yaml := false
+		form, known := a.form(v == "list" || v == "deletecollection")
+		if !known {
+			continue
+		}
 		switch a.media {
 		case "application/json", "*/*":
+			return newTextFormat(req, t, form, a.params["v"])
 		case yamlMediaType:
-			if v == "watch" {
-				continue
+			if v != "watch" {
+				f, err := newTextFormat(req, t, form, a.params["v"])
+				return yamlFormat{f}, err
 			}
-			yaml = true
 		case protobufMediaType:
-			if f := negotiateProtobuf(t, list, as, group, version); f != nil {
+			if f, ok := newProtobufFormat(t, form, a.params["v"]); ok {
 				return f, nil
 			}
-			continue
 		case cborMediaType: // kube-apiserver does not know cborStreamMediaType in a request, although it answers with it
-			if f := negotiateCBOR(t, list, as, group, version); f != nil && s.opts.CBOR {
-				return f, nil
+			if s.opts.CBOR && form != asTable {
+				return newCBORFormat(t, form, a.params["v"]), nil
 			}
-			continue
-		default:
-			continue
-		}
-		if include := req.URL.Query().Get("includeObject"); as == "Table" && !slices.Contains([]string{"", "None", "Object", "Metadata"}, include) {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid includeObject value: %q", include))
-		}
-		if f := negotiateJSON(req, t, list, as, group, version); f != nil {
-			if yaml {
-				return yamlFormat{f}, nil
-			}
-			return f, nil
 		}
 	}
 	return nil, notAcceptable()
 }
 
-// negotiateJSON returns nil if the server does not have the form.
-func negotiateJSON(req *http.Request, t *table, list bool, as, group, version string) format {
-	switch {
-	case as == "":
-		return jsonFormat{t: t}
-	case group != "meta.k8s.io" || version != "v1" && version != "v1beta1":
-		return nil
-	case as == "Table":
-		return newTableFormat(t, version, req.URL.Query().Get("includeObject"))
-	case as == "PartialObjectMetadata" && !list, as == "PartialObjectMetadataList" && list:
-		// Only a watch can ask for this form, because a list is not one object.
-		return metadataFormat{version: version}
+// newTextFormat returns one of the formats in JSON. version is that of meta.k8s.io.
+func newTextFormat(req *http.Request, t *table, form form, version string) (format, error) {
+	switch form {
+	case whole:
+		return newJSONFormat(t), nil
+	case metadataOnly:
+		return newMetadataFormat(version), nil
+	case asTable:
 	}
-	return nil
-}
-
-// negotiateProtobuf returns nil if the server does not have the form in protobuf.
-func negotiateProtobuf(t *table, list bool, as, group, version string) format {
-	switch {
-	case as == "":
-		return newProtobufFormat(t, false)
-	case group != "meta.k8s.io" || version != "v1":
-		return nil
-	case list && as == "PartialObjectMetadataList", !list && as == "PartialObjectMetadata":
-		return newProtobufFormat(t, true)
+	include := req.URL.Query().Get("includeObject")
+	if !slices.Contains([]string{"", "None", "Object", "Metadata"}, include) {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid includeObject value: %q", include))
 	}
-	return nil
+	return newTableFormat(t, version, include), nil
 }
 
 func notAcceptable() error {
@@ -132,22 +151,55 @@ func (jsonFrames) contentType(bool) string { return "application/json" }
 
 func (jsonFrames) listTail(b []byte) []byte { return append(b, "]}\n"...) }
 
-func (jsonFrames) status(b []byte, status *metav1.Status) []byte { return appendErrorEvent(b, status) }
-
-// jsonFormat writes whole objects in JSON.
-type jsonFormat struct {
-	jsonFrames
-	t *table
+func (jsonFrames) status(b []byte, status *metav1.Status) []byte {
+	return closeEvent(append(openEvent(b, "ERROR"), mustJSON(status)...))
 }
 
-func (f jsonFormat) object(b []byte, r *revision) []byte {
-	return append(append(b, f.t.words.object...), r.body...)
+// jsonFormat writes JSON: whole objects, or PartialObjectMetadata. It copies the bytes of an object, and puts constant bytes around them.
+type jsonFormat struct {
+	jsonFrames
+	open     string // the beginning of an object, also in an event: {"kind":...,"apiVersion":...,
+	openItem string // the beginning of an item of a list
+	openList string // the beginning of a list, up to its metadata
+	custom   bool
+	metadata bool // of an object, its metadata alone
+}
+
+func newJSONFormat(t *table) jsonFormat {
+	res := t.res
+	kind, list := `"kind":`+strconv.Quote(res.Kind), `"kind":`+strconv.Quote(res.Kind+"List")
+	version := `"apiVersion":` + strconv.Quote(res.apiVersion())
+	if res.Custom {
+		// kube-apiserver handles a custom resource as a map. So the keys are sorted, and items of a list have kind and apiVersion.
+		head := `{` + version + `,` + kind + `,`
+		return jsonFormat{open: head, openItem: head, openList: `{` + version + `,` + list + `,`, custom: true}
+	}
+	return jsonFormat{open: `{` + kind + `,` + version + `,`, openItem: `{`, openList: `{` + list + `,` + version + `,`}
+}
+
+// newMetadataFormat is for PartialObjectMetadata. version is that of meta.k8s.io.
+func newMetadataFormat(version string) jsonFormat {
+	version = `","apiVersion":"meta.k8s.io/` + version + `",`
+	head := `{"kind":"PartialObjectMetadata` + version
+	return jsonFormat{open: head, openItem: head, openList: `{"kind":"PartialObjectMetadataList` + version, metadata: true}
+}
+
+func (f jsonFormat) object(b []byte, r *revision) []byte { return f.body(append(b, f.open...), r) }
+
+// body appends an object after its kind and apiVersion.
+func (f jsonFormat) body(b []byte, r *revision) []byte {
+	if f.metadata {
+		return append(append(b, r.body[:r.meta]...), '}')
+	}
+	return append(b, r.body...)
 }
 
 func (f jsonFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []byte {
-	b = append(b, f.t.words.list...)
-	b = appendListMeta(b, meta)
-	if f.t.res.Custom && meta.Continue == "" {
+	if f.metadata {
+		meta.ShardInfo = nil // kube-apiserver does not copy it
+	}
+	b = appendListMeta(append(b, f.openList...), meta)
+	if f.custom && meta.Continue == "" {
 		b = append(b[:len(b)-1], `,"continue":""}`...) // a list of a custom type always has it
 	}
 	return append(b, `,"items":[`...)
@@ -157,7 +209,7 @@ func (f jsonFormat) item(b []byte, i int, r *revision) []byte {
 	if i > 0 {
 		b = append(b, ',')
 	}
-	return append(append(b, f.t.words.item...), r.body...)
+	return f.body(append(b, f.openItem...), r)
 }
 
 func (f jsonFormat) event(b []byte, typ eventType, r *revision) []byte {
@@ -165,45 +217,12 @@ func (f jsonFormat) event(b []byte, typ eventType, r *revision) []byte {
 }
 
 func (f jsonFormat) bookmark(b []byte, rv uint64, end bool) []byte {
-	b = append(openEvent(b, "BOOKMARK"), f.t.words.object...)
-	return closeEvent(append(appendBookmarkMeta(b, rv, end), '}'))
+	return closeEvent(f.bare(openEvent(b, "BOOKMARK"), bookmarkMeta(rv, end)))
 }
 
-// metadataFormat writes PartialObjectMetadata in JSON, alone or in a list.
-type metadataFormat struct {
-	jsonFrames
-	version string
-}
-
-func (f metadataFormat) words(suffix string) string {
-	return `{"kind":"PartialObjectMetadata` + suffix + `","apiVersion":"meta.k8s.io/` + f.version + `",`
-}
-
-func (f metadataFormat) object(b []byte, r *revision) []byte {
-	b = append(b, f.words("")...)
-	return append(append(b, r.body[:r.meta]...), '}')
-}
-
-func (f metadataFormat) listHead(b []byte, meta metav1.ListMeta, _ []*revision) []byte {
-	meta.ShardInfo = nil // kube-apiserver does not copy it
-	b = append(b, f.words("List")...)
-	return append(appendListMeta(b, meta), `,"items":[`...)
-}
-
-func (f metadataFormat) item(b []byte, i int, r *revision) []byte {
-	if i > 0 {
-		b = append(b, ',')
-	}
-	return f.object(b, r)
-}
-
-func (f metadataFormat) event(b []byte, typ eventType, r *revision) []byte {
-	return closeEvent(f.object(openEvent(b, typ), r))
-}
-
-func (f metadataFormat) bookmark(b []byte, rv uint64, end bool) []byte {
-	b = append(openEvent(b, "BOOKMARK"), f.words("")...)
-	return closeEvent(append(appendBookmarkMeta(b, rv, end), '}'))
+// bare appends an object that has metadata alone.
+func (f jsonFormat) bare(b []byte, meta metav1.ObjectMeta) []byte {
+	return append(append(append(append(b, f.open...), `"metadata":`...), mustJSON(meta)...), '}')
 }
 
 func openEvent(b []byte, typ eventType) []byte {
@@ -213,10 +232,6 @@ func openEvent(b []byte, typ eventType) []byte {
 }
 
 func closeEvent(b []byte) []byte { return append(b, "}\n"...) }
-
-func appendErrorEvent(b []byte, status *metav1.Status) []byte {
-	return closeEvent(append(openEvent(b, "ERROR"), mustJSON(status)...))
-}
 
 // mustJSON encodes a value that this package has made.
 func mustJSON(v any) []byte {
@@ -229,27 +244,14 @@ func mustJSON(v any) []byte {
 }
 
 func appendListMeta(b []byte, meta metav1.ListMeta) []byte {
-	b = append(b, `"metadata":{"resourceVersion":"`...)
-	b = append(append(b, meta.ResourceVersion...), '"')
-	if meta.Continue != "" {
-		b = append(b, `,"continue":"`...)
-		b = append(append(b, meta.Continue...), '"')
-	}
-	if meta.RemainingItemCount != nil {
-		b = append(b, `,"remainingItemCount":`...)
-		b = strconv.AppendInt(b, *meta.RemainingItemCount, 10)
-	}
-	if meta.ShardInfo != nil {
-		b = append(append(b, `,"shardInfo":`...), mustJSON(meta.ShardInfo)...)
-	}
-	return append(b, '}')
+	return append(append(b, `"metadata":`...), mustJSON(meta)...)
 }
 
-func appendBookmarkMeta(b []byte, rv uint64, end bool) []byte {
-	b = append(b, `"metadata":{"resourceVersion":"`...)
-	b = append(strconv.AppendUint(b, rv, 10), '"')
+// bookmarkMeta is the metadata of a bookmark.
+func bookmarkMeta(rv uint64, end bool) metav1.ObjectMeta {
+	meta := metav1.ObjectMeta{ResourceVersion: formatRV(rv)}
 	if end {
-		b = append(b, `,"annotations":{"`+metav1.InitialEventsAnnotationKey+`":"true"}`...)
+		meta.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
 	}
-	return append(b, '}')
+	return meta
 }

@@ -23,17 +23,17 @@ type protobufFormat struct {
 	whole *message // nil: metadata alone
 }
 
-// newProtobufFormat returns nil for a type whose objects this server cannot write as protobuf.
-func newProtobufFormat(t *table, metadata bool) format {
-	if metadata {
-		return protobufFormat{kind: metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")}
+// newProtobufFormat returns false for a form that this server cannot write as protobuf. version is that of meta.k8s.io.
+func newProtobufFormat(t *table, form form, version string) (f protobufFormat, ok bool) {
+	switch {
+	case form == metadataOnly && version == "v1":
+		return protobufFormat{kind: metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")}, true
+	case form != whole || t.res.Custom: // kube-apiserver has no message of a custom type either
+		return f, false
 	}
-	kind := schema.GroupVersionKind{Group: t.res.Group, Version: t.res.Version, Kind: t.res.Kind}
-	whole := messageOf(kind)
-	if whole == nil || t.res.Custom { // kube-apiserver has no message of a custom type either
-		return nil
-	}
-	return protobufFormat{kind: kind, whole: whole}
+	f.kind = schema.GroupVersionKind{Group: t.res.Group, Version: t.res.Version, Kind: t.res.Kind}
+	f.whole = messageOf(f.kind)
+	return f, f.whole != nil
 }
 
 func (f protobufFormat) contentType(watch bool) string {
@@ -114,10 +114,7 @@ func (f protobufFormat) event(b []byte, typ eventType, r *revision) []byte {
 }
 
 func (f protobufFormat) bookmark(b []byte, rv uint64, end bool) []byte {
-	partial := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: formatRV(rv)}}
-	if end {
-		partial.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
-	}
+	partial := metav1.PartialObjectMetadata{ObjectMeta: bookmarkMeta(rv, end)}
 	return appendProtobufEvent(b, "BOOKMARK", appendEnvelope(nil, f.kind, mustMarshal(&partial)))
 }
 

@@ -30,7 +30,6 @@ type storage struct {
 type table struct {
 	res   *Resource
 	rules rules
-	words words
 
 	// log has the present objects, and the changes since the last compaction. It is a watch cache, because that can do
 	// what etcd does: it lists a state of the past, and a watch brings the changes after a version.
@@ -59,7 +58,7 @@ func newStorage(resources []Resource, rv uint64) *storage {
 		res := r.complete()
 		log := watchcache.New(watchcache.Options{MinEvents: math.MaxInt})
 		fill(log, rv, nil)
-		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), words: newWords(&res), log: log}
+		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), log: log}
 	}
 	return s
 }

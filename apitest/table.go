@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -28,9 +27,9 @@ func newTableFormat(t *table, version, includeObject string) tableFormat {
 	switch includeObject {
 	case "None":
 	case "Object":
-		f.rowObject = jsonFormat{t: t}.object
+		f.rowObject = newJSONFormat(t).object
 	default:
-		f.rowObject = metadataFormat{version: version}.object
+		f.rowObject = newMetadataFormat(version).object
 	}
 	return f
 }
@@ -110,9 +109,8 @@ func (f tableFormat) event(b []byte, typ eventType, r *revision) []byte {
 }
 
 func (f tableFormat) bookmark(b []byte, rv uint64, end bool) []byte {
-	b = append(openEvent(b, "BOOKMARK"), `{"kind":"Table","apiVersion":"meta.k8s.io/`+f.version+`","metadata":{"resourceVersion":"`...)
-	b = strconv.AppendUint(b, rv, 10)
-	b = append(b, `"},"columnDefinitions":[],"rows":[{"cells":[],"object":`...)
-	b = append(b, metadataFormat{version: f.version}.words("")...)
-	return closeEvent(append(appendBookmarkMeta(b, rv, end), "}}]}"...))
+	f.columns = []byte("[]")
+	b = f.head(openEvent(b, "BOOKMARK"), metav1.ListMeta{ResourceVersion: formatRV(rv)})
+	b = newMetadataFormat(f.version).bare(append(b, `{"cells":[],"object":`...), bookmarkMeta(rv, end))
+	return closeEvent(append(b, "}]}"...))
 }
