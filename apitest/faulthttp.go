@@ -1,9 +1,13 @@
 package apitest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +20,7 @@ const faultsPath = "/_faults/"
 // A faultSwitch is the way to one fault over HTTP.
 type faultSwitch struct {
 	name  string
-	query string // its parameters, as an example
+	query string // its parameters, with their defaults or an example
 	help  string
 	do    func(s *Server, q query) (string, error)
 }
@@ -35,13 +39,7 @@ var faultSwitches = []faultSwitch{
 		return "continue tokens up to " + s.ResourceVersion() + " are expired", nil
 	}},
 	{"cut", "?after=0&next=0&lists=false&clean=false&reset=false", "end the open watches, the next watches or the next lists, after so many more bytes", func(s *Server, q query) (string, error) {
-		c := Cut{
-			After: int64(q.number("after", 0)), Next: q.number("next", 0), Lists: q.flag("lists", false),
-			Clean: q.flag("clean", false), Reset: q.flag("reset", false),
-		}
-		if q.err != nil {
-			return "", q.err
-		}
+		c := Cut{After: int64(q.number("after")), Next: q.number("next"), Lists: q.flag("lists"), Clean: q.flag("clean"), Reset: q.flag("reset")}
 		if c.Lists {
 			return counted(s.Cut(c), "list", "lists"), nil
 		}
@@ -68,10 +66,7 @@ var faultSwitches = []faultSwitch{
 		return "resumed", s.Resume()
 	}},
 	{"refuse", "?for=5s", "close the port and all connections, that of this request too, for that long", func(s *Server, q query) (string, error) {
-		d := q.duration("for", 5*time.Second)
-		if q.err != nil {
-			return "", q.err
-		}
+		d := q.duration("for")
 		if d == 0 {
 			return "", errors.New("for=0s: want more than zero")
 		}
@@ -79,69 +74,45 @@ var faultSwitches = []faultSwitch{
 		return "", s.Refuse(d)
 	}},
 	{"goaway", "?requests=1", "ask clients to leave their connection, in the answers to the next requests", func(s *Server, q query) (string, error) {
-		n := q.number("requests", 1)
-		if q.err != nil {
-			return "", q.err
-		}
-		s.GoAway(n)
-		return counted(n, "request", "requests"), nil
+		s.GoAway(q.number("requests"))
+		return counted(q.number("requests"), "request", "requests"), nil
 	}},
 	{"fail", "?count=1&for=0s&verb=list&resource=pods&user-agent=&status=500&reason=&message=&retry-after=0s&in-stream=false&raw=&content-type=", "answer the next requests, or all for a time, with a status, or with raw bytes", func(s *Server, q query) (string, error) {
 		f := Failure{
-			Count: q.number("count", 0), For: q.duration("for", 0), Verb: q.Get("verb"), Resource: q.Get("resource"), UserAgent: q.Get("user-agent"),
-			Status: q.number("status", 0), ContentType: q.Get("content-type"),
-			Reason: metav1.StatusReason(q.Get("reason")), Message: q.Get("message"),
-			RetryAfter: q.duration("retry-after", 0), InStream: q.flag("in-stream", false),
-		}
-		if q.err != nil {
-			return "", q.err
+			Count: q.number("count"), For: q.duration("for"), Verb: q.Get("verb"), Resource: q.Get("resource"), UserAgent: q.Get("user-agent"),
+			Status: q.number("status"), ContentType: q.Get("content-type"), Reason: metav1.StatusReason(q.Get("reason")), Message: q.Get("message"),
+			RetryAfter: q.duration("retry-after"), InStream: q.flag("in-stream"),
 		}
 		if raw := q.Get("raw"); raw != "" {
 			f.Raw = []byte(raw)
 		}
-		if f.For > 0 && f.Count == 0 {
+		if f.For > 0 && q.Get("count") == "" {
+			f.Count = 0 // any number
 			return "requests for " + f.For.String(), s.FailNext(f)
 		}
 		return counted(max(f.Count, 1), "request", "requests"), s.FailNext(f)
 	}},
 	{"drop", "?type=DELETED&count=1", "let watches miss the next changes of a type", func(s *Server, q query) (string, error) {
-		n := q.number("count", 1)
-		if q.err != nil {
-			return "", q.err
-		}
-		return counted(n, "change", "changes"), s.DropEvent(q.Get("type"), n)
+		return counted(q.number("count"), "change", "changes"), s.DropEvent(q.Get("type"), q.number("count"))
 	}},
 	{"repeat-item", "?lists=1&resource=configmaps&namespace=&name=&older=false", "put an object into the next lists twice, the first time perhaps as it was before", func(s *Server, q query) (string, error) {
-		x := Repeat{Lists: q.number("lists", 1), Resource: q.Get("resource"), Namespace: q.Get("namespace"), Name: q.Get("name"), Older: q.flag("older", false)}
-		if q.err != nil {
-			return "", q.err
-		}
+		x := Repeat{Lists: q.number("lists"), Resource: q.Get("resource"), Namespace: q.Get("namespace"), Name: q.Get("name"), Older: q.flag("older")}
 		return counted(max(x.Lists, 1), "list", "lists"), s.RepeatItem(x)
 	}},
 	{"repeat-events", "?count=1", "let watches that resume begin with so many events that the client knows; 0 is none", func(s *Server, q query) (string, error) {
-		n := q.number("count", 1)
-		if q.err != nil {
-			return "", q.err
-		}
-		s.RepeatEvents(n)
-		return counted(n, "event", "events"), nil
+		s.RepeatEvents(q.number("count"))
+		return counted(q.number("count"), "event", "events"), nil
 	}},
 	{"rewrite", "?count=1&resource=configmaps&namespace=&name=&type=&patch=%7B%22data%22%3A5%7D", "change the object in the next events by a JSON merge patch", func(s *Server, q query) (string, error) {
-		x := Rewrite{Count: q.number("count", 1), Resource: q.Get("resource"), Namespace: q.Get("namespace"), Name: q.Get("name"), Type: q.Get("type")}
-		if q.err != nil {
-			return "", q.err
-		}
-		var err error
-		if x.Patch, err = decodeObject([]byte(q.Get("patch"))); err != nil {
+		patch, err := decodeObject([]byte(q.Get("patch")))
+		if err != nil {
 			return "", fmt.Errorf("patch=%s: want a JSON object: %w", q.Get("patch"), err)
 		}
+		x := Rewrite{Count: q.number("count"), Resource: q.Get("resource"), Namespace: q.Get("namespace"), Name: q.Get("name"), Type: q.Get("type"), Patch: patch}
 		return counted(x.Count, "event", "events"), s.Rewrite(x)
 	}},
 	{"bookmarks", "?period=1m", "send bookmarks to quiet watches this often; 0s is never; the first needs a write since the version of the watch", func(s *Server, q query) (string, error) {
-		d := q.duration("period", time.Minute)
-		if q.err != nil {
-			return "", q.err
-		}
+		d := q.duration("period")
 		s.SetBookmarkPeriod(or(d, -1, -1))
 		return "bookmarks each " + d.String(), nil
 	}},
@@ -150,10 +121,7 @@ var faultSwitches = []faultSwitch{
 		return "cleared", nil
 	}},
 	{"swallow", "?what=bookmarks&on=true", "withhold bookmarks, or initial-events-end", func(s *Server, q query) (string, error) {
-		what, on := q.Get("what"), q.flag("on", true)
-		if q.err != nil {
-			return "", q.err
-		}
+		what, on := q.Get("what"), q.flag("on")
 		if what != swallowBookmarks && what != swallowInitialEventsEnd {
 			return "", fmt.Errorf("what=%s: want %s or %s", what, swallowBookmarks, swallowInitialEventsEnd)
 		}
@@ -175,12 +143,76 @@ var faultSwitches = []faultSwitch{
 		return "routed", nil
 	}},
 	{"restore", "?resourceVersion=1&keep-connections=false&storage-only=false", "take the storage back to an earlier version; API servers start again and break all connections but that of this request, unless told otherwise", func(s *Server, q query) (string, error) {
-		x := Restore{ResourceVersion: q.Get("resourceVersion"), KeepConnections: q.flag("keep-connections", false), StorageOnly: q.flag("storage-only", false)}
-		if q.err != nil {
-			return "", q.err
-		}
+		x := Restore{ResourceVersion: q.Get("resourceVersion"), KeepConnections: q.flag("keep-connections"), StorageOnly: q.flag("storage-only")}
 		return "restored " + x.ResourceVersion, s.Restore(x)
 	}},
+}
+
+// query has the parameters of a fault. Their types are those of the values in faultSwitch.query: numbers, flags, durations, or text. If
+// a request lacks one that is not text, the value there is its default.
+type query struct{ given, example url.Values }
+
+// parameterTypes are the types that are not text.
+var parameterTypes = []struct {
+	want string
+	is   func(string) bool
+}{
+	{"a whole number, 0 or more", func(v string) bool { n, err := strconv.Atoi(v); return err == nil && n >= 0 }},
+	{"true or false", func(v string) bool { _, err := strconv.ParseBool(v); return err == nil }},
+	{"a duration such as 5s", func(v string) bool { d, err := time.ParseDuration(v); return err == nil && d >= 0 }},
+}
+
+// parse reads a query. It returns an error for a parameter that the switch does not have, because otherwise nobody would notice that
+// a name is misspelt.
+func (f faultSwitch) parse(raw string) (query, error) {
+	given, err := url.ParseQuery(raw)
+	if err != nil {
+		return query{}, fmt.Errorf("the parameters of %s: %w", f.name, err)
+	}
+	example, err := url.ParseQuery(strings.TrimPrefix(f.query, "?"))
+	if err != nil {
+		// unreachable: the examples are constants, and a test sends each of them.
+		panic("apitest: " + err.Error())
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		switch {
+		case len(example) == 0:
+			return query{}, fmt.Errorf("%s has no parameters, and so no %q", f.name, name)
+		case !example.Has(name):
+			return query{}, fmt.Errorf("%s has no parameter %q: want %s", f.name, name, strings.Join(slices.Sorted(maps.Keys(example)), ", "))
+		case len(given[name]) > 1:
+			return query{}, fmt.Errorf("%s is given more than once", name)
+		}
+		for _, t := range parameterTypes {
+			if t.is(example.Get(name)) {
+				if v := given.Get(name); v != "" && !t.is(v) {
+					return query{}, fmt.Errorf("%s=%s: want %s", name, v, t.want)
+				}
+				break
+			}
+		}
+	}
+	return query{given, example}, nil
+}
+
+// Get returns a parameter as it was given.
+func (q query) Get(name string) string { return q.given.Get(name) }
+
+// The methods below return a parameter of another type than text. No error can come: parse has looked at the type.
+
+func (q query) number(name string) int {
+	n, _ := strconv.Atoi(cmp.Or(q.Get(name), q.example.Get(name)))
+	return n
+}
+
+func (q query) flag(name string) bool {
+	on, _ := strconv.ParseBool(cmp.Or(q.Get(name), q.example.Get(name)))
+	return on
+}
+
+func (q query) duration(name string) time.Duration {
+	d, _ := time.ParseDuration(cmp.Or(q.Get(name), q.example.Get(name)))
+	return d
 }
 
 // serveFaults answers requests below /_faults/. No fault touches these requests, and they need no token.
