@@ -2,11 +2,8 @@ package apitest
 
 import (
 	"crypto/sha512"
-	"encoding/json"
 	"fmt"
-	"mime"
 	"net/http"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -54,9 +51,8 @@ type (
 
 // aggregated returns the media type of the aggregated form if the request accepts it, or "".
 func aggregated(req *http.Request) string {
-	for clause := range strings.SplitSeq(strings.Join(req.Header.Values("Accept"), ","), ",") {
-		media, params, err := mime.ParseMediaType(clause)
-		if err == nil && media == "application/json" && params["as"] == "APIGroupDiscoveryList" && params["v"] == "v2" {
+	for _, a := range accepts(req) {
+		if a.media == "application/json" && a.params["as"] == "APIGroupDiscoveryList" && a.params["v"] == "v2" {
 			return "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 		}
 	}
@@ -112,11 +108,7 @@ func discover(r *Resource) resourceDiscovery {
 }
 
 func writeAggregated(w http.ResponseWriter, media string, list groupDiscoveryList) {
-	b, err := json.Marshal(list)
-	if err != nil {
-		http.Error(w, fmt.Sprintf("encode discovery: %v", err), http.StatusInternalServerError)
-		return
-	}
+	b := mustJSON(list)
 	w.Header().Set("Cache-Control", "public")
 	w.Header().Set("Etag", fmt.Sprintf("%q", fmt.Sprintf("%X", sha512.Sum512(b))))
 	w.Header().Set("Vary", "Accept")

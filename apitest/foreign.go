@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -75,12 +74,7 @@ func (s *Server) shareWith(w http.ResponseWriter, req *http.Request) (preflight 
 }
 
 func refusal(format string, args ...any) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status:  metav1.StatusFailure,
-		Code:    http.StatusForbidden,
-		Reason:  metav1.StatusReasonForbidden,
-		Message: fmt.Sprintf(format, args...),
-	}}
+	return statusError(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(format, args...))
 }
 
 // hostname is a Host header without its port, in lower case.

@@ -138,10 +138,8 @@ func newTextFormat(req *http.Request, t *table, form form, version string) (form
 }
 
 func notAcceptable() error {
-	const message = "only the following media types are accepted: application/json, application/json;stream=watch"
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable, Message: message,
-	}}
+	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+		"only the following media types are accepted: application/json, application/json;stream=watch")
 }
 
 // jsonFrames is what all forms of JSON have in common.

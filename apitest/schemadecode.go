@@ -3,12 +3,12 @@ package apitest
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -43,8 +43,6 @@ func decodeEnvelope(body []byte) (map[string]any, error) {
 // field.
 const maxDepth = 100
 
-var errMessage = errors.New("the message ends too early or has fields of another type")
-
 // decode decodes a message into the value that its JSON would have. It skips unknown fields.
 func (m *message) decode(b []byte, depth int) (map[string]any, error) {
 	if depth == 0 {
@@ -57,7 +55,7 @@ func (m *message) decode(b []byte, depth int) (map[string]any, error) {
 			return nil, err
 		}
 		b = rest
-		i := slices.IndexFunc(m.fields, func(f messageField) bool { return f.number == number })
+		i := slices.IndexFunc(m.fields, func(f messageField) bool { return f.number == uint64(number) })
 		if i < 0 {
 			continue
 		}
@@ -170,35 +168,22 @@ func isZero(v any) bool {
 
 // nextField reads the first field of a message. It returns the field's number, and its value as a whole number n or as
 // bytes, and the rest of the message.
-func nextField(b []byte) (number, n uint64, value, rest []byte, err error) {
-	tag, size := binary.Uvarint(b)
-	if size <= 0 {
-		return 0, 0, nil, nil, errMessage
+func nextField(b []byte) (number protowire.Number, n uint64, value, rest []byte, err error) {
+	number, typ, size := protowire.ConsumeTag(b)
+	if size < 0 {
+		return 0, 0, nil, nil, protowire.ParseError(size)
 	}
 	b = b[size:]
-	number = tag >> 3
-	switch tag & 7 {
-	case 0:
-		if n, size = binary.Uvarint(b); size <= 0 {
-			return 0, 0, nil, nil, errMessage
-		}
-		return number, n, nil, b[size:], nil
-	case 1:
-		size = 8
-	case 5:
-		size = 4
-	case 2:
-		length, head := binary.Uvarint(b)
-		if head <= 0 || length > uint64(len(b)-head) {
-			return 0, 0, nil, nil, errMessage
-		}
-		b = b[head:]
-		return number, 0, b[:length], b[length:], nil
-	default:
-		return 0, 0, nil, nil, errMessage
+	switch typ {
+	case protowire.VarintType:
+		n, size = protowire.ConsumeVarint(b)
+	case protowire.BytesType:
+		value, size = protowire.ConsumeBytes(b)
+	default: // no message has a field of fixed size
+		size = protowire.ConsumeFieldValue(number, typ, b)
 	}
-	if len(b) < size {
-		return 0, 0, nil, nil, errMessage
+	if size < 0 {
+		return 0, 0, nil, nil, protowire.ParseError(size)
 	}
-	return number, 0, b[:size], b[size:], nil
+	return number, n, value, b[size:], nil
 }

@@ -225,12 +225,8 @@ func checkKind(res *Resource, obj map[string]any) (map[string]any, error) {
 }
 
 func unsupportedMediaType(media, want string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status:  metav1.StatusFailure,
-		Code:    http.StatusUnsupportedMediaType,
-		Reason:  metav1.StatusReasonUnsupportedMediaType,
-		Message: fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s (it was %s)", want, media),
-	}}
+	return statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+		fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s (it was %s)", want, media))
 }
 
 // dryRunKey returns the key of the object that a dry run changes. If the request creates an object, its name is in the

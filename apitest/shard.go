@@ -2,11 +2,9 @@ package apitest
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/sharding"
@@ -22,9 +20,7 @@ func (s *Server) selectShard(sel *selection, opts *internalversion.ListOptions) 
 	}
 	ranges, err := parseShard(opts.ShardSelector)
 	if err != nil {
-		return &apierrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "invalid shard selector: " + err.Error(),
-		}}
+		return fmt.Errorf("invalid shard selector: %w", err)
 	}
 	sel.shard = ranges
 	sel.Also = sel.inShard

@@ -1,9 +1,7 @@
 package apitest
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -23,17 +21,17 @@ func statusOf(err error) *metav1.Status {
 		err = errShuttingDown // only Close takes the caches away
 	}
 	var known apierrors.APIStatus
-	if errors.As(err, &known) {
-		status := known.Status()
-		status.Kind, status.APIVersion = "Status", "v1"
-		return &status
+	if !errors.As(err, &known) {
+		known = statusError(http.StatusInternalServerError, "", err.Error())
 	}
-	return &metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure,
-		Code:     http.StatusInternalServerError,
-		Message:  err.Error(),
-	}
+	status := known.Status()
+	status.Kind, status.APIVersion = "Status", "v1"
+	return &status
+}
+
+// statusError returns an error for which apimachinery has no function.
+func statusError(code int32, reason metav1.StatusReason, message string) *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
 
 func writeError(w http.ResponseWriter, err error) {
@@ -76,12 +74,7 @@ func setRetryAfter(w http.ResponseWriter, status *metav1.Status) {
 
 // writeJSON answers with one small value in JSON.
 func writeJSON(w http.ResponseWriter, code int, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, fmt.Sprintf("encode the answer: %v", err), http.StatusInternalServerError)
-		return
-	}
-	writeBytes(w, code, "application/json", append(b, '\n'))
+	writeBytes(w, code, "application/json", append(mustJSON(v), '\n'))
 }
 
 func writeBytes(w http.ResponseWriter, code int, contentType string, b []byte) {
@@ -96,10 +89,7 @@ func methodNotAllowed(res *Resource) error {
 	if res.Custom {
 		return apierrors.NewMethodNotSupported(res.GroupResource(), "")
 	}
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
-		Message: "the server does not allow this method on the requested resource",
-	}}
+	return statusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource")
 }
 
 func formatRV(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -49,10 +48,5 @@ func writeMeta(w http.ResponseWriter, req *http.Request, v any) {
 		writeJSON(w, http.StatusOK, v)
 		return
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	writeYAML(w, http.StatusOK, b)
+	writeYAML(w, http.StatusOK, mustJSON(v))
 }
