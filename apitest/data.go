@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/watchcache"
@@ -65,7 +66,7 @@ func (s *Server) Delete(resource, namespace, name string) (resourceVersion strin
 	if err != nil {
 		return "", err
 	}
-	r, err := s.storage.remove(t, write{namespace: namespace, name: name, direct: true, by: programmer}, deletion{})
+	r, err := s.storage.remove(t, write{namespace: namespace, name: name, direct: true, by: programmer}, metav1.DeleteOptions{})
 	return versionOf(r, err)
 }
 

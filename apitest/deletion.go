@@ -17,72 +17,44 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 )
 
-// deletion holds the options of a deletion.
-type deletion struct {
-	preconditions preconditions
-	options       metav1.DeleteOptions
-	dryRun        bool
-}
-
-// readDeletion reads the options from the body, or from the query if there is no body.
-func readDeletion(req *http.Request, body []byte, media string) (deletion, error) {
-	var d deletion
-	opts := &d.options
+// readDeletion reads the options of a deletion from the body, or from the query if there is no body.
+func readDeletion(req *http.Request, body []byte, media string) (opts metav1.DeleteOptions, err error) {
 	if len(body) > 0 {
-		if media == protobufMediaType {
-			obj, err := decodeEnvelope(body)
-			if err != nil {
-				return d, apierrors.NewBadRequest(fmt.Sprintf("read DeleteOptions: %v", err))
-			}
-			body = mustJSON(obj)
+		if body, err = asJSON(body, media); err == nil {
+			err = json.Unmarshal(body, &opts)
 		}
-		if media == "application/yaml" {
-			var err error
-			if body, err = yaml.YAMLToJSON(body); err != nil {
-				return d, apierrors.NewBadRequest(fmt.Sprintf("read DeleteOptions: %v", err))
-			}
-		}
-		if err := json.Unmarshal(body, opts); err != nil {
-			return d, apierrors.NewBadRequest(fmt.Sprintf("read DeleteOptions: %v", err))
+		if err != nil {
+			return opts, apierrors.NewBadRequest(fmt.Sprintf("read DeleteOptions: %v", err))
 		}
 		if opts.Kind != "" && opts.Kind != "DeleteOptions" {
-			return d, apierrors.NewBadRequest(fmt.Sprintf("decoded object cannot be converted to DeleteOptions: it is a %s", opts.Kind))
+			return opts, apierrors.NewBadRequest(fmt.Sprintf("decoded object cannot be converted to DeleteOptions: it is a %s", opts.Kind))
 		}
-	} else if err := metascheme.ParameterCodec.DecodeParameters(req.URL.Query(), metav1.SchemeGroupVersion, opts); err != nil {
-		return d, apierrors.NewBadRequest(err.Error())
+	} else if err := metascheme.ParameterCodec.DecodeParameters(req.URL.Query(), metav1.SchemeGroupVersion, &opts); err != nil {
+		return opts, apierrors.NewBadRequest(err.Error())
 	}
-	if errs := validation.ValidateDeleteOptions(opts); len(errs) > 0 {
-		return d, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	if errs := validation.ValidateDeleteOptions(&opts); len(errs) > 0 {
+		return opts, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
 	}
-	if pre := opts.Preconditions; pre != nil {
-		if pre.UID != nil {
-			d.preconditions.uid = string(*pre.UID)
-		}
-		if pre.ResourceVersion != nil {
-			d.preconditions.resourceVersion = *pre.ResourceVersion
-		}
-	}
-	d.dryRun = len(opts.DryRun) > 0
-	return d, nil
+	return opts, nil
 }
 
-// finalizers returns the finalizers of an object that is being deleted: its own, and one that tells the garbage
+// remainingFinalizers returns the finalizers of an object that is being deleted: its own, and one that tells the garbage
 // collector what to do with the objects that it owns.
-func (d deletion) finalizers(meta map[string]any) []any {
+func remainingFinalizers(opts metav1.DeleteOptions, meta map[string]any) []any {
+	policy, orphan := opts.PropagationPolicy, opts.OrphanDependents //nolint:staticcheck // clients still send it
 	var all []any
 	for _, f := range stringsOf(meta["finalizers"]) {
-		if f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents || d.keepsPolicy() {
+		if f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents || policy == nil && orphan == nil {
 			all = append(all, f)
 		}
 	}
 	add := ""
-	switch policy := d.options.PropagationPolicy; {
+	switch {
 	case policy != nil && *policy == metav1.DeletePropagationForeground:
 		add = metav1.FinalizerDeleteDependents
-	case policy != nil && *policy == metav1.DeletePropagationOrphan, d.options.OrphanDependents != nil && *d.options.OrphanDependents: //nolint:staticcheck // clients still send it
+	case policy != nil && *policy == metav1.DeletePropagationOrphan, orphan != nil && *orphan:
 		add = metav1.FinalizerOrphanDependents
 	}
 	if add != "" && !slices.Contains(all, any(add)) {
@@ -91,20 +63,15 @@ func (d deletion) finalizers(meta map[string]any) []any {
 	return all
 }
 
-// keepsPolicy is true if the deletion does not say what happens to the owned objects.
-func (d deletion) keepsPolicy() bool {
-	return d.options.PropagationPolicy == nil && d.options.OrphanDependents == nil //nolint:staticcheck // as above
-}
-
-// grace returns how many seconds a Pod stays while it is being deleted. It is 0 if no kubelet runs the Pod, or
+// graceOf returns how many seconds a Pod stays while it is being deleted. It is 0 if no kubelet runs the Pod, or
 // if the Pod has ended.
-func (d deletion) grace(pod map[string]any) int64 {
+func graceOf(opts metav1.DeleteOptions, pod map[string]any) int64 {
 	seconds := int64(30)
 	if n, ok := lookup(pod, "spec.terminationGracePeriodSeconds").(int64); ok {
 		seconds = n
 	}
-	if d.options.GracePeriodSeconds != nil {
-		seconds = *d.options.GracePeriodSeconds
+	if opts.GracePeriodSeconds != nil {
+		seconds = *opts.GracePeriodSeconds
 	}
 	phase, _ := lookup(pod, "status.phase").(string)
 	if node, _ := lookup(pod, "spec.nodeName").(string); node == "" || phase == "Failed" || phase == "Succeeded" {
@@ -153,14 +120,14 @@ func writeOptions(verb string, query url.Values, media string) (dryRun bool, err
 }
 
 // remove deletes an object. If the object has finalizers or a grace period, remove only marks it for deletion.
-func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
+func (s *storage) remove(t *table, w write, opts metav1.DeleteOptions) (*revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cur := t.current(objectKey(w.namespace, w.name))
 	if cur == nil {
 		return nil, notFound(t.res, w.name)
 	}
-	if err := opts.preconditions.check(t.res, cur); err != nil {
+	if err := checkPreconditions(opts.Preconditions, t.res, cur); err != nil {
 		var status *apierrors.StatusError
 		if errors.As(err, &status) {
 			status.ErrStatus.Details.Kind = t.res.Kind // for the same conflict, an update names the plural
@@ -173,10 +140,10 @@ func (s *storage) remove(t *table, w write, opts deletion) (*revision, error) {
 	}
 	meta := metadataOf(obj)
 	before := meta["deletionTimestamp"]
-	finalizers := opts.finalizers(meta)
+	finalizers := remainingFinalizers(opts, meta)
 	grace := int64(0)
 	if t.rules.graceful && !w.direct {
-		grace = opts.grace(obj)
+		grace = graceOf(opts, obj)
 	}
 	had, _ := meta["deletionGracePeriodSeconds"].(int64)
 	gone := len(finalizers) == 0 && grace == 0
@@ -235,14 +202,4 @@ func (s *storage) bury(t *table, cur *revision) (*revision, error) {
 func hasGrace(meta map[string]any) bool {
 	grace, _ := meta["deletionGracePeriodSeconds"].(int64)
 	return grace > 0
-}
-
-func hasFinalizers(meta map[string]any) bool {
-	switch f := meta["finalizers"].(type) {
-	case []any:
-		return len(f) > 0
-	case []string:
-		return len(f) > 0
-	}
-	return false
 }

@@ -10,9 +10,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/relist-go/relist/watchcache"
 )
@@ -192,33 +194,15 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 }
 
 // decodeObject reads one JSON object. Whole numbers become int64, because a float64 would not keep all digits.
-func decodeObject(data []byte) (map[string]any, error) {
-	var obj map[string]any
-	if err := json.Unmarshal(data, &obj, json.WithUnmarshalers(wholeNumbers)); err != nil {
+func decodeObject(data []byte) (obj map[string]any, err error) {
+	if err := utiljson.Unmarshal(data, &obj); err != nil {
 		return nil, err
 	}
 	if obj == nil {
-		return nil, fmt.Errorf("want a JSON object, have null")
+		return nil, errors.New("want a JSON object, have null")
 	}
 	return obj, nil
 }
-
-var wholeNumbers = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
-	if dec.PeekKind() != '0' {
-		return errors.ErrUnsupported
-	}
-	raw, err := dec.ReadValue()
-	if err != nil {
-		return err
-	}
-	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
-		*v = n
-		return nil
-	}
-	f, err := strconv.ParseFloat(string(raw), 64)
-	*v = f
-	return err
-})
 
 // str returns a string member of m. It returns "" if the member is absent or no string.
 func str(m map[string]any, name string) string {
@@ -244,13 +228,6 @@ func stringMap(v any) map[string]string {
 
 // lookup returns the member of obj at a path: "spec.nodeName".
 func lookup(obj map[string]any, path string) any {
-	var v any = obj
-	for _, name := range strings.Split(path, ".") {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[name]
-	}
+	v, _, _ := unstructured.NestedFieldNoCopy(obj, strings.Split(path, ".")...) // nil if something on the way is no object
 	return v
 }

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,11 +33,11 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	if err != nil {
 		return err
 	}
-	var del deletion
+	var del metav1.DeleteOptions
 	var dryRun bool
 	if v == "delete" || v == "deletecollection" {
 		del, err = readDeletion(req, body, media)
-		dryRun = del.dryRun
+		dryRun = len(del.DryRun) > 0
 	} else {
 		dryRun, err = writeOptions(v, req.URL.Query(), media)
 	}
@@ -73,7 +74,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 }
 
 // write makes the change that a request asks for, and returns the status code of the answer.
-func (s *storage) write(t target, v string, del deletion, body []byte, media string) (r *revision, code int, err error) {
+func (s *storage) write(t target, v string, del metav1.DeleteOptions, body []byte, media string) (r *revision, code int, err error) {
 	switch v {
 	case "create":
 		obj, err := readObject(t.table.res, body, media)
@@ -137,7 +138,7 @@ func (r *revision) undated(cur *revision) *revision {
 }
 
 // serveDeleteCollection deletes the objects that the selectors select, and answers with a list of them.
-func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request, t target, f format, del deletion) error {
+func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request, t target, f format, del metav1.DeleteOptions) error {
 	opts, err := listoptions.Parse(req.URL.Query())
 	if err != nil {
 		return err
@@ -151,7 +152,7 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, req *http.Request,
 	p := t.table.page(sel, st.present(t.table, sel.Selection, opts.Limit))
 	st.mu.RUnlock()
 	for i, r := range p.items {
-		if del.dryRun {
+		if len(del.DryRun) > 0 {
 			continue
 		}
 		gone, err := st.remove(t.table, write{namespace: r.namespace, name: r.name}, del)
@@ -181,45 +182,43 @@ func readBody(w http.ResponseWriter, req *http.Request) (body []byte, media stri
 	return body, media, nil
 }
 
-// readObject decodes an object of the type that the path names.
-func readObject(res *Resource, body []byte, media string) (map[string]any, error) {
+// asJSON returns the body of a request in JSON. It may be protobuf or YAML.
+func asJSON(body []byte, media string) ([]byte, error) {
 	switch media {
-	case "application/json":
-	case "application/yaml":
-		var err error
-		if body, err = yaml.YAMLToJSON(body); err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is no YAML: %v", err))
-		}
 	case protobufMediaType:
-		if res.Custom {
-			return nil, unsupportedMediaType(media, "application/json, application/yaml")
-		}
 		obj, err := decodeEnvelope(body)
-		if err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", res.Kind, err))
-		}
-		return checkKind(res, obj)
-	default:
-		return nil, unsupportedMediaType(media, "application/json, application/yaml, "+protobufMediaType)
+		return mustJSON(obj), err
+	case yamlMediaType:
+		return yaml.YAMLToJSON(body)
 	}
-	if string(body) == "null" && !res.Custom {
+	return body, nil
+}
+
+// readObject decodes an object of the type that the path names.
+func readObject(res *Resource, body []byte, media string) (obj map[string]any, err error) {
+	known := []string{"application/json", yamlMediaType}
+	if !res.Custom {
+		known = append(known, protobufMediaType)
+	}
+	if !slices.Contains(known, media) {
+		return nil, unsupportedMediaType(media, strings.Join(known, ", "))
+	}
+	body, err = asJSON(body, media)
+	switch {
+	case err == nil && string(body) == "null" && !res.Custom:
 		return map[string]any{}, nil // an object without any field
+	case err == nil:
+		obj, err = decodeObject(body)
 	}
-	obj, err := decodeObject(body)
-	if err == nil && res.Custom && (obj["kind"] == nil || obj["apiVersion"] == nil) {
+	kind, version := str(obj, "kind"), str(obj, "apiVersion")
+	switch {
+	case err == nil && res.Custom && (kind == "" || version == ""):
 		err = errors.New("Object 'Kind' is missing") //nolint:staticcheck // kube-apiserver's words
+	case err == nil && (kind != "" && kind != res.Kind || version != "" && version != res.apiVersion()):
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind, version, res.Kind))
 	}
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", res.Kind, err))
-	}
-	return checkKind(res, obj)
-}
-
-// checkKind refuses an object of another type.
-func checkKind(res *Resource, obj map[string]any) (map[string]any, error) {
-	kind, version := str(obj, "kind"), str(obj, "apiVersion")
-	if kind != "" && kind != res.Kind || version != "" && version != res.apiVersion() {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind, version, res.Kind))
 	}
 	return obj, nil
 }

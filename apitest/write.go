@@ -6,33 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"reflect"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/relist-go/relist/watchcache"
 )
 
-// preconditions are what a client demands of an object before it is changed. An empty field demands nothing.
-type preconditions struct {
-	uid             string
-	resourceVersion string
-}
-
 // errModified is why a write at an old version is refused.
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// check compares the preconditions with the current state.
-func (p preconditions) check(res *Resource, cur *revision) error {
+// checkPreconditions compares what a client demands of an object before it is changed with the current state.
+func checkPreconditions(p *metav1.Preconditions, res *Resource, cur *revision) error {
 	switch {
-	case p.uid != "" && p.uid != cur.uid:
-		return preconditionFailed(res, cur.name, "UID", p.uid, cur.uid)
-	case p.resourceVersion != "" && p.resourceVersion != formatRV(cur.rv):
-		return preconditionFailed(res, cur.name, "ResourceVersion", p.resourceVersion, formatRV(cur.rv))
+	case p == nil:
+	case p.UID != nil && string(*p.UID) != cur.uid:
+		return preconditionFailed(res, cur.name, "UID", string(*p.UID), cur.uid)
+	case p.ResourceVersion != nil && *p.ResourceVersion != formatRV(cur.rv):
+		return preconditionFailed(res, cur.name, "ResourceVersion", *p.ResourceVersion, formatRV(cur.rv))
 	}
 	return nil
 }
@@ -88,7 +84,7 @@ func (s *storage) create(t *table, w write, obj map[string]any) (*revision, erro
 	}
 	name := str(meta, "name")
 	if prefix := str(meta, "generateName"); name == "" && prefix != "" {
-		name = prefix + randomSuffix()
+		name = prefix + utilrand.String(5)
 		meta["name"] = name
 	}
 	if !w.direct && (t.res.Status || !t.res.Custom) {
@@ -238,7 +234,7 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	if meta["deletionTimestamp"] != nil && !hasFinalizers(meta) && !hasGrace(meta) {
+	if meta["deletionTimestamp"] != nil && len(stringsOf(meta["finalizers"])) == 0 && !hasGrace(meta) {
 		last, err := s.bury(t, cur)
 		if w.direct {
 			return last, err
@@ -257,15 +253,12 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 // checkVersion compares the resourceVersion and the UID in a write with those of the current state.
 func (t *table) checkVersion(w write, cur *revision, meta map[string]any) error {
 	rv, err := watchcache.ParseVersion(str(meta, "resourceVersion"))
+	uid := str(meta, "uid")
 	switch {
 	case err != nil && !w.direct:
 		return err // in kube-apiserver the storage returns this error, so it is a 500
-	case !w.patch:
-		if err := (preconditions{uid: str(meta, "uid")}).check(t.res, cur); err != nil {
-			return err
-		}
-	}
-	switch {
+	case !w.patch && uid != "" && uid != cur.uid:
+		return preconditionFailed(t.res, cur.name, "UID", uid, cur.uid)
 	case rv == 0 && err == nil && t.rules.conditional && !w.direct:
 		kind := schema.GroupKind{Group: t.res.Group, Kind: t.res.Plural} // the storage of kube-apiserver writes the plural here
 		return apierrors.NewInvalid(kind, w.name, field.ErrorList{
@@ -329,22 +322,6 @@ func shallow(obj map[string]any) (copied, meta map[string]any) {
 	}
 	copied["metadata"] = meta
 	return copied, meta
-}
-
-// randomSuffix returns what kube-apiserver appends to generateName: five characters of an alphabet without vowels, so
-// that they form no words.
-func randomSuffix() string {
-	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
-	b := make([]byte, 5)
-	for i := range b {
-		n, err := rand.Int(rand.Reader, big.NewInt(int64(len(alphabet))))
-		if err != nil {
-			// unreachable: crypto/rand.Reader never fails; it ends the program instead.
-			panic("apitest: " + err.Error())
-		}
-		b[i] = alphabet[n.Int64()]
-	}
-	return string(b)
 }
 
 // newUID returns a random (version 4) UUID.
