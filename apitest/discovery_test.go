@@ -73,22 +73,16 @@ func TestDescribesItself(t *testing.T) {
 // read the answer, it stops there and does not say that there is no such type.
 func TestOpenAPIv2(t *testing.T) {
 	const protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-	for accept, want := range map[string]struct {
-		code  int
-		media string
-		body  string
-	}{
-		"":                 {http.StatusOK, "application/json", `"swagger":"2.0"`},
-		"*/*":              {http.StatusOK, "application/json", `"swagger":"2.0"`},
-		"application/json": {http.StatusOK, "application/json", `"swagger":"2.0"`},
-		"application/com.github.proto-openapi.spec.v2@v1.0+protobuf": {http.StatusOK, protobuf, "\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.36.0"},
-		protobuf + ", application/json":                              {http.StatusOK, protobuf, "\x0a\x032.0"},
-		"application/json, " + protobuf + ";q=0.9":                   {http.StatusOK, "application/json", `"swagger":"2.0"`},
-		"application/yaml":                                           {http.StatusNotAcceptable, "", ""},
+	for accept, want := range map[string]struct{ media, body string }{
+		"":                 {"application/json", `"swagger":"2.0"`},
+		"*/*":              {"application/json", `"swagger":"2.0"`},
+		"application/json": {"application/json", `"swagger":"2.0"`},
+		"application/com.github.proto-openapi.spec.v2@v1.0+protobuf": {protobuf, "\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.36.0"},
+		protobuf + ", application/json":                              {protobuf, "\x0a\x032.0"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := serve(t, Options{}).get("/openapi/v2", "Accept: "+accept)
-			if a.code != want.code || a.header.Get("Content-Type") != want.media || !strings.Contains(a.body, want.body) {
+			if a.code != http.StatusOK || a.header.Get("Content-Type") != want.media || !strings.Contains(a.body, want.body) {
 				t.Errorf("Accept %q: %d, %s, %q", accept, a.code, a.header.Get("Content-Type"), a.body)
 			}
 		})
