@@ -34,7 +34,6 @@ type Listener struct {
 	closed  bool
 	http    *http.Server            // nil while connections are refused
 	port    net.Listener            // of http
-	sockets map[net.Conn]struct{}   // connections that are WebSockets now, so http does not close them
 	served  map[net.Conn]struct{}   // connections in memory that http serves; each of them is counted in wg
 	conns   map[*faultConn]struct{} // connections that are open or silent
 }
@@ -96,13 +95,12 @@ func (l *Listener) open() error {
 		ErrorLog:    log.New(io.Discard, "", 0), // it would only tell of clients that hang up in a handshake
 		Protocols:   &protocols,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ConnState:   l.connState,
+		ConnState:   l.countServed,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if !l.enter() {
 				panic(http.ErrAbortHandler) // the request came while the connection was being closed
 			}
 			defer l.wg.Done()
-			defer l.over(req)
 			if c, ok := req.Context().Value(connKey{}).(net.Conn); ok && (spared(req) || strings.HasPrefix(req.URL.Path, faultsPath)) {
 				if fault := faultConnOf(c); fault != nil {
 					fault.spare()
@@ -155,12 +153,7 @@ func (l *Listener) shut() error {
 	l.mu.Lock()
 	srv, port := l.http, l.port
 	l.http, l.port = nil, nil
-	sockets := l.sockets
-	l.sockets = nil
 	l.mu.Unlock()
-	for c := range sockets { // each is closed by itself: the order does not matter
-		_ = c.Close() // the goroutine that uses it gets an error
-	}
 	if srv == nil {
 		return nil
 	}
@@ -168,7 +161,8 @@ func (l *Listener) shut() error {
 	_ = port.Close() // srv does not close it if it has not begun to serve
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.conns { // these are silent: srv has closed the faultConn, which left the socket open
+	// Some are silent, so closing them left the socket open. The others have become WebSockets, which srv does not close any more.
+	for c := range l.conns { // each is closed by itself: the order does not matter
 		_ = c.Conn.Close()
 	}
 	clear(l.conns)
@@ -178,31 +172,12 @@ func (l *Listener) shut() error {
 // connKey is the key of a request's connection in its context.
 type connKey struct{}
 
-// connState remembers a connection that becomes a WebSocket, because net/http does not close it any more.
-func (l *Listener) connState(c net.Conn, state http.ConnState) {
-	if l.inMemory {
-		l.countServed(c, state)
-	}
-	if state != http.StateHijacked {
-		return
-	}
-	l.mu.Lock()
-	shut := l.http == nil
-	if !shut {
-		if l.sockets == nil {
-			l.sockets = make(map[net.Conn]struct{})
-		}
-		l.sockets[c] = struct{}{}
-	}
-	l.mu.Unlock()
-	if shut {
-		_ = c.Close() // it became a WebSocket while shut was closing the others
-	}
-}
-
 // countServed counts the connections in memory in wg, so that Close returns when net/http has left them all: it lingers half a
 // second on one whose request it has not read to the end, and a synctest bubble in which somebody lingers does not end.
 func (l *Listener) countServed(c net.Conn, state http.ConnState) {
+	if !l.inMemory {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch state {
@@ -218,15 +193,6 @@ func (l *Listener) countServed(c net.Conn, state http.ConnState) {
 			l.wg.Done()
 		}
 	default: // it is in use
-	}
-}
-
-// over forgets the connection of a request that has ended.
-func (l *Listener) over(req *http.Request) {
-	if c, ok := req.Context().Value(connKey{}).(net.Conn); ok {
-		l.mu.Lock()
-		delete(l.sockets, c)
-		l.mu.Unlock()
 	}
 }
 

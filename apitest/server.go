@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -162,10 +163,6 @@ func (s *Server) Close() error {
 	}
 	s.closed = true
 	close(s.done)
-	listeners := make([]*Listener, 0, len(s.listeners))
-	for l := range s.listeners { // all are closed: the order does not matter
-		listeners = append(listeners, l)
-	}
 	s.mu.Unlock()
 	s.faults.stop()
 	s.storage.mu.RLock()
@@ -173,11 +170,9 @@ func (s *Server) Close() error {
 		r.each((*watchcache.Cache).Lose) // whoever waits for a version does not wait any longer
 	}
 	s.storage.mu.RUnlock()
-	var first error
-	for _, l := range listeners {
-		if err := l.Close(); err != nil && first == nil {
-			first = err
-		}
+	var errs []error
+	for _, l := range s.allListeners() {
+		errs = append(errs, l.Close())
 	}
-	return first
+	return errors.Join(errs...)
 }

@@ -85,13 +85,11 @@ func (s *Server) Refuse(d time.Duration) error {
 		})
 	}
 	s.faults.mu.Unlock()
-	var first error
+	var errs []error
 	for _, l := range s.allListeners() {
-		if err := l.shut(); err != nil && first == nil {
-			first = err
-		}
+		errs = append(errs, l.shut())
 	}
-	return first
+	return errors.Join(errs...)
 }
 
 // accept ends Refuse. If another program has taken the port of a listener, that listener stays closed until the next
