@@ -158,6 +158,42 @@ func (o gzipBody) write(b []byte) error {
 
 func (o gzipBody) writeCut(b []byte) error { return o.write(b) }
 
+// A cutWriter is the body of a list that is cut: a stream, as the answer to a watch is.
+type cutWriter struct {
+	http.ResponseWriter
+	stream *stream
+}
+
+// cutList returns the writer for a list: a cutWriter if the list must be cut, and otherwise w.
+func (f *faults) cutList(w http.ResponseWriter, req *http.Request) http.ResponseWriter {
+	if spared(req) {
+		return w
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.listCuts) == 0 {
+		return w
+	}
+	cut := f.listCuts[0]
+	f.listCuts = f.listCuts[1:]
+	return cutWriter{w, &stream{faults: f, out: newBody(w), cut: cut, left: cut.After}}
+}
+
+// Write passes on the bytes before the cut, and the head before them.
+func (o cutWriter) Write(b []byte) (int, error) {
+	if n := int64(len(b)); n <= o.stream.left { // the cut is before the next byte, if there is one
+		o.stream.left -= n
+		return o.ResponseWriter.Write(b)
+	}
+	if err := o.stream.out.begin(); err != nil {
+		return 0, err
+	}
+	if err := o.stream.write(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
 // breakConn closes a connection. If reset is true, it closes with a TCP reset.
 func breakConn(conn net.Conn, reset bool) {
 	if c := faultConnOf(conn); c != nil {
