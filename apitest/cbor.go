@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 
@@ -150,4 +151,32 @@ func mustCBOR(v any) []byte {
 		panic(fmt.Sprintf("apitest: encode %T: %v", v, err))
 	}
 	return b
+}
+
+// bytesMember names the member of a type whose values are bytes. JSON has them as base64, and CBOR as byte strings. The
+// table has the two types that tests use most. For other types, base64 is sent as text, which CBOR decoders accept,
+// too.
+func (r *Resource) bytesMember() string {
+	switch r.root() + "/" + r.Plural {
+	case "/api/v1/configmaps":
+		return "binaryData"
+	case "/api/v1/secrets":
+		return "data"
+	}
+	return ""
+}
+
+// decodeBytes turns the values of a map into bytes. A value that is not base64 stays unchanged, because this server
+// does not check the objects that are written to it.
+func decodeBytes(member any) {
+	values, _ := member.(map[string]any)
+	for key, value := range values { // each is changed by itself: the order does not matter
+		text, ok := value.(string)
+		if !ok {
+			continue
+		}
+		if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
+			values[key] = raw
+		}
+	}
 }

@@ -15,6 +15,37 @@ import (
 	"github.com/relist-go/relist/internal/memnet"
 )
 
+// TB has the methods of a test that Start needs: *testing.T, *testing.B and *testing.F implement it. It is not
+// [testing.TB], so that a program which uses this package does not link package testing and its flags.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Fatal(args ...any)
+}
+
+// Start returns a server that listens on loopback until the test has ended, and its URL for a client. It is New and Listen
+// and Close, in one line. Register a Cleanup that stops the client after Start, so that it runs before the server is closed.
+func Start(t TB, opts Options) (server *Server, url string) {
+	t.Helper()
+	server = New(opts)
+	closeAfter(t, server)
+	listener, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal("start an API server for tests:", err)
+	}
+	return server, listener.URL
+}
+
+// closeAfter closes the server at the end of the test.
+func closeAfter(t TB, server *Server) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Fatal("close the API server for tests:", err)
+		}
+	})
+}
+
 // A Listener serves a Server or a Replica on a TCP address, or in memory ([StartInMemory]). Without TLS it speaks HTTP/1.1,
 // and HTTP/2 if the client begins with HTTP/2.
 type Listener struct {
@@ -30,12 +61,12 @@ type Listener struct {
 	handler  http.Handler
 	wg       sync.WaitGroup // the accept loop, the requests, and the connections in memory
 
-	mu      sync.Mutex
-	closed  bool
-	http    *http.Server            // nil while connections are refused
-	port    net.Listener            // of http
-	served  map[net.Conn]struct{}   // connections in memory that http serves; each of them is counted in wg
-	conns   map[*faultConn]struct{} // connections that are open or silent
+	mu     sync.Mutex
+	closed bool
+	http   *http.Server            // nil while connections are refused
+	port   net.Listener            // of http
+	served map[net.Conn]struct{}   // connections in memory that http serves; each of them is counted in wg
+	conns  map[*faultConn]struct{} // connections that are open or silent
 }
 
 // Listen serves s on addr. "127.0.0.1:0" chooses a free port. Listener.Close and Server.Close end it.
