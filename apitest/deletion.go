@@ -13,7 +13,6 @@ import (
 	metascheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -94,29 +93,28 @@ func stringsOf(v any) (all []string) {
 	return all
 }
 
-// writeOptions reads the options of a creation, an update or a patch from its query.
-func writeOptions(verb string, query url.Values, media string) (dryRun bool, err error) {
-	var create metav1.CreateOptions
-	var update metav1.UpdateOptions
-	var patch metav1.PatchOptions
-	read := func(kind string, into runtime.Object, validate func() field.ErrorList) error {
-		if err := metascheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, into); err != nil {
-			return apierrors.NewBadRequest(err.Error())
-		}
-		if errs := validate(); len(errs) > 0 {
-			return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
-		}
-		return nil
+// writeOptions reads the options of a creation, an update or a patch from its query. Those of a patch have all that the others have.
+func writeOptions(verb string, query url.Values, media string) (opts metav1.PatchOptions, err error) {
+	if err := metascheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &opts); err != nil {
+		return opts, apierrors.NewBadRequest(err.Error())
 	}
+	var kind string
+	var errs field.ErrorList
 	switch verb {
 	case "create":
-		err = read("CreateOptions", &create, func() field.ErrorList { return validation.ValidateCreateOptions(&create) })
+		kind = "CreateOptions"
+		errs = validation.ValidateCreateOptions(&metav1.CreateOptions{DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation})
 	case "update":
-		err = read("UpdateOptions", &update, func() field.ErrorList { return validation.ValidateUpdateOptions(&update) })
+		kind = "UpdateOptions"
+		errs = validation.ValidateUpdateOptions(&metav1.UpdateOptions{DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation})
 	case "patch":
-		err = read("PatchOptions", &patch, func() field.ErrorList { return validation.ValidatePatchOptions(&patch, types.PatchType(media)) })
+		kind = "PatchOptions"
+		errs = validation.ValidatePatchOptions(&opts, types.PatchType(media))
 	}
-	return len(create.DryRun)+len(update.DryRun)+len(patch.DryRun) > 0, err
+	if len(errs) > 0 {
+		return opts, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
+	}
+	return opts, nil
 }
 
 // remove deletes an object. If the object has finalizers or a grace period, remove only marks it for deletion.

@@ -1,6 +1,10 @@
 package apitest
 
-import "sigs.k8s.io/structured-merge-diff/v6/typed"
+import (
+	"sync"
+
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
 
 // The types of mergeTypes: in one, the elements of well-known lists have a name; in the other, every list but those of metadata is
 // one value, as in a custom type whose definition does not say anything else.
@@ -10,12 +14,12 @@ const (
 )
 
 // mergeTypes say which parts of an object have owners of their own: the members of objects, and the elements of lists that have a
-// name. Like mergeKeys, they go by the name of a list, and what is not of the expected form is one value. The ports of a container or
+// name. They go by the name of a list, and what is not of the expected form is one value. The ports of a container or
 // a Service, which have two keys, are one value, too.
 //
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
-var mergeTypes = func() *typed.Parser {
-	parser, err := typed.NewParser(`types:
+var mergeTypes = sync.OnceValue(func() *typed.Parser {
+	parser, err := typed.NewParser(typed.YAMLObject(`types:
 - name: namedLists
   map:
     fields:
@@ -41,7 +45,7 @@ var mergeTypes = func() *typed.Parser {
     - {name: labels, type: {namedType: atomic}}
     - {name: annotations, type: {namedType: atomic}}
     - {name: finalizers, type: {namedType: set}}
-    - {name: ownerReferences, type: {namedType: byUID}}
+    - {name: ownerReferences, type: {namedType: by-uid}}
     elementType: {namedType: atomic}
 - name: atomic
   scalar: untyped
@@ -55,49 +59,36 @@ var mergeTypes = func() *typed.Parser {
     - {name: metadata, type: {namedType: metadata}}
     - {name: spec, type: {namedType: named}}
     - {name: template, type: {namedType: named}}
-    - {name: conditions, type: {namedType: byType}}
-    - {name: containers, type: {namedType: byName}}
-    - {name: env, type: {namedType: byName}}
-    - {name: ephemeralContainers, type: {namedType: byName}}
-    - {name: hostAliases, type: {namedType: byIP}}
-    - {name: imagePullSecrets, type: {namedType: byName}}
-    - {name: initContainers, type: {namedType: byName}}
-    - {name: volumeDevices, type: {namedType: byDevicePath}}
-    - {name: volumeMounts, type: {namedType: byMountPath}}
-    - {name: volumes, type: {namedType: byName}}
+    - {name: conditions, type: {namedType: by-type}}
+    - {name: containers, type: {namedType: by-name}}
+    - {name: env, type: {namedType: by-name}}
+    - {name: ephemeralContainers, type: {namedType: by-name}}
+    - {name: hostAliases, type: {namedType: by-ip}}
+    - {name: imagePullSecrets, type: {namedType: by-name}}
+    - {name: initContainers, type: {namedType: by-name}}
+    - {name: volumeDevices, type: {namedType: by-devicePath}}
+    - {name: volumeMounts, type: {namedType: by-mountPath}}
+    - {name: volumes, type: {namedType: by-name}}
     elementType: {namedType: named}
 - name: set
   scalar: untyped
   list: {elementType: {scalar: string}, elementRelationship: associative}
   map: {elementType: {namedType: atomic}}
-- name: byUID
-  scalar: untyped
-  list: {elementType: {namedType: named}, elementRelationship: associative, keys: [uid]}
-  map: {elementType: {namedType: named}}
-- name: byType
-  scalar: untyped
-  list: {elementType: {namedType: named}, elementRelationship: associative, keys: [type]}
-  map: {elementType: {namedType: named}}
-- name: byName
-  scalar: untyped
-  list: {elementType: {namedType: named}, elementRelationship: associative, keys: [name]}
-  map: {elementType: {namedType: named}}
-- name: byIP
-  scalar: untyped
-  list: {elementType: {namedType: named}, elementRelationship: associative, keys: [ip]}
-  map: {elementType: {namedType: named}}
-- name: byDevicePath
-  scalar: untyped
-  list: {elementType: {namedType: named}, elementRelationship: associative, keys: [devicePath]}
-  map: {elementType: {namedType: named}}
-- name: byMountPath
-  scalar: untyped
-  list: {elementType: {namedType: named}, elementRelationship: associative, keys: [mountPath]}
-  map: {elementType: {namedType: named}}
-`)
+` + listsByKey("uid", "type", "name", "ip", "devicePath", "mountPath")))
 	if err != nil {
 		// unreachable: the text is a constant.
 		panic("apitest: " + err.Error())
 	}
 	return parser
-}()
+})
+
+// listsByKey has the type of a list for each key by which elements are told apart.
+func listsByKey(keys ...string) (types string) {
+	for _, key := range keys {
+		types += `
+- name: by-` + key + `
+  list: {elementType: {namedType: named}, elementRelationship: associative, keys: [` + key + `]}
+  map: {elementType: {namedType: named}}`
+	}
+	return types
+}

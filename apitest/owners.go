@@ -37,14 +37,12 @@ type author struct {
 }
 
 // authorOf returns the author of a request. As in kube-apiserver, a client that names no field manager has the name of its program.
-func authorOf(req *http.Request) author {
-	q := req.URL.Query()
-	manager := q.Get("fieldManager")
+func authorOf(req *http.Request, opts metav1.PatchOptions) author {
+	manager := opts.FieldManager
 	if manager == "" {
 		manager, _, _ = strings.Cut(req.UserAgent(), "/")
 	}
-	force := q.Has("force") && q.Get("force") != "0" && !strings.EqualFold(q.Get("force"), "false")
-	return author{manager: strings.ToValidUTF8(manager, "\uFFFD"), force: force}
+	return author{manager: strings.ToValidUTF8(manager, "\uFFFD"), force: opts.Force != nil && *opts.Force}
 }
 
 // owned are the owners of the fields of one object.
@@ -191,7 +189,7 @@ func (t *table) typedPair(a, b map[string]any) (x, y *typed.TypedValue, err erro
 		names = names[1:]
 	}
 	for _, name := range names {
-		parseable := mergeTypes.Type(name)
+		parseable := mergeTypes().Type(name)
 		x, err = parseable.FromUnstructured(a, typed.AllowDuplicates)
 		if err == nil {
 			y, err = parseable.FromUnstructured(b, typed.AllowDuplicates)

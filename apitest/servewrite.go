@@ -34,12 +34,11 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 		return err
 	}
 	var del metav1.DeleteOptions
-	var dryRun bool
+	var opts metav1.PatchOptions
 	if v == "delete" || v == "deletecollection" {
 		del, err = readDeletion(req, body, media)
-		dryRun = len(del.DryRun) > 0
 	} else {
-		dryRun, err = writeOptions(v, req.URL.Query(), media)
+		opts, err = writeOptions(v, req.URL.Query(), media)
 	}
 	if err != nil {
 		return err
@@ -47,10 +46,11 @@ func (s *Server) serveWrite(w http.ResponseWriter, req *http.Request, t target, 
 	if v == "deletecollection" {
 		return s.serveDeleteCollection(w, req, t, f, del)
 	}
-	t.by = authorOf(req)
+	t.by = authorOf(req, opts)
 	st := s.storage
 	var before uint64 // of the copy, which only this request has
 	var cur *revision
+	dryRun := len(del.DryRun)+len(opts.DryRun) > 0
 	if dryRun {
 		// A dry run changes a copy of the storage that has only this one object.
 		key := dryRunKey(t, body, media)
