@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/relist-go/relist/watchcache"
 )
@@ -17,33 +18,67 @@ import (
 type Replica struct {
 	srv    *Server
 	name   string
-	caches map[*table]*watchcache.Cache
-
 	frozen bool // under the lock of storage
+
+	mu     sync.Mutex
+	caches map[*table]*watchcache.Cache // of the types that somebody has written or asked for
+	idle   *watchcache.Cache            // all other types have what this one has: no objects, a version and a window
 }
 
 // newReplica returns a replica whose caches are filled now. The caller holds the lock of the storage.
 func (s *Server) newReplica(name string) *Replica {
-	r := &Replica{srv: s, name: name, caches: make(map[*table]*watchcache.Cache, len(s.storage.tables))}
-	window := s.opts.Window
-	for _, t := range s.storage.tables { // the order does not matter: the caches go into a map
-		r.caches[t] = watchcache.New(watchcache.Options{MinEvents: window, MaxEvents: window, Wait: s.opts.FreshnessTimeout})
-		r.fill(t)
-	}
+	r := &Replica{srv: s, name: name, caches: make(map[*table]*watchcache.Cache)}
+	r.idle = r.newCache()
+	r.fillAll()
 	s.storage.replicas = append(s.storage.replicas, r)
 	return r
+}
+
+func (r *Replica) newCache() *watchcache.Cache {
+	opts := r.srv.opts
+	return watchcache.New(watchcache.Options{MinEvents: opts.Window, MaxEvents: opts.Window, Wait: opts.FreshnessTimeout})
+}
+
+// of returns the cache of a type. The caller holds the lock of the storage, for reading at least.
+func (r *Replica) of(t *table) *watchcache.Cache {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.caches[t]
+	if c == nil {
+		c = r.newCache()
+		oldest, _ := r.idle.Window()
+		fill(c, oldest, nil)
+		c.Progress(r.idle.Version())
+		r.caches[t] = c
+		select {
+		case <-r.srv.done:
+			c.Lose() // as Close has done to the others
+		default:
+		}
+	}
+	return c
 }
 
 // fill makes a list of the storage the state of a cache. Its window begins there, and its watches end.
 func (r *Replica) fill(t *table) {
 	p := r.srv.storage.present(t, watchcache.Selection{}, 0)
-	fill(r.caches[t], p.Version, p.Objects)
+	fill(r.of(t), p.Version, p.Objects)
+}
+
+func (r *Replica) fillAll() {
+	s := r.srv.storage
+	fill(r.idle, s.rv, nil)
+	for _, t := range s.tables { // each by itself: the order does not matter
+		if r.caches[t] != nil || t.log.Len() > 0 {
+			r.fill(t)
+		}
+	}
 }
 
 // follow applies the changes that a cache lacks. As in kube-apiserver, they are those that a watch of etcd brings: what is
 // numbered up to the cache's version never comes, even if the storage was restored from a backup.
 func (r *Replica) follow(t *table) {
-	c := r.caches[t]
+	c := r.of(t)
 	changes, ok := t.log.Since(c.Version())
 	if !ok {
 		// unreachable: the log keeps the changes that a frozen replica lacks, and other replicas lack none.
@@ -61,8 +96,11 @@ func (r *Replica) progress() {
 	}
 }
 
-// each calls do for the cache of each type, in any order.
+// each calls do for every cache, in any order.
 func (r *Replica) each(do func(*watchcache.Cache)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	do(r.idle)
 	for _, c := range r.caches {
 		do(c)
 	}
@@ -80,11 +118,8 @@ func (r *Replica) cache(t *table) (c *watchcache.Cache, latest uint64) {
 	s := r.srv.storage
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return r.caches[t], s.rv
+	return r.of(t), s.rv
 }
-
-// Name returns the name that was given to Server.Replica.
-func (r *Replica) Name() string { return r.name }
 
 // ServeHTTP answers one request with what this replica shows.
 func (r *Replica) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.srv.serve(r, w, req) }

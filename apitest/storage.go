@@ -19,7 +19,9 @@ type storage struct {
 	rv        uint64
 	compacted uint64 // lists at an older version get a 410
 	tokens    uint64 // a continue token of this version or an older one gets a 410
+	first     uint64 // the version before the first write
 	tables    map[string]*table
+	unused    *watchcache.Cache   // the log of the types that nobody has written yet
 	garbage   []superseded        // oldest first
 	replicas  []*Replica          // whose caches follow
 	drops     map[eventType]int   // how many of the next changes watches do not show
@@ -32,7 +34,8 @@ type table struct {
 	rules rules
 
 	// log has the present objects, and the changes since the last compaction. It is a watch cache, because that can do
-	// what etcd does: it lists a state of the past, and a watch brings the changes after a version.
+	// what etcd does: it lists a state of the past, and a watch brings the changes after a version. Before the first write, it is
+	// storage.unused.
 	log *watchcache.Cache
 }
 
@@ -51,16 +54,20 @@ type superseded struct {
 
 func newStorage(resources []Resource, rv uint64) *storage {
 	s := &storage{
-		rv: rv, compacted: rv, tables: make(map[string]*table, len(resources)),
+		rv: rv, compacted: rv, first: rv, tables: make(map[string]*table, len(resources)), unused: newLog(rv, nil),
 		drops: make(map[eventType]int), dropped: make(map[uint64]struct{}),
 	}
 	for _, r := range resources {
 		res := r.complete()
-		log := watchcache.New(watchcache.Options{MinEvents: math.MaxInt})
-		fill(log, rv, nil)
-		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), log: log}
+		s.tables[res.ID()] = &table{res: &res, rules: newRules(&res), log: s.unused}
 	}
 	return s
+}
+
+func newLog(version uint64, objects []watchcache.Object) *watchcache.Cache {
+	log := watchcache.New(watchcache.Options{MinEvents: math.MaxInt})
+	fill(log, version, objects)
+	return log
 }
 
 func fill(c *watchcache.Cache, version uint64, objects []watchcache.Object) {
@@ -90,9 +97,6 @@ func (s *storage) list(t *table, sel watchcache.Selection, start string, version
 
 // present returns the objects of now. The caller holds the lock.
 func (s *storage) present(t *table, sel watchcache.Selection, limit int64) *watchcache.Page {
-	if t.log.Len() == 0 {
-		return &watchcache.Page{Version: s.rv} // so that a server with many types starts fast
-	}
 	p, err := s.list(t, sel, "", s.rv, limit)
 	if err != nil {
 		// unreachable: the log is at this version.
@@ -117,6 +121,9 @@ func (s *storage) commit(t *table, r *revision) {
 		s.dropped[r.rv] = struct{}{}
 	}
 	s.rv = r.rv
+	if t.log == s.unused {
+		t.log = newLog(s.first, nil)
+	}
 	t.log.Apply(r, r.deleted)
 	if prev != nil {
 		s.garbage = append(s.garbage, superseded{t, r.rv, now})
@@ -201,7 +208,7 @@ func (s *storage) fork(t *table, key string) *storage {
 	defer s.mu.RUnlock()
 	f := newStorage([]Resource{*t.res}, s.rv)
 	if r := t.current(key); r != nil {
-		fill(f.tables[t.res.ID()].log, s.rv, []watchcache.Object{r})
+		f.tables[t.res.ID()].log = newLog(s.rv, []watchcache.Object{r})
 	}
 	return f
 }

@@ -102,9 +102,7 @@ func (s *Server) Restore(x Restore) error {
 	}
 	for _, r := range st.replicas { // after the connections are broken, see Replica.cache
 		r.frozen = false
-		for _, t := range st.tables { // each by itself: the order does not matter
-			r.fill(t)
-		}
+		r.fillAll()
 	}
 	return nil
 }
