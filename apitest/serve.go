@@ -120,10 +120,6 @@ func (s *Server) serveResource(r *Replica, w http.ResponseWriter, req *http.Requ
 
 func (s *Server) writeObject(w http.ResponseWriter, f format, code int, r *revision) {
 	b := f.object(nil, r)
-	if _, ok := f.(yamlFormat); ok {
-		writeYAML(w, code, b)
-		return
-	}
 	if isText(f.contentType(false)) {
 		b = append(b, '\n')
 	}

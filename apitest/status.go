@@ -51,9 +51,7 @@ func (s *Server) writeErrorFor(w http.ResponseWriter, req *http.Request, t *tabl
 	var b []byte
 	switch {
 	case media == yamlMediaType:
-		setRetryAfter(w, status)
-		writeYAML(w, int(status.Code), mustJSON(status))
-		return
+		b = asYAML(mustJSON(status))
 	case media == protobufMediaType && !t.res.Custom:
 		b = protobufStatus(status)
 	case media == cborMediaType && s.opts.CBOR:

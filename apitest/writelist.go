@@ -13,10 +13,6 @@ const listChunk = 128 << 10
 
 // writeList sends a list in pieces. It holds at most listChunk bytes and one object in memory.
 func writeList(w http.ResponseWriter, req *http.Request, f format, p *page) {
-	if _, ok := f.(yamlFormat); ok {
-		writeYAML(w, http.StatusOK, listAsJSON(f, p))
-		return
-	}
 	w.Header().Set("Content-Type", f.contentType(false))
 	out, zipped := io.Writer(w), false
 	b := f.listHead(nil, p.meta, p.items)
