@@ -29,7 +29,7 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		if err != nil {
 			return nil, 0, badPatch(err)
 		}
-		change = always(func(obj map[string]any) map[string]any { return mergePatch(obj, patch) })
+		change = func(obj map[string]any) (map[string]any, error) { return mergePatch(obj, patch), nil }
 	case types.StrategicMergePatchType:
 		if t.table.res.Custom {
 			return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
@@ -48,7 +48,7 @@ func (s *storage) patch(t target, body []byte, media string) (*revision, int, er
 		// The path decides the type, and the patch cannot change it.
 		delete(patch, "kind")
 		delete(patch, "apiVersion")
-		change = always(func(obj map[string]any) map[string]any { return mergePatch(obj, patch) })
+		change = func(obj map[string]any) (map[string]any, error) { return mergePatch(obj, patch), nil }
 	case types.ApplyYAMLPatchType:
 		return s.apply(t, body)
 	default:
@@ -79,11 +79,6 @@ func isPlain(v any) bool {
 		}
 	}
 	return true
-}
-
-// always adds a nil error to the result of change.
-func always(change func(map[string]any) map[string]any) func(map[string]any) (map[string]any, error) {
-	return func(obj map[string]any) (map[string]any, error) { return change(obj), nil }
 }
 
 func (s *storage) apply(t target, body []byte) (*revision, int, error) {

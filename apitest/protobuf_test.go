@@ -83,7 +83,7 @@ func TestProtobufAsARealServerWritesIt(t *testing.T) {
 		}
 		items = append(items, r)
 	}
-	f := newProtobufFormat(&table{res: &Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"}}, false)
+	f, _ := newProtobufFormat(&table{res: &Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"}}, whole, "")
 	got := f.listHead(nil, list.ListMeta, items)
 	for i, r := range items {
 		got = f.item(got, i, r)
@@ -204,10 +204,11 @@ func TestProtobufListIsCompressed(t *testing.T) {
 func TestProtobufIsEncodedOnce(t *testing.T) {
 	res := Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"}
 	r := must[*revision](t)(newRevision(&res, map[string]any{"metadata": map[string]any{"name": "a"}, "data": map[string]any{"k": "v"}}, 1))
-	for _, metadata := range []bool{false, true} {
-		first := newProtobufFormat(&table{res: &res}, metadata).(protobufFormat).message(r)
-		if second := newProtobufFormat(&table{res: &res}, metadata).(protobufFormat).message(r); &first[0] != &second[0] {
-			t.Errorf("metadata alone %t: encoded twice", metadata)
+	for _, form := range []form{whole, metadataOnly} {
+		f, _ := newProtobufFormat(&table{res: &res}, form, "v1")
+		first := f.message(r)
+		if second := f.message(r); &first[0] != &second[0] {
+			t.Errorf("form %d: encoded twice", form)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestSchemaIsComplete(t *testing.T) {
 	}
 	for _, res := range DefaultResources() {
 		res = res.complete()
-		if served := newProtobufFormat(&table{res: &res}, false) != nil; served == res.Custom {
+		if _, served := newProtobufFormat(&table{res: &res}, whole, ""); served == res.Custom {
 			t.Errorf("%s: protobuf %v, custom %v", res.ID(), served, res.Custom)
 		}
 	}

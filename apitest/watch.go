@@ -69,20 +69,21 @@ func (r *Replica) watch(w http.ResponseWriter, req *http.Request, t *table, f fo
 			}
 		}
 	}
-	// A fault can reach the stream before the client has got an answer.
-	if isWebSocket(req) {
-		out := newMessages(f.contentType(true))
-		wa.stream = r.srv.faults.open(out, t.res.ID(), spared(req))
-		defer r.srv.faults.release(wa.stream)
-		r.srv.faults.upgrade(w, req, out, serve)
-		return nil
-	}
 	var out output = newBody(w)
-	if withInitial && acceptsGzip(req) {
+	messages := newMessages(f.contentType(true))
+	switch {
+	case isWebSocket(req):
+		out = messages
+	case withInitial && acceptsGzip(req):
 		out = gzipBody{newBody(w), newGzip(w)}
 	}
+	// A fault can reach the stream before the client has got an answer.
 	wa.stream = r.srv.faults.open(out, t.res.ID(), spared(req))
 	defer r.srv.faults.release(wa.stream)
+	if isWebSocket(req) {
+		r.srv.faults.upgrade(w, req, messages, serve)
+		return nil
+	}
 	w.Header().Set("Content-Type", f.contentType(true))
 	w.WriteHeader(http.StatusOK)
 	serve(ctx, out)

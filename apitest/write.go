@@ -183,19 +183,7 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 		delete(meta, "namespace")
 	}
 	next, meta = t.merge(w, next, old)
-	for _, k := range []string{"namespace", "uid"} {
-		if str(meta, k) == "" {
-			meta[k] = oldMeta[k]
-		}
-	}
-	for _, k := range []string{"creationTimestamp", "generation"} {
-		meta[k] = oldMeta[k]
-	}
-	for _, k := range []string{"deletionTimestamp", "deletionGracePeriodSeconds"} {
-		if meta[k] == nil {
-			meta[k] = oldMeta[k]
-		}
-	}
+	inherit(meta, oldMeta)
 	meta["resourceVersion"] = formatRV(cur.rv)
 	tracked := cur.tracked || w.owners != nil
 	var was claim
@@ -248,6 +236,23 @@ func (s *storage) modify(t *table, w write, change func(obj map[string]any) (map
 	same = same.at(s.rv + 1)
 	s.commit(t, same)
 	return same, nil
+}
+
+// inherit gives the metadata of a write what it may leave out, from the state before. Then what the write has changed can be judged.
+func inherit(meta, old map[string]any) {
+	for _, k := range []string{"namespace", "uid"} {
+		if str(meta, k) == "" {
+			meta[k] = old[k]
+		}
+	}
+	for _, k := range []string{"creationTimestamp", "generation"} {
+		meta[k] = old[k]
+	}
+	for _, k := range []string{"deletionTimestamp", "deletionGracePeriodSeconds"} {
+		if meta[k] == nil {
+			meta[k] = old[k]
+		}
+	}
 }
 
 // checkVersion compares the resourceVersion and the UID in a write with those of the current state.
