@@ -101,51 +101,60 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
+// start starts a program.
+func (r *rig) start(to durable.Copy[*thing]) (ended <-chan error) {
+	r.t.Helper()
+	configs, err := listwatch.New(r.client, configMaps, listwatch.Options[*thing]{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	m, err := durable.New(configs, to, durable.Options{
+		Stream: durable.StreamOf("c1", configMaps, listwatch.Options[*thing]{}, ""), Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	end := make(chan error, 1)
+	go func() { end <- m.Run(r.t.Context()) }()
+	return end
+}
+
+// wantFenced wants that a program has ended because another one has opened the copy.
+func (r *rig) wantFenced(ended <-chan error) {
+	r.t.Helper()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, durable.ErrFenced) {
+			r.t.Errorf("the first program has ended with %v, want ErrFenced", err)
+		}
+	default:
+		r.t.Error("the first program has not ended")
+	}
+}
+
 // A program whose database fails opens the copy again, but not if another program has opened it meanwhile: the later one continues.
 func TestFailureDoesNotTakeOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.create("a", "web", nil)
 		var fails atomic.Bool
-		run := func(fail func(string) (error, error)) <-chan error {
-			configs, err := listwatch.New(r.client, configMaps, listwatch.Options[*thing]{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			to := r.place.open(t)
-			to.fail = fail
-			m, err := durable.New(configs, to, durable.Options{
-				Stream: durable.StreamOf("c1", configMaps, listwatch.Options[*thing]{}, ""), Logger: slog.New(slog.DiscardHandler),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- m.Run(t.Context()) }()
-			return ended
-		}
-		first := run(func(call string) (error, error) {
+		failing := r.place.open(t)
+		failing.fail = func(call string) (error, error) {
 			if fails.Load() && call != "load" {
 				return errDatabase, nil
 			}
 			return nil, nil
-		})
+		}
+		first := r.start(failing)
 		later(time.Minute)
 		fails.Store(true)
 		r.create("a", "db", nil)
 		later(time.Second) // the first has failed, and continues trying
-		second := run(nil)
+		second := r.start(r.place.open(t))
 		later(time.Minute)
 		fails.Store(false)
 		later(time.Minute)
-		select {
-		case err := <-first:
-			if !errors.Is(err, durable.ErrFenced) {
-				t.Errorf("the first program has ended with %v, want ErrFenced", err)
-			}
-		default:
-			t.Error("the first program has not ended")
-		}
+		r.wantFenced(first)
 		r.create("a", "last", nil)
 		later(time.Minute)
 		select {
@@ -155,6 +164,47 @@ func TestFailureDoesNotTakeOver(t *testing.T) {
 		}
 		if r.rows() != "a/db a/last a/web" {
 			t.Errorf("the rows are %s", r.rows())
+		}
+	})
+}
+
+// interrupted is a Copy to which something happens after the first Load.
+type interrupted struct {
+	durable.Copy[*thing]
+	afterLoad func()
+}
+
+func (c *interrupted) Load(ctx context.Context) (durable.State, error) {
+	state, err := c.Copy.Load(ctx)
+	if c.afterLoad != nil {
+		c.afterLoad()
+		c.afterLoad = nil
+	}
+	return state, err
+}
+
+// A program that opens a copy is not stopped by an earlier one that commits in the middle of the opening.
+func TestOpeningWhileAnEarlierProgramCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.create("a", "web", nil)
+		first := r.start(r.place.open(t))
+		later(time.Minute)
+		second := r.start(&interrupted{r.place.open(t), func() {
+			r.create("a", "db", nil)
+			<-time.After(time.Second) // until the first has committed it
+		}})
+		later(time.Minute)
+		r.create("a", "last", nil)
+		later(time.Minute)
+		r.wantFenced(first)
+		select {
+		case err := <-second:
+			t.Errorf("the second program has ended with %v", err)
+		default:
+		}
+		if r.rows() != "a/db a/last a/web" || r.place.state.Epoch != 2 {
+			t.Errorf("the rows are %s, the epoch is %d", r.rows(), r.place.state.Epoch)
 		}
 	})
 }

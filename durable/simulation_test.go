@@ -32,8 +32,8 @@ var (
 
 // TestSimulation plays random lives to programs that follow each other and share a place. Objects change, cannot be decoded, and
 // can again; watches are cut, versions expire, backups of the server are restored; the database fails before or after each kind of
-// call; programs are killed, and second ones take over. After each commit, every row whose key is not unsure is what the server had
-// at the version of the commit. In the end, all rows are what the server has.
+// call; programs are killed, second ones take over, and some have another selector than the one before. After each commit, every row
+// whose key is not unsure is what the server had at the version of the commit. In the end, all rows are what the server has.
 //
 //	go test -race . -run TestSimulation -v -seeds=2000
 //	go test -race . -run TestSimulation -v -seed=42
@@ -50,7 +50,7 @@ func TestSimulation(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { newSimulation(t, uint64(seed), total).play() })
 	}
 	t.Logf("%d seeds: %v", last-first, total.counts)
-	for _, what := range []string{"commits", "lists", "unsure", "restored", "fenced", "failed", "resumed", "no version"} {
+	for _, what := range []string{"commits", "lists", "unsure", "restored", "fenced", "failed", "resumed", "no version", "selectors"} {
 		if *oneSeed < 0 && total.counts[what] < (last-first)/10 {
 			t.Errorf("%d %s in %d seeds: the test has become harmless", total.counts[what], what, last-first)
 		}
@@ -77,6 +77,17 @@ type identity struct {
 	uid     types.UID
 	version string
 	value   string
+	half    string // its label
+}
+
+// half is the label selector that some programs have.
+const half = "half=yes"
+
+// selected returns the objects that a selector selects.
+func selected(objects map[string]identity, selector string) map[string]identity {
+	objects = maps.Clone(objects)
+	maps.DeleteFunc(objects, func(_ string, id identity) bool { return selector == half && id.half != "yes" })
+	return objects
 }
 
 // simulation is one seed.
@@ -89,7 +100,7 @@ type simulation struct {
 	logger   *slog.Logger
 	server   *apitest.Server
 	client   *transport.Client
-	selector string
+	selector string // of the programs that start now
 	place    *place
 
 	// histories are what the server had at each version. A restored backup begins another history, in which versions come again.
@@ -132,7 +143,10 @@ func (s *simulation) note() {
 	state := map[string]identity{}
 	for _, item := range items {
 		meta := item["metadata"].(map[string]any)
-		id := identity{types.UID(fmt.Sprint(meta["uid"])), fmt.Sprint(meta["resourceVersion"]), ""}
+		id := identity{uid: types.UID(fmt.Sprint(meta["uid"])), version: fmt.Sprint(meta["resourceVersion"])}
+		if labels, ok := meta["labels"].(map[string]any); ok {
+			id.half = fmt.Sprint(labels["half"])
+		}
 		if data, ok := item["data"].(map[string]any); ok {
 			id.value = fmt.Sprint(data["value"])
 		}
@@ -169,7 +183,7 @@ func (s *simulation) check(rows map[string]row, state durable.State, changes []d
 		if !ok {
 			continue
 		}
-		if last = difference(rows, want, unsure); last == "" {
+		if last = difference(rows, selected(want, state.Stream.LabelSelector), unsure); last == "" {
 			return
 		}
 	}
@@ -179,7 +193,7 @@ func (s *simulation) check(rows map[string]row, state durable.State, changes []d
 
 func difference(rows map[string]row, want map[string]identity, unsure map[string]bool) string {
 	for key, r := range rows {
-		has := identity{r.meta.UID, r.meta.ResourceVersion, r.obj.Data["value"]}
+		has := identity{r.meta.UID, r.meta.ResourceVersion, r.obj.Data["value"], r.obj.Labels["half"]}
 		if !unsure[key] && has != want[key] {
 			return fmt.Sprintf("the row of %s is %v, and the server has %v", key, has, want[key])
 		}
@@ -196,7 +210,7 @@ var errBad = errors.New("bad luck")
 
 // start starts a program.
 func (s *simulation) start(fail func(string) (error, error)) *program {
-	opts := listwatch.Options[*thing]{Transform: func(o *thing) (*thing, error) {
+	opts := listwatch.Options[*thing]{LabelSelector: s.selector, Transform: func(o *thing) (*thing, error) {
 		if o.Data["value"] == "13" {
 			return nil, errBad
 		}
@@ -210,7 +224,7 @@ func (s *simulation) start(fail func(string) (error, error)) *program {
 	to.fail = fail
 	p := &program{ended: make(chan error, 1)}
 	m, err := durable.New(configs, to, durable.Options{
-		Stream:    durable.StreamOf("c1", configMaps, opts, s.selector),
+		Stream:    durable.StreamOf("c1", configMaps, opts, ""),
 		Logger:    s.logger,
 		BatchRows: 5,
 		Trace: &durable.Trace{
@@ -255,6 +269,10 @@ func (s *simulation) end(p *program, want error) {
 
 func (s *simulation) play() {
 	for range 4 {
+		if s.dice.IntN(4) == 0 {
+			s.selector = []string{"", half}[s.dice.IntN(2)]
+			s.total.count("selectors")
+		}
 		var dead atomic.Bool
 		unlucky := s.dice.IntN(3) == 0
 		luck := rand.New(rand.NewPCG(s.dice.Uint64(), 1))
@@ -313,15 +331,12 @@ func (s *simulation) play() {
 func (s *simulation) settled() {
 	s.place.mu.Lock()
 	defer s.place.mu.Unlock()
-	items, version, err := s.server.List("configmaps", "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	version := s.server.ResourceVersion()
+	want := selected(s.histories[len(s.histories)-1][version], s.selector)
 	bad := map[string]bool{}
-	for _, item := range items {
-		if data, ok := item["data"].(map[string]any); ok && data["value"] == "13" {
-			meta := item["metadata"].(map[string]any)
-			bad[fmt.Sprint(meta["namespace"], "/", meta["name"])] = true
+	for key, id := range want {
+		if id.value == "13" {
+			bad[key] = true
 		}
 	}
 	unsure := maps.Clone(bad)
@@ -334,7 +349,7 @@ func (s *simulation) settled() {
 	if len(bad) > 0 {
 		s.t.Errorf("the objects %v cannot be decoded, and are not unsure", bad)
 	}
-	if diff := difference(s.place.rows, s.histories[len(s.histories)-1][version], unsure); diff != "" {
+	if diff := difference(s.place.rows, want, unsure); diff != "" {
 		s.t.Errorf("at last, at version %s (the server is at %s): %s", s.place.state.Point.Version, version, diff)
 	}
 }
@@ -391,7 +406,7 @@ func (s *simulation) change() {
 		_, _ = s.server.Delete("configmaps", "ns", name) // there may be none
 	} else {
 		obj := map[string]any{
-			"metadata": map[string]any{"namespace": "ns", "name": name},
+			"metadata": map[string]any{"namespace": "ns", "name": name, "labels": map[string]any{"half": []string{"yes", "no"}[s.dice.IntN(2)]}},
 			"data":     map[string]any{"value": strconv.Itoa(s.dice.IntN(40)), "n": strconv.Itoa(s.dice.IntN(1 << 30))},
 		}
 		if _, err := s.server.Update("configmaps", obj); err != nil {
@@ -407,7 +422,9 @@ func (s *simulation) change() {
 	// Something is created after each backup, and stays: if the only difference were a deletion that a program has not seen, the
 	// program could not find out.
 	s.backups = append(s.backups, s.server.ResourceVersion())
-	mark := map[string]any{"metadata": map[string]any{"namespace": "ns", "name": "mark-" + s.server.ResourceVersion()}}
+	mark := map[string]any{"metadata": map[string]any{
+		"namespace": "ns", "name": "mark-" + s.server.ResourceVersion(), "labels": map[string]any{"half": "yes"}, // each program sees it
+	}}
 	if _, err := s.server.Create("configmaps", mark); err != nil {
 		s.t.Fatal(err)
 	}

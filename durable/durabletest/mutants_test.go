@@ -27,6 +27,12 @@ var mutants = []struct {
 	{"the first epoch is 1", "EmptyPlace", eachLoad(func(s *durable.State) { s.Epoch = max(s.Epoch, 1) })},
 	{"unsure keys are lost", "State", eachLoad(func(s *durable.State) { s.Point.Unsure = nil })},
 	{"unsure keys are cut", "State", eachLoad(func(s *durable.State) { s.Point.Unsure = s.Point.Unsure[:min(len(s.Point.Unsure), 999)] })},
+	{"unsure keys are committed late", "State", func(b *bent) {
+		b.commit = func(ctx context.Context, tx durable.Tx[obj], next durable.State) error {
+			next.Point.Unsure = b.m.State().Point.Unsure
+			return tx.Commit(ctx, next)
+		}
+	}},
 	{"newest are lost", "State", eachLoad(func(s *durable.State) { s.Point.Newest = nil })},
 	{"gone is lost", "State", eachLoad(func(s *durable.State) {
 		for i := range s.Point.Newest {
@@ -56,6 +62,21 @@ var mutants = []struct {
 			c.Epoch = last.Epoch
 		}
 	})},
+	{"Load trusts the memory of the Copy", "FencedByEpoch", func(b *bent) {
+		var last *durable.State
+		b.load = func(ctx context.Context) (durable.State, error) {
+			state, err := b.memoryCopy.Load(ctx)
+			if last != nil {
+				return *last, err
+			}
+			last = &state
+			return state, err
+		}
+		b.begin = func(ctx context.Context, current durable.State, list bool) (durable.Tx[obj], error) {
+			last = &current
+			return b.memoryCopy.Begin(ctx, current, list)
+		}
+	}},
 	{"fenced is another error", "FencedByEpoch", func(b *bent) {
 		b.begin = func(ctx context.Context, current durable.State, list bool) (durable.Tx[obj], error) {
 			tx, err := b.memoryCopy.Begin(ctx, current, list)
@@ -133,6 +154,10 @@ var mutants = []struct {
 	{"a row of another UID stays", "WriteOrder", eachChange(func(b *bent, c durable.Change[obj]) (durable.Change[obj], bool) {
 		metas, _ := b.memoryCopy.Held(context.Background(), []string{c.Meta.Key})
 		return c, c.Op != durable.Put || !object.DifferentUID(metas[0].UID, c.Meta.UID)
+	})},
+	{"a row never goes back to an older version", "WriteOrder", eachChange(func(b *bent, c durable.Change[obj]) (durable.Change[obj], bool) {
+		metas, _ := b.memoryCopy.Held(context.Background(), []string{c.Meta.Key})
+		return c, c.Op != durable.Put || metas[0].Key == "" || !object.Older(c.Meta.ResourceVersion, metas[0].ResourceVersion)
 	})},
 	{"a row is deleted by UID", "WriteOrder", deletedIf(func(row, change listwatch.Meta) bool { return row.UID == change.UID })},
 	{"a row is deleted by version", "WriteOrder", deletedIf(func(row, change listwatch.Meta) bool {
@@ -259,7 +284,8 @@ var mutants = []struct {
 			return (&memoryCopy[obj]{m: b.m}).Keys(ctx, after, limit)
 		}
 	}},
-	{"others see what is not committed", "ReadsOwnWrites", writeThrough(func(bool) bool { return true })},
+	{"lists are not transactions", "ReadsOwnWrites", writeThrough(func(list bool) bool { return list })},
+	{"events are not transactions", "ReadsOwnWrites", writeThrough(func(list bool) bool { return !list })},
 	{"Rollback keeps rows", "Rollback", func(b *bent) {
 		b.rollback = func(tx durable.Tx[obj]) error { return tx.Commit(context.Background(), b.m.State()) }
 	}},
@@ -313,34 +339,6 @@ var mutants = []struct {
 	{"objects have a megabyte", "BigObjects", eachChange(func(_ *bent, c durable.Change[obj]) (durable.Change[obj], bool) {
 		return c, len(asJSON(c.Object)) < 1<<20
 	})},
-	{"lists are not transactions", "KilledAnywhere", writeThrough(func(list bool) bool { return list })},
-	{"events are not transactions", "KilledAnywhere", writeThrough(func(list bool) bool { return !list })},
-	{"unsure keys are committed late", "KilledAnywhere", func(b *bent) {
-		b.commit = func(ctx context.Context, tx durable.Tx[obj], next durable.State) error {
-			next.Point.Unsure = b.m.State().Point.Unsure
-			return tx.Commit(ctx, next)
-		}
-	}},
-	{"Load trusts the memory of the Copy", "FailsAnywhere", func(b *bent) {
-		var last *durable.State
-		b.load = func(ctx context.Context) (durable.State, error) {
-			state, err := b.memoryCopy.Load(ctx)
-			if last != nil {
-				return *last, err
-			}
-			last = &state
-			return state, err
-		}
-		b.begin = func(ctx context.Context, current durable.State, list bool) (durable.Tx[obj], error) {
-			last = &current
-			return b.memoryCopy.Begin(ctx, current, list)
-		}
-	}},
-	{"a row never goes back to an older version", "RandomHistories", eachChange(func(b *bent, c durable.Change[obj]) (durable.Change[obj], bool) {
-		metas, _ := b.memoryCopy.Held(context.Background(), []string{c.Meta.Key})
-		return c, c.Op != durable.Put || metas[0].Key == "" || !object.Older(c.Meta.ResourceVersion, metas[0].ResourceVersion)
-	})},
-	{"the older Mirror continues", "TwoMirrors", eachBegin(func(c *durable.State, last durable.State) { *c = last })},
 }
 
 func TestMutants(t *testing.T) {

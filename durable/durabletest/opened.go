@@ -44,7 +44,7 @@ func (o *opened[T]) begin(current durable.State) durable.Tx[T] {
 	o.Helper()
 	ctx, cancel := context.WithTimeout(o.Context(), patience)
 	defer cancel()
-	tx, err := o.Begin(ctx, current, false)
+	tx, err := o.Begin(ctx, current, o.list)
 	if err != nil {
 		o.Fatalf("Begin at epoch %d and version %q, which the last commit has: %v", current.Epoch, current.Point.Version, err)
 	}

@@ -47,6 +47,10 @@ func writeOrder[T object.Object](r *rig[T]) {
 	rows = rowsAfter(r, rows, later...)
 	state = c.commit(state, at(1, "13"), later, nil)
 	c.wantRows(rows, "after deletions, and a Put over the row of another UID")
+	back := r.putMeta(listwatch.Meta{Key: "default/d", UID: "the-next", ResourceVersion: "2"}, `"data":{"n":"5"}`) // a backup was restored
+	rows = rowsAfter(r, rows, back)
+	state = c.commit(state, at(1, "3"), []durable.Change[T]{back})
+	c.wantRows(rows, "after a Put whose version is older than the row's")
 	for i, how := range []durable.Op{durable.Deleted, durable.Missing, durable.Unselected} {
 		key := fmt.Sprintf("default/how-%d", i)
 		state = c.commit(state, at(1, fmt.Sprint(14+2*i)), []durable.Change[T]{r.put(key, "14", "")})
