@@ -104,6 +104,11 @@ func (f sqliteFile) read(t *testing.T) (c contents) {
 	must(t, err)
 	defer conn.Close()
 	must(t, each(conn.Conn, "BEGIN", nil))
+	must(t, each(conn.Conn, "PRAGMA integrity_check", func(s *driver.Stmt) {
+		if found := s.ColumnText(0); found != "ok" {
+			t.Errorf("%s is damaged: %s", f.path, found)
+		}
+	}))
 	tables := map[string]bool{}
 	must(t, each(conn.Conn, "SELECT name FROM sqlite_schema", func(s *driver.Stmt) { tables[s.ColumnText(0)] = true }))
 	if !tables["configmaps"] {

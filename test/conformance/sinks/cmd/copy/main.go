@@ -50,12 +50,10 @@ var errRefused = errors.New("the program was asked to refuse this object")
 type options struct {
 	database, schema string
 	server, token    string
-	ca, cluster      string
-	columns          string
+	ca               string
 	history, share   bool
-	two              bool
 	page, batch      int
-	delay, timeout   time.Duration
+	delay            time.Duration
 }
 
 func main() {
@@ -65,15 +63,11 @@ func main() {
 	flag.StringVar(&o.server, "server", "", "`URL` of the API server")
 	flag.StringVar(&o.token, "token", "", "bearer token")
 	flag.StringVar(&o.ca, "ca", "", "`file` of the server's authority")
-	flag.StringVar(&o.cluster, "cluster", "test", "`name` of the cluster")
 	flag.BoolVar(&o.history, "history", false, "keep former states")
 	flag.BoolVar(&o.share, "share", false, "open a file of SQLite that another program has opened")
-	flag.StringVar(&o.columns, "columns", "", "more columns, with a comma between two")
-	flag.BoolVar(&o.two, "two", false, "keep the same objects in a second table, named again")
 	flag.IntVar(&o.page, "page", 0, "objects a page of a list")
 	flag.IntVar(&o.batch, "batch", 0, "changes a transaction")
 	flag.DurationVar(&o.delay, "delay", 0, "the longest time before a commit")
-	flag.DurationVar(&o.timeout, "timeout", 0, "the longest wait for the database")
 	flag.Parse()
 	signal.Ignore(syscall.SIGXFSZ) // a file that must not grow is an error, as a full disk is
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -94,7 +88,7 @@ func main() {
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 func run(ctx context.Context, o options) error {
-	to, check, closeDB, err := openCopies(ctx, o)
+	to, check, closeDB, err := openCopy(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -116,67 +110,47 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return errors.Join(err, closeDB())
 	}
-	var mirrors []*durable.Mirror[*listwatch.Raw]
-	for _, c := range to {
-		trace, reflected := tell()
-		m, err := durable.New(source, c, durable.Options{
-			Stream:    durable.StreamOf(o.cluster, configMaps, opts, "json"),
-			Reflector: reflector.Options{PageSize: o.page, Trace: reflected},
-			BatchRows: o.batch, BatchDelay: o.delay,
-			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			Trace:  trace,
-		})
-		if err != nil {
-			return errors.Join(err, closeDB())
-		}
-		mirrors = append(mirrors, m)
+	trace, reflected := tell()
+	m, err := durable.New(source, to, durable.Options{
+		Stream:    durable.StreamOf("test", configMaps, opts, "json"),
+		Reflector: reflector.Options{PageSize: o.page, Trace: reflected},
+		BatchRows: o.batch, BatchDelay: o.delay,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Trace:  trace,
+	})
+	if err != nil {
+		return errors.Join(err, closeDB())
 	}
-	_, err = durable.RunAll(ctx, mirrors...)
-	return errors.Join(err, closeDB())
+	return errors.Join(m.Run(ctx), closeDB())
 }
 
-// openCopies opens the tables, and says which objects they cannot have.
-func openCopies(ctx context.Context, o options) ([]durable.Copy[*listwatch.Raw], func([]byte) error, func() error, error) {
-	history := time.Duration(0)
+// openCopy opens the table, and says which objects it cannot have.
+func openCopy(ctx context.Context, o options) (durable.Copy[*listwatch.Raw], func([]byte) error, func() error, error) {
+	table := durable.Table{Resource: configMaps}
 	if o.history {
-		history = time.Hour
-	}
-	names := []string{"configmaps"}
-	if o.two {
-		names = append(names, "again")
-	}
-	var columns []string
-	if o.columns != "" {
-		columns = strings.Split(o.columns, ",")
+		table.History = time.Hour
 	}
 	encode := (*listwatch.Raw).MarshalJSON
-	var to []durable.Copy[*listwatch.Raw]
 	if strings.HasPrefix(o.database, "postgres://") {
-		db, err := postgres.Open(ctx, o.database, postgres.Options{Schema: o.schema, Timeout: o.timeout})
+		db, err := postgres.Open(ctx, o.database, postgres.Options{Schema: o.schema})
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		for _, name := range names {
-			c, err := postgres.New(db, durable.Table{Resource: configMaps, Name: name, Columns: columns, History: history}, encode)
-			if err != nil {
-				return nil, nil, nil, errors.Join(err, db.Close())
-			}
-			to = append(to, c)
-		}
-		return to, postgres.Check, db.Close, nil
-	}
-	db, err := sqlite.Open(o.database, sqlite.Options{Shared: o.share, BusyTimeout: o.timeout}) //nolint:contextcheck // it has no context
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	for _, name := range names {
-		c, err := sqlite.New(db, durable.Table{Resource: configMaps, Name: name, Columns: columns, History: history}, encode)
+		c, err := postgres.New(db, table, encode)
 		if err != nil {
 			return nil, nil, nil, errors.Join(err, db.Close())
 		}
-		to = append(to, c)
+		return c, postgres.Check, db.Close, nil
 	}
-	return to, sqlite.Check, db.Close, nil
+	db, err := sqlite.Open(o.database, sqlite.Options{Shared: o.share}) //nolint:contextcheck // it has no context
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c, err := sqlite.New(db, table, encode)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, db.Close())
+	}
+	return c, sqlite.Check, db.Close, nil
 }
 
 // tell returns traces that print.
