@@ -100,20 +100,9 @@ func (c *Command) Stderr() []byte {
 // test ends with what the function returns then.
 func (c *Command) Await(holds func(stdout []byte) (missing string, ok bool)) {
 	c.t.Helper()
-	c.await(&c.stdout, holds)
-}
-
-// AwaitStderr is Await of the other output.
-func (c *Command) AwaitStderr(holds func(stderr []byte) (missing string, ok bool)) {
-	c.t.Helper()
-	c.await(&c.stderr, holds)
-}
-
-func (c *Command) await(from *output, holds func([]byte) (missing string, ok bool)) {
-	c.t.Helper()
 	deadline := time.After(patience)
 	for {
-		out, more := from.so()
+		out, more := c.stdout.so()
 		missing, ok := holds(out)
 		if ok {
 			return

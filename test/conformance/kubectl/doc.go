@@ -1,7 +1,4 @@
 // Package kubectl runs one script of kubectl commands, unchanged, against apitest
 // and against the real API server, and compares what is printed. There is
 // no list of expected output: the real server's is the expectation.
-//
-// TestFaults runs kubectl against relist serve, with its faults. There the expectation
-// is written down, because no real server can be asked to fail like that.
 package kubectl

@@ -9,9 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relist-go/relist/apitest"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/test/conformance/command"
 )
+
+func TestMain(m *testing.M) { command.Main(m) }
 
 // kubectl finds relist under the names of a plugin, runs it, and asks it for completions.
 func TestRelistIsAPluginOfKubectl(t *testing.T) {
@@ -25,7 +28,17 @@ func TestRelistIsAPluginOfKubectl(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	server := serve(t)
+	server := apitest.New(apitest.Options{})
+	listener, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	for _, name := range []string{"a", "b"} {
+		if _, err := server.Create("configmaps", map[string]any{"metadata": map[string]any{"namespace": "default", "name": name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 
 	for _, tt := range []struct {
 		args   []string
@@ -34,9 +47,9 @@ func TestRelistIsAPluginOfKubectl(t *testing.T) {
 	}{
 		{[]string{"relist", "version"}, 0, "relist "},
 		{[]string{"relist", "mirror"}, 2, "kubectl relist mirror: name a resource, such as pods or deployments.apps\nSee 'kubectl relist mirror --help'.\n"},
-		{[]string{"relist", "mirror", "configmapz", "--server", server.url}, 1, "kubectl relist mirror: the server has no resource \"configmapz\"; did you mean configmaps?\n"},
-		{[]string{"relist", "mirror", "configmaps", "-A", "--server", server.url, "--exit-on-sync"}, 0, "synced     2 objects"},
-		{[]string{"__complete", "relist", "mirror", "--server", server.url, "configm"}, 0, "configmaps\n:4\n"},
+		{[]string{"relist", "mirror", "configmapz", "--server", listener.URL}, 1, "kubectl relist mirror: the server has no resource \"configmapz\"; did you mean configmaps?\n"},
+		{[]string{"relist", "mirror", "configmaps", "-A", "--server", listener.URL, "--exit-on-sync"}, 0, "synced     2 objects"},
+		{[]string{"__complete", "relist", "mirror", "--server", listener.URL, "configm"}, 0, "configmaps\n:4\n"},
 		{[]string{"__complete", "relist", "mirror", "pods", "--color", "n"}, 0, "never\n:4\n"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)

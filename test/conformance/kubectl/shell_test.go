@@ -24,7 +24,6 @@ type shell struct {
 	kubectl string
 	home    string   // where kubectl caches discovery
 	connect []string // flags that name the server
-	env     []string // beside that of the test
 }
 
 func newShell(t *testing.T, connect ...string) *shell {
@@ -40,7 +39,6 @@ func (s *shell) command(ctx context.Context, stdin string, args []string) *exec.
 	// Flags go last: kubectl takes a flag before its command for the name of a plugin.
 	cmd := exec.CommandContext(ctx, s.kubectl, append(args[:len(args):len(args)], s.connect...)...)
 	cmd.Env = append(os.Environ(), "HOME="+s.home, "KUBECONFIG="+os.DevNull)
-	cmd.Env = append(cmd.Env, s.env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	return cmd
 }
@@ -141,30 +139,4 @@ func (r *process) next() string {
 	case <-time.After(patience):
 		return fmt.Sprintf("(nothing within %v)", patience)
 	}
-}
-
-// end waits until the command has ended. It returns what was not yet taken of its output, as run does.
-func (r *process) end(t *testing.T) string {
-	t.Helper()
-	var b strings.Builder
-	for deadline := time.After(patience); ; {
-		select {
-		case line, ok := <-r.lines:
-			if ok {
-				b.WriteString(line + "\n")
-				continue
-			}
-		case <-deadline:
-			return fmt.Sprintf("%sdid not end within %v", &b, patience)
-		}
-		break
-	}
-	b.WriteString(normal(r.problems.String()))
-	var exit *exec.ExitError
-	if err := r.cmd.Wait(); errors.As(err, &exit) {
-		fmt.Fprintf(&b, "exit status %d\n", exit.ExitCode())
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
