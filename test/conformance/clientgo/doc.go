@@ -1,5 +1,3 @@
-// Package clientgo tries client-go's informers, unchanged, against apitest and
-// against the real API server. What holds for one has to hold for the other: a
-// client that is not ours must find nothing odd in our server, and these tests
-// must find nothing odd in the real one.
+// Package clientgo compares relist with client-go: what both make of a kubeconfig, what a server then sees of their requests, and which
+// names of client-go docs/names.md has. How client-go's informers follow apitest is played by packages peers and traces.
 package clientgo
