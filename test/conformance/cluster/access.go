@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/relist-go/relist/transport"
 )
 
 // Access is what a client needs to reach the API server. It stays valid when the server is started again.
@@ -17,6 +21,16 @@ type Access struct {
 
 	AdminToken     string // bearer token of a member of system:masters
 	PowerlessToken string // bearer token of a known user who may read nothing: 403
+}
+
+// Config returns the configuration of the administrator for a client of relist.
+func (a Access) Config() transport.Config {
+	return transport.Config{Server: a.URL, BearerToken: a.AdminToken, TLS: transport.TLSConfig{CAFile: a.CAFile}}
+}
+
+// ClientGo returns the configuration of the administrator for a client of client-go, which does not limit its requests.
+func (a Access) ClientGo() *rest.Config {
+	return &rest.Config{Host: a.URL, BearerToken: a.AdminToken, TLSClientConfig: rest.TLSClientConfig{CAFile: a.CAFile}, QPS: -1}
 }
 
 // newAccess makes the credentials of a cluster in dir, and the file that tells

@@ -48,13 +48,6 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 // reset, and until StartAPIServer new ones are refused.
 func (c *Cluster) KillAPIServer() error { return c.kill(&c.apiServer) }
 
-// PauseAPIServer stops the API server in its tracks: connections stay open, and
-// nothing is answered, not even an HTTP/2 ping. ResumeAPIServer lets it go on.
-func (c *Cluster) PauseAPIServer() error { return c.signal(&c.apiServer, (*process).pause) }
-
-// ResumeAPIServer ends PauseAPIServer.
-func (c *Cluster) ResumeAPIServer() error { return c.signal(&c.apiServer, (*process).resume) }
-
 // get sends a GET as the administrator, and wants 200.
 func (c *Cluster) get(ctx context.Context, path string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.access.URL+path, nil)

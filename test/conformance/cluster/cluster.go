@@ -220,13 +220,3 @@ func (c *Cluster) kill(slot **process) error {
 	*slot = nil
 	return err
 }
-
-// signal does something to a program that runs.
-func (c *Cluster) signal(slot **process, do func(*process) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if *slot == nil {
-		return errors.New("send a signal: the program does not run")
-	}
-	return do(*slot)
-}

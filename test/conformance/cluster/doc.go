@@ -7,7 +7,7 @@
 //	c, err := cluster.Start(ctx, cluster.Options{})
 //	c.KillAPIServer()                         // SIGKILL: connections are reset
 //	c.StartAPIServer(ctx)                     // the same port, certificates and credentials
-//	c.Compact(ctx, 0)                         // etcd forgets everything before now
+//	c.Compact(ctx)                            // etcd forgets everything before now
 //
 // # How to be told 410 Expired, without waiting
 //

@@ -45,26 +45,19 @@ func (c *Cluster) CurrentRevision(ctx context.Context) (int64, error) {
 	return c.etcdCall(ctx, "/v3/kv/range", map[string]string{"key": encode("conformance")})
 }
 
-// Compact makes etcd forget what lies before a revision, or before now if
-// revision is 0, and returns that revision. It first writes the key
-// from which API servers learn that they compacted, as they do themselves;
-// see the package comment for when each kind of request notices.
-func (c *Cluster) Compact(ctx context.Context, revision int64) (int64, error) {
-	if revision == 0 {
-		now, err := c.CurrentRevision(ctx)
-		if err != nil {
-			return 0, err
-		}
-		revision = now
+// Compact makes etcd forget what lies before now. It first writes the key from which API servers learn that they compacted, as they
+// do themselves; see the package comment for when each kind of request notices.
+func (c *Cluster) Compact(ctx context.Context) error {
+	now, err := c.CurrentRevision(ctx)
+	if err != nil {
+		return err
 	}
-	text := strconv.FormatInt(revision, 10)
-	if _, err := c.etcdCall(ctx, "/v3/kv/put", map[string]string{"key": encode("compact_rev_key"), "value": encode(text)}); err != nil {
-		return 0, err
+	revision := strconv.FormatInt(now, 10)
+	if _, err := c.etcdCall(ctx, "/v3/kv/put", map[string]string{"key": encode("compact_rev_key"), "value": encode(revision)}); err != nil {
+		return err
 	}
-	if _, err := c.etcdCall(ctx, "/v3/kv/compaction", map[string]any{"revision": text, "physical": true}); err != nil {
-		return 0, err
-	}
-	return revision, nil
+	_, err = c.etcdCall(ctx, "/v3/kv/compaction", map[string]any{"revision": revision, "physical": true})
+	return err
 }
 
 // encode gives a key or value as etcd's JSON gateway takes it.
@@ -102,16 +95,6 @@ func (c *Cluster) etcdCall(ctx context.Context, path string, body any) (int64, e
 		return 0, fmt.Errorf("etcd %s: %w", path, err)
 	}
 	return parsed.Header.Revision, nil
-}
-
-// PutStored writes an object of the core group into etcd itself, past the API server, which learns of it as it learns of what other
-// API servers write. So the object may have what the server would not take from a client, such as a status and managedFields.
-// object is what the server stores: a message of protobuf in the envelope of its kind. Nothing checks it.
-func (c *Cluster) PutStored(ctx context.Context, resource, namespace, name string, object []byte) (revision int64, err error) {
-	return c.etcdCall(ctx, "/v3/kv/put", map[string]string{
-		"key":   encode("/registry/" + resource + "/" + namespace + "/" + name),
-		"value": base64.StdEncoding.EncodeToString(object),
-	})
 }
 
 // DeleteStored deletes an object of the core group from etcd itself, past the API

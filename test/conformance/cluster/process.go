@@ -54,38 +54,19 @@ func startProcess(path, logFile string, args []string) (*process, error) {
 	return p, nil
 }
 
-// signal sends sig to the process group. A process that has ended is no error.
-func (p *process) signal(sig syscall.Signal) error {
+// kill ends the process group with SIGKILL and returns when it has ended. A process that has ended is no error.
+func (p *process) kill() error {
 	select {
 	case <-p.done:
 		return nil
 	default:
 	}
-	if err := syscall.Kill(-p.cmd.Process.Pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("send %v to %s: %w", sig, p.name, err)
-	}
-	return nil
-}
-
-// kill ends the process with SIGKILL and returns when it has ended.
-func (p *process) kill() error {
-	if err := p.signal(syscall.SIGKILL); err != nil {
-		return err
+	if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("kill %s: %w", p.name, err)
 	}
 	<-p.done
 	return nil
 }
-
-// pause stops the process with SIGSTOP, and returns when it no longer runs.
-func (p *process) pause() error {
-	if err := p.signal(syscall.SIGSTOP); err != nil {
-		return err
-	}
-	return awaitStop(p.cmd.Process.Pid)
-}
-
-// resume ends pause.
-func (p *process) resume() error { return p.signal(syscall.SIGCONT) }
 
 // ended returns nil while the program runs, and then an error that says how it ended.
 func (p *process) ended() error {

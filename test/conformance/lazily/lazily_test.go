@@ -20,10 +20,9 @@ type lazyRole = lazy.Object[*rbacv1.ClusterRole]
 // and does not compress initial events, and the client manages with that.
 func TestLazyObjects(t *testing.T) {
 	c := cluster.New(t, cluster.Options{})
-	client, err := transport.NewClient(transport.Config{
-		Server: c.Access().URL, BearerToken: c.Access().AdminToken, TLS: transport.TLSConfig{CAFile: c.Access().CAFile},
-		Compression: transport.CompressionGzip,
-	})
+	config := c.Access().Config()
+	config.Compression = transport.CompressionGzip
+	client, err := transport.NewClient(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/relist-go/relist/test/conformance/churn"
 	"github.com/relist-go/relist/test/conformance/cluster"
 	"github.com/relist-go/relist/test/conformance/command"
@@ -38,8 +36,7 @@ var pairs = [][2]string{
 func TestMirror(t *testing.T) {
 	// A kube-apiserver does not offer CBOR by itself yet.
 	c := cluster.New(t, cluster.Options{APIServerFlags: []string{"--feature-gates=CBORServingAndStorage=true"}})
-	access := c.Access()
-	config := &rest.Config{Host: access.URL, BearerToken: access.AdminToken, TLSClientConfig: rest.TLSClientConfig{CAFile: access.CAFile}}
+	config := c.Access().ClientGo()
 	w := churn.New(t, config, churn.Options{Objects: 1000, Writers: 8, Unseen: outages / 2 * vanished})
 	w.Fill()
 	checkWire(t, config)
@@ -69,8 +66,7 @@ func TestMirror(t *testing.T) {
 				unseen[n.String()] = true
 				must(t, c.DeleteStored(context.WithoutCancel(t.Context()), "configmaps", n.Namespace, n.Name))
 			}
-			_, err := c.Compact(t.Context(), 0)
-			must(t, err)
+			must(t, c.Compact(t.Context()))
 		}
 		must(t, c.StartAPIServer(t.Context()))
 		for pair, m := range mirrors {

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
@@ -96,8 +95,7 @@ func TestRecord(t *testing.T) {
 
 func compact(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
-	_, err := c.Compact(t.Context(), 0)
-	must(t, err)
+	must(t, c.Compact(t.Context()))
 }
 
 // writer writes a ConfigMap and a Secret of each name.
@@ -108,12 +106,7 @@ type writer struct {
 
 func newWriter(t *testing.T, c *cluster.Cluster) *writer {
 	t.Helper()
-	access := c.Access()
-	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host:            access.URL,
-		BearerToken:     access.AdminToken,
-		TLSClientConfig: rest.TLSClientConfig{CAFile: access.CAFile},
-	})
+	client, err := kubernetes.NewForConfig(c.Access().ClientGo())
 	must(t, err)
 	return &writer{t, client}
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/relist-go/relist/informer"
 	"github.com/relist-go/relist/listwatch"
@@ -43,9 +42,7 @@ type world struct {
 func newWorld(t *testing.T, gate bool) *world {
 	t.Helper()
 	c := cluster.New(t, cluster.Options{APIServerFlags: []string{fmt.Sprintf("--feature-gates=ShardedListAndWatch=%v", gate)}})
-	client, err := dynamic.NewForConfig(&rest.Config{
-		Host: c.Access().URL, BearerToken: c.Access().AdminToken, TLSClientConfig: rest.TLSClientConfig{CAFile: c.Access().CAFile}, QPS: -1,
-	})
+	client, err := dynamic.NewForConfig(c.Access().ClientGo())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +63,7 @@ func (w *world) create(from, to int) {
 
 func (w *world) resource(selector string, encoding listwatch.Encoding) *listwatch.Client[*metadata] {
 	w.Helper()
-	client, err := transport.NewClient(transport.Config{
-		Server: w.cluster.Access().URL, BearerToken: w.cluster.Access().AdminToken, TLS: transport.TLSConfig{CAFile: w.cluster.Access().CAFile},
-	})
+	client, err := transport.NewClient(w.cluster.Access().Config())
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -133,10 +133,8 @@ func create(t *testing.T, access cluster.Access) {
 
 func testWatches(t *testing.T, access cluster.Access) {
 	create(t, access)
-	cfg := transport.Config{
-		Server: access.URL, TLS: transport.TLSConfig{CAFile: access.CAFile},
-		BearerToken: access.AdminToken, WatchTransport: transport.WatchWebSocket,
-	}
+	cfg := access.Config()
+	cfg.WatchTransport = transport.WatchWebSocket
 
 	// An end in good order at the timeout, through many pings that are answered.
 	pinging := cfg

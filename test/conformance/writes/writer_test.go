@@ -28,7 +28,7 @@ func must(t *testing.T, err error) {
 
 func newClient(t *testing.T, c *cluster.Cluster) *transport.Client {
 	t.Helper()
-	client, err := transport.NewClient(transport.Config{Server: c.Access().URL, BearerToken: c.Access().AdminToken, TLS: transport.TLSConfig{CAFile: c.Access().CAFile}})
+	client, err := transport.NewClient(c.Access().Config())
 	must(t, err)
 	t.Cleanup(client.Close)
 	return client
