@@ -1,18 +1,13 @@
 package outages
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/conformance/cluster"
-	"github.com/relist-go/relist/test/conformance/line"
-	"github.com/relist-go/relist/transport"
 )
 
 // TestRestoredBackup: etcd is restored from a backup taken 1,100 writes before, and
@@ -72,85 +67,6 @@ func TestRestoredBackup(t *testing.T) {
 	w.do("update", kept...)
 	w.do("delete", after...)
 	r.converge(w)
-}
-
-// TestRestoredBackupWithin: a backup is restored behind a connection that is refused, and
-// behind a stream that ended in good order and a request that had to wait, as a proxy may
-// have it. Ten writes are lost with that. Other objects are written to before the mirror is
-// back: a few, and the restored server is behind the resume point; or many, and it has
-// passed that, so that nothing which the watch brings tells that anything was lost. The
-// newest things that the copy holds do.
-func TestRestoredBackupWithin(t *testing.T) {
-	t.Parallel()
-	const (
-		lost   = 10
-		within = 20 * time.Second // 5 s for the watch, 8 for two answers, and what the machine takes
-	)
-	c := cluster.New(t, cluster.Options{})
-	w := newWorld(t, c, configMaps)
-	kept, removed, busy := names("kept", lost), names("removed", lost), names("busy", 30)
-	w.do("create", kept...)
-	w.do("create", removed...)
-	w.do("create", busy...)
-	backup := filepath.Join(t.TempDir(), "backup")
-	withoutServer(t, c, func() { must(t, c.SaveEtcd(backup)) })
-	restore := func() { withoutServer(t, c, func() { must(t, c.RestoreEtcd(backup)) }) }
-
-	for _, behind := range []string{"a refused connection", "an orderly end"} {
-		for _, since := range []int{3, 30} {
-			t.Run(fmt.Sprintf("%s, %d writes since", behind, since), func(t *testing.T) {
-				w := w.of(t)
-				defer restore()
-				server, err := c.Access().HTTPClient()
-				must(t, err)
-				t.Cleanup(server.CloseIdleConnections)
-				between := line.New(server.Transport)
-				r := followOver[*metav1.PartialObjectMetadata](t, transport.Config{
-					Server: c.Access().URL, BearerToken: c.Access().AdminToken, RoundTripper: between,
-				}, configMaps, reflector.Options{})
-				for i, name := range names("lost", lost) {
-					switch i % 3 {
-					case 0:
-						w.do("update", kept[i])
-					case 1:
-						w.do("delete", removed[i])
-					case 2:
-						w.do("create", name)
-					}
-				}
-				r.converge(w)
-				resume := r.source.Status().ResourceVersion
-
-				orderly := behind == "an orderly end"
-				if orderly {
-					between.CloseWatches()
-				}
-				restore()
-				began := time.Now()
-				w.do("update", busy[:since]...)
-				restored := w.version()
-				if passed, err := resourceversion.CompareResourceVersion(restored, resume); err != nil || (passed > 0) != (since > lost) {
-					t.Errorf("the restored server is at %s, and the copy at %s: this shows nothing (%v)", restored, resume, err)
-				}
-				between.Resume()
-				r.converge(w)
-				took := time.Since(began)
-				t.Logf("the copy was at %s, and the server at %s; %.1f s after that was there, the copy was as it is", resume, restored, took.Seconds())
-				if took > within {
-					t.Errorf("the copy was not what the server had for %v, want less than %v", took, within)
-				}
-				history, _ := r.steps()
-				if n := count(history, "relist", "rolledBack"); n != 1 || count(history, "relist", "") != n {
-					t.Errorf("%d relists, %d of them because the server went back; want one, for that", count(history, "relist", ""), n)
-				}
-				if n := count(history, "backoff", "unreachable"); orderly != (n == 0) {
-					t.Errorf("the server was unreachable %d times behind %s", n, behind)
-				}
-				w.do("update", kept...)
-				r.converge(w)
-			})
-		}
-	}
 }
 
 // withoutServer does something while neither the API server nor etcd runs.

@@ -64,20 +64,20 @@ type replica[T object.Object] struct {
 // follow copies a resource of all namespaces until the test ends.
 func follow[T object.Object](t *testing.T, c *cluster.Cluster, token string, resource schema.GroupVersionResource, opts reflector.Options) *replica[T] {
 	t.Helper()
-	return followOver[T](t, transport.Config{
-		Server:      c.Access().URL,
-		TLS:         transport.TLSConfig{CAFile: c.Access().CAFile},
-		BearerToken: token,
-	}, resource, opts)
+	config := c.Access().Config()
+	config.BearerToken = token
+	return followOver(t, config, resource, listwatch.Options[T]{}, opts)
 }
 
-// followOver does it over a connection of the test's own.
-func followOver[T object.Object](t *testing.T, config transport.Config, resource schema.GroupVersionResource, opts reflector.Options) *replica[T] {
+// followOver does it over a connection of the test's own, with its selectors.
+func followOver[T object.Object](
+	t *testing.T, config transport.Config, resource schema.GroupVersionResource, of listwatch.Options[T], opts reflector.Options,
+) *replica[T] {
 	t.Helper()
 	client, err := transport.NewClient(config)
 	must(t, err)
 	t.Cleanup(client.Close)
-	lw, err := listwatch.New(client, resource, listwatch.Options[T]{})
+	lw, err := listwatch.New(client, resource, of)
 	must(t, err)
 
 	r := &replica[T]{t: t, begun: time.Now(), store: store.New(store.Options[T]{}), more: make(chan struct{})}

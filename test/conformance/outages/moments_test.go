@@ -11,9 +11,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/relist-go/relist/listwatch"
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/conformance/cluster"
-	"github.com/relist-go/relist/test/conformance/line"
 	"github.com/relist-go/relist/transport"
 )
 
@@ -39,10 +39,10 @@ func TestRestoredAtTenMoments(t *testing.T) {
 	server, err := c.Access().HTTPClient()
 	must(t, err)
 	t.Cleanup(server.CloseIdleConnections)
-	between := line.New(server.Transport)
-	r := followOver[*metav1.PartialObjectMetadata](t, transport.Config{
+	between := &line{next: server.Transport}
+	r := followOver(t, transport.Config{
 		Server: c.Access().URL, BearerToken: c.Access().AdminToken, RoundTripper: between,
-	}, configMaps, reflector.Options{})
+	}, configMaps, listwatch.Options[*metav1.PartialObjectMetadata]{}, reflector.Options{})
 
 	for i, mark := range marks {
 		restart := i%2 == 0
@@ -67,8 +67,7 @@ func TestRestoredAtTenMoments(t *testing.T) {
 				withoutServer(t, c, func() { must(t, c.RestoreEtcd(backup)) })
 			} else {
 				withoutEtcd(t, c, func() { must(t, c.RestoreEtcd(backup)) })
-				between.CloseWatches() // the copy's watch ends, and it asks what there is
-				between.Resume()
+				between.closeWatches() // the copy's watch ends, and it asks what there is
 				r.await("that the API server has to be started again", func(all []step) bool {
 					return slices.ContainsFunc(all[len(before):], func(s step) bool {
 						return s.kind == "problem" && strings.Contains(s.err.Error(), "lists something else than its storage has: restart it")

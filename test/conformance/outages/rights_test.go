@@ -2,22 +2,24 @@ package outages
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/relist-go/relist/reflector"
 	"github.com/relist-go/relist/test/conformance/cluster"
 )
 
-var (
-	roles    = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
-	bindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
-)
+const rbac = "rbac.authorization.k8s.io"
+
+// rolesOf is the resource of ClusterRoles, Roles, or the bindings of either.
+func rolesOf(kind string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: rbac, Version: "v1", Resource: strings.ToLower(kind) + "s"}
+}
 
 // TestRightRevoked: the role that a copy reads by is taken away, and given back. The
 // copy keeps what it has, asks along the curve, and goes on where it stopped: nothing is
@@ -26,16 +28,8 @@ func TestRightRevoked(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{})
 	w := newWorld(t, c, configMaps)
-	_, err := w.client.Resource(roles).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1",
-		"kind":       "ClusterRole",
-		"metadata":   map[string]any{"name": "reader"},
-		"rules": []any{map[string]any{
-			"apiGroups": []any{""}, "resources": []any{"configmaps"}, "verbs": []any{"list", "watch"},
-		}},
-	}}, metav1.CreateOptions{})
-	must(t, err)
-	w.bind()
+	w.createRole("ClusterRole", "powerless")
+	w.bind("ClusterRole", "powerless")
 	w.do("create", names("object", 100)...)
 	gone := names("deleted", 20)
 	w.do("create", gone...)
@@ -45,7 +39,7 @@ func TestRightRevoked(t *testing.T) {
 		Rand:            func() float64 { return 0 },
 	})
 
-	must(t, w.client.Resource(bindings).Delete(t.Context(), "reader", metav1.DeleteOptions{}))
+	must(t, w.client.Resource(rolesOf("ClusterRoleBinding")).Delete(t.Context(), "powerless", metav1.DeleteOptions{}))
 	w.awaitRight(c, http.StatusForbidden)
 	r.await("a watch that is refused", func(history []step) bool { return count(history, "backoff", "denied") > 0 })
 	held := r.held().Digest()
@@ -58,7 +52,7 @@ func TestRightRevoked(t *testing.T) {
 	if now := r.held().Digest(); now != held {
 		t.Error("the copy changed without the right to read")
 	}
-	w.bind()
+	w.bind("ClusterRole", "powerless")
 	r.converge(w)
 
 	history, _ := r.steps()
@@ -105,17 +99,23 @@ func (r *replica[T]) checkCurve(history []step) {
 	}
 }
 
-// bind lets the user powerless read.
-func (w *world) bind() {
+// createRole makes a role, of the name of its user, that may list and watch all types: everywhere, or in the namespace default.
+func (w *world) createRole(kind, user string) {
 	w.t.Helper()
-	_, err := w.client.Resource(bindings).Create(w.t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1",
-		"kind":       "ClusterRoleBinding",
-		"metadata":   map[string]any{"name": "reader"},
-		"roleRef":    map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reader"},
-		"subjects":   []any{map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "powerless"}},
-	}}, metav1.CreateOptions{})
-	must(w.t, err)
+	w.create(rolesOf(kind), map[string]any{
+		"apiVersion": rbac + "/v1", "kind": kind, "metadata": map[string]any{"name": user},
+		"rules": []any{map[string]any{"apiGroups": []any{"*"}, "resources": []any{"*"}, "verbs": []any{"list", "watch"}}},
+	})
+}
+
+// bind lets a user do what the role may.
+func (w *world) bind(kind, user string) {
+	w.t.Helper()
+	w.create(rolesOf(kind+"Binding"), map[string]any{
+		"apiVersion": rbac + "/v1", "kind": kind + "Binding", "metadata": map[string]any{"name": user},
+		"roleRef":  map[string]any{"apiGroup": rbac, "kind": kind, "name": user},
+		"subjects": []any{map[string]any{"apiGroup": rbac, "kind": "User", "name": user}},
+	})
 }
 
 // awaitRight waits until the API server's authorizer has heard of a change: it

@@ -37,7 +37,7 @@ func TestUndecodableObject(t *testing.T) {
 	t.Parallel()
 	c := cluster.New(t, cluster.Options{})
 	w := newWorld(t, c, widgets)
-	w.defineWidgets()
+	w.define("widgets", "Widget", "Namespaced")
 	const good = 100
 	for i := range good {
 		w.putWidget(fmt.Sprintf("good-%03d", i), 1)
@@ -50,7 +50,7 @@ func TestUndecodableObject(t *testing.T) {
 	w.putWidget("repaired", "large")
 	w.putWidget("deleted", "huge")
 	w.putWidget("never-good", "none")
-	bad := []string{"deleted", "never-good", "repaired"}
+	bad := []string{key("deleted"), key("never-good"), key("repaired")}
 	r.awaitQuarantine(bad...)
 
 	t.Run("the others stay live", func(t *testing.T) {
@@ -90,15 +90,15 @@ func TestUndecodableObject(t *testing.T) {
 }
 
 // awaitQuarantine waits until these objects, and no others, are set aside.
-func (r *replica[T]) awaitQuarantine(names ...string) {
+func (r *replica[T]) awaitQuarantine(keys ...string) {
 	r.t.Helper()
-	poll(r.t, fmt.Sprintf("%q in quarantine", names), func() bool {
+	poll(r.t, fmt.Sprintf("%q in quarantine", keys), func() bool {
 		all := r.source.Status().Quarantined
-		if len(all) != len(names) {
+		if len(all) != len(keys) {
 			return false
 		}
-		for i, name := range names {
-			if all[i].Meta.Key != key(name) || all[i].Err == nil {
+		for i, key := range keys {
+			if all[i].Meta.Key != key || all[i].Err == nil {
 				return false
 			}
 		}
@@ -121,26 +121,25 @@ func (r *replica[T]) checkBeside(w *world, before churn.State) {
 	r.await("the server's state beside the quarantine", func([]step) bool { return maps.Equal(r.held(), want) })
 }
 
-// defineWidgets has the server serve widgets.
-func (w *world) defineWidgets() {
+// define has the server serve a custom resource without a schema.
+func (w *world) define(plural, kind, scope string) {
 	w.t.Helper()
 	open := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
-	_, err := w.client.Resource(definitions).Create(w.t.Context(), &unstructured.Unstructured{Object: map[string]any{
+	w.create(definitions, map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1",
 		"kind":       "CustomResourceDefinition",
-		"metadata":   map[string]any{"name": "widgets.example.com"},
+		"metadata":   map[string]any{"name": plural + ".example.com"},
 		"spec": map[string]any{
 			"group": "example.com",
-			"scope": "Namespaced",
-			"names": map[string]any{"plural": "widgets", "kind": "Widget"},
+			"scope": scope,
+			"names": map[string]any{"plural": plural, "kind": kind},
 			"versions": []any{map[string]any{
 				"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": open},
 			}},
 		},
-	}}, metav1.CreateOptions{})
-	must(w.t, err)
-	poll(w.t, "widgets", func() bool {
-		_, err := w.objects().List(w.t.Context(), metav1.ListOptions{})
+	})
+	poll(w.t, plural, func() bool {
+		_, err := w.client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: plural}).List(w.t.Context(), metav1.ListOptions{})
 		return err == nil
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/relist-go/relist/object"
 	"github.com/relist-go/relist/test/conformance/churn"
@@ -23,6 +22,7 @@ var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmap
 // world is one resource of a server as those who write it see it, by client-go.
 type world struct {
 	t        *testing.T
+	cluster  *cluster.Cluster
 	client   dynamic.Interface
 	resource schema.GroupVersionResource
 	serial   int
@@ -30,14 +30,19 @@ type world struct {
 
 func newWorld(t *testing.T, c *cluster.Cluster, resource schema.GroupVersionResource) *world {
 	t.Helper()
-	client, err := dynamic.NewForConfig(&rest.Config{
-		Host:            c.Access().URL,
-		BearerToken:     c.Access().AdminToken,
-		TLSClientConfig: rest.TLSClientConfig{CAFile: c.Access().CAFile},
-		QPS:             -1,
-	})
-	must(t, err)
-	return &world{t: t, client: client, resource: resource}
+	w := &world{t: t, cluster: c, resource: resource}
+	w.client = w.clientOf("")
+	return w
+}
+
+// clientOf returns a client of a user, or of the administrator.
+func (w *world) clientOf(user string) dynamic.Interface {
+	w.t.Helper()
+	config := w.cluster.Access().ClientGo()
+	config.Impersonate.UserName = user
+	client, err := dynamic.NewForConfig(config)
+	must(w.t, err)
+	return client
 }
 
 // of returns the same world for a subtest.
@@ -45,6 +50,17 @@ func (w *world) of(t *testing.T) *world {
 	here := *w
 	here.t = t
 	return &here
+}
+
+// create makes one object of any resource: in the namespace default, unless it has none.
+func (w *world) create(resource schema.GroupVersionResource, object map[string]any) {
+	w.t.Helper()
+	of := dynamic.ResourceInterface(w.client.Resource(resource))
+	if resource == rolesOf("Role") || resource == rolesOf("RoleBinding") {
+		of = w.client.Resource(resource).Namespace(metav1.NamespaceDefault)
+	}
+	_, err := of.Create(w.t.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	must(w.t, err)
 }
 
 func (w *world) objects() dynamic.ResourceInterface {
