@@ -69,13 +69,6 @@ func (in *Informer[T]) Loaded() <-chan struct{} {
 // in the way.
 func (in *Informer[T]) HasSynced() bool { return in.queue.HasSynced() }
 
-// AddHandler adds a handler, and does not wait. A program may call AddHandler at any time, also from a callback. If the informer
-// runs already, the handler first gets an OnAdd with initial set for every object in the store, and then every change, in order.
-// A program may add the same Handler several times. The informer may call the callbacks before AddHandler has returned.
-//
-// If Run has ended or is about to end, AddHandler returns an error that satisfies errors.Is with [ErrStopped].
-func (in *Informer[T]) AddHandler(h Handler[T]) (*Registration, error) { return in.addHandler(h) }
-
 // Run lists, watches and calls handlers until ctx ends, and returns ctx.Err().
 //
 // Errors of the server do not end Run, unless Options.Reflector.Fatal says so. They are reported to Options.Logger and
@@ -103,9 +96,6 @@ func (in *Informer[T]) Run(ctx context.Context) error { return in.runFrom(ctx, i
 // A callback must not call Stop, because Stop waits for callbacks. Several goroutines may call it: if the context of one ends, what is
 // pending is dropped for all.
 func (in *Informer[T]) Stop(ctx context.Context) error { return in.stopFrom(ctx, in) }
-
-// IsStopped reports whether the informer has stopped or is about to: AddHandler returns an error from then on.
-func (in *Informer[T]) IsStopped() bool { return in.isStopped() }
 
 func (in *Informer[T]) begin(ctx context.Context, fail context.CancelCauseFunc) {
 	if in.checkpoints != nil {

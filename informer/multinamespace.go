@@ -204,24 +204,12 @@ func (m *MultiNamespace[T]) current() []*feed[T] {
 // [MultiNamespace.Status].
 func (m *MultiNamespace[T]) Store() Reader[T] { return m.store }
 
-// AddHandler adds a handler for the objects of all namespaces, including namespaces that are added later. See
-// [Informer.AddHandler].
-func (m *MultiNamespace[T]) AddHandler(h Handler[T]) (*Registration, error) { return m.addHandler(h) }
-
-// Observe adds an observer of the objects of all namespaces. See [Informer.Observe].
-func (m *MultiNamespace[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
-	return m.addObserver(name, observe)
-}
-
 // Run lists and watches the resource in every namespace and calls handlers until ctx ends, and returns ctx.Err(). It ends and drops
 // pending changes as [Informer.Run] does. If Options.Reflector.Fatal ends it, the error names the namespace.
 func (m *MultiNamespace[T]) Run(ctx context.Context) error { return m.runFrom(ctx, m) }
 
 // Stop ends Run after handlers were told what is pending. See [Informer.Stop].
 func (m *MultiNamespace[T]) Stop(ctx context.Context) error { return m.stopFrom(ctx, m) }
-
-// IsStopped reports whether Run has ended or is about to: Add and AddHandler return an error from then on.
-func (m *MultiNamespace[T]) IsStopped() bool { return m.isStopped() }
 
 // Status says how fresh the copy of each namespace is, and what keeps it from being fresher. It is sorted by namespace, and
 // namespaces that were removed are not in it. See [Informer.Status].

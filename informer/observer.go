@@ -36,11 +36,7 @@ type Change[T object.Object] struct {
 // been told of the first list. Pending is always 0. name stands for the observer in errors.
 //
 // If Run has ended or is about to end, Observe returns an error that satisfies errors.Is with [ErrStopped].
-func (in *Informer[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
-	return in.addObserver(name, observe)
-}
-
-func (c *cache[T]) addObserver(name string, observe func(Change[T])) (*Registration, error) {
+func (c *cache[T]) Observe(name string, observe func(Change[T])) (*Registration, error) {
 	o := &observer[T]{Registration: newRegistration(), observe: observe}
 	o.waiting = func() int { return 0 }
 	o.forget = c.wake.signal

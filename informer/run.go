@@ -164,8 +164,8 @@ func (c *cache[T]) beginStop() bool {
 	return true
 }
 
-// isStopped is IsStopped.
-func (c *cache[T]) isStopped() bool {
+// IsStopped reports whether the informer has stopped or is about to: AddHandler and Observe return an error from then on.
+func (c *cache[T]) IsStopped() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stopped
