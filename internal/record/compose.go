@@ -21,7 +21,6 @@ type composer struct {
 	by      map[*exchange]*replay
 	armed   bool // the next dial will be refused
 	stopped bool
-	queue   queue
 	reasons *explanations
 }
 
@@ -38,7 +37,7 @@ func (c *conversation) compose(program trace.Program) ([]byte, error) {
 	var diverged *DivergedError
 	why := new(explanations)
 	text, err := trace.Compose(why.of(program), func(say *trace.Composer) error {
-		r := &composer{Composer: say, live: c, by: map[*exchange]*replay{}, queue: newQueue(), reasons: why}
+		r := &composer{Composer: say, live: c, by: map[*exchange]*replay{}, reasons: why}
 		return r.all()
 	})
 	if err == nil {
@@ -157,7 +156,6 @@ func (r *composer) speak(x *replay, s step) error {
 		}
 	}
 	x.said = s.nth + 1
-	r.queue.said(x.target, s.what)
 	if isLast(s) {
 		r.drop(x) // before the client reacts
 	}
@@ -265,7 +263,7 @@ func round(d time.Duration) time.Duration {
 
 // pop empties the queue.
 func (r *composer) pop() error {
-	n := r.queue.take()
+	n := r.Queued()
 	if n == 0 {
 		return nil
 	}

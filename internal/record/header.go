@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,17 @@ func (c *conversation) header() []string {
 	return []string{first, "#", "# " + c.summary()}
 }
 
+// isForOne reports whether a request asks for one object: with a limit of 2, and with a selector of its name.
+func isForOne(target string) bool {
+	u, err := url.Parse(target)
+	if err != nil {
+		return false
+	}
+	query := u.Query()
+	return query.Get("limit") == "2" && !query.Has("resourceVersion") && !query.Has("continue") &&
+		strings.Contains(query.Get("fieldSelector"), "metadata.name=")
+}
+
 // summary returns how often each thing happened.
 func (c *conversation) summary() string {
 	var lists, asks, watches, refusals, errors, events, bookmarks, broken int
@@ -54,7 +66,7 @@ func (c *conversation) summary() string {
 		case strings.Contains(x.target, "watch=true"):
 			watches++
 		default:
-			if _, ok := asked(x.target); ok {
+			if isForOne(x.target) {
 				asks++
 			} else {
 				lists++
