@@ -31,9 +31,9 @@ func (e *ObjectError) Error() string {
 // Unwrap returns the reason.
 func (e *ObjectError) Unwrap() error { return e.Err }
 
-// ErrContinueLoop is the error for a list that would never end: a page continues at
+// errContinueLoop is the error for a list that would never end: a page continues at
 // itself, or 10 pages in a row bring no new object.
-var ErrContinueLoop error = neverEnds{}
+var errContinueLoop error = neverEnds{}
 
 type neverEnds struct{}
 

@@ -61,7 +61,7 @@ func metaOf[T any](items []T, metas []Meta, i int) (meta Meta, ok bool) {
 //
 // A server may answer with more objects than the limit, with an empty page that has a continue token, or with
 // all objects at once. All accepts each of these. If a page continues at itself, or 10 pages in a row bring no new object, the pages
-// would never end, and All returns [ErrContinueLoop].
+// would never end, and All returns an error for which [IsMalformed] is true.
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
 func All[T any](ctx context.Context, lw ListWatcher[T], opts metav1.ListOptions) (*List[T], error) {
 	return all(ctx, lw.List, opts)

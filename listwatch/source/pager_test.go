@@ -145,8 +145,8 @@ func (e *endless) List(context.Context, metav1.ListOptions) (*Page[string], erro
 func TestAllEndsWherePagesDoNot(t *testing.T) {
 	for _, nameless := range []bool{false, true} {
 		server := &endless{nameless: nameless}
-		if _, err := All(t.Context(), server, metav1.ListOptions{Limit: 2}); !errors.Is(err, ErrContinueLoop) {
-			t.Errorf("nameless %v: error is %v, want ErrContinueLoop", nameless, err)
+		if _, err := All(t.Context(), server, metav1.ListOptions{Limit: 2}); !errors.Is(err, errContinueLoop) {
+			t.Errorf("nameless %v: error is %v, want errContinueLoop", nameless, err)
 		}
 		if server.asked != maxStalePages {
 			t.Errorf("nameless %v: asked %d times, want %d", nameless, server.asked, maxStalePages)
@@ -177,8 +177,8 @@ func TestAllEndsWhereAServerIgnoresContinue(t *testing.T) {
 		50: 50 + maxStalePages,    // n10 comes after n9, so the list has an order of its own
 	} {
 		server := &deaf{grows: grows}
-		if _, err := All(t.Context(), server, metav1.ListOptions{Limit: 2}); !errors.Is(err, ErrContinueLoop) {
-			t.Errorf("error is %v, want ErrContinueLoop", err)
+		if _, err := All(t.Context(), server, metav1.ListOptions{Limit: 2}); !errors.Is(err, errContinueLoop) {
+			t.Errorf("error is %v, want errContinueLoop", err)
 		}
 		if server.asked != want {
 			t.Errorf("asked %d times, want %d", server.asked, want)

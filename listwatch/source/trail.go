@@ -46,13 +46,13 @@ func (t *trail) visit(key string) {
 // pages would never end.
 func (t *trail) follow(asked, next string) error {
 	if next == asked {
-		return fmt.Errorf("%w (a page continues at itself)", ErrContinueLoop)
+		return fmt.Errorf("%w (a page continues at itself)", errContinueLoop)
 	}
 	if t.stale++; t.isNew {
 		t.stale = 0
 	}
 	if t.stale == maxStalePages {
-		return fmt.Errorf("%w (%d pages in a row without a new object)", ErrContinueLoop, t.stale)
+		return fmt.Errorf("%w (%d pages in a row without a new object)", errContinueLoop, t.stale)
 	}
 	t.isNew = false
 	return nil

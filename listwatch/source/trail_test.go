@@ -47,8 +47,8 @@ func FuzzTrail(f *testing.F) {
 			t.Fatalf("%d objects in pages of %d: %v at page %d", objects, size, err, once)
 		}
 		pages, err := walk(keys, int(size), 3+maxStalePages)
-		if most := 2*once + maxStalePages; !errors.Is(err, ErrContinueLoop) || pages > most {
-			t.Fatalf("%d objects in pages of %d, again and again: %v after %d pages, want ErrContinueLoop after %d at most", objects, size, err, pages, most)
+		if most := 2*once + maxStalePages; !errors.Is(err, errContinueLoop) || pages > most {
+			t.Fatalf("%d objects in pages of %d, again and again: %v after %d pages, want errContinueLoop after %d at most", objects, size, err, pages, most)
 		}
 	})
 }
