@@ -112,6 +112,28 @@ func TestFramesArriveAtOnce(t *testing.T) {
 	}
 }
 
+// Two frames come in one piece, so the second is there when the first was read.
+func TestNextFrameIsReady(t *testing.T) {
+	for _, w := range wires {
+		t.Run(w.name, func(t *testing.T) {
+			c := newTestClient(t, w.serve(t, holdOpen(`{"n":1}`, `{"n":2}`)))
+			s, err := c.Watch(t.Context(), Request{Frames: jsonFrames, Path: "/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for _, ready := range []bool{true, false} {
+				if _, err := s.Next(); err != nil {
+					t.Fatal(err)
+				}
+				if got := s.(interface{ Ready() bool }).Ready(); got != ready {
+					t.Errorf("ready: %t, want %t", got, ready)
+				}
+			}
+		})
+	}
+}
+
 func TestStreamThatIsCutIsNoCleanEnd(t *testing.T) {
 	head := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 	tests := []struct {
