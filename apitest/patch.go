@@ -16,51 +16,48 @@ import (
 
 // patch applies a patch of any kind that kube-apiserver knows. It returns the status code of the answer.
 func (s *storage) patch(t target, body []byte, media string) (*revision, int, error) {
-	var change func(obj map[string]any) (map[string]any, error)
-	switch types.PatchType(media) {
+	var steps jsonpatch.Patch
+	var merged map[string]any
+	var err error
+	kind := types.PatchType(media)
+	switch kind {
 	case types.JSONPatchType:
-		patch, err := jsonpatch.DecodePatch(body)
-		if err != nil {
-			return nil, 0, badPatch(err)
-		}
-		change = func(obj map[string]any) (map[string]any, error) { return applyJSONPatch(obj, patch) }
+		steps, err = jsonpatch.DecodePatch(body)
 	case types.MergePatchType:
-		patch, err := decodeObject(body)
-		if err != nil {
-			return nil, 0, badPatch(err)
-		}
-		change = func(obj map[string]any) (map[string]any, error) { return mergePatch(obj, patch), nil }
+		merged, err = decodeObject(body)
 	case types.StrategicMergePatchType:
 		if t.table.res.Custom {
 			return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
 		}
-		patch := map[string]any{}
 		if string(body) != "null" {
-			var err error
-			if patch, err = decodeObject(body); err != nil {
-				return nil, 0, badPatch(err)
-			}
+			merged, err = decodeObject(body)
 		}
-		if !isPlain(patch) {
+		if !isPlain(merged) {
 			return nil, 0, unsupportedMediaType(media, "application/merge-patch+json, application/json-patch+json or application/apply-patch+yaml, because "+
 				"this server does not know how a strategic merge patch merges lists")
 		}
 		// The path decides the type, and the patch cannot change it.
-		delete(patch, "kind")
-		delete(patch, "apiVersion")
-		change = func(obj map[string]any) (map[string]any, error) { return mergePatch(obj, patch), nil }
+		delete(merged, "kind")
+		delete(merged, "apiVersion")
 	case types.ApplyYAMLPatchType:
 		return s.apply(t, body)
 	default:
 		return nil, 0, unsupportedMediaType(media, "application/json-patch+json, application/merge-patch+json, "+
 			"application/strategic-merge-patch+json, application/apply-patch+yaml")
 	}
+	if err != nil {
+		return nil, 0, badPatch(err)
+	}
 	r, err := s.modify(t.table, t.write(true), func(obj map[string]any) (map[string]any, error) {
-		out, err := change(obj)
-		if err != nil {
-			return nil, err
+		if kind == types.JSONPatchType {
+			patched, err := applyJSONPatch(obj, steps)
+			if err != nil {
+				return nil, err
+			}
+			return patched, t.checkPatched(patched)
 		}
-		return out, t.checkPatched(out)
+		obj = mergePatch(obj, merged)
+		return obj, t.checkPatched(obj)
 	})
 	return r, http.StatusOK, err
 }
