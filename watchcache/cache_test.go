@@ -145,6 +145,23 @@ func TestWakes(t *testing.T) {
 	}
 }
 
+// TestNextOfNothing shows that a limit of 0 loses nothing: a program that takes the length of the window as the limit may find it longer.
+func TestNextOfNothing(t *testing.T) {
+	t.Parallel()
+	c := filled(t, Options{})
+	w, err := c.Watch(t.Context(), WatchQuery{Version: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Apply(at(11), false)
+	for limit := range 2 {
+		events, more, err := w.Next(limit)
+		if len(events) != limit || more != (limit == 0) || err != nil {
+			t.Errorf("the next %d: %v, more: %v, %v", limit, events, more, err)
+		}
+	}
+}
+
 // TestReady shows what a reader gets while the source is gone.
 func TestReady(t *testing.T) {
 	t.Parallel()
